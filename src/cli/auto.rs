@@ -108,11 +108,10 @@ fn positive(text: &str) -> Result<f64, String> {
 
 /// A number above 0 and up to 100.
 fn percent(text: &str) -> Result<f64, String> {
-    positive(text)?;
-    text.parse()
-        .ok()
-        .filter(|percent| *percent <= 100.0)
-        .ok_or_else(|| "it must be at most 100".to_owned())
+    match positive(text)? {
+        percent if percent <= 100.0 => Ok(percent),
+        _ => Err("it must be at most 100".to_owned()),
+    }
 }
 
 pub fn main(options: &AutoArgs) -> Result<ExitCode> {
@@ -131,21 +130,17 @@ pub fn main(options: &AutoArgs) -> Result<ExitCode> {
 }
 
 fn ask(kernel: &KernelArg, asked: Request) -> Result<ExitCode> {
-    let project = open(kernel.kernel.as_deref())?;
+    let project = kernel.open()?;
     for refused in lab_auto::request_everywhere(&project, asked)? {
         complain(&refused);
     }
-    say(&match asked {
-        Request::Pause => format!("the loop on {} pauses after this turn", project.kernel_name),
-        Request::Resume => format!("the loop on {} goes on", project.kernel_name),
-        Request::Stop => format!("the loop on {} ends after this turn", project.kernel_name),
-        Request::EndTurn => {
-            format!(
-                "this turn of the loop on {} ends, and the loop goes on",
-                project.kernel_name
-            )
-        }
-    });
+    let (what, does) = match asked {
+        Request::Pause => ("the loop", "pauses after this turn"),
+        Request::Resume => ("the loop", "goes on"),
+        Request::Stop => ("the loop", "ends after this turn"),
+        Request::EndTurn => ("this turn of the loop", "ends, and the loop goes on"),
+    };
+    say(&format!("{what} on {} {does}", project.kernel_name));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -284,16 +279,12 @@ impl Running<'_> {
             (_, Some(turn)) if turn.turn != shown => {
                 shown = turn.turn;
                 say(&turn.in_words());
-                turn.ignored
-                    .iter()
-                    .take(IGNORED_LINES)
-                    .for_each(|line| say(&format!("  ignored: {line}")));
-                turn.noticed
-                    .iter()
+                let ignored = turn.ignored.iter().take(IGNORED_LINES);
+                let ignored = ignored.map(|line| format!("ignored: {line}"));
+                let others = turn.noticed.iter().chain(&turn.answer_error).cloned();
+                ignored
+                    .chain(others)
                     .for_each(|line| say(&format!("  {line}")));
-                turn.answer_error
-                    .iter()
-                    .for_each(|error| say(&format!("  {error}")));
                 if let Ok(repo) = Repo::open(project) {
                     super::clean::after_a_decision(&repo);
                 }
@@ -375,11 +366,7 @@ fn end_on_signals(control: Arc<Control>) -> Result<Arc<AtomicI32>> {
 
 /// A record with the keys of `lab run --json`.
 fn as_json(project: &Project, index: &RunIndex, record: &Record) -> Value {
-    let report = record
-        .verdict
-        .as_ref()
-        .map(|verdict| RunReport::of(project, index, record, verdict));
-    report
-        .and_then(|report| serde_json::to_value(report).ok())
-        .unwrap_or_default()
+    let verdict = record.verdict.as_ref();
+    let report = verdict.map(|verdict| RunReport::of(project, index, record, verdict));
+    serde_json::to_value(report).unwrap_or_default()
 }

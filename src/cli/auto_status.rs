@@ -1,11 +1,10 @@
 //! `lab auto status`: what the loop of a kernel and its lanes do, and what they have brought.
 
-use super::{JsonArg, KernelArg, answer, open, say};
+use super::{JsonArg, KernelArg, say, say_below, told};
 use anyhow::Result;
 use clap::Args;
 use lab_auto::{DiskUse, KeptPoint, LeftRun, Phase, State};
 use lab_git::short;
-use lab_protocol::Exit;
 use lab_text::figures;
 use serde::Serialize;
 use std::process::ExitCode;
@@ -39,12 +38,7 @@ struct LaneAnswer {
 }
 
 pub fn main(options: &StatusArgs) -> Result<ExitCode> {
-    let project = open(options.kernel.kernel.as_deref())?;
-    let (running, state) = (
-        lab_auto::is_running(&project)?,
-        lab_auto::read_state(&project)?,
-    );
-    let disk = lab_auto::disk_use(&project)?;
+    let project = options.kernel.open()?;
     let lanes = lab_auto::lanes(&project).into_iter().map(|lane| {
         Ok(LaneAnswer {
             lane: lane.name,
@@ -52,42 +46,35 @@ pub fn main(options: &StatusArgs) -> Result<ExitCode> {
             state: lane.state.map_err(anyhow::Error::msg)?,
         })
     });
-    let lanes: Vec<LaneAnswer> = lanes.collect::<Result<_>>()?;
-    if options.json.json {
-        return Ok(answer(
-            Exit::Passed,
-            StatusAnswer {
-                running,
-                state,
-                disk,
-                lanes,
-            },
-        ));
-    }
-    if state.is_none() && lanes.is_empty() {
+    let status = StatusAnswer {
+        running: lab_auto::is_running(&project)?,
+        state: lab_auto::read_state(&project)?,
+        disk: lab_auto::disk_use(&project)?,
+        lanes: lanes.collect::<Result<_>>()?,
+    };
+    Ok(told(&status, || status.tell(&project.kernel_name)))
+}
+
+impl StatusAnswer {
+    fn tell(&self, kernel: &str) {
+        if self.state.is_none() && self.lanes.is_empty() {
+            return say(&format!("no `lab auto` has worked on {kernel} yet"));
+        }
+        let tell = |running, state: &Option<State>| {
+            state.iter().for_each(|state| tell_status(running, state));
+        };
+        tell(self.running, &self.state);
+        for lane in &self.lanes {
+            say(&format!("lane {}", lane.lane));
+            tell(lane.running, &lane.state);
+        }
+        let megabytes = |bytes: u64| bytes as f64 / 1e6;
         say(&format!(
-            "no `lab auto` has worked on {} yet",
-            project.kernel_name
+            "on disk: {:.1} MB in .lab/runs, {:.1} MB of git's objects",
+            megabytes(self.disk.runs_bytes),
+            megabytes(self.disk.git_bytes)
         ));
-        return Ok(ExitCode::SUCCESS);
     }
-    state.iter().for_each(|state| tell_status(running, state));
-    for LaneAnswer {
-        lane,
-        running,
-        state,
-    } in &lanes
-    {
-        say(&format!("lane {lane}"));
-        state.iter().for_each(|state| tell_status(*running, state));
-    }
-    let megabytes = |bytes: u64| bytes as f64 / 1e6;
-    say(&format!(
-        "on disk: {:.1} MB in .lab/runs, {:.1} MB of git's objects",
-        megabytes(disk.runs_bytes),
-        megabytes(disk.git_bytes)
-    ));
-    Ok(ExitCode::SUCCESS)
 }
 
 /// What a loop does, and what it has brought.
@@ -100,23 +87,17 @@ fn tell_status(running: bool, state: &State) {
             state.turn
         ),
     });
-    say(&format!("  {}", counts(state)));
-    state
-        .last_turn
-        .iter()
-        .for_each(|turn| say(&format!("  last: {}", turn.in_words())));
-    state
-        .trouble
-        .iter()
-        .for_each(|why| say(&format!("  failed since: {why}")));
-    where_it_stands(state)
-        .iter()
-        .for_each(|line| say(&format!("  {line}")));
+    say_below(where_it_stands(state));
 }
 
-/// The best experiment, the floor, kept kernels to go back to, and runs that wait for a person.
+/// The counts, the last turn, the best experiment, the floor, kept kernels to go back to, and runs
+/// that wait for a person.
 fn where_it_stands(state: &State) -> Vec<String> {
-    let mut lines = Vec::new();
+    let mut lines = vec![counts(state)];
+    let last = state.last_turn.as_ref();
+    lines.extend(last.map(|turn| format!("last: {}", turn.in_words())));
+    let trouble = state.trouble.as_ref();
+    lines.extend(trouble.map(|why| format!("failed since: {why}")));
     lines.extend(state.best.as_ref().map(|best| {
         let (figure, commit) = (figures::figure(best.value), short(&best.commit));
         format!(

@@ -7,7 +7,7 @@ mod text;
 use super::interrupt::controlled;
 use super::json::bench::{BenchReport, as_export, as_text};
 use super::run::{self, RunArgs};
-use super::{answer, code, complain, failed, open, say};
+use super::{answer, code, complain, failed, is_json, say};
 use crate::confinement;
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
@@ -135,7 +135,7 @@ pub fn main(options: &BenchArgs) -> Result<ExitCode> {
         !options.run.decides(),
         "a bench of several runs decides nothing: add --verdict to --decide, --hypothesis and --lesson"
     );
-    let project = open(options.run.kernel.kernel.as_deref())?;
+    let project = options.run.kernel.open()?;
     check_output(options)?;
     let state = match options.show {
         Some(shown) => BenchState::found(find(&project, shown)?),
@@ -148,7 +148,7 @@ pub fn main(options: &BenchArgs) -> Result<ExitCode> {
 fn check_output(options: &BenchArgs) -> Result<()> {
     let Some(file) = &options.output else {
         ensure!(
-            options.export.is_none() || !options.run.json.json,
+            options.export.is_none() || !is_json(),
             "--json and --export both print on stdout: name a file for the export with --output FILE"
         );
         return Ok(());
@@ -266,7 +266,7 @@ fn report(project: &Project, options: &BenchArgs, state: &BenchState) -> ExitCod
             return failed(&why, Exit::NOT_JUDGED);
         }
     }
-    if options.run.json.json {
+    if is_json() {
         return answer(exit, report);
     }
     lines.iter().for_each(|line| say(line));

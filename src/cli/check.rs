@@ -1,9 +1,9 @@
 //! `lab check`: runs the present bytes under tools that watch each memory access.
 
-use super::interrupt::end_on_signals;
 use super::json::run::RunReport;
-use super::{JsonArg, KernelArg, answer, code, failed, open, say, say_batch};
-use crate::confinement;
+use super::run::judge;
+use super::{JsonArg, KernelArg, answer, code, failed, is_json, say, say_batch};
+use anyhow::{Result, bail};
 use clap::Args;
 use lab_project::Project;
 use lab_protocol::Exit;
@@ -14,13 +14,10 @@ use lab_run::Reason;
 use lab_run::record::Record;
 use lab_run::verdict::{Outcome, Verdict};
 use lab_runner::RunEvent;
-use lab_runner::execute::{self, NotRun};
-use lab_runner::process::Control;
 use lab_runner::spec::RunSpec;
 use lab_store::RunIndex;
 use serde::Serialize;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 #[derive(Args, Debug)]
 pub struct CheckArgs {
@@ -37,60 +34,34 @@ pub struct CheckArgs {
     device: Option<Target>,
 }
 
-pub fn main(options: &CheckArgs) -> ExitCode {
-    let project = match open(options.kernel.kernel.as_deref()) {
-        Ok(project) => project,
-        Err(error) => return failed(&format!("{error:#}"), Exit::Usage),
-    };
+pub fn main(options: &CheckArgs) -> Result<ExitCode> {
+    let project = options.kernel.open()?;
     let device = lab_device::resolve(options.device.unwrap_or(project.config.device));
-    if let Some(tool) = options
-        .tools
-        .iter()
-        .find(|tool| !Tool::of(device).contains(tool))
-    {
+    let mut tools = options.tools.iter();
+    if let Some(tool) = tools.find(|tool| !Tool::of(device).contains(tool)) {
         let there = names(Tool::of(device));
-        return failed(
-            &format!(
-                "device {device} has no tool {}: its tools are {there}",
-                tool.name()
-            ),
-            Exit::Usage,
+        bail!(
+            "device {device} has no tool {}: its tools are {there}",
+            tool.name()
         );
     }
-    match check(&project, options) {
-        Ok(record) => match record.verdict.as_ref() {
-            Some(verdict) => report(&project, options, &record, verdict),
-            None => failed("the check ended without a result", Exit::Crashed),
-        },
-        Err(error) => failed(&error.to_string(), error.exit()),
-    }
-}
-
-fn check(project: &Project, options: &CheckArgs) -> Result<Record, NotRun> {
-    let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
-    end_on_signals(control.clone())?;
     let spec = RunSpec {
         device: options.device,
         tools: options.tools.clone(),
-        confinement: confinement::missing,
         ..RunSpec::new(Reason::Check)
     };
-    execute::execute(
-        project,
-        &spec,
-        &mut RunIndex::new(project),
-        &control,
-        |event| {
-            if let RunEvent::Progress(_, batch) = event
-                && !options.json.json
-            {
-                say_batch(&batch);
-            }
-        },
-    )
+    let record = judge(&project, spec, &mut RunIndex::new(&project), |event| {
+        if let RunEvent::Progress(_, batch) = event {
+            say_batch(&batch);
+        }
+    })?;
+    Ok(match record.verdict.as_ref() {
+        Some(verdict) => report(&project, &record, verdict),
+        None => failed("the check ended without a result", Exit::Crashed),
+    })
 }
 
-fn report(project: &Project, options: &CheckArgs, record: &Record, verdict: &Verdict) -> ExitCode {
+fn report(project: &Project, record: &Record, verdict: &Verdict) -> ExitCode {
     let exit = match verdict.outcome {
         Outcome::Pass => Exit::Passed,
         _ => verdict.exit(),
@@ -98,7 +69,7 @@ fn report(project: &Project, options: &CheckArgs, record: &Record, verdict: &Ver
     let report = record.report();
     // The tool's own summary, else how the run ended.
     let says = report.value("check").unwrap_or(&verdict.why);
-    if options.json.json {
+    if is_json() {
         return answer(exit, CheckAnswer::of(project, record, verdict, says));
     }
     say("");

@@ -1,10 +1,9 @@
 //! `lab clean`: packs git's loose objects and the lab's refs.
 
-use super::{JsonArg, answer, here, refused, say};
+use super::{here, say, told};
 use anyhow::Result;
 use lab_git::{ObjectFiles, Repo};
 use lab_project::Project;
-use lab_protocol::Exit;
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -19,27 +18,22 @@ struct CleanAnswer {
     after: ObjectFiles,
 }
 
-pub fn main(options: &JsonArg) -> Result<ExitCode> {
+pub fn main() -> Result<ExitCode> {
     let project = Project::of_any(&here()?)?;
-    let packed_refs = match lab_decide::pack_refs(&project) {
-        Ok(packed) => packed,
-        Err(refusal) => return Ok(refused(&refusal)),
-    };
+    let packed_refs = lab_decide::pack_refs(&project)?;
     let cleaned = lab_git::clean(&Repo::open(&project)?)?;
-    if options.json {
-        let answered = CleanAnswer {
-            packed: cleaned.packed(),
-            packed_refs,
-            before: cleaned.before,
-            after: cleaned.after,
-        };
-        return Ok(answer(Exit::Passed, answered));
-    }
-    say(&cleaned.to_string());
-    say(&format!(
-        "{packed_refs} refs of the lab are in one file now. Each of them is there"
-    ));
-    Ok(ExitCode::SUCCESS)
+    let answered = CleanAnswer {
+        packed: cleaned.packed(),
+        packed_refs,
+        before: cleaned.before,
+        after: cleaned.after,
+    };
+    Ok(told(answered, || {
+        say(&cleaned.to_string());
+        say(&format!(
+            "{packed_refs} refs of the lab are in one file now. Each of them is there"
+        ));
+    }))
 }
 
 /// Packs git's loose objects after a decision if there are many, and returns what that freed. A

@@ -1,9 +1,10 @@
 //! `lab keep` and `lab discard`: decide the last run.
 
+use super::interrupt::controlled;
 use super::json::Resumed;
 use super::json::decision::{DecisionAnswer, DecisionReport, LastDecision, RefusedDecision};
 use super::output::{FAILED, failed_with};
-use super::{JsonArg, KernelArg, answer, complain, open, refused, say, say_batch};
+use super::{JsonArg, KernelArg, answer, complain, is_json, refused, say, say_batch, say_below};
 use anyhow::Result;
 use clap::Args;
 use lab_decide::{Decided, Refusal, Ruling, with_tested};
@@ -16,11 +17,9 @@ use lab_run::inputs;
 use lab_run::message::{self, Message, Trailer, TrailerKey};
 use lab_run::record::Record;
 use lab_runner::held_out::RunContext;
-use lab_runner::process::Control;
 use lab_runner::spec::own_program;
 use lab_store::{RunIndex, RunStore};
 use std::process::ExitCode;
-use std::sync::Arc;
 
 /// The options that keep and discard share.
 #[derive(Args, Debug)]
@@ -51,7 +50,7 @@ struct Opened {
 
 impl KeepArgs {
     fn opened(&self) -> Result<Opened> {
-        let project = open(self.kernel.kernel.as_deref())?;
+        let project = self.kernel.open()?;
         let repo = Repo::open(&project)?;
         // The run is chosen once, so that the trailer Tested is about the run that is decided, even
         // if another run ends meanwhile.
@@ -156,11 +155,10 @@ pub fn keep(options: &KeepArgs) -> Result<ExitCode> {
         message,
         ..
     } = &mut opened;
-    let json = options.json.json;
-    let kept = with_check(json, false, |asked| {
+    let kept = with_check(false, |asked| {
         lab_decide::keep(project, index, *run, message, asked)
     })?;
-    Ok(report(&opened, kept, json))
+    Ok(report(&opened, kept))
 }
 
 pub fn discard(options: &DiscardArgs) -> Result<ExitCode> {
@@ -173,18 +171,13 @@ pub fn discard(options: &DiscardArgs) -> Result<ExitCode> {
         ..
     } = &mut opened;
     let discarded = lab_decide::discard(project, index, *run, message, options.unjudged);
-    Ok(report(&opened, discarded, options.what.json.json))
+    Ok(report(&opened, discarded))
 }
 
-/// Calls `act` with what a held-out check needs. Without `json`, prints the lines of the check.
-fn with_check<T>(json: bool, by_rule: bool, act: impl FnOnce(&mut RunContext) -> T) -> Result<T> {
-    let control = Arc::new(Control::new()?);
-    super::interrupt::end_on_signals(control.clone())?;
-    let mut tell = |_, batch| {
-        if !json {
-            say_batch(&batch);
-        }
-    };
+/// Calls `act` with what a held-out check needs, and prints the lines of the check.
+fn with_check<T>(by_rule: bool, act: impl FnOnce(&mut RunContext) -> T) -> Result<T> {
+    let control = controlled()?;
+    let mut tell = |_, batch| say_batch(&batch);
     Ok(act(&mut RunContext {
         control: &control,
         program: own_program(),
@@ -194,7 +187,7 @@ fn with_check<T>(json: bool, by_rule: bool, act: impl FnOnce(&mut RunContext) ->
 }
 
 /// Reports what came of a decision.
-fn report(opened: &Opened, result: std::result::Result<Decided, Refusal>, json: bool) -> ExitCode {
+fn report(opened: &Opened, result: std::result::Result<Decided, Refusal>) -> ExitCode {
     let Opened {
         project,
         repo,
@@ -203,7 +196,7 @@ fn report(opened: &Opened, result: std::result::Result<Decided, Refusal>, json: 
         ..
     } = opened;
     match result {
-        Ok(decided) if json => {
+        Ok(decided) if is_json() => {
             super::clean::after_a_decision(repo);
             answer(Exit::Passed, DecisionAnswer::of(project, index, &decided))
         }
@@ -214,8 +207,8 @@ fn report(opened: &Opened, result: std::result::Result<Decided, Refusal>, json: 
         Err(Refusal::Resumed {
             text,
             is_as_asked: true,
-        }) if json => answer(Exit::Passed, Resumed::new(&text, LastDecision::of(project))),
-        Err(refusal) if json => failed_with(
+        }) if is_json() => answer(Exit::Passed, Resumed::new(&text, LastDecision::of(project))),
+        Err(refusal) if is_json() => failed_with(
             &refusal.to_string(),
             FAILED,
             refused_decision(project, *run, &refusal),
@@ -258,16 +251,11 @@ pub fn decided_line(project: &Project, decided: &Decided) -> String {
 /// Prints a decision for people.
 fn tell(repo: Option<&Repo>, project: &Project, decided: &Decided) {
     say(&decided_line(project, decided));
-    decided
-        .notes
-        .iter()
-        .for_each(|note| say(&format!("  {note}")));
-    repo.and_then(super::clean::after_a_decision)
-        .iter()
-        .for_each(|freed| say(&format!("  {freed}")));
+    say_below(&decided.notes);
+    say_below(repo.and_then(super::clean::after_a_decision));
 }
 
-/// Decides a run by rule. Without `json`, prints the lines of the held-out check.
+/// Decides a run by rule, and prints the lines of the held-out check.
 pub fn by_rule(
     repo: &Repo,
     project: &Project,
@@ -275,12 +263,11 @@ pub fn by_rule(
     record: &Record,
     subject: &str,
     learned: &LearnedArgs,
-    json: bool,
 ) -> RulingReport {
     let run = Some(record.start.id);
     let message = Message::new(subject, learned.trailers());
     let message = with_tested(message, repo, project, index, run);
-    let ruling = with_check(json, true, |asked| {
+    let ruling = with_check(true, |asked| {
         lab_decide::by_rule(repo, project, index, record, &message, asked)
     });
     ruling.map_or_else(|error| RulingReport::failed(&error), RulingReport)

@@ -2,12 +2,11 @@
 
 use super::decide::LearnedArgs;
 use super::json::decision::{TrailerReport, trailers};
-use super::{JsonArg, answer, here, refused, say};
+use super::{JsonArg, here, say, say_below, told};
 use anyhow::Result;
 use clap::Args;
 use lab_decide::{Changes, Described};
 use lab_project::Project;
-use lab_protocol::Exit;
 use lab_run::experiment::Row;
 use serde::Serialize;
 use std::process::ExitCode;
@@ -27,14 +26,14 @@ pub struct DescribeArgs {
 
 /// What `lab describe` prints with `--json`.
 #[derive(Serialize)]
-struct DescribeAnswer {
+struct DescribeAnswer<'a> {
     /// The row as it is now.
-    row: Row,
+    row: &'a Row,
     /// The description before.
-    before: String,
+    before: &'a str,
     /// The trailers that were given.
     trailers: Vec<TrailerReport>,
-    notes: Vec<String>,
+    notes: &'a [String],
 }
 
 pub fn main(options: &DescribeArgs) -> Result<ExitCode> {
@@ -45,44 +44,30 @@ pub fn main(options: &DescribeArgs) -> Result<ExitCode> {
         description: options.message.as_deref(),
         trailers: &given,
     };
-    match lab_decide::describe(&project, &options.commit, &changes) {
-        Ok(Described {
-            row,
-            before,
-            trailers: given,
-            notes,
-        }) if options.json.json => Ok(answer(
-            Exit::Passed,
-            DescribeAnswer {
-                row,
-                before,
-                trailers: trailers(&given),
-                notes,
-            },
-        )),
-        Ok(described) => {
-            let row = &described.row;
-            if options.message.is_some() {
-                say(&format!(
-                    "{} is now '{}', and was '{}'",
-                    row.commit, row.description, described.before
-                ));
-            }
-            for (key, value) in &described.trailers {
-                say(&format!(
-                    "{} of {} is now '{}'",
-                    key,
-                    row.commit,
-                    value.replace('\n', " ")
-                ));
-            }
-            say("  the commit message stays as it is: a commit cannot change without its id");
-            described
-                .notes
-                .iter()
-                .for_each(|note| say(&format!("  {note}")));
-            Ok(ExitCode::SUCCESS)
+    let Described {
+        row,
+        before,
+        trailers: now,
+        notes,
+    } = lab_decide::describe(&project, &options.commit, &changes)?;
+    let answered = DescribeAnswer {
+        row: &row,
+        before: &before,
+        trailers: trailers(&now),
+        notes: &notes,
+    };
+    Ok(told(answered, || {
+        if options.message.is_some() {
+            say(&format!(
+                "{} is now '{}', and was '{before}'",
+                row.commit, row.description
+            ));
         }
-        Err(refusal) => Ok(refused(&refusal)),
-    }
+        for (key, value) in &now {
+            let value = value.replace('\n', " ");
+            say(&format!("{key} of {} is now '{value}'", row.commit));
+        }
+        say("  the commit message stays as it is: a commit cannot change without its id");
+        say_below(&notes);
+    }))
 }

@@ -6,7 +6,7 @@ mod python;
 
 use super::harness::is_trusted;
 use super::output::FAILED;
-use super::{JsonArg, KernelArg, answer, here, say};
+use super::{JsonArg, KernelArg, answer, here, is_json, say};
 use crate::confinement;
 use crate::screen::{preferences, settings_files};
 use anyhow::Result;
@@ -91,7 +91,8 @@ pub fn main(options: &DoctorArgs) -> Result<ExitCode> {
     let essential = [git(), repository(&folder)];
     let cpu = compiler();
     let devices = device::findings(FolderTrust::of(is_trusted));
-    let has_gpu = lab_device::resolve(Target::Auto) != Target::Cpu;
+    let target = lab_device::resolve(Target::Auto);
+    let has_gpu = target != Target::Cpu;
     let runs_somewhere = cpu.ok || has_gpu || !subject.project().is_none_or(is_compiled);
     let sandbox = sandbox();
     let mut checks = check::equipment(has_gpu);
@@ -124,7 +125,6 @@ pub fn main(options: &DoctorArgs) -> Result<ExitCode> {
         machine::terminal(),
         machine::watching(&folder),
     ];
-    let target = lab_device::resolve(Target::Auto);
     let unusable = lab_device::why_not_cuda(Target::Auto).map(|why| {
         note(
             "device auto",
@@ -138,7 +138,7 @@ pub fn main(options: &DoctorArgs) -> Result<ExitCode> {
         .chain(&devices)
         .chain(&checks)
         .chain(&rest);
-    if options.json.json {
+    if is_json() {
         let findings = all.chain(&unusable).map(FindingReport::from).collect();
         let doctor = DoctorAnswer {
             findings,

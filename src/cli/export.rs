@@ -4,16 +4,15 @@ mod facts;
 mod files;
 
 use super::bench::check_file;
-use super::{JsonArg, answer, open, say};
+use super::{JsonArg, open, say, told};
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use facts::Facts;
 use files::Files;
 use lab_git::Repo;
-use lab_judge::problem::tensor::export::{Form, Material, Source, export};
+use lab_judge::problem::tensor::export::{Exported, Form, Material, Source, export};
 use lab_project::Project;
 use lab_project::python::{self, Interpreter, NamedBy};
-use lab_protocol::Exit;
 use lab_system::atomic_file;
 use lab_system::space;
 use lab_text::{sanitise, shell};
@@ -100,8 +99,8 @@ pub fn main(options: &ExportArgs) -> Result<ExitCode> {
     );
 
     let facts = Facts::of(&repo, &project, on_disk)?;
-    let text = written(options.to, &project, &files, &facts, &output)?;
-    write(&output, &text.text, options.force)?;
+    let Exported { text, command } = written(options.to, &project, &files, &facts, &output)?;
+    write(&output, &text, options.force)?;
 
     let (to, ..) = options.to.form();
     let exported = ExportAnswer {
@@ -110,30 +109,23 @@ pub fn main(options: &ExportArgs) -> Result<ExitCode> {
         file: output.display().to_string(),
         commit: facts.commit,
         run: facts.run,
-        next: text.next,
+        next: command,
     };
-    if options.json.json {
-        return Ok(answer(Exit::Passed, exported));
-    }
-    let of = facts.lines.first().map_or("", String::as_str);
-    say(&format!("wrote {} ({to}): {of}", exported.file));
-    say(&format!("next: `{}` verifies and times it", exported.next));
-    Ok(ExitCode::SUCCESS)
+    Ok(told(&exported, || {
+        let of = facts.lines.first().map_or("", String::as_str);
+        say(&format!("wrote {} ({to}): {of}", exported.file));
+        say(&format!("next: `{}` verifies and times it", exported.next));
+    }))
 }
 
-/// An export, and the command that builds, verifies and times it.
-struct Written {
-    text: String,
-    next: String,
-}
-
+/// The export, with the command that builds, verifies and times it.
 fn written(
     to: To,
     project: &Project,
     files: &Files,
     facts: &Facts,
     output: &Path,
-) -> Result<Written> {
+) -> Result<Exported> {
     let beside = |name: &str| Files::beside(project, name);
     let kernel_name = sanitise::words(&project.kernel_name);
     let kernel = files
@@ -170,7 +162,7 @@ fn written(
         || "kernel".into(),
         |stem| stem.to_string_lossy().into_owned(),
     );
-    let exported = export(
+    let mut exported = export(
         &Material {
             problem_file: &problem_file,
             problem_toml: &problem_toml,
@@ -188,18 +180,11 @@ fn written(
         to.form().2,
     )
     .map_err(|why| anyhow::anyhow!(why))?;
-    let next = match to {
-        To::Torch => format!(
-            "{} {}",
-            interpreter(project),
-            shell::quote(&output.to_string_lossy())
-        ),
-        To::Standalone => exported.command,
-    };
-    Ok(Written {
-        text: exported.text,
-        next,
-    })
+    if matches!(to, To::Torch) {
+        let file = shell::quote(&output.to_string_lossy());
+        exported.command = format!("{} {file}", interpreter(project));
+    }
+    Ok(exported)
 }
 
 /// The project's interpreter, as a shell takes it.

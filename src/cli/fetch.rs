@@ -1,7 +1,7 @@
 //! `lab fetch`: fetches the commits and records of other people's experiments.
 
 use super::output::FAILED;
-use super::{JsonArg, answer, failed, here, say};
+use super::{JsonArg, answer, failed, here, is_json, say};
 use anyhow::Result;
 use clap::Args;
 use lab_git::{Fetched, Repo};
@@ -53,7 +53,7 @@ pub fn main(options: &FetchArgs) -> Result<ExitCode> {
              'refs/lab/*:refs/lab/*'`"
         )
     };
-    if options.json.json {
+    if is_json() {
         if brought.iter().all(|(_, fetched)| fetched.is_empty()) {
             let texts: Vec<String> = brought.iter().map(|(from, _)| nothing(from)).collect();
             return Ok(failed(&texts.join("\n"), FAILED));

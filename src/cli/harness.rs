@@ -1,11 +1,9 @@
-//! `lab harness`: runs the built-in harness alone. Also its two hidden child processes, the
-//! compiler and the worker.
+//! `lab harness`: runs the built-in harness alone.
 
 use super::{code, complain};
 use clap::Args;
 use lab_judge::judge;
-use lab_project::kernel_file::{self, FolderKernel};
-use lab_project::{Project, python, trust};
+use lab_project::{Project, kernel_file, python, trust};
 use lab_protocol::plan::{Discipline, Plan};
 use lab_protocol::profile::ProfileSet;
 use lab_protocol::{CompileOptions, Exit, JudgeKind, JudgeRequest, ProfileRequest};
@@ -238,21 +236,16 @@ impl HarnessArgs {
     }
 }
 
-/// The kernel of a folder, if it holds one. The error is for the user: it holds two.
+/// The kernel of a folder, if it holds one. The error tells the user that it holds two.
 fn kernel_of(folder: &Path) -> Result<Option<PathBuf>, String> {
-    match kernel_file::in_folder(folder) {
-        FolderKernel::One(kernel) => Ok(Some(kernel)),
-        // The judge says what is missing.
-        FolderKernel::None => Ok(None),
-        FolderKernel::Both => {
-            let [cuda, python] =
-                kernel_file::NAMES.map(|name| folder.join(name).display().to_string());
-            Err(format!(
-                "{} holds kernel.cu and kernel.py: name one of them with --kernel {cuda} or --kernel {python}",
-                folder.display()
-            ))
-        }
-    }
+    // Where there is none, the judge says what is missing.
+    kernel_file::in_folder(folder).map_err(|both| {
+        let [cuda, python] = both.map(|file| file.display().to_string());
+        format!(
+            "{} holds kernel.cu and kernel.py: name one of them with --kernel {cuda} or --kernel {python}",
+            folder.display()
+        )
+    })
 }
 
 /// The file of an incumbent that is given by its path or by its folder: in a folder with two
@@ -275,12 +268,4 @@ pub fn is_trusted(folder: &Path) -> bool {
     Project::of_any(folder)
         .and_then(|project| trust::is_granted(&project))
         .unwrap_or(false)
-}
-
-pub fn compiler() -> ExitCode {
-    lab_judge::compiler::main()
-}
-
-pub fn worker() -> ExitCode {
-    lab_judge::worker::main()
 }

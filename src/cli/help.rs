@@ -23,9 +23,12 @@ pub struct ManPagesArgs {
     folder: PathBuf,
 }
 
+/// The contract between `lab auto` and the command that edits the kernel.
+pub const AGENT_GUIDE: &str = include_str!("../../docs/agent-guide.md");
+
 /// The pages of the manual: their names and their texts.
 pub const PAGES: &[(&str, &str)] = &[
-    ("agent-guide", include_str!("../../docs/agent-guide.md")),
+    ("agent-guide", AGENT_GUIDE),
     ("agents", include_str!("../../docs/agents.md")),
     ("auto", include_str!("../../docs/auto.md")),
     ("bench", include_str!("../../docs/bench.md")),

@@ -2,14 +2,14 @@
 
 mod python_source;
 
-use super::{JsonArg, answer, here, say};
-use anyhow::{Context, Result, bail};
+use super::{JsonArg, here, say, say_below, told};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use lab_project::config::{Config, FILE, Harness};
-use lab_project::kernel_file::{self, FolderKernel, NAMES, sources_in};
+use lab_project::kernel_file::{self, NAMES, sources_in};
 use lab_project::kernels::KernelList;
 use lab_project::trust;
-use lab_protocol::{Exit, Language};
+use lab_protocol::Language;
 use lab_system::space;
 use lab_text::shell::quote;
 use python_source::PythonSource;
@@ -80,38 +80,26 @@ pub fn main(options: &InitArgs) -> Result<ExitCode> {
     if found.harness.is_some() {
         trust::grant_written(&folder, &text)?;
     }
-    let harness = found
-        .harness
-        .as_ref()
-        .map(|(harness, _)| harness.to_string());
-    if options.json.json {
-        let (config, kernel, notes) = (file.to_string_lossy(), found.kernel.as_str(), &found.notes);
-        let harness = harness.as_deref();
-        return Ok(answer(
-            Exit::Passed,
-            InitAnswer {
-                config,
-                kernel,
-                harness,
-                notes,
-            },
-        ));
-    }
-    say(&format!("wrote {FILE}: kernel {}", found.kernel));
-    match harness {
-        Some(harness) => {
-            say(&format!(
-                "  harness: `{harness}`, trusted because this command wrote it"
-            ));
-        }
-        None => say("  harness: the built-in harness, which reads problem.toml beside the kernel"),
-    }
-    found
-        .notes
-        .iter()
-        .for_each(|note| say(&format!("  {note}")));
-    say(&next(&found));
-    Ok(ExitCode::SUCCESS)
+    let harness = found.harness.as_ref();
+    let harness = harness.map(|(harness, _)| harness.to_string());
+    let written = InitAnswer {
+        config: file.to_string_lossy(),
+        kernel: &found.kernel,
+        harness: harness.as_deref(),
+        notes: &found.notes,
+    };
+    Ok(told(&written, || {
+        say(&format!("wrote {FILE}: kernel {}", found.kernel));
+        say(&match written.harness {
+            Some(harness) => {
+                format!("  harness: `{harness}`, trusted because this command wrote it")
+            }
+            None => "  harness: the built-in harness, which reads problem.toml beside the kernel"
+                .to_owned(),
+        });
+        say_below(&found.notes);
+        say(&next(&found));
+    }))
 }
 
 /// What to do next, in the order in which it is needed.
@@ -203,16 +191,12 @@ const ENVIRONMENTS: [&str; 2] = [".venv/bin/python", "venv/bin/python"];
 /// The kernel.cu or kernel.py of a folder. `shown` is the folder's path in the error that it holds
 /// both.
 fn kernel_in(folder: &Path, shown: &Path) -> Result<Option<PathBuf>> {
-    match kernel_file::in_folder(folder) {
-        FolderKernel::One(kernel) => Ok(Some(kernel)),
-        FolderKernel::None => Ok(None),
-        FolderKernel::Both => {
-            let [cuda, python] = NAMES.map(|name| shown.join(name).display().to_string());
-            bail!(
-                "kernel.cu and kernel.py are both here. Name one: `lab init {cuda}` or `lab init {python}`"
-            )
-        }
-    }
+    kernel_file::in_folder(folder).map_err(|_| {
+        let [cuda, python] = NAMES.map(|name| shown.join(name).display().to_string());
+        anyhow!(
+            "kernel.cu and kernel.py are both here. Name one: `lab init {cuda}` or `lab init {python}`"
+        )
+    })
 }
 
 /// Finds kernel.cu or kernel.py in this folder, else the only .cu file in it, else the only kernel

@@ -9,13 +9,7 @@ use std::sync::Arc;
 /// The control of this command's run: SIGINT, SIGTERM and SIGHUP end what it controls.
 pub fn controlled() -> Result<Arc<Control>> {
     let control = Arc::new(Control::new()?);
-    end_on_signals(control.clone())?;
+    let of_signals = Arc::clone(&control);
+    lifetime::on_signals(&lifetime::TERMINATION, move |_| of_signals.end())?;
     Ok(control)
-}
-
-/// Ends what `control` controls on SIGINT, SIGTERM or SIGHUP.
-pub fn end_on_signals(control: Arc<Control>) -> Result<()> {
-    Ok(lifetime::on_signals(&lifetime::TERMINATION, move |_| {
-        control.end();
-    })?)
 }

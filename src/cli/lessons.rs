@@ -1,6 +1,7 @@
 //! `lab lessons`: tells by idea what the experiments brought and taught, within a number of tokens.
 
-use super::{JsonArg, KernelArg, answer, complain, open, say};
+use super::output::resume;
+use super::{JsonArg, KernelArg, answer, is_json, say};
 use anyhow::Result;
 use clap::Args;
 use lab_git::Repo;
@@ -36,19 +37,15 @@ struct LessonsAnswer<'a> {
 }
 
 pub fn main(options: &LessonsArgs) -> Result<ExitCode> {
-    let project = open(options.kernel.kernel.as_deref())?;
-    match lab_decide::resume(&project) {
-        Ok(Some(done)) => complain(&done),
-        Ok(None) => {}
-        Err(error) => complain(&format!("{error:#}")),
-    }
+    let project = options.kernel.open()?;
+    resume(&project);
     let mut index = RunIndex::open(&project);
     let history = lab_history::look(&Repo::open(&project)?, &project, &mut index);
     let newest_first = history.experiments.iter().rev();
     let newest_first = newest_first.filter(|e| e.is_about(&project.kernel_name));
     let ideas = lessons(newest_first, &project.config.objective, project.config.goal);
     let count = ideas.len();
-    if options.json.json {
+    if is_json() {
         let length = |idea: &Idea| serde_json::to_string_pretty(idea).unwrap_or_default();
         let (ideas, estimated_tokens) = fitting(ideas, options.tokens, length);
         let left_out = count - ideas.len();

@@ -1,8 +1,8 @@
 //! `lab log`: lists the experiments, oldest first.
 
 use super::json::experiment::ExperimentReport;
-use super::output::say_each;
-use super::{JsonArg, KernelArg, answer, complain, here, open, say};
+use super::output::{resume, say_each};
+use super::{JsonArg, KernelArg, answer, complain, here, is_json, say};
 use anyhow::Result;
 use clap::Args;
 use lab_bench::{BenchDigest, BenchStore};
@@ -33,7 +33,7 @@ pub struct LogArgs {
 }
 
 pub fn main(options: &LogArgs) -> Result<ExitCode> {
-    let meant = open(options.kernel.kernel.as_deref());
+    let meant = options.kernel.open();
     // Outside of a kernel's folder all experiments can still be listed.
     let is_meant = meant.is_ok() || options.kernel.kernel.is_some();
     let project = match meant {
@@ -43,11 +43,7 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
         meant => meant?,
     };
     // What cannot be finished now is told, and the experiments are listed all the same.
-    match lab_decide::resume(&project) {
-        Ok(Some(done)) => complain(&done),
-        Ok(None) => {}
-        Err(error) => complain(&format!("{error:#}")),
-    }
+    resume(&project);
     if options.append_missing {
         let added = lab_decide::append_missing(&project)?;
         complain(&format!("{added} missing rows added"));
@@ -66,7 +62,7 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
     let benches = present_benches(&project, &status)
         .filter(|_| is_meant)
         .unwrap_or_default();
-    let exit = if options.json.json {
+    let exit = if is_json() {
         let present = Present::of(&repo, history.without_record())?;
         let reports = listed.iter().map(|e| as_json(&repo, &project, &present, e));
         let log = LogAnswer {

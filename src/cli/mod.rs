@@ -1,6 +1,5 @@
 //! The command line: one module for each subcommand.
 
-mod agent_guide;
 mod auto;
 mod auto_status;
 mod bench;
@@ -46,7 +45,10 @@ use lab_protocol::Exit;
 use lab_runner::execute::NotRun;
 use lab_text::shell;
 use lab_tui::theme::AppearanceChoice;
-use output::{answer, code, complain, failed, refused, say, say_batch, say_batch_of_run};
+use output::{
+    answer, code, complain, failed, is_json, refused, say, say_batch, say_batch_of_run, say_below,
+    told,
+};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -101,8 +103,15 @@ struct KernelArg {
     kernel: Option<PathBuf>,
 }
 
+impl KernelArg {
+    fn open(&self) -> Result<Project> {
+        open(self.kernel.as_deref())
+    }
+}
+
 #[derive(Args, Clone, Debug)]
 struct JsonArg {
+    // `output::is_json` reads it, before clap does.
     /// Print JSON, and nothing else, on stdout (docs/json.md)
     #[arg(long)]
     json: bool,
@@ -210,8 +219,8 @@ pub fn main() -> ExitCode {
             };
         }
     };
-    // Not after an undo: nothing follows once it is told and done, so that nobody can be killed
-    // there and repeat it unseen.
+    // An undo is not among them: nothing may follow the message that it is done. A `lab` that is
+    // killed in between would be repeated, and undo a second decision.
     let judges = matches!(
         cli.command,
         None | Some(
@@ -228,8 +237,7 @@ pub fn main() -> ExitCode {
     );
     let ended = command(cli);
     if judges {
-        // A judge that was ended in the middle of a build could not remove the files of its
-        // compiler.
+        // A judge that was ended in the middle of a build leaves the files of its compiler behind.
         lab_judge::judge::remove_unused();
     }
     ended
@@ -243,7 +251,7 @@ fn command(cli: Cli) -> ExitCode {
         // These report errors themselves, with the exit codes of the protocol.
         Some(Command::Run(options)) if options.ncu => of_judging(run_ncu::main(&options.run)),
         Some(Command::Run(options)) => of_judging(run::main(&options)),
-        Some(Command::Check(options)) => return check::main(&options),
+        Some(Command::Check(options)) => of_judging(check::main(&options)),
         Some(Command::Profile(options)) => of_judging(profile::main(&options)),
         Some(Command::Bench(options)) => of_judging(bench::main(&options)),
         Some(Command::Measure { options }) => {
@@ -258,9 +266,12 @@ fn command(cli: Cli) -> ExitCode {
         Some(Command::Supervise(options)) => return run::supervise(&options),
         Some(Command::Probe(options)) => return probe::main(&options),
         Some(Command::Harness(options)) => return harness::main(*options),
-        Some(Command::HarnessCompiler) => return harness::compiler(),
-        Some(Command::HarnessWorker) => return harness::worker(),
-        Some(Command::AgentGuide) => return agent_guide::main(),
+        Some(Command::HarnessCompiler) => return lab_judge::compiler::main(),
+        Some(Command::HarnessWorker) => return lab_judge::worker::main(),
+        Some(Command::AgentGuide) => {
+            output::say_lines(help::AGENT_GUIDE.trim_end());
+            return ExitCode::SUCCESS;
+        }
         Some(Command::Auto(options)) => auto::main(&options),
         Some(Command::Init(options)) => init::main(&options),
         Some(Command::New(options)) => new::main(&options),
@@ -272,19 +283,22 @@ fn command(cli: Cli) -> ExitCode {
         Some(Command::Describe(options)) => describe::main(&options),
         Some(Command::Lessons(options)) => lessons::main(&options),
         Some(Command::Log(options)) => log::main(&options),
-        Some(Command::Clean(options)) => clean::main(&options),
+        Some(Command::Clean(_)) => clean::main(),
         Some(Command::Export(options)) => export::main(&options),
         Some(Command::Fetch(options)) => fetch::main(&options),
         Some(Command::Restore(options)) => restore::main(&options),
         Some(Command::Doctor(options)) => doctor::main(&options),
-        Some(Command::Trust(options)) => trust::main(&options),
+        Some(Command::Trust(_)) => trust::main(),
         Some(Command::Mcp(options)) => mcp::main(&options),
         Some(Command::Theme(options)) => theme::main(&options),
         Some(Command::Help(options)) => return help::main(&options, definition()),
         Some(Command::ManPages(options)) => help::man_pages(&options, definition()),
         Some(Command::Completions(options)) => return completions::main(&options, definition()),
     };
-    outcome.unwrap_or_else(|error| failed(&format!("{error:#}"), output::FAILED))
+    outcome.unwrap_or_else(|error| match error.downcast_ref() {
+        Some(refusal) => refused(refusal),
+        None => failed(&format!("{error:#}"), output::FAILED),
+    })
 }
 
 /// The end of a command that judges: an error has the exit code of a run that was not judged, and

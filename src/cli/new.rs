@@ -1,12 +1,12 @@
 //! `lab new`: writes a new problem from a template.
 
-use super::{JsonArg, answer, here, say};
+use super::{JsonArg, here, say, say_below, told};
 use anyhow::Result;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, builder::TypedValueParser};
 use lab_project::new_problem::{self, NewProblem, Template};
 use lab_project::{Project, trust};
-use lab_protocol::{Exit, Language};
+use lab_protocol::Language;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -54,26 +54,23 @@ pub fn main(options: &NewArgs) -> Result<ExitCode> {
         .chain([&judge, &format!("lab {argument}")])
         .cloned()
         .collect();
-    if options.json.json {
-        let made = &made;
-        return Ok(answer(Exit::Passed, NewAnswer { made, next }));
-    }
-    say(&format!(
-        "wrote {} ({}): {}",
-        made.folder,
-        made.template.name(),
-        made.files.join(", ")
-    ));
-    made.notes.iter().for_each(|note| say(&format!("  {note}")));
-    let first = if trust.is_some() {
-        "`lab trust` lets its Python run with your rights, "
-    } else {
-        ""
-    };
-    say(&format!(
-        "next: {first}`{judge}` judges it once, `lab {argument}` opens the screen"
-    ));
-    Ok(ExitCode::SUCCESS)
+    Ok(told(NewAnswer { made: &made, next }, || {
+        say(&format!(
+            "wrote {} ({}): {}",
+            made.folder,
+            made.template.name(),
+            made.files.join(", ")
+        ));
+        say_below(&made.notes);
+        let first = if trust.is_some() {
+            "`lab trust` lets its Python run with your rights, "
+        } else {
+            ""
+        };
+        say(&format!(
+            "next: {first}`{judge}` judges it once, `lab {argument}` opens the screen"
+        ));
+    }))
 }
 
 /// Whether the new kernel runs only once the user trusts its folder.

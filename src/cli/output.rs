@@ -4,10 +4,12 @@
 use super::json;
 use crate::screen::terminal::panicked;
 use lab_decide::Refusal;
+use lab_project::Project;
 use lab_protocol::report::parse;
 use lab_protocol::{Exit, console};
 use lab_runner::follow::Batch;
 use serde::Serialize;
+use std::fmt::Display;
 use std::io::BufWriter;
 use std::panic::{PanicHookInfo, set_hook};
 use std::process::ExitCode;
@@ -62,6 +64,20 @@ pub fn answer(exit: impl Into<u8>, value: impl Serialize) -> ExitCode {
     ExitCode::from(exit)
 }
 
+/// Tells what a command did: the answer with `--json`, else what `tell` prints.
+pub fn told(value: impl Serialize, tell: impl FnOnce()) -> ExitCode {
+    if is_json() {
+        return answer(Exit::Passed, value);
+    }
+    tell();
+    ExitCode::SUCCESS
+}
+
+/// Prints details below a line, indented.
+pub fn say_below<T: Display>(details: impl IntoIterator<Item = T>) {
+    say_each(details.into_iter().map(|detail| format!("  {detail}")));
+}
+
 fn print_answer(exit_code: u8, error: Option<&str>, value: impl Serialize) {
     let command = REQUEST.get().and_then(|request| request.command.as_deref());
     // A closed pipe is no error.
@@ -89,6 +105,14 @@ pub fn failed_with(why: &str, exit: impl Into<u8>, rest: impl Serialize) -> Exit
     ExitCode::from(exit)
 }
 
+/// Goes on with the decision of a lab that was killed, and says on stderr what was done or why
+/// nothing can be done now.
+pub fn resume(project: &Project) {
+    let resumed = lab_decide::resume(project);
+    let resumed = resumed.unwrap_or_else(|error| Some(format!("{error:#}")));
+    resumed.iter().for_each(|text| complain(text));
+}
+
 /// Reports why nothing was decided, and returns the exit code. What an earlier lab began and this
 /// command asked for again is done: that is a success.
 pub fn refused(refusal: &Refusal) -> ExitCode {
@@ -96,42 +120,31 @@ pub fn refused(refusal: &Refusal) -> ExitCode {
         Refusal::Resumed {
             text,
             is_as_asked: true,
-        } if is_json() => answer(Exit::Passed, json::Resumed::new(text, None)),
-        Refusal::Resumed {
-            text,
-            is_as_asked: true,
-        } => {
-            say(text);
-            ExitCode::SUCCESS
-        }
+        } => told(json::Resumed::new(text, None), || say(text)),
         refusal => failed(&refusal.to_string(), FAILED),
     }
 }
 
-/// Prints the harness's output as it comes, for people. Series and histograms are for drawing: they
-/// are in run.log only.
+/// Prints the harness's output as it comes, for people; nothing with `--json`.
 pub fn say_batch(batch: &Batch) {
-    say_batch_but(batch, |_| false);
+    say_batch_but(batch, None);
 }
 
 /// [`say_batch`] where the verdict follows, which repeats why a run stopped.
 pub fn say_batch_of_run(batch: &Batch) {
-    say_batch_but(batch, |key| key == "stopped");
+    say_batch_but(batch, Some("stopped"));
 }
 
-fn say_batch_but(batch: &Batch, is_told_later: impl Fn(&str) -> bool) {
+fn say_batch_but(batch: &Batch, told_later: Option<&str>) {
+    if is_json() {
+        return;
+    }
     if batch.skipped > 0 {
         say(&format!("… {} lines are in run.log alone", batch.skipped));
     }
-    let is_drawn = |key: &str| key.ends_with("_series") || key.ends_with("_histogram");
-    let left_out = |text: &str| {
-        parse(text).is_some_and(|entry| is_drawn(entry.key) || is_told_later(entry.key))
-    };
-    batch
-        .lines
-        .iter()
-        .filter(|line| !left_out(&line.text))
-        .for_each(|line| say(&line.text));
+    let is_told_now =
+        |text: &&str| told_later.is_none() || parse(text).map(|entry| entry.key) != told_later;
+    batch.for_people().filter(is_told_now).for_each(say);
 }
 
 /// Prints what clap has to say: help and version on stdout, errors on stderr. Coloured on a

@@ -1,7 +1,7 @@
 //! `lab peers`: lists the problem's peers with their last figures, and adds the first one.
 
 use super::table::table;
-use super::{JsonArg, KernelArg, answer, failed, open, problem_file, say};
+use super::{JsonArg, KernelArg, failed, problem_file, say, say_below, told};
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
@@ -70,10 +70,8 @@ struct ListedPeer {
 /// What `lab peers new` prints with `--json`.
 #[derive(Serialize)]
 struct NewPeerAnswer {
-    name: &'static str,
-    problem: String,
-    function: Option<String>,
-    written: Option<String>,
+    #[serde(flatten)]
+    added: NewPeer,
     /// How the rules differ from those in HEAD now, one sentence each.
     changed: Vec<String>,
 }
@@ -86,7 +84,7 @@ pub fn main(options: &PeersArgs) -> Result<ExitCode> {
 }
 
 fn list(options: &PeersArgs) -> Result<ExitCode> {
-    let project = open(options.kernel.kernel.as_deref())?;
+    let project = options.kernel.open()?;
     if let Some(why) = problem_file::mistake(&project) {
         return Ok(failed(&why, Exit::Usage));
     }
@@ -116,39 +114,41 @@ fn list(options: &PeersArgs) -> Result<ExitCode> {
             function: table.function,
         }
     };
-    let peers: Vec<ListedPeer> = tables.into_iter().map(listed).collect();
-    if options.json.json {
-        let listed = PeersAnswer {
-            kernel: &project.kernel_name,
-            of_incumbent,
-            device: known.and_then(|known| known.device.as_deref()),
-            peers,
+    let listed = PeersAnswer {
+        kernel: &project.kernel_name,
+        of_incumbent,
+        device: known.and_then(|known| known.device.as_deref()),
+        peers: tables.into_iter().map(listed).collect(),
+    };
+    Ok(told(&listed, || listed.tell(&project.argument)))
+}
+
+impl PeersAnswer<'_> {
+    fn tell(&self, this: &str) {
+        let kernel = self.kernel;
+        if self.peers.is_empty() {
+            return say(&format!(
+                "{kernel} has no peers: `lab peers new{this}` adds the first"
+            ));
+        }
+        say(&format!("peers of {kernel}"));
+        let whose = if self.of_incumbent {
+            "the incumbent: "
+        } else {
+            ""
         };
-        return Ok(answer(Exit::Passed, listed));
-    }
-    let (this, kernel) = (&project.argument, &project.kernel_name);
-    if peers.is_empty() {
+        let rows = self.peers.iter().map(|peer| {
+            [
+                peer.figure.name.clone(),
+                peer.source(),
+                peer.in_words(whose),
+            ]
+        });
+        say_below(table(&rows.collect::<Vec<_>>()));
         say(&format!(
-            "{kernel} has no peers: `lab peers new{this}` adds the first"
+            "`lab bench --verdict{this}` times the kernel beside them"
         ));
-        return Ok(ExitCode::SUCCESS);
     }
-    say(&format!("peers of {kernel}"));
-    let whose = if of_incumbent { "the incumbent: " } else { "" };
-    let rows = peers.iter().map(|peer| {
-        [
-            peer.figure.name.clone(),
-            peer.source(),
-            peer.in_words(whose),
-        ]
-    });
-    table(&rows.collect::<Vec<_>>())
-        .iter()
-        .for_each(|row| say(&format!("  {row}")));
-    say(&format!(
-        "`lab bench --verdict{this}` times the kernel beside them"
-    ));
-    Ok(ExitCode::SUCCESS)
 }
 
 impl ListedPeer {
@@ -182,44 +182,36 @@ impl ListedPeer {
 }
 
 fn add(options: &NewPeerArgs) -> Result<ExitCode> {
-    let project = open(options.kernel.kernel.as_deref())?;
+    let project = options.kernel.open()?;
     if let Some(why) = problem_file::mistake(&project) {
         return Ok(failed(&why, Exit::Usage));
     }
-    let NewPeer {
-        name,
-        problem,
-        function,
-        written,
-    } = new_peer::add(&project)?;
-    let changed = changed_rules(&project);
-    if options.json.json {
-        return Ok(answer(
-            Exit::Passed,
-            NewPeerAnswer {
-                name,
-                problem,
-                function,
-                written,
-                changed,
-            },
-        ));
-    }
-    let what = match (&function, &written) {
-        (Some(function), Some(written)) => format!("the function {function} of {written}"),
-        _ => "reference.cu".to_owned(),
+    let new = NewPeerAnswer {
+        added: new_peer::add(&project)?,
+        changed: changed_rules(&project),
     };
-    say(&format!("added the peer {name} to {problem}: {what}"));
-    let this = &project.argument;
-    if !changed.is_empty() {
+    Ok(told(&new, || {
+        let NewPeer {
+            name,
+            problem,
+            function,
+            written,
+        } = &new.added;
+        let what = match (function, written) {
+            (Some(function), Some(written)) => format!("the function {function} of {written}"),
+            _ => "reference.cu".to_owned(),
+        };
+        say(&format!("added the peer {name} to {problem}: {what}"));
+        let this = &project.argument;
+        if !new.changed.is_empty() {
+            say(&format!(
+                "  problem.toml and the files of peers are rules: `lab rules{this} -m TEXT` commits them before the next keep"
+            ));
+        }
         say(&format!(
-            "  problem.toml and the files of peers are rules: `lab rules{this} -m TEXT` commits them before the next keep"
+            "next: `lab bench --verdict{this}` times the kernel beside it. docs/peers.md shows how to write others"
         ));
-    }
-    say(&format!(
-        "next: `lab bench --verdict{this}` times the kernel beside it. docs/peers.md shows how to write others"
-    ));
-    Ok(ExitCode::SUCCESS)
+    }))
 }
 
 /// How the rules differ from those in HEAD. Empty where git cannot say: the commands that need it

@@ -1,6 +1,6 @@
 //! `lab probe`: measures the device and prints the figures.
 
-use super::{JsonArg, answer, complain, failed, say};
+use super::{JsonArg, complain, failed, say, told};
 use clap::Args;
 use lab_judge::judge::probing;
 use lab_protocol::{Exit, JudgeRequest, Target};
@@ -42,18 +42,14 @@ pub fn main(given: &ProbeArgs) -> ExitCode {
         ..JudgeRequest::new(".")
     };
     match probing::probe(request) {
-        Ok(probed) => {
-            if given.json.json {
-                return answer(Exit::Passed, as_json(&probed));
-            }
+        Ok(probed) => told(as_json(&probed), || {
             show(&probed);
             if let Some(why) = lab_device::why_not_cuda(given.device) {
                 complain(&format!(
                     "the cpu device was probed, because the NVIDIA driver cannot be used: {why}"
                 ));
             }
-            ExitCode::SUCCESS
-        }
+        }),
         Err(stop) => failed(&stop.to_string(), Exit::Crashed),
     }
 }

@@ -2,14 +2,15 @@
 //! workload.
 
 use super::interrupt::controlled;
-use super::{JsonArg, KernelArg, answer, open, say, say_batch};
+use super::{JsonArg, KernelArg, say, say_batch, told};
 use crate::confinement;
 use anyhow::{Context, Result};
 use clap::Args;
 use lab_history::profile::digest::digest;
 use lab_project::Project;
+use lab_protocol::Target;
 use lab_protocol::profile::{Profile, ProfileSet, WorkloadDurations};
-use lab_protocol::{Exit, Target};
+use lab_runner::Batch;
 use lab_runner::execute::NotRun;
 use lab_runner::profiling::{self, ProfileSpec, Profiled};
 use lab_store::RunIndex;
@@ -42,7 +43,7 @@ pub struct ProfileArgs {
 }
 
 pub fn main(options: &ProfileArgs) -> Result<ExitCode> {
-    let project = open(options.kernel.kernel.as_deref())?;
+    let project = options.kernel.open()?;
     let spec = ProfileSpec {
         workload: options
             .workload
@@ -52,12 +53,12 @@ pub fn main(options: &ProfileArgs) -> Result<ExitCode> {
         keeps_report: options.keep_report,
         ..ProfileSpec::new(options.set)
     };
-    let profiled = make(&project, spec, !options.json.json)?;
+    let profiled = make(&project, spec, say_batch)?;
     Ok(report(&project, &profiled, options).map_err(NotRun::Failed)?)
 }
 
-/// Makes a profile on this thread; a signal ends it. With `says` prints what the harness prints.
-pub fn make(project: &Project, spec: ProfileSpec, says: bool) -> Result<Profiled, NotRun> {
+/// Makes a profile on this thread; a signal ends it. `tell` gets what the harness prints.
+pub fn make(project: &Project, spec: ProfileSpec, tell: fn(&Batch)) -> Result<Profiled, NotRun> {
     let spec = ProfileSpec {
         confinement: confinement::missing,
         ..spec
@@ -67,29 +68,37 @@ pub fn make(project: &Project, spec: ProfileSpec, says: bool) -> Result<Profiled
         &spec,
         &mut RunIndex::new(project),
         &*controlled()?,
-        |_, batch| {
-            if says {
-                say_batch(&batch);
-            }
-        },
+        |_, batch| tell(&batch),
     )
 }
 
 fn report(project: &Project, profiled: &Profiled, options: &ProfileArgs) -> Result<ExitCode> {
     let (run, path) = (profiled.run.0, profiled.path.display().to_string());
-    let json = options.json.json;
     if options.workloads.is_some() {
-        let durations: WorkloadDurations = read(project, profiled)?;
-        if json {
-            return Ok(answer(
-                Exit::Passed,
-                DurationsAnswer {
-                    run,
-                    path,
-                    durations,
-                },
-            ));
-        }
+        let made = DurationsAnswer {
+            run,
+            path,
+            durations: read(project, profiled)?,
+        };
+        return Ok(told(&made, || made.tell()));
+    }
+    let profile: Profile = read(project, profiled)?;
+    let made = ProfileAnswer {
+        run,
+        path,
+        digest: digest(&profile),
+        profile,
+    };
+    Ok(told(&made, || {
+        say("");
+        made.digest.iter().for_each(|line| say(line));
+        say(&format!("profile of run {run}: {}", made.path));
+    }))
+}
+
+impl DurationsAnswer {
+    fn tell(&self) {
+        let durations = &self.durations;
         say("");
         let line = |us: f64, what: &str| say(&format!("{us:>12.3} µs  {what}"));
         for workload in &durations.workloads {
@@ -102,24 +111,8 @@ fn report(project: &Project, profiled: &Profiled, options: &ProfileArgs) -> Resu
         }
         let count = durations.workloads.len();
         line(durations.mean_us, &format!("arithmetic mean of {count}"));
-        say(&format!("run {run}: {path}"));
-        return Ok(ExitCode::SUCCESS);
+        say(&format!("run {}: {}", self.run, self.path));
     }
-    let profile: Profile = read(project, profiled)?;
-    let digest = digest(&profile);
-    if json {
-        let answered = ProfileAnswer {
-            run,
-            path,
-            digest,
-            profile,
-        };
-        return Ok(answer(Exit::Passed, answered));
-    }
-    say("");
-    digest.iter().for_each(|line| say(line));
-    say(&format!("profile of run {run}: {path}"));
-    Ok(ExitCode::SUCCESS)
 }
 
 /// Most bytes of a file that are read.

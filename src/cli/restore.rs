@@ -1,13 +1,12 @@
 //! `lab restore`: puts an older kernel.cu on disk.
 
-use super::{JsonArg, answer, here, open, refused, say};
+use super::{JsonArg, here, open, say, told};
 use anyhow::{Context, Result};
 use clap::Args;
 use lab_decide::Restored;
 use lab_git::{Repo, short};
 use lab_history::names::{Named, resolve_name};
 use lab_project::Project;
-use lab_protocol::Exit;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -75,30 +74,28 @@ pub fn main(options: &RestoreArgs) -> Result<ExitCode> {
             (project, named, None)
         }
     };
-    let restored = match lab_decide::restore(&project, &named.commit) {
-        Ok(restored) => restored,
-        Err(refusal) => return Ok(refused(&refusal)),
-    };
-    if options.json.json {
-        return Ok(answer(
-            Exit::Passed,
-            RestoreAnswer::of(&project, restored, other),
-        ));
-    }
-    say(&restored_line(&project, &restored));
-    if let Some(kernel) = &other {
-        let commit = &options.commit;
-        say(&format!(
-            "  {commit} is about {kernel}: `lab restore {commit}` puts that kernel on disk"
-        ));
-    }
-    if let Some(saved) = &restored.saved {
-        let saved = short(saved);
-        say(&format!(
-            "  the bytes that were on disk are saved as {saved} (`lab restore {saved}`)"
-        ));
-    }
-    Ok(ExitCode::SUCCESS)
+    let restored = lab_decide::restore(&project, &named.commit)?;
+    let answered = RestoreAnswer::of(&project, restored, other);
+    Ok(told(&answered, || {
+        let RestoreAnswer {
+            restored,
+            kernel_of_experiment: other,
+            ..
+        } = &answered;
+        say(&restored_line(&project, restored));
+        if let Some(kernel) = other {
+            let commit = &options.commit;
+            say(&format!(
+                "  {commit} is about {kernel}: `lab restore {commit}` puts that kernel on disk"
+            ));
+        }
+        if let Some(saved) = &restored.saved {
+            let saved = short(saved);
+            say(&format!(
+                "  the bytes that were on disk are saved as {saved} (`lab restore {saved}`)"
+            ));
+        }
+    }))
 }
 
 /// Opens the project of the experiment's kernel; if the commit is no experiment, that of the

@@ -2,7 +2,7 @@
 //! on its own.
 
 use super::json::decision::DecisionAnswer;
-use super::{JsonArg, KernelArg, answer, failed, open, problem_file, refused, say};
+use super::{JsonArg, KernelArg, failed, is_json, problem_file, say, say_below, told};
 use anyhow::Result;
 use clap::Args;
 use lab_git::short;
@@ -28,8 +28,8 @@ pub struct RulesArgs {
 
 /// What `lab rules` prints with `--json` where it commits nothing.
 #[derive(Serialize)]
-struct RulesAnswer {
-    kernel: String,
+struct RulesAnswer<'a> {
+    kernel: &'a str,
     /// How the rules differ from those in HEAD, one sentence each.
     changed: Vec<String>,
     /// Files that the first keep commits.
@@ -37,36 +37,17 @@ struct RulesAnswer {
 }
 
 pub fn main(options: &RulesArgs) -> Result<ExitCode> {
-    let project = open(options.kernel.kernel.as_deref())?;
+    let project = options.kernel.open()?;
     let Some(subject) = &options.message else {
         let rules = lab_decide::read_rules(&project)?;
+        let rules = RulesAnswer {
+            kernel: &project.kernel_name,
+            changed: rules.changed.iter().map(ToString::to_string).collect(),
+            first: rules.first.iter().map(ToString::to_string).collect(),
+        };
         let mistake = problem_file::mistake(&project);
-        if let (true, Some(why)) = (options.json.json, &mistake) {
-            return Ok(failed(why, Exit::Usage));
-        }
-        if options.json.json {
-            let changed = rules.changed.iter().map(ToString::to_string).collect();
-            let first = rules.first.iter().map(ToString::to_string).collect();
-            let rules = RulesAnswer {
-                kernel: project.kernel_name,
-                changed,
-                first,
-            };
-            return Ok(answer(Exit::Passed, rules));
-        }
-        rules
-            .changed
-            .iter()
-            .for_each(|change| say(&change.to_string()));
-        rules
-            .first
-            .iter()
-            .for_each(|path| say(&format!("{path} is committed with the first keep")));
-        if rules.changed.is_empty() && rules.first.is_empty() {
-            say(&format!(
-                "the rules of {} are as in HEAD",
-                project.kernel_name
-            ));
+        if mistake.is_none() || !is_json() {
+            told(&rules, || rules.tell());
         }
         return Ok(mistake.map_or(ExitCode::SUCCESS, |why| failed(&why, Exit::Usage)));
     };
@@ -74,23 +55,26 @@ pub fn main(options: &RulesArgs) -> Result<ExitCode> {
         return Ok(failed(&why, Exit::Usage));
     }
     let message = Message::new(subject, options.trailer.iter().cloned());
-    match lab_decide::change_rules(&project, &message) {
-        Ok(decided) if options.json.json => Ok(answer(
-            Exit::Passed,
-            DecisionAnswer::of(&project, &RunIndex::open(&project), &decided),
-        )),
-        Ok(decided) => {
-            say(&format!(
-                "the rules of {} changed: {}",
-                project.kernel_name,
-                short(&decided.commit)
-            ));
-            decided
-                .notes
-                .iter()
-                .for_each(|note| say(&format!("  {note}")));
-            Ok(ExitCode::SUCCESS)
+    let decided = lab_decide::change_rules(&project, &message)?;
+    let answered = DecisionAnswer::of(&project, &RunIndex::open(&project), &decided);
+    Ok(told(answered, || {
+        let commit = short(&decided.commit);
+        say(&format!(
+            "the rules of {} changed: {commit}",
+            project.kernel_name
+        ));
+        say_below(&decided.notes);
+    }))
+}
+
+impl RulesAnswer<'_> {
+    fn tell(&self) {
+        self.changed.iter().for_each(|change| say(change));
+        for path in &self.first {
+            say(&format!("{path} is committed with the first keep"));
         }
-        Err(refusal) => Ok(refused(&refusal)),
+        if self.changed.is_empty() && self.first.is_empty() {
+            say(&format!("the rules of {} are as in HEAD", self.kernel));
+        }
     }
 }

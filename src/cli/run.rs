@@ -7,7 +7,7 @@ use super::json::answer::{KnownAs, RunAnswer};
 use super::json::decision::LastDecision;
 use super::verdict::Judged;
 use super::{
-    JsonArg, KernelArg, answer, code, complain, decide, failed, open, say, say_batch_of_run,
+    JsonArg, KernelArg, answer, code, complain, decide, failed, is_json, say, say_batch_of_run,
 };
 use crate::confinement;
 use anyhow::{Context, Result, ensure};
@@ -90,7 +90,7 @@ pub fn supervise(options: &SuperviseArgs) -> ExitCode {
 pub fn main(options: &RunOnceArgs) -> Result<ExitCode> {
     let run = &options.run;
     if options.unless_known
-        && let Ok(project) = open(run.kernel.kernel.as_deref())
+        && let Ok(project) = run.kernel.open()
         && let Some(exit) = tell_known(&project, run)
     {
         return Ok(exit);
@@ -113,7 +113,7 @@ fn tell_known(project: &Project, options: &RunArgs) -> Option<ExitCode> {
     let judged = Judged::of(project, repo.as_ref(), &index, &record)?;
     let (exit, run) = (judged.verdict.exit(), record.start.id);
     let known_as = KnownAs { run, same_bytes };
-    if options.json.json {
+    if is_json() {
         let mut known = RunAnswer::of(&judged);
         known.known_as = Some(known_as);
         return Some(answer(exit, known));
@@ -134,8 +134,7 @@ fn tell_known(project: &Project, options: &RunArgs) -> Option<ExitCode> {
 /// Judges the kernel as `spec` says, on the device of the options. Reports the verdict, and decides
 /// it by rule if that was asked for.
 pub fn judged(options: &RunArgs, spec: RunSpec) -> Result<ExitCode> {
-    let project = open(options.kernel.kernel.as_deref())?;
-    let (learned, json) = (&options.learned, options.json.json);
+    let project = options.kernel.open()?;
     ensure!(
         options.decide || !options.decides(),
         "--hypothesis and --lesson belong to a decision: add --decide -m TEXT"
@@ -149,8 +148,8 @@ pub fn judged(options: &RunArgs, spec: RunSpec) -> Result<ExitCode> {
         ..spec
     };
     let record = judge(&project, spec, &mut index, |event| match event {
-        RunEvent::Progress(_, batch) if !json => say_batch_of_run(&batch),
-        RunEvent::Joined(start) if !json => say(&format!(
+        RunEvent::Progress(_, batch) => say_batch_of_run(&batch),
+        RunEvent::Joined(start) if !is_json() => say(&format!(
             "lab: run {} of a screen is about these bytes; its lines:",
             start.id
         )),
@@ -161,7 +160,7 @@ pub fn judged(options: &RunArgs, spec: RunSpec) -> Result<ExitCode> {
     index.refresh();
     let judged = Judged::of(&project, repo.as_ref().ok(), &index, &record);
     let exit = judged.as_ref().context(NO_VERDICT)?.verdict.exit();
-    if !json {
+    if !is_json() {
         judged
             .iter()
             .flat_map(Judged::lines)
@@ -169,7 +168,10 @@ pub fn judged(options: &RunArgs, spec: RunSpec) -> Result<ExitCode> {
     }
     let subject = options.message.as_ref().filter(|_| options.decide);
     let ruling = subject.map(|subject| match &repo {
-        Ok(repo) => decide::by_rule(repo, &project, &mut index, &record, subject, learned, json),
+        Ok(repo) => {
+            let learned = &options.learned;
+            decide::by_rule(repo, &project, &mut index, &record, subject, learned)
+        }
         Err(error) => decide::RulingReport::failed(error),
     });
     let exit = match &ruling {
@@ -177,7 +179,7 @@ pub fn judged(options: &RunArgs, spec: RunSpec) -> Result<ExitCode> {
         Some(ruling) if exit != Exit::Usage => ruling.exit(),
         _ => exit,
     };
-    if !json {
+    if !is_json() {
         ruling
             .iter()
             .for_each(|ruling| ruling.tell(repo.as_ref().ok(), &project));
@@ -211,7 +213,7 @@ fn go_on(project: &Project, options: &RunArgs) -> Option<ExitCode> {
         Some(_) => Exit::Discarded,
         None => return Some(failed(&text, Exit::Left)),
     };
-    if options.json.json {
+    if is_json() {
         return Some(answer(exit, Resumed::new(&text, LastDecision::of(project))));
     }
     complain(&text);
@@ -229,5 +231,5 @@ pub fn judge(
         confinement: confinement::missing,
         ..spec
     };
-    execute::execute(project, &spec, index, &*controlled()?, tell)
+    execute::execute(None, project, &spec, index, &*controlled()?, tell)
 }

@@ -2,7 +2,7 @@
 
 use super::run::{NO_VERDICT, RunArgs, judge};
 use super::verdict::Judged;
-use super::{code, complain, failed, open, profile, say};
+use super::{code, complain, failed, profile, say};
 use anyhow::{Context, Result};
 use lab_protocol::Exit;
 use lab_protocol::profile::ProfileSet;
@@ -15,7 +15,7 @@ use std::process::ExitCode;
 /// Judges the kernel with the verdict on stderr, then prints ncu's text of a full profile. The exit
 /// code is that of the verdict.
 pub fn main(options: &RunArgs) -> Result<ExitCode> {
-    let (project, device) = (open(options.kernel.kernel.as_deref())?, options.device);
+    let (project, device) = (options.kernel.open()?, options.device);
     let mut index = RunIndex::new(&project);
     let run = RunSpec {
         device,
@@ -30,7 +30,7 @@ pub fn main(options: &RunArgs) -> Result<ExitCode> {
         wants_text: true,
         ..ProfileSpec::new(ProfileSet::Full)
     };
-    Ok(match profile::make(&project, spec, false)?.text {
+    Ok(match profile::make(&project, spec, |_| {})?.text {
         Some(text) => {
             text.lines().for_each(say);
             code(exit)

@@ -1,7 +1,7 @@
 //! `lab trust`: allows the harness command of this lab.toml to run, Python kernels, and kernels
 //! where Linux cannot confine them.
 
-use super::{JsonArg, answer, here, say};
+use super::{answer, here, is_json, say};
 use anyhow::Result;
 use lab_project::Project;
 use lab_project::trust::{self, PythonRequest, TrustRequest};
@@ -43,11 +43,11 @@ struct PythonAnswer<'a> {
 
 /// Works without a kernel: trust belongs to lab.toml, or to the repository where there is none.
 /// Prints all that is trusted before it is.
-pub fn main(options: &JsonArg) -> Result<ExitCode> {
+pub fn main() -> Result<ExitCode> {
     let project = Project::of_any(&here()?)?;
     let request = TrustRequest::of_folder(&project);
     let text = request.text();
-    if options.json {
+    if is_json() {
         trust::grant(&request)?;
         let place = request.place.to_string_lossy();
         let outside = request

@@ -1,12 +1,11 @@
 //! `lab undo`: takes back the last keep or discard.
 
-use super::{JsonArg, KernelArg, answer, open, refused, say};
+use super::{JsonArg, KernelArg, say, say_below, told};
 use anyhow::Result;
 use clap::Args;
 use lab_decide::Undone;
 use lab_git::short;
 use lab_project::Project;
-use lab_protocol::Exit;
 use lab_run::RunId;
 use lab_run::experiment::Status;
 use serde::Serialize;
@@ -79,25 +78,14 @@ pub fn undone_line(project: &Project, undone: &Undone) -> String {
 }
 
 pub fn main(options: &UndoArgs) -> Result<ExitCode> {
-    let project = open(options.kernel.kernel.as_deref())?;
+    let project = options.kernel.open()?;
     // Told before it counts as done: an undo of which nobody was told must not be followed by a
     // second one.
-    match lab_decide::undo_and_tell(&project, None, |undone| {
-        tell(&project, undone, options.json.json);
-    }) {
-        Ok(_) => Ok(ExitCode::SUCCESS),
-        Err(refusal) => Ok(refused(&refusal)),
-    }
-}
-
-fn tell(project: &Project, undone: &Undone, json: bool) {
-    if json {
-        answer(Exit::Passed, UndoAnswer::of(project, undone));
-        return;
-    }
-    say(&undone_line(project, undone));
-    undone
-        .notes
-        .iter()
-        .for_each(|note| say(&format!("  {note}")));
+    lab_decide::undo_and_tell(&project, None, |undone| {
+        told(UndoAnswer::of(&project, undone), || {
+            say(&undone_line(&project, undone));
+            say_below(&undone.notes);
+        });
+    })?;
+    Ok(ExitCode::SUCCESS)
 }

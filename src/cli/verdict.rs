@@ -12,7 +12,7 @@ use lab_protocol::report::{Comparison, Measure, Speed, attribute, first_word, nu
 use lab_run::Reason;
 use lab_run::inputs;
 use lab_run::record::Record;
-use lab_run::verdict::{Outcome, Verdict};
+use lab_run::verdict::{Outcome, Verdict, with_ends};
 use lab_store::{RunIndex, RunSummary};
 use lab_text::figures::{self, figure};
 use serde::Serialize;
@@ -79,7 +79,7 @@ impl<'a> Judged<'a> {
             // A time that lab.toml names is called by its key, as ever.
             let unit = match (&figure.objective, &verdict.chosen) {
                 (Objective::KernelTime, None) => "kernel_us".to_owned(),
-                _ => figure.unit().to_string(),
+                _ => figure.unit(),
             };
             text += &format!("  {} {unit}", figures::figure(figure.measure.value));
         }
@@ -339,13 +339,5 @@ impl Measured {
             .into_iter()
             .flatten()
             .collect()
-    }
-}
-
-fn with_ends(measure: &Measure, figure: impl Fn(f64) -> String) -> String {
-    let value = figure(measure.value);
-    match (measure.low, measure.high) {
-        (Some(low), Some(high)) => format!("{value} ({} … {})", figure(low), figure(high)),
-        _ => value,
     }
 }

@@ -1,7 +1,7 @@
 //! Reads profiles from the folders of runs, for the views Device and Source. The view loader calls
 //! it.
 
-use crate::screen::worker::in_one_line;
+use crate::screen::worker::in_words;
 use lab_history::profile::read;
 use lab_project::Project;
 use lab_protocol::profile::Profile;
@@ -42,7 +42,7 @@ pub fn load(project: &Project, request: ProfileRequest) -> ProfileView {
 
 fn newest(project: &Project, runs: &[RunId]) -> Result<Option<(RunId, Profile)>, String> {
     for run in runs {
-        if let Some(profile) = read::of_run(project, *run).map_err(in_one_line)? {
+        if let Some(profile) = read::of_run(project, *run).map_err(in_words)? {
             return Ok(Some((*run, profile)));
         }
     }

@@ -1,7 +1,7 @@
 //! The repository worker: the thread that reads and writes disk and git for the screen. It answers
 //! one request after the other, so a look at the repository never sees half a decision.
 
-use crate::screen::worker::{Requests, Worker, in_one_line};
+use crate::screen::worker::{Requests, Worker, in_words};
 use jiff::Timestamp;
 use lab_decide::status;
 use lab_decide::{Decided, Refusal};
@@ -61,7 +61,7 @@ pub fn start(
     Worker::start("repository", replaces, move |requests| {
         // First, because this may put a kernel on disk, which the watcher must not report as a
         // save.
-        let resumed = lab_decide::resume(&thread.project).map_err(in_one_line);
+        let resumed = lab_decide::resume(&thread.project).map_err(in_words);
         if let Some(text) = resumed.unwrap_or_else(Some) {
             thread.warn(text);
         }
@@ -128,7 +128,7 @@ impl RepositoryThread {
                 RepositoryReply::Undoable(undoable.map_err(|refusal| refusal.to_string()))
             }
             RepositoryRequest::Trust(request) => {
-                RepositoryReply::Trusted(trust::grant(&request).map_err(in_one_line))
+                RepositoryReply::Trusted(trust::grant(&request).map_err(in_words))
             }
             RepositoryRequest::Kernels => {
                 self.index.refresh();
@@ -138,7 +138,7 @@ impl RepositoryThread {
                 asked,
                 lab_auto::request_everywhere(project, asked)
                     .map(drop)
-                    .map_err(in_one_line),
+                    .map_err(in_words),
             ),
             RepositoryRequest::Reopen => self.reopen(),
         }
@@ -150,7 +150,7 @@ impl RepositoryThread {
         let repo = match Repo::open(&self.project) {
             Ok(repo) => repo,
             Err(error) => {
-                let why = in_one_line(error);
+                let why = in_words(error);
                 return Overview {
                     at,
                     status: Err(why.clone()),
@@ -164,8 +164,8 @@ impl RepositoryThread {
         let log = lab_git::log_page(&repo, &Marks::of(&history.experiments), None, COMMITS);
         Overview {
             at,
-            status: status::look(&repo, &self.project, &self.index).map_err(in_one_line),
-            log: log.map_err(in_one_line),
+            status: status::look(&repo, &self.project, &self.index).map_err(in_words),
+            log: log.map_err(in_words),
             history: Ok(history),
         }
     }
@@ -178,7 +178,7 @@ impl RepositoryThread {
                 self.watch();
                 RepositoryReply::Project(Ok(Arc::clone(&self.project)))
             }
-            Err(why) => RepositoryReply::Project(Err(in_one_line(why))),
+            Err(why) => RepositoryReply::Project(Err(in_words(why))),
         }
     }
 

@@ -1,6 +1,7 @@
 //! config.toml of the user: where it is, and reading it. [`Settings`] parses its text.
 
-use etcetera::{AppStrategy, AppStrategyArgs};
+use etcetera::AppStrategy;
+use lab_project::trust::user_folders;
 use lab_tui::settings::Settings;
 use lab_tui::theme::is_path;
 use std::io;
@@ -18,12 +19,7 @@ pub fn folder() -> Option<PathBuf> {
     if let Some(given) = std::env::var_os(CONFIG_DIR).filter(|folder| !folder.is_empty()) {
         return Some(PathBuf::from(given));
     }
-    let names = AppStrategyArgs {
-        top_level_domain: String::new(),
-        author: String::new(),
-        app_name: "lab".into(),
-    };
-    Some(etcetera::app_strategy::Xdg::new(names).ok()?.config_dir())
+    Some(user_folders()?.config_dir())
 }
 
 /// The path of config.toml, which need not exist. `None` where no home folder is known.

@@ -1,7 +1,7 @@
 //! Reads the kernel and the text it is compared with, for the view Source. It reads disk and git,
 //! so the view loader calls it, not the screen's thread.
 
-use crate::screen::worker::in_one_line;
+use crate::screen::worker::in_words;
 use anyhow::Context;
 use lab_git::{Repo, short};
 use lab_project::Project;
@@ -28,7 +28,7 @@ pub fn read(project: &Project, request: SourceRequest) -> SourceView {
     });
     let (base, diff) = match base {
         Ok((base, diff)) => (Ok(base), diff),
-        Err(error) => (Err(in_one_line(error)), Diff::default()),
+        Err(error) => (Err(in_words(error)), Diff::default()),
     };
     let records = RunStore::new(&project.lab_dir);
     let mut since = Vec::new();

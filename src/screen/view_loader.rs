@@ -2,7 +2,7 @@
 //! experiments, commits, the graph, the kernel). It runs beside the repository worker, so a view
 //! does not wait for a keep. Of several waiting requests of one kind only the latest is answered.
 
-use crate::screen::worker::{Worker, in_one_line};
+use crate::screen::worker::{Worker, in_words};
 use crate::screen::{profile_files, source_files};
 use lab_auto::LoopView;
 use lab_git::{Graph, Marks, Repo};
@@ -68,11 +68,11 @@ fn answer(project: &Arc<Project>, request: ViewRequest, known: &mut Known) -> Vi
         ViewRequest::Compare(keys, around) => {
             ViewReply::Comparison(Box::new(details::compare(project, keys, around.lines())))
         }
-        ViewRequest::Graph => ViewReply::Graph(begin(project, walk).map_err(in_one_line)),
-        ViewRequest::MoreGraph => ViewReply::Graph(page(walk, false).map_err(in_one_line)),
+        ViewRequest::Graph => ViewReply::Graph(begin(project, walk).map_err(in_words)),
+        ViewRequest::MoreGraph => ViewReply::Graph(page(walk, false).map_err(in_words)),
         ViewRequest::Loop(around) => {
             let read = LoopView::read(project, known.index(project), around.lines());
-            ViewReply::Loop(Box::new(read.map_err(in_one_line)))
+            ViewReply::Loop(Box::new(read.map_err(in_words)))
         }
         ViewRequest::Profile(asked) => {
             ViewReply::Profile(Box::new(profile_files::load(project, asked)))
@@ -81,7 +81,7 @@ fn answer(project: &Arc<Project>, request: ViewRequest, known: &mut Known) -> Vi
             let details = Repo::open(project);
             let details =
                 details.and_then(|repo| lab_git::commit_details(&repo, &id, around.lines()));
-            ViewReply::Commit(id, Box::new(details.map_err(in_one_line)))
+            ViewReply::Commit(id, Box::new(details.map_err(in_words)))
         }
     }
 }

@@ -53,10 +53,6 @@ impl Watchdog {
         if modes.is_empty() {
             return Err(io::Error::other("stty does not know this terminal"));
         }
-        #[allow(
-            clippy::disallowed_methods,
-            reason = "the shell writes escape sequences of its own, and no text"
-        )]
         let terminal = rustix::stdio::stdout().try_clone_to_owned()?;
         // In a process group of its own, so that signals to the screen's group do not reach it.
         // Pipes of the standard library are closed on exec, so no other child holds this one open.

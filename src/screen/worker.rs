@@ -34,7 +34,7 @@ pub struct Requests<R> {
 }
 
 /// The error and its causes, in one line.
-pub fn in_one_line(error: anyhow::Error) -> String {
+pub fn in_words(error: anyhow::Error) -> String {
     format!("{error:#}")
 }
 

@@ -87,7 +87,7 @@ fn command(lab: &Lab, device: Option<Target>) -> JoinHandle<(Record, Vec<RunEven
         };
         let control = Control::new().unwrap();
         let mut index = RunIndex::new(&project);
-        let record = execute::execute(&project, &spec, &mut index, &control, |event| {
+        let record = execute::execute(None, &project, &spec, &mut index, &control, |event| {
             events.push(event);
         })
         .unwrap();

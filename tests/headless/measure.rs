@@ -49,6 +49,7 @@ fn run(lab: &Lab, reason: Reason) -> (Record, String) {
         ..RunSpec::new(reason)
     };
     let record = execute(
+        None,
         &project,
         &spec,
         &mut RunIndex::new(&project),

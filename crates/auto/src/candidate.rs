@@ -14,7 +14,7 @@ use lab_run::experiment::Status;
 use lab_run::inputs;
 use lab_run::record::Record;
 use lab_run::verdict::Outcome;
-use lab_runner::execute::{NotRun, execute_by};
+use lab_runner::execute::{NotRun, execute};
 use lab_runner::held_out::RunContext;
 use lab_runner::process::Control;
 use lab_runner::spec::own_program;
@@ -64,7 +64,7 @@ impl Running<'_, '_> {
                 self.judged_by.look_before_run(project);
                 let (spec, standby) = (self.ready.spec(self.auto.spec), self.ready.take());
                 self.ready.prepare_meanwhile(project, self.auto.spec);
-                match execute_by(standby, project, &spec, &mut self.index, control, |_| {}) {
+                match execute(standby, project, &spec, &mut self.index, control, |_| {}) {
                     Ok(record) => record,
                     Err(NotRun::Kernel(why)) => {
                         return Ok(Came::Ended(

@@ -52,6 +52,26 @@ pub struct Auto<'a> {
     pub tell: &'a mut dyn FnMut(&State),
 }
 
+/// Why the steps of a loop do not go on.
+#[derive(Debug)]
+pub(super) enum Stop {
+    Ended(Ended),
+    /// The loop cannot write its own files.
+    Failed(anyhow::Error),
+}
+
+impl From<Ended> for Stop {
+    fn from(ended: Ended) -> Self {
+        Stop::Ended(ended)
+    }
+}
+
+impl From<anyhow::Error> for Stop {
+    fn from(error: anyhow::Error) -> Self {
+        Stop::Failed(error)
+    }
+}
+
 /// How a loop ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ended {

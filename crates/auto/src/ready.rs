@@ -46,20 +46,10 @@ impl Ready {
     /// Starts the judges that are missing, for a kernel in place of the present one. Where none can
     /// be started, the run starts its own, and says why that fails.
     pub fn prepare(&mut self, project: &Project, spec: &RunSpec) {
-        if !self
-            .python
-            .as_mut()
-            .is_some_and(|python| python.fits(project))
-        {
-            // The old one ends before the new one gets its folder.
-            drop(self.python.take());
-        }
         let Ok(inputs) = inputs_of(project, spec) else {
             return;
         };
-        if self.python.is_none() {
-            self.python = PythonStandby::start(project, Owner::Loop(0)).ok().flatten();
-        }
+        PythonStandby::keep(&mut self.python, project, Owner::Loop(0));
         let spec = self.spec(spec);
         self.standbys
             .retain_mut(|standby| standby.fits(project, &spec));

@@ -6,7 +6,7 @@ use super::command::{self, TURN_ENDED};
 use super::disk;
 use super::files::Files;
 use super::judged_by::JudgedBy;
-use super::options::{Auto, Editor, Ended};
+use super::options::{Auto, Editor, Ended, Stop};
 use super::progress;
 use super::ready::Ready;
 use super::running::{Came, Edited, Running};
@@ -17,6 +17,7 @@ use jiff::Timestamp;
 use lab_git::Repo;
 use lab_run::RunId;
 use lab_store::RunIndex;
+use std::convert::Infallible;
 use std::time::Instant;
 
 /// How often a decision that failed is tried again.
@@ -53,7 +54,10 @@ pub fn run(auto: Auto) -> Result<Ended> {
     let _ = files.take_request();
     running.keep_half_done()?;
     running.enter(Phase::Starting)?;
-    let ended = running.turns()?;
+    let ended = match running.turns() {
+        Err(Stop::Ended(ended)) => ended,
+        Err(Stop::Failed(error)) => return Err(error),
+    };
     running.state.ended = Some(match &ended {
         Ended::Done(why) | Ended::GaveUp(why) => why.clone(),
         Ended::Stopped => "a signal ended it".to_owned(),
@@ -112,22 +116,16 @@ impl Running<'_, '_> {
         Ok(())
     }
 
-    fn turns(&mut self) -> Result<Ended> {
+    fn turns(&mut self) -> Result<Infallible, Stop> {
         loop {
             if let Some(candidate) = self.state.candidate.clone() {
-                if let Some(ended) = self.judge(&candidate)? {
-                    return Ok(ended);
-                }
+                self.judge(&candidate)?;
                 continue;
             }
             self.look();
             self.clean();
-            if let Some(ended) = self.between()? {
-                return Ok(ended);
-            }
-            if let Some(ended) = self.edit()? {
-                return Ok(ended);
-            }
+            self.between()?;
+            self.edit()?;
         }
     }
 
@@ -171,8 +169,8 @@ impl Running<'_, '_> {
         };
     }
 
-    /// Takes the candidate to its end. Returns how the loop ended, if it did.
-    fn judge(&mut self, candidate: &Candidate) -> Result<Option<Ended>> {
+    /// Takes the candidate to its end.
+    fn judge(&mut self, candidate: &Candidate) -> Result<(), Stop> {
         self.enter(Phase::Judging)?;
         if let Err(error) = command::end_turn(self.files) {
             return self.trouble(&format!("{error:#}"));
@@ -194,18 +192,16 @@ impl Running<'_, '_> {
                     return self.trouble(&format!("{error:#}"));
                 }
                 self.state.counts.cost += candidate.answer.cost.unwrap_or(0.0);
-                self.end_turn(told, false)?;
-                Ok(None)
+                Ok(self.end_turn(told, false)?)
             }
             Ok(Came::Ended(told)) => {
                 let is_judged = told.run.is_some_and(|run| run > candidate.after);
                 self.state.counts.experiments += u64::from(is_judged);
                 self.state.counts.cost += candidate.answer.cost.unwrap_or(0.0);
-                self.end_turn(told, true)?;
-                Ok(None)
+                Ok(self.end_turn(told, true)?)
             }
             Ok(Came::Undecided(told)) => self.trouble(&told.why),
-            Ok(Came::Stopped) => Ok(Some(Ended::Stopped)),
+            Ok(Came::Stopped) => Err(Ended::Stopped.into()),
             Ok(Came::Person) => self.wait_for_incumbent(),
             Ok(Came::Trouble(why)) => self.trouble(&why),
             Err(error) => self.trouble(&format!("{error:#}")),
@@ -257,7 +253,7 @@ impl Running<'_, '_> {
     }
 
     /// Notes a failure that no turn is to blame for, and waits.
-    pub(super) fn trouble(&mut self, why: &str) -> Result<Option<Ended>> {
+    pub(super) fn trouble(&mut self, why: &str) -> Result<(), Stop> {
         self.state.counts.failures_in_a_row += 1;
         self.state.trouble = Some(why.to_owned());
         if let Some(candidate) = &mut self.state.candidate {
@@ -267,7 +263,7 @@ impl Running<'_, '_> {
     }
 
     /// Has the kernel edited once.
-    fn edit(&mut self) -> Result<Option<Ended>> {
+    fn edit(&mut self) -> Result<(), Stop> {
         self.state.turn += 1;
         self.enter(Phase::Editing)?;
         self.ready.prepare(self.auto.project, self.auto.spec);
@@ -288,7 +284,7 @@ impl Running<'_, '_> {
             Editor::Patches(folder) => match patches::next(folder, self.state.patch.as_deref())? {
                 None => {
                     self.state.turn -= 1;
-                    return Ok(Some(Ended::Done("the last patch is done".to_owned())));
+                    return Err(Ended::Done("the last patch is done".to_owned()).into());
                 }
                 Some(name) => {
                     let edited = patches::apply(self.auto.project, folder, &name, self.state.turn);
@@ -301,7 +297,7 @@ impl Running<'_, '_> {
         match edited {
             Ok(Edited::Stopped(told)) => {
                 self.state.last_turn = Some(told);
-                Ok(Some(Ended::Stopped))
+                Err(Ended::Stopped.into())
             }
             Ok(Edited::Kernel {
                 bytes,
@@ -320,7 +316,7 @@ impl Running<'_, '_> {
                     told,
                 });
                 self.judged_by.next_kernel();
-                Ok(None)
+                Ok(())
             }
             Ok(Edited::Without { told, cost }) => {
                 let why = told.why.clone();
@@ -330,7 +326,7 @@ impl Running<'_, '_> {
                 match &self.auto.options.editor {
                     Editor::Command(_) if !is_ended => self.back_off(&why),
                     // The next turn may do better, and there is nothing to wait for.
-                    Editor::Command(_) | Editor::Patches(_) => Ok(None),
+                    Editor::Command(_) | Editor::Patches(_) => Ok(()),
                 }
             }
             Err(error) => self.trouble(&format!("{error:#}")),

@@ -1,11 +1,10 @@
 //! What a loop waits for: requests, a person's edit, and time after a failure.
 
 use super::candidate::is_incumbent;
-use super::options::Ended;
+use super::options::{Ended, Stop};
 use super::requests::Request;
 use super::running::Running;
 use super::state::Phase;
-use anyhow::Result;
 use std::time::{Duration, Instant};
 
 /// How often a waiting loop looks for a person's save and for requests.
@@ -16,30 +15,26 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 impl Running<'_, '_> {
     /// What comes between two turns: requests, the budget, a person's edit.
-    pub(super) fn between(&mut self) -> Result<Option<Ended>> {
-        if let Some(ended) = self.asked_or_spent()? {
-            return Ok(Some(ended));
-        }
+    pub(super) fn between(&mut self) -> Result<(), Stop> {
+        self.asked_or_spent()?;
         if self.auto.control.is_ended() {
-            return Ok(Some(Ended::Stopped));
+            return Err(Ended::Stopped.into());
         }
         self.wait_for_incumbent()
     }
 
     /// Does what a person asked for, and looks at the budget.
-    fn asked_or_spent(&mut self) -> Result<Option<Ended>> {
-        let ended = self.requests()?;
-        Ok(ended.or_else(|| self.spent().map(Ended::Done)))
-    }
-
-    /// Which budget is spent.
-    fn spent(&mut self) -> Option<String> {
+    fn asked_or_spent(&mut self) -> Result<(), Stop> {
+        self.requests()?;
         self.state.counts.seconds = self.earlier + self.began.elapsed().as_secs_f64();
-        self.state.spent()
+        match self.state.spent() {
+            Some(why) => Err(Ended::Done(why).into()),
+            None => Ok(()),
+        }
     }
 
     /// Does what a person asked for. A pause lasts until the next request.
-    fn requests(&mut self) -> Result<Option<Ended>> {
+    fn requests(&mut self) -> Result<(), Stop> {
         let mut is_paused = false;
         loop {
             match self
@@ -49,7 +44,7 @@ impl Running<'_, '_> {
                 .and_then(Request::parse)
             {
                 Some(Request::Stop) => {
-                    return Ok(Some(Ended::Done("a person stopped it".to_owned())));
+                    return Err(Ended::Done("a person stopped it".to_owned()).into());
                 }
                 Some(Request::Pause) => {
                     is_paused = true;
@@ -60,46 +55,47 @@ impl Running<'_, '_> {
                 Some(Request::EndTurn) | None => {}
             }
             if !is_paused {
-                return Ok(None);
+                return Ok(());
             }
-            if self.auto.control.wait(LOOK_EVERY) {
-                return Ok(Some(Ended::Stopped));
-            }
+            self.wait(LOOK_EVERY)?;
+        }
+    }
+
+    /// Waits. The error says that a signal ended the loop meanwhile.
+    fn wait(&self, time: Duration) -> Result<(), Stop> {
+        match self.auto.control.wait(time) {
+            true => Err(Ended::Stopped.into()),
+            false => Ok(()),
         }
     }
 
     /// Waits while the kernel's file is not the incumbent: a person edits it, or left a run.
-    pub(super) fn wait_for_incumbent(&mut self) -> Result<Option<Ended>> {
+    pub(super) fn wait_for_incumbent(&mut self) -> Result<(), Stop> {
         loop {
             match is_incumbent(self.auto.project) {
-                Ok(true) => return Ok(None),
+                Ok(true) => return Ok(()),
                 Ok(false) => {}
                 // A command may damage the user's repository. A loop that ended without its limit
                 // of failures would look like a crash.
-                Err(error) => match self.trouble(&format!("{error:#}"))? {
-                    Some(ended) => return Ok(Some(ended)),
-                    None => continue,
-                },
+                Err(error) => {
+                    self.trouble(&format!("{error:#}"))?;
+                    continue;
+                }
             }
             if self.state.phase != Phase::WaitingForPerson {
                 self.enter(Phase::WaitingForPerson)?;
             }
-            if let Some(ended) = self.asked_or_spent()? {
-                return Ok(Some(ended));
-            }
-            if self.auto.control.wait(LOOK_EVERY) {
-                return Ok(Some(Ended::Stopped));
-            }
+            self.asked_or_spent()?;
+            self.wait(LOOK_EVERY)?;
         }
     }
 
     /// Waits after a failure, longer after each further one. Ends the loop after too many.
-    pub(super) fn back_off(&mut self, why: &str) -> Result<Option<Ended>> {
+    pub(super) fn back_off(&mut self, why: &str) -> Result<(), Stop> {
         let failures = self.state.counts.failures_in_a_row;
         if failures >= self.auto.options.give_up {
-            return Ok(Some(Ended::GaveUp(format!(
-                "{failures} failures in a row, the last: {why}"
-            ))));
+            let why = format!("{failures} failures in a row, the last: {why}");
+            return Err(Ended::GaveUp(why).into());
         }
         self.enter(Phase::BackingOff)?;
         let wait = self
@@ -110,16 +106,12 @@ impl Running<'_, '_> {
         let until = Instant::now() + wait.min(LONGEST_WAIT);
         // Some failures last until a person ends the loop.
         loop {
-            if let Some(ended) = self.asked_or_spent()? {
-                return Ok(Some(ended));
-            }
+            self.asked_or_spent()?;
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Ok(None);
+                return Ok(());
             }
-            if self.auto.control.wait(left.min(LOOK_EVERY)) {
-                return Ok(Some(Ended::Stopped));
-            }
+            self.wait(left.min(LOOK_EVERY))?;
         }
     }
 }

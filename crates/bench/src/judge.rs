@@ -1,21 +1,20 @@
 //! One run of a bench: a judge process of its own, or the user's own harness.
 
 use crate::from_report;
-use crate::record::{BenchPeers, BenchRun, BenchStart, BenchedDevice};
-use crate::store::{OpenBench, own_origin};
+use crate::record::{BenchPeers, BenchRun, BenchedDevice};
+use crate::session::{Ended, Session};
+use crate::store::own_origin;
 use anyhow::Result;
 use jiff::Timestamp;
-use lab_project::Project;
 use lab_protocol::report::{Report, first_word};
 use lab_protocol::{JudgeKind, JudgeRequest, When};
 use lab_run::Ending;
-use lab_run::inputs::Inputs;
 use lab_run::peers::MeasuredPeer;
 use lab_run::verdict::{Outcome, Verdict};
 use lab_runner::follow::{Batch, Follow};
-use lab_runner::job::{Ended, Job};
+use lab_runner::job::{self, Job};
 use lab_runner::process::Control;
-use lab_runner::spec::{self, RunSpec};
+use lab_runner::spec;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -23,47 +22,23 @@ use std::time::{Duration, Instant};
 /// and a discipline takes as long as its launches do: the terminal shows the time that is left.
 const JUDGE_LIMIT: Duration = Duration::from_secs(24 * 3600);
 
-/// What all runs of a bench share.
-pub struct Judged<'a> {
-    pub project: &'a Project,
-    pub spec: &'a RunSpec,
-    /// Read once, so that all runs are about the same bytes, whatever happens on disk meanwhile.
-    pub inputs: &'a Inputs,
-    pub start: &'a BenchStart,
-    /// What the earlier runs were measured with.
-    pub device: Option<BenchedDevice>,
-}
-
-/// How a run ended.
-pub enum JudgedRun {
-    /// With a verdict on the kernel.
-    Ended(Box<BenchRun>),
-    /// It was ended from outside.
-    Interrupted,
-    /// Without a verdict on these bytes, for this reason.
-    NotJudged(String),
-}
-
-impl Judged<'_> {
-    /// Makes one run. An error is of the disk.
-    pub fn run(
+impl Session<'_> {
+    /// Makes one run. The inner error says why there is no verdict on these bytes. The outer error
+    /// says what the disk refused.
+    pub(crate) fn judge(
         &self,
         number: u32,
-        open: &OpenBench,
         control: &Control,
         tell: &mut dyn FnMut(Arc<Report>),
-    ) -> Result<JudgedRun> {
+    ) -> Result<Result<BenchRun, Ended>> {
         let (started, began) = (Timestamp::now(), Instant::now());
-        let mut follow = Job::follow(self.project, open.create_log(number)?);
+        let mut follow = Job::follow(self.project, self.open.create_log(number)?);
         let mut difference = None;
-        let kind = self.start.discipline.map(JudgeKind::Bench);
-        let ended = self.job(open, kind, &mut follow, control, |batch| {
+        let kind = self.bench.start.discipline.map(JudgeKind::Bench);
+        let ended = self.job(kind, &mut follow, control, |batch| {
             let Some(report) = batch.report else { return };
             if difference.is_none() {
-                difference = self
-                    .device
-                    .as_ref()
-                    .and_then(|device| device.difference(&report));
+                difference = self.difference(&report);
                 if difference.is_some() {
                     control.end();
                 }
@@ -71,11 +46,10 @@ impl Judged<'_> {
             tell(report);
         });
         // A short run may have ended before its lines were told.
-        let difference = difference.or_else(|| self.device.as_ref()?.difference(follow.report()));
-        if let Some(difference) = difference {
-            return Ok(JudgedRun::NotJudged(format!(
+        if let Some(difference) = difference.or_else(|| self.difference(follow.report())) {
+            return Ok(Err(Ended::NotJudged(format!(
                 "{difference}, so its times do not belong to this bench: begin a new one without --resume"
-            )));
+            ))));
         }
         let mut verdict = ended.verdict(self.project, &follow);
         verdict.caveats.extend(ended.caveats);
@@ -84,56 +58,53 @@ impl Judged<'_> {
             .caveats
             .extend(incomplete.map(|error| format!("the log of the run is incomplete: {error}")));
         Ok(match verdict.outcome {
-            Outcome::Void if ended.ending == Ending::Superseded => JudgedRun::Interrupted,
-            Outcome::Void | Outcome::NotJudged => JudgedRun::NotJudged(verdict.why),
-            Outcome::Pass | Outcome::Fail | Outcome::Crash => JudgedRun::Ended(Box::new(
-                self.record(number, started, began.elapsed(), follow.report(), verdict),
-            )),
+            Outcome::Void if ended.ending == Ending::Superseded => Err(Ended::Interrupted),
+            Outcome::Void | Outcome::NotJudged => Err(Ended::NotJudged(verdict.why)),
+            Outcome::Pass | Outcome::Fail | Outcome::Crash => {
+                Ok(self.record(number, started, began.elapsed(), follow.report(), verdict))
+            }
         })
     }
 
+    /// What a report names differently from the earlier runs, in words.
+    fn difference(&self, report: &Report) -> Option<String> {
+        self.bench.device()?.difference(report)
+    }
+
     /// Times the kernel beside the problem's peers, in a process of its own. `None` if somebody
-    /// ended it. An error is of the disk.
-    pub fn beside_peers(&self, open: &OpenBench, control: &Control) -> Result<Option<BenchPeers>> {
-        let mut follow = Job::follow(self.project, open.create_peers_log()?);
+    /// ended it. The error says what the disk refused.
+    pub(crate) fn beside_peers(&self, control: &Control) -> Result<Option<BenchPeers>> {
+        let mut follow = Job::follow(self.project, self.open.create_peers_log()?);
         // What the log lacks is in the record.
-        let ended = self.job(open, None, &mut follow, control, |_| ());
+        let ended = self.job(None, &mut follow, control, |_| ());
         if ended.ending == Ending::Superseded {
             return Ok(None);
         }
         let report = follow.report();
-        let (device, benched) = (report.device().map(str::to_owned), &self.device);
-        let difference = benched
-            .as_ref()
-            .and_then(|device| device.difference(report));
+        let difference = self.difference(report);
         let peers = match &difference {
             Some(_) => Vec::new(),
             None => MeasuredPeer::of_report(report, &self.inputs.peer_sources(), Timestamp::now()),
         };
-        let nothing = || {
-            format!(
-                "the harness named no peer: see {}",
-                open.peers_log().display()
-            )
-        };
+        let log = self.open.peers_log();
+        let nothing = || format!("the harness named no peer: see {}", log.display());
         let is_wrong = report
             .value("correctness")
             .is_some_and(|word| first_word(word) == "fail");
         let wrong = || {
             format!(
                 "a launch of the kernel was wrong in these turns: see {}",
-                open.peers_log().display()
+                log.display()
             )
         };
         let failure = difference
             .or_else(|| is_wrong.then(wrong))
             .or_else(|| peers.is_empty().then(nothing));
-        let (bench, fingerprint) = (self.start.bench, self.start.fingerprint.clone());
         Ok(Some(BenchPeers {
             origin: own_origin(),
-            bench,
-            fingerprint,
-            device,
+            bench: self.bench.start.bench,
+            fingerprint: self.bench.start.fingerprint.clone(),
+            device: report.device().map(str::to_owned),
             peers,
             failure,
         }))
@@ -149,13 +120,14 @@ impl Judged<'_> {
     ) -> BenchRun {
         // A bench needs the times of the workloads and no objective.
         verdict.forgive_unmeasured();
-        let whole = report.value("problem").unwrap_or(&self.start.kernel);
+        let start = &self.bench.start;
+        let whole = report.value("problem").unwrap_or(&start.kernel);
         let workloads = from_report::workloads(report, &verdict, whole);
         let mut made = BenchRun {
             origin: own_origin(),
-            bench: self.start.bench,
+            bench: start.bench,
             run,
-            fingerprint: self.start.fingerprint.clone(),
+            fingerprint: start.fingerprint.clone(),
             started,
             seconds: took.as_secs_f64(),
             outcome: verdict.outcome,
@@ -186,17 +158,16 @@ impl Judged<'_> {
     /// Runs the harness: for a bench of this kind, or to time the kernel beside the peers.
     fn job(
         &self,
-        open: &OpenBench,
         kind: Option<JudgeKind>,
         follow: &mut Follow,
         control: &Control,
         tell: impl FnMut(Batch),
-    ) -> Ended {
-        let (project, tree) = (self.project, open.tree());
+    ) -> job::Ended {
+        let (project, tree) = (self.project, self.open.tree());
         let ended = Job {
             project,
-            spec: self.spec,
-            inputs: self.inputs,
+            spec: &self.spec,
+            inputs: &self.inputs,
             request: JudgeRequest {
                 // A bench is about every workload, whatever occasion problem.toml gives it.
                 when: When::Keep,
@@ -213,7 +184,7 @@ impl Judged<'_> {
             },
         }
         .run(None, follow, control, tell);
-        open.remove_copies();
+        self.open.remove_copies();
         ended
     }
 }

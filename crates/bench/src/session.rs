@@ -1,6 +1,5 @@
 //! Beginning or resuming a bench, and its runs one after the other.
 
-use crate::judge::{Judged, JudgedRun};
 use crate::record::{Bench, BenchOutcome, BenchRun, BenchStart};
 use crate::store::{BenchStore, OpenBench, own_origin};
 use lab_git::Repo;
@@ -145,10 +144,11 @@ impl BenchState {
 
 /// A bench that goes on.
 pub struct Session<'a> {
-    project: &'a Project,
-    spec: RunSpec,
-    inputs: Arc<Inputs>,
-    open: OpenBench,
+    pub(crate) project: &'a Project,
+    pub(crate) spec: RunSpec,
+    /// Read once, so that all runs are about the same bytes, whatever happens on disk meanwhile.
+    pub(crate) inputs: Arc<Inputs>,
+    pub(crate) open: OpenBench,
     pub bench: Bench,
     /// Runs that there are to be at the end.
     pub wanted: u32,
@@ -168,7 +168,7 @@ impl<'a> Session<'a> {
             return Err(NotBenched::Refused(format!(
                 "this kernel is judged by `{}`, which has a discipline of its own: leave --warm-up, --iterations and \
                  --trials out",
-                command(project)
+                project.config.harness_command()
             )));
         }
         let store = BenchStore::new(&project.lab_dir);
@@ -195,8 +195,8 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Makes the runs that are missing. Ends with the first one that does not pass. An error is of
-    /// the disk: the run that it names is not recorded.
+    /// Makes the runs that are missing. Ends with the first one that does not pass. An error
+    /// says what the disk refused: the run that it names is not recorded.
     pub fn run(
         &mut self,
         control: &Control,
@@ -217,13 +217,9 @@ impl<'a> Session<'a> {
                 .map_or(1, |run| run.run.saturating_add(1));
             tell(BenchEvent::Began(number));
             let mut progress = |report| tell(BenchEvent::Progress(number, report));
-            let run = match self
-                .judged()
-                .run(number, &self.open, control, &mut progress)?
-            {
-                JudgedRun::Ended(run) => *run,
-                JudgedRun::Interrupted => return Ok(Ended::Interrupted),
-                JudgedRun::NotJudged(why) => return Ok(Ended::NotJudged(why)),
+            let run = match self.judge(number, control, &mut progress)? {
+                Ok(run) => run,
+                Err(ended) => return Ok(ended),
             };
             self.open.append(&run)?;
             tell(BenchEvent::Ended(&run));
@@ -253,29 +249,13 @@ impl<'a> Session<'a> {
             return Ok(Ended::Interrupted);
         }
         tell(BenchEvent::Peers);
-        let Some(peers) = self.judged().beside_peers(&self.open, control)? else {
+        let Some(peers) = self.beside_peers(control)? else {
             return Ok(Ended::Interrupted);
         };
         self.open.write_peers(&peers)?;
         self.bench.peers = Some(peers);
         Ok(Ended::Complete)
     }
-
-    fn judged(&self) -> Judged<'_> {
-        Judged {
-            project: self.project,
-            spec: &self.spec,
-            inputs: &self.inputs,
-            start: &self.bench.start,
-            device: self.bench.device().cloned(),
-        }
-    }
-}
-
-/// The command of the harness.
-fn command(project: &Project) -> String {
-    let own = project.config.harness.as_ref();
-    own.map_or_else(|| "built-in".to_owned(), ToString::to_string)
 }
 
 fn begun(
@@ -292,7 +272,7 @@ fn begun(
     let (start, open) = store.create(|id| BenchStart {
         origin: own_origin(),
         inputs: inputs.files(),
-        command: command(project),
+        command: project.config.harness_command(),
         target: spec.target(project),
         discipline: (!project.external()).then(|| request.discipline(Discipline::default())),
         runs: request.runs.unwrap_or(RUNS),
@@ -324,7 +304,7 @@ fn resumed(
     let of_kernel = |start: &BenchStart| start.kernel == *kernel && start.target == target;
     let of_bytes = |start: &BenchStart| of_kernel(start) && start.fingerprint == inputs.fingerprint;
     let begin = format!("`lab bench{}` begins a new one", project.argument);
-    // Only where there is none of these bytes, the newest one tells what changed since.
+    // Without a bench of these bytes, the newest bench tells what changed since.
     let Some(found) = store.newest(of_bytes).or_else(|| store.newest(of_kernel)) else {
         return Err(NotBenched::Refused(format!(
             "there is no bench of {kernel} on the device {target} to resume: {begin}"

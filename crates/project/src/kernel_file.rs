@@ -5,24 +5,16 @@ use std::path::{Path, PathBuf};
 /// The names of a kernel's file that a folder means without further words.
 pub const NAMES: [&str; 2] = ["kernel.cu", "kernel.py"];
 
-/// The kernel that a folder means.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FolderKernel {
-    One(PathBuf),
-    /// It holds kernel.cu and kernel.py, so a command has to name one.
-    Both,
-    None,
-}
-
-/// The kernel.cu or the kernel.py of a folder. A link counts, also one that leads nowhere.
-pub fn in_folder(folder: &Path) -> FolderKernel {
+/// Returns the kernel.cu or the kernel.py of a folder; `None` if it holds neither. A link counts,
+/// also one that leads nowhere. The error is the two files of a folder that holds both: a command
+/// has to name one of them.
+pub fn in_folder(folder: &Path) -> Result<Option<PathBuf>, [PathBuf; 2]> {
+    let files = NAMES.map(|name| folder.join(name));
     let is_file = |path: &PathBuf| path.symlink_metadata().is_ok_and(|about| !about.is_dir());
-    let mut found = NAMES.iter().map(|name| folder.join(name)).filter(is_file);
-    match (found.next(), found.next()) {
-        (Some(only), None) => FolderKernel::One(only),
-        (Some(_), Some(_)) => FolderKernel::Both,
-        (None, _) => FolderKernel::None,
+    if files.iter().all(is_file) {
+        return Err(files);
     }
+    Ok(files.into_iter().find(is_file))
 }
 
 /// Why a command that names only this folder cannot be carried out. `shown` is the folder's path
@@ -62,19 +54,13 @@ mod tests {
     fn a_folder_means_its_only_kernel_and_two_need_a_name() {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str| folder.path().join(name);
-        assert_eq!(in_folder(folder.path()), FolderKernel::None);
+        assert_eq!(in_folder(folder.path()), Ok(None));
         std::fs::write(file("reference.py"), "").unwrap();
         std::fs::write(file("kernel.py"), "").unwrap();
-        assert_eq!(
-            in_folder(folder.path()),
-            FolderKernel::One(file("kernel.py"))
-        );
+        assert_eq!(in_folder(folder.path()), Ok(Some(file("kernel.py"))));
         std::os::unix::fs::symlink("nowhere", file("kernel.cu")).unwrap();
-        assert_eq!(in_folder(folder.path()), FolderKernel::Both);
+        assert_eq!(in_folder(folder.path()), Err(NAMES.map(file)));
         std::fs::remove_file(file("kernel.py")).unwrap();
-        assert_eq!(
-            in_folder(folder.path()),
-            FolderKernel::One(file("kernel.cu"))
-        );
+        assert_eq!(in_folder(folder.path()), Ok(Some(file("kernel.cu"))));
     }
 }

@@ -22,17 +22,21 @@ mod work_tree;
 pub use work_tree::{cannot_open, work_tree};
 
 use crate::config::{Config, Harness};
-use crate::kernel_file::{FolderKernel, NAMES, sources_in};
+use crate::kernel_file::{NAMES, sources_in};
 use crate::python::Interpreter;
 use crate::trust_mark::TrustMark;
 use anyhow::{Context, Result, anyhow, bail};
 use lab_protocol::Language;
 use lab_system::root::Root;
 use lab_text::shell::quote;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Name of the folder at the root of the work tree in which the lab keeps its runs.
 const LAB_DIR: &str = ".lab";
+
+/// Most bytes of a kernel and of each other file that a verdict depends on. Nobody writes a larger
+/// one by hand.
+pub const SIZE_LIMIT: u64 = 8 << 20;
 
 /// Where everything of one kernel is. Opened once by a command, and again by the screen when
 /// lab.toml changes.
@@ -263,22 +267,36 @@ fn canonical(path: &Path) -> Result<PathBuf> {
     Ok(existing_folder(path.parent().unwrap_or(path))?.join(name))
 }
 
+/// Removes `.` and `..` from a path without reading the disk: `a/./b/../c` becomes `a/c`. A link
+/// keeps its name.
+pub fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(plain.pop()),
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
 /// The kernel of a folder. `named` is the one that lab.toml names; `shown` is the folder's path in
 /// messages. Where the folder holds no kernel, the one that HEAD holds there is meant, else a
 /// kernel.cu that is not there yet.
 fn of_folder(folder: &Path, shown: &Path, root: &Path, named: Option<&Path>) -> Result<PathBuf> {
     match kernel_file::in_folder(folder) {
-        FolderKernel::One(only) => Ok(only),
-        FolderKernel::Both => {
+        Ok(Some(only)) => Ok(only),
+        Err(both) => {
             let is_named = |file: &PathBuf| {
                 named.is_some_and(|named| {
                     canonical(named).is_ok_and(|n| canonical(file).is_ok_and(|f| f == n))
                 })
             };
-            let of_config = NAMES.iter().map(|name| folder.join(name)).find(is_named);
+            let of_config = both.into_iter().find(is_named);
             of_config.with_context(|| kernel_file::both(shown))
         }
-        FolderKernel::None => {
+        Ok(None) => {
             let [cuda, python] = NAMES.map(|name| folder.join(name));
             let held = |file: &Path| {
                 let file = canonical(file).ok();
@@ -334,17 +352,14 @@ fn argument(from: &Path, given: Option<&Path>, kernel: &Path) -> String {
 /// file here.
 fn only_kernel(from: &Path, home: &Path, root: &Path) -> Result<PathBuf> {
     for folder in [from, home] {
-        match kernel_file::in_folder(folder) {
-            FolderKernel::One(only) => return Ok(only),
-            FolderKernel::Both => {
-                let shown = if folder == from {
-                    Path::new("")
-                } else {
-                    folder
-                };
-                bail!("{}", kernel_file::both(shown))
-            }
-            FolderKernel::None => {}
+        let shown = if folder == from {
+            Path::new("")
+        } else {
+            folder
+        };
+        let found = kernel_file::in_folder(folder);
+        if let Some(only) = found.map_err(|_| anyhow!(kernel_file::both(shown)))? {
+            return Ok(only);
         }
     }
     let kernels = sources_in(from);

@@ -2,7 +2,7 @@
 //! `README.md`.
 
 use super::kernels::{KernelList, is_left_out};
-use super::work_tree;
+use super::{plain, work_tree};
 use crate::config::{self, Config};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use lab_protocol::{Language, Target};
@@ -11,7 +11,7 @@ use lab_system::space;
 use lab_text::shell::quote;
 use serde::Serialize;
 use std::io::{self, Write};
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
 /// Most characters of a problem's name: it is a part of the names of its entries, and of paths.
 const NAME_LENGTH: usize = 64;
@@ -128,7 +128,7 @@ pub fn create(from: &Path, given: &Path, template: Template) -> Result<NewProble
         false if is_folder(&from.join("kernels")) => format!("kernels/{name}"),
         false => name.to_owned(),
     };
-    let target = lexical(&from.join(&argument));
+    let target = plain(&from.join(&argument));
     let start = target
         .ancestors()
         .find(|above| above.is_dir())
@@ -234,20 +234,6 @@ fn is_folder(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|about| about.is_dir())
 }
 
-/// A path without `.` and `..`. `path` is absolute, and its beginning has no links: `..` means the
-/// folder above.
-pub(super) fn lexical(path: &Path) -> PathBuf {
-    let mut clean = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => drop(clean.pop()),
-            Component::CurDir => {}
-            part => clean.push(part),
-        }
-    }
-    clean
-}
-
 /// The text of a template for this name. `NAME_` begins the name of an entry, in which `-` cannot
 /// stand.
 fn with_name(template: &str, name: &str) -> String {
@@ -333,6 +319,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use std::fs;
+    use std::path::PathBuf;
 
     fn repository() -> (tempfile::TempDir, PathBuf) {
         let temp = tempfile::tempdir().unwrap();

@@ -1,5 +1,6 @@
 //! The objective: the result line that says how good a kernel is.
 
+use crate::config::Goal;
 use serde::{Deserialize, Serialize};
 use std::convert::Infallible;
 use std::fmt;
@@ -54,6 +55,14 @@ impl Objective {
                 let name = self.name();
                 name.rsplit_once('_').map_or(name, |(_, unit)| unit)
             }
+        }
+    }
+
+    /// Which of two values is better, unless lab.toml says otherwise.
+    pub fn goal(&self) -> Goal {
+        match self {
+            Objective::KernelTime => Goal::Minimize,
+            _ => Goal::Maximize,
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Which Python runs for a project, and what of the project runs in it.
 
-use super::Project;
-use super::new_problem::lexical;
+use super::{Project, SIZE_LIMIT, plain};
 use crate::config::{self, Harness};
 use lab_protocol::Language;
 use std::env;
@@ -50,32 +49,26 @@ pub struct Interpreter {
 impl Interpreter {
     /// The interpreter that runs Python of this project.
     pub fn of(project: &Project) -> Interpreter {
-        let of_environment = env::var_os(VARIABLE).filter(|named| !named.is_empty());
-        let here = || env::current_dir().unwrap_or_else(|_| project.root.clone());
-        let (program, named_by) = match (of_environment, &project.config.python) {
-            (Some(named), _) => (located(&named, &here()), NamedBy::Environment),
-            (None, Some(named)) => (located(OsStr::new(named), &project.home), NamedBy::Config),
-            (None, None) => (located(OsStr::new(USUAL), &project.home), NamedBy::Path),
-        };
-        let is_inside = lies_in(&program, &project.root);
-        Interpreter {
-            program,
-            named_by,
-            is_inside,
-        }
+        let of_config = project.config.python.as_ref();
+        Interpreter::find(of_config, &project.home, &project.root)
     }
 
     /// The interpreter where there is no project: that of the environment.
     pub fn without_project(folder: &Path) -> Interpreter {
-        let named = env::var_os(VARIABLE).filter(|named| !named.is_empty());
-        let named_by = if named.is_some() {
-            NamedBy::Environment
-        } else {
-            NamedBy::Path
+        Interpreter::find(None, folder, folder)
+    }
+
+    /// `of_config` is relative to `home`, and LAB_PYTHON to the current folder.
+    fn find(of_config: Option<&String>, home: &Path, root: &Path) -> Interpreter {
+        let of_environment = env::var_os(VARIABLE).filter(|named| !named.is_empty());
+        let here = || env::current_dir().unwrap_or_else(|_| root.to_owned());
+        let (program, named_by) = match (of_environment, of_config) {
+            (Some(named), _) => (located(&named, &here()), NamedBy::Environment),
+            (None, Some(named)) => (located(OsStr::new(named), home), NamedBy::Config),
+            (None, None) => (located(OsStr::new(USUAL), home), NamedBy::Path),
         };
-        let program = located(&named.unwrap_or_else(|| USUAL.into()), folder);
         Interpreter {
-            is_inside: lies_in(&program, folder),
+            is_inside: lies_in(&program, root),
             program,
             named_by,
         }
@@ -86,7 +79,7 @@ impl Interpreter {
 /// `folder`.
 fn located(named: &OsStr, folder: &Path) -> PathBuf {
     match Path::new(named).components().count() > 1 {
-        true => lexical(&folder.join(named)),
+        true => plain(&folder.join(named)),
         false => which::which(named).unwrap_or_else(|_| named.into()),
     }
 }
@@ -124,7 +117,7 @@ pub fn source(project: &Project) -> Option<String> {
 /// there, and for another harness.
 pub fn missing_script(project: &Project) -> Option<String> {
     let script = project.harness_script()?;
-    let path = lexical(&project.home.join(script));
+    let path = plain(&project.home.join(script));
     if path.is_file() {
         return None;
     }
@@ -141,14 +134,11 @@ pub fn missing_script(project: &Project) -> Option<String> {
 /// The path of a harness's script, which lab.toml names relative to itself; relative to the work
 /// tree where it lies in it.
 fn script_name(project: &Project, script: &str) -> String {
-    let path = lexical(&project.home.join(script));
+    let path = plain(&project.home.join(script));
     project
         .relative(&path)
         .unwrap_or_else(|| path.to_string_lossy().into_owned())
 }
-
-/// Most bytes of a problem.toml.
-const SIZE_LIMIT: u64 = 8 << 20;
 
 /// The Python files of the peers that problem.toml names, relative to the work tree, each once.
 /// Empty if a command judges.

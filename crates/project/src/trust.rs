@@ -8,7 +8,7 @@
 //! repository that lab.toml names.
 
 pub use super::python_request::PythonRequest;
-pub use super::trust_mark::{STATE_DIR, TrustMark, state_folder};
+pub use super::trust_mark::{STATE_DIR, TrustMark, state_folder, user_folders};
 
 use crate::config::{self, Config, Harness};
 use crate::python;
@@ -292,8 +292,8 @@ fn visible(text: &str) -> String {
 }
 
 /// Returns whether a run of the project may start. `unconfined` says why Linux cannot confine the
-/// kernel, where it cannot; it is asked only where that matters. The error is of a missing home
-/// folder.
+/// kernel, where it cannot; it is asked only where that matters. Returns an error if no home
+/// folder is known.
 pub fn check(project: &Project, unconfined: impl FnOnce() -> Option<String>) -> Result<Trust> {
     if is_granted(project)? {
         return Ok(Trust::Given);

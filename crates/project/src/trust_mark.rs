@@ -12,7 +12,7 @@
 
 use crate::config::{self, Config};
 use anyhow::{Context, Result, bail};
-use etcetera::{AppStrategy, AppStrategyArgs};
+use etcetera::app_strategy::{AppStrategy, AppStrategyArgs, Xdg};
 use std::path::{Path, PathBuf};
 
 /// Environment variable that overrides the state folder, for tests. An absolute path.
@@ -86,14 +86,18 @@ pub fn state_folder() -> Result<PathBuf> {
         }
         return Ok(given);
     }
-    let names = AppStrategyArgs {
-        top_level_domain: String::new(),
-        author: String::new(),
-        app_name: "lab".into(),
-    };
-    let folders = etcetera::app_strategy::Xdg::new(names)
+    let folders = user_folders()
         .with_context(|| format!("no home folder is known: set HOME or {STATE_DIR}"))?;
     Ok(folders.state_dir().unwrap_or_else(|| folders.data_dir()))
+}
+
+/// The folders of this user's settings and state. `None` if no home folder is known.
+pub fn user_folders() -> Option<Xdg> {
+    Xdg::new(AppStrategyArgs {
+        app_name: "lab".into(),
+        ..AppStrategyArgs::default()
+    })
+    .ok()
 }
 
 #[cfg(test)]

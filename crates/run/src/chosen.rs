@@ -31,11 +31,7 @@ impl ChosenMeasure {
 
     /// Which of two values is better.
     pub fn goal(self) -> Goal {
-        if self == ChosenMeasure::Time {
-            Goal::Minimize
-        } else {
-            Goal::Maximize
-        }
+        self.objective().goal()
     }
 
     fn of(objective: &Objective) -> Option<Self> {

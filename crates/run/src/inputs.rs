@@ -7,13 +7,13 @@
 
 mod error;
 mod files;
-mod includes;
 mod peer_files;
 mod set;
 mod value_files;
 
 pub use error::KernelError;
 pub use files::InputFiles;
+pub use lab_project::{SIZE_LIMIT, plain};
 pub use peer_files::{PeerTable, tables as peer_tables};
 
 use crate::Fingerprint;
@@ -31,9 +31,6 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 const PROBLEM: &str = "problem.toml";
-
-/// Most bytes of a file. Nobody writes a larger kernel by hand.
-pub const SIZE_LIMIT: u64 = 8 << 20;
 
 /// Most bytes of all files of a set.
 const TOTAL_LIMIT: u64 = 64 << 20;
@@ -185,19 +182,9 @@ impl Inputs {
         self.sources.iter().map(|s| s.file.clone()).collect()
     }
 
-    /// problem.toml, if it is an input.
-    fn problem(&self) -> Option<&Source> {
-        let is_named =
-            |source: &&Source| source.path.file_name().is_some_and(|name| name == PROBLEM);
-        self.sources
-            .iter()
-            .filter(|source| source.role == Role::Rule)
-            .find(is_named)
-    }
-
     /// The peers that problem.toml names.
     pub fn peer_tables(&self) -> Vec<PeerTable> {
-        self.problem()
+        problem(&self.sources)
             .and_then(|problem| problem.bytes.as_deref())
             .map(peer_tables)
             .unwrap_or_default()
@@ -205,8 +192,7 @@ impl Inputs {
 
     /// The name of each peer of problem.toml, with its file.
     pub fn peer_sources(&self) -> Vec<(String, PeerSource)> {
-        let folder = self
-            .problem()
+        let folder = problem(&self.sources)
             .and_then(|problem| problem.path.parent())
             .unwrap_or(Path::new("/"));
         let peers = self.peer_tables().into_iter();
@@ -236,7 +222,14 @@ impl Inputs {
     }
 }
 
-/// Reads and hashes all inputs of the project. The error is of a kernel that cannot be read; any
+/// problem.toml, if it is an input.
+fn problem(sources: &[Source]) -> Option<&Source> {
+    let is_named = |source: &&Source| source.path.file_name().is_some_and(|name| name == PROBLEM);
+    let mut rules = sources.iter().filter(|source| source.role == Role::Rule);
+    rules.find(is_named)
+}
+
+/// Reads and hashes all inputs of the project. Returns an error if the kernel cannot be read; any
 /// other file may be missing.
 pub fn read(project: &Project) -> Result<Inputs, KernelError> {
     let mut set = Set::new(project);
@@ -278,8 +271,8 @@ pub fn read(project: &Project) -> Result<Inputs, KernelError> {
 }
 
 /// The files of the repository that the Python scripts among `files` import, and those that these
-/// import. What the kernel imports is none of them, also where a script imports the kernel. The
-/// error is of a file that cannot be read.
+/// import. What the kernel imports is left out, even if a script imports the kernel. Returns an
+/// error if a file cannot be read.
 pub fn imported_by(project: &Project, files: &[PathBuf]) -> Result<Vec<PathBuf>, KernelError> {
     let mut set = Set::new(project);
     set.add(&project.kernel, Some(Vec::new()), Role::Kernel, false)?;
@@ -428,22 +421,6 @@ fn read_kernel(files: &InputFiles) -> Result<Vec<u8>, KernelError> {
         return Err(KernelError::Empty(name()));
     }
     Ok(bytes)
-}
-
-/// Removes `.` and `..` from a path without reading the disk: `a/./b/../c` becomes `a/c`. A link
-/// keeps its name.
-pub fn plain(path: &Path) -> PathBuf {
-    use std::path::Component;
-    path.components().fold(PathBuf::new(), |mut so_far, part| {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                so_far.pop();
-            }
-            other => so_far.push(other),
-        }
-        so_far
-    })
 }
 
 #[cfg(test)]

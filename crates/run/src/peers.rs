@@ -108,7 +108,7 @@ pub fn figures(peers: &[MeasuredPeer]) -> Vec<PeerFigure> {
 }
 
 /// How fast a kernel was beside one peer. Its fields have the record's names.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PeerFigure {
     pub name: String,
     /// The kernel's speed over the peer's; `None` if they could not be compared.
@@ -138,10 +138,7 @@ impl PeerFigure {
     pub fn untimed(name: String) -> Self {
         PeerFigure {
             name,
-            ratio: None,
-            part: None,
-            measured: None,
-            failure: None,
+            ..PeerFigure::default()
         }
     }
 
@@ -181,8 +178,7 @@ impl PeerFigure {
             name: name.to_owned(),
             ratio: Some(ratio),
             part,
-            measured: None,
-            failure: None,
+            ..PeerFigure::default()
         })
     }
 }

@@ -1,5 +1,6 @@
 //! Whether the speed on sealed inputs bears out the speed that a run claimed.
 
+use crate::verdict::with_ends;
 use lab_project::config::Goal;
 use lab_protocol::report::{Comparison, Measure, Speed};
 use lab_text::figures;
@@ -35,7 +36,8 @@ pub fn contradiction(claimed: &Speeds, sealed: &Speeds, goal: Goal) -> Option<St
             claim.ratio.low.unwrap_or(claim.ratio.value) * (1.0 - BETWEEN_PROCESSES)
         };
         return (most < least).then(|| {
-            let (claim, found) = (in_words(&claim), in_words(&found));
+            let [claim, found] =
+                [claim, found].map(|of| with_ends(&of.ratio, |ratio| format!("{ratio:.3}")));
             format!("the run was {claim} times as fast as the incumbent, on sealed inputs it is {found} times as fast")
         });
     }
@@ -58,16 +60,6 @@ pub fn contradiction(claimed: &Speeds, sealed: &Speeds, goal: Goal) -> Option<St
             figure(&found)
         )
     })
-}
-
-/// `1.021 (1.019 … 1.023)`
-fn in_words(comparison: &Comparison) -> String {
-    let Measure { value, low, high } = comparison.ratio;
-    let ends = low
-        .zip(high)
-        .map(|(low, high)| format!(" ({low:.3} … {high:.3})"))
-        .unwrap_or_default();
-    format!("{value:.3}{ends}")
 }
 
 #[cfg(test)]

@@ -5,20 +5,24 @@ mod figure;
 mod outcome;
 
 pub use change::Change;
-pub use figure::{Figure, Unit};
+pub use figure::{Figure, with_ends};
 
 use crate::Ending;
 use lab_project::objective::Objective;
 use lab_protocol::report::{AggregateOf, JudgedWorkloads, Measure, Report, Speed, WorkloadSpeeds};
 use lab_protocol::{Exit, When};
 use lab_text::figures;
+pub use outcome::gate_in_words;
 use outcome::{not_built, outcome};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What a run came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Outcome {
     /// Every gate passed.
     Pass,
@@ -31,7 +35,7 @@ pub enum Outcome {
     Void,
     /// The run ended without a verdict, and the kernel is not to blame: the problem, its reference,
     /// the harness, the driver or the machine failed. Such a run has no number of its own.
-    #[serde(rename = "not_judged")]
+    #[default]
     NotJudged,
 }
 
@@ -44,23 +48,21 @@ impl Outcome {
 
     /// The word for the user. [`Verdict::word`] also tells a failed build from a crash.
     pub fn word(self) -> &'static str {
-        match self {
-            Outcome::Pass => "PASS",
-            Outcome::Fail => "FAIL",
-            Outcome::Crash => "CRASH",
-            Outcome::Void => "VOID",
-            Outcome::NotJudged => "NOT JUDGED",
-        }
+        self.shown().1
     }
 
     /// A sign to show beside the word, so that colour alone tells nothing.
     pub fn sign(self) -> &'static str {
+        self.shown().0
+    }
+
+    fn shown(self) -> (&'static str, &'static str) {
         match self {
-            Outcome::Pass => "●",
-            Outcome::Fail => "✗",
-            Outcome::Crash => "☠",
-            Outcome::Void => "∅",
-            Outcome::NotJudged => "–",
+            Outcome::Pass => ("●", "PASS"),
+            Outcome::Fail => ("✗", "FAIL"),
+            Outcome::Crash => ("☠", "CRASH"),
+            Outcome::Void => ("∅", "VOID"),
+            Outcome::NotJudged => ("–", "NOT JUDGED"),
         }
     }
 }
@@ -75,7 +77,7 @@ impl Outcome {
 /// // It measured nothing, so it cannot be kept.
 /// assert_eq!(verdict.unmeasured().as_deref(), Some("nothing was measured"));
 /// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     pub outcome: Outcome,
     /// One sentence: which gate failed, what the crash was, why the run is void. Empty on a pass.
@@ -223,17 +225,7 @@ impl Verdict {
         Verdict {
             outcome,
             why: why.into(),
-            build_failed: false,
-            objective: None,
-            chosen: None,
-            aggregate: None,
-            workloads: None,
-            judged: None,
-            kernel_us: None,
-            change: None,
-            emulated: false,
-            unmeasured: None,
-            caveats: Vec::new(),
+            ..Verdict::default()
         }
     }
 

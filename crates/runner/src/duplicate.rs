@@ -161,7 +161,7 @@ impl Duplicate {
         &self.start
     }
 
-    /// Tells the lines of the run as its own process does, and returns what it came to.
+    /// Tells the lines of the run as its own process does, and returns how the run ended.
     #[allow(
         clippy::disallowed_methods,
         reason = "/dev/null is no file of a repository"
@@ -173,7 +173,6 @@ impl Duplicate {
         tell: &mut dyn FnMut(RunEvent),
     ) -> Followed {
         // The lines are in the log of the run already.
-        #[allow(clippy::disallowed_methods, reason = "it is no file of the repository")]
         let nowhere = File::options().write(true).open("/dev/null");
         let Ok(nowhere) = nowhere else {
             return Followed::Gone;

@@ -46,22 +46,11 @@ impl NotRun {
     }
 }
 
-/// Runs the harness once, without a standby judge, and returns the record with its verdict. `tell`
+/// Runs the harness once, by the judge on `standby` if that fits, and returns the record. `tell`
 /// gets [`RunEvent::Started`] and then [`RunEvent::Progress`]; [`RunEvent::Joined`] comes first
 /// where another process judges the same inputs. `index` finds the incumbent's record, if it is
 /// needed; it need not have read anything yet. An error means that no run was announced.
 pub fn execute(
-    project: &Project,
-    spec: &RunSpec,
-    index: &mut RunIndex,
-    control: &Control,
-    tell: impl FnMut(RunEvent),
-) -> Result<Record, NotRun> {
-    execute_by(None, project, spec, index, control, tell)
-}
-
-/// [`execute`] with a judge that was started before, if it fits.
-pub fn execute_by(
     standby: Option<Standby>,
     project: &Project,
     spec: &RunSpec,

@@ -20,6 +20,15 @@ pub struct Batch {
     pub report: Option<Arc<Report>>,
 }
 
+impl Batch {
+    /// The lines for people: series and histograms are for drawing, and in run.log only.
+    pub fn for_people(&self) -> impl DoubleEndedIterator<Item = &str> {
+        let is_drawn = |key: &str| key.ends_with("_series") || key.ends_with("_histogram");
+        let texts = self.lines.iter().map(|line| line.text.as_str());
+        texts.filter(move |text| parse(text).is_none_or(|entry| !is_drawn(entry.key)))
+    }
+}
+
 /// Most lines in a batch; older ones are left out.
 const BATCH_LINES: usize = 1_000;
 

@@ -11,8 +11,6 @@ use lab_git::Repo;
 use lab_project::Project;
 use lab_python::PackageFile;
 use lab_system::root::Root;
-use sha2::{Digest, Sha256};
-use std::fmt::Write as _;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -55,19 +53,13 @@ pub fn python_package(files: &Root, lab_dir: &Path) -> io::Result<PathBuf> {
 
 /// The same name for the same package only: labs of two versions do not write each other's files.
 fn name_of(package: &[&PackageFile]) -> String {
-    let mut hash = Sha256::new();
+    let mut hash = blake3::Hasher::new();
     for (name, text) in package {
-        hash.update((text.len() as u64).to_le_bytes());
-        hash.update(name.as_bytes());
-        hash.update(text.as_bytes());
+        hash.update(&(text.len() as u64).to_le_bytes())
+            .update(name.as_bytes())
+            .update(text.as_bytes());
     }
-    hash.finalize()
-        .iter()
-        .take(8)
-        .fold(String::new(), |mut name, byte| {
-            let _ = write!(name, "{byte:02x}");
-            name
-        })
+    hash.finalize().to_hex()[..16].to_owned()
 }
 
 /// Puts a file there, unless these bytes are there already. Another run may do the same at the same

@@ -19,11 +19,11 @@ use lab_run::chosen::Chosen;
 use lab_run::inputs::Inputs;
 use lab_run::record::{HeldOut, Record, SealedFigures};
 use lab_run::sealed::{self, Speeds};
-use lab_run::verdict::{Outcome, Verdict};
+use lab_run::verdict::{Outcome, Verdict, gate_in_words};
 use lab_run::{Ending, Reason, RunId};
 use lab_store::RunStore;
 use lab_system::root::Access;
-use lab_text::{figures, signal};
+use lab_text::signal;
 use std::path::{Path, PathBuf};
 
 /// How the caller of a keep controls and follows the check.
@@ -284,10 +284,7 @@ fn no_fault_of_the_kernel(ending: Ending, report: &Report) -> Option<String> {
 /// The gate that fails, or the word that the kernel is wrong; `None` if the harness has said
 /// neither.
 fn failure(report: &Report) -> Option<String> {
-    let gate = report.failing_gate().map(|gate| {
-        let (value, limit) = figures::pair(gate.value, gate.limit);
-        format!("{} is {value}, its limit {limit}", gate.name)
-    });
+    let gate = report.failing_gate().as_ref().map(gate_in_words);
     gate.or_else(|| (report.correctness() == Some(false)).then(|| "correctness: fail".to_owned()))
 }
 

@@ -320,7 +320,7 @@ impl Thread<'_> {
             return None;
         }
         let inputs = self.latest.of(&project, &spec)?;
-        self.keep_python(&project);
+        PythonStandby::keep(&mut self.python, &project, Owner::Screen);
         spec.python_standby = self.python_socket(&project);
         Standby::start(&project, &spec, &inputs, Owner::Screen).unwrap_or_else(|error| {
             let why = format!(
@@ -329,21 +329,6 @@ impl Thread<'_> {
             self.tell(RunEvent::NoStandby { why });
             None
         })
-    }
-
-    /// Keeps a Python on standby that fits the project. Where none can be started, each worker is
-    /// started anew, and says why.
-    fn keep_python(&mut self, project: &Project) {
-        if self
-            .python
-            .as_mut()
-            .is_some_and(|python| python.fits(project))
-        {
-            return;
-        }
-        // The old one ends before the new one gets its folder.
-        drop(self.python.take());
-        self.python = PythonStandby::start(project, Owner::Screen).ok().flatten();
     }
 
     /// Where the judges of this project find it.

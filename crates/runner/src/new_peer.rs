@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use lab_project::Project;
 use lab_run::inputs;
 use lab_system::space;
+use serde::Serialize;
 use std::fmt::Write;
 use std::io;
 use std::path::Path;
@@ -20,7 +21,7 @@ const LIMIT: u64 = inputs::SIZE_LIMIT;
 const NAME: &str = "reference";
 
 /// What was added.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NewPeer {
     pub name: &'static str,
     /// Repository-relative path of the problem.toml that got a `[[peer]]` table.
@@ -144,12 +145,7 @@ fn replace(project: &Project, path: &Path, text: &str) -> Result<()> {
 /// `{T}` if there is a function for each type. Else one function that stands for all types.
 fn function(problem: &Table, reference: &str) -> Option<String> {
     let entry = problem.get("entry")?.as_str()?;
-    let types = problem
-        .get("types")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten();
-    let of_types: Vec<String> = types
+    let of_types: Vec<String> = list(problem.get("types"))
         .filter_map(Value::as_str)
         .map(|of| entry.replace("{T}", of))
         .collect();
@@ -205,15 +201,13 @@ fn peer_py(problem: &Table, reference: &str) -> String {
     text + reference
 }
 
+/// The items of a list; none of anything else.
+fn list(value: Option<&Value>) -> impl Iterator<Item = &Value> {
+    value.and_then(Value::as_array).into_iter().flatten()
+}
+
 /// `x: in, f32 [rows, cols]`, a line for each parameter.
 fn parameters(problem: &Table) -> Vec<String> {
-    let list = |key: &str| {
-        problem
-            .get(key)
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-    };
     let word = |table: &Value, key: &str| {
         table
             .get(key)
@@ -222,12 +216,7 @@ fn parameters(problem: &Table) -> Vec<String> {
             .to_owned()
     };
     let tensor = |tensor: &Value| {
-        let dims = tensor
-            .get("shape")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten();
-        let dims: Vec<String> = dims
+        let dims: Vec<String> = list(tensor.get("shape"))
             .map(|dim| dim.as_str().map_or_else(|| dim.to_string(), str::to_owned))
             .collect();
         let (name, role, of) = (
@@ -238,10 +227,12 @@ fn parameters(problem: &Table) -> Vec<String> {
         format!("{name}: {role}, {of} [{}]", dims.join(", "))
     };
     let scalar = |scalar: &Value| format!("{}: a number", word(scalar, "name"));
-    let dims: Vec<&str> = list("dims").filter_map(Value::as_str).collect();
-    let mut lines: Vec<String> = list("tensor")
+    let dims: Vec<&str> = list(problem.get("dims"))
+        .filter_map(Value::as_str)
+        .collect();
+    let mut lines: Vec<String> = list(problem.get("tensor"))
         .map(tensor)
-        .chain(list("scalar").map(scalar))
+        .chain(list(problem.get("scalar")).map(scalar))
         .collect();
     if !dims.is_empty() {
         lines.push(format!("{}: dims, whole numbers", dims.join(", ")));

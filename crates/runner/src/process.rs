@@ -256,11 +256,7 @@ impl RunningProcess {
             PollFd::new(&self.life, PollFlags::IN),
             PollFd::new(pipe, PollFlags::empty()),
         ];
-        let now = Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        matches!(poll(&mut fds, Some(&now)), Ok(0))
+        matches!(poll(&mut fds, Some(&Timespec::default())), Ok(0))
     }
 
     /// Waits until the process prints something. False where it ends instead, `control` ends the
@@ -326,16 +322,7 @@ impl RunningProcess {
             && left > 0
         {
             let mut fds = [PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)];
-            if !matches!(
-                poll(
-                    &mut fds,
-                    Some(&Timespec {
-                        tv_sec: 0,
-                        tv_nsec: 0
-                    })
-                ),
-                Ok(1)
-            ) {
+            if !matches!(poll(&mut fds, Some(&Timespec::default())), Ok(1)) {
                 break;
             }
             let before = follow.bytes();

@@ -263,7 +263,7 @@ impl Attempt<'_> {
             PROFILE
         };
         let written = out.join(name);
-        let bytes = files
+        let mut bytes = files
             .read(&written, FILE_LIMIT)
             .with_context(|| format!("the harness wrote no {name}: see {}", self.log.display()))?;
         if name == PROFILE {
@@ -276,12 +276,8 @@ impl Attempt<'_> {
                     .rename(&from, &to)
                     .with_context(|| format!("cannot write {}", to.display()))?;
             }
+            bytes = self.with_time_of_run(bytes, device);
         }
-        let bytes = if name == PROFILE {
-            self.with_time_of_run(bytes, device)
-        } else {
-            bytes
-        };
         let path = folder.join(name);
         files
             .replace(&path, &bytes)

@@ -32,6 +32,17 @@ pub struct PythonStandby {
 }
 
 impl PythonStandby {
+    /// Keeps one in `slot` that fits the project. Where none can be started, each worker is started
+    /// anew, and says why.
+    pub fn keep(slot: &mut Option<PythonStandby>, project: &Project, owner: Owner) {
+        if slot.as_mut().is_some_and(|python| python.fits(project)) {
+            return;
+        }
+        // The old one ends before the new one gets its folder.
+        drop(slot.take());
+        *slot = PythonStandby::start(project, owner).ok().flatten();
+    }
+
     /// Starts the project's Python, which ends with the calling thread. `None` if no Python runs
     /// for the project, or if a socket in `.lab` would have too long a path. The folder is trusted.
     pub fn start(project: &Project, owner: Owner) -> io::Result<Option<PythonStandby>> {

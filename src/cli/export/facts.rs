@@ -1,10 +1,9 @@
 //! What the head of an export says: where the kernel comes from, what was measured, and whose
 //! licence it has.
 
-use super::files::SIZE_LIMIT;
 use anyhow::Result;
 use lab_git::{Repo, short};
-use lab_project::Project;
+use lab_project::{Project, SIZE_LIMIT};
 use lab_run::experiment::Status;
 use lab_run::record::Record;
 use lab_run::verdict::Verdict;

@@ -2,13 +2,10 @@
 
 use anyhow::{Context, Result, bail};
 use lab_git::Repo;
-use lab_project::Project;
+use lab_project::{Project, SIZE_LIMIT};
 use lab_system::root::Root;
 use std::io::ErrorKind;
 use std::path::Path;
-
-/// Most bytes of a file, as of every input of a run.
-pub const SIZE_LIMIT: u64 = 8 << 20;
 
 /// Where the files are read.
 pub enum Files<'a> {

@@ -1,6 +1,7 @@
 //! A bench as JSON.
 
-use super::{write_answer, write_value};
+use super::{to_text, write_answer, write_value};
+use jiff::Timestamp;
 use lab_bench::record::WorkloadRun;
 use lab_bench::{
     BenchId, BenchOutcome, BenchRun, BenchState, BenchStore, BenchedDevice, Discipline, Summary,
@@ -26,7 +27,7 @@ pub struct BenchReport<'a> {
     emulated: bool,
     /// `None` of an external harness.
     discipline: Option<Discipline>,
-    started: String,
+    started: Timestamp,
     outcome: BenchOutcome,
     why: &'a str,
     runs_wanted: u32,
@@ -45,7 +46,7 @@ pub struct BenchReport<'a> {
 #[derive(Serialize)]
 struct BenchRunReport<'a> {
     run: u32,
-    started: String,
+    started: Timestamp,
     seconds: f64,
     outcome: BenchOutcome,
     why: &'a str,
@@ -63,7 +64,7 @@ impl<'a> BenchReport<'a> {
         let (outcome, why) = state.came_to();
         let run = |run: &'a BenchRun| BenchRunReport {
             run: run.run,
-            started: run.started.to_string(),
+            started: run.started,
             seconds: run.seconds,
             outcome: run.came_to(),
             why: &run.why,
@@ -85,7 +86,7 @@ impl<'a> BenchReport<'a> {
             target: &start.target,
             emulated: bench.is_emulated(),
             discipline: start.discipline,
-            started: start.started.to_string(),
+            started: start.started,
             outcome,
             why,
             runs_wanted: state.wanted,
@@ -101,16 +102,10 @@ impl<'a> BenchReport<'a> {
 
 /// A value as JSON text.
 pub fn as_text(value: &serde_json::Value) -> String {
-    let mut out = Vec::new();
-    // Memory takes every byte.
-    let _ = write_value(&mut out, value);
-    String::from_utf8_lossy(&out).into_owned()
+    to_text(|out| write_value(out, value))
 }
 
 /// The text of `--export json`: the object that `--json` prints.
 pub fn as_export(exit: Exit, report: &BenchReport) -> String {
-    let mut out = Vec::new();
-    // Memory takes every byte, and the report has texts and numbers only.
-    let _ = write_answer(&mut out, Some("bench"), exit.into(), None, report);
-    String::from_utf8_lossy(&out).into_owned()
+    to_text(|out| write_answer(out, Some("bench"), exit.into(), None, report))
 }

@@ -1,6 +1,7 @@
 //! A decision as JSON.
 
 use super::run::RunReport;
+use jiff::Timestamp;
 use lab_decide::Decided;
 use lab_project::Project;
 use lab_protocol::report::{JudgedWorkloads, Measure};
@@ -30,7 +31,7 @@ pub struct LastDecision {
     /// Full id of the commit that holds the bytes.
     commit: Option<String>,
     description: String,
-    decided: String,
+    decided: Timestamp,
 }
 
 impl LastDecision {
@@ -44,7 +45,7 @@ impl LastDecision {
             status: decision.status,
             commit: decision.commit.clone(),
             description: decision.description.clone(),
-            decided: decision.decided.to_string(),
+            decided: decision.decided,
         })
     }
 }
@@ -60,7 +61,7 @@ pub struct DecisionReport {
     commit: Option<String>,
     description: Option<String>,
     trailers: Vec<TrailerReport>,
-    decided: Option<String>,
+    decided: Option<Timestamp>,
     /// The row of the ledger.
     row: Option<Row>,
     held_out: Option<HeldOutReport>,
@@ -77,7 +78,7 @@ pub struct TrailerReport {
 struct HeldOutReport {
     outcome: Outcome,
     why: String,
-    sealed_runs: Option<u32>,
+    sealed_runs: u32,
     objective: Option<Measure>,
     judged_workloads: Option<JudgedWorkloads>,
     /// In words; `None` unless the check came out *mixed*.
@@ -152,7 +153,7 @@ impl DecisionReport {
             commit: decision.and_then(|decision| decision.commit.clone()),
             description: decision.map(|decision| decision.description.clone()),
             trailers: decision.map_or_else(Vec::new, |decision| trailers(&decision.trailers)),
-            decided: decision.map(|decision| decision.decided.to_string()),
+            decided: decision.map(|decision| decision.decided),
             row: decision.and_then(|decision| decision.row.clone()),
             held_out: held_out.map(HeldOutReport::from),
         }
@@ -164,7 +165,7 @@ impl From<&HeldOut> for HeldOutReport {
         HeldOutReport {
             outcome: check.outcome,
             why: check.why.clone(),
-            sealed_runs: Some(check.sealed_runs),
+            sealed_runs: check.sealed_runs,
             objective: check.measured.map(|figures| figures.objective),
             judged_workloads: check.judged_workloads(),
             slower_workloads: check.mixed.clone(),

@@ -2,6 +2,7 @@
 
 use super::decision::{TrailerReport, trailers};
 use super::run::ComparisonReport;
+use jiff::Timestamp;
 use lab_project::config::Config;
 use lab_protocol::report::Measure;
 use lab_run::RunId;
@@ -30,7 +31,7 @@ pub struct ExperimentReport {
     device: Option<String>,
     emulated: bool,
     foreign: bool,
-    decided: Option<String>,
+    decided: Option<Timestamp>,
     trailers: Vec<TrailerReport>,
     /// What its kernel was timed beside.
     peers: Vec<PeerFigure>,
@@ -65,7 +66,7 @@ impl ExperimentReport {
             device: experiment.device.clone(),
             emulated: experiment.emulated,
             foreign: experiment.foreign,
-            decided: experiment.decided.map(|time| time.to_string()),
+            decided: experiment.decided,
             trailers: trailers(of_commit),
             peers: figures,
         }

@@ -61,9 +61,14 @@ pub fn write_value(out: impl Write, value: &impl Serialize) -> io::Result<()> {
 
 /// A value as JSON in one line, with the same characters escaped.
 pub fn to_line(value: &impl Serialize) -> String {
+    to_text(|out| Ok(serde_json::to_writer(Printable(out), value)?))
+}
+
+/// What `write` writes, as text.
+pub fn to_text(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> String {
     let mut out = Vec::new();
-    // Memory takes every byte.
-    let _ = serde_json::to_writer(Printable(&mut out), value);
+    // Memory takes every byte, and a report has texts and numbers only.
+    let _ = write(&mut out);
     String::from_utf8_lossy(&out).into_owned()
 }
 

@@ -1,5 +1,6 @@
 //! A run as JSON: what was judged, the verdict, its figures and what the harness said.
 
+use jiff::Timestamp;
 use lab_history::last_peers;
 use lab_project::Project;
 use lab_project::config::Goal;
@@ -72,7 +73,7 @@ pub struct RunReport {
     caveats: Vec<String>,
     /// What a command of `lab auto` said of the run, which the rule left to a person.
     draft: Option<DraftReport>,
-    started: String,
+    started: Timestamp,
     seconds: Option<f64>,
     /// Bytes of the path that are not UTF-8 are replaced.
     log: String,
@@ -195,7 +196,7 @@ impl RunReport {
             diagnostics: diagnostics(&records, start.id, verdict),
             caveats: verdict.caveats.clone(),
             draft: record.draft.as_ref().map(DraftReport::of),
-            started: start.started.to_string(),
+            started: start.started,
             seconds: record.seconds,
             log: records
                 .log_of(start.id, Some(verdict))
@@ -214,11 +215,7 @@ impl RunReport {
 fn outcome_word(verdict: &Verdict) -> &'static str {
     match verdict.outcome {
         Outcome::Crash if verdict.build_failed => "build_error",
-        Outcome::Pass => "pass",
-        Outcome::Fail => "fail",
-        Outcome::Crash => "crash",
-        Outcome::Void => "void",
-        Outcome::NotJudged => "not_judged",
+        outcome => outcome.into(),
     }
 }
 
@@ -239,7 +236,7 @@ impl ComparisonReport {
                 .spread
                 .map(|spread| (quotient - spread, quotient + spread))
         });
-        let is_time = matches!(objective, Objective::KernelTime) || goal == Goal::Minimize;
+        let is_time = objective.goal() == Goal::Minimize || goal == Goal::Minimize;
         let (value, ends) = if is_time {
             (
                 1.0 / quotient,

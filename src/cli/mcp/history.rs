@@ -149,7 +149,7 @@ pub fn experiment(project: &Project, asked: ExperimentArguments, _: &Job) -> Res
 
 fn of_run(project: &Project, index: &RunIndex, run: RunId) -> Result<Answer> {
     let record = RunStore::new(&project.lab_dir).read(run)?;
-    let about = of_kernel(project, &record);
+    let about = project.with_kernel(&record.start.kernel);
     let repo = Repo::open(project).ok();
     let Some(judged) = Judged::of(&about, repo.as_ref(), index, &record) else {
         let next = "Call experiment again later, or judge to judge the present bytes.";
@@ -208,19 +208,6 @@ pub fn diff_of_run(project: &Project, record: &Record) -> Result<String> {
         None => String::new(),
     };
     text_diff(&old, &String::from_utf8_lossy(&judged), AROUND)
-}
-
-/// The project with the kernel that the record is about.
-pub fn of_kernel(project: &Project, record: &Record) -> Project {
-    let kernel = &record.start.kernel;
-    if *kernel == project.kernel_name {
-        return project.clone();
-    }
-    Project {
-        kernel: project.root.join(kernel),
-        kernel_name: kernel.clone(),
-        ..project.clone()
-    }
 }
 
 fn with_diff(answer: Answer, diff: Result<String>, resource: &str) -> Answer {

@@ -1,8 +1,9 @@
 //! The resources: logs, diffs, the ledger and the contract of `lab auto`, as text with a size
 //! limit.
 
-use super::history::{diff_of_run, of_kernel};
+use super::history::diff_of_run;
 use super::limits::{RESOURCE, head_and_tail};
+use crate::cli::help::AGENT_GUIDE;
 use anyhow::{Context, Result};
 use lab_project::Project;
 use lab_run::RunId;
@@ -11,9 +12,6 @@ use lab_runner::follow::read_log;
 use lab_store::RunStore;
 use lab_text::sanitise;
 use rmcp::model::{Resource, ResourceTemplate};
-
-/// The page that `lab://agent-guide` is.
-const GUIDE: &str = include_str!("../../../docs/agent-guide.md");
 
 /// Lines of a log that are read, the last ones.
 const LOG_LINES: usize = 200_000;
@@ -90,7 +88,7 @@ pub fn templates() -> Vec<ResourceTemplate> {
 /// The text of a resource, clean, in at most [`RESOURCE`] bytes: its beginning and its end.
 pub fn read(open: impl FnOnce() -> Result<Project>, named: Named) -> Result<String> {
     let lines = match named {
-        Named::Guide => GUIDE.lines().map(str::to_owned).collect(),
+        Named::Guide => AGENT_GUIDE.lines().map(str::to_owned).collect(),
         Named::Ledger => {
             let text =
                 ledger::read_text(&ledger::path(&open()?, false)).map_err(anyhow::Error::msg)?;
@@ -115,7 +113,7 @@ pub fn read(open: impl FnOnce() -> Result<Project>, named: Named) -> Result<Stri
         Named::Diff(run) => {
             let project = open()?;
             let record = RunStore::new(&project.lab_dir).read(run)?;
-            let diff = diff_of_run(&of_kernel(&project, &record), &record)?;
+            let diff = diff_of_run(&project.with_kernel(&record.start.kernel), &record)?;
             diff.lines()
                 .map(|line| sanitise::line(line.as_bytes()))
                 .collect()

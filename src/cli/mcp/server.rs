@@ -4,20 +4,23 @@
 use super::answer::Answer;
 use super::jobs::{Job, Jobs, Lane, Phase, State};
 use super::tools::{
-    DecideArguments, ExperimentArguments, HistoryArguments, JudgeArguments, MeasureArguments,
-    Parameters, ProfileArguments, UndoOrRestoreArguments, WaitArguments,
+    DecideArguments, JudgeArguments, MeasureArguments, ProfileArguments, WaitArguments, arguments,
 };
 use super::{history, limits, profile, resources, work};
 use anyhow::Result;
 use lab_project::Project;
+use rmcp::handler::server::common::schema_for_input;
+use rmcp::handler::server::tool::{IntoCallToolResult, ToolCallContext, ToolRoute, ToolRouter};
 use rmcp::model::{
     CustomRequest, CustomResult, ErrorCode, ErrorData, Implementation, ListResourceTemplatesResult,
     ListResourcesResult, PaginatedRequestParams, ProgressNotificationParam,
     ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceContents,
-    ServerCapabilities, ServerConfig,
+    ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
+use rmcp::schemars::JsonSchema;
 use rmcp::service::RequestContext;
-use rmcp::{RoleServer, ServerHandler, tool, tool_handler, tool_router};
+use rmcp::{RoleServer, ServerHandler, tool_handler};
+use serde::de::DeserializeOwned;
 use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -60,157 +63,137 @@ pub struct Server {
 
 type Context = RequestContext<RoleServer>;
 
-#[tool_router]
+/// What a tool does. It gets the project as it is now.
+type Work<A> = fn(&Project, A, &Job) -> Result<Answer>;
+
+/// The tools, each with what a model reads about it.
+fn tools() -> ToolRouter<Server> {
+    let rows = [
+        row(
+            Lane::Runs,
+            "judge",
+            "Build the kernel's present bytes, compare its results with the independent reference and its\n\
+             speed with the incumbent's (the kernel in HEAD). Answers with the verdict. A kernel that fails\n\
+             is a result, not an error.",
+            |asked: &JudgeArguments| asked.max_s,
+            work::judge,
+        ),
+        row(
+            Lane::Runs,
+            "measure",
+            "Judge the present bytes with the long measurement of lab.toml, over all workloads and beside\n\
+             the problem's peers. Takes minutes: the answer may name a job for `wait`.",
+            |asked: &MeasureArguments| asked.max_s,
+            work::measure,
+        ),
+        row(
+            Lane::Runs,
+            "profile",
+            "Read the GPU's counters during one launch of the judged present bytes, under Nsight Compute:\n\
+             why the kernel is as fast as it is. Without counters the answer says why, and tells what the\n\
+             built image says. Takes 6 to 60 s: the answer may name a job for `wait`.",
+            |asked: &ProfileArguments| asked.max_s,
+            profile::profile,
+        ),
+        row(
+            Lane::Decisions,
+            "keep",
+            "Keep a judged run: check it on held-out inputs, commit exactly the judged bytes and write its\n\
+             row. It becomes the incumbent. Refused unless the rules allow it.",
+            |asked: &DecideArguments| asked.max_s,
+            work::keep,
+        ),
+        row(
+            Lane::Decisions,
+            "discard",
+            "Discard a judged run: put the incumbent's kernel back on disk and write the row. The attempt\n\
+             stays in git.",
+            |asked: &DecideArguments| asked.max_s,
+            work::discard,
+        ),
+        row(
+            Lane::Decisions,
+            "undo_or_restore",
+            "Without `restore`: take back the last keep or discard, if nothing is built on it. With\n\
+             `restore`: put the kernel of an experiment or commit on disk; the bytes there are saved first.",
+            |_| None,
+            work::undo_or_restore,
+        ),
+        row(
+            Lane::Reads,
+            "history",
+            "List the experiments of this kernel, newest first, with the incumbent and the undecided run.",
+            |_| None,
+            history::history,
+        ),
+        row(
+            Lane::Reads,
+            "experiment",
+            "One experiment with its verdict, figures and diff: by its run's number, or by its commit.",
+            |_| None,
+            history::experiment,
+        ),
+        ToolRoute::new_dyn(
+            tool::<WaitArguments>(
+                "wait",
+                "Wait for a job that an earlier call named, and answer with its result. With `end`: end the\n\
+                 job first.",
+                false,
+            ),
+            |mut call: ToolCallContext<Server>| {
+                Box::pin(async move {
+                    let answer = match arguments(&mut call) {
+                        Ok(asked) => call.service.wait(asked, &call.request_context).await,
+                        Err(wrong) => wrong,
+                    };
+                    answer.into_call_tool_result()
+                })
+            },
+        ),
+    ];
+    rows.into_iter()
+        .fold(ToolRouter::new(), ToolRouter::with_route)
+}
+
+/// A tool whose work is a job of this lane. `max_s` is how long its call wants to wait.
+fn row<A: DeserializeOwned + JsonSchema + Send + 'static>(
+    lane: Lane,
+    name: &'static str,
+    about: &'static str,
+    max_s: fn(&A) -> Option<u64>,
+    work: Work<A>,
+) -> ToolRoute<Server> {
+    let tool = tool::<A>(name, about, lane == Lane::Reads);
+    ToolRoute::new_dyn(tool, move |mut call: ToolCallContext<Server>| {
+        Box::pin(async move {
+            let answer = match arguments::<A, _>(&mut call) {
+                Ok(asked) => {
+                    let (server, max_s) = (call.service, max_s(&asked));
+                    let context = &call.request_context;
+                    server.start(lane, name, asked, work, max_s, context).await
+                }
+                Err(wrong) => wrong,
+            };
+            answer.into_call_tool_result()
+        })
+    })
+}
+
+/// A tool as the client sees it. None destroys anything, or works outside of the repository.
+fn tool<A: JsonSchema + 'static>(name: &'static str, about: &'static str, reads: bool) -> Tool {
+    let destroys = (!reads).then_some(false);
+    let hints = ToolAnnotations::from_raw(None, Some(reads), destroys, None, Some(false));
+    // The schema of a struct is that of an object, so there is one.
+    let schema = schema_for_input::<A>().unwrap_or_default();
+    Tool::new_with_raw(name, Some(about.into()), schema).with_annotations(hints)
+}
+
 impl Server {
     pub fn new(workplace: Workplace, jobs: Arc<Jobs>) -> Server {
         Server { workplace, jobs }
     }
 
-    /// Build the kernel's present bytes, compare its results with the independent reference and its
-    /// speed with the incumbent's (the kernel in HEAD). Answers with the verdict. A kernel that fails
-    /// is a result, not an error.
-    #[tool(annotations(
-        read_only_hint = false,
-        destructive_hint = false,
-        open_world_hint = false
-    ))]
-    async fn judge(&self, asked: Parameters<JudgeArguments>, context: Context) -> Answer {
-        let max_s = |asked: &JudgeArguments| asked.max_s;
-        self.start(Lane::Runs, "judge", asked, max_s, &context, work::judge)
-            .await
-    }
-
-    /// Judge the present bytes with the long measurement of lab.toml, over all workloads and beside
-    /// the problem's peers. Takes minutes: the answer may name a job for `wait`.
-    #[tool(annotations(
-        read_only_hint = false,
-        destructive_hint = false,
-        open_world_hint = false
-    ))]
-    async fn measure(&self, asked: Parameters<MeasureArguments>, context: Context) -> Answer {
-        let max_s = |asked: &MeasureArguments| asked.max_s;
-        self.start(Lane::Runs, "measure", asked, max_s, &context, work::measure)
-            .await
-    }
-
-    /// Read the GPU's counters during one launch of the judged present bytes, under Nsight Compute:
-    /// why the kernel is as fast as it is. Without counters the answer says why, and tells what the
-    /// built image says. Takes 6 to 60 s: the answer may name a job for `wait`.
-    #[tool(annotations(
-        read_only_hint = false,
-        destructive_hint = false,
-        open_world_hint = false
-    ))]
-    async fn profile(&self, asked: Parameters<ProfileArguments>, context: Context) -> Answer {
-        let max_s = |asked: &ProfileArguments| asked.max_s;
-        self.start(
-            Lane::Runs,
-            "profile",
-            asked,
-            max_s,
-            &context,
-            profile::profile,
-        )
-        .await
-    }
-
-    /// Keep a judged run: check it on held-out inputs, commit exactly the judged bytes and write its
-    /// row. It becomes the incumbent. Refused unless the rules allow it.
-    #[tool(annotations(
-        read_only_hint = false,
-        destructive_hint = false,
-        open_world_hint = false
-    ))]
-    async fn keep(&self, asked: Parameters<DecideArguments>, context: Context) -> Answer {
-        let max_s = |asked: &DecideArguments| asked.max_s;
-        self.start(Lane::Decisions, "keep", asked, max_s, &context, work::keep)
-            .await
-    }
-
-    /// Discard a judged run: put the incumbent's kernel back on disk and write the row. The attempt
-    /// stays in git.
-    #[tool(annotations(
-        read_only_hint = false,
-        destructive_hint = false,
-        open_world_hint = false
-    ))]
-    async fn discard(&self, asked: Parameters<DecideArguments>, context: Context) -> Answer {
-        let max_s = |asked: &DecideArguments| asked.max_s;
-        self.start(
-            Lane::Decisions,
-            "discard",
-            asked,
-            max_s,
-            &context,
-            work::discard,
-        )
-        .await
-    }
-
-    /// Without `restore`: take back the last keep or discard, if nothing is built on it. With
-    /// `restore`: put the kernel of an experiment or commit on disk; the bytes there are saved first.
-    #[tool(annotations(
-        read_only_hint = false,
-        destructive_hint = false,
-        open_world_hint = false
-    ))]
-    async fn undo_or_restore(
-        &self,
-        asked: Parameters<UndoOrRestoreArguments>,
-        context: Context,
-    ) -> Answer {
-        let work = work::undo_or_restore;
-        self.start(
-            Lane::Decisions,
-            "undo_or_restore",
-            asked,
-            |_| None,
-            &context,
-            work,
-        )
-        .await
-    }
-
-    /// List the experiments of this kernel, newest first, with the incumbent and the undecided run.
-    #[tool(annotations(read_only_hint = true, open_world_hint = false))]
-    async fn history(&self, asked: Parameters<HistoryArguments>, context: Context) -> Answer {
-        self.start(
-            Lane::Reads,
-            "history",
-            asked,
-            |_| None,
-            &context,
-            history::history,
-        )
-        .await
-    }
-
-    /// One experiment with its verdict, figures and diff: by its run's number, or by its commit.
-    #[tool(annotations(read_only_hint = true, open_world_hint = false))]
-    async fn experiment(&self, asked: Parameters<ExperimentArguments>, context: Context) -> Answer {
-        self.start(
-            Lane::Reads,
-            "experiment",
-            asked,
-            |_| None,
-            &context,
-            history::experiment,
-        )
-        .await
-    }
-
-    /// Wait for a job that an earlier call named, and answer with its result. With `end`: end the
-    /// job first.
-    #[tool(annotations(
-        read_only_hint = false,
-        destructive_hint = false,
-        open_world_hint = false
-    ))]
-    async fn wait(&self, Parameters(asked): Parameters<WaitArguments>, context: Context) -> Answer {
-        let asked = match asked {
-            Ok(asked) => asked,
-            Err(why) => return Answer::wrong(&why),
-        };
+    async fn wait(&self, asked: WaitArguments, context: &Context) -> Answer {
         let Some(job) = self.jobs.find(asked.job) else {
             let why = format!("there is no job {}, or its result is too old", asked.job);
             return Answer::error(&why, "Call history to see what was judged and decided.")
@@ -219,7 +202,7 @@ impl Server {
         if asked.end {
             job.control.end();
         }
-        self.follow(&job, asked.max_s, &context).await
+        self.follow(&job, asked.max_s, context).await
     }
 
     /// Starts the job of a call and waits for it. A call that is cancelled ends its job.
@@ -227,16 +210,12 @@ impl Server {
         &self,
         lane: Lane,
         tool: &'static str,
-        Parameters(asked): Parameters<A>,
-        max_s: impl FnOnce(&A) -> Option<u64>,
+        asked: A,
+        work: Work<A>,
+        max_s: Option<u64>,
         context: &Context,
-        work: fn(&Project, A, &Job) -> Result<Answer>,
     ) -> Answer {
-        let asked = match asked {
-            Ok(asked) => asked,
-            Err(why) => return Answer::wrong(&why),
-        };
-        let (workplace, max_s) = (self.workplace.clone(), max_s(&asked));
+        let workplace = self.workplace.clone();
         let work = move |job: &Job| {
             let done = workplace
                 .open()
@@ -325,7 +304,7 @@ fn in_progress(job: &Job, state: &State) -> Answer {
     )
 }
 
-#[tool_handler]
+#[tool_handler(router = tools())]
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()

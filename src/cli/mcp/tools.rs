@@ -1,44 +1,29 @@
 //! The arguments of the tools, with what a model reads about each. No argument is a figure of a
 //! result.
 
+use super::answer::Answer;
 use super::limits::ARGUMENT;
 use lab_protocol::Target;
 use lab_protocol::profile::ProfileSet;
 use lab_run::experiment::Status;
 use lab_run::message::{self, Trailer};
 use lab_runner::profiling::ProfileSpec;
-use rmcp::ErrorData;
-use rmcp::handler::server::common::FromContextPart;
 use rmcp::handler::server::tool::ToolCallContext;
-use rmcp::schemars::{self, JsonSchema, Schema, SchemaGenerator};
+use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error};
 use serde_json::Value;
-use std::borrow::Cow;
 use std::fmt::Display;
 use std::str::FromStr;
 
-/// The arguments of a call, or what is wrong with them: that is an answer of the tool, no error of
-/// the protocol.
-pub struct Parameters<T>(pub Result<T, String>);
-
-/// The schema is that of the arguments themselves.
-impl<T: JsonSchema> JsonSchema for Parameters<T> {
-    fn schema_name() -> Cow<'static, str> {
-        T::schema_name()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        T::json_schema(generator)
-    }
-}
-
-impl<S, T: DeserializeOwned> FromContextPart<ToolCallContext<'_, S>> for Parameters<T> {
-    fn from_context_part(context: &mut ToolCallContext<'_, S>) -> Result<Self, ErrorData> {
-        let arguments = Value::Object(context.arguments.take().unwrap_or_default());
-        let wrong = |error| format!("the arguments of {} are wrong: {error}", context.name);
-        Ok(Parameters(serde_json::from_value(arguments).map_err(wrong)))
-    }
+/// Reads the arguments of a call. What is wrong with them is an answer of the tool, no error of the
+/// protocol.
+pub fn arguments<A: DeserializeOwned, S>(call: &mut ToolCallContext<S>) -> Result<A, Answer> {
+    let arguments = Value::Object(call.arguments.take().unwrap_or_default());
+    serde_json::from_value(arguments).map_err(|error| {
+        let name = call.name();
+        Answer::wrong(&format!("the arguments of {name} are wrong: {error}"))
+    })
 }
 
 /// Reads an argument by its `FromStr`, whose error says what is allowed.

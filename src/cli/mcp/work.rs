@@ -77,19 +77,21 @@ fn execute(project: &Project, spec: RunSpec, notes: Vec<String>, job: &Job) -> R
         ..spec
     };
     let mut index = RunIndex::new(project);
-    let record = execute::execute(
-        project,
-        &spec,
-        &mut index,
-        &job.control,
-        |event| match event {
-            RunEvent::Started(start) | RunEvent::Joined(start) => {
-                job.change(|state| state.run = Some(start.id));
-            }
-            RunEvent::Progress(_, batch) => follow(job, &batch),
-            _ => {}
-        },
-    );
+    let record =
+        execute::execute(
+            None,
+            project,
+            &spec,
+            &mut index,
+            &job.control,
+            |event| match event {
+                RunEvent::Started(start) | RunEvent::Joined(start) => {
+                    job.change(|state| state.run = Some(start.id));
+                }
+                RunEvent::Progress(_, batch) => follow(job, &batch),
+                _ => {}
+            },
+        );
     let record = match record {
         Ok(record) => record,
         Err(why) => return Ok(not_run(&why)),
@@ -157,13 +159,8 @@ fn known(project: &Project, asked: &JudgeArguments) -> Option<Answer> {
 
 /// Remembers the last line that is not for drawing.
 pub fn follow(job: &Job, batch: &Batch) {
-    let is_drawn = |text: &str| {
-        let key = text.split(':').next().unwrap_or_default();
-        key.ends_with("_series") || key.ends_with("_histogram")
-    };
-    let mut lines = batch.lines.iter().rev().map(|line| &line.text);
-    if let Some(line) = lines.find(|text| !text.is_empty() && !is_drawn(text)) {
-        job.change(|state| state.line.clone_from(line));
+    if let Some(line) = batch.for_people().rfind(|text| !text.is_empty()) {
+        job.change(|state| line.clone_into(&mut state.line));
     }
 }
 

@@ -1,14 +1,13 @@
 //! Collects the inputs of a project: adds files, and follows what they include or import.
 
 use super::files::InputFiles;
-use super::includes::IncludeDirs;
 use super::{
-    FILE_LIMIT, INCLUDE_LIMIT, KernelError, OutsideInclude, PROBLEM, Role, SIZE_LIMIT, Source,
-    TOTAL_LIMIT, in_hex, peer_tables, plain, value_files,
+    FILE_LIMIT, INCLUDE_LIMIT, KernelError, OutsideInclude, Role, SIZE_LIMIT, Source, TOTAL_LIMIT,
+    in_hex, peer_tables, plain, problem, value_files,
 };
 use crate::record::InputFile;
 use lab_project::Project;
-use lab_protocol::Language;
+use lab_protocol::{CompileOptions, Language};
 use lab_source::cpp::directive::{Include, includes};
 use lab_source::imports::{Import, imports, search_path};
 use lab_system::root::{Refused, refusal};
@@ -22,7 +21,8 @@ pub(super) struct Set<'a> {
     /// Bytes and include lines of all sources.
     bytes: u64,
     includes: usize,
-    search: IncludeDirs,
+    /// The include folders of the compiler's options, absolute, in the order of the options.
+    search: Vec<PathBuf>,
     seen: HashSet<PathBuf>,
     pub sources: Vec<Source>,
     pub outside: Vec<OutsideInclude>,
@@ -39,8 +39,8 @@ struct Found {
 impl<'a> Set<'a> {
     pub fn new(project: &'a Project) -> Self {
         let search = match project.external() {
-            true => IncludeDirs::default(),
-            false => IncludeDirs::of(&project.config.compile.options, &project.root),
+            true => Vec::new(),
+            false => search_folders(&project.config.compile.options, &project.root),
         };
         let files = InputFiles::of(project);
         let (seen, noted) = (HashSet::new(), HashSet::new());
@@ -108,15 +108,7 @@ impl<'a> Set<'a> {
 
     /// Adds the files that problem.toml takes values from.
     pub fn add_value_files(&mut self) -> Result<(), KernelError> {
-        let problem = plain(&self.project.problem_dir.join("problem.toml"));
-        let source = self
-            .sources
-            .iter()
-            .find(|source| source.role == Role::Rule && source.path == problem);
-        let names = source
-            .and_then(|source| source.bytes.as_deref())
-            .map(value_files::named_in);
-        for name in names.unwrap_or_default() {
+        for name in self.named_by_problem(value_files::named_in) {
             let path = plain(&self.project.problem_dir.join(&name));
             let bytes = self.files.metadata(&path).map_or(0, |about| about.len());
             if bytes > SIZE_LIMIT {
@@ -133,25 +125,18 @@ impl<'a> Set<'a> {
     /// Adds the files of the peers, which are rules too: the commit that names a peer's figure
     /// holds the peer.
     pub fn add_peer_files(&mut self) -> Result<(), KernelError> {
-        let problem = plain(&self.project.problem_dir.join(PROBLEM));
-        let source = self
-            .sources
-            .iter()
-            .find(|source| source.role == Role::Rule && source.path == problem);
         let first = self.sources.len();
-        for peer in source
-            .and_then(|source| source.bytes.as_deref())
-            .map(peer_tables)
-            .unwrap_or_default()
-        {
-            self.add(
-                &self.project.problem_dir.join(peer.file),
-                None,
-                Role::Rule,
-                false,
-            )?;
+        for peer in self.named_by_problem(peer_tables) {
+            let path = self.project.problem_dir.join(peer.file);
+            self.add(&path, None, Role::Rule, false)?;
         }
         self.follow_includes(first, Role::Rule)
+    }
+
+    /// What problem.toml names; nothing if it cannot be read.
+    fn named_by_problem<T>(&self, named: fn(&[u8]) -> Vec<T>) -> Vec<T> {
+        let problem = problem(&self.sources).and_then(|source| source.bytes.as_deref());
+        problem.map(named).unwrap_or_default()
     }
 
     /// Adds the local includes or imports of the sources from index `first` on, and those of the
@@ -212,7 +197,7 @@ impl<'a> Set<'a> {
         Ok(())
     }
 
-    /// Counts include lines. The error is of too many.
+    /// Counts include lines. Returns an error if there are too many.
     fn count(&mut self, lines: usize) -> Result<(), KernelError> {
         self.includes += lines;
         if self.includes > INCLUDE_LIMIT {
@@ -271,7 +256,6 @@ impl<'a> Set<'a> {
         }
         let path = self
             .search
-            .dirs
             .iter()
             .map(|dir| plain(&dir.join(name)))
             .find(|path| self.files.is_there(path))?;
@@ -290,5 +274,33 @@ impl<'a> Set<'a> {
         if self.noted.insert(outside.clone()) {
             self.outside.push(outside);
         }
+    }
+}
+
+/// Returns the include folders of the compiler's options. Relative paths are relative to `root`,
+/// where the compiler runs.
+fn search_folders(options: &CompileOptions, root: &Path) -> Vec<PathBuf> {
+    let folders = options.include_folders();
+    folders
+        .map(|folder| plain(&root.join(folder.trim())))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn include_folders_are_read_from_the_compilers_options() {
+        let options =
+            "-O3 -Icommon -I /opt/a --include-path=b -isystem c -DX=1 -isystem/d -iquote=e";
+        let options: Vec<String> = options.split(' ').map(str::to_owned).collect();
+        let options = CompileOptions::parse(&options).expect("options");
+        let found = search_folders(&options, Path::new("/r"));
+        let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
+        assert_eq!(
+            found,
+            paths(&["/r/common", "/opt/a", "/r/b", "/r/c", "/d", "/r/e"])
+        );
     }
 }

@@ -4,7 +4,15 @@ use lab_project::config::Goal;
 use lab_project::objective::Objective;
 use lab_protocol::report::{AggregateOf, Measure, Report, first_word};
 use serde::{Deserialize, Serialize};
-use std::fmt;
+
+/// `1.021 (1.019 … 1.023)`, each number in this form; without its interval the value alone.
+pub fn with_ends(measure: &Measure, form: impl Fn(f64) -> String) -> String {
+    let value = form(measure.value);
+    match (measure.low, measure.high) {
+        (Some(low), Some(high)) => format!("{value} ({} … {})", form(low), form(high)),
+        _ => value,
+    }
+}
 
 /// A figure with the key of its result line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,45 +60,23 @@ impl Figure {
 
     /// Which of two values is better, if problem.toml chose the figure.
     pub fn goal(&self) -> Goal {
-        match self.objective {
-            Objective::Throughput | Objective::Tflops | Objective::Gbps | Objective::Other(_) => {
-                Goal::Maximize
-            }
-            Objective::KernelTime => Goal::Minimize,
-        }
+        self.objective.goal()
     }
 
     /// What the figure is, as in `sps`, or `µs, geometric mean of 54 workloads`.
-    pub fn unit(&self) -> Unit<'_> {
-        Unit {
-            objective: &self.objective,
-            aggregate: self.aggregate,
-        }
-    }
-}
-
-/// The unit of a figure, and the aggregate if it is one of several workloads.
-#[derive(Clone, Copy, Debug)]
-pub struct Unit<'a> {
-    objective: &'a Objective,
-    aggregate: Option<AggregateOf>,
-}
-
-impl fmt::Display for Unit<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.objective {
+    pub fn unit(&self) -> String {
+        let unit = match &self.objective {
             Objective::KernelTime => "µs",
             Objective::Other(name) => name,
             known => known.unit(),
-        })?;
+        };
         match self.aggregate {
-            Some(AggregateOf {
-                aggregate,
-                workloads,
-            }) => {
-                write!(f, ", {} of {workloads} workloads", aggregate.name())
-            }
-            None => Ok(()),
+            Some(of) => format!(
+                "{unit}, {} of {} workloads",
+                of.aggregate.name(),
+                of.workloads
+            ),
+            None => unit.to_owned(),
         }
     }
 }
@@ -111,14 +97,14 @@ mod tests {
             (chosen.measure.value, chosen.measure.high),
             (4.5, Some(4.6))
         );
-        assert_eq!(chosen.unit().to_string(), "GB/s, worst of 3 workloads");
+        assert_eq!(chosen.unit(), "GB/s, worst of 3 workloads");
         let written = serde_json::to_string(&chosen).expect("written");
         assert_eq!(
             serde_json::from_str::<Figure>(&written).expect("read"),
             chosen
         );
         let time = Figure::of(&report, Objective::KernelTime).expect("a time");
-        assert_eq!(time.unit().to_string(), "µs");
+        assert_eq!(time.unit(), "µs");
         assert_eq!(Figure::of(&report, "spread_pct".into()), None);
     }
 

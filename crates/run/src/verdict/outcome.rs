@@ -43,39 +43,25 @@ fn not_judged(facts: &Facts) -> Option<String> {
     if let Some(reason) = report.value("stopped").filter(|_| at_fault) {
         return Some(reason.to_owned());
     }
-    match code {
-        _ if code == Exit::NOT_JUDGED as i32 || at_fault => Some(or_last_words(
-            &format!("the harness judged nothing (exit code {code})"),
-            facts,
-        )),
+    let what = match code {
+        _ if code == Exit::NOT_JUDGED as i32 || at_fault => "the harness judged nothing",
         // A panic, or a program that is not the judge: the built-in harness has no such code.
         _ if !facts.external
             && !says_wrong(report)
             && !(0..=Exit::Crashed as i32).contains(&code) =>
         {
-            Some(or_last_words(
-                &format!("the judge failed (exit code {code})"),
-                facts,
-            ))
+            "the judge failed"
         }
         // How Python ends after an exception. Nothing was said about the kernel, so the script
         // itself failed.
         1 if let Some(script) = facts.script.filter(|_| !says_anything(report)) => {
-            Some(or_last_words(
-                &format!("{script} failed before its first result line (exit code 1)"),
-                facts,
-            ))
+            &format!("{script} failed before its first result line")
         }
-        127 if facts.external => Some(or_last_words(
-            "the harness command was not found (exit code 127)",
-            facts,
-        )),
-        126 if facts.external => Some(or_last_words(
-            "the harness command cannot be run (exit code 126)",
-            facts,
-        )),
-        _ => None,
-    }
+        127 if facts.external => "the harness command was not found",
+        126 if facts.external => "the harness command cannot be run",
+        _ => return None,
+    };
+    Some(or_last_words(&format!("{what} (exit code {code})"), facts))
 }
 
 /// Whether the harness has said that the kernel is wrong.
@@ -157,20 +143,22 @@ pub(super) fn outcome(facts: &Facts) -> (Outcome, String) {
                 facts,
             ))
         }
-        (Some(_), Some(gate)) => {
-            let (value, limit) = figures::pair(gate.value, gate.limit);
-            let words = format!("{} is {value}, its limit {limit}", gate.name);
-            (
-                Outcome::Fail,
-                different_cells(report, &gate).unwrap_or(words),
-            )
-        }
+        (Some(_), Some(gate)) => (
+            Outcome::Fail,
+            different_cells(report, &gate).unwrap_or_else(|| gate_in_words(&gate)),
+        ),
         (Some(false), None) => (Outcome::Fail, or_last_words("correctness: fail", facts)),
         (Some(true), None) if code != 0 => {
             crash(format!("correctness: pass, but exit code {code}"))
         }
         (Some(true), None) => (Outcome::Pass, String::new()),
     }
+}
+
+/// A gate that fails: `max_error is 0.2, its limit 0.1`.
+pub fn gate_in_words(gate: &Gate) -> String {
+    let (value, limit) = figures::pair(gate.value, gate.limit);
+    format!("{} is {value}, its limit {limit}", gate.name)
 }
 
 /// `at_error: at[3] is 0, expected 5 (2 of 40 cells differ)`: of values without a tolerance the

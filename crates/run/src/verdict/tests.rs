@@ -393,10 +393,7 @@ fn the_figure_is_the_one_that_the_problem_chose() {
         (figure.measure.value, figure.goal()),
         (400.0, lab_project::config::Goal::Maximize)
     );
-    assert_eq!(
-        figure.unit().to_string(),
-        "GB/s, geometric mean of 3 workloads"
-    );
+    assert_eq!(figure.unit(), "GB/s, geometric mean of 3 workloads");
     // A harness of the user's own has lab.toml for that.
     let own = judged(
         &format!("{SEVERAL}correctness: pass"),
@@ -405,20 +402,14 @@ fn the_figure_is_the_one_that_the_problem_chose() {
     );
     let figure = own.figure(&Objective::Throughput).expect("a figure");
     assert_eq!((figure.measure.value, own.chosen), (10.0, None));
-    assert_eq!(
-        figure.unit().to_string(),
-        "sps, geometric mean of 3 workloads"
-    );
+    assert_eq!(figure.unit(), "sps, geometric mean of 3 workloads");
     let one = judged(
         "throughput_sps: 10\ncorrectness: pass",
         Ending::Exited(0),
         false,
     );
     assert_eq!(
-        one.figure(&Objective::Throughput)
-            .expect("a figure")
-            .unit()
-            .to_string(),
+        one.figure(&Objective::Throughput).expect("a figure").unit(),
         "sps"
     );
 }
