@@ -60,9 +60,7 @@ impl KeepArgs {
             .run
             .map(RunId)
             .or_else(|| default_run(&project, &index));
-        let message = self
-            .trailers
-            .message(&repo, &project, &mut index, &self.message, run);
+        let message = self.trailers.message(&repo, &mut index, &self.message, run);
         Ok(Opened {
             project,
             repo,
@@ -125,7 +123,6 @@ impl TrailerArgs {
     fn message(
         &self,
         repo: &Repo,
-        project: &Project,
         index: &mut RunIndex,
         subject: &str,
         run: Option<RunId>,
@@ -137,7 +134,7 @@ impl TrailerArgs {
         if self.no_tested {
             return message;
         }
-        with_tested(message, repo, project, index, run)
+        with_tested(message, repo, index, run)
     }
 }
 
@@ -270,7 +267,6 @@ fn tell(repo: Option<&Repo>, project: &Project, decided: &Decided) {
 /// Decides a run by rule. Without `json`, prints the lines of the held-out check.
 pub fn by_rule(
     repo: &Repo,
-    project: &Project,
     index: &mut RunIndex,
     record: &Record,
     subject: &str,
@@ -279,9 +275,9 @@ pub fn by_rule(
 ) -> RulingReport {
     let run = Some(record.start.id);
     let message = Message::new(subject, learned.trailers());
-    let message = with_tested(message, repo, project, index, run);
+    let message = with_tested(message, repo, index, run);
     let ruling = with_check(json, true, |asked| {
-        lab_decide::by_rule(repo, project, index, record, &message, asked)
+        lab_decide::by_rule(repo, index, record, &message, asked)
     });
     ruling.map_or_else(|error| RulingReport::failed(&error), RulingReport)
 }

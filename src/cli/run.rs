@@ -169,7 +169,7 @@ pub fn judged(options: &RunArgs, spec: RunSpec) -> Result<ExitCode> {
     }
     let subject = options.message.as_ref().filter(|_| options.decide);
     let ruling = subject.map(|subject| match &repo {
-        Ok(repo) => decide::by_rule(repo, &project, &mut index, &record, subject, learned, json),
+        Ok(repo) => decide::by_rule(repo, &mut index, &record, subject, learned, json),
         Err(error) => decide::RulingReport::failed(error),
     });
     let exit = match &ruling {

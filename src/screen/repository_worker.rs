@@ -139,8 +139,7 @@ impl RepositoryThread {
             RepositoryRequest::Undoable => {
                 self.index.refresh();
                 let repo = Repo::open(project).map_err(Refusal::from);
-                let undoable =
-                    repo.and_then(|repo| lab_decide::undoable(&repo, project, &self.index));
+                let undoable = repo.and_then(|repo| lab_decide::undoable(&repo, &self.index));
                 RepositoryReply::Undoable(undoable.map_err(|refusal| refusal.to_string()))
             }
             RepositoryRequest::Undo(run) => RepositoryReply::Undone(self.undo(run)),
@@ -191,11 +190,11 @@ impl RepositoryThread {
             }
         };
         self.index.refresh();
-        let history = lab_history::look(&repo, &self.project, &mut self.index);
+        let history = lab_history::look(&repo, &mut self.index);
         let log = lab_git::log_page(&repo, &Marks::of(&history.experiments), None, COMMITS);
         Overview {
             at,
-            status: status::look(&repo, &self.project, &self.index).map_err(in_one_line),
+            status: status::look(&repo, &self.index).map_err(in_one_line),
             log: log.map_err(in_one_line),
             history: Ok(history),
         }
@@ -284,7 +283,7 @@ impl RepositoryThread {
             let put_back = || -> anyhow::Result<(RestoredKernel, Vec<u8>)> {
                 let restored = lab_decide::restore(&project, &commit)?;
                 let repo = Repo::open(&project)?;
-                let bytes = lab_git::bytes_of(&repo, &project, &restored.commit)?;
+                let bytes = lab_git::bytes_of(&repo, &restored.commit)?;
                 let blob = lab_git::blob_id(&repo, &project.kernel_name, &bytes)?;
                 Ok((RestoredKernel { restored, blob }, bytes))
             };
@@ -340,7 +339,7 @@ impl RepositoryThread {
 
 /// The kernel of a commit, in the form that it has on disk.
 fn bytes_of(project: &Project, commit: &str) -> anyhow::Result<Vec<u8>> {
-    lab_git::bytes_of(&Repo::open(project)?, project, commit)
+    lab_git::bytes_of(&Repo::open(project)?, commit)
 }
 
 /// The error and its causes, in one line.

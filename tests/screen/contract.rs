@@ -324,9 +324,7 @@ impl Repository {
             Some(run) => Some(RunStore::new(&project.lab_dir).read(run).unwrap()),
             None => lab_decide::default_run(project, &index, fingerprint),
         };
-        allowed(
-            &lab_decide::snapshot(&self.git(), project, &index, &present, record.as_ref()).unwrap(),
-        )
+        allowed(&lab_decide::snapshot(&self.git(), &index, &present, record.as_ref()).unwrap())
     }
 
     fn git(&self) -> Repo {
@@ -334,11 +332,7 @@ impl Repository {
     }
 
     fn history(&self) -> Vec<lab_run::experiment::Status> {
-        let history = lab_history::look(
-            &self.git(),
-            &self.project,
-            &mut RunIndex::open(&self.project),
-        );
+        let history = lab_history::look(&self.git(), &mut RunIndex::open(&self.project));
         history
             .experiments
             .iter()

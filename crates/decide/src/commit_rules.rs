@@ -22,7 +22,7 @@ const PREFIX: &str = "rules: ";
 /// How the rules on disk compare with those in HEAD.
 pub fn read_rules(project: &Project) -> StdResult<Rules, Refusal> {
     let inputs = inputs::read(project).map_err(|why| Refusal::No(why.to_string()))?;
-    Ok(rules::compare(&Repo::open(project)?, project, &inputs)?)
+    Ok(rules::compare(&Repo::open(project)?, &inputs)?)
 }
 
 /// Commits the rules as they are on disk, and nothing else, and writes a row for the change.
@@ -31,7 +31,7 @@ pub fn change_rules(project: &Project, message: &Message) -> StdResult<Decided, 
     require_subject(message)?;
     changing.require_trust()?;
     let inputs = inputs::read(project).map_err(|why| Refusal::No(why.to_string()))?;
-    let rules = rules::compare(changing.repo(), project, &inputs)?;
+    let rules = rules::compare(changing.repo(), &inputs)?;
     let changed = rules.changed.iter().map(|change| &change.path);
     let files = files(&inputs, changed.chain(&rules.first));
     if files.is_empty() {
@@ -56,7 +56,7 @@ pub fn change_rules(project: &Project, message: &Message) -> StdResult<Decided, 
     )
     .with_default(TrailerKey::Other("Rules".to_owned()), &what.join("; "));
     let text = commit_message.render();
-    let prepared = lab_git::prepare_rules(changing.repo(), project, &files, &text)
+    let prepared = lab_git::prepare_rules(changing.repo(), &files, &text)
         .map_err(|error| space::explain(error, "nothing was committed"))?;
     let commit = prepared.commit.clone();
     let row = row(commit.as_deref().unwrap_or_default(), &description);

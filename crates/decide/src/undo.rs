@@ -49,13 +49,14 @@ pub struct Undone {
 
 /// The last decision about this kernel, if it can be taken back now. Reads git, and walks every
 /// branch after a keep: not for the screen's own thread.
-pub fn undoable(repo: &Repo, project: &Project, index: &RunIndex) -> StdResult<Undoable, Refusal> {
-    let mut snapshot = snapshot(repo, project, index, &inputs::read(project), None)?;
+pub fn undoable(repo: &Repo, index: &RunIndex) -> StdResult<Undoable, Refusal> {
+    let project = &repo.project;
+    let mut snapshot = snapshot(repo, index, &inputs::read(project), None)?;
     if let Some(last) = &mut snapshot.last_decision
         && last.made == Some(true)
     {
         last.later_work = match lab_git::built_on(repo, &last.commit)? {
-            Some(work) => LaterWork::Found(work + &remedy(repo, project, index, &last.commit)?),
+            Some(work) => LaterWork::Found(work + &remedy(repo, index, &last.commit)?),
             None => LaterWork::None,
         };
     }
@@ -104,7 +105,7 @@ pub fn undoable(repo: &Repo, project: &Project, index: &RunIndex) -> StdResult<U
 
 /// What to do about work that was built on a kept commit, after a semicolon. Empty where HEAD is
 /// elsewhere: the work says what to do then.
-fn remedy(repo: &Repo, project: &Project, index: &RunIndex, commit: &str) -> Result<String> {
+fn remedy(repo: &Repo, index: &RunIndex, commit: &str) -> Result<String> {
     if !lab_git::leads_to_head(repo, commit)? {
         return Ok(String::new());
     }
@@ -121,7 +122,7 @@ fn remedy(repo: &Repo, project: &Project, index: &RunIndex, commit: &str) -> Res
     let tip = index
         .newest()
         .find(made)
-        .filter(|run| run.kernel != project.kernel_name);
+        .filter(|run| run.kernel != repo.project.kernel_name);
     Ok(match tip {
         Some(tip) => {
             format!(
@@ -149,7 +150,7 @@ pub fn undo_and_tell(
     tell: impl FnOnce(&Undone),
 ) -> StdResult<Undone, Refusal> {
     let mut undoing = Decision::begin(project, What::Undo, "")?;
-    let undoable = undoable(undoing.repo(), project, &RunIndex::open(project))?;
+    let undoable = undoable(undoing.repo(), &RunIndex::open(project))?;
     if run.is_some_and(|run| run != undoable.run) {
         return no(format!(
             "the last decision is another one by now: that of run {}",
@@ -192,9 +193,9 @@ impl Decision<'_> {
             Status::Discard | Status::Crash => {
                 let present = on_disk::read(self.project)?;
                 let found = present.as_deref().map(on_disk::hash);
-                let wanted = lab_git::bytes_of(self.repo(), self.project, &commit)?;
+                let wanted = lab_git::bytes_of(self.repo(), &commit)?;
                 if let Some(bytes) = present.filter(|bytes| *bytes != wanted) {
-                    let saved = save(self.project, &self.locked, &bytes, ON_DISK)?;
+                    let saved = save(self.repo(), &bytes, ON_DISK)?;
                     self.note([saved_note(&saved.id)]);
                 }
                 let commit = commit.clone();
@@ -222,7 +223,7 @@ impl Decision<'_> {
     fn plan_uncommit(&mut self, run: RunId, commit: &str) -> Result<()> {
         let reference = lab_git::undone_ref(self.repo(), run, commit)?;
         self.note([format!("the commit is kept as {reference}")]);
-        let branch = lab_git::uncommit(self.repo(), self.project, commit)?;
+        let branch = lab_git::uncommit(self.repo(), commit)?;
         let files = branch.files.clone();
         let stored = StoredCommit {
             id: commit.to_owned(),

@@ -181,8 +181,7 @@ fn the_incumbent_is_timed_too_and_the_row_has_the_sealed_figure() {
     );
     // Lists show the figure of the row with its own interval.
     let opened = lab_git::Repo::open(&bench.project).unwrap();
-    let experiments =
-        lab_history::look(&opened, &bench.project, &mut RunIndex::open(&bench.project)).experiments;
+    let experiments = lab_history::look(&opened, &mut RunIndex::open(&bench.project)).experiments;
     assert_eq!(experiments[0].measured.objective.unwrap().low, Some(1890.0));
     assert!((experiments[0].measured.change.unwrap().ratio - 0.9).abs() < 1e-9);
 }

@@ -7,7 +7,7 @@
 use super::folder_programs::by_program;
 use super::history::introduced;
 use super::identity::{author, committer};
-use crate::{Project, Repo, blob_in, durable, filters, head_commit, head_ref, verify_write};
+use crate::{Repo, blob_in, durable, filters, head_commit, head_ref, verify_write};
 use anyhow::{Context, Result, anyhow, bail};
 use git2::build::TreeUpdateBuilder;
 use git2::{Commit, FileMode, Oid, Signature, Tree};
@@ -83,25 +83,24 @@ pub type ChangedFile = (String, Option<Vec<u8>>);
 /// other bytes, and this function refuses.
 pub fn prepare_kernel(
     repo: &Repo,
-    project: &Project,
     bytes: &[u8],
     blob: &str,
     rules: &[ChangedFile],
     message: &str,
 ) -> Result<ToCommit> {
-    let name = &project.kernel_name;
+    let name = &repo.project.kernel_name;
     let head = head_commit(&repo.git)?;
-    let kernel = stored(repo, project, head.as_ref(), name, Some(bytes))?;
+    let kernel = stored(repo, head.as_ref(), name, Some(bytes))?;
     if kernel.blob.as_deref() != Some(blob) {
         bail!(
             "git would hold other bytes of {name} than were judged (line endings or attributes changed since): `lab run{}`, then keep",
-            project.argument
+            repo.project.argument
         );
     }
     if let Some(head) = &head
         && let Some((held, mode)) = blob_in(head, name)
     {
-        refuse_link(project, mode)?;
+        refuse_link(repo, mode)?;
         if Some(held) == kernel.id() && rules.is_empty() {
             verify_write::read_back(repo, "HEAD", head.id(), &[kernel])?;
             let brought = introduced(head.clone(), name, held);
@@ -109,26 +108,21 @@ pub fn prepare_kernel(
         }
     }
     let mut files = vec![kernel];
-    files.extend(all_stored(repo, project, head.as_ref(), rules)?);
+    files.extend(all_stored(repo, head.as_ref(), rules)?);
     prepare(repo, head.as_ref(), files, message).map(ToCommit::New)
 }
 
 /// Prepares a commit of these files of the rules alone.
-pub fn prepare_rules(
-    repo: &Repo,
-    project: &Project,
-    files: &[ChangedFile],
-    message: &str,
-) -> Result<Prepared> {
+pub fn prepare_rules(repo: &Repo, files: &[ChangedFile], message: &str) -> Result<Prepared> {
     let head = head_commit(&repo.git)?;
-    let files = all_stored(repo, project, head.as_ref(), files)?;
+    let files = all_stored(repo, head.as_ref(), files)?;
     prepare(repo, head.as_ref(), files, message)
 }
 
 /// Refuses a kernel that git holds as a link: a commit would have to change another file.
-pub(super) fn refuse_link(project: &Project, mode: i32) -> Result<()> {
+pub(super) fn refuse_link(repo: &Repo, mode: i32) -> Result<()> {
     if mode == i32::from(FileMode::Link) {
-        let name = &project.kernel_name;
+        let name = &repo.project.kernel_name;
         bail!(
             "git holds {name} as a link: name the file that it points to (`kernel` in lab.toml, or `lab run PATH`)"
         );
@@ -138,18 +132,16 @@ pub(super) fn refuse_link(project: &Project, mode: i32) -> Result<()> {
 
 fn all_stored(
     repo: &Repo,
-    project: &Project,
     head: Option<&Commit>,
     files: &[ChangedFile],
 ) -> Result<Vec<CommitFile>> {
-    let store = |(name, bytes): &ChangedFile| stored(repo, project, head, name, bytes.as_deref());
+    let store = |(name, bytes): &ChangedFile| stored(repo, head, name, bytes.as_deref());
     files.iter().map(store).collect()
 }
 
 /// Stores the bytes of a file in git. The file keeps the mode that HEAD holds.
 fn stored(
     repo: &Repo,
-    project: &Project,
     head: Option<&Commit>,
     name: &str,
     bytes: Option<&[u8]>,
@@ -160,7 +152,7 @@ fn stored(
         .transpose()?;
     let mode = match held {
         Some((_, mode)) => file_mode(mode),
-        None => mode_on_disk(&project.root.join(name)),
+        None => mode_on_disk(&repo.project.root.join(name)),
     };
     Ok(CommitFile::new(name, held.map(|(id, _)| id), blob, mode))
 }

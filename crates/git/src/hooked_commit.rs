@@ -37,13 +37,8 @@ pub enum ByProgram {
 
 /// Commits the files of this move on top of HEAD with the git program, unless that was done before.
 /// On an error HEAD is where it was.
-pub fn commit_by_program(
-    repo: &Repo,
-    project: &Project,
-    wanted: &Move,
-    message: &str,
-) -> Result<ByProgram> {
-    let mut lock = lock(project)?;
+pub fn commit_by_program(repo: &Repo, wanted: &Move, message: &str) -> Result<ByProgram> {
+    let mut lock = lock(&repo.project)?;
     let head = wanted.from.as_deref().map(Oid::from_str).transpose()?;
     let files = &wanted.files;
     let clear = || {
@@ -65,7 +60,7 @@ pub fn commit_by_program(
     }
     // Times of files are a little coarser than the clock.
     let since = SystemTime::now() - Duration::from_millis(20);
-    let result = run(repo, project, wanted, message, &mut lock);
+    let result = run(repo, wanted, message, &mut lock);
     drop(lock);
     if result.is_err() {
         // git may have been killed.
@@ -187,16 +182,11 @@ fn take_back(repo: &Repo, wanted: &Move, commit: Oid, head: Option<Oid>) -> anyh
 }
 
 /// Commits from an index of its own that differs from HEAD by these files alone.
-fn run(
-    repo: &Repo,
-    project: &Project,
-    wanted: &Move,
-    message: &str,
-    lock: &mut LockedFile,
-) -> Result<()> {
+fn run(repo: &Repo, wanted: &Move, message: &str, lock: &mut LockedFile) -> Result<()> {
     if let Some(operation) = super::obstacle::operation(&repo.git) {
         bail!("{}", super::Obstacle::Operation(operation));
     }
+    let project = &repo.project;
     let folder = TemporaryFolder::inside(&project.lab_dir)?;
     let why = by_program(repo)?.unwrap_or_else(|| "hooks ran when the commit was begun".to_owned());
     let mut program = GitProgram {

@@ -4,7 +4,7 @@ use super::history::introduced;
 use super::identity::any_signature;
 use super::present::first_with;
 use super::ref_update::write_ref;
-use super::{CommitFile, Project, Repo, blob_in, commit, find, head_commit, locks};
+use super::{CommitFile, Repo, blob_in, commit, find, head_commit, locks};
 use anyhow::Result;
 use git2::{Commit, FileMode, ObjectType, Oid, Tree};
 use std::cell::OnceCell;
@@ -177,9 +177,10 @@ impl<'r> Notes<'r> {
 }
 
 /// The note of the commit that brought the incumbent.
-pub fn incumbent_note(repo: &Repo, project: &Project) -> Option<String> {
+pub fn incumbent_note(repo: &Repo) -> Option<String> {
     let head = head_commit(&repo.git).ok()??;
-    let (blob, _) = blob_in(&head, &project.kernel_name)?;
-    let commit = introduced(head, &project.kernel_name, blob);
+    let name = &repo.project.kernel_name;
+    let (blob, _) = blob_in(&head, name)?;
+    let commit = introduced(head, name, blob);
     Notes::in_refs(repo, vec![NOTES.to_owned()]).read(commit)
 }
