@@ -4,6 +4,7 @@ use super::{JsonArg, KernelArg, answer, open, refused, say};
 use anyhow::Result;
 use clap::Args;
 use lab_decide::Undone;
+use lab_decide::policy::LastDecision;
 use lab_git::short;
 use lab_project::Project;
 use lab_protocol::Exit;
@@ -40,13 +41,14 @@ struct UndoneReport {
 
 impl UndoAnswer {
     pub fn of(project: &Project, undone: &Undone) -> UndoAnswer {
-        let Undone {
+        let Undone { last, notes } = undone.clone();
+        let LastDecision {
             run,
             status,
             description,
             commit,
-            notes,
-        } = undone.clone();
+            ..
+        } = last;
         let undone = UndoneReport {
             status,
             commit,
@@ -63,13 +65,13 @@ impl UndoAnswer {
 
 /// An undo in one line.
 pub fn undone_line(project: &Project, undone: &Undone) -> String {
-    let Undone {
+    let LastDecision {
         run,
         status,
         description,
         commit,
         ..
-    } = undone;
+    } = &undone.last;
     format!(
         "run {run} of {} is undecided again: {} {} '{description}' is undone",
         project.kernel_name,

@@ -265,8 +265,8 @@ impl RepositoryThread {
             let undone = lab_decide::undo(&project, Some(run));
             let put = match &undone {
                 // Undoing a keep puts nothing on disk.
-                Ok(undone) if undone.status == Status::Keep => None,
-                Ok(undone) => bytes_of(&project, &undone.commit).ok(),
+                Ok(undone) if undone.last.status == Status::Keep => None,
+                Ok(undone) => bytes_of(&project, &undone.last.commit).ok(),
                 Err(refusal) => put_by_resuming(&project, refusal),
             };
             (undone, put)

@@ -4,7 +4,7 @@ use super::intent::{Intent, What};
 use super::locked::{Locked, unfinished};
 use super::resume::resume_locked;
 use super::step::Step;
-use super::steps::{self, Came, Failure};
+use super::steps::{self, Came};
 use super::{Decided, Refusal, no};
 use anyhow::Result;
 use lab_git::Repo;
@@ -76,23 +76,20 @@ impl<'p> Decision<'p> {
         self.intent.owed.clone_from(&locked.owed);
         self.intent.write(self.project)?;
         match steps::take(locked, &mut self.intent) {
-            Ok(Came::Done(notes)) => {
+            Came::Done(notes) => {
                 let first = locked.said.iter().cloned().chain(notes);
                 self.notes.splice(0..0, first);
                 Ok(())
             }
-            Ok(Came::TakenBack(at)) => {
+            Came::TakenBack(at) => {
                 locked.withdraw()?;
                 no(format!("{at}: nothing was changed, so try again"))
             }
-            Err(Failure {
-                error,
-                is_begun: false,
-            }) => {
+            Came::Failed(error) => {
                 locked.withdraw()?;
                 Err(space::explain(error, nothing).into())
             }
-            Err(Failure { error, .. }) => Err(unfinished(&self.intent, error).into()),
+            Came::Unfinished(error) => Err(unfinished(&self.intent, error).into()),
         }
     }
 

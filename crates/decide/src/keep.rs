@@ -120,7 +120,7 @@ impl Decision<'_> {
                 self.is_about(&subject, Some(commit));
             }
             ToCommit::New(prepared) => {
-                self.is_about(&subject, prepared.commit.clone());
+                self.is_about(&subject, prepared.to.clone());
                 self.add(commit_steps(prepared, &text));
             }
         }

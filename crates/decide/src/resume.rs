@@ -3,7 +3,7 @@
 use super::intent::{self, Intent, What};
 use super::locked::{Locked, unfinished};
 use super::step::Step;
-use super::steps::{self, Came, Failure};
+use super::steps::{self, Came};
 use anyhow::{Context, Result};
 use lab_git::Repo;
 use lab_project::Project;
@@ -121,7 +121,7 @@ fn resume_intent(locked: &mut Locked, mut intent: Intent) -> Result<Resumed> {
     let taken = steps::take(locked, &mut intent);
     locked.owed.clone_from(&intent.owed);
     let why = match taken {
-        Ok(Came::Done(notes)) => {
+        Came::Done(notes) => {
             locked.close(intent.owed.clone())?;
             let text: Vec<String> = std::iter::once(done(&intent)).chain(notes).collect();
             return Ok(Resumed {
@@ -130,13 +130,10 @@ fn resume_intent(locked: &mut Locked, mut intent: Intent) -> Result<Resumed> {
                 text: text.join("; "),
             });
         }
-        Ok(Came::TakenBack(why)) => why,
+        Came::TakenBack(why) => why,
         // A hook refused: nothing was committed, and would not be the next time.
-        Err(Failure {
-            error,
-            is_begun: false,
-        }) if intent.is_by_program() => format!("{error:#}"),
-        Err(Failure { error, .. }) => {
+        Came::Failed(error) if intent.is_by_program() => format!("{error:#}"),
+        Came::Failed(error) | Came::Unfinished(error) => {
             return Err(unfinished(&intent, error).context(format!("{began} is not finished")));
         }
     };

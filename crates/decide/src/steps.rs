@@ -14,24 +14,21 @@ use lab_system::space;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// What came of the steps.
+/// What came of the steps. Where a step failed, those after it were not taken.
 pub(super) enum Came {
     /// All of them are taken, but for those that are owed. Notes for the user.
     Done(Vec<String>),
     /// Nothing was changed, because git is not where it was. The text says where it is.
     TakenBack(String),
-}
-
-/// A step failed, and those after it were not taken.
-pub(super) struct Failure {
-    pub error: Error,
-    /// A step before it has changed what the user sees, so the rest must follow.
-    pub is_begun: bool,
+    /// A step failed before anything was changed that the user sees.
+    Failed(Error),
+    /// A step failed after another one had changed what the user sees, so the rest must follow.
+    Unfinished(Error),
 }
 
 /// Takes the steps of an intent that is on disk. Steps that failed and can wait are in
 /// `intent.owed` afterwards.
-pub(super) fn take(locked: &Locked, intent: &mut Intent) -> Result<Came, Failure> {
+pub(super) fn take(locked: &Locked, intent: &mut Intent) -> Came {
     let mut taking = Taking {
         locked,
         intent,
@@ -42,16 +39,12 @@ pub(super) fn take(locked: &Locked, intent: &mut Intent) -> Result<Came, Failure
     for at in 0..taking.intent.steps.len() {
         match taking.take(at) {
             Ok(None) => {}
-            Ok(Some(elsewhere)) => return Ok(Came::TakenBack(elsewhere)),
-            Err(error) => {
-                return Err(Failure {
-                    error,
-                    is_begun: taking.is_begun,
-                });
-            }
+            Ok(Some(elsewhere)) => return Came::TakenBack(elsewhere),
+            Err(error) if taking.is_begun => return Came::Unfinished(error),
+            Err(error) => return Came::Failed(error),
         }
     }
-    Ok(Came::Done(taking.notes))
+    Came::Done(taking.notes)
 }
 
 /// An intent whose steps are being taken.
@@ -83,7 +76,7 @@ impl Taking<'_> {
                 match lab_git::move_branch(repo, &branch)? {
                     Moved::Elsewhere(at) if !self.is_begun => return Ok(Some(at)),
                     Moved::Elsewhere(at) => self.notes.push(at),
-                    Moved::Done | Moved::Already => {
+                    Moved::Done => {
                         let to = branch.to.filter(|_| what != What::Undo);
                         let note = to.and_then(|to| lab_git::detached_note(repo, &to));
                         self.notes.extend(note);

@@ -25,11 +25,7 @@ use std::result::Result as StdResult;
 /// A decision that can be taken back now.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Undoable {
-    pub run: RunId,
-    pub status: Status,
-    pub description: String,
-    /// Full id of the commit that holds the judged bytes.
-    pub commit: String,
+    pub last: LastDecision,
     /// One sentence that tells what the undo will do, for a question.
     pub question: String,
 }
@@ -37,12 +33,8 @@ pub struct Undoable {
 /// What an undo did.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Undone {
-    pub run: RunId,
     /// The decision that was taken back.
-    pub status: Status,
-    pub description: String,
-    /// Full id of the commit that holds the judged bytes.
-    pub commit: String,
+    pub last: LastDecision,
     /// What the user should know besides.
     pub notes: Vec<String>,
 }
@@ -87,20 +79,7 @@ pub fn undoable(repo: &Repo, index: &RunIndex) -> StdResult<Undoable, Refusal> {
             )
         }
     };
-    let LastDecision {
-        run,
-        status,
-        description,
-        commit,
-        ..
-    } = last;
-    Ok(Undoable {
-        run,
-        status,
-        description,
-        commit,
-        question,
-    })
+    Ok(Undoable { last, question })
 }
 
 /// What to do about work that was built on a kept commit, after a semicolon. Empty where HEAD is
@@ -150,27 +129,17 @@ pub fn undo_and_tell(
     tell: impl FnOnce(&Undone),
 ) -> StdResult<Undone, Refusal> {
     let mut undoing = Decision::begin(project, What::Undo, "")?;
-    let undoable = undoable(undoing.repo(), &RunIndex::open(project))?;
-    if run.is_some_and(|run| run != undoable.run) {
+    let Undoable { last, .. } = undoable(undoing.repo(), &RunIndex::open(project))?;
+    if run.is_some_and(|run| run != last.run) {
         return no(format!(
             "the last decision is another one by now: that of run {}",
-            undoable.run
+            last.run
         ));
     }
-    undoing.plan_undo(undoable.run)?;
+    undoing.plan_undo(last.run)?;
     undoing.carry_out("nothing was undone")?;
-    let Undoable {
-        run,
-        status,
-        description,
-        commit,
-        ..
-    } = undoable;
     let undone = Undone {
-        run,
-        status,
-        description,
-        commit,
+        last,
         notes: std::mem::take(&mut undoing.notes),
     };
     tell(&undone);

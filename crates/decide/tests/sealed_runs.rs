@@ -397,6 +397,28 @@ fn a_passed_check_that_this_users_lab_did_not_note_makes_no_refusal_good() {
     );
 }
 
+/// Damaging the record of a refused run must not undo the refusal.
+#[test]
+fn a_record_that_cannot_be_read_counts_as_a_failed_check() {
+    let bench = bench();
+    judge(
+        &bench,
+        "echo 'x_diff: 2 limit=1'; echo 'correctness: fail'; exit 1",
+    );
+    run(&bench, "int a; // wrong\n");
+    refused(&bench, "keep refused: x_diff is 2");
+    fs::write(bench.path(".lab/runs/1/record.json"), "{ half").unwrap();
+    run(&bench, "int b;\n");
+    judge(&bench, &passes(""));
+    let before = asked(&bench).len();
+    keep(&bench).unwrap();
+    assert_eq!(asked(&bench).len() - before, 8);
+    // A later pass of eight runs makes it good.
+    run(&bench, "int c;\n");
+    keep(&bench).unwrap();
+    assert_eq!(asked(&bench).len() - before, 8 + 1);
+}
+
 #[test]
 fn a_crash_of_the_kernel_is_a_refusal_and_one_of_the_machine_is_none() {
     let bench = bench();

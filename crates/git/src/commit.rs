@@ -4,6 +4,7 @@
 //! Nothing is committed here: [`super::move_branch`] or the git program
 //! ([`super::commit_by_program`]) does that, once the decision's intent is on disk.
 
+use super::branch::Move;
 use super::folder_programs::by_program;
 use super::history::introduced;
 use super::identity::{author, committer};
@@ -15,25 +16,15 @@ use serde::{Deserialize, Serialize};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// A commit that is prepared: its objects are in git, and no branch holds it yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Prepared {
-    /// `refs/heads/NAME`, or `HEAD` if it is detached.
-    pub reference: String,
-    /// Full id of HEAD; `None` on an unborn branch.
-    pub head: Option<String>,
-    pub files: Vec<CommitFile>,
-    /// Full id of the commit. `None` if the git program must make it, because it runs hooks or
-    /// signs.
-    pub commit: Option<String>,
-}
-
 /// What a commit of a kernel comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToCommit {
     /// HEAD holds the bytes already. Full id of the commit that brought them.
     Already(String),
-    New(Prepared),
+    /// The move of the branch to the new commit: the commit's objects are in git, and no branch
+    /// holds it yet. `to` is `None` if the git program must make the commit, because it runs hooks or
+    /// signs.
+    New(Move),
 }
 
 /// A file of a commit, as git holds it.
@@ -112,8 +103,8 @@ pub fn prepare_kernel(
     prepare(repo, head.as_ref(), files, message).map(ToCommit::New)
 }
 
-/// Prepares a commit of these files of the rules alone.
-pub fn prepare_rules(repo: &Repo, files: &[ChangedFile], message: &str) -> Result<Prepared> {
+/// Prepares a commit of these files of the rules alone. Returns the same move as [`ToCommit::New`].
+pub fn prepare_rules(repo: &Repo, files: &[ChangedFile], message: &str) -> Result<Move> {
     let head = head_commit(&repo.git)?;
     let files = all_stored(repo, head.as_ref(), files)?;
     prepare(repo, head.as_ref(), files, message)
@@ -163,7 +154,7 @@ fn prepare(
     head: Option<&Commit>,
     files: Vec<CommitFile>,
     message: &str,
-) -> Result<Prepared> {
+) -> Result<Move> {
     let commit = match by_program(repo)? {
         Some(_) => None,
         None => {
@@ -179,11 +170,17 @@ fn prepare(
             )?)
         }
     };
-    Ok(Prepared {
+    let kind = match head {
+        Some(_) => "commit",
+        None => "commit (initial)",
+    };
+    let subject = message.lines().next().unwrap_or_default();
+    Ok(Move {
         reference: head_ref(repo)?,
-        head: head.map(|head| head.id().to_string()),
+        from: head.map(|head| head.id().to_string()),
+        to: commit.map(|id| id.to_string()),
+        why: format!("{kind}: {subject}"),
         files,
-        commit: commit.map(|id| id.to_string()),
     })
 }
 

@@ -57,9 +57,7 @@ pub use clean::{
     Cleaned, ObjectFiles, clean, has_many_loose_objects, has_many_loose_refs, loose_refs,
     object_files, pack_refs,
 };
-pub use commit::{
-    ChangedFile, CommitFile, Prepared, ToCommit, detached_note, prepare_kernel, prepare_rules,
-};
+pub use commit::{ChangedFile, CommitFile, ToCommit, detached_note, prepare_kernel, prepare_rules};
 pub use details::{ChangeKind, CommitDetails, FileChange, commit_details};
 pub use exact::remember_bytes;
 pub use exclude::{exclude, tracked};

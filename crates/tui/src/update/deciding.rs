@@ -242,7 +242,7 @@ impl Model {
     /// Asks whether the last decision is to be undone.
     pub(super) fn on_undoable(&mut self, undoable: Result<Undoable, String>) {
         match undoable {
-            Ok(Undoable { run, question, .. }) if self.is_calm().is_ok() => {
+            Ok(Undoable { last, question }) if self.is_calm().is_ok() => {
                 self.overlays.retain(|overlay| {
                     !matches!(
                         overlay,
@@ -254,7 +254,7 @@ impl Model {
                 });
                 self.ask_question(Overlay::Question {
                     text: printable(&question),
-                    about: About::Undo(run),
+                    about: About::Undo(last.run),
                 });
             }
             Ok(_) => {}
@@ -274,7 +274,10 @@ impl Model {
         self.decision.in_progress = None;
         self.selection.details = None;
         match result {
-            Ok(undone) => {
+            Ok(Undone {
+                last: undone,
+                notes,
+            }) => {
                 if let Some(last) = self.runs.last_of(undone.run) {
                     last.decided = None;
                 }
@@ -283,7 +286,7 @@ impl Model {
                     "run {run} is undecided again: {word} {} is undone",
                     short(&undone.commit)
                 );
-                text.extend(undone.notes.iter().map(|note| format!(" · {note}")));
+                text.extend(notes.iter().map(|note| format!(" · {note}")));
                 self.inform(text);
             }
             Err(refusal) => self.refuse(Deciding::Undo, refusal.to_string()),
