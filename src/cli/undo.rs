@@ -84,7 +84,7 @@ pub fn main(options: &UndoArgs) -> Result<ExitCode> {
     let project = open(options.kernel.kernel.as_deref())?;
     // Told before it counts as done: an undo of which nobody was told must not be followed by a
     // second one.
-    match lab_decide::undo_and_tell(&project, None, |undone| {
+    match lab_decide::undo(&project, None, |undone| {
         tell(&project, undone, options.json.json);
     }) {
         Ok(_) => Ok(ExitCode::SUCCESS),

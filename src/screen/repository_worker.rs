@@ -262,7 +262,7 @@ impl RepositoryThread {
     fn undo(&self, run: RunId) -> Result<Undone, Refusal> {
         let project = Arc::clone(&self.project);
         let act = move || {
-            let undone = lab_decide::undo(&project, Some(run));
+            let undone = lab_decide::undo(&project, Some(run), |_| {});
             let put = match &undone {
                 // Undoing a keep puts nothing on disk.
                 Ok(undone) if undone.last.status == Status::Keep => None,

@@ -285,7 +285,7 @@ impl Repository {
                     true,
                 ));
             }
-            Undo => drop(lab_decide::undo(project, None)),
+            Undo => drop(lab_decide::undo(project, None, |_| {})),
         }
     }
 

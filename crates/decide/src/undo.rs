@@ -117,13 +117,10 @@ fn remedy(repo: &Repo, index: &RunIndex, commit: &str) -> Result<String> {
 /// Takes the last keep or discard back. `run` is the run that the user was asked about: the
 /// decision about another run stays. It may put bytes on disk, which a watcher must not take for a
 /// save.
-pub fn undo(project: &Project, run: Option<RunId>) -> StdResult<Undone, Refusal> {
-    undo_and_tell(project, run, |_| {})
-}
-
-/// The same, and tells the user what was undone before the next undo is allowed. If this process is
-/// killed before it has told, the next lab tells it, and takes nothing further back.
-pub fn undo_and_tell(
+///
+/// Calls `tell` with what was undone before the next undo is allowed. If this process is killed
+/// before that, the next lab tells the user, and takes nothing further back.
+pub fn undo(
     project: &Project,
     run: Option<RunId>,
     tell: impl FnOnce(&Undone),

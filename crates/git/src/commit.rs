@@ -60,6 +60,11 @@ impl CommitFile {
         Oid::from_str(self.blob.as_deref()?).ok()
     }
 
+    /// Whether a commit holds the file.
+    pub(super) fn is_in(&self, commit: &Commit) -> bool {
+        blob_in(commit, &self.name).map(|(id, _)| id) == self.id()
+    }
+
     pub(super) fn before_id(&self) -> Option<Oid> {
         Oid::from_str(self.before.as_deref()?).ok()
     }

@@ -9,7 +9,7 @@ use super::folder_programs::by_program;
 use super::git_program::GitProgram;
 use super::history::first_parents;
 use super::ref_update::set;
-use super::{CommitFile, Repo, blob_in, durable, head_commit, locks, log, short, verify_write};
+use super::{CommitFile, Repo, durable, head_commit, locks, log, short, verify_write};
 use anyhow::{Context, Result, bail, ensure};
 use git2::{Commit, Oid};
 use lab_project::Project;
@@ -166,12 +166,8 @@ fn take_back(repo: &Repo, wanted: &Move, commit: Oid, head: Option<Oid>) -> anyh
             .context("a commit hook changed the judged bytes, and HEAD could not be moved back");
     }
     let changed = repo.git.find_commit(commit).ok().and_then(|made| {
-        let other = |file: &&CommitFile| blob_in(&made, &file.name).map(|(id, _)| id) != file.id();
-        wanted
-            .files
-            .iter()
-            .find(other)
-            .map(|file| file.name.clone())
+        let mut files = wanted.files.iter();
+        Some(files.find(|file| !file.is_in(&made))?.name.clone())
     });
     anyhow::anyhow!(
         "a commit hook changed {}: commit {} does not hold the judged bytes and was taken back. Let the hook leave it \

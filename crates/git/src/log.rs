@@ -71,7 +71,7 @@ pub(super) fn entry(commit: &git2::Commit, marks: &Marks) -> LogEntry {
     let id = commit.id().to_string();
     LogEntry {
         subject: subject(commit),
-        author: sanitise::text(&String::from_utf8_lossy(commit.author().name_bytes())),
+        author: clean(commit.author().name_bytes()),
         time: Timestamp::from_second(commit.time().seconds()).unwrap_or_default(),
         experiment: marks.get(&id).cloned().map(Box::new),
         id,
@@ -79,9 +79,12 @@ pub(super) fn entry(commit: &git2::Commit, marks: &Marks) -> LogEntry {
 }
 
 pub(super) fn subject(commit: &git2::Commit) -> String {
-    sanitise::text(&String::from_utf8_lossy(
-        commit.summary_bytes().unwrap_or_default(),
-    ))
+    clean(commit.summary_bytes().unwrap_or_default())
+}
+
+/// Text of git's, clean for a screen.
+pub(super) fn clean(text: &[u8]) -> String {
+    sanitise::text(&String::from_utf8_lossy(text))
 }
 
 /// The trailers under the message of a commit.

@@ -1,6 +1,6 @@
 //! The record of an experiment as a git note of its commit, in `refs/notes/lab`.
 
-use super::history::introduced;
+use super::history::{introduced, refs_matching};
 use super::identity::any_signature;
 use super::present::first_with;
 use super::ref_update::write_ref;
@@ -104,13 +104,8 @@ impl<'r> Notes<'r> {
         let has_own = repo.git.find_reference(NOTES).is_ok();
         let mut refs = Vec::from_iter(has_own.then(|| NOTES.to_owned()));
         if repo.has_refs_in(&["refs/lab/fetched/"]) {
-            let fetched = repo
-                .git
-                .references_glob(FETCHED)
-                .into_iter()
-                .flatten()
-                .flatten();
-            refs.extend(fetched.filter_map(|name| name.name().ok().map(str::to_owned)));
+            let fetched = refs_matching(&repo.git, FETCHED).into_iter().flatten();
+            refs.extend(fetched.map(|(name, _)| name));
         }
         Notes::in_refs(repo, refs)
     }

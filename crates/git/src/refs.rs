@@ -9,7 +9,7 @@
 //! - `refs/lab/raw/BLOB`: bytes whose line endings git would have changed, as they were on disk
 
 use super::commit::{self, mode_on_disk};
-use super::history::{changed_paths, find_path};
+use super::history::{changed_paths, find_path, refs_matching};
 use super::identity::any_signature;
 use super::ref_update::{write_blob, write_ref};
 use crate::{CommitFile, Project, Repo, durable, exact, filters, find, head_commit, verify_write};
@@ -210,9 +210,9 @@ pub fn stored_kernel(repo: &Repo, commit: &str) -> Result<Option<String>> {
     let git = &repo.git;
     let commit = find(git, commit)?;
     let mut names = Vec::new();
-    for reference in git.references_glob("refs/lab/*")?.flatten() {
+    for (name, reference) in refs_matching(git, "refs/lab/*")? {
         if reference.target() == Some(commit.id()) {
-            names.push(String::from_utf8_lossy(reference.name_bytes()).into_owned());
+            names.push(name);
         }
     }
     if names.is_empty() {

@@ -1,7 +1,7 @@
 //! Takes a kept commit back: HEAD moves to its parent, and nothing else of the user's changes.
 
 use super::commit::file_mode;
-use super::history::changed_paths;
+use super::history::{changed_paths, refs_matching};
 use super::{CommitFile, Move, Repo, blob_in, head_commit, head_ref, short};
 use anyhow::Result;
 use git2::{Commit, Oid};
@@ -28,7 +28,7 @@ pub fn built_on(repo: &Repo, commit: &str) -> Result<Option<String>> {
         ("refs/remotes/", "it was pushed to"),
         ("refs/heads/", "more was built on it in"),
     ] {
-        for reference in git.references_glob(&format!("{prefix}*"))?.flatten() {
+        for (name, reference) in refs_matching(git, &format!("{prefix}*"))? {
             let Ok(tip) = reference.peel_to_commit().map(|tip| tip.id()) else {
                 continue;
             };
@@ -37,7 +37,6 @@ pub fn built_on(repo: &Repo, commit: &str) -> Result<Option<String>> {
             let has =
                 (tip == id && prefix == "refs/remotes/") || git.graph_descendant_of(tip, id)?;
             if has {
-                let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();
                 return Ok(Some(format!(
                     "{what} {}",
                     name.strip_prefix(prefix).unwrap_or(&name)

@@ -261,13 +261,11 @@ pub fn undo_or_restore(
             let undo = UndoAnswer::of(project, undone);
             job.tell(Answer::new(&undone_line(project, undone), next, undo));
         };
-        return Ok(
-            match lab_decide::undo_and_tell(project, run.map(RunId), tell) {
-                // The job has its answer.
-                Ok(_) => Answer::new("undone", "", ()),
-                Err(refusal) => refused(project, &refusal),
-            },
-        );
+        return Ok(match lab_decide::undo(project, run.map(RunId), tell) {
+            // The job has its answer.
+            Ok(_) => Answer::new("undone", "", ()),
+            Err(refusal) => refused(project, &refusal),
+        });
     };
     if run.is_some() {
         return Ok(Answer::error(
