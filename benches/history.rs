@@ -65,22 +65,16 @@ fn main() -> Result<()> {
         index.refresh();
         Ok(())
     })?;
-    let all = lab_history::look(&Repo::open(&project)?, &project, &mut index);
+    let all = lab_history::look(&Repo::open(&project)?, &mut index);
     anyhow::ensure!(
         all.experiments.len() == experiments && all.problems.is_empty(),
         "{:?}",
         all.problems
     );
     median("history", || {
-        Ok(lab_history::look(
-            &Repo::open(&project)?,
-            &project,
-            &mut index,
-        ))
+        Ok(lab_history::look(&Repo::open(&project)?, &mut index))
     })?;
-    median("status", || {
-        status::look(&Repo::open(&project)?, &project, &index)
-    })?;
+    median("status", || status::look(&Repo::open(&project)?, &index))?;
     let marks = Marks::of(&all.experiments);
     median("marks", || Ok(Marks::of(&all.experiments)))?;
     median("log, its first 500", || {
@@ -100,9 +94,9 @@ fn main() -> Result<()> {
     })?;
     median("all of it, from nothing", || {
         let (repo, mut index) = (Repo::open(&project)?, RunIndex::open(&project));
-        let history = lab_history::look(&repo, &project, &mut index);
+        let history = lab_history::look(&repo, &mut index);
         let log = lab_git::log_page(&repo, &Marks::of(&history.experiments), None, 500)?;
-        Ok((status::look(&repo, &project, &index)?, log))
+        Ok((status::look(&repo, &index)?, log))
     })
 }
 

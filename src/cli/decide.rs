@@ -59,9 +59,7 @@ impl KeepArgs {
             .run
             .map(RunId)
             .or_else(|| default_run(&project, &index));
-        let message = self
-            .trailers
-            .message(&repo, &project, &mut index, &self.message, run);
+        let message = self.trailers.message(&repo, &mut index, &self.message, run);
         Ok(Opened {
             project,
             repo,
@@ -124,7 +122,6 @@ impl TrailerArgs {
     fn message(
         &self,
         repo: &Repo,
-        project: &Project,
         index: &mut RunIndex,
         subject: &str,
         run: Option<RunId>,
@@ -136,7 +133,7 @@ impl TrailerArgs {
         if self.no_tested {
             return message;
         }
-        with_tested(message, repo, project, index, run)
+        with_tested(message, repo, index, run)
     }
 }
 
@@ -258,7 +255,6 @@ fn tell(repo: Option<&Repo>, project: &Project, decided: &Decided) {
 /// Decides a run by rule, and prints the lines of the held-out check.
 pub fn by_rule(
     repo: &Repo,
-    project: &Project,
     index: &mut RunIndex,
     record: &Record,
     subject: &str,
@@ -266,9 +262,9 @@ pub fn by_rule(
 ) -> RulingReport {
     let run = Some(record.start.id);
     let message = Message::new(subject, learned.trailers());
-    let message = with_tested(message, repo, project, index, run);
+    let message = with_tested(message, repo, index, run);
     let ruling = with_check(true, |asked| {
-        lab_decide::by_rule(repo, project, index, record, &message, asked)
+        lab_decide::by_rule(repo, index, record, &message, asked)
     });
     ruling.map_or_else(|error| RulingReport::failed(&error), RulingReport)
 }

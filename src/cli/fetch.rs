@@ -39,12 +39,7 @@ struct FetchedReport<'a> {
 pub fn main(options: &FetchArgs) -> Result<ExitCode> {
     let here = here()?;
     let project = Project::of_any(&here)?;
-    let brought = elsewhere::fetch(
-        &Repo::open(&project)?,
-        &project,
-        &here,
-        options.from.as_deref(),
-    )?;
+    let brought = elsewhere::fetch(&Repo::open(&project)?, &here, options.from.as_deref())?;
     // Each fetched ref is a file of its own.
     let packed = lab_decide::pack_many_refs(&project);
     let nothing = |from: &str| {

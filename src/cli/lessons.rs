@@ -40,7 +40,7 @@ pub fn main(options: &LessonsArgs) -> Result<ExitCode> {
     let project = options.kernel.open()?;
     resume(&project);
     let mut index = RunIndex::open(&project);
-    let history = lab_history::look(&Repo::open(&project)?, &project, &mut index);
+    let history = lab_history::look(&Repo::open(&project)?, &mut index);
     let newest_first = history.experiments.iter().rev();
     let newest_first = newest_first.filter(|e| e.is_about(&project.kernel_name));
     let ideas = lessons(newest_first, &project.config.objective, project.config.goal);

@@ -50,15 +50,15 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
     }
     let mut index = RunIndex::open(&project);
     let repo = Repo::open(&project)?;
-    let history = lab_history::look(&repo, &project, &mut index);
-    let status = status::look(&repo, &project, &index)?;
+    let history = lab_history::look(&repo, &mut index);
+    let status = status::look(&repo, &index)?;
     let show_all = options.all || !is_meant;
     // An experiment of an unknown problem may be of any kernel.
     let ours = |e: &Experiment| show_all || e.kernel.is_none() || e.is_about(&project.kernel_name);
     let (listed, others): (Vec<&Experiment>, Vec<&Experiment>) =
         history.experiments.iter().partition(|e| ours(e));
     let other_problems = OtherProblem::count(&others);
-    let elsewhere = Elsewhere::look(&repo, &project, &history)?;
+    let elsewhere = Elsewhere::look(&repo, &history)?;
     let benches = present_benches(&project, &status)
         .filter(|_| is_meant)
         .unwrap_or_default();

@@ -91,7 +91,7 @@ fn list(options: &PeersArgs) -> Result<ExitCode> {
     let inputs = inputs::read(&project)?;
     let tables = inputs.peer_tables();
     let index = RunIndex::open(&project);
-    let status = status::look(&Repo::open(&project)?, &project, &index)?;
+    let status = status::look(&Repo::open(&project)?, &index)?;
     // A figure of the present bytes; else why there is none; else the incumbent's figure.
     let of_present = |known: &LastPeers| known.fingerprint == inputs.fingerprint;
     let tried = match status.peers.as_ref().filter(|known| of_present(known)) {

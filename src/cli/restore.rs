@@ -62,7 +62,7 @@ pub fn main(options: &RestoreArgs) -> Result<ExitCode> {
     let (project, named, other) = match &options.kernel {
         Some(kernel) => {
             let project = open(Some(kernel))?;
-            let named = resolve_name(&Repo::open(&project)?, &project, name)?;
+            let named = resolve_name(&Repo::open(&project)?, name)?;
             let other = named
                 .kernel
                 .clone()
@@ -102,7 +102,7 @@ pub fn main(options: &RestoreArgs) -> Result<ExitCode> {
 /// present kernel.
 fn of_experiment(name: &str) -> Result<(Project, Named)> {
     let any = Project::of_any(&here()?)?;
-    let named = resolve_name(&Repo::open(&any)?, &any, name)?;
+    let named = resolve_name(&Repo::open(&any)?, name)?;
     let project = match &named.kernel {
         Some(kernel) => Project::open(&any.root, Some(Path::new(kernel)))
             .with_context(|| format!("{name} is about {kernel}"))?,

@@ -170,7 +170,7 @@ pub fn judged(options: &RunArgs, spec: RunSpec) -> Result<ExitCode> {
     let ruling = subject.map(|subject| match &repo {
         Ok(repo) => {
             let learned = &options.learned;
-            decide::by_rule(repo, &project, &mut index, &record, subject, learned)
+            decide::by_rule(repo, &mut index, &record, subject, learned)
         }
         Err(error) => decide::RulingReport::failed(error),
     });

@@ -41,7 +41,7 @@ pub fn screen(from: &Path, kernel: Option<&Path>, choice: AppearanceChoice) -> R
     let project = Arc::new(Project::open(from, kernel)?);
     if kernel.is_some()
         && !project.kernel.exists()
-        && lab_git::incumbent(&Repo::open(&project)?, &project)?.is_none()
+        && lab_git::incumbent(&Repo::open(&project)?)?.is_none()
     {
         bail!(
             "there is no {}, and HEAD does not hold it: `lab KERNEL_OR_FOLDER` opens the screen on a kernel, \

@@ -4,6 +4,7 @@ use super::{JsonArg, KernelArg, say, say_below, told};
 use anyhow::Result;
 use clap::Args;
 use lab_decide::Undone;
+use lab_decide::policy::LastDecision;
 use lab_git::short;
 use lab_project::Project;
 use lab_run::RunId;
@@ -39,13 +40,14 @@ struct UndoneReport {
 
 impl UndoAnswer {
     pub fn of(project: &Project, undone: &Undone) -> UndoAnswer {
-        let Undone {
+        let Undone { last, notes } = undone.clone();
+        let LastDecision {
             run,
             status,
             description,
             commit,
-            notes,
-        } = undone.clone();
+            ..
+        } = last;
         let undone = UndoneReport {
             status,
             commit,
@@ -62,13 +64,13 @@ impl UndoAnswer {
 
 /// An undo in one line.
 pub fn undone_line(project: &Project, undone: &Undone) -> String {
-    let Undone {
+    let LastDecision {
         run,
         status,
         description,
         commit,
         ..
-    } = undone;
+    } = &undone.last;
     format!(
         "run {run} of {} is undecided again: {} {} '{description}' is undone",
         project.kernel_name,
@@ -81,7 +83,7 @@ pub fn main(options: &UndoArgs) -> Result<ExitCode> {
     let project = options.kernel.open()?;
     // Told before it counts as done: an undo of which nobody was told must not be followed by a
     // second one.
-    lab_decide::undo_and_tell(&project, None, |undone| {
+    lab_decide::undo(&project, None, |undone| {
         told(UndoAnswer::of(&project, undone), || {
             say(&undone_line(&project, undone));
             say_below(&undone.notes);

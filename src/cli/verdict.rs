@@ -153,9 +153,9 @@ impl<'a> Judged<'a> {
             Outcome::Fail | Outcome::Crash => Next::Discard,
             Outcome::Pass => {
                 let present = inputs::read(self.project);
-                let looked = self.repo.and_then(|repo| {
-                    snapshot(repo, self.project, self.index, &present, Some(self.record)).ok()
-                });
+                let looked = self
+                    .repo
+                    .and_then(|repo| snapshot(repo, self.index, &present, Some(self.record)).ok());
                 let Some(snapshot) = looked else {
                     return Next::Decide;
                 };
@@ -206,8 +206,8 @@ impl<'a> Judged<'a> {
     fn by_rule(&self, repo: &Repo) -> String {
         let (id, project) = (self.record.start.id, self.project);
         let at_same = inputs::read(project)
-            .is_ok_and(|present| lab_decide::keeps_at_same(repo, project, present.kernel()));
-        let incumbent = lab_git::incumbent(repo, project).unwrap_or_default();
+            .is_ok_and(|present| lab_decide::keeps_at_same(repo, present.kernel()));
+        let incumbent = lab_git::incumbent(repo).unwrap_or_default();
         match auto::decide(self.record, incumbent.as_deref(), at_same) {
             AutoDecision::Keep if at_same => format!(
                 "The rule keeps it, because it is faster, or as fast and shorter: call keep with run {id}."
@@ -234,7 +234,7 @@ impl<'a> Judged<'a> {
         let known = known.as_ref().and_then(peer_lines::last);
         let of_incumbent = || {
             let inputs = &record.inputs;
-            let known = last_peers::of_incumbent(self.repo?, project, self.index, inputs, device)?;
+            let known = last_peers::of_incumbent(self.repo?, self.index, inputs, device)?;
             Some(format!("the incumbent: {}", peer_lines::last(&known)?))
         };
         let text = known.or_else(of_incumbent);

@@ -123,8 +123,7 @@ impl RepositoryThread {
             RepositoryRequest::Undoable => {
                 self.index.refresh();
                 let repo = Repo::open(project).map_err(Refusal::from);
-                let undoable =
-                    repo.and_then(|repo| lab_decide::undoable(&repo, project, &self.index));
+                let undoable = repo.and_then(|repo| lab_decide::undoable(&repo, &self.index));
                 RepositoryReply::Undoable(undoable.map_err(|refusal| refusal.to_string()))
             }
             RepositoryRequest::Trust(request) => {
@@ -160,11 +159,11 @@ impl RepositoryThread {
             }
         };
         self.index.refresh();
-        let history = lab_history::look(&repo, &self.project, &mut self.index);
+        let history = lab_history::look(&repo, &mut self.index);
         let log = lab_git::log_page(&repo, &Marks::of(&history.experiments), None, COMMITS);
         Overview {
             at,
-            status: status::look(&repo, &self.project, &self.index).map_err(in_words),
+            status: status::look(&repo, &self.index).map_err(in_words),
             log: log.map_err(in_words),
             history: Ok(history),
         }
@@ -313,5 +312,5 @@ impl RepositoryThread {
 
 /// The kernel of a commit, in the form that it has on disk.
 fn bytes_of(project: &Project, commit: &str) -> anyhow::Result<Vec<u8>> {
-    lab_git::bytes_of(&Repo::open(project)?, project, commit)
+    lab_git::bytes_of(&Repo::open(project)?, commit)
 }

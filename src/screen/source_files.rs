@@ -76,6 +76,6 @@ fn base(project: &Project, baseline: &Baseline) -> anyhow::Result<Base> {
     };
     Ok(Base {
         name,
-        text: SourceText::new(lab_git::show(&repo, project, &commit)?),
+        text: SourceText::new(lab_git::show(&repo, &commit)?),
     })
 }

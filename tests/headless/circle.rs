@@ -268,7 +268,7 @@ fn a_save_while_the_incumbent_is_put_back_is_not_lost() {
     let project = lab_project::Project::open(&lab.repo, None).unwrap();
     let repo = lab_git::Repo::open(&project).unwrap();
     let saved = b"// what was there a moment before\n";
-    lab_git::checkout_kernel(&repo, &project, "HEAD", Some(saved)).unwrap();
+    lab_git::checkout_kernel(&repo, "HEAD", Some(saved)).unwrap();
     assert_eq!(lab.read("kernel.cu"), "// the first\n");
     let saved = lab.git("for-each-ref --format=%(refname) refs/lab/saved");
     assert_eq!(

@@ -43,8 +43,8 @@ fn an_open_handle_sees_what_git_does_meanwhile() {
     let lab = Lab::new();
     let (project, repo) = (project(&lab), opened(&lab));
     let head = || lab_git::head(&repo).unwrap();
-    let staged = || lab_git::staged(&repo, &project).unwrap();
-    let tracked = || lab_git::tracked(&repo, &project, &project.root.join("a"));
+    let staged = || lab_git::staged(&repo).unwrap();
+    let tracked = || lab_git::tracked(&repo, &project.root.join("a"));
     assert_eq!(
         (head().commit.unwrap(), staged(), tracked()),
         (lab.head(), false, false)
@@ -73,15 +73,12 @@ fn an_open_handle_sees_what_git_does_meanwhile() {
     lab.write("kernel.cu", "// staged\n");
     lab.git("add kernel.cu");
     assert!(staged());
-    let incumbent = lab_git::incumbent(&repo, &project).unwrap();
+    let incumbent = lab_git::incumbent(&repo).unwrap();
     lab.git("commit -qm kernel");
     assert!(!staged());
-    assert_ne!(lab_git::incumbent(&repo, &project).unwrap(), incumbent);
+    assert_ne!(lab_git::incumbent(&repo).unwrap(), incumbent);
     lab.git("notes --ref lab add -m noted HEAD");
-    assert_eq!(
-        lab_git::incumbent_note(&repo, &project).as_deref(),
-        Some("noted\n")
-    );
+    assert_eq!(lab_git::incumbent_note(&repo).as_deref(), Some("noted\n"));
 
     assert_eq!(lab_git::obstacle(&repo), None);
     lab.write(".git/index.lock", "");
@@ -112,7 +109,7 @@ fn the_graph_shows_every_branch_a_child_before_its_parents_and_the_names() {
     lab.lab("keep -m kept").is(0);
 
     let repo = opened(&lab);
-    let experiments = lab_history::read_once(&repo, &project(&lab)).experiments;
+    let experiments = lab_history::read_once(&repo).experiments;
     let marks = Marks::of(&experiments);
     let mut graph = Graph::open(&repo).unwrap();
     let mut entries = Vec::new();
@@ -256,18 +253,11 @@ fn one_commit_whole() {
         };
         assert_eq!(details.around, around);
         assert_eq!(
-            of(&lab_git::change(&opened(&lab), &project(&lab), "HEAD", around).unwrap()),
+            of(&lab_git::change(&opened(&lab), "HEAD", around).unwrap()),
             of(&details.files[0].diff)
         );
         assert_eq!(
-            of(&lab_git::diff(
-                &opened(&lab),
-                &project(&lab),
-                "HEAD~1",
-                Some("HEAD"),
-                around
-            )
-            .unwrap()),
+            of(&lab_git::diff(&opened(&lab), "HEAD~1", Some("HEAD"), around).unwrap()),
             of(&details.files[0].diff)
         );
         of(&details.files[0].diff)

@@ -393,7 +393,7 @@ fn the_list_of_kernels_knows_the_last_run_of_each() {
     let list = || {
         let project = Project::open(&lab.repo, None).unwrap();
         let mut index = RunIndex::open(&project);
-        lab_history::look(&Repo::open(&project).unwrap(), &project, &mut index);
+        lab_history::look(&Repo::open(&project).unwrap(), &mut index);
         let listed = lab_history::kernels::list(&project, &index);
         let one = |kernel: &lab_history::kernels::ListedKernel| {
             let last = kernel

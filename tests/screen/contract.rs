@@ -285,7 +285,7 @@ impl Repository {
                     true,
                 ));
             }
-            Undo => drop(lab_decide::undo(project, None)),
+            Undo => drop(lab_decide::undo(project, None, |_| {})),
         }
     }
 
@@ -325,9 +325,7 @@ impl Repository {
             Some(run) => Some(RunStore::new(&project.lab_dir).read(run).unwrap()),
             None => lab_decide::default_run(project, &index, fingerprint),
         };
-        allowed(
-            &lab_decide::snapshot(&self.git(), project, &index, &present, record.as_ref()).unwrap(),
-        )
+        allowed(&lab_decide::snapshot(&self.git(), &index, &present, record.as_ref()).unwrap())
     }
 
     fn git(&self) -> Repo {
@@ -335,11 +333,7 @@ impl Repository {
     }
 
     fn history(&self) -> Vec<lab_run::experiment::Status> {
-        let history = lab_history::look(
-            &self.git(),
-            &self.project,
-            &mut RunIndex::open(&self.project),
-        );
+        let history = lab_history::look(&self.git(), &mut RunIndex::open(&self.project));
         history
             .experiments
             .iter()

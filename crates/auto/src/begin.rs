@@ -12,7 +12,7 @@ use lab_runner::execute::{NotRun, inputs_of};
 pub(super) fn begin(auto: &Auto) -> Result<State> {
     let project = auto.project;
     lab_decide::resume_decision(project)?;
-    if lab_git::incumbent(&Repo::open(project)?, project)?.is_none() {
+    if lab_git::incumbent(&Repo::open(project)?)?.is_none() {
         bail!(
             "HEAD does not hold {}, so there is no incumbent to beat: commit it (`git add`, `git commit`), or `lab run{}` and `lab keep{} -m TEXT`",
             project.kernel_name,

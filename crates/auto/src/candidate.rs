@@ -42,7 +42,7 @@ impl Running<'_, '_> {
                 record
             }
             None => {
-                if lab_git::incumbent(&repo, project)?.as_deref() == Some(&blob) {
+                if lab_git::incumbent(&repo)?.as_deref() == Some(&blob) {
                     let why = "the kernel is the incumbent's";
                     return Ok(Came::Ended(told.ended(TurnOutcome::Nothing, why)));
                 }
@@ -142,7 +142,7 @@ impl Running<'_, '_> {
         let run = Some(record.start.id);
         let message = candidate.answer.message(told.turn);
         let repo = Repo::open(project)?;
-        let message = lab_decide::with_tested(message, &repo, project, index, run);
+        let message = lab_decide::with_tested(message, &repo, index, run);
         if verdict.outcome == Outcome::Crash {
             return Ok(
                 match lab_decide::discard(project, index, run, &message, false) {
@@ -162,7 +162,7 @@ impl Running<'_, '_> {
             tell: &mut tell,
             by_rule: true,
         };
-        let ruling = lab_decide::by_rule(&repo, project, index, record, &message, &mut asked);
+        let ruling = lab_decide::by_rule(&repo, index, record, &message, &mut asked);
         Ok(match ruling {
             _ if control.is_ended() && !matches!(ruling, Ruling::Decided(_)) => Came::Stopped,
             Ruling::Decided(decided) => {
@@ -182,8 +182,7 @@ impl Running<'_, '_> {
             _ => {}
         }
         let message = format!("lab auto: the kernel of turn {turn}");
-        let stored =
-            lab_git::prepare_discarded(repo, self.auto.project, RunId(turn), bytes, &message)?;
+        let stored = lab_git::prepare_discarded(repo, RunId(turn), bytes, &message)?;
         lab_decide::restore_commit(self.auto.project, &stored.id)?;
         Ok(true)
     }
@@ -216,10 +215,10 @@ pub(super) fn keep_ended(
     };
     let repo = Repo::open(project)?;
     let blob = lab_git::blob_id(&repo, &project.kernel_name, &bytes)?;
-    if lab_git::incumbent(&repo, project)?.as_deref() == Some(&blob) {
+    if lab_git::incumbent(&repo)?.as_deref() == Some(&blob) {
         return Ok(());
     }
-    let kernel = lab_git::name_turn(&repo, project, told.turn, &bytes)?;
+    let kernel = lab_git::name_turn(&repo, told.turn, &bytes)?;
     let mut line = format!("changed {}", project.kernel_name);
     match &told.ignored_ref {
         // It holds the other files that the command changed.
@@ -256,7 +255,7 @@ const NO_HEAD: &str =
 pub(super) fn is_incumbent(project: &Project) -> Result<bool> {
     let repo = Repo::open(project)?;
     let head = lab_git::head(&repo)?.commit.context(NO_HEAD)?;
-    let wanted = lab_git::bytes_of(&repo, project, &head)?;
+    let wanted = lab_git::bytes_of(&repo, &head)?;
     Ok(inputs::on_disk(project).is_ok_and(|present| present == wanted))
 }
 

@@ -55,7 +55,7 @@ impl Running<'_, '_> {
         let mending = self.state.mending.as_deref();
         let crashed = mending.and_then(|hash| self.files.candidate(hash));
         let path = self.files.user.join("tree");
-        let tree = AgentTree::create(&repo, project, &path, turn, crashed.as_deref())?;
+        let tree = AgentTree::create(&repo, &path, turn, crashed.as_deref())?;
         let before = tree
             .read_kernel()
             .context("cannot read the kernel in the work tree of the command")?;
@@ -185,7 +185,7 @@ fn follow(command: Command, time: Duration, log: File, control: &Control) -> Res
 /// files could not be written. `None` if every turn ended, or the command had changed nothing.
 pub(super) fn keep_half_done(project: &Project, files: &Files) -> Result<Option<LastTurn>> {
     let repo = Repo::open(project)?;
-    let Some((tree, turn)) = AgentTree::find(&repo, project, &files.user.join("tree"))? else {
+    let Some((tree, turn)) = AgentTree::find(&repo, &files.user.join("tree"))? else {
         return Ok(None);
     };
     let mut told = LastTurn::begun(turn);

@@ -17,7 +17,7 @@ pub fn start_from(project: &Project, name: &str) -> Result<String> {
     let repo = Repo::open(project)?;
     let head = lab_git::head(&repo)?;
     let (commit, subject) = lab_git::resolve(&repo, name)?;
-    if lab_git::bytes_of(&repo, project, &commit).is_err() {
+    if lab_git::bytes_of(&repo, &commit).is_err() {
         bail!(
             "{} '{subject}' does not hold {}: name another commit",
             short(&commit),

@@ -38,7 +38,7 @@ pub(super) fn of(auto: &Auto, index: &RunIndex, state: &State) -> Result<Vec<u8>
         let record = index.store().read(id).ok()?;
         Some((auto.report)(index, &record))
     };
-    let blob = lab_git::incumbent(&repo, project)?.unwrap_or_default();
+    let blob = lab_git::incumbent(&repo)?.unwrap_or_default();
     let incumbent = index
         .newest_of_blob(&blob)
         .find(|run| run.judges(project) && run.verdict.is_some());

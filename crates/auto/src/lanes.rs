@@ -23,7 +23,7 @@ pub fn open_lane(project: &Project, device: Target) -> Result<Project> {
     }
     let name = name_of(project, device);
     let path = project.lane_root(&name);
-    lab_git::lane_tree(&Repo::open(project)?, &project.files(), &path, &name)?;
+    lab_git::lane_tree(&Repo::open(project)?, &path, &name)?;
     let lane = Project::open(&path, Some(&path.join(&project.kernel_name)))
         .with_context(|| format!("cannot open the lane {name}"))?;
     if lane.lane.is_none() || lane.lab_dir != project.lab_dir {

@@ -78,7 +78,7 @@ impl UsersRepository {
             began.as_secs().try_into().unwrap_or(i64::MAX),
             began.subsec_nanos().into(),
         );
-        let changed = lab_git::changed_since(&repo, project, began, MOST_FILES)?;
+        let changed = lab_git::changed_since(&repo, began, MOST_FILES)?;
         if changed.is_empty() {
             return Ok(());
         }

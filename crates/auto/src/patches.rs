@@ -31,7 +31,7 @@ pub(super) fn apply(project: &Project, folder: &Path, name: &str, turn: u64) -> 
     let read = Root::new(folder).read(Path::new(name), SIZE_LIMIT);
     let read = read.with_context(|| format!("cannot read {}", folder.join(name).display()));
     let repo = Repo::open(project)?;
-    match read.and_then(|patch| lab_git::apply_patch(&repo, project, &patch)) {
+    match read.and_then(|patch| lab_git::apply_patch(&repo, &patch)) {
         Err(error) => {
             let told = told.ended(
                 TurnOutcome::Failed,

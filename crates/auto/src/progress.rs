@@ -123,7 +123,7 @@ fn figure(run: &RunSummary) -> Option<Measure> {
 /// Returns the bounds of the newest run of the incumbent's bytes that tells a floor. `None` if no
 /// run does.
 pub(super) fn bounds(project: &Project, index: &RunIndex, target: &str) -> Option<Bounds> {
-    let blob = lab_git::incumbent(&Repo::open(project).ok()?, project).ok()??;
+    let blob = lab_git::incumbent(&Repo::open(project).ok()?).ok()??;
     let own = |run: &&RunSummary| {
         run.judges(project)
             && run.origin == Origin::Own
@@ -165,7 +165,7 @@ pub(super) fn older_kept(project: &Project, index: &RunIndex, target: &str) -> V
         .and_then(|repo| lab_git::head(repo).ok()?.commit);
     let incumbent = repo
         .as_ref()
-        .and_then(|repo| lab_git::incumbent(repo, project).ok()?);
+        .and_then(|repo| lab_git::incumbent(repo).ok()?);
     let points = kept(project, index, target)
         .filter(|run| Some(&run.blob) != incumbent.as_ref())
         .filter_map(|run| {

@@ -115,7 +115,7 @@ impl LoopView {
         let state = read_state(project)?;
         index.refresh();
         let repo = Repo::open(project)?;
-        let blob = lab_git::incumbent(&repo, project)?.unwrap_or_default();
+        let blob = lab_git::incumbent(&repo)?.unwrap_or_default();
         let has_verdict = |run: &&RunSummary| run.judges(project) && run.verdict.is_some();
         let incumbent = index
             .newest_of_blob(&blob)
@@ -246,7 +246,7 @@ fn edit(
     let head = lab_git::head(repo)?
         .commit
         .context("HEAD is on no commit")?;
-    let incumbent = lab_git::bytes_of(repo, project, &head)?;
+    let incumbent = lab_git::bytes_of(repo, &head)?;
     let [old, new] = [&incumbent, &edited].map(|bytes| String::from_utf8_lossy(bytes));
     lab_git::text_diff(&old, &new, context)
 }

@@ -267,7 +267,7 @@ fn begun(
 ) -> Result<(Bench, OpenBench), NotBenched> {
     let repo = Repo::open(project)?;
     // Without it git would show .lab as untracked. The bench is right all the same.
-    let _ = lab_git::exclude(&repo, project);
+    let _ = lab_git::exclude(&repo);
     let blob = lab_git::blob_id(&repo, &project.kernel_name, inputs.kernel())?;
     let (start, open) = store.create(|id| BenchStart {
         origin: own_origin(),

@@ -5,7 +5,6 @@ use super::auto::{self, AutoDecision};
 use super::{Decided, Refusal, discard, is_undecided, judged_bytes, keep, keeps_at_same};
 use lab_git::Repo;
 use lab_history::tested;
-use lab_project::Project;
 use lab_run::RunId;
 use lab_run::message::{Message, TrailerKey};
 use lab_run::record::Record;
@@ -25,19 +24,18 @@ pub enum Ruling {
 /// Decides a run by the rule of [`auto::decide`]. `asked` is for the held-out check of a keep.
 pub fn by_rule(
     repo: &Repo,
-    project: &Project,
     index: &mut RunIndex,
     record: &Record,
     message: &Message,
     asked: &mut RunContext,
 ) -> Ruling {
     let run = Some(record.start.id);
-    let incumbent = lab_git::incumbent(repo, project).unwrap_or_default();
+    let incumbent = lab_git::incumbent(repo).unwrap_or_default();
     let at_same =
-        judged_bytes(index.store(), record).is_ok_and(|bytes| keeps_at_same(repo, project, &bytes));
+        judged_bytes(index.store(), record).is_ok_and(|bytes| keeps_at_same(repo, &bytes));
     let decided = match auto::decide(record, incumbent.as_deref(), at_same) {
-        AutoDecision::Keep => keep(project, index, run, message, asked),
-        AutoDecision::Discard => discard(project, index, run, message, false),
+        AutoDecision::Keep => keep(&repo.project, index, run, message, asked),
+        AutoDecision::Discard => discard(&repo.project, index, run, message, false),
         AutoDecision::Leave(why) => return Ruling::Left(why),
     };
     match decided {
@@ -52,14 +50,13 @@ pub fn by_rule(
 pub fn with_tested(
     message: Message,
     repo: &Repo,
-    project: &Project,
     index: &mut RunIndex,
     run: Option<RunId>,
 ) -> Message {
     let record = run.and_then(|id| index.store().read(id).ok());
     let tested = record.filter(is_undecided).map(|record| {
-        tested::tested_beside(&record, &project.config, || {
-            tested::best_in_ledger(repo, project, index, &record)
+        tested::tested_beside(&record, &repo.project.config, || {
+            tested::best_in_ledger(repo, index, &record)
         })
     });
     message.with_default(TrailerKey::Tested, &tested.unwrap_or_default())

@@ -7,7 +7,7 @@ use super::intent::What;
 use super::step::Step;
 use super::{Decided, NotAllowed, Refusal, no, require_subject};
 use crate::rules::{self, Rules};
-use lab_git::{ChangedFile, Move, Prepared, Repo};
+use lab_git::{ChangedFile, Move, Repo};
 use lab_project::Project;
 use lab_run::experiment::{Correctness, Row, Status};
 use lab_run::inputs::{self, Inputs};
@@ -22,7 +22,7 @@ const PREFIX: &str = "rules: ";
 /// How the rules on disk compare with those in HEAD.
 pub fn read_rules(project: &Project) -> StdResult<Rules, Refusal> {
     let inputs = inputs::read(project).map_err(|why| Refusal::No(why.to_string()))?;
-    Ok(rules::compare(&Repo::open(project)?, project, &inputs)?)
+    Ok(rules::compare(&Repo::open(project)?, &inputs)?)
 }
 
 /// Commits the rules as they are on disk, and nothing else, and writes a row for the change.
@@ -31,7 +31,7 @@ pub fn change_rules(project: &Project, message: &Message) -> StdResult<Decided, 
     require_subject(message)?;
     changing.require_trust()?;
     let inputs = inputs::read(project).map_err(|why| Refusal::No(why.to_string()))?;
-    let rules = rules::compare(changing.repo(), project, &inputs)?;
+    let rules = rules::compare(changing.repo(), &inputs)?;
     let changed = rules.changed.iter().map(|change| &change.path);
     let files = files(&inputs, changed.chain(&rules.first));
     if files.is_empty() {
@@ -56,9 +56,9 @@ pub fn change_rules(project: &Project, message: &Message) -> StdResult<Decided, 
     )
     .with_default(TrailerKey::Other("Rules".to_owned()), &what.join("; "));
     let text = commit_message.render();
-    let prepared = lab_git::prepare_rules(changing.repo(), project, &files, &text)
+    let prepared = lab_git::prepare_rules(changing.repo(), &files, &text)
         .map_err(|error| space::explain(error, "nothing was committed"))?;
-    let commit = prepared.commit.clone();
+    let commit = prepared.to.clone();
     let row = row(commit.as_deref().unwrap_or_default(), &description);
     changing.is_about(&format!("of {}", project.kernel_name), commit);
     changing.add(commit_steps(prepared, &text));
@@ -83,30 +83,11 @@ pub(super) fn files<'p>(
 }
 
 /// The steps of a commit: HEAD and the index move together.
-pub(super) fn commit_steps(prepared: Prepared, message: &str) -> Vec<Step> {
-    let Prepared {
-        reference,
-        head,
-        files,
-        commit,
-    } = prepared;
-    let kind = if head.is_some() {
-        "commit"
-    } else {
-        "commit (initial)"
-    };
-    let subject = message.lines().next().unwrap_or_default();
-    let is_made = commit.is_some();
-    let branch = Move {
-        reference,
-        from: head,
-        to: commit,
-        why: format!("{kind}: {subject}"),
-        files: files.clone(),
-    };
-    let commit = match is_made {
-        true => Step::MoveHead { branch },
-        false => Step::Commit {
+pub(super) fn commit_steps(branch: Move, message: &str) -> Vec<Step> {
+    let files = branch.files.clone();
+    let commit = match branch.to {
+        Some(_) => Step::MoveHead { branch },
+        None => Step::Commit {
             branch,
             message: message.to_owned(),
         },

@@ -4,7 +4,7 @@ use super::intent::{Intent, What};
 use super::locked::{Locked, unfinished};
 use super::resume::resume_locked;
 use super::step::Step;
-use super::steps::{self, Came, Failure};
+use super::steps::{self, Came};
 use super::{Decided, Refusal, no};
 use anyhow::Result;
 use lab_git::Repo;
@@ -31,7 +31,7 @@ impl<'p> Decision<'p> {
     pub fn begin(project: &'p Project, what: What, text: &str) -> StdResult<Decision<'p>, Refusal> {
         let mut locked = Locked::new(project, DecisionLock::take(project)?)?;
         let intent = Intent::new(what, project, text);
-        if let Some(resumed) = resume_locked(project, &mut locked)? {
+        if let Some(resumed) = resume_locked(&mut locked)? {
             return Err(Refusal::Resumed {
                 is_as_asked: resumed.is_as_asked(&intent),
                 text: resumed.text,
@@ -72,34 +72,31 @@ impl<'p> Decision<'p> {
     /// step has changed anything: "nothing was kept". On an error nothing was changed, or the next
     /// lab goes on. The intent stays on disk until [`Decision::close`].
     pub fn carry_out(&mut self, nothing: &str) -> StdResult<(), Refusal> {
-        let (project, locked) = (self.project, &self.locked);
+        let locked = &self.locked;
         self.intent.owed.clone_from(&locked.owed);
-        self.intent.write(project)?;
-        match steps::take(project, locked, &mut self.intent) {
-            Ok(Came::Done(notes)) => {
+        self.intent.write(self.project)?;
+        match steps::take(locked, &mut self.intent) {
+            Came::Done(notes) => {
                 let first = locked.said.iter().cloned().chain(notes);
                 self.notes.splice(0..0, first);
                 Ok(())
             }
-            Ok(Came::TakenBack(at)) => {
-                locked.withdraw(project)?;
+            Came::TakenBack(at) => {
+                locked.withdraw()?;
                 no(format!("{at}: nothing was changed, so try again"))
             }
-            Err(Failure {
-                error,
-                is_begun: false,
-            }) => {
-                locked.withdraw(project)?;
+            Came::Failed(error) => {
+                locked.withdraw()?;
                 Err(space::explain(error, nothing).into())
             }
-            Err(Failure { error, .. }) => Err(unfinished(&self.intent, error).into()),
+            Came::Unfinished(error) => Err(unfinished(&self.intent, error).into()),
         }
     }
 
     /// Removes the intent, once the user may know. Until then the next lab says that the decision
     /// is done, and decides nothing else.
     pub fn close(&self) -> Result<()> {
-        self.locked.close(self.project, self.intent.owed.clone())
+        self.locked.close(self.intent.owed.clone())
     }
 
     /// Carries the decision out, and ends it.

@@ -113,9 +113,9 @@ pub fn describe(
 
 /// The newest experiment that a commit holds.
 fn find(describing: &Decision, name: &str) -> StdResult<Experiment, Refusal> {
-    let (project, repo) = (describing.project, describing.repo());
+    let repo = describing.repo();
     let is_digits = name.len() >= 4 && name.bytes().all(|b| b.is_ascii_hexdigit());
-    let mut experiments = lab_history::read_once(repo, project).experiments;
+    let mut experiments = lab_history::read_once(repo).experiments;
     let named: HashSet<&str> = experiments
         .iter()
         .map(|e| e.row.commit.as_str())
@@ -128,7 +128,7 @@ fn find(describing: &Decision, name: &str) -> StdResult<Experiment, Refusal> {
             .iter()
             .rposition(|e| named.contains(e.row.commit.as_str())),
         _ => {
-            let commit = resolve_name(repo, project, name)?.commit;
+            let commit = resolve_name(repo, name)?.commit;
             experiments.iter().rposition(|e| holds(&commit, e))
         }
     };

@@ -34,7 +34,7 @@ pub fn discard(
     require_subject(message)?;
     let on_disk = on_disk::read(project)?;
     let (present, picked) = discarding.pick(index, run)?;
-    let snapshot = snapshot(discarding.repo(), project, index, &present, picked.as_ref())?;
+    let snapshot = snapshot(discarding.repo(), index, &present, picked.as_ref())?;
     let discard = allowed(&snapshot).discard?;
     if !confirmed && let Some(question) = discard.question(&project.kernel_name, &project.argument)
     {
@@ -76,16 +76,16 @@ impl Decision<'_> {
         record: &mut Record,
         message: &Message,
     ) -> Result<()> {
-        let (project, name, id) = (self.project, &self.project.kernel_name, record.start.id);
+        let (project, id) = (self.project, record.start.id);
+        let name = &project.kernel_name;
         let bytes = judged_bytes(self.records(), record)?;
         let status = match record.verdict.as_ref().map(|v| v.outcome) {
             Some(Outcome::Crash) => Status::Crash,
             _ => Status::Discard,
         };
         record.decision = Some(new_decision(index, status, message));
-        let stored =
-            lab_git::prepare_discarded(self.repo(), project, id, &bytes, &message.render())
-                .map_err(|error| space::explain(error, NOT_REPLACED))?;
+        let stored = lab_git::prepare_discarded(self.repo(), id, &bytes, &message.render())
+            .map_err(|error| space::explain(error, NOT_REPLACED))?;
         self.note([format!(
             "the attempt is kept as {} (`lab restore {}`)",
             stored.reference,
@@ -93,11 +93,11 @@ impl Decision<'_> {
         )]);
         // The judged bytes get a ref of their own: only newer bytes must be saved besides.
         if let Some(newer) = on_disk.filter(|newer| *newer != bytes) {
-            let saved = save(project, &self.locked, newer, ON_DISK)?;
+            let saved = save(self.repo(), newer, ON_DISK)?;
             self.note([saved_note(&saved.id)]);
         }
         self.note(link_note(project));
-        if lab_git::staged(self.repo(), project).unwrap_or(false) {
+        if lab_git::staged(self.repo()).unwrap_or(false) {
             self.note([format!(
                 "you staged a version of {name}: it is still staged (`git restore --staged {name}`)"
             )]);
@@ -126,7 +126,7 @@ impl Decision<'_> {
         let is_held = lab_git::resolve(self.repo(), &commit).is_ok();
         let saved = on_disk
             .filter(|_| !is_held)
-            .map(|bytes| save(self.project, &self.locked, bytes, ON_DISK))
+            .map(|bytes| save(self.repo(), bytes, ON_DISK))
             .transpose()?;
         let decided = match decision.map(|decision| decision.status) {
             Some(Status::Keep) => "kept",
@@ -151,7 +151,7 @@ impl Decision<'_> {
         put_back: Step,
     ) -> StdResult<Decided, Refusal> {
         let saved = on_disk
-            .map(|bytes| save(self.project, &self.locked, bytes, &message.render()))
+            .map(|bytes| save(self.repo(), bytes, &message.render()))
             .transpose()?;
         let commit = match &saved {
             Some(saved) => saved.id.clone(),

@@ -21,7 +21,7 @@ pub fn leave(project: &Project, run: RunId, message: &Message) -> Result<()> {
     }
     let repo = Repo::open(project)?;
     let bytes = judged_bytes(&lock.store, &record)?;
-    lab_git::name_left(&repo, project, run, &bytes, &message.render())?;
+    lab_git::name_left(&repo, run, &bytes, &message.render())?;
     let (description, trailers) = (message.subject().to_owned(), message.trailers().to_vec());
     record.draft = Some(Draft {
         description,

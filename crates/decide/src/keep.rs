@@ -76,7 +76,7 @@ pub fn keep(
     keeping.commit(index, &mut record, &message, &bytes, &rules)?;
     let mut decided = keeping.decide(index, &mut record, None, "nothing was kept")?;
     decided.notes.extend(sealed_notes(&record));
-    let context = context_notes(keeping.repo(), project, &record);
+    let context = context_notes(keeping.repo(), &record);
     decided.notes.extend(context);
     Ok(decided)
 }
@@ -89,7 +89,7 @@ impl Decision<'_> {
         present: &StdResult<Inputs, KernelError>,
         record: Option<&Record>,
     ) -> StdResult<(Keep, Present), Refusal> {
-        let snapshot = snapshot(self.repo(), self.project, index, present, record)?;
+        let snapshot = snapshot(self.repo(), index, present, record)?;
         let keep = allowed(&snapshot).keep?;
         Ok((keep, snapshot.present.map_err(Refusal::No)?))
     }
@@ -105,9 +105,8 @@ impl Decision<'_> {
     ) -> Result<()> {
         let (text, run) = (message.render(), record.start.id);
         let blob = &record.start.blob;
-        let prepared =
-            lab_git::prepare_kernel(self.repo(), self.project, bytes, blob, rules, &text)
-                .map_err(|error| space::explain(error, "nothing was kept"))?;
+        let prepared = lab_git::prepare_kernel(self.repo(), bytes, blob, rules, &text)
+            .map_err(|error| space::explain(error, "nothing was kept"))?;
         let mut decision = new_decision(index, Status::Keep, message);
         decision.made = Some(matches!(prepared, ToCommit::New(_)));
         record.decision = Some(decision);
@@ -121,7 +120,7 @@ impl Decision<'_> {
                 self.is_about(&subject, Some(commit));
             }
             ToCommit::New(prepared) => {
-                self.is_about(&subject, prepared.commit.clone());
+                self.is_about(&subject, prepared.to.clone());
                 self.add(commit_steps(prepared, &text));
             }
         }
@@ -245,7 +244,7 @@ fn in_words(held_out: &HeldOut) -> String {
 
 /// Names the inputs besides the kernel that HEAD does not hold: the commit alone does not repeat
 /// the measurement.
-fn context_notes(repo: &Repo, project: &Project, record: &Record) -> Vec<String> {
+fn context_notes(repo: &Repo, record: &Record) -> Vec<String> {
     let mut notes = Vec::new();
     for file in record
         .inputs
@@ -254,7 +253,8 @@ fn context_notes(repo: &Repo, project: &Project, record: &Record) -> Vec<String>
         .filter(|file| file.hash.is_some())
     {
         // A file that the work tree does not hold is in no commit of it.
-        let bytes = project
+        let bytes = repo
+            .project
             .tree_files()
             .read_resolved(Path::new(&file.path), inputs::SIZE_LIMIT)
             .ok();

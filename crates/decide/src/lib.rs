@@ -46,7 +46,7 @@ pub use restore::restore_commit;
 pub use restore::{Restored, restore};
 pub use resume::{resume, resume_decision};
 pub use snapshot::{default_run, keeps_at_same, last, snapshot};
-pub use undo::{Undoable, Undone, undo, undo_and_tell, undoable};
+pub use undo::{Undoable, Undone, undo, undoable};
 pub use upkeep::{append_missing, append_owed, pack_many_refs, pack_refs};
 
 use anyhow::{Context, Result};

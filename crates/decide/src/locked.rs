@@ -29,8 +29,9 @@ impl Locked {
 
     /// Leaves the steps that are owed for the next command, and removes the intent where there are
     /// none.
-    pub fn close(&self, project: &Project, owed: Vec<Step>) -> Result<()> {
+    pub fn close(&self, owed: Vec<Step>) -> Result<()> {
         self.lock.end();
+        let project = &self.repo.project;
         if owed.is_empty() {
             return intent::remove(project);
         }
@@ -39,9 +40,9 @@ impl Locked {
     }
 
     /// Removes an intent that has changed nothing.
-    pub fn withdraw(&self, project: &Project) -> Result<()> {
+    pub fn withdraw(&self) -> Result<()> {
         lab_git::unlock_index(&self.repo)?;
-        self.close(project, self.owed.clone())
+        self.close(self.owed.clone())
     }
 }
 

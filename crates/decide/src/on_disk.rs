@@ -1,8 +1,7 @@
 //! The kernel on disk: read before a decision, and replaced by one.
 
-use super::locked::Locked;
 use anyhow::{Context, Result};
-use lab_git::short;
+use lab_git::{Repo, StoredCommit, short};
 use lab_project::Project;
 use lab_run::inputs;
 use lab_system::leftovers;
@@ -32,14 +31,8 @@ pub(super) const NOT_REPLACED: &str = "what could not be saved was not replaced"
 
 /// Saves bytes under `refs/lab/saved/`; `why` is the message of the commit. Bytes that are saved
 /// already keep their ref.
-pub(super) fn save(
-    project: &Project,
-    locked: &Locked,
-    bytes: &[u8],
-    why: &str,
-) -> Result<lab_git::StoredCommit> {
-    lab_git::save(&locked.repo, project, bytes, why)
-        .map_err(|error| space::explain(error, NOT_REPLACED))
+pub(super) fn save(repo: &Repo, bytes: &[u8], why: &str) -> Result<StoredCommit> {
+    lab_git::save(repo, bytes, why).map_err(|error| space::explain(error, NOT_REPLACED))
 }
 
 /// Tells the user where the bytes are that were on disk. `commit` is the full id of the commit that
@@ -56,15 +49,11 @@ pub(super) fn hash(bytes: &[u8]) -> String {
 
 /// Puts the kernel of a commit on disk. `found` is the hash of the bytes that were found there and
 /// saved: other bytes were saved by somebody since, and stay. Returns notes for the user.
-pub(super) fn put(
-    project: &Project,
-    locked: &Locked,
-    commit: &str,
-    found: Option<&str>,
-) -> Result<Vec<String>> {
-    let wanted = lab_git::bytes_of(&locked.repo, project, commit)?;
+pub(super) fn put(repo: &Repo, commit: &str, found: Option<&str>) -> Result<Vec<String>> {
+    let project = &repo.project;
+    let wanted = lab_git::bytes_of(repo, commit)?;
     let present = read(project)?;
-    let mut notes = recover(project, locked, &wanted, found)?;
+    let mut notes = recover(repo, &wanted, found)?;
     if present.as_deref() == Some(&wanted) {
         return Ok(notes);
     }
@@ -75,7 +64,7 @@ pub(super) fn put(
         ));
         return Ok(notes);
     }
-    let replaced = lab_git::checkout_kernel(&locked.repo, project, commit, present.as_deref());
+    let replaced = lab_git::checkout_kernel(repo, commit, present.as_deref());
     replaced.map_err(|error| {
         space::explain(error, &format!("{} was not put back", project.kernel_name))
     })?;
@@ -84,12 +73,8 @@ pub(super) fn put(
 
 /// Removes what a lab that was killed while it replaced the kernel left beside it. That may be the
 /// kernel's only copy, if an editor saved in the same moment: such bytes are saved first.
-fn recover(
-    project: &Project,
-    locked: &Locked,
-    wanted: &[u8],
-    found: Option<&str>,
-) -> Result<Vec<String>> {
+fn recover(repo: &Repo, wanted: &[u8], found: Option<&str>) -> Result<Vec<String>> {
+    let project = &repo.project;
     let path = lab_git::link_target(project).unwrap_or_else(|| project.kernel.clone());
     let mut notes = Vec::new();
     let files = Root::new(path.parent().unwrap_or(Path::new("/")));
@@ -100,7 +85,7 @@ fn recover(
         };
         let is_known = wanted.starts_with(&bytes) || Some(hash(&bytes).as_str()) == found;
         if !is_known {
-            notes.push(saved_note(&save(project, locked, &bytes, ON_DISK)?.id));
+            notes.push(saved_note(&save(repo, &bytes, ON_DISK)?.id));
         }
         leftover
             .remove()

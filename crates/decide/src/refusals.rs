@@ -27,8 +27,8 @@ struct Check {
     passed: bool,
     /// Sealed runs that it passed.
     sealed_runs: u32,
-    /// Repository-relative path of the kernel.
-    kernel: String,
+    /// Repository-relative path of the kernel; `None` if it is not known, so any kernel may be meant.
+    kernel: Option<String>,
     /// Hash of problem.toml; `None` if there is none.
     problem: Option<String>,
     /// Hash of the kernel's tokens; `None` if it is not known.
@@ -47,15 +47,34 @@ impl Check {
             checked: held_out.checked,
             passed,
             sealed_runs: held_out.sealed_runs,
-            kernel: record.start.kernel,
+            kernel: Some(record.start.kernel),
             problem: problem(&record.inputs),
             tokens: held_out.tokens,
         })
     }
 
+    /// The check of a run whose record cannot be read: it counts as failed, or damaging a record would
+    /// undo a refusal. `summary` is what the index knows of the run.
+    fn unreadable(run: RunId, summary: Option<&RunSummary>) -> Check {
+        let held_out = summary.and_then(|run| run.held_out.as_deref());
+        Check {
+            run,
+            checked: held_out.map_or(Timestamp::MIN, |held_out| held_out.checked),
+            passed: false,
+            sealed_runs: 0,
+            kernel: summary.map(|run| run.kernel.clone()),
+            problem: None,
+            tokens: held_out.and_then(|held_out| held_out.tokens.clone()),
+        }
+    }
+
     /// Whether two checks are of the same kernel, or of kernels of the same problem.
     fn is_in_line_with(&self, other: &Check) -> bool {
-        self.kernel == other.kernel || (self.problem.is_some() && self.problem == other.problem)
+        let same_kernel = match (&self.kernel, &other.kernel) {
+            (Some(own), Some(other)) => own == other,
+            _ => true,
+        };
+        same_kernel || (self.problem.is_some() && self.problem == other.problem)
     }
 
     /// Whether this check was passed after another one was failed. The clock may have been set back
@@ -77,16 +96,20 @@ pub(super) fn sealed_runs(project: &Project, index: &RunIndex, inputs: &Inputs) 
         })
     };
     let checked = index.newest_with(|keys| keys.is(Fact::HasHeldOut));
-    let records = checked
+    let known = checked
         .filter(counts)
-        .filter_map(|run| index.store().read(run.id).ok());
-    let checks: Vec<Check> = records.filter_map(Check::of).collect();
+        .filter_map(|run| match index.store().read(run.id) {
+            Ok(record) => Check::of(record),
+            Err(_) => Some(Check::unreadable(run.id, Some(run))),
+        });
+    let damaged = index.damaged().map(|run| Check::unreadable(run, None));
+    let checks: Vec<Check> = known.chain(damaged).collect();
     let candidate = Check {
         run: RunId(0),
         checked: Timestamp::MAX,
         passed: false,
         sealed_runs: 0,
-        kernel: project.kernel_name.clone(),
+        kernel: Some(project.kernel_name.clone()),
         problem: problem(&inputs.files()),
         tokens: Some(inputs.tokens()),
     };
@@ -126,7 +149,7 @@ mod tests {
             checked: Timestamp::from_second(second).unwrap_or_default(),
             passed: passed > 0,
             sealed_runs: passed,
-            kernel: kernel.into(),
+            kernel: Some(kernel.into()),
             problem: Some(format!("problem of {problem}")),
             tokens: Some(tokens.into()),
         }

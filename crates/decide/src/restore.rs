@@ -26,7 +26,7 @@ pub struct Restored {
 /// The bytes on disk are saved first.
 pub fn restore(project: &Project, name: &str) -> StdResult<Restored, Refusal> {
     let restoring = Decision::begin(project, What::Restore, name)?;
-    let commit = resolve_name(restoring.repo(), project, name)?.commit;
+    let commit = resolve_name(restoring.repo(), name)?.commit;
     put_on_disk(restoring, &commit)
 }
 
@@ -40,11 +40,11 @@ fn put_on_disk(mut restoring: Decision, commit: &str) -> StdResult<Restored, Ref
     let project = restoring.project;
     let (commit, subject) = lab_git::resolve(restoring.repo(), commit)?;
     let before = on_disk::read(project)?;
-    let changed = before != Some(lab_git::bytes_of(restoring.repo(), project, &commit)?);
+    let changed = before != Some(lab_git::bytes_of(restoring.repo(), &commit)?);
     let mut saved = None;
     if changed {
         if let Some(bytes) = &before {
-            saved = Some(save(project, &restoring.locked, bytes, ON_DISK)?.id);
+            saved = Some(save(restoring.repo(), bytes, ON_DISK)?.id);
         }
         restoring.is_about(
             &format!("of {}", lab_git::short(&commit)),

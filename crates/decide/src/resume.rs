@@ -3,8 +3,9 @@
 use super::intent::{self, Intent, What};
 use super::locked::{Locked, unfinished};
 use super::step::Step;
-use super::steps::{self, Came, Failure};
+use super::steps::{self, Came};
 use anyhow::{Context, Result};
+use lab_git::Repo;
 use lab_project::Project;
 use lab_run::experiment::Status;
 use lab_store::DecisionLock;
@@ -41,7 +42,7 @@ pub fn resume_decision(project: &Project) -> Result<Option<(String, Option<Statu
         return Ok(None);
     };
     let mut locked = Locked::new(project, lock)?;
-    let resumed = resume_locked(project, &mut locked)?;
+    let resumed = resume_locked(&mut locked)?;
     let status =
         resumed
             .as_ref()
@@ -58,7 +59,8 @@ pub fn resume_decision(project: &Project) -> Result<Option<(String, Option<Statu
 
 /// The same under a lock that is held already. Also removes the temporary files of a lab that was
 /// killed.
-pub(super) fn resume_locked(project: &Project, locked: &mut Locked) -> Result<Option<Resumed>> {
+pub(super) fn resume_locked(locked: &mut Locked) -> Result<Option<Resumed>> {
+    let project = &locked.repo.project;
     leftovers::sweep(&project.files(), &project.lab_dir);
     let since = intent::written_at(project);
     let resumed = match intent::read(project)? {
@@ -68,12 +70,13 @@ pub(super) fn resume_locked(project: &Project, locked: &mut Locked) -> Result<Op
             None
         }
         Some(intent) if intent.steps.is_empty() => {
-            retry_owed(project, locked, &intent.owed)?;
+            retry_owed(locked, &intent.owed)?;
             None
         }
-        Some(intent) => Some(resume_intent(project, locked, intent)?),
+        Some(intent) => Some(resume_intent(locked, intent)?),
     };
     if locked.lock.was_killed {
+        let project = &locked.repo.project;
         leftovers::sweep(&project.files(), &project.root);
         lab_git::remove_leftovers(&locked.repo, since);
     }
@@ -81,9 +84,9 @@ pub(super) fn resume_locked(project: &Project, locked: &mut Locked) -> Result<Op
 }
 
 /// Tries the steps that only failed, and notes for the user which of them are taken now.
-fn retry_owed(project: &Project, locked: &mut Locked, owed: &[Step]) -> Result<()> {
-    locked.owed = steps::retry(project, locked, owed.to_vec());
-    locked.close(project, locked.owed.clone())?;
+fn retry_owed(locked: &mut Locked, owed: &[Step]) -> Result<()> {
+    locked.owed = steps::retry(locked, owed.to_vec());
+    locked.close(locked.owed.clone())?;
     let is_done = |kind: fn(&Step) -> bool| {
         owed.iter()
             .any(|step| kind(step) && !locked.owed.contains(step))
@@ -103,22 +106,23 @@ fn retry_owed(project: &Project, locked: &mut Locked, owed: &[Step]) -> Result<(
     Ok(())
 }
 
-fn resume_intent(project: &Project, locked: &mut Locked, mut intent: Intent) -> Result<Resumed> {
+fn resume_intent(locked: &mut Locked, mut intent: Intent) -> Result<Resumed> {
     let began = format!("{} that an earlier lab began", intent.subject);
     // The lab that was killed may have worked on another kernel.
-    let other = (intent.kernel != project.kernel_name && !intent.kernel.is_empty())
-        .then(|| Project::open(&project.root, Some(Path::new(&intent.kernel))))
-        .transpose()
-        .with_context(|| format!("{began} cannot be finished"))?;
-    let project = other.as_ref().unwrap_or(project);
+    let project = &locked.repo.project;
+    if intent.kernel != project.kernel_name && !intent.kernel.is_empty() {
+        locked.repo = Project::open(&project.root, Some(Path::new(&intent.kernel)))
+            .and_then(|other| Repo::open(&other))
+            .with_context(|| format!("{began} cannot be finished"))?;
+    }
     for run in intent.steps.iter().filter_map(Step::run) {
         leftovers::sweep(locked.lock.store.files(), &locked.lock.store.folder(run));
     }
-    let taken = steps::take(project, locked, &mut intent);
+    let taken = steps::take(locked, &mut intent);
     locked.owed.clone_from(&intent.owed);
     let why = match taken {
-        Ok(Came::Done(notes)) => {
-            locked.close(project, intent.owed.clone())?;
+        Came::Done(notes) => {
+            locked.close(intent.owed.clone())?;
             let text: Vec<String> = std::iter::once(done(&intent)).chain(notes).collect();
             return Ok(Resumed {
                 intent,
@@ -126,17 +130,14 @@ fn resume_intent(project: &Project, locked: &mut Locked, mut intent: Intent) -> 
                 text: text.join("; "),
             });
         }
-        Ok(Came::TakenBack(why)) => why,
+        Came::TakenBack(why) => why,
         // A hook refused: nothing was committed, and would not be the next time.
-        Err(Failure {
-            error,
-            is_begun: false,
-        }) if intent.is_by_program() => format!("{error:#}"),
-        Err(Failure { error, .. }) => {
+        Came::Failed(error) if intent.is_by_program() => format!("{error:#}"),
+        Came::Failed(error) | Came::Unfinished(error) => {
             return Err(unfinished(&intent, error).context(format!("{began} is not finished")));
         }
     };
-    locked.withdraw(project)?;
+    locked.withdraw()?;
     Ok(Resumed {
         intent,
         is_done: false,

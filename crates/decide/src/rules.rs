@@ -7,7 +7,6 @@
 
 use anyhow::Result;
 use lab_git::Repo;
-use lab_project::Project;
 use lab_project::config::{self, Config};
 use lab_run::inputs::{self, Inputs, Role, Source};
 use std::fmt;
@@ -69,8 +68,9 @@ impl RuleChange {
 }
 
 /// Compares the rules among the inputs with those in HEAD.
-pub fn compare(repo: &Repo, project: &Project, inputs: &Inputs) -> Result<Rules> {
-    let held = held_files(repo, project)?;
+pub fn compare(repo: &Repo, inputs: &Inputs) -> Result<Rules> {
+    let project = &repo.project;
+    let held = held_files(repo)?;
     let is_first = held.is_empty();
     let mut rules = Rules::default();
     for source in inputs
@@ -108,7 +108,7 @@ pub fn compare(repo: &Repo, project: &Project, inputs: &Inputs) -> Result<Rules>
                 .push(RuleChange::new(path, RuleDifference::Gone));
         }
     }
-    compare_config(repo, project, inputs, is_first, &mut rules)?;
+    compare_config(repo, inputs, is_first, &mut rules)?;
     Ok(rules)
 }
 
@@ -124,8 +124,8 @@ fn is_as_in_head(repo: &Repo, path: &str, bytes: Option<&[u8]>) -> Result<bool> 
 }
 
 /// The files of the problem's rules that HEAD holds beside the kernel.
-fn held_files(repo: &Repo, project: &Project) -> Result<Vec<String>> {
-    let folder = Path::new(&project.kernel_name)
+fn held_files(repo: &Repo) -> Result<Vec<String>> {
+    let folder = Path::new(&repo.project.kernel_name)
         .parent()
         .unwrap_or(Path::new(""));
     let names = lab_git::names_in_head(repo, folder)?
@@ -136,14 +136,8 @@ fn held_files(repo: &Repo, project: &Project) -> Result<Vec<String>> {
         .collect())
 }
 
-fn compare_config(
-    repo: &Repo,
-    project: &Project,
-    inputs: &Inputs,
-    is_first: bool,
-    rules: &mut Rules,
-) -> Result<()> {
-    let held = held_config(repo, project)?;
+fn compare_config(repo: &Repo, inputs: &Inputs, is_first: bool, rules: &mut Rules) -> Result<()> {
+    let held = held_config(repo)?;
     let source = inputs
         .sources
         .iter()
@@ -152,7 +146,7 @@ fn compare_config(
         .and_then(|source| source.bytes.as_deref())
         .map_or_else(Config::default, |bytes| {
             Config::parse(&String::from_utf8_lossy(bytes), config::FILE)
-                .unwrap_or_else(|_| project.config.clone())
+                .unwrap_or_else(|_| repo.project.config.clone())
         });
     let keys = match &held {
         Some((_, Some(held))) => present.judging_differences(held),
@@ -180,7 +174,8 @@ fn compare_config(
 /// The lab.toml that HEAD holds for this kernel, and its keys if they can be read. It is the
 /// nearest one, looked for as on disk; a nearer one that is on disk too belongs to commands that
 /// are given in its folder.
-fn held_config(repo: &Repo, project: &Project) -> Result<Option<(String, Option<Config>)>> {
+fn held_config(repo: &Repo) -> Result<Option<(String, Option<Config>)>> {
+    let project = &repo.project;
     let start = if project.problem_dir.starts_with(&project.home) {
         &project.problem_dir
     } else {

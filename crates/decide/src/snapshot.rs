@@ -21,17 +21,17 @@ use std::result::Result as StdResult;
 /// [`LaterWork::Unknown`]: that walks every branch.
 pub fn snapshot(
     repo: &Repo,
-    project: &Project,
     index: &RunIndex,
     present: &StdResult<Inputs, KernelError>,
     candidate: Option<&Record>,
 ) -> Result<Snapshot> {
+    let project = &repo.project;
     let present = match present {
-        Ok(inputs) => Ok(read_present(repo, project, index, inputs)?),
+        Ok(inputs) => Ok(read_present(repo, index, inputs)?),
         Err(why) => Err(why.to_string()),
     };
     let last_decision = last_decision(project, index);
-    let incumbent = lab_git::incumbent(repo, project)?;
+    let incumbent = lab_git::incumbent(repo)?;
     Ok(Snapshot {
         kernel: project.kernel_name.clone(),
         argument: project.argument.clone(),
@@ -71,12 +71,8 @@ fn kept(project: &Project, index: &RunIndex, incumbent: Option<&str>) -> Vec<Kep
     keeps.collect()
 }
 
-fn read_present(
-    repo: &Repo,
-    project: &Project,
-    index: &RunIndex,
-    inputs: &Inputs,
-) -> Result<Present> {
+fn read_present(repo: &Repo, index: &RunIndex, inputs: &Inputs) -> Result<Present> {
+    let project = &repo.project;
     let mut uncommitted_includes = Vec::new();
     let inside = |path: &Path| project.relative(path).is_some();
     for include in inputs
@@ -98,8 +94,8 @@ fn read_present(
         files: inputs.files(),
         uncommitted_includes,
         outside: inputs.outside.clone(),
-        rules: rules::compare(repo, project, inputs)?,
-        keeps_at_same: keeps_at_same(repo, project, inputs.kernel()),
+        rules: rules::compare(repo, inputs)?,
+        keeps_at_same: keeps_at_same(repo, inputs.kernel()),
         sealed_runs: if project.external() {
             1
         } else {
@@ -111,14 +107,15 @@ fn read_present(
 /// Whether lab.toml asks to keep a kernel that is as fast as the incumbent and shorter
 /// (`[auto] keep_shorter`), and this kernel has fewer tokens. False where the tokens of one of the
 /// two cannot be counted.
-pub fn keeps_at_same(repo: &Repo, project: &Project, kernel: &[u8]) -> bool {
+pub fn keeps_at_same(repo: &Repo, kernel: &[u8]) -> bool {
     let is_shorter = || {
         let head = lab_git::head(repo).ok()?.commit?;
-        let incumbent = lab_git::bytes_of(repo, project, &head).ok()?;
-        let count = |bytes: &[u8]| inputs::token_count(bytes, Language::of(&project.kernel_name));
+        let incumbent = lab_git::bytes_of(repo, &head).ok()?;
+        let count =
+            |bytes: &[u8]| inputs::token_count(bytes, Language::of(&repo.project.kernel_name));
         Some(count(kernel)? < count(&incumbent)?)
     };
-    project.config.auto.keep_shorter && is_shorter().unwrap_or(false)
+    repo.project.config.auto.keep_shorter && is_shorter().unwrap_or(false)
 }
 
 /// The newest decision about this kernel that a commit holds. A foreign one is the last only if

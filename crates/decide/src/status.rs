@@ -5,7 +5,6 @@ use crate::{Allowed, Snapshot};
 use anyhow::Result;
 use lab_git::{Head, Repo};
 use lab_history::last_peers::{self, LastPeers};
-use lab_project::Project;
 use lab_run::inputs;
 use lab_run::record::Record;
 use lab_run::verdict::Outcome;
@@ -56,7 +55,8 @@ impl ProjectStatus {
 
 /// Reads where things stand. Call [`RunIndex::refresh`] first: `index` keeps the runs that it read
 /// before.
-pub fn look(repo: &Repo, project: &Project, index: &RunIndex) -> Result<ProjectStatus> {
+pub fn look(repo: &Repo, index: &RunIndex) -> Result<ProjectStatus> {
+    let project = &repo.project;
     let inputs = inputs::read(project);
     let present = inputs.as_ref().ok().map(|inputs| &inputs.fingerprint);
     let last = crate::last(project, index).filter(|record| record.verdict.is_some());
@@ -84,13 +84,12 @@ pub fn look(repo: &Repo, project: &Project, index: &RunIndex) -> Result<ProjectS
         .and_then(|record| record.device.as_deref());
     let peers = inputs.as_ref().ok().and_then(|inputs| {
         let of_present = last_peers::of(project, index, &inputs.fingerprint, device);
-        of_present
-            .or_else(|| last_peers::of_incumbent(repo, project, index, &inputs.files(), device))
+        of_present.or_else(|| last_peers::of_incumbent(repo, index, &inputs.files(), device))
     });
     Ok(ProjectStatus {
         peers,
         head: lab_git::head(repo)?,
-        snapshot: crate::snapshot(repo, project, index, &inputs, candidate.as_ref())?,
+        snapshot: crate::snapshot(repo, index, &inputs, candidate.as_ref())?,
         ended: index.ended(),
         last,
         judged,

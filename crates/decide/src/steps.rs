@@ -5,8 +5,7 @@ use super::locked::Locked;
 use super::step::{RowChange, Step};
 use super::{judged_bytes, on_disk};
 use anyhow::{Error, Result};
-use lab_git::{ByProgram, Move, Moved};
-use lab_project::Project;
+use lab_git::{ByProgram, Move, Moved, Repo};
 use lab_run::RunId;
 use lab_run::experiment::Row;
 use lab_run::ledger::{self, Edit};
@@ -15,30 +14,22 @@ use lab_system::space;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// What came of the steps.
+/// What came of the steps. Where a step failed, those after it were not taken.
 pub(super) enum Came {
     /// All of them are taken, but for those that are owed. Notes for the user.
     Done(Vec<String>),
     /// Nothing was changed, because git is not where it was. The text says where it is.
     TakenBack(String),
-}
-
-/// A step failed, and those after it were not taken.
-pub(super) struct Failure {
-    pub error: Error,
-    /// A step before it has changed what the user sees, so the rest must follow.
-    pub is_begun: bool,
+    /// A step failed before anything was changed that the user sees.
+    Failed(Error),
+    /// A step failed after another one had changed what the user sees, so the rest must follow.
+    Unfinished(Error),
 }
 
 /// Takes the steps of an intent that is on disk. Steps that failed and can wait are in
 /// `intent.owed` afterwards.
-pub(super) fn take(
-    project: &Project,
-    locked: &Locked,
-    intent: &mut Intent,
-) -> Result<Came, Failure> {
+pub(super) fn take(locked: &Locked, intent: &mut Intent) -> Came {
     let mut taking = Taking {
-        project,
         locked,
         intent,
         notes: Vec::new(),
@@ -48,21 +39,16 @@ pub(super) fn take(
     for at in 0..taking.intent.steps.len() {
         match taking.take(at) {
             Ok(None) => {}
-            Ok(Some(elsewhere)) => return Ok(Came::TakenBack(elsewhere)),
-            Err(error) => {
-                return Err(Failure {
-                    error,
-                    is_begun: taking.is_begun,
-                });
-            }
+            Ok(Some(elsewhere)) => return Came::TakenBack(elsewhere),
+            Err(error) if taking.is_begun => return Came::Unfinished(error),
+            Err(error) => return Came::Failed(error),
         }
     }
-    Ok(Came::Done(taking.notes))
+    Came::Done(taking.notes)
 }
 
 /// An intent whose steps are being taken.
 struct Taking<'a> {
-    project: &'a Project,
     locked: &'a Locked,
     intent: &'a mut Intent,
     notes: Vec<String>,
@@ -73,14 +59,14 @@ struct Taking<'a> {
 impl Taking<'_> {
     /// Takes one step. `Some` says where git is, if that keeps the decision from being made.
     fn take(&mut self, at: usize) -> Result<Option<String>> {
-        let (project, repo, what) = (self.project, &self.locked.repo, self.intent.what);
+        let (repo, what) = (&self.locked.repo, self.intent.what);
         let changes_what_is_seen = match self.intent.steps[at].clone() {
             Step::LockIndex => {
                 lab_git::lock_index(repo)?;
                 false
             }
             Step::Commit { branch, message } => {
-                match lab_git::commit_by_program(repo, project, &branch, &message)? {
+                match lab_git::commit_by_program(repo, &branch, &message)? {
                     ByProgram::Elsewhere(at) => return Ok(Some(at)),
                     ByProgram::Made(id) => self.made(at, branch, id)?,
                 }
@@ -90,7 +76,7 @@ impl Taking<'_> {
                 match lab_git::move_branch(repo, &branch)? {
                     Moved::Elsewhere(at) if !self.is_begun => return Ok(Some(at)),
                     Moved::Elsewhere(at) => self.notes.push(at),
-                    Moved::Done | Moved::Already => {
+                    Moved::Done => {
                         let to = branch.to.filter(|_| what != What::Undo);
                         let note = to.and_then(|to| lab_git::detached_note(repo, &to));
                         self.notes.extend(note);
@@ -103,12 +89,12 @@ impl Taking<'_> {
                 false
             }
             Step::Kernel { commit, found } => {
-                let put = on_disk::put(project, self.locked, &commit, found.as_deref());
+                let put = on_disk::put(repo, &commit, found.as_deref());
                 self.notes.extend(put?);
                 true
             }
             Step::PackRefs => {
-                let why = pack_refs(project, self.locked);
+                let why = pack_refs(repo);
                 // After a discard, the next one tries again.
                 self.notes.extend(why.filter(|_| what == What::PackRefs));
                 false
@@ -122,7 +108,7 @@ impl Taking<'_> {
                 row,
                 change,
             } => {
-                self.change_row(&ledger::path(project, emulated), &row, change)?;
+                self.change_row(&ledger::path(&repo.project, emulated), &row, change)?;
                 true
             }
             Step::Decision {
@@ -134,7 +120,7 @@ impl Taking<'_> {
                 true
             }
             step @ (Step::Note { .. } | Step::JudgedBytes { .. }) => {
-                if let Err(error) = add_to_commit(project, self.locked, &step) {
+                if let Err(error) = add_to_commit(self.locked, &step) {
                     self.notes
                         .push(format!("{}: {error:#}", without(&step, what)));
                     if can_wait(self.locked, &step) {
@@ -158,7 +144,7 @@ impl Taking<'_> {
         self.intent.steps[at] = Step::MoveHead {
             branch: Move { to, ..branch },
         };
-        self.intent.write(self.project)
+        self.intent.write(&self.locked.repo.project)
     }
 
     /// A row that cannot be appended is noted: the decision stands without it.
@@ -205,25 +191,24 @@ impl Taking<'_> {
 }
 
 /// Packs the lab's refs. If that fails, they stay as they are; returns why.
-fn pack_refs(project: &Project, locked: &Locked) -> Option<String> {
+fn pack_refs(repo: &Repo) -> Option<String> {
     // What a process that was killed here left is in the way of the next one.
-    let since = intent::written_at(project).unwrap_or_else(SystemTime::now);
-    lab_git::pack_refs(&locked.repo).err()?;
-    lab_git::remove_leftovers(&locked.repo, Some(since));
-    let error = lab_git::pack_refs(&locked.repo).err()?;
-    lab_git::remove_leftovers(&locked.repo, Some(since));
+    let since = intent::written_at(&repo.project).unwrap_or_else(SystemTime::now);
+    lab_git::pack_refs(repo).err()?;
+    lab_git::remove_leftovers(repo, Some(since));
+    let error = lab_git::pack_refs(repo).err()?;
+    lab_git::remove_leftovers(repo, Some(since));
     Some(format!("{error:#}"))
 }
 
 /// Tries the steps that failed before. Returns those that fail again.
-pub(super) fn retry(project: &Project, locked: &Locked, owed: Vec<Step>) -> Vec<Step> {
-    let fails =
-        |step: &Step| add_to_commit(project, locked, step).is_err() && can_wait(locked, step);
+pub(super) fn retry(locked: &Locked, owed: Vec<Step>) -> Vec<Step> {
+    let fails = |step: &Step| add_to_commit(locked, step).is_err() && can_wait(locked, step);
     owed.into_iter().filter(fails).collect()
 }
 
 /// Takes a step that adds something to a commit. It changes nothing for the decision.
-fn add_to_commit(project: &Project, locked: &Locked, step: &Step) -> Result<()> {
+fn add_to_commit(locked: &Locked, step: &Step) -> Result<()> {
     match step {
         Step::Note { commit, run, text } => {
             let record = run.map(|run| locked.lock.store.read(run)).transpose()?;
@@ -237,17 +222,9 @@ fn add_to_commit(project: &Project, locked: &Locked, step: &Step) -> Result<()> 
         }
         Step::JudgedBytes { commit, run } => {
             let record = locked.lock.store.read(*run)?;
-            // A step that is owed may be about another kernel than this command.
-            let of_record = (record.start.kernel != project.kernel_name)
-                .then(|| Project::open(&project.root, Some(Path::new(&record.start.kernel))))
-                .transpose()?;
             let bytes = judged_bytes(&locked.lock.store, &record)?;
-            lab_git::remember_bytes(
-                &locked.repo,
-                of_record.as_ref().unwrap_or(project),
-                commit,
-                &bytes,
-            )
+            // A step that is owed may be about another kernel than this command.
+            lab_git::remember_bytes(&locked.repo, &record.start.kernel, commit, &bytes)
         }
         _ => Ok(()),
     }

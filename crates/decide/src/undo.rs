@@ -25,11 +25,7 @@ use std::result::Result as StdResult;
 /// A decision that can be taken back now.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Undoable {
-    pub run: RunId,
-    pub status: Status,
-    pub description: String,
-    /// Full id of the commit that holds the judged bytes.
-    pub commit: String,
+    pub last: LastDecision,
     /// One sentence that tells what the undo will do, for a question.
     pub question: String,
 }
@@ -37,25 +33,22 @@ pub struct Undoable {
 /// What an undo did.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Undone {
-    pub run: RunId,
     /// The decision that was taken back.
-    pub status: Status,
-    pub description: String,
-    /// Full id of the commit that holds the judged bytes.
-    pub commit: String,
+    pub last: LastDecision,
     /// What the user should know besides.
     pub notes: Vec<String>,
 }
 
 /// The last decision about this kernel, if it can be taken back now. Reads git, and walks every
 /// branch after a keep: not for the screen's own thread.
-pub fn undoable(repo: &Repo, project: &Project, index: &RunIndex) -> StdResult<Undoable, Refusal> {
-    let mut snapshot = snapshot(repo, project, index, &inputs::read(project), None)?;
+pub fn undoable(repo: &Repo, index: &RunIndex) -> StdResult<Undoable, Refusal> {
+    let project = &repo.project;
+    let mut snapshot = snapshot(repo, index, &inputs::read(project), None)?;
     if let Some(last) = &mut snapshot.last_decision
         && last.made == Some(true)
     {
         last.later_work = match lab_git::built_on(repo, &last.commit)? {
-            Some(work) => LaterWork::Found(work + &remedy(repo, project, index, &last.commit)?),
+            Some(work) => LaterWork::Found(work + &remedy(repo, index, &last.commit)?),
             None => LaterWork::None,
         };
     }
@@ -86,25 +79,12 @@ pub fn undoable(repo: &Repo, project: &Project, index: &RunIndex) -> StdResult<U
             )
         }
     };
-    let LastDecision {
-        run,
-        status,
-        description,
-        commit,
-        ..
-    } = last;
-    Ok(Undoable {
-        run,
-        status,
-        description,
-        commit,
-        question,
-    })
+    Ok(Undoable { last, question })
 }
 
 /// What to do about work that was built on a kept commit, after a semicolon. Empty where HEAD is
 /// elsewhere: the work says what to do then.
-fn remedy(repo: &Repo, project: &Project, index: &RunIndex, commit: &str) -> Result<String> {
+fn remedy(repo: &Repo, index: &RunIndex, commit: &str) -> Result<String> {
     if !lab_git::leads_to_head(repo, commit)? {
         return Ok(String::new());
     }
@@ -121,7 +101,7 @@ fn remedy(repo: &Repo, project: &Project, index: &RunIndex, commit: &str) -> Res
     let tip = index
         .newest()
         .find(made)
-        .filter(|run| run.kernel != project.kernel_name);
+        .filter(|run| run.kernel != repo.project.kernel_name);
     Ok(match tip {
         Some(tip) => {
             format!(
@@ -137,39 +117,26 @@ fn remedy(repo: &Repo, project: &Project, index: &RunIndex, commit: &str) -> Res
 /// Takes the last keep or discard back. `run` is the run that the user was asked about: the
 /// decision about another run stays. It may put bytes on disk, which a watcher must not take for a
 /// save.
-pub fn undo(project: &Project, run: Option<RunId>) -> StdResult<Undone, Refusal> {
-    undo_and_tell(project, run, |_| {})
-}
-
-/// The same, and tells the user what was undone before the next undo is allowed. If this process is
-/// killed before it has told, the next lab tells it, and takes nothing further back.
-pub fn undo_and_tell(
+///
+/// Calls `tell` with what was undone before the next undo is allowed. If this process is killed
+/// before that, the next lab tells the user, and takes nothing further back.
+pub fn undo(
     project: &Project,
     run: Option<RunId>,
     tell: impl FnOnce(&Undone),
 ) -> StdResult<Undone, Refusal> {
     let mut undoing = Decision::begin(project, What::Undo, "")?;
-    let undoable = undoable(undoing.repo(), project, &RunIndex::open(project))?;
-    if run.is_some_and(|run| run != undoable.run) {
+    let Undoable { last, .. } = undoable(undoing.repo(), &RunIndex::open(project))?;
+    if run.is_some_and(|run| run != last.run) {
         return no(format!(
             "the last decision is another one by now: that of run {}",
-            undoable.run
+            last.run
         ));
     }
-    undoing.plan_undo(undoable.run)?;
+    undoing.plan_undo(last.run)?;
     undoing.carry_out("nothing was undone")?;
-    let Undoable {
-        run,
-        status,
-        description,
-        commit,
-        ..
-    } = undoable;
     let undone = Undone {
-        run,
-        status,
-        description,
-        commit,
+        last,
         notes: std::mem::take(&mut undoing.notes),
     };
     tell(&undone);
@@ -192,9 +159,9 @@ impl Decision<'_> {
             Status::Discard | Status::Crash => {
                 let present = on_disk::read(self.project)?;
                 let found = present.as_deref().map(on_disk::hash);
-                let wanted = lab_git::bytes_of(self.repo(), self.project, &commit)?;
+                let wanted = lab_git::bytes_of(self.repo(), &commit)?;
                 if let Some(bytes) = present.filter(|bytes| *bytes != wanted) {
-                    let saved = save(self.project, &self.locked, &bytes, ON_DISK)?;
+                    let saved = save(self.repo(), &bytes, ON_DISK)?;
                     self.note([saved_note(&saved.id)]);
                 }
                 let commit = commit.clone();
@@ -222,7 +189,7 @@ impl Decision<'_> {
     fn plan_uncommit(&mut self, run: RunId, commit: &str) -> Result<()> {
         let reference = lab_git::undone_ref(self.repo(), run, commit)?;
         self.note([format!("the commit is kept as {reference}")]);
-        let branch = lab_git::uncommit(self.repo(), self.project, commit)?;
+        let branch = lab_git::uncommit(self.repo(), commit)?;
         let files = branch.files.clone();
         let stored = StoredCommit {
             id: commit.to_owned(),

@@ -19,7 +19,7 @@ use std::result::Result as StdResult;
 pub fn append_missing(project: &Project) -> Result<usize> {
     let mut adding = Decision::begin(project, What::Append, "")?;
     let mut added = 0;
-    for mut record in lab_history::missing(adding.repo(), project) {
+    for mut record in lab_history::missing(adding.repo()) {
         let Some(decision) = &mut record.decision else {
             continue;
         };

@@ -181,8 +181,7 @@ fn the_incumbent_is_timed_too_and_the_row_has_the_sealed_figure() {
     );
     // Lists show the figure of the row with its own interval.
     let opened = lab_git::Repo::open(&bench.project).unwrap();
-    let experiments =
-        lab_history::look(&opened, &bench.project, &mut RunIndex::open(&bench.project)).experiments;
+    let experiments = lab_history::look(&opened, &mut RunIndex::open(&bench.project)).experiments;
     assert_eq!(experiments[0].measured.objective.unwrap().low, Some(1890.0));
     assert!((experiments[0].measured.change.unwrap().ratio - 0.9).abs() < 1e-9);
 }
@@ -395,6 +394,28 @@ fn a_passed_check_that_this_users_lab_did_not_note_makes_no_refusal_good() {
         "{:?}",
         asked(&bench)
     );
+}
+
+/// Damaging the record of a refused run must not undo the refusal.
+#[test]
+fn a_record_that_cannot_be_read_counts_as_a_failed_check() {
+    let bench = bench();
+    judge(
+        &bench,
+        "echo 'x_diff: 2 limit=1'; echo 'correctness: fail'; exit 1",
+    );
+    run(&bench, "int a; // wrong\n");
+    refused(&bench, "keep refused: x_diff is 2");
+    fs::write(bench.path(".lab/runs/1/record.json"), "{ half").unwrap();
+    run(&bench, "int b;\n");
+    judge(&bench, &passes(""));
+    let before = asked(&bench).len();
+    keep(&bench).unwrap();
+    assert_eq!(asked(&bench).len() - before, 8);
+    // A later pass of eight runs makes it good.
+    run(&bench, "int c;\n");
+    keep(&bench).unwrap();
+    assert_eq!(asked(&bench).len() - before, 8 + 1);
 }
 
 #[test]

@@ -7,7 +7,7 @@
 
 use super::commit::{self, CommitFile, mode_on_disk};
 use super::identity::any_signature;
-use super::{Repo, StoredCommit, checkout, durable, head_commit, head_ref, refs};
+use super::{Repo, StoredCommit, checkout, durable, head_commit, name_of_head, open_git, refs};
 use anyhow::{Context, Result};
 use git2::build::CheckoutBuilder;
 use git2::{FileMode, ObjectType, Oid, Repository, RepositoryInitOptions};
@@ -68,19 +68,13 @@ pub struct OtherChanges {
 impl AgentTree {
     /// Replaces the folder `path` by a work tree of HEAD, with `kernel` as the kernel's bytes;
     /// `None` takes the incumbent's.
-    pub fn create(
-        repo: &Repo,
-        project: &Project,
-        path: &Path,
-        turn: u64,
-        kernel: Option<&[u8]>,
-    ) -> Result<AgentTree> {
+    pub fn create(repo: &Repo, path: &Path, turn: u64, kernel: Option<&[u8]>) -> Result<AgentTree> {
         let head = head_commit(&repo.git)?.context("HEAD is on no commit")?;
         let bytes = match kernel {
             Some(bytes) => bytes.to_vec(),
-            None => checkout::bytes_of(repo, project, &head.id().to_string())?,
+            None => checkout::bytes_of(repo, &head.id().to_string())?,
         };
-        let tree = AgentTree::new(project, path, head.id());
+        let tree = AgentTree::new(&repo.project, path, head.id());
         tree.fill(repo, turn, &bytes)
             .with_context(|| format!("cannot prepare the work tree {}", path.display()))
     }
@@ -115,7 +109,7 @@ impl AgentTree {
         {
             write(&self.root, Path::new(".git/shallow"), &shallow)?;
         }
-        let own = Repo::at(path)?.git;
+        let own = open_git(path)?;
         own.set_head_detached(self.base)?;
         own.checkout_head(Some(CheckoutBuilder::new().force()))?;
         write(&self.root, Path::new(&self.kernel), kernel)?;
@@ -131,7 +125,7 @@ impl AgentTree {
     /// The work tree of a turn that did not end in the folder `path`, with the turn; `None` if
     /// there is none. Its files count as changed where their bytes differ from the commit that they
     /// were taken from.
-    pub fn find(repo: &Repo, project: &Project, path: &Path) -> Result<Option<(AgentTree, u64)>> {
+    pub fn find(repo: &Repo, path: &Path) -> Result<Option<(AgentTree, u64)>> {
         let git = &repo.git;
         let parent = Root::new(path.parent().unwrap_or(path));
         let Ok(noted) = parent.read_text(&note(path), 64) else {
@@ -160,7 +154,7 @@ impl AgentTree {
                 }
                 git2::TreeWalkResult::Ok
             })?;
-        let tree = AgentTree::new(project, path, commit.id());
+        let tree = AgentTree::new(&repo.project, path, commit.id());
         Ok(Some((AgentTree { before, ..tree }, turn)))
     }
 
@@ -303,10 +297,9 @@ impl AgentTree {
             ));
             return None;
         }
-        let own = Repo::at(&folder).ok()?;
-        let branch = head_ref(&own).ok().filter(|name| name != "HEAD");
+        let own = open_git(&folder).ok()?;
+        let branch = name_of_head(&own).ok().filter(|name| name != "HEAD");
         lines.extend(branch.map(|branch| format!("checked out the branch {branch}")));
-        let own = own.git;
         let tip = own.head().ok()?.peel_to_commit().ok()?.id();
         if tip == self.base {
             return None;

@@ -3,7 +3,6 @@
 use super::{Repo, head_commit};
 use anyhow::{Context, Result, anyhow};
 use git2::{Delta, Diff, Patch};
-use lab_project::Project;
 use std::path::Path;
 
 /// What a patch makes of the kernel in HEAD.
@@ -17,18 +16,19 @@ pub struct Patched {
 
 /// Applies a patch to the kernel in HEAD. Its parts may lie on other lines than the patch says, as
 /// they do after a patch before it was kept. The error says why the patch does not apply.
-pub fn apply_patch(repo: &Repo, project: &Project, patch: &[u8]) -> Result<Patched> {
+pub fn apply_patch(repo: &Repo, patch: &[u8]) -> Result<Patched> {
     let git = &repo.git;
     let head = head_commit(git)?.context("HEAD is on no commit")?;
     let plain = |error: git2::Error| anyhow!("{}", error.message());
     let diff = Diff::from_buffer(&with_headers(patch)).map_err(plain)?;
-    let kernel = Path::new(&project.kernel_name);
+    let name = &repo.project.kernel_name;
+    let kernel = Path::new(name);
     let paths = diff
         .deltas()
         .filter_map(|delta| delta.new_file().path().map(Path::to_owned));
     let (own, others): (Vec<_>, Vec<_>) = paths.partition(|path| path == kernel);
     if own.is_empty() {
-        return Err(anyhow!("it does not change {}", project.kernel_name));
+        return Err(anyhow!("it does not change {name}"));
     }
     let at = diff
         .deltas()
@@ -37,13 +37,13 @@ pub fn apply_patch(repo: &Repo, project: &Project, patch: &[u8]) -> Result<Patch
     let entry = head
         .tree()?
         .get_path(kernel)
-        .with_context(|| format!("HEAD lacks {}", project.kernel_name))?;
+        .with_context(|| format!("HEAD lacks {name}"))?;
     let held = git.find_blob(entry.id())?;
     if diff
         .get_delta(at)
         .is_some_and(|delta| delta.status() == Delta::Deleted)
     {
-        return Err(anyhow!("it removes {}", project.kernel_name));
+        return Err(anyhow!("it removes {name}"));
     }
     let own_part = Patch::from_diff(&diff, at).map_err(plain)?;
     let own_part = own_part
@@ -51,12 +51,8 @@ pub fn apply_patch(repo: &Repo, project: &Project, patch: &[u8]) -> Result<Patch
         .to_buf()
         .map_err(plain)?;
     let hunks = diffy::Patch::from_bytes(&own_part)?;
-    let kernel = diffy::apply_bytes(held.content(), &hunks).map_err(|error| {
-        anyhow!(
-            "{error}: the lines that it changes are not in HEAD's {}",
-            project.kernel_name
-        )
-    })?;
+    let kernel = diffy::apply_bytes(held.content(), &hunks)
+        .map_err(|error| anyhow!("{error}: the lines that it changes are not in HEAD's {name}"))?;
     Ok(Patched {
         kernel,
         others: others

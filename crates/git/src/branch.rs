@@ -14,7 +14,7 @@ pub struct Move {
     pub reference: String,
     /// Full id; `None` for a branch without a commit.
     pub from: Option<String>,
-    /// Full id; `None` if the branch loses its only commit.
+    /// Full id; `None` if the branch loses its only commit, or if the commit is still to be made.
     pub to: Option<String>,
     /// For the reflog.
     pub why: String,
@@ -25,9 +25,8 @@ pub struct Move {
 /// What came of a move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Moved {
+    /// Now or before; the branch may have gone on since.
     Done,
-    /// It was done before; the branch may have gone on since.
-    Already,
     /// The branch is at neither of the two commits. The text says where it is.
     Elsewhere(String),
 }
@@ -45,11 +44,11 @@ pub fn move_branch(repo: &Repo, wanted: &Move) -> Result<Moved> {
     let now = tip(git, &wanted.reference)?;
     if now == to {
         durable::reference(repo, &wanted.reference)?;
-        return Ok(Moved::Already);
+        return Ok(Moved::Done);
     }
     if now != from {
         return Ok(if has_gone_on(git, from, to, now)? {
-            Moved::Already
+            Moved::Done
         } else {
             let at = now.map_or_else(
                 || "without a commit".to_owned(),

@@ -4,7 +4,6 @@ use super::history::walk_tree;
 use super::{Bundle, Repo};
 use anyhow::{Context, Result, ensure};
 use git2::{Indexer, Odb, Oid, Repository};
-use lab_project::Project;
 use lab_system::root::{Access, Root};
 use lab_system::temporary::TemporaryFolder;
 use std::io::{self, BufRead, BufReader, Read};
@@ -18,11 +17,7 @@ const NOTE: usize = 1 << 20;
 
 /// The records in a bundle: the full id of a commit, and the text of its note. Empty if the bundle
 /// has no notes of lab. Nothing of the bundle stays in the repository.
-pub fn records_in(
-    repo: &Repo,
-    project: &Project,
-    bundle: &Bundle,
-) -> Result<Vec<(String, String)>> {
+pub fn records_in(repo: &Repo, bundle: &Bundle) -> Result<Vec<(String, String)>> {
     let Some((tip, _)) = bundle
         .refs
         .iter()
@@ -30,6 +25,7 @@ pub fn records_in(
     else {
         return Ok(Vec::new());
     };
+    let project = &repo.project;
     project.files().create_dir_all(&project.lab_dir)?;
     let folder = TemporaryFolder::inside(&project.lab_dir)?;
     let packs = folder.path().join("pack");

@@ -2,7 +2,6 @@
 
 use super::Repo;
 use anyhow::{Context, Result};
-use lab_project::Project;
 use lab_run::ledger;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -12,16 +11,12 @@ use std::path::Path;
 /// their paths from the root: all but the kernel and the ledger. A file that was removed counts as
 /// changed if its folder changed. In an index of more than `most` files only those in the kernel's
 /// folder and lab.toml are looked at. It reads no file, so it does not say what changed.
-pub fn changed_since(
-    repo: &Repo,
-    project: &Project,
-    began: (i64, i64),
-    most: usize,
-) -> Result<Vec<String>> {
+pub fn changed_since(repo: &Repo, began: (i64, i64), most: usize) -> Result<Vec<String>> {
     let mut index = repo.git.index().context("cannot read git's index")?;
     if !repo.index_by_git {
         index.read(false).context("cannot read git's index")?;
     }
+    let project = &repo.project;
     let folder = Path::new(&project.kernel_name)
         .parent()
         .unwrap_or(Path::new(""));

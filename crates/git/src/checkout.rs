@@ -12,13 +12,9 @@ use std::path::{Path, PathBuf};
 /// Replaces the kernel on disk by that of `commit`. `saved` are the bytes that the caller found
 /// there and saved. If other bytes were there at the last moment, they are saved too. The file
 /// keeps its mode; a new file gets the mode that git holds.
-pub fn checkout_kernel(
-    repo: &Repo,
-    project: &Project,
-    commit: &str,
-    saved: Option<&[u8]>,
-) -> Result<()> {
-    let (bytes, mode) = held(repo, project, commit)?;
+pub fn checkout_kernel(repo: &Repo, commit: &str, saved: Option<&[u8]>) -> Result<()> {
+    let (bytes, mode) = held(repo, commit)?;
+    let project = &repo.project;
     let path = InputFiles::of(project)
         .behind_links(&project.kernel)
         .with_context(|| format!("cannot write {} (nothing was changed)", project.kernel_name))?;
@@ -31,12 +27,7 @@ pub fn checkout_kernel(
         .ok()
         .filter(|bytes| Some(bytes.as_slice()) != saved);
     if let Some(newer) = newer
-        && let Err(error) = super::save(
-            repo,
-            project,
-            &newer,
-            "lab: saved while it was being replaced",
-        )
+        && let Err(error) = super::save(repo, &newer, "lab: saved while it was being replaced")
     {
         let place = replaced.display();
         return Err(error.context(format!("a save came in between and is kept as {place}")));
@@ -56,22 +47,22 @@ pub fn link_target(project: &Project) -> Option<PathBuf> {
 }
 
 /// The kernel of a commit, as it was judged or saved; else as git would put it on disk.
-pub fn bytes_of(repo: &Repo, project: &Project, commit: &str) -> Result<Vec<u8>> {
-    Ok(held(repo, project, commit)?.0)
+pub fn bytes_of(repo: &Repo, commit: &str) -> Result<Vec<u8>> {
+    Ok(held(repo, commit)?.0)
 }
 
-fn held(repo: &Repo, project: &Project, commit: &str) -> Result<(Vec<u8>, i32)> {
+fn held(repo: &Repo, commit: &str) -> Result<(Vec<u8>, i32)> {
     let commit = find(&repo.git, commit)?;
-    let name = renames::name_in(repo, project, &commit, &project.kernel_name);
+    let name = renames::name_in(repo, &commit);
     let Some((blob, mode)) = blob_in(&commit, &name) else {
         bail!(
             "commit {} does not hold {}",
             super::short(&commit.id().to_string()),
-            project.kernel_name
+            repo.project.kernel_name
         );
     };
-    refuse_link(project, mode)?;
-    Ok((exact::bytes(repo, project, &commit, &name, blob)?, mode))
+    refuse_link(repo, mode)?;
+    Ok((exact::bytes(repo, &commit, &name, blob)?, mode))
 }
 
 fn folder_of(file: &Path) -> Root {
@@ -90,8 +81,8 @@ fn replace(path: &Path, bytes: &[u8], new_mode: u32) -> std::io::Result<Option<P
 }
 
 /// Whether the index holds another version of the kernel than HEAD.
-pub fn staged(repo: &Repo, project: &Project) -> Result<bool> {
-    let name = &project.kernel_name;
+pub fn staged(repo: &Repo) -> Result<bool> {
+    let name = &repo.project.kernel_name;
     let held = blob_in_head(repo, name)?.map(|(id, _)| id);
     Ok(!index::has_conflict(repo, name) && index::staged(repo, name)? != held)
 }

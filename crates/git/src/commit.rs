@@ -4,10 +4,11 @@
 //! Nothing is committed here: [`super::move_branch`] or the git program
 //! ([`super::commit_by_program`]) does that, once the decision's intent is on disk.
 
+use super::branch::Move;
 use super::folder_programs::by_program;
 use super::history::introduced;
 use super::identity::{author, committer};
-use crate::{Project, Repo, blob_in, durable, filters, head_commit, head_ref, verify_write};
+use crate::{Repo, blob_in, durable, filters, head_commit, head_ref, verify_write};
 use anyhow::{Context, Result, anyhow, bail};
 use git2::build::TreeUpdateBuilder;
 use git2::{Commit, FileMode, Oid, Signature, Tree};
@@ -15,25 +16,15 @@ use serde::{Deserialize, Serialize};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// A commit that is prepared: its objects are in git, and no branch holds it yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Prepared {
-    /// `refs/heads/NAME`, or `HEAD` if it is detached.
-    pub reference: String,
-    /// Full id of HEAD; `None` on an unborn branch.
-    pub head: Option<String>,
-    pub files: Vec<CommitFile>,
-    /// Full id of the commit. `None` if the git program must make it, because it runs hooks or
-    /// signs.
-    pub commit: Option<String>,
-}
-
 /// What a commit of a kernel comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToCommit {
     /// HEAD holds the bytes already. Full id of the commit that brought them.
     Already(String),
-    New(Prepared),
+    /// The move of the branch to the new commit: the commit's objects are in git, and no branch
+    /// holds it yet. `to` is `None` if the git program must make the commit, because it runs hooks or
+    /// signs.
+    New(Move),
 }
 
 /// A file of a commit, as git holds it.
@@ -69,6 +60,11 @@ impl CommitFile {
         Oid::from_str(self.blob.as_deref()?).ok()
     }
 
+    /// Whether a commit holds the file.
+    pub(super) fn is_in(&self, commit: &Commit) -> bool {
+        blob_in(commit, &self.name).map(|(id, _)| id) == self.id()
+    }
+
     pub(super) fn before_id(&self) -> Option<Oid> {
         Oid::from_str(self.before.as_deref()?).ok()
     }
@@ -83,25 +79,24 @@ pub type ChangedFile = (String, Option<Vec<u8>>);
 /// other bytes, and this function refuses.
 pub fn prepare_kernel(
     repo: &Repo,
-    project: &Project,
     bytes: &[u8],
     blob: &str,
     rules: &[ChangedFile],
     message: &str,
 ) -> Result<ToCommit> {
-    let name = &project.kernel_name;
+    let name = &repo.project.kernel_name;
     let head = head_commit(&repo.git)?;
-    let kernel = stored(repo, project, head.as_ref(), name, Some(bytes))?;
+    let kernel = stored(repo, head.as_ref(), name, Some(bytes))?;
     if kernel.blob.as_deref() != Some(blob) {
         bail!(
             "git would hold other bytes of {name} than were judged (line endings or attributes changed since): `lab run{}`, then keep",
-            project.argument
+            repo.project.argument
         );
     }
     if let Some(head) = &head
         && let Some((held, mode)) = blob_in(head, name)
     {
-        refuse_link(project, mode)?;
+        refuse_link(repo, mode)?;
         if Some(held) == kernel.id() && rules.is_empty() {
             verify_write::read_back(repo, "HEAD", head.id(), &[kernel])?;
             let brought = introduced(head.clone(), name, held);
@@ -109,26 +104,21 @@ pub fn prepare_kernel(
         }
     }
     let mut files = vec![kernel];
-    files.extend(all_stored(repo, project, head.as_ref(), rules)?);
+    files.extend(all_stored(repo, head.as_ref(), rules)?);
     prepare(repo, head.as_ref(), files, message).map(ToCommit::New)
 }
 
-/// Prepares a commit of these files of the rules alone.
-pub fn prepare_rules(
-    repo: &Repo,
-    project: &Project,
-    files: &[ChangedFile],
-    message: &str,
-) -> Result<Prepared> {
+/// Prepares a commit of these files of the rules alone. Returns the same move as [`ToCommit::New`].
+pub fn prepare_rules(repo: &Repo, files: &[ChangedFile], message: &str) -> Result<Move> {
     let head = head_commit(&repo.git)?;
-    let files = all_stored(repo, project, head.as_ref(), files)?;
+    let files = all_stored(repo, head.as_ref(), files)?;
     prepare(repo, head.as_ref(), files, message)
 }
 
 /// Refuses a kernel that git holds as a link: a commit would have to change another file.
-pub(super) fn refuse_link(project: &Project, mode: i32) -> Result<()> {
+pub(super) fn refuse_link(repo: &Repo, mode: i32) -> Result<()> {
     if mode == i32::from(FileMode::Link) {
-        let name = &project.kernel_name;
+        let name = &repo.project.kernel_name;
         bail!(
             "git holds {name} as a link: name the file that it points to (`kernel` in lab.toml, or `lab run PATH`)"
         );
@@ -138,18 +128,16 @@ pub(super) fn refuse_link(project: &Project, mode: i32) -> Result<()> {
 
 fn all_stored(
     repo: &Repo,
-    project: &Project,
     head: Option<&Commit>,
     files: &[ChangedFile],
 ) -> Result<Vec<CommitFile>> {
-    let store = |(name, bytes): &ChangedFile| stored(repo, project, head, name, bytes.as_deref());
+    let store = |(name, bytes): &ChangedFile| stored(repo, head, name, bytes.as_deref());
     files.iter().map(store).collect()
 }
 
 /// Stores the bytes of a file in git. The file keeps the mode that HEAD holds.
 fn stored(
     repo: &Repo,
-    project: &Project,
     head: Option<&Commit>,
     name: &str,
     bytes: Option<&[u8]>,
@@ -160,7 +148,7 @@ fn stored(
         .transpose()?;
     let mode = match held {
         Some((_, mode)) => file_mode(mode),
-        None => mode_on_disk(&project.root.join(name)),
+        None => mode_on_disk(&repo.project.root.join(name)),
     };
     Ok(CommitFile::new(name, held.map(|(id, _)| id), blob, mode))
 }
@@ -171,7 +159,7 @@ fn prepare(
     head: Option<&Commit>,
     files: Vec<CommitFile>,
     message: &str,
-) -> Result<Prepared> {
+) -> Result<Move> {
     let commit = match by_program(repo)? {
         Some(_) => None,
         None => {
@@ -187,11 +175,17 @@ fn prepare(
             )?)
         }
     };
-    Ok(Prepared {
+    let kind = match head {
+        Some(_) => "commit",
+        None => "commit (initial)",
+    };
+    let subject = message.lines().next().unwrap_or_default();
+    Ok(Move {
         reference: head_ref(repo)?,
-        head: head.map(|head| head.id().to_string()),
+        from: head.map(|head| head.id().to_string()),
+        to: commit.map(|id| id.to_string()),
+        why: format!("{kind}: {subject}"),
         files,
-        commit: commit.map(|id| id.to_string()),
     })
 }
 

@@ -141,11 +141,7 @@ fn change(diff: &Diff, at: usize, left: &mut usize) -> Result<Option<FileChange>
     let Some(delta) = diff.get_delta(at) else {
         return Ok(None);
     };
-    let path = |file: git2::DiffFile| {
-        sanitise::text(&String::from_utf8_lossy(
-            file.path_bytes().unwrap_or_default(),
-        ))
-    };
+    let path = |file: git2::DiffFile| log::clean(file.path_bytes().unwrap_or_default());
     let (old, new) = (path(delta.old_file()), path(delta.new_file()));
     let kind = match delta.status() {
         Delta::Added | Delta::Copied => ChangeKind::Added,
@@ -183,8 +179,8 @@ fn change(diff: &Diff, at: usize, left: &mut usize) -> Result<Option<FileChange>
 }
 
 fn person(who: &Signature) -> String {
-    let text = |bytes: &[u8]| sanitise::text(&String::from_utf8_lossy(bytes));
-    format!("{} <{}>", text(who.name_bytes()), text(who.email_bytes()))
+    let (name, email) = (log::clean(who.name_bytes()), log::clean(who.email_bytes()));
+    format!("{name} <{email}>")
 }
 
 fn time(who: &Signature) -> Timestamp {

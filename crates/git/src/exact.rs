@@ -4,14 +4,14 @@
 
 use super::history::introduced;
 use super::ref_update::write_blob;
-use super::{Project, Repo, filters};
+use super::{Repo, filters};
 use anyhow::Result;
 use git2::{Commit, ErrorCode, Oid, Repository};
 
-/// Remembers the bytes on disk of the kernel that a commit holds, if git would put others there. A
+/// Remembers the bytes on disk of the kernel `name` that a commit holds, if git would put others there. A
 /// commit that has such bytes keeps them. Returns whether these bytes are what comes back.
-pub(super) fn remember(repo: &Repo, project: &Project, commit: Oid, bytes: &[u8]) -> Result<bool> {
-    let (git, name) = (&repo.git, &project.kernel_name);
+pub(super) fn remember(repo: &Repo, name: &str, commit: Oid, bytes: &[u8]) -> Result<bool> {
+    let git = &repo.git;
     let reference = reference(commit);
     if let Ok(known) = git.find_reference(&reference) {
         return Ok(known
@@ -22,7 +22,7 @@ pub(super) fn remember(repo: &Repo, project: &Project, commit: Oid, bytes: &[u8]
         return Ok(true);
     }
     let found = git.find_commit(commit)?;
-    if filters::on_disk(repo, project, &found, name)? == bytes {
+    if filters::on_disk(repo, &found, name)? == bytes {
         return Ok(true);
     }
     write_blob(repo, &reference, None, bytes)?;
@@ -30,20 +30,14 @@ pub(super) fn remember(repo: &Repo, project: &Project, commit: Oid, bytes: &[u8]
 }
 
 /// Remembers the judged bytes of a kept commit, given by its full id, where git would put others on
-/// disk.
-pub fn remember_bytes(repo: &Repo, project: &Project, commit: &str, bytes: &[u8]) -> Result<()> {
-    remember(repo, project, Oid::from_str(commit)?, bytes).map(drop)
+/// disk. `kernel` is the repository-relative path of the kernel.
+pub fn remember_bytes(repo: &Repo, kernel: &str, commit: &str, bytes: &[u8]) -> Result<()> {
+    remember(repo, kernel, Oid::from_str(commit)?, bytes).map(drop)
 }
 
 /// The bytes to put on disk for a file of a commit: those that were remembered, else what git would
 /// put there. `blob` is what the commit holds under this name.
-pub(super) fn bytes(
-    repo: &Repo,
-    project: &Project,
-    commit: &Commit,
-    name: &str,
-    blob: Oid,
-) -> Result<Vec<u8>> {
+pub(super) fn bytes(repo: &Repo, commit: &Commit, name: &str, blob: Oid) -> Result<Vec<u8>> {
     let git = &repo.git;
     let of = |commit: Oid| {
         let known = find(git, commit)?;
@@ -58,7 +52,7 @@ pub(super) fn bytes(
     let exact = may_be_there
         .then(|| of(commit.id()).or_else(|| of(introduced(commit.clone(), name, blob))))
         .flatten();
-    exact.map_or_else(|| filters::on_disk(repo, project, commit, name), Ok)
+    exact.map_or_else(|| filters::on_disk(repo, commit, name), Ok)
 }
 
 fn find(git: &Repository, commit: Oid) -> Option<Vec<u8>> {

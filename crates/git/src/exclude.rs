@@ -1,6 +1,6 @@
 //! Keeps the lab's own files out of `git status`, and changes no file that git tracks.
 
-use super::{Project, Repo, index};
+use super::{Repo, index};
 use anyhow::{Context, Result};
 use lab_system::root::{Access, Root};
 use std::io::{ErrorKind, Write};
@@ -11,8 +11,9 @@ const READ_LIMIT: u64 = 16 << 20;
 
 /// Adds `.lab`, `results.tsv`, `results.cpu.tsv` and `run.log` to `.git/info/exclude`, unless they
 /// stand there or git tracks them.
-pub fn exclude(repo: &Repo, project: &Project) -> Result<()> {
+pub fn exclude(repo: &Repo) -> Result<()> {
     let git = &repo.git;
+    let project = &repo.project;
     let home = project
         .relative(&project.home)
         .filter(|h| !h.is_empty())
@@ -60,8 +61,9 @@ pub fn exclude(repo: &Repo, project: &Project) -> Result<()> {
 }
 
 /// Whether git tracks this file.
-pub fn tracked(repo: &Repo, project: &Project, path: &Path) -> bool {
-    let staged = project
+pub fn tracked(repo: &Repo, path: &Path) -> bool {
+    let staged = repo
+        .project
         .relative(path)
         .map(|name| index::staged(repo, &name));
     matches!(staged, Some(Ok(Some(_))))

@@ -3,7 +3,7 @@
 //! repository loses its name.
 
 use super::git_program::GitProgram;
-use super::history::walk_tree;
+use super::history::{refs_matching, walk_tree};
 use super::{Notes, Repo};
 use anyhow::{Context, Result, bail};
 use git2::ObjectType;
@@ -181,9 +181,8 @@ pub fn fetch(repo: &Repo, from: &str, name: &str) -> Result<Fetched> {
         }
     })?;
     let fresh = repo.anew()?;
-    let names = fresh.git.references_glob(&format!("{folder}/*"))?.flatten();
-    let refs = names
-        .filter(|r| r.name().is_ok_and(|name| !name.ends_with("/notes/lab")))
+    let refs = refs_matching(&fresh.git, &format!("{folder}/*"))?
+        .filter(|(name, _)| !name.ends_with("/notes/lab"))
         .count();
     let records = Notes::in_folder(&fresh, &folder).len();
     Ok(Fetched {

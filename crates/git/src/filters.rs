@@ -3,7 +3,7 @@
 //! libgit2 looks at a dozen files to tell one attribute of one path, so an open [`Repo`] remembers
 //! what was told.
 
-use super::{Project, Repo};
+use super::Repo;
 use anyhow::{Context, Result, bail};
 use git2::{AttrCheckFlags, AttrValue, Blob, Oid, Repository, build::CheckoutBuilder};
 use lab_run::inputs::SIZE_LIMIT;
@@ -116,26 +116,17 @@ fn is_changed_on_the_way_in(repo: &Repo, name: &str, bytes: &[u8]) -> bool {
 }
 
 /// The bytes that `git checkout` would put on disk for a file of a commit.
-pub fn on_disk(
-    repo: &Repo,
-    project: &Project,
-    commit: &git2::Commit,
-    name: &str,
-) -> Result<Vec<u8>> {
+pub fn on_disk(repo: &Repo, commit: &git2::Commit, name: &str) -> Result<Vec<u8>> {
     refuse_drivers(repo, name)?;
     match plain_file(&repo.git, commit, name) {
         Some(blob) if !may_change(repo, name) => Ok(blob.content().to_vec()),
-        _ => checked_out(&repo.git, project, commit, name),
+        _ => checked_out(repo, commit, name),
     }
 }
 
 /// The bytes that libgit2 puts into a temporary folder for a file of a commit.
-fn checked_out(
-    git: &Repository,
-    project: &Project,
-    commit: &git2::Commit,
-    name: &str,
-) -> Result<Vec<u8>> {
+fn checked_out(repo: &Repo, commit: &git2::Commit, name: &str) -> Result<Vec<u8>> {
+    let (git, project) = (&repo.git, &repo.project);
     project
         .files()
         .create_dir_all(&project.lab_dir)

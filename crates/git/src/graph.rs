@@ -5,6 +5,7 @@
 //! commits that are nearly as new ([`SLACK`]). If the clocks of two authors differed by more, a
 //! parent may come before one of its children, and the graph draws its line too late.
 
+use super::history::refs_matching;
 use super::log::{LogEntry, Marks, entry};
 use super::{Repo, head_commit, head_ref};
 use anyhow::Result;
@@ -223,8 +224,7 @@ fn labels(repo: &Repo) -> Result<HashMap<Oid, Vec<Label>>> {
         ("refs/tags/", LabelKind::Tag),
     ];
     for (prefix, kind) in rooms {
-        for reference in git.references_glob(&format!("{prefix}*"))?.flatten() {
-            let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();
+        for (name, reference) in refs_matching(git, &format!("{prefix}*"))? {
             // A symbolic ref like `origin/HEAD` names a branch that is listed anyway.
             if reference.kind() == Some(git2::ReferenceType::Symbolic) {
                 continue;

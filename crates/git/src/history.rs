@@ -2,7 +2,7 @@
 
 use super::{Repo, blob_in};
 use anyhow::Result;
-use git2::{Commit, Oid, Tree, TreeEntry, TreeWalkMode, TreeWalkResult};
+use git2::{Commit, Oid, Reference, Repository, Tree, TreeEntry, TreeWalkMode, TreeWalkResult};
 
 /// The oldest commit since which `name` has held this blob, along first parents from `head`. It
 /// looks at 10,000 commits.
@@ -38,6 +38,18 @@ pub(super) fn changed_paths(repo: &Repo, commit: &Commit) -> Result<Vec<String>>
         .deltas()
         .filter_map(|delta| Some(delta.new_file().path()?.to_str()?.to_owned()))
         .collect())
+}
+
+/// The refs that a pattern matches, with their full names.
+pub(super) fn refs_matching<'r>(
+    git: &'r Repository,
+    pattern: &str,
+) -> Result<impl Iterator<Item = (String, Reference<'r>)> + use<'r>> {
+    let found = git.references_glob(pattern)?.flatten();
+    Ok(found.map(|reference| {
+        let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();
+        (name, reference)
+    }))
 }
 
 /// Calls `visit` with each path of a tree and its entry, until it returns `false`.

@@ -9,7 +9,7 @@ use super::folder_programs::by_program;
 use super::git_program::GitProgram;
 use super::history::first_parents;
 use super::ref_update::set;
-use super::{CommitFile, Repo, blob_in, durable, head_commit, locks, log, short, verify_write};
+use super::{CommitFile, Repo, durable, head_commit, locks, log, short, verify_write};
 use anyhow::{Context, Result, bail, ensure};
 use git2::{Commit, Oid};
 use lab_project::Project;
@@ -37,13 +37,8 @@ pub enum ByProgram {
 
 /// Commits the files of this move on top of HEAD with the git program, unless that was done before.
 /// On an error HEAD is where it was.
-pub fn commit_by_program(
-    repo: &Repo,
-    project: &Project,
-    wanted: &Move,
-    message: &str,
-) -> Result<ByProgram> {
-    let mut lock = lock(project)?;
+pub fn commit_by_program(repo: &Repo, wanted: &Move, message: &str) -> Result<ByProgram> {
+    let mut lock = lock(&repo.project)?;
     let head = wanted.from.as_deref().map(Oid::from_str).transpose()?;
     let files = &wanted.files;
     let clear = || {
@@ -65,7 +60,7 @@ pub fn commit_by_program(
     }
     // Times of files are a little coarser than the clock.
     let since = SystemTime::now() - Duration::from_millis(20);
-    let result = run(repo, project, wanted, message, &mut lock);
+    let result = run(repo, wanted, message, &mut lock);
     drop(lock);
     if result.is_err() {
         // git may have been killed.
@@ -171,12 +166,8 @@ fn take_back(repo: &Repo, wanted: &Move, commit: Oid, head: Option<Oid>) -> anyh
             .context("a commit hook changed the judged bytes, and HEAD could not be moved back");
     }
     let changed = repo.git.find_commit(commit).ok().and_then(|made| {
-        let other = |file: &&CommitFile| blob_in(&made, &file.name).map(|(id, _)| id) != file.id();
-        wanted
-            .files
-            .iter()
-            .find(other)
-            .map(|file| file.name.clone())
+        let mut files = wanted.files.iter();
+        Some(files.find(|file| !file.is_in(&made))?.name.clone())
     });
     anyhow::anyhow!(
         "a commit hook changed {}: commit {} does not hold the judged bytes and was taken back. Let the hook leave it \
@@ -187,16 +178,11 @@ fn take_back(repo: &Repo, wanted: &Move, commit: Oid, head: Option<Oid>) -> anyh
 }
 
 /// Commits from an index of its own that differs from HEAD by these files alone.
-fn run(
-    repo: &Repo,
-    project: &Project,
-    wanted: &Move,
-    message: &str,
-    lock: &mut LockedFile,
-) -> Result<()> {
+fn run(repo: &Repo, wanted: &Move, message: &str, lock: &mut LockedFile) -> Result<()> {
     if let Some(operation) = super::obstacle::operation(&repo.git) {
         bail!("{}", super::Obstacle::Operation(operation));
     }
+    let project = &repo.project;
     let folder = TemporaryFolder::inside(&project.lab_dir)?;
     let why = by_program(repo)?.unwrap_or_else(|| "hooks ran when the commit was begun".to_owned());
     let mut program = GitProgram {

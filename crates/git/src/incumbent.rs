@@ -1,8 +1,8 @@
 //! The incumbent's files, as HEAD holds them: the kernel and its local includes or imports.
 
-use crate::{Project, Repo, blob_in, exact, head_commit};
+use crate::{Repo, blob_in, exact, head_commit};
 use anyhow::{Context, Result};
-use git2::{Commit, Oid, Repository};
+use git2::{Commit, Oid};
 use lab_protocol::Language;
 use lab_run::inputs;
 use lab_source::cpp::directive::{Include, includes};
@@ -23,25 +23,24 @@ pub struct HeldFile {
 }
 
 /// The incumbent's files, the kernel first; none if HEAD does not hold the kernel.
-pub fn incumbent_files(repo: &Repo, project: &Project) -> Result<Vec<HeldFile>> {
+pub fn incumbent_files(repo: &Repo) -> Result<Vec<HeldFile>> {
     match head_commit(&repo.git)? {
-        Some(commit) => held(&repo.git, &commit, &project.kernel_name),
+        Some(commit) => held(repo, &commit),
         None => Ok(Vec::new()),
     }
 }
 
 /// Writes the incumbent's files into `tree` at their repository-relative paths, as git would put
 /// them on disk.
-pub fn write_incumbent(repo: &Repo, project: &Project, tree: &Path) -> Result<Vec<HeldFile>> {
-    let incumbent = incumbent_bytes(repo, project)?;
+pub fn write_incumbent(repo: &Repo, tree: &Path) -> Result<Vec<HeldFile>> {
+    let incumbent = incumbent_bytes(repo)?;
+    let disk = repo.project.files();
     let files = incumbent.map_or_else(Vec::new, |incumbent| incumbent.files);
     for (file, bytes) in &files {
         let path = tree.join(&file.path);
         let write = || {
-            project
-                .files()
-                .create_dir_all(path.parent().unwrap_or(tree))?;
-            project.files().create(&path)?.write_all(bytes)
+            disk.create_dir_all(path.parent().unwrap_or(tree))?;
+            disk.create(&path)?.write_all(bytes)
         };
         write().with_context(|| format!("cannot write {}", path.display()))?;
     }
@@ -57,19 +56,16 @@ pub struct IncumbentBytes {
 }
 
 /// The incumbent's files with their bytes; `None` if HEAD does not hold the kernel.
-pub fn incumbent_bytes(repo: &Repo, project: &Project) -> Result<Option<IncumbentBytes>> {
+pub fn incumbent_bytes(repo: &Repo) -> Result<Option<IncumbentBytes>> {
     let Some(commit) = head_commit(&repo.git)? else {
         return Ok(None);
     };
     let read = |file: HeldFile| {
         let blob = Oid::from_str(&file.blob)?;
-        let bytes = exact::bytes(repo, project, &commit, &file.path, blob)?;
+        let bytes = exact::bytes(repo, &commit, &file.path, blob)?;
         Ok((file, bytes))
     };
-    let files: Result<Vec<_>> = held(&repo.git, &commit, &project.kernel_name)?
-        .into_iter()
-        .map(read)
-        .collect();
+    let files: Result<Vec<_>> = held(repo, &commit)?.into_iter().map(read).collect();
     let incumbent = IncumbentBytes {
         commit: commit.id().to_string(),
         files: files?,
@@ -77,7 +73,8 @@ pub fn incumbent_bytes(repo: &Repo, project: &Project) -> Result<Option<Incumben
     Ok(Some(incumbent).filter(|incumbent| !incumbent.files.is_empty()))
 }
 
-fn held(git: &Repository, commit: &Commit, kernel: &str) -> Result<Vec<HeldFile>> {
+fn held(repo: &Repo, commit: &Commit) -> Result<Vec<HeldFile>> {
+    let kernel = &repo.project.kernel_name;
     let mut files: Vec<HeldFile> = Vec::new();
     let mut wanted = vec![PathBuf::from(kernel)];
     let kernel_folder = Path::new(kernel).parent().unwrap_or(Path::new(""));
@@ -92,7 +89,7 @@ fn held(git: &Repository, commit: &Commit, kernel: &str) -> Result<Vec<HeldFile>
         else {
             continue;
         };
-        let blob = git.find_blob(id)?;
+        let blob = repo.git.find_blob(id)?;
         let folder = &Path::new(&path)
             .parent()
             .unwrap_or(Path::new(""))

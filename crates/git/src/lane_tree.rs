@@ -1,6 +1,6 @@
 //! The work tree of a lane: a linked work tree of the user's repository, on a branch of its own.
 
-use super::{Repo, environment, head_commit};
+use super::{Repo, environment, head_commit, open_git};
 use anyhow::{Context, Result, ensure};
 use git2::build::CheckoutBuilder;
 use git2::{ErrorCode, Repository, WorktreeAddOptions, WorktreePruneOptions};
@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// Makes the work tree of a lane at `path`, on the branch `lane/NAME`, which begins at HEAD. A work
 /// tree that is there stays as it is.
-pub fn lane_tree(repo: &Repo, base: &Root, path: &Path, name: &str) -> Result<()> {
+pub fn lane_tree(repo: &Repo, path: &Path, name: &str) -> Result<()> {
     let what = || format!("cannot make the work tree {}", path.display());
     let git = &repo.git;
     if path.join(".git").symlink_metadata().is_ok() {
@@ -25,7 +25,10 @@ pub fn lane_tree(repo: &Repo, base: &Root, path: &Path, name: &str) -> Result<()
         return Ok(());
     }
     let parent = path.parent().unwrap_or(path);
-    base.create_dir_all(parent).with_context(what)?;
+    repo.project
+        .files()
+        .create_dir_all(parent)
+        .with_context(what)?;
     let branch = format!("lane/{name}");
     let branch = match git.find_branch(&branch, git2::BranchType::Local) {
         Ok(branch) => branch,
@@ -55,7 +58,7 @@ pub fn lane_tree(repo: &Repo, base: &Root, path: &Path, name: &str) -> Result<()
 /// Writes the files of a new work tree once more: libgit2 made them by its own settings, without
 /// those that the environment names.
 fn check_out_anew(path: &Path) -> Result<()> {
-    let git = &Repo::at(path)?.git;
+    let git = open_git(path)?;
     let mut index = git.index()?;
     let root = Root::new(path);
     for entry in index.iter() {

@@ -57,9 +57,7 @@ pub use clean::{
     Cleaned, ObjectFiles, clean, has_many_loose_objects, has_many_loose_refs, loose_refs,
     object_files, pack_refs,
 };
-pub use commit::{
-    ChangedFile, CommitFile, Prepared, ToCommit, detached_note, prepare_kernel, prepare_rules,
-};
+pub use commit::{ChangedFile, CommitFile, ToCommit, detached_note, prepare_kernel, prepare_rules};
 pub use details::{ChangeKind, CommitDetails, FileChange, commit_details};
 pub use exact::remember_bytes;
 pub use exclude::{exclude, tracked};
@@ -124,8 +122,8 @@ pub fn short(id: &str) -> &str {
     id.get(..7).unwrap_or(id)
 }
 
-/// An open repository. A command opens it once, a worker once for each request, and every function
-/// below takes it.
+/// An open repository, and the project that it was opened for. A command opens it once, a worker
+/// once for each request, and every function below takes it.
 ///
 /// libgit2 reads the configuration when a repository is opened, and keeps it. So a worker that
 /// waits between two requests opens it anew.
@@ -135,6 +133,8 @@ pub struct Repo {
     index_by_git: bool,
     /// What was asked about paths: see [`filters`].
     filters: RefCell<HashMap<String, PathFilters>>,
+    /// The project that the repository was opened for.
+    pub project: Project,
 }
 
 /// Files that git reads in the root of the work tree and in each folder down to the kernel.
@@ -150,26 +150,41 @@ impl Repo {
         for file in folders.flat_map(|folder| OF_FOLDERS.map(|name| folder.join(name))) {
             special_files::refuse(&project.root, &project.root.join(file))?;
         }
-        Repo::at(&project.root)
+        Repo::at(&project.root, project)
     }
 
     /// The same repository opened anew: it remembers no object and no ref, so what it reads is on
     /// disk.
     fn anew(&self) -> Result<Repo> {
-        Repo::at(self.git.path())
+        Repo::at(self.git.path(), &self.project)
     }
 
     /// Opens a repository at its work tree or its `.git` folder.
-    fn at(path: &Path) -> Result<Repo> {
-        let git =
-            Repository::open(path).map_err(|error| anyhow!("{}", cannot_open(path, &error)))?;
-        environment::apply(&git)?;
+    fn at(path: &Path, project: &Project) -> Result<Repo> {
+        let git = open_git(path)?;
         Ok(Repo {
             index_by_git: index::replace_unreadable(&git)?,
             git,
             filters: RefCell::default(),
+            project: project.clone(),
         })
     }
+
+    /// The same repository, for another kernel of it.
+    #[must_use]
+    pub fn for_kernel(self, kernel: &str) -> Repo {
+        Repo {
+            project: self.project.with_kernel(kernel),
+            ..self
+        }
+    }
+}
+
+/// Opens a repository at its work tree or its `.git` folder, with the settings of the environment.
+fn open_git(path: &Path) -> Result<Repository> {
+    let git = Repository::open(path).map_err(|error| anyhow!("{}", cannot_open(path, &error)))?;
+    environment::apply(&git)?;
+    Ok(git)
 }
 
 /// Where HEAD is, and the operation that is in progress.
@@ -184,10 +199,11 @@ pub fn head(repo: &Repo) -> Result<Head> {
 
 /// The ref that a commit moves: that of the branch, or `HEAD` if it is detached.
 pub fn head_ref(repo: &Repo) -> Result<String> {
-    let link = repo
-        .git
-        .find_reference("HEAD")
-        .context("cannot read HEAD")?;
+    name_of_head(&repo.git)
+}
+
+fn name_of_head(git: &Repository) -> Result<String> {
+    let link = git.find_reference("HEAD").context("cannot read HEAD")?;
     Ok(link.symbolic_target()?.unwrap_or("HEAD").to_owned())
 }
 
@@ -214,8 +230,8 @@ fn blob_in_head(repo: &Repo, path: &str) -> Result<Option<(Oid, i32)>> {
 }
 
 /// Git blob id of the kernel in HEAD: the incumbent.
-pub fn incumbent(repo: &Repo, project: &Project) -> Result<Option<String>> {
-    let held = blob_in_head(repo, &project.kernel_name)?;
+pub fn incumbent(repo: &Repo) -> Result<Option<String>> {
+    let held = blob_in_head(repo, &repo.project.kernel_name)?;
     Ok(held.map(|(id, _)| id.to_string()))
 }
 

@@ -5,7 +5,7 @@
 //! that its own decision left, while it holds the decision lock. All others belong to the user:
 //! [`super::obstacle`] names them.
 
-use super::{Repo, blob_in};
+use super::Repo;
 use crate::CommitFile;
 use anyhow::{Context, Result, bail};
 use git2::Oid;
@@ -90,8 +90,7 @@ pub(super) fn is_made_of(repo: &Repo, id: Oid, head: Option<Oid>, files: &[Commi
     let Ok(commit) = repo.git.find_commit(id) else {
         return false;
     };
-    let holds = |file: &CommitFile| blob_in(&commit, &file.name).map(|(id, _)| id) == file.id();
-    commit.parent_id(0).ok() == head && files.iter().all(holds)
+    commit.parent_id(0).ok() == head && files.iter().all(|file| file.is_in(&commit))
 }
 
 /// Locks git's index, so that nothing is committed from an index that is older than HEAD. A lock

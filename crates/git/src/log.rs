@@ -71,7 +71,7 @@ pub(super) fn entry(commit: &git2::Commit, marks: &Marks) -> LogEntry {
     let id = commit.id().to_string();
     LogEntry {
         subject: subject(commit),
-        author: sanitise::text(&String::from_utf8_lossy(commit.author().name_bytes())),
+        author: clean(commit.author().name_bytes()),
         time: Timestamp::from_second(commit.time().seconds()).unwrap_or_default(),
         experiment: marks.get(&id).cloned().map(Box::new),
         id,
@@ -79,9 +79,12 @@ pub(super) fn entry(commit: &git2::Commit, marks: &Marks) -> LogEntry {
 }
 
 pub(super) fn subject(commit: &git2::Commit) -> String {
-    sanitise::text(&String::from_utf8_lossy(
-        commit.summary_bytes().unwrap_or_default(),
-    ))
+    clean(commit.summary_bytes().unwrap_or_default())
+}
+
+/// Text of git's, clean for a screen.
+pub(super) fn clean(text: &[u8]) -> String {
+    sanitise::text(&String::from_utf8_lossy(text))
 }
 
 /// The trailers under the message of a commit.
@@ -93,56 +96,45 @@ pub fn trailers_of(repo: &Repo, commit: &str) -> Result<Vec<Trailer>> {
 }
 
 /// The kernel of a commit as text; bytes that are no UTF-8 are replaced.
-pub fn show(repo: &Repo, project: &Project, commit: &str) -> Result<String> {
+pub fn show(repo: &Repo, commit: &str) -> Result<String> {
     let commit = find(&repo.git, commit)?;
-    let name = renames::name_in(repo, project, &commit, &project.kernel_name);
-    let bytes = filters::on_disk(repo, project, &commit, &name)?;
+    let name = renames::name_in(repo, &commit);
+    let bytes = filters::on_disk(repo, &commit, &name)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The change of the kernel by a commit, against its first parent, as a unified diff with `around`
 /// unchanged lines around each change.
-pub fn change(repo: &Repo, project: &Project, commit: &str, around: u32) -> Result<String> {
+pub fn change(repo: &Repo, commit: &str, around: u32) -> Result<String> {
     let new = find(&repo.git, commit)?;
     let old = new.parent(0).ok();
-    let before = old.and_then(|old| kernel_in(repo, project, &old));
-    let after = kernel_in(repo, project, &new);
-    unified(project, before.as_ref(), after.as_ref(), around)
+    let before = old.and_then(|old| kernel_in(repo, &old));
+    let after = kernel_in(repo, &new);
+    unified(&repo.project, before.as_ref(), after.as_ref(), around)
 }
 
 /// The kernel that a commit holds, under the name that it had there.
-fn kernel_in<'r>(
-    repo: &'r Repo,
-    project: &Project,
-    commit: &git2::Commit,
-) -> Option<git2::Blob<'r>> {
-    let name = renames::name_in(repo, project, commit, &project.kernel_name);
+fn kernel_in<'r>(repo: &'r Repo, commit: &git2::Commit) -> Option<git2::Blob<'r>> {
+    let name = renames::name_in(repo, commit);
     blob_in(commit, &name).and_then(|(id, _)| repo.git.find_blob(id).ok())
 }
 
 /// The change of the kernel from one commit to another, or to the bytes on disk, in the form of
 /// [`change`].
-pub fn diff(
-    repo: &Repo,
-    project: &Project,
-    from: &str,
-    to: Option<&str>,
-    around: u32,
-) -> Result<String> {
-    let blob =
-        |commit: &str| Ok::<_, anyhow::Error>(kernel_in(repo, project, &find(&repo.git, commit)?));
+pub fn diff(repo: &Repo, from: &str, to: Option<&str>, around: u32) -> Result<String> {
+    let blob = |commit: &str| Ok::<_, anyhow::Error>(kernel_in(repo, &find(&repo.git, commit)?));
     let old = blob(from)?;
     let new = match to {
         Some(commit) => blob(commit)?,
-        None => match inputs::on_disk(project) {
+        None => match inputs::on_disk(&repo.project) {
             Ok(bytes) => {
-                let id = filters::store(repo, &project.kernel_name, &bytes)?;
+                let id = filters::store(repo, &repo.project.kernel_name, &bytes)?;
                 Some(repo.git.find_blob(id)?)
             }
             Err(_) => None,
         },
     };
-    unified(project, old.as_ref(), new.as_ref(), around)
+    unified(&repo.project, old.as_ref(), new.as_ref(), around)
 }
 
 /// The hunks from one blob to another; a missing blob counts as empty.

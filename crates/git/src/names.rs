@@ -1,5 +1,6 @@
 //! Finds commits by name: by an id or a ref that the lab has, and by whatever a user types.
 
+use super::history::refs_matching;
 use super::present::{DIGITS, with_prefixes};
 use super::{Repo, log};
 use anyhow::{Result, anyhow, bail};
@@ -155,8 +156,7 @@ fn with_prefix(git: &Repository, digits: &str) -> Result<Vec<Oid>> {
 /// what was fetched.
 fn discarded(git: &Repository, number: &str) -> Result<Vec<(Oid, Option<String>)>> {
     let mut found = Vec::new();
-    for reference in git.references_glob("refs/lab/*")?.flatten() {
-        let Ok(name) = reference.name() else { continue };
+    for (name, reference) in refs_matching(git, "refs/lab/*")? {
         let found_in = |folder: &str| name.rsplit_once(folder).map(|(_, run)| run);
         let Some(run) = found_in("/discarded/").or_else(|| found_in("/left/")) else {
             continue;
@@ -169,7 +169,7 @@ fn discarded(git: &Repository, number: &str) -> Result<Vec<(Oid, Option<String>)
             None => false,
         };
         if is_of_run && let Ok(commit) = reference.peel_to_commit() {
-            found.push((commit.id(), Some(name.to_owned())));
+            found.push((commit.id(), Some(name)));
         }
     }
     Ok(found)

@@ -1,10 +1,10 @@
 //! The record of an experiment as a git note of its commit, in `refs/notes/lab`.
 
-use super::history::introduced;
+use super::history::{introduced, refs_matching};
 use super::identity::any_signature;
 use super::present::first_with;
 use super::ref_update::write_ref;
-use super::{CommitFile, Project, Repo, blob_in, commit, find, head_commit, locks};
+use super::{CommitFile, Repo, blob_in, commit, find, head_commit, locks};
 use anyhow::Result;
 use git2::{Commit, FileMode, ObjectType, Oid, Tree};
 use std::cell::OnceCell;
@@ -104,13 +104,8 @@ impl<'r> Notes<'r> {
         let has_own = repo.git.find_reference(NOTES).is_ok();
         let mut refs = Vec::from_iter(has_own.then(|| NOTES.to_owned()));
         if repo.has_refs_in(&["refs/lab/fetched/"]) {
-            let fetched = repo
-                .git
-                .references_glob(FETCHED)
-                .into_iter()
-                .flatten()
-                .flatten();
-            refs.extend(fetched.filter_map(|name| name.name().ok().map(str::to_owned)));
+            let fetched = refs_matching(&repo.git, FETCHED).into_iter().flatten();
+            refs.extend(fetched.map(|(name, _)| name));
         }
         Notes::in_refs(repo, refs)
     }
@@ -177,9 +172,10 @@ impl<'r> Notes<'r> {
 }
 
 /// The note of the commit that brought the incumbent.
-pub fn incumbent_note(repo: &Repo, project: &Project) -> Option<String> {
+pub fn incumbent_note(repo: &Repo) -> Option<String> {
     let head = head_commit(&repo.git).ok()??;
-    let (blob, _) = blob_in(&head, &project.kernel_name)?;
-    let commit = introduced(head, &project.kernel_name, blob);
+    let name = &repo.project.kernel_name;
+    let (blob, _) = blob_in(&head, name)?;
+    let commit = introduced(head, name, blob);
     Notes::in_refs(repo, vec![NOTES.to_owned()]).read(commit)
 }

@@ -32,13 +32,15 @@ impl Repo {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use lab_project::Project;
     use std::fs;
 
     #[test]
     fn a_folder_is_found_among_packed_refs_whether_they_are_sorted_or_not() {
         let temp = tempfile::tempdir().unwrap();
         let git = git2::Repository::init(temp.path()).unwrap();
-        let repo = Repo::at(temp.path()).unwrap();
+        let project = Project::open(temp.path(), Some(Path::new("kernel.cu"))).unwrap();
+        let repo = Repo::open(&project).unwrap();
         let id = "0123456789".repeat(4);
         let write = |header: &str, names: &[String]| {
             let lines: String = names

@@ -9,7 +9,7 @@
 //! - `refs/lab/raw/BLOB`: bytes whose line endings git would have changed, as they were on disk
 
 use super::commit::{self, mode_on_disk};
-use super::history::{changed_paths, find_path};
+use super::history::{changed_paths, find_path, refs_matching};
 use super::identity::any_signature;
 use super::ref_update::{write_blob, write_ref};
 use crate::{CommitFile, Project, Repo, durable, exact, filters, find, head_commit, verify_write};
@@ -30,12 +30,11 @@ pub struct StoredCommit {
 /// gives it its ref.
 pub fn prepare_discarded(
     repo: &Repo,
-    project: &Project,
     run: RunId,
     bytes: &[u8],
     message: &str,
 ) -> Result<StoredCommit> {
-    let commit = commit_without_branch(repo, project, bytes, message)?;
+    let commit = commit_without_branch(repo, bytes, message)?;
     Ok(StoredCommit {
         reference: free_name(repo, "discarded", run, commit),
         id: commit.to_string(),
@@ -60,35 +59,29 @@ pub(super) fn store(
 
 /// Stores the bytes of a run that was left to a person, with what was said of it, under
 /// `refs/lab/left/RUN`. Bytes that have that ref keep it.
-pub fn name_left(
-    repo: &Repo,
-    project: &Project,
-    run: RunId,
-    bytes: &[u8],
-    message: &str,
-) -> Result<()> {
+pub fn name_left(repo: &Repo, run: RunId, bytes: &[u8], message: &str) -> Result<()> {
     let known = repo
         .git
         .find_reference(&format!("refs/lab/left/{run}"))
         .and_then(|known| known.peel_to_commit());
     let holds = |commit: Commit| {
-        super::bytes_of(repo, project, &commit.id().to_string()).is_ok_and(|held| held == bytes)
+        super::bytes_of(repo, &commit.id().to_string()).is_ok_and(|held| held == bytes)
     };
     if known.is_ok_and(holds) {
         return Ok(());
     }
-    let commit = commit_without_branch(repo, project, bytes, message)?;
+    let commit = commit_without_branch(repo, bytes, message)?;
     store(repo, "left", run, commit, "lab auto: left to a person").map(drop)
 }
 
 /// Stores the kernel of a turn of `lab auto` that was ended before its decision, under
 /// `refs/lab/auto/TURN`. What else the command changed in that turn has that ref already; the
 /// kernel then gets the next free number.
-pub fn name_turn(repo: &Repo, project: &Project, turn: u64, bytes: &[u8]) -> Result<StoredCommit> {
+pub fn name_turn(repo: &Repo, turn: u64, bytes: &[u8]) -> Result<StoredCommit> {
     let message = format!("lab auto: the kernel of turn {turn}, which a person ended");
-    let commit = commit_without_branch(repo, project, bytes, &message)?;
+    let commit = commit_without_branch(repo, bytes, &message)?;
     let why = "lab auto: a person ended the turn";
-    store(repo, &turns_folder(project), RunId(turn), commit, why)
+    store(repo, &turns_folder(&repo.project), RunId(turn), commit, why)
 }
 
 /// The folder below `refs/lab` for what the command of the project's loop changed. Lanes count
@@ -134,11 +127,11 @@ pub fn name_commit(repo: &Repo, stored: &StoredCommit, why: &str) -> Result<()> 
 }
 
 /// Saves bytes that are about to be overwritten. Bytes that are saved already keep their ref.
-pub fn save(repo: &Repo, project: &Project, bytes: &[u8], why: &str) -> Result<StoredCommit> {
-    let git = &repo.git;
-    let blob = filters::store(repo, &project.kernel_name, bytes)?;
+pub fn save(repo: &Repo, bytes: &[u8], why: &str) -> Result<StoredCommit> {
+    let (git, name) = (&repo.git, &repo.project.kernel_name);
+    let blob = filters::store(repo, name, bytes)?;
     store_raw(repo, blob, bytes)?;
-    let kernel = [kernel_file(project, blob)];
+    let kernel = [kernel_file(&repo.project, blob)];
     let of = |commit: Oid, reference: String| StoredCommit {
         id: commit.to_string(),
         reference,
@@ -146,21 +139,21 @@ pub fn save(repo: &Repo, project: &Project, bytes: &[u8], why: &str) -> Result<S
     // Bytes that differ in their line endings alone may be the same blob to git.
     let mut names = numbered(format!("refs/lab/saved/{blob}"));
     let free = loop {
-        let name = names.next().unwrap_or_default();
+        let reference = names.next().unwrap_or_default();
         let known = git
-            .find_reference(&name)
+            .find_reference(&reference)
             .and_then(|known| known.peel_to_commit());
         let Ok(commit) = known.map(|commit| commit.id()) else {
-            break name;
+            break reference;
         };
-        if verify_write::read_back(repo, &name, commit, &kernel).is_err() {
-            break name;
+        if verify_write::read_back(repo, &reference, commit, &kernel).is_err() {
+            break reference;
         }
-        if exact::remember(repo, project, commit, bytes)? {
-            return Ok(of(commit, name));
+        if exact::remember(repo, name, commit, bytes)? {
+            return Ok(of(commit, reference));
         }
     };
-    let commit = commit_without_branch(repo, project, bytes, why)?;
+    let commit = commit_without_branch(repo, bytes, why)?;
     let broken = git.refname_to_id(&free).ok();
     write_ref(repo, &free, broken, commit, why)?;
     verify_write::read_back(repo, &free, commit, &kernel)?;
@@ -177,29 +170,24 @@ fn kernel_file(project: &Project, blob: Oid) -> CommitFile {
 }
 
 /// Makes a commit on top of HEAD that no branch holds: HEAD's tree with this kernel.
-fn commit_without_branch(
-    repo: &Repo,
-    project: &Project,
-    bytes: &[u8],
-    message: &str,
-) -> Result<Oid> {
-    let git = &repo.git;
-    let blob = filters::store(repo, &project.kernel_name, bytes)?;
+fn commit_without_branch(repo: &Repo, bytes: &[u8], message: &str) -> Result<Oid> {
+    let (git, name) = (&repo.git, &repo.project.kernel_name);
+    let blob = filters::store(repo, name, bytes)?;
     store_raw(repo, blob, bytes)?;
     let head = head_commit(git)?;
     let who = any_signature(git)?;
     let parents: Vec<&Commit> = head.iter().collect();
-    let kernel = [kernel_file(project, blob)];
+    let kernel = [kernel_file(&repo.project, blob)];
     let commit = |message: &str| commit::write(repo, &parents, &kernel, [&who, &who], message);
     let mut id = commit(message)?;
-    if !exact::remember(repo, project, id, bytes)? {
+    if !exact::remember(repo, name, id, bytes)? {
         // Within one second, bytes with other line endings were stored with the same message.
         id = commit(&format!(
             "{}\n\nBytes: {}\n",
             message.trim_end(),
             Oid::hash_object(ObjectType::Blob, bytes)?
         ))?;
-        exact::remember(repo, project, id, bytes)?;
+        exact::remember(repo, name, id, bytes)?;
     }
     Ok(id)
 }
@@ -222,9 +210,9 @@ pub fn stored_kernel(repo: &Repo, commit: &str) -> Result<Option<String>> {
     let git = &repo.git;
     let commit = find(git, commit)?;
     let mut names = Vec::new();
-    for reference in git.references_glob("refs/lab/*")?.flatten() {
+    for (name, reference) in refs_matching(git, "refs/lab/*")? {
         if reference.target() == Some(commit.id()) {
-            names.push(String::from_utf8_lossy(reference.name_bytes()).into_owned());
+            names.push(name);
         }
     }
     if names.is_empty() {

@@ -3,7 +3,6 @@
 use super::history::{changed_paths, find_path, first_parents};
 use super::{Repo, blob_in, blob_in_head, find, head_commit, head_holds, in_head, index};
 use git2::{Commit, Delta, DiffFindOptions, DiffOptions, Repository};
-use lab_project::Project;
 use lab_project::kernel_file::NAMES;
 use lab_protocol::Language;
 use lab_run::inputs::SIZE_LIMIT;
@@ -30,16 +29,17 @@ pub fn renamed_to(repo: &Repo, path: &str) -> Option<String> {
     None
 }
 
-/// The name that a kernel has in a commit: its own, or the one that it had before a rename in
+/// The name that the project's kernel has in a commit: its own, or the one that it had before a rename in
 /// HEAD's history.
-pub(super) fn name_in(repo: &Repo, project: &Project, commit: &Commit, name: &str) -> String {
+pub(super) fn name_in(repo: &Repo, commit: &Commit) -> String {
+    let name = &repo.project.kernel_name;
     if holds(commit, name) {
         return name.to_owned();
     }
     let mut former = match head_holds(repo, name) {
         true => name.to_owned(),
         // A rename that is not committed yet.
-        false => match moved_from(repo, project, name) {
+        false => match moved_from(repo, name) {
             Some(former) => former,
             None => return name.to_owned(),
         },
@@ -61,11 +61,11 @@ pub(super) fn name_in(repo: &Repo, project: &Project, commit: &Commit, name: &st
 /// Whether the kernel `old` of HEAD is `new` on disk now: the folder has the same problem.toml, or
 /// the kernel the same bytes, on disk or in git's index. A kernel in another language is another
 /// kernel.
-pub fn is_moved(repo: &Repo, project: &Project, old: &str, new: &str) -> bool {
+pub fn is_moved(repo: &Repo, old: &str, new: &str) -> bool {
     if Language::of(old) != Language::of(new) {
         return false;
     }
-    let files = project.tree_files();
+    let files = repo.project.tree_files();
     let beside = |kernel: &str| match kernel.rsplit_once('/') {
         Some((folder, _)) => format!("{folder}/problem.toml"),
         None => "problem.toml".to_owned(),
@@ -85,13 +85,13 @@ pub fn is_moved(repo: &Repo, project: &Project, old: &str, new: &str) -> bool {
 
 /// The name that HEAD has for a kernel which was renamed on disk only: that of a kernel which is
 /// not on disk any more.
-fn moved_from(repo: &Repo, project: &Project, name: &str) -> Option<String> {
+fn moved_from(repo: &Repo, name: &str) -> Option<String> {
     let ending = format!(".{}", Path::new(name).extension()?.to_str()?);
     let tree = head_commit(&repo.git).ok()??.tree().ok()?;
     find_path(&tree, |path, _| {
         path.ends_with(&ending)
-            && project.root.join(path).symlink_metadata().is_err()
-            && is_moved(repo, project, path, name)
+            && repo.project.root.join(path).symlink_metadata().is_err()
+            && is_moved(repo, path, name)
     })
 }
 

@@ -1,8 +1,8 @@
 //! Takes a kept commit back: HEAD moves to its parent, and nothing else of the user's changes.
 
 use super::commit::file_mode;
-use super::history::changed_paths;
-use super::{CommitFile, Move, Project, Repo, blob_in, head_commit, head_ref, short};
+use super::history::{changed_paths, refs_matching};
+use super::{CommitFile, Move, Repo, blob_in, head_commit, head_ref, short};
 use anyhow::Result;
 use git2::{Commit, Oid};
 
@@ -28,7 +28,7 @@ pub fn built_on(repo: &Repo, commit: &str) -> Result<Option<String>> {
         ("refs/remotes/", "it was pushed to"),
         ("refs/heads/", "more was built on it in"),
     ] {
-        for reference in git.references_glob(&format!("{prefix}*"))?.flatten() {
+        for (name, reference) in refs_matching(git, &format!("{prefix}*"))? {
             let Ok(tip) = reference.peel_to_commit().map(|tip| tip.id()) else {
                 continue;
             };
@@ -37,7 +37,6 @@ pub fn built_on(repo: &Repo, commit: &str) -> Result<Option<String>> {
             let has =
                 (tip == id && prefix == "refs/remotes/") || git.graph_descendant_of(tip, id)?;
             if has {
-                let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();
                 return Ok(Some(format!(
                     "{what} {}",
                     name.strip_prefix(prefix).unwrap_or(&name)
@@ -60,7 +59,7 @@ pub fn leads_to_head(repo: &Repo, commit: &str) -> Result<bool> {
 
 /// How this commit is taken back: HEAD moves to its parent, and the entries of its files in the
 /// index become the parent's, so that the files show as changed. Files on disk stay as they are.
-pub fn uncommit(repo: &Repo, project: &Project, commit: &str) -> Result<Move> {
+pub fn uncommit(repo: &Repo, commit: &str) -> Result<Move> {
     let git = &repo.git;
     let commit = git.find_commit(Oid::from_str(commit)?)?;
     let parent = commit.parent(0).ok();
@@ -70,21 +69,17 @@ pub fn uncommit(repo: &Repo, project: &Project, commit: &str) -> Result<Move> {
         from: Some(hex(&commit)),
         to: parent.as_ref().map(hex),
         why: "lab: undo of a keep".to_owned(),
-        files: files(repo, project, &commit, parent.as_ref())?,
+        files: files(repo, &commit, parent.as_ref())?,
     })
 }
 
 /// The files of the commit as the parent holds them: the kernel, and those of the rules where a
 /// first keep committed them.
-fn files(
-    repo: &Repo,
-    project: &Project,
-    commit: &Commit,
-    parent: Option<&Commit>,
-) -> Result<Vec<CommitFile>> {
+fn files(repo: &Repo, commit: &Commit, parent: Option<&Commit>) -> Result<Vec<CommitFile>> {
     let mut names = changed_paths(repo, commit)?;
-    if !names.contains(&project.kernel_name) {
-        names.push(project.kernel_name.clone());
+    let kernel = &repo.project.kernel_name;
+    if !names.contains(kernel) {
+        names.push(kernel.clone());
     }
     let mut files = Vec::new();
     for name in names {

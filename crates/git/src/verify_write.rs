@@ -1,6 +1,6 @@
 //! Verifies a write: on a full disk, libgit2 has reported a commit that it had not made.
 
-use super::{CommitFile, Repo, blob_in};
+use super::{CommitFile, Repo};
 use anyhow::{Context, Result, bail};
 use git2::Oid;
 
@@ -20,7 +20,7 @@ pub(super) fn read_back(
         let commit = git.find_commit(commit)?;
         commit.tree()?;
         for file in files {
-            if blob_in(&commit, &file.name).map(|(id, _)| id) != file.id() {
+            if !file.is_in(&commit) {
                 bail!("{} is not in it", file.name);
             }
             file.id().map(|blob| git.find_blob(blob)).transpose()?;

@@ -14,7 +14,6 @@ use lab_run::verdict::Change;
 use lab_runner::follow::read_log;
 use lab_store::RunStore;
 use lab_text::sanitise::LogLine;
-use std::borrow::Cow;
 
 /// Lines of run.log that are read at most, the last ones.
 const LOG_LINES: usize = 20_000;
@@ -51,7 +50,7 @@ pub fn experiment_details(
     let repo = Repo::open(project);
     let records = RunStore::new(&project.lab_dir);
     let record = record(&repo, project, key);
-    let project = project_of(project, record.as_ref());
+    let repo = repo.map(|repo| about(repo, record.as_ref()));
     let log = key
         .run
         .and_then(|run| read_log(records.open_log(run).ok()?, LOG_LINES).ok())
@@ -64,10 +63,8 @@ pub fn experiment_details(
         benches: benches.unwrap_or_default(),
         record,
         trailers: with(&repo, |repo| lab_git::trailers_of(repo, &key.commit)).unwrap_or_default(),
-        source: with(&repo, |repo| lab_git::show(repo, &project, &key.commit)),
-        diff: with(&repo, |repo| {
-            lab_git::change(repo, &project, &key.commit, around)
-        }),
+        source: with(&repo, |repo| lab_git::show(repo, &key.commit)),
+        diff: with(&repo, |repo| lab_git::change(repo, &key.commit, around)),
         around,
         log,
         key: key.clone(),
@@ -93,11 +90,11 @@ fn record(repo: &anyhow::Result<Repo>, project: &Project, key: &ExperimentKey) -
         .or_else(noted)
 }
 
-/// The project with the kernel that the record is about.
-fn project_of<'p>(project: &'p Project, record: Option<&Record>) -> Cow<'p, Project> {
-    match record.map(|record| &record.start.kernel) {
-        Some(kernel) if *kernel != project.kernel_name => Cow::Owned(project.with_kernel(kernel)),
-        _ => Cow::Borrowed(project),
+/// The repository, for the kernel that the record is about.
+fn about(repo: Repo, record: Option<&Record>) -> Repo {
+    match record {
+        Some(record) => repo.for_kernel(&record.start.kernel),
+        None => repo,
     }
 }
 
@@ -157,15 +154,9 @@ pub fn compare(project: &Project, keys: [ExperimentKey; 2], around: u32) -> Comp
             Err(format!("{a} and {b} are kernels of different problems"))
         }
         _ => {
-            let project = project_of(project, records.iter().flatten().next());
+            let repo = repo.map(|repo| about(repo, records.iter().flatten().next()));
             with(&repo, |repo| {
-                lab_git::diff(
-                    repo,
-                    &project,
-                    &keys[0].commit,
-                    Some(&keys[1].commit),
-                    around,
-                )
+                lab_git::diff(repo, &keys[0].commit, Some(&keys[1].commit), around)
             })
         }
     };

@@ -4,7 +4,7 @@
 use super::History;
 use anyhow::{Result, bail};
 use lab_git::{Bundle, Fetched, Present, Repo};
-use lab_project::{Project, trust};
+use lab_project::trust;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -29,7 +29,7 @@ pub enum Source {
 
 impl Elsewhere {
     /// `None` if git holds the commit of every row.
-    pub fn look(repo: &Repo, project: &Project, history: &History) -> Result<Option<Elsewhere>> {
+    pub fn look(repo: &Repo, history: &History) -> Result<Option<Elsewhere>> {
         let present = Present::of(repo, history.without_record())?;
         let missing = history
             .without_record()
@@ -44,7 +44,7 @@ impl Elsewhere {
         }
         Ok(Some(Elsewhere {
             rows,
-            source: source(repo, project, Some(&commits)),
+            source: source(repo, Some(&commits)),
         }))
     }
 
@@ -85,7 +85,8 @@ impl Source {
 
 /// Where `lab fetch` would look: bundles that hold one of these commits or records (without
 /// `commits`: any), else a remote.
-pub fn source(repo: &Repo, project: &Project, commits: Option<&BTreeSet<&str>>) -> Option<Source> {
+pub fn source(repo: &Repo, commits: Option<&BTreeSet<&str>>) -> Option<Source> {
+    let project = &repo.project;
     let folders = [project.root.as_path(), &project.home, &project.problem_dir];
     let none = BTreeSet::new();
     let is_wanted = |bundle: &Bundle| bundle.holds_any(commits.unwrap_or(&none));
@@ -112,16 +113,12 @@ pub fn source(repo: &Repo, project: &Project, commits: Option<&BTreeSet<&str>>) 
 
 /// Fetches commits and records from `from`: a bundle, a remote or another repository. Without it,
 /// from where [`source()`] finds them. Returns what each source brought.
-pub fn fetch(
-    repo: &Repo,
-    project: &Project,
-    here: &Path,
-    from: Option<&str>,
-) -> Result<Vec<(String, Fetched)>> {
-    require_trust(repo, project)?;
+pub fn fetch(repo: &Repo, here: &Path, from: Option<&str>) -> Result<Vec<(String, Fetched)>> {
+    require_trust(repo)?;
+    let project = &repo.project;
     let sources: Vec<String> = match from {
         Some(from) => vec![from.to_owned()],
-        None => match source(repo, project, None) {
+        None => match source(repo, None) {
             Some(Source::Bundles(paths)) => paths
                 .iter()
                 .map(|path| project.root.join(path).display().to_string())
@@ -166,10 +163,10 @@ pub fn fetch(
 
 /// Refuses a fetch that would start a program which the folder names, unless the user trusts the
 /// folder.
-fn require_trust(repo: &Repo, project: &Project) -> Result<()> {
+fn require_trust(repo: &Repo) -> Result<()> {
     match lab_git::fetch_programs(repo)? {
         // Without a place to remember trust, nothing is trusted.
-        Some(program) if !trust::is_granted(project).unwrap_or(false) => bail!(
+        Some(program) if !trust::is_granted(&repo.project).unwrap_or(false) => bail!(
             "a fetch here would use {program}, which may have come with this folder: look at it, then `lab trust` lets it run"
         ),
         _ => Ok(()),

@@ -84,11 +84,11 @@ fn newest(
 /// disk, the kernel first. `None` where HEAD does not hold the kernel or cannot be read.
 pub fn of_incumbent(
     repo: &Repo,
-    project: &Project,
     index: &RunIndex,
     present: &[InputFile],
     device: Option<&str>,
 ) -> Option<LastPeers> {
+    let project = &repo.project;
     let path = lab_git::behind_links(repo, &project.kernel_name).ok()?;
     let kernel = lab_git::bytes_in_head(repo, &path).ok()??;
     of(

@@ -46,17 +46,18 @@ impl History {
 }
 
 /// One-shot variant of [`look`]. Reads disk and git: not for the screen's own thread.
-pub fn read_once(repo: &Repo, project: &Project) -> History {
-    look(repo, project, &mut RunIndex::open(project))
+pub fn read_once(repo: &Repo) -> History {
+    look(repo, &mut RunIndex::open(&repo.project))
 }
 
 /// Reads the history. Call [`RunIndex::refresh`] first: `index` keeps the runs that it read before.
-pub fn look(repo: &Repo, project: &Project, index: &mut RunIndex) -> History {
-    read(repo, project, index).0
+pub fn look(repo: &Repo, index: &mut RunIndex) -> History {
+    read(repo, index).0
 }
 
 /// Reads the history, and the decided runs whose rows are not in their ledger.
-fn read(repo: &Repo, project: &Project, index: &mut RunIndex) -> (History, Vec<RunId>) {
+fn read(repo: &Repo, index: &mut RunIndex) -> (History, Vec<RunId>) {
+    let project = &repo.project;
     let mut missing_runs = Vec::new();
     let mut history = History {
         problems: index.problems(),
@@ -73,7 +74,7 @@ fn read(repo: &Repo, project: &Project, index: &mut RunIndex) -> (History, Vec<R
         index.read_notes(&notes, without_run(&joined));
         let missing: Vec<&RunSummary> = gone.iter().filter_map(|id| index.summary(*id)).collect();
         let missing = not_there(missing, &joined, &ledger.unread);
-        let owed = owed(repo, project, emulated, missing);
+        let owed = owed(repo, emulated, missing);
         history
             .problems
             .extend(missing_rows(project, emulated, &owed));
@@ -89,7 +90,7 @@ fn read(repo: &Repo, project: &Project, index: &mut RunIndex) -> (History, Vec<R
     let is_bare = |row: &&JoinedRow| row.run.is_none() && row.summary(index).is_none();
     let bare = rows.iter().filter(is_bare);
     let bare: Vec<&str> = bare.map(|row| row.row.commit.as_str()).collect();
-    lab_store::find_kernels_of_rows(repo, project, index, &bare);
+    lab_store::find_kernels_of_rows(repo, index, &bare);
     let experiment = |listed: JoinedRow| {
         let summary = listed.summary(index);
         let JoinedRow {
@@ -189,9 +190,9 @@ fn not_there<'b>(
 }
 
 /// Decided runs whose rows are not in their ledger, in the order in which they were decided.
-pub fn missing(repo: &Repo, project: &Project) -> Vec<Record> {
-    let mut index = RunIndex::open(project);
-    let (_, runs) = read(repo, project, &mut index);
+pub fn missing(repo: &Repo) -> Vec<Record> {
+    let mut index = RunIndex::open(&repo.project);
+    let (_, runs) = read(repo, &mut index);
     let records = runs
         .into_iter()
         .filter_map(|id| index.store().read(id).ok());
@@ -202,15 +203,10 @@ pub fn missing(repo: &Repo, project: &Project) -> Vec<Record> {
 
 /// Filters the decided runs without a row by whether the ledger lacks the row. If git tracks the
 /// ledger, a row that was written once may stand in the ledger of another branch.
-fn owed<'b>(
-    repo: &Repo,
-    project: &Project,
-    emulated: bool,
-    gone: Vec<&'b RunSummary>,
-) -> Vec<&'b RunSummary> {
+fn owed<'b>(repo: &Repo, emulated: bool, gone: Vec<&'b RunSummary>) -> Vec<&'b RunSummary> {
     let written = |b: &&RunSummary| b.decision.as_ref().is_some_and(|d| d.row_written);
-    let tracked = gone.iter().any(written)
-        && lab_git::tracked(repo, project, &ledger::path(project, emulated));
+    let tracked =
+        gone.iter().any(written) && lab_git::tracked(repo, &ledger::path(&repo.project, emulated));
     gone.into_iter()
         .filter(|b| !(tracked && written(b)))
         .collect()

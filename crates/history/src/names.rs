@@ -3,7 +3,6 @@
 use super::{History, elsewhere};
 use anyhow::{Result, bail};
 use lab_git::{NamedCommit, Repo};
-use lab_project::Project;
 use lab_run::RunId;
 use lab_run::experiment::Experiment;
 use lab_store::RunIndex;
@@ -22,7 +21,7 @@ pub struct Named {
 /// The commit that a name means. `name` is a prefix of an id, another name that git knows, or the
 /// number of a discarded run. A name that means several commits is refused with the candidates:
 /// commits in git, this repository's own run of that number, and rows whose commit is not here.
-pub fn resolve_name(repo: &Repo, project: &Project, name: &str) -> Result<Named> {
+pub fn resolve_name(repo: &Repo, name: &str) -> Result<Named> {
     let mut commits = lab_git::commits_named(repo, name)?;
     let is_stored = commits
         .iter()
@@ -36,8 +35,8 @@ pub fn resolve_name(repo: &Repo, project: &Project, name: &str) -> Result<Named>
             kernel: None,
         });
     }
-    let mut index = RunIndex::open(project);
-    let history = crate::look(repo, project, &mut index);
+    let mut index = RunIndex::open(&repo.project);
+    let history = crate::look(repo, &mut index);
     let mut others = Vec::new();
     if let Some(run) = name.parse().ok().map(RunId) {
         others.extend(own_run(repo, &index, run, &mut commits)?);
@@ -63,7 +62,7 @@ pub fn resolve_name(repo: &Repo, project: &Project, name: &str) -> Result<Named>
         ([], []) => bail!(lab_git::unknown(name)),
         ([], [only]) => {
             let is_elsewhere = only.ends_with(NOT_HERE);
-            let source = elsewhere::source(repo, project, None).filter(|_| is_elsewhere);
+            let source = elsewhere::source(repo, None).filter(|_| is_elsewhere);
             let fetch = source.map_or("", |_| ". `lab fetch` fetches commits of other clones");
             bail!("{only}{fetch}")
         }

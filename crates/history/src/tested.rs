@@ -1,7 +1,6 @@
 //! The text of the trailer `Tested:`, from a run's verdict.
 
 use lab_git::{Notes, Repo};
-use lab_project::Project;
 use lab_project::config::{Config, Goal};
 use lab_project::objective::Objective;
 use lab_protocol::report::{AggregateOf, Measure};
@@ -166,13 +165,8 @@ fn best(record: &Record, history: &[Experiment], goal: Goal) -> Option<Best> {
 
 /// Finds the best kept result in results.tsv. It reads the records only of the rows that are better
 /// than the best so far, from the newest row on: of 10,000 rows these are few.
-pub fn best_in_ledger(
-    repo: &Repo,
-    project: &Project,
-    index: &mut RunIndex,
-    record: &Record,
-) -> Option<Best> {
-    let of_record = alike_of(record);
+pub fn best_in_ledger(repo: &Repo, index: &mut RunIndex, record: &Record) -> Option<Best> {
+    let (project, of_record) = (&repo.project, alike_of(record));
     let goal = of_record.1.map_or(project.config.goal, ChosenMeasure::goal);
     let text = ledger::read_text(&ledger::path(project, false)).ok()?;
     let notes = Notes::of(repo);

@@ -58,7 +58,7 @@ impl<'a> Announced<'a> {
         inputs: Arc<Inputs>,
     ) -> Result<Self> {
         let repo = Repo::open(project)?;
-        let caveats = lab_git::exclude(&repo, project)
+        let caveats = lab_git::exclude(&repo)
             .err()
             .map(|error| format!("{error:#}"))
             .into_iter()
@@ -269,7 +269,7 @@ impl<'a> Announced<'a> {
         // The repository is opened again: the run may have taken minutes, and somebody may have
         // moved the repository.
         let repo = Repo::open(project)?;
-        let Some(blob) = lab_git::incumbent(&repo, project)? else {
+        let Some(blob) = lab_git::incumbent(&repo)? else {
             return Ok(None);
         };
         let same = |r: &Record| {
@@ -285,8 +285,7 @@ impl<'a> Announced<'a> {
                 && passed
         };
         let noted = || {
-            let record: Record =
-                serde_json::from_str(&lab_git::incumbent_note(&repo, project)?).ok()?;
+            let record: Record = serde_json::from_str(&lab_git::incumbent_note(&repo)?).ok()?;
             same(&record).then_some(record)
         };
         // Each clone counts its runs from 1: this number means this run only among the local

@@ -130,7 +130,7 @@ fn has_verdict(record: &Record) -> bool {
 /// A discard beside this screen puts the incumbent on disk, which was judged already.
 fn of_incumbent(project: &Project, repo: &Repo, store: &RunStore, own: &Record) -> Option<Record> {
     let puts_back = matches!(own.start.reason, Reason::Saved | Reason::Restored);
-    let incumbent = lab_git::incumbent(repo, project)
+    let incumbent = lab_git::incumbent(repo)
         .ok()
         .flatten()
         .filter(|_| puts_back)?;

@@ -24,7 +24,7 @@ const KEPT: usize = 16;
 /// The file of the kernel in HEAD, with the local includes of HEAD beside it; `None` if HEAD does
 /// not hold the kernel. The bytes are those that git would put on disk.
 pub fn incumbent(repo: &Repo, project: &Project) -> Result<Option<PathBuf>> {
-    let Some(incumbent) = lab_git::incumbent_bytes(repo, project)? else {
+    let Some(incumbent) = lab_git::incumbent_bytes(repo)? else {
         return Ok(None);
     };
     let folder = project

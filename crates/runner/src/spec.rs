@@ -181,7 +181,7 @@ impl RunSpec {
     ) -> anyhow::Result<Vec<HeldFile>> {
         match self.device(project) {
             Target::Cpu => Ok(Vec::new()),
-            _ => lab_git::write_incumbent(repo, project, tree),
+            _ => lab_git::write_incumbent(repo, tree),
         }
     }
 
@@ -189,7 +189,7 @@ impl RunSpec {
     pub fn incumbent_files(&self, repo: &Repo, project: &Project) -> anyhow::Result<Vec<HeldFile>> {
         match self.device(project) {
             Target::Cpu => Ok(Vec::new()),
-            _ => lab_git::incumbent_files(repo, project),
+            _ => lab_git::incumbent_files(repo),
         }
     }
 }

@@ -72,7 +72,7 @@ impl Standby {
             return Ok(None);
         }
         let repo = Repo::open(project)?;
-        lab_git::exclude(&repo, project)?;
+        lab_git::exclude(&repo)?;
         let (tree, files) = (tree(project, owner), project.files());
         // A lab that was killed leaves them behind.
         for old in [&tree, &incumbent_tree(project, owner)] {

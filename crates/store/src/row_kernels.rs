@@ -4,7 +4,6 @@
 
 use crate::{KernelNames, RunIndex, RunSummary};
 use lab_git::{Bundle, Present, Repo};
-use lab_project::Project;
 use lab_project::kernels::KernelList;
 use lab_run::peers;
 use lab_run::record::is_inside;
@@ -18,14 +17,15 @@ const WITH_PEERS: usize = 1_000;
 
 /// Finds the present names of all kernels that the records name, and the kernels of rows without a
 /// record, which have the commits `bare`.
-pub fn find_kernels_of_rows(repo: &Repo, project: &Project, index: &mut RunIndex, bare: &[&str]) {
+pub fn find_kernels_of_rows(repo: &Repo, index: &mut RunIndex, bare: &[&str]) {
+    let project = &repo.project;
     let recorded = index.kernels();
     let names = &mut index.kernel_names;
     let listed = || KernelList::of(&project.root, &project.problem_dir).find();
     if bare.is_empty() {
         names.only = None;
     } else {
-        read_bundles(repo, project, names, bare);
+        read_bundles(repo, names, bare);
         find_peers(repo, names, bare);
         let is_own = |kernel: &String| *kernel == project.kernel_name;
         let is_alone = listed().iter().all(is_own) && recorded.iter().all(is_own);
@@ -37,18 +37,17 @@ pub fn find_kernels_of_rows(repo: &Repo, project: &Project, index: &mut RunIndex
     }
     let mut known: BTreeSet<String> = recorded;
     known.extend(names.found().cloned());
-    find_renamed(repo, project, names, known, listed);
+    find_renamed(repo, names, known, listed);
 }
 
 /// Finds the present names of those of the `known` kernels that are not on disk.
 fn find_renamed(
     repo: &Repo,
-    project: &Project,
     names: &mut KernelNames,
     known: BTreeSet<String>,
     listed: impl Fn() -> Vec<String>,
 ) {
-    let head = lab_git::head_commit_id(repo);
+    let (project, head) = (&repo.project, lab_git::head_commit_id(repo));
     if names.head != head {
         names.renamed.clear();
         names.head = head;
@@ -72,7 +71,7 @@ fn find_renamed(
         new.push(project.kernel_name.clone());
         new.retain(|kernel| !lab_git::head_holds(repo, kernel));
         for kernel in moved {
-            let is_to = |new: &&String| lab_git::is_moved(repo, project, &kernel, new);
+            let is_to = |new: &&String| lab_git::is_moved(repo, &kernel, new);
             let to = new.iter().find(is_to).cloned();
             names.renamed.insert(kernel, to);
         }
@@ -81,7 +80,8 @@ fn find_renamed(
 
 /// Finds kernels and devices of rows in the records that bundles of this repository hold. A bundle
 /// that cannot be read tells nothing: `lab fetch` reports it.
-fn read_bundles(repo: &Repo, project: &Project, names: &mut KernelNames, bare: &[&str]) {
+fn read_bundles(repo: &Repo, names: &mut KernelNames, bare: &[&str]) {
+    let project = &repo.project;
     let folders = [project.root.as_path(), &project.home, &project.problem_dir];
     let size = |path: &Path| path.symlink_metadata().map_or(0, |about| about.len());
     let bundles = lab_git::bundles(repo, &folders).into_iter();
@@ -97,7 +97,7 @@ fn read_bundles(repo: &Repo, project: &Project, names: &mut KernelNames, bare: &
     let bare: BTreeSet<&str> = bare.iter().copied().collect();
     for (commit, note) in new
         .iter()
-        .filter_map(|b| lab_git::records_in(repo, project, b).ok())
+        .filter_map(|b| lab_git::records_in(repo, b).ok())
         .flatten()
     {
         let short = bare

@@ -27,7 +27,7 @@ impl Facts {
     pub fn of(repo: &Repo, project: &Project, on_disk: bool) -> Result<Facts> {
         let head = lab_git::head_with_parent(repo)?;
         let kernel = &project.kernel_name;
-        let incumbent = lab_git::incumbent(repo, project)?;
+        let incumbent = lab_git::incumbent(repo)?;
         let blob = if on_disk {
             blob_on_disk(repo, project)?
         } else {
@@ -102,7 +102,7 @@ fn record(
     blob: &str,
     is_incumbent: bool,
 ) -> Result<Option<Record>> {
-    let noted = || serde_json::from_str(&lab_git::incumbent_note(repo, project)?).ok();
+    let noted = || serde_json::from_str(&lab_git::incumbent_note(repo)?).ok();
     if let Some(record) = is_incumbent.then(noted).flatten() {
         return Ok(Some(record));
     }

@@ -53,8 +53,8 @@ pub fn history(project: &Project, asked: HistoryArguments, _: &Job) -> Result<An
     let limit = asked.limit.unwrap_or(USUAL).min(LISTED);
     let mut index = RunIndex::open(project);
     let repo = Repo::open(project)?;
-    let history = lab_history::look(&repo, project, &mut index);
-    let status = status::look(&repo, project, &index)?;
+    let history = lab_history::look(&repo, &mut index);
+    let status = status::look(&repo, &index)?;
     let present = Present::of(&repo, history.without_record())?;
     let ours = |e: &Experiment| e.kernel.is_none() || e.is_about(&project.kernel_name);
     let report = |e: &Experiment| log::as_json(&repo, project, &present, e);
@@ -150,7 +150,7 @@ pub fn experiment(project: &Project, asked: ExperimentArguments, _: &Job) -> Res
 fn of_run(project: &Project, index: &RunIndex, run: RunId) -> Result<Answer> {
     let record = RunStore::new(&project.lab_dir).read(run)?;
     let about = project.with_kernel(&record.start.kernel);
-    let repo = Repo::open(project).ok();
+    let repo = Repo::open(&about).ok();
     let Some(judged) = Judged::of(&about, repo.as_ref(), index, &record) else {
         let next = "Call experiment again later, or judge to judge the present bytes.";
         return Ok(Answer::new(&format!("run {run} is in progress"), next, ()));
@@ -167,7 +167,7 @@ fn of_commit(project: &Project, commit: &str) -> Result<Answer> {
     );
     let mut index = RunIndex::open(project);
     let repo = Repo::open(project)?;
-    let history = lab_history::look(&repo, project, &mut index);
+    let history = lab_history::look(&repo, &mut index);
     let names = |e: &&Experiment| {
         let own = &e.row.commit;
         own.starts_with(commit) || (own.len() >= 4 && commit.starts_with(own.as_str()))
@@ -191,7 +191,7 @@ fn of_commit(project: &Project, commit: &str) -> Result<Answer> {
         next,
         log::as_json(&repo, project, &present, found),
     );
-    let diff = lab_git::change(&repo, project, &found.row.commit, AROUND);
+    let diff = lab_git::change(&repo, &found.row.commit, AROUND);
     Ok(with_diff(answer, diff, "no resource"))
 }
 
@@ -200,11 +200,11 @@ fn of_commit(project: &Project, commit: &str) -> Result<Answer> {
 pub fn diff_of_run(project: &Project, record: &Record) -> Result<String> {
     let repo = Repo::open(project)?;
     if let Some(commit) = record.decision.as_ref().and_then(|it| it.commit.as_ref()) {
-        return lab_git::change(&repo, project, commit, AROUND);
+        return lab_git::change(&repo, commit, AROUND);
     }
     let judged = RunStore::new(&project.lab_dir).judged_kernel(record.start.id)?;
-    let old = match lab_git::incumbent(&repo, project)? {
-        Some(_) => lab_git::show(&repo, project, "HEAD")?,
+    let old = match lab_git::incumbent(&repo)? {
+        Some(_) => lab_git::show(&repo, "HEAD")?,
         None => String::new(),
     };
     text_diff(&old, &String::from_utf8_lossy(&judged), AROUND)

@@ -210,7 +210,7 @@ fn decided(
         .map(RunId)
         .or_else(|| default_run(project, &index));
     let message = Message::new(&asked.message, trailers);
-    let message = lab_decide::with_tested(message, &repo, project, &mut index, run);
+    let message = lab_decide::with_tested(message, &repo, &mut index, run);
     Ok(match act(&mut index, run, &message) {
         Ok(decided) => {
             let mut report = DecisionAnswer::of(project, &index, &decided);
@@ -258,13 +258,11 @@ pub fn undo_or_restore(
             let undo = UndoAnswer::of(project, undone);
             job.tell(Answer::new(&undone_line(project, undone), next, undo));
         };
-        return Ok(
-            match lab_decide::undo_and_tell(project, run.map(RunId), tell) {
-                // The job has its answer.
-                Ok(_) => Answer::new("undone", "", ()),
-                Err(refusal) => refused(project, &refusal),
-            },
-        );
+        return Ok(match lab_decide::undo(project, run.map(RunId), tell) {
+            // The job has its answer.
+            Ok(_) => Answer::new("undone", "", ()),
+            Err(refusal) => refused(project, &refusal),
+        });
     };
     if run.is_some() {
         return Ok(Answer::error(
@@ -272,7 +270,7 @@ pub fn undo_or_restore(
             "Give one of the two.",
         ));
     }
-    let named = resolve_name(&Repo::open(project)?, project, &name)?;
+    let named = resolve_name(&Repo::open(project)?, &name)?;
     if let Some(kernel) = named.kernel.filter(|kernel| *kernel != project.kernel_name) {
         let why = format!(
             "{name} is about {kernel}, and this server is about {}: nothing was restored",

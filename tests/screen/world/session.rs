@@ -201,20 +201,7 @@ impl World {
             last.description,
             last.status.word()
         );
-        let LastDecision {
-            run,
-            status,
-            description,
-            commit,
-            ..
-        } = last;
-        Ok(Undoable {
-            run,
-            status,
-            description,
-            commit,
-            question,
-        })
+        Ok(Undoable { last, question })
     }
 
     fn undo(&mut self, run: RunId) -> Result<Undone, Refusal> {
@@ -228,29 +215,21 @@ impl World {
     }
 
     fn take_back(&mut self, run: RunId, undoable: Undoable) -> Undone {
-        let Undoable {
-            status,
-            description,
-            commit,
-            ..
-        } = undoable;
+        let last = undoable.last;
         let record = self.records.iter_mut().find(|r| r.start.id == run).unwrap();
         let made = record.decision.take().and_then(|decision| decision.made);
         // Only a discard put other bytes on disk, and only a keep moved HEAD.
-        match status {
+        match last.status {
             Word::Keep if made == Some(true) => {
                 self.head = self.head_before.pop().unwrap();
-                self.commits.retain(|c| c.id != commit);
+                self.commits.retain(|c| c.id != last.commit);
             }
             Word::Keep | Word::Rules => {}
             Word::Discard | Word::Crash => self.disk = record.start.blob.clone(),
         }
         self.history.retain(|e| e.run != Some(run));
         Undone {
-            run,
-            status,
-            description,
-            commit,
+            last: LastDecision { run, ..last },
             notes: vec!["the commit stays in git".to_owned()],
         }
     }

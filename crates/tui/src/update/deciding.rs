@@ -257,7 +257,7 @@ impl Model {
     /// Asks whether the last decision is to be undone.
     pub(super) fn on_undoable(&mut self, undoable: Result<Undoable, String>) {
         match undoable {
-            Ok(Undoable { run, question, .. }) if self.is_calm().is_ok() => {
+            Ok(Undoable { last, question }) if self.is_calm().is_ok() => {
                 self.overlays.retain(|overlay| {
                     !matches!(
                         overlay,
@@ -269,7 +269,7 @@ impl Model {
                 });
                 self.ask_question(Overlay::Question {
                     text: printable(&question),
-                    about: About::Change(Change::Undo(run)),
+                    about: About::Change(Change::Undo(last.run)),
                 });
             }
             Ok(_) => {}
