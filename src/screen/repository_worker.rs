@@ -206,9 +206,9 @@ impl RepositoryThread {
                 Ok((Changed::Decided(decided), Some("HEAD".to_owned())))
             }),
             Change::Undo(run) => self.put(move |project| {
-                let undone = lab_decide::undo(project, Some(run))?;
+                let undone = lab_decide::undo(project, Some(run), |_| {})?;
                 // Undoing a keep puts nothing on disk.
-                let put = (undone.status != Status::Keep).then(|| undone.commit.clone());
+                let put = (undone.last.status != Status::Keep).then(|| undone.last.commit.clone());
                 Ok((Changed::Undone(undone), put))
             }),
             // The reply names the blob of the kernel, so that the next look can have it judged.

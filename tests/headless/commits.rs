@@ -275,7 +275,7 @@ fn one_commit_whole() {
     );
     assert_eq!(hunks(ContextLines::Whole.lines()), ["@@ -1,40 +1,40"]);
     // The first commit is compared with an empty tree.
-    let first = repo::commit_details(&opened(&lab), "HEAD~4", 3).unwrap();
+    let first = lab_git::commit_details(&opened(&lab), "HEAD~4", 3).unwrap();
     assert!(first.parents.is_empty() && first.files.iter().all(|f| f.kind == ChangeKind::Added));
 }
 

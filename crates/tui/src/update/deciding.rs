@@ -223,11 +223,11 @@ impl Model {
     }
 
     fn on_undone(&mut self, undone: &Undone) {
-        if let Some(last) = self.runs.last_of(undone.run) {
+        if let Some(last) = self.runs.last_of(undone.last.run) {
             last.decided = None;
         }
-        let (run, word) = (undone.run, undone.status.word());
-        let commit = short(&undone.commit);
+        let (run, word) = (undone.last.run, undone.last.status.word());
+        let commit = short(&undone.last.commit);
         self.say_done(
             format!("run {run} is undecided again: {word} {commit} is undone"),
             &undone.notes,
