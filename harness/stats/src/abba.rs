@@ -79,7 +79,7 @@ impl Ratio {
     /// differs from process to process is not an error of a single pair (T. Kalibera and R. Jones,
     /// Rigorous Benchmarking in Reasonable Time, ISMM 2013).
     pub fn of(trials: &[Vec<f64>]) -> Option<Ratio> {
-        Ratio::with(trials, |values| centre::centre(values), true)
+        Ratio::with(trials, centre::centre, true)
     }
 
     /// The ratio with an interval that the part `missed` of all measurements miss, for one of

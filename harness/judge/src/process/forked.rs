@@ -258,7 +258,8 @@ mod tests {
             (worker.id(), worker.poll().unwrap(), worker.has_ended()),
             (1234, None, false)
         );
-        worker.killer().unwrap().kill();
+        let kill = worker.killer().unwrap();
+        kill();
         assert_eq!(worker.wait().unwrap().signal(), Some(9));
         assert_eq!(worker.poll().unwrap().unwrap().signal(), Some(9));
         let (request, was_shut_down) = thread.join().unwrap();
