@@ -45,37 +45,33 @@ impl Token {
 
 /// What may stand at the beginning of a text, in this order; `None` is white space or a comment.
 /// [`regex`] explains the names.
-const PIECES: [(Option<TokenKind>, &str); 7] = [
-    (
-        None,
-        r"^(?:BLANK+|\n|JOINT+|//(?:JOINT|[^\n])*|(?s:/\*.*?\*/))",
-    ),
-    (Some(TokenKind::Unclosed), r"^(?s:/\*.*)"),
-    (
-        Some(TokenKind::Text),
-        r#"^(?:u8|[uUL])?"(?:JOINT|\\.|[^"\\\n])*"WORD*"#,
-    ),
-    (
-        Some(TokenKind::Text),
-        r"^(?:u8|[uUL])?'(?:JOINT|\\.|[^'\\\n])*'WORD*",
-    ),
-    // The end of the line ends it, so that a single quote does not hide the rest of the file.
-    (
-        Some(TokenKind::Unclosed),
-        r#"^(?:u8|[uUL])?["'](?:JOINT|[^\n])*"#,
-    ),
-    (
-        Some(TokenKind::Number),
-        r"^\.?[0-9](?:[eEpP][+-]|'WORD|WORD|\.)*",
-    ),
-    (Some(TokenKind::Word), r"^WORD+(?:JOINT+WORD+)*"),
-];
-
-static PATTERNS: LazyLock<Vec<(Option<TokenKind>, Regex)>> = LazyLock::new(|| {
-    let pieces = PIECES.iter();
-    pieces
-        .map(|(kind, pattern)| (*kind, regex(pattern)))
-        .collect()
+static PATTERNS: LazyLock<[(Option<TokenKind>, Regex); 7]> = LazyLock::new(|| {
+    let pieces = [
+        (
+            None,
+            r"^(?:BLANK+|\n|JOINT+|//(?:JOINT|[^\n])*|(?s:/\*.*?\*/))",
+        ),
+        (Some(TokenKind::Unclosed), r"^(?s:/\*.*)"),
+        (
+            Some(TokenKind::Text),
+            r#"^(?:u8|[uUL])?"(?:JOINT|\\.|[^"\\\n])*"WORD*"#,
+        ),
+        (
+            Some(TokenKind::Text),
+            r"^(?:u8|[uUL])?'(?:JOINT|\\.|[^'\\\n])*'WORD*",
+        ),
+        // The end of the line ends it, so that a single quote does not hide the rest of the file.
+        (
+            Some(TokenKind::Unclosed),
+            r#"^(?:u8|[uUL])?["'](?:JOINT|[^\n])*"#,
+        ),
+        (
+            Some(TokenKind::Number),
+            r"^\.?[0-9](?:[eEpP][+-]|'WORD|WORD|\.)*",
+        ),
+        (Some(TokenKind::Word), r"^WORD+(?:JOINT+WORD+)*"),
+    ];
+    pieces.map(|(kind, pattern)| (kind, regex(pattern)))
 });
 
 /// The beginning of a raw string, with its delimiter.
@@ -139,7 +135,7 @@ pub fn tokens(source: &str) -> Vec<Token> {
     let (mut start, mut line_begins) = (0, true);
     while start < source.len() {
         let text = &source[start..];
-        let (kind, length) = if line_begins && Directive::sign(text).is_some() {
+        let (kind, length) = if line_begins && Directive::begins(text) {
             (Some(TokenKind::Directive), directive(text))
         } else {
             piece(text)

@@ -60,7 +60,7 @@ pub fn find(files: &Root, folder: &Path) -> io::Result<Vec<Leftover>> {
             continue;
         };
         let path = folder.join(&name);
-        // A link, a pipe or a device of that name is not of this program.
+        // This program makes no link, pipe or device with such a name.
         if let Ok(Some(lock)) = files.take_lock_of_any(&path) {
             found.push(Leftover {
                 files: files.clone(),

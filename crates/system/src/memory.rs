@@ -63,8 +63,8 @@ struct Group {
 }
 
 impl Group {
-    /// The groups of a line of `/proc/self/cgroup` that count memory: the one of the process, and
-    /// all that it is in.
+    /// Returns the groups that a line of `/proc/self/cgroup` names and that count memory: the group
+    /// of the process, and the groups around it.
     fn of(line: &str, root: &Path) -> Vec<Group> {
         let mut parts = line.splitn(3, ':').skip(1);
         let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else {

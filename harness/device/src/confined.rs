@@ -15,11 +15,6 @@ type Job = Box<dyn FnOnce(&mut dyn Builder) + Send>;
 /// A [`Builder`] on a confined thread, which ends with this value.
 pub struct ConfinedBuilder {
     jobs: Sender<Job>,
-    opened: Opened,
-}
-
-/// What the thread says once its builder is open.
-struct Opened {
     version: String,
     shared: SharedFiles,
     state: SandboxState,
@@ -31,21 +26,21 @@ impl ConfinedBuilder {
     pub fn open(
         target: Target,
         folder: FolderTrust,
-        files: FileAccess,
+        mut files: FileAccess,
     ) -> Result<Self, DeviceError> {
         let (jobs, receiver) = channel::<Job>();
         let (say, said) = channel();
-        let run = move || {
-            let mut builder = crate::builder_in(target, folder);
-            let opened = match &builder {
-                Ok(builder) => Ok(confine(&**builder, files)),
-                Err(error) => Err(error.clone()),
-            };
-            // The receiver waits below.
-            let _ = say.send(opened);
-            if let Ok(builder) = &mut builder {
-                receiver.iter().for_each(|job: Job| job(&mut **builder));
+        // The receiver of what is said waits below.
+        let run = move || match crate::builder_in(target, folder) {
+            Ok(mut builder) => {
+                files.execute.extend(builder.own_files());
+                let (version, shared) = (builder.version(), builder.shared_files());
+                // Takes the rights of this thread away.
+                let state = sandbox::enter(Policy::Compiler, &files);
+                let _ = say.send(Ok((version, shared, state)));
+                receiver.iter().for_each(|job| job(&mut *builder));
             }
+            Err(error) => drop(say.send(Err(error))),
         };
         let started = std::thread::Builder::new()
             .name("builder".into())
@@ -53,13 +48,18 @@ impl ConfinedBuilder {
         started.map_err(|e| {
             DeviceError::Driver(format!("a thread for the compiler cannot be started: {e}"))
         })?;
-        let opened = said.recv().map_err(|_| ended())??;
-        Ok(ConfinedBuilder { jobs, opened })
+        let (version, shared, state) = said.recv().map_err(|_| ended())??;
+        Ok(ConfinedBuilder {
+            jobs,
+            version,
+            shared,
+            state,
+        })
     }
 
     /// What holds the builder back.
     pub fn state(&self) -> &SandboxState {
-        &self.opened.state
+        &self.state
     }
 
     /// Runs a job on the thread and returns its result.
@@ -75,28 +75,18 @@ impl ConfinedBuilder {
     }
 }
 
-/// Takes the rights of the calling thread away.
-fn confine(builder: &dyn Builder, mut files: FileAccess) -> Opened {
-    files.execute.extend(builder.own_files());
-    Opened {
-        version: builder.version(),
-        shared: builder.shared_files(),
-        state: sandbox::enter(Policy::Compiler, &files),
-    }
-}
-
 fn ended() -> DeviceError {
     DeviceError::Driver("the compiler's thread has ended".into())
 }
 
 impl Builder for ConfinedBuilder {
     fn version(&self) -> String {
-        self.opened.version.clone()
+        self.version.clone()
     }
 
     fn warm(&mut self, request: &BuildRequest) -> bool {
         let own = request.clone();
-        (self.opened.shared)(request).is_ok()
+        (self.shared)(request).is_ok()
             && self.run(move |builder| builder.warm(&own)).unwrap_or(false)
     }
 
@@ -106,7 +96,7 @@ impl Builder for ConfinedBuilder {
     }
 
     fn build(&mut self, request: &BuildRequest) -> Result<Built, DeviceError> {
-        (self.opened.shared)(request)?;
+        (self.shared)(request)?;
         let own = request.clone();
         let built = self.run(move |builder| builder.build(&own))??;
         // A part of the compiler may have put a link there, which the judge would follow with its

@@ -34,10 +34,9 @@ static HEADER: LazyLock<Regex> = LazyLock::new(|| regex(r#"^(?:"[^"]+"|<[^>]+>)"
 static MACRO: LazyLock<Regex> = LazyLock::new(|| regex(r#"^[^"<](?s:.*?)(?://|/\*|$)"#));
 
 impl<'s> Directive<'s> {
-    /// The spelling of `#` with which a text begins.
-    pub(crate) fn sign(text: &str) -> Option<&'static str> {
-        let mut signs = ["#", "%:", "??="].into_iter();
-        signs.find(|sign| text.starts_with(sign))
+    /// Whether a text begins with a spelling of `#`.
+    pub(crate) fn begins(text: &str) -> bool {
+        ["#", "%:", "??="].iter().any(|sign| text.starts_with(sign))
     }
 
     /// Reads the directive that begins a text after blanks and comments.

@@ -34,7 +34,7 @@ impl Root {
                     found = next;
                     continue;
                 }
-                // What follows a name that is not there is not there either.
+                // Nothing below a name that does not exist exists either.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     found = next;
                     continue;

@@ -25,7 +25,7 @@ impl Root {
         for end in 1..=names.len() {
             let (name, above) = (&names[end - 1], self.descend(&names[..end - 1])?);
             match mkdirat(&above, name, Mode::from_raw_mode(0o777)) {
-                // Whether that is a folder, the next step finds out.
+                // The next step checks that it is a folder.
                 Ok(()) | Err(Errno::EXIST) => {}
                 Err(error) => return Err(error.into()),
             }

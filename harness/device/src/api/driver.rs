@@ -12,9 +12,8 @@ use std::time::Instant;
 ///
 /// No operation gives them: a GPU's NaNs are `0x7fffffff` and `0x7fff`, a processor's are quiet,
 /// and as f32 these are signalling. Memory that a kernel writes with a NaN therefore differs from
-/// memory that it did not write. Of two launches on the same kind of buffer one may find one
-/// pattern, and the other one the other: a value that equals a pattern by chance is unwritten in
-/// one launch at most.
+/// memory that it did not write. Two launches on the same kind of buffer may get different patterns,
+/// so a value that equals a pattern by chance counts as unwritten in one launch at most.
 ///
 /// ```
 /// assert!(lab_device::POISONS.iter().all(|pattern| f32::from_bits(*pattern).is_nan()));

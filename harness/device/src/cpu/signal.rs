@@ -3,7 +3,7 @@
 #![allow(unsafe_code)]
 
 use super::scheduler::{SELF_SLOT, block_of};
-use std::fmt::Write;
+use std::io::{Cursor, Write};
 use std::mem::MaybeUninit;
 use std::sync::Once;
 
@@ -51,6 +51,9 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, _context: *mut lib
     let Some(i) = SIGNALS.iter().position(|(known, _)| *known == signal) else {
         return;
     };
+    // What does not fit is cut off.
+    let mut text = [0; 512];
+    let mut line = Cursor::new(&mut text[..]);
     // SAFETY: everything here may be done in a signal handler: it reads memory that this OS thread
     // owns, builds a text on the stack, and calls `write` and `sigaction`. The thread-local has a
     // constant initialiser and no destructor, so reading it allocates nothing. Where the slot is
@@ -64,25 +67,22 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, _context: *mut lib
             let thread = *slot;
             let block = block_of(thread);
             let launch = (*(*block).worker).launch;
-            // Writing to a `StderrLine` never fails.
-            let mut line = StderrLine::NEW;
             let ([bx, by, bz], [x, y, z]) = ((*block).head.index, (*thread).index);
             let _ = write!(line, "kernel '{}': {}", (*launch).kernel, SIGNALS[i].1);
             if signal == libc::SIGSEGV || signal == libc::SIGBUS {
                 let _ = write!(line, " at address {:#x}", (*info).si_addr() as usize);
             }
             if signal == libc::SIGSYS {
-                line.add_system_call(info);
+                add_system_call(&mut line, info);
             }
             let _ = writeln!(line, ", block ({bx},{by},{bz}), thread ({x},{y},{z})");
-            libc::write(2, line.text.as_ptr().cast(), line.length);
         } else if signal == libc::SIGSYS {
-            let mut line = StderrLine::NEW;
             let _ = write!(line, "the kernel's code {}", SIGNALS[i].1);
-            line.add_system_call(info);
+            add_system_call(&mut line, info);
             let _ = writeln!(line);
-            libc::write(2, line.text.as_ptr().cast(), line.length);
         }
+        let length = line.position() as usize;
+        libc::write(2, text.as_ptr().cast(), length);
         // After this handler the instruction runs again, and the previous handler, or the default
         // action, takes the signal.
         libc::sigaction(
@@ -98,39 +98,16 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, _context: *mut lib
     }
 }
 
-/// A text that is built without an allocator. Cuts off what does not fit.
-struct StderrLine {
-    text: [u8; 512],
-    length: usize,
-}
-
-impl StderrLine {
-    const NEW: StderrLine = StderrLine {
-        text: [0; 512],
-        length: 0,
+/// Adds the name of the system call that caused a SIGSYS, or its number.
+///
+/// # Safety
+/// `info` is what Linux passed to the handler of this signal.
+unsafe fn add_system_call(line: &mut impl Write, info: *const libc::siginfo_t) {
+    // SAFETY: the structure has 128 bytes, and the number lies at this offset, which is aligned for
+    // it.
+    let number = unsafe { info.cast::<u8>().add(SYSTEM_CALL_AT).cast::<i32>().read() };
+    let _ = match crate::sandbox::name_of(number) {
+        Some(name) => write!(line, ": the system call {name}"),
+        None => write!(line, ": system call {number}"),
     };
-
-    /// Adds the name of the system call that caused a SIGSYS, or its number.
-    ///
-    /// # Safety
-    /// `info` is what Linux passed to the handler of this signal.
-    unsafe fn add_system_call(&mut self, info: *const libc::siginfo_t) {
-        // SAFETY: the structure has 128 bytes, and the number lies at this offset, which is aligned
-        // for it.
-        let number = unsafe { info.cast::<u8>().add(SYSTEM_CALL_AT).cast::<i32>().read() };
-        let _ = match crate::sandbox::name_of(number) {
-            Some(name) => write!(self, ": the system call {name}"),
-            None => write!(self, ": system call {number}"),
-        };
-    }
-}
-
-impl Write for StderrLine {
-    fn write_str(&mut self, text: &str) -> std::fmt::Result {
-        let free = self.text.len() - self.length;
-        let part = &text.as_bytes()[..text.len().min(free)];
-        self.text[self.length..][..part.len()].copy_from_slice(part);
-        self.length += part.len();
-        Ok(())
-    }
 }

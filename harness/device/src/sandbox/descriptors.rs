@@ -5,8 +5,14 @@
 /// starts from now on. Descriptors that this program opens are kept from them anyway. Does nothing
 /// where Linux is older than 5.11.
 pub fn keep_descriptors() {
-    const CLOSE_ON_EXEC: libc::c_int = 4;
     // SAFETY: with this flag the call closes nothing: it sets a flag on descriptors, which takes
     // effect in other programs only.
-    unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, CLOSE_ON_EXEC) };
+    unsafe {
+        libc::syscall(
+            libc::SYS_close_range,
+            3,
+            libc::c_uint::MAX,
+            libc::CLOSE_RANGE_CLOEXEC,
+        )
+    };
 }

@@ -26,17 +26,11 @@ use kernel::Kernel;
 use memory::PAGE;
 use refusal::DeviceLimits;
 use staging::Staging;
-use std::ffi::{CString, c_int, c_void};
+use std::ffi::CString;
 use std::path::Path;
 
 /// Copies of fewer bytes are sooner done by the driver.
 const WORTH_STAGING: usize = 64 << 10;
-
-unsafe extern "C" {
-    /// The C library's `fflush`: the driver writes the output of a kernel's `printf` through the C
-    /// library.
-    fn fflush(stream: *mut c_void) -> c_int;
-}
 
 /// One device with its primary context, which is current on the thread that opened it. The driver's
 /// handles keep the struct on that thread: a struct with raw pointers is not `Send`. Open one

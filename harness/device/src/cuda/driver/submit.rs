@@ -3,7 +3,7 @@
 
 use super::kernel::Kernel;
 use super::refusal::{self, cluster_of};
-use super::{CudaDriver, fflush, let_go_of_kept_lines};
+use super::{CudaDriver, let_go_of_kept_lines};
 use crate::api::{Arg, DeviceError, MemoryRange, Shape, Step, check_parameters};
 use crate::arguments::KernelArguments;
 use crate::cuda::ffi;
@@ -173,12 +173,12 @@ impl CudaDriver {
     pub fn finish(&self, action: &str) -> Result<f64, DeviceError> {
         let waited = self.wait(action);
         let mut milliseconds = 0.0;
-        // SAFETY: a null stream makes `fflush` flush all. The output of `printf` is now in the
-        // buffer of the C library, and must leave the process even if a launch failed.
+        // SAFETY: a null stream makes `fflush` flush all. The driver writes the output of `printf`
+        // to the buffer of the C library, and it must leave the process even if a launch failed.
         // `milliseconds` is a live float to write to, and the events are live and belong to the
         // context that is current.
         unsafe {
-            fflush(std::ptr::null_mut());
+            libc::fflush(std::ptr::null_mut());
             waited?;
             ffi::cuEventElapsedTime(&mut milliseconds, self.started, self.ended)
                 .check("read the time")?;

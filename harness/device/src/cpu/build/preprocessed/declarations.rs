@@ -1,8 +1,8 @@
 //! The functions and variables that a unit declares outside of function bodies, found from its
 //! tokens.
 //!
-//! This is no parser of C++. Where it misreads a declaration, no more comes of it than a mark that
-//! the compiler never reports, because the compiler decides which declaration a use refers to
+//! This is no parser of C++. If it misreads a declaration, the only effect is a mark that the
+//! compiler never reports, because the compiler decides which declaration a use refers to
 //! (`host_code`).
 
 mod extents;
