@@ -1,4 +1,4 @@
-//! A decision while it is made: the steps worked out so far, and what the user is told.
+//! A decision while it is made: the steps worked out so far, and notes for the user.
 
 use super::intent::{Intent, What};
 use super::locked::{Locked, unfinished};

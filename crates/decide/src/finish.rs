@@ -14,7 +14,7 @@ use lab_run::verdict::Outcome;
 use lab_store::{Fact, RunIndex, RunSummary};
 
 /// The decision about a run, as it will be made. Its number is greater than that of every decision
-/// before, also if the records of some cannot be read.
+/// before, even if some records cannot be read.
 pub(super) fn new_decision(
     index: &RunIndex,
     status: Status,

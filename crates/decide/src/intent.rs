@@ -69,7 +69,7 @@ pub(super) fn exists(project: &Project) -> bool {
     path(project).symlink_metadata().is_ok()
 }
 
-/// When the intent was written; `None` if there is none.
+/// When the intent was written; `None` without an intent.
 pub(super) fn written_at(project: &Project) -> Option<SystemTime> {
     project
         .files()

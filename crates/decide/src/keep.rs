@@ -191,7 +191,7 @@ fn with_peers(message: Message, project: &Project, index: &RunIndex, record: &Re
     Message::new(message.subject(), trailers)
 }
 
-/// Tells the user what the held-out check came to.
+/// Tells the user the result of the held-out check.
 fn sealed_notes(record: &Record) -> Vec<String> {
     let Some(held_out) = &record.held_out else {
         return Vec::new();

@@ -1,12 +1,13 @@
 //! Failed held-out checks, so that a kernel that failed one cannot simply be tried again.
 //!
 //! One draw of inputs catches a kernel that is wrong for every other draw only every other time. So
-//! once a check was failed, a keep has to pass [`AFTER_A_REFUSAL`] sealed runs. That holds for
-//! every candidate of this kernel or problem until one has passed them: who edits a kernel until it
-//! passes changes more than comments. It holds for the very source that failed, comments and blanks
-//! aside, for good.
+//! after a failed check a keep has to pass [`AFTER_A_REFUSAL`] sealed runs. That holds for every
+//! candidate of this kernel or problem until one has passed them: an author who edits a kernel until
+//! it passes changes more than comments. For the very source that failed, comments and blanks aside,
+//! it holds for good.
 //!
-//! The checks stand in the records of their runs.
+//! The checks stand in the records of their runs. A record that cannot be read counts as a failed
+//! check.
 
 use jiff::Timestamp;
 use lab_project::Project;
@@ -29,7 +30,7 @@ struct Check {
     sealed_runs: u32,
     /// Repository-relative path of the kernel; `None` if it is not known, so any kernel may be meant.
     kernel: Option<String>,
-    /// Hash of problem.toml; `None` if there is none.
+    /// Hash of problem.toml; `None` without that file.
     problem: Option<String>,
     /// Hash of the kernel's tokens; `None` if it is not known.
     tokens: Option<String>,

@@ -118,8 +118,8 @@ pub fn keeps_at_same(repo: &Repo, kernel: &[u8]) -> bool {
     repo.project.config.auto.keep_shorter && is_shorter().unwrap_or(false)
 }
 
-/// The newest decision about this kernel that a commit holds. A foreign one is the last only if
-/// there is none of this user's: a folder could bring decisions of any date.
+/// The newest decision about this kernel that a commit holds. A foreign decision is the last
+/// only if this user made none: a folder could bring decisions of any date.
 fn last_decision(project: &Project, index: &RunIndex) -> Option<LastDecision> {
     let summary = index.last_decided(&project.kernel_name)?;
     let decision = summary.decision.as_ref()?;

@@ -186,7 +186,7 @@ impl AgentTree {
     }
 
     /// Keeps what the command changed besides the kernel under `refs/lab/auto/TURN`, and names it;
-    /// with the kernel if that is not taken. Of the other files at most so many bytes are kept.
+    /// with the kernel if that is not taken. `most` limits the bytes of the other files.
     pub fn keep_others(
         &self,
         repo: &Repo,

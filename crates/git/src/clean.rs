@@ -21,7 +21,7 @@ pub struct ObjectFiles {
     pub bytes: u64,
 }
 
-/// What a clean-up came to.
+/// The result of a clean-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cleaned {
     pub before: ObjectFiles,

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// What a commit of a kernel comes to.
+/// The result of preparing a commit of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToCommit {
     /// HEAD holds the bytes already. Full id of the commit that brought them.

@@ -35,8 +35,8 @@ pub(super) fn is_changed() -> bool {
     !named(&|name| std::env::var_os(name)).is_empty()
 }
 
-/// Refuses a file with `[includeIf]`: libgit2 follows none of such a file, so the wrong name could
-/// stand in a commit.
+/// Refuses a file with `[includeIf]`: libgit2 does not follow the conditions of such a file, so the
+/// wrong name could stand in a commit.
 fn refuse_conditions(file: &Path) -> Result<()> {
     let has_condition = || -> Result<bool, git2::Error> {
         Ok(Config::open(file)?

@@ -29,7 +29,7 @@ pub struct Bundle {
 }
 
 impl Bundle {
-    /// Reads the header of a bundle; `None` if the file is none.
+    /// Reads the header of a bundle; `None` if the file is not a bundle.
     pub fn read(path: &Path) -> Option<Bundle> {
         // A pipe in its place is refused, and so is a link.
         let file = Root::new(path.parent()?)
@@ -51,7 +51,7 @@ impl Bundle {
                         refs,
                     });
                 }
-                // A commit that whoever fetches must have, or what the bundle asks of git.
+                // A commit that the fetching repository must have, or what the bundle asks of git.
                 _ if line.starts_with(['-', '@']) => {}
                 Some((id, name)) => refs.push((id.to_owned(), name.to_owned())),
                 None => return None,

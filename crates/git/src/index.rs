@@ -1,7 +1,7 @@
 //! The user's index: which blob is staged for a file. After a decision has moved HEAD, the entries
 //! of its files are brought to what HEAD holds. Every other entry stays.
 //!
-//! libgit2 reads neither a split index nor a sparse one. Where the user's index is such a one, the
+//! libgit2 reads neither a split index nor a sparse one. For a user's index of these two kinds, the
 //! git program reads and writes it, and libgit2 gets an empty index in memory: it looks there for
 //! `.gitattributes` that are not on disk.
 
@@ -103,8 +103,8 @@ fn on_index<T>(
 
 /// Sets the entries of these files to their blobs, unless the user staged something else there, or
 /// HEAD holds another blob by now. Releases the lock of the index, which is held until the new
-/// index has its name: whoever commits before that is refused by git, and whoever commits after it
-/// does so with the new entries. Returns notes for the user: one for each entry that was not set.
+/// index has its name: git refuses a commit before that, and a commit after that has the new
+/// entries. Returns notes for the user: one for each entry that was not set.
 pub fn stage(repo: &Repo, files: &[CommitFile]) -> Vec<String> {
     let locked = locks::is_held_by_lab(repo);
     // A git that was killed is started once more: it worked on a copy.

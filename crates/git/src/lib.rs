@@ -142,8 +142,8 @@ const OF_FOLDERS: [&str; 2] = [".gitattributes", ".gitignore"];
 
 impl Repo {
     /// Opens the repository of a project. The error names its folder. Refuses a repository in which
-    /// a pipe, a socket or a device stands in place of a file that git reads: whoever opens a pipe
-    /// waits for a writer that never comes.
+    /// a pipe, a socket or a device stands in place of a file that git reads: opening a pipe waits
+    /// for a writer that never comes.
     pub fn open(project: &Project) -> Result<Repo> {
         special_files::refuse_in_repository(&project.root, |_| true)?;
         let folders = Path::new(&project.kernel_name).ancestors().skip(1);

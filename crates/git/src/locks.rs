@@ -26,8 +26,8 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// The content of an index.lock that the lab holds during a decision.
 const HELD: &str = "held by lab during a decision; the next lab command removes it\n";
 
-/// Most bytes of a lock that are read. That of the index holds a whole index, and is none of the
-/// lab's then.
+/// Most bytes of a lock that are read. A longer lock of the index holds a whole index, so git wrote
+/// it and not the lab.
 const READ_LIMIT: u64 = 4096;
 
 /// The folder of a file, and the file's name in it.

@@ -27,8 +27,8 @@ pub struct NamedCommit {
     pub refs: Vec<String>,
 }
 
-/// Finds a commit by the prefix of its id, or by any other name that git knows. Of a ref and an id
-/// of that name it takes the id: the lab asks by ids of rows and records.
+/// Finds a commit by the prefix of its id, or by any other name that git knows. If a ref
+/// has the name of an id, the id wins: the lab asks by ids of rows and records.
 pub(super) fn find<'r>(git: &'r Repository, name: &str) -> Result<Commit<'r>> {
     if is_prefix(name)
         && let [only] = with_prefix(git, name)?[..]

@@ -22,7 +22,7 @@ pub struct JudgedBefore {
 
 /// Returns the newest run of this user's lab that judged the same kernel as `inputs`, comments and
 /// blanks aside, by the same harness and other inputs, on the device that was asked for as
-/// `target`. `None` if there is none, or if the device is another one by now. Call
+/// `target`. `None` without one, or if the device is another one by now. Call
 /// [`RunIndex::refresh`] first. Reads few records.
 pub fn judged_before(
     project: &Project,

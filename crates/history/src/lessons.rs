@@ -24,7 +24,7 @@ const LESSONS: usize = 3;
 const LESSON_LENGTH: usize = 400;
 const NAME_LENGTH: usize = 200;
 
-/// What an experiment came to against the incumbent of its time.
+/// The speed of an experiment against the incumbent of its time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Brought {
     /// Above 1 the experiment was better; the ends are of the 95 % interval.
@@ -49,7 +49,7 @@ pub struct Idea {
     pub worst: Option<Brought>,
     /// The newest first, each once.
     pub lessons: Vec<String>,
-    /// Of the newest experiment.
+    /// The run of the newest experiment.
     pub last_run: Option<RunId>,
     pub last_commit: String,
 }

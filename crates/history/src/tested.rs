@@ -172,7 +172,7 @@ pub fn best_in_ledger(repo: &Repo, index: &mut RunIndex, record: &Record) -> Opt
     let notes = Notes::of(repo);
     let mut best: Option<Best> = None;
     for (line, value) in ledger::kept(&text).filter(|(_, value)| *value > 0.0) {
-        // Of equal ones the oldest counts. A row has not the figure that a problem chose.
+        // Among equal results the oldest counts. A row lacks the figure that a problem chose.
         let is_worse = |value| {
             best.as_ref()
                 .is_some_and(|best| goal.prefers(best.value, value))

@@ -1,4 +1,4 @@
-//! One decision at a time, also if commands run beside a screen; and the list of records that
+//! One decision at a time, even if commands run beside a screen; and the list of records that
 //! decisions wrote.
 //!
 //! The file `.lab/decide.lock` is both: processes lock it, and it holds one line with the run's
@@ -82,7 +82,7 @@ impl DecisionLock {
     pub fn write(&self, record: &Record) -> Result<()> {
         self.has_ended.set(false);
         let written = self.store.write(record);
-        // Noted also where the write failed: one more look does no harm. Where the note fails,
+        // The run is noted even if the write failed: one more look does no harm. If the note fails,
         // other processes see an older record; that is no reason not to decide.
         let _ = (&*self.file).write_all(format!("{}\n", record.start.id).as_bytes());
         written

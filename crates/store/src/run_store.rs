@@ -144,7 +144,7 @@ impl RunStore {
         };
         self.files.create_dir_all(&self.runs).with_context(failed)?;
         if let Some(newest) = newest {
-            // Of a lab that was killed while it wrote the record.
+            // Left by a lab that was killed while it wrote the record.
             leftovers::sweep(&self.files, &self.folder(newest));
             if !self.is_in_progress(newest) {
                 self.remove_copies(&self.folder(newest));

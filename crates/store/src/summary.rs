@@ -18,8 +18,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub struct RunSummary {
     pub id: RunId,
     pub reason: Reason,
-    /// Who wrote the record. An index that says so is believed for lists only: who decides reads
-    /// the record.
+    /// Who wrote the record. Lists believe an index that says so; a decision reads the record
+    /// itself.
     #[serde(default)]
     pub origin: Origin,
     /// Repository-relative path of the kernel.

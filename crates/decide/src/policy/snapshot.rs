@@ -138,7 +138,7 @@ pub struct Candidate {
     pub unmeasured: Option<String>,
     /// The decision about this run, if a commit holds it.
     pub decided: Option<Status>,
-    /// What the held-out check came to, and why it failed; `None` if the run was not checked.
+    /// The outcome of the held-out check, and why it failed; `None` if the run was not checked.
     pub held_out: Option<(Outcome, String)>,
     /// Sealed runs that the held-out check passed.
     pub sealed_runs: u32,
@@ -176,7 +176,7 @@ impl Candidate {
         self.outcome.is_some_and(Outcome::is_verdict) && self.decided.is_none()
     }
 
-    /// Why this run is none that could be decided, whatever its verdict.
+    /// Why this run cannot be decided, whatever its verdict.
     pub(super) fn decidable(&self, snapshot: &Snapshot) -> Result<(), NotAllowed> {
         if self.is_check {
             return Err(NotAllowed::Check(self.id));

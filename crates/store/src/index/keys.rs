@@ -14,9 +14,9 @@ pub struct Keys {
     pub kernel: u64,
     pub blob: u64,
     pub fingerprint: u64,
-    /// Of the fingerprint by tokens; 0 without one.
+    /// Hash of the fingerprint by tokens; 0 without one.
     pub tokens: u64,
-    /// Of the row in the decision; 0 without one.
+    /// Hash of the row in the decision; 0 without one.
     pub row: u64,
     /// Microseconds since 1970 at which the decision was made; 0 without one.
     pub decided: i64,

@@ -96,8 +96,8 @@ impl RunIndex {
         keys::of_row(row)
     }
 
-    /// The last decision about a kernel that a commit holds. A foreign one is the last only if
-    /// there is none of this user's: a folder could bring decisions of any date.
+    /// The last decision about a kernel that a commit holds. A foreign decision is the last only
+    /// if this user made none: a folder could bring decisions of any date.
     pub fn last_decided(&self, kernel: &str) -> Option<&RunSummary> {
         let hash = keys::hash(&[kernel]);
         let is_decided = |keys: &Keys| {
@@ -130,7 +130,7 @@ impl RunIndex {
     pub fn kernels(&self) -> BTreeSet<String> {
         let is_decided = |known: &Known| known.keys.is(Fact::IsDecided);
         let decided = self.known.iter().filter(|(_, k)| is_decided(k));
-        // Of the runs of one kernel only one is parsed.
+        // Parses one run of each kernel.
         let one_of_each: HashMap<u64, RunId> = decided
             .map(|(id, known)| (known.keys.kernel, *id))
             .collect();
