@@ -18,7 +18,6 @@
 mod line;
 mod pattern;
 
-use super::case_data::Contents;
 use super::planted::Axis;
 use super::random::{below, shuffle};
 use super::spec::CaseTensor;
@@ -196,7 +195,7 @@ fn place(groups: &[Group], tensors: &[CaseTensor], seed: u64) -> Vec<Placed> {
 }
 
 /// Writes the patterns into the inputs of a set; `None` is an output.
-pub fn plant(inputs: &mut Contents, placed: &[Placed], tensors: &[CaseTensor], seed: u64) {
+pub fn plant(inputs: &mut [Option<Vec<u8>>], placed: &[Placed], tensors: &[CaseTensor], seed: u64) {
     let mut rng = ChaCha8Rng::seed_from_u64(seed ^ WRITTEN);
     for Placed {
         tensor,
