@@ -2,6 +2,7 @@
 
 mod harness;
 
+pub use crate::objective::Goal;
 pub use harness::Harness;
 
 use crate::objective::Objective;
@@ -31,25 +32,6 @@ const NOT_JUDGING: [&str; 7] = [
     "watch.quiet_ms",
     "watch.ceiling_ms",
 ];
-
-/// Which of two values of the objective is better.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Goal {
-    #[default]
-    Maximize,
-    Minimize,
-}
-
-impl Goal {
-    /// Whether `a` is better than `b`.
-    pub fn prefers(self, a: f64, b: f64) -> bool {
-        match self {
-            Goal::Maximize => a > b,
-            Goal::Minimize => a < b,
-        }
-    }
-}
 
 /// The whole file. Every key has a default, which holds without a lab.toml too.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

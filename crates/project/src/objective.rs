@@ -1,10 +1,28 @@
 //! The objective: the result line that says how good a kernel is.
 
-use crate::config::Goal;
 use serde::{Deserialize, Serialize};
 use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
+
+/// Which of two values of the objective is better.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Goal {
+    #[default]
+    Maximize,
+    Minimize,
+}
+
+impl Goal {
+    /// Whether `a` is better than `b`.
+    pub fn prefers(self, a: f64, b: f64) -> bool {
+        match self {
+            Goal::Maximize => a > b,
+            Goal::Minimize => a < b,
+        }
+    }
+}
 
 /// Names the result line that is the measure; `objective` in lab.toml.
 ///
