@@ -102,7 +102,7 @@ impl RowPainter<'_> {
             let used = spans_width(&text);
             out.extend(text);
             if side == Side::Old {
-                let background = |line: &DiffLine| style::diff_background(role(line.kind));
+                let background = |line: &DiffLine| style::diff_background(roles(line.kind).0);
                 let filling = line.map_or(Style::new(), background);
                 let blanks = " ".repeat(columns.saturating_sub(used));
                 out.push_span(Span::styled(blanks, filling));
@@ -119,7 +119,7 @@ impl RowPainter<'_> {
 
     /// The sign and the source of a line, in at most so many columns.
     fn text(&self, line: &DiffLine, side: Side, columns: usize) -> Vec<Span<'static>> {
-        let (role, part) = (role(line.kind), part(line.kind));
+        let (role, part) = roles(line.kind);
         let number = line.number(side);
         let styles = number.map_or_else(Vec::new, |number| (self.line_styles)(side, number));
         let (sign_style, background) = (style::diff(role), style::diff_background(role));
@@ -163,20 +163,11 @@ fn file_name(file: &FileDiff) -> String {
     }
 }
 
-/// The role of a line.
-fn role(kind: LineKind) -> DiffRole {
+/// The role of a line, and of its changed part.
+fn roles(kind: LineKind) -> (DiffRole, DiffRole) {
     match kind {
-        LineKind::Same => DiffRole::Same,
-        LineKind::Removed => DiffRole::Removed,
-        LineKind::Added => DiffRole::Added,
-    }
-}
-
-/// The role of the changed part of a line.
-fn part(kind: LineKind) -> DiffRole {
-    match kind {
-        LineKind::Same => DiffRole::Same,
-        LineKind::Removed => DiffRole::RemovedPart,
-        LineKind::Added => DiffRole::AddedPart,
+        LineKind::Same => (DiffRole::Same, DiffRole::Same),
+        LineKind::Removed => (DiffRole::Removed, DiffRole::RemovedPart),
+        LineKind::Added => (DiffRole::Added, DiffRole::AddedPart),
     }
 }

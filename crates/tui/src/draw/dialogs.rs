@@ -5,7 +5,7 @@ use super::{help, message_dialog, pick_list};
 use crate::model::Model;
 use crate::overlay::{About, Overlay};
 use crate::prelude::*;
-use crate::widgets::window::{COLUMNS, WIDE, text_columns};
+use crate::widgets::window::{COLUMNS, WIDE, draw_hints, draw_scrolled, text_columns};
 use ratatui::widgets::Paragraph;
 use tui_input::Input;
 
@@ -144,22 +144,5 @@ fn wrapped(text: &str, columns: usize) -> Vec<Line<'static>> {
     match wrap(text, columns.saturating_sub(indent)) {
         rows if rows.is_empty() => vec![Line::default()],
         rows => hanging(Span::raw(" ".repeat(indent)), rows, Style::new()),
-    }
-}
-
-/// Draws lines from a row on, or from the last one that fills the area. Returns the first visible
-/// row.
-pub(super) fn draw_scrolled(frame: &mut Frame, area: Rect, lines: Vec<Line>, row: usize) -> usize {
-    let first = row.min(lines.len().saturating_sub(usize::from(area.height)));
-    draw_rows(frame, area, lines.into_iter().skip(first));
-    first
-}
-
-/// Draws what the keys of a window do into its lower border.
-pub(super) fn draw_hints(frame: &mut Frame, area: Rect, inner: Rect, hints: Vec<String>) {
-    if inner.bottom() < area.bottom() {
-        let hint = fit(&format!(" {} ", joined(hints)), usize::from(inner.width));
-        let line = Line::styled(hint, QUIET).right_aligned();
-        frame.render_widget(line, row_of(inner, inner.bottom()));
     }
 }

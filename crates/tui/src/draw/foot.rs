@@ -59,7 +59,7 @@ fn message(model: &Model) -> Option<(String, Style)> {
     }
     let message = model.message.message()?;
     let style = match message.level {
-        MessageLevel::Info => TEXT,
+        MessageLevel::Info => Style::new(),
         MessageLevel::Warning => WARN,
         MessageLevel::Error => BAD,
     };

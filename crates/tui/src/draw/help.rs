@@ -1,13 +1,12 @@
 //! The help: the keys of the present view, the words that stand on the screen, then all other keys
 //! and words. It can be searched.
 
-use super::dialogs::{draw_hints, draw_scrolled};
 use crate::keymap::{Binding, KeyScope, TABLE};
 use crate::model::Model;
 use crate::overlay::Help;
 use crate::prelude::*;
 use crate::search_highlight;
-use crate::widgets::window::{WIDE, text_columns};
+use crate::widgets::window::{WIDE, draw_hints, draw_scrolled, text_columns};
 use crate::words::{WORDS, Word};
 use ratatui::buffer::Cell;
 

@@ -89,21 +89,13 @@ pub fn is_path(wanted: &str) -> bool {
     wanted.contains('/') || wanted.ends_with(".yaml") || wanted.ends_with(".yml")
 }
 
-/// Parses the text of a scheme's file. `file` is named in the error, and names the scheme where the
-/// text does not.
+/// Parses the text of a scheme's file. `file` is named in the error.
 pub fn parse_scheme_file(file: &Path, text: &str) -> Result<Scheme, String> {
-    let mut scheme = scheme::parse(text).map_err(|error| scheme_file_error(file, &error))?;
-    if scheme.name.is_empty() {
-        scheme.name = file
-            .file_stem()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-    }
-    for text in [&mut scheme.name, &mut scheme.author] {
-        *text = printable(text);
-    }
-    Ok(scheme)
+    let scheme = scheme::parse(text).map_err(|error| scheme_file_error(file, &error))?;
+    Ok(Scheme {
+        author: printable(&scheme.author),
+        ..scheme
+    })
 }
 
 /// The error message of a scheme's file, safe to print.
@@ -208,10 +200,7 @@ mod tests {
     fn every_scheme_that_comes_with_the_lab_is_complete() {
         for (name, text) in EMBEDDED {
             let scheme = scheme::parse(text).unwrap_or_else(|e| panic!("{name}: {e}"));
-            assert!(
-                !scheme.name.is_empty() && !scheme.author.is_empty(),
-                "{name} names its author"
-            );
+            assert!(!scheme.author.is_empty(), "{name} names its author");
         }
         let catalogue = Catalogue::built_in();
         assert_eq!(catalogue.entries.len(), EMBEDDED.len() + 1);

@@ -18,7 +18,7 @@ pub use appearance::{Appearance, AppearanceChoice};
 pub use catalogue::{Catalogue, ThemeEntry, is_path, parse_scheme_file, scheme_file_error};
 pub use color_depth::{ColorDepth, detect_color_depth, parse_color_depth};
 pub use rgb::Rgb;
-pub use scheme::{MAX_SCHEME_BYTES, Scheme, SchemeError, Variant};
+pub use scheme::{MAX_SCHEME_BYTES, Scheme, Variant};
 pub use style::DiffRole;
 
 use ratatui::prelude::*;

@@ -3,17 +3,15 @@
 
 use super::rgb::Rgb;
 use saphyr_parser::{Event, Parser};
-use std::fmt;
 
 /// The colours of a scheme. 0x00 to 0x07 run from background to foreground, 0x08 to 0x0F are red,
-/// orange, yellow, green, cyan, blue, purple, brown; 0x10 and 0x11 are darker backgrounds, 0x12 to
-/// 0x17 bright red, yellow, green, cyan, blue, purple.
+/// orange, yellow, green, cyan, blue, purple, brown. The further colours of a base24 scheme have no
+/// use here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scheme {
-    pub name: String,
     pub author: String,
     pub variant: Variant,
-    pub colors: [Rgb; 24],
+    pub colors: [Rgb; 16],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,54 +30,24 @@ impl Variant {
     }
 }
 
-/// Why a text is not a scheme, and on which line (from 1).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SchemeError {
-    pub line: Option<usize>,
-    pub what: String,
-}
-
-impl fmt::Display for SchemeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            Some(line) => write!(f, "line {line}: {}", self.what),
-            None => f.write_str(&self.what),
-        }
-    }
-}
-
-impl std::error::Error for SchemeError {}
-
-/// The colours that replace base10 to base17 in a base16 scheme, by index: tinted-theming's
-/// fallbacks (<https://github.com/tinted-theming/base24/blob/main/styling.md>).
-const FALLBACKS: [usize; 8] = [0x00, 0x00, 0x08, 0x0A, 0x0B, 0x0C, 0x0D, 0x0E];
-
 /// A file with more bytes than this is not a scheme.
 pub const MAX_SCHEME_BYTES: usize = 64 * 1024;
 
-/// Parses a scheme: the form with a `palette:`, and the older flat form.
-pub fn parse(text: &str) -> Result<Scheme, SchemeError> {
+/// Parses a scheme: the form with a `palette:`, and the older flat form. The error names the line.
+pub fn parse(text: &str) -> Result<Scheme, String> {
     if text.len() > MAX_SCHEME_BYTES {
-        return Err(SchemeError {
-            line: None,
-            what: "the file is too long for a colour scheme".into(),
-        });
+        return Err("the file is too long for a colour scheme".to_owned());
     }
-    let (mut name, mut author, mut variant) = (String::new(), String::new(), None);
+    let (mut author, mut variant) = (String::new(), None);
     let mut found = [None; 24];
-    for pair in pairs(text)? {
-        let fail = |what: String| SchemeError {
-            line: Some(pair.line),
-            what,
-        };
-        match pair.key.as_str() {
-            "scheme" | "name" => name = pair.value,
-            "author" => author = pair.value,
-            "variant" => variant = Some(parse_variant(&pair.value).map_err(fail)?),
-            "system" if !["base16", "base24"].contains(&pair.value.as_str()) => {
+    for Pair { key, value, line } in pairs(text)? {
+        let fail = |what: String| at_line(line, &what);
+        match key.as_str() {
+            "author" => author = value,
+            "variant" => variant = Some(parse_variant(&value).map_err(fail)?),
+            "system" if !["base16", "base24"].contains(&value.as_str()) => {
                 return Err(fail(format!(
-                    "the system '{}' is unknown: choose base16 or base24",
-                    pair.value
+                    "the system '{value}' is unknown: choose base16 or base24"
                 )));
             }
             key => {
@@ -91,36 +59,35 @@ pub fn parse(text: &str) -> Result<Scheme, SchemeError> {
                         "'{key}' is not one of a scheme's colours, base00 to base0F and base10 to base17"
                     ))
                 })?;
-                let color = Rgb::parse(&pair.value).ok_or_else(|| {
-                    fail(format!("'{}' is not a colour such as d3d8df", pair.value))
-                })?;
+                let color = Rgb::parse(&value)
+                    .ok_or_else(|| fail(format!("'{value}' is not a colour such as d3d8df")))?;
                 if found[index].replace(color).is_some() {
                     return Err(fail(format!("{key} is stated twice")));
                 }
             }
         }
     }
-    let mut colors = [Rgb::default(); 24];
-    for index in 0..24_usize {
-        let fallback = index
-            .checked_sub(0x10)
-            .map(|above| colors[FALLBACKS[above]]);
-        colors[index] = found[index].or(fallback).ok_or_else(|| SchemeError {
-            line: None,
-            what: format!("base{index:02X} is missing: a scheme states base00 to base0F, each as `base{index:02X}: \"d3d8df\"`"),
+    let mut colors = [Rgb::default(); 16];
+    for (index, (color, found)) in colors.iter_mut().zip(found).enumerate() {
+        *color = found.ok_or_else(|| {
+            format!("base{index:02X} is missing: a scheme states base00 to base0F, each as `base{index:02X}: \"d3d8df\"`")
         })?;
     }
-    let variant = variant.unwrap_or(if colors[0].luminance() > colors[5].luminance() {
+    let is_light = colors[0].luminance() > colors[5].luminance();
+    let derived = if is_light {
         Variant::Light
     } else {
         Variant::Dark
-    });
+    };
     Ok(Scheme {
-        name,
         author,
-        variant,
+        variant: variant.unwrap_or(derived),
         colors,
     })
+}
+
+fn at_line(line: usize, what: &str) -> String {
+    format!("line {line}: {what}")
 }
 
 fn parse_variant(variant: &str) -> Result<Variant, String> {
@@ -149,70 +116,45 @@ struct Pair {
 }
 
 /// Every `key: value` of the top level and of its `palette:`, in the file's order.
-fn pairs(text: &str) -> Result<Vec<Pair>, SchemeError> {
-    // An open YAML container: a mapping with the key whose value comes next, or a container that no
-    // scheme has.
-    enum Container {
-        Mapping { wanted: bool, key: Option<String> },
-        Other,
-    }
-    let mut open: Vec<Container> = Vec::new();
+fn pairs(text: &str) -> Result<Vec<Pair>, String> {
+    // Each open YAML container: whether its pairs are wanted, and the key whose value comes next. A
+    // list is like a mapping whose pairs are not wanted.
+    let mut open: Vec<(bool, Option<String>)> = Vec::new();
     let mut pairs = Vec::new();
     for event in Parser::new_from_str(text) {
-        let (event, span) = event.map_err(|e| SchemeError {
-            line: Some(e.marker().line()),
-            what: format!("this is not YAML: {}", e.info()),
+        let (event, span) = event.map_err(|e| {
+            at_line(
+                e.marker().line(),
+                &format!("this is not YAML: {}", e.info()),
+            )
         })?;
-        let outermost = open.is_empty();
-        match event {
-            Event::MappingStart(..) => {
-                let wanted = match open.last_mut() {
-                    None => true,
-                    Some(Container::Mapping { wanted, key }) => {
-                        key.take().is_some_and(|k| *wanted && k == "palette")
-                    }
-                    Some(Container::Other) => false,
-                };
-                open.push(Container::Mapping { wanted, key: None });
+        let line = span.start.line();
+        match (event, open.last_mut()) {
+            (Event::MappingStart(..), None) => open.push((true, None)),
+            (Event::MappingStart(..), Some((wanted, key))) => {
+                let is_palette = key.take().is_some_and(|key| key == "palette");
+                let wanted = *wanted && is_palette;
+                open.push((wanted, None));
             }
-            Event::SequenceStart(..) if !outermost => {
-                if let Some(Container::Mapping { key, .. }) = open.last_mut() {
-                    key.take();
-                }
-                open.push(Container::Other);
+            (Event::SequenceStart(..), Some((_, key))) => {
+                key.take();
+                open.push((false, None));
             }
-            Event::MappingEnd | Event::SequenceEnd => {
-                open.pop();
-            }
-            Event::Scalar(scalar, ..) if !outermost => {
-                if let Some(Container::Mapping { wanted, key }) = open.last_mut() {
-                    match key.take() {
-                        None => *key = Some(scalar.into_owned()),
-                        Some(key) if *wanted => {
-                            pairs.push(Pair {
-                                key,
-                                value: scalar.into_owned(),
-                                line: span.start.line(),
-                            });
-                        }
-                        Some(_) => {}
-                    }
+            (Event::MappingEnd | Event::SequenceEnd, _) => drop(open.pop()),
+            (Event::Scalar(scalar, ..), Some((wanted, key))) => {
+                let value = scalar.into_owned();
+                match key.take() {
+                    None => *key = Some(value),
+                    Some(key) if *wanted => pairs.push(Pair { key, value, line }),
+                    Some(_) => {}
                 }
             }
-            Event::Alias(_) if !outermost => {
-                let what =
-                    "this is a YAML reference; a scheme states each colour itself".to_owned();
-                return Err(SchemeError {
-                    line: Some(span.start.line()),
-                    what,
-                });
+            (Event::Alias(_), Some(_)) => {
+                let what = "this is a YAML reference; a scheme states each colour itself";
+                return Err(at_line(line, what));
             }
-            Event::Scalar(..) | Event::SequenceStart(..) | Event::Alias(_) => {
-                let what = "a scheme is a list of `name: value`".to_owned();
-                return Err(SchemeError {
-                    line: Some(span.start.line()),
-                    what,
-                });
+            (Event::Scalar(..) | Event::SequenceStart(..) | Event::Alias(_), None) => {
+                return Err(at_line(line, "a scheme is a list of `name: value`"));
             }
             _ => {}
         }
@@ -242,23 +184,17 @@ mod tests {
         ))
         .expect("a palette");
         assert_eq!(old, new);
-        assert_eq!((old.name.as_str(), old.author.as_str()), ("A", "b"));
+        assert_eq!(old.author, "b");
         assert_eq!(old.colors[15], Rgb(0, 0, 15));
     }
 
     #[test]
-    fn a_base16_scheme_has_fallbacks_for_the_colours_of_base24() {
+    fn the_further_colours_of_base24_are_read_and_not_needed() {
         let sixteen = parse(&flat()).expect("it is whole");
-        assert_eq!(
-            sixteen.colors[0x12], sixteen.colors[0x08],
-            "bright red is red"
-        );
-        assert_eq!(
-            sixteen.colors[0x13], sixteen.colors[0x0A],
-            "bright yellow is yellow"
-        );
         let more = parse(&format!("{}base12: ff0000\n", flat())).expect("it is whole");
-        assert_eq!(more.colors[0x12], Rgb(255, 0, 0));
+        assert_eq!(more, sixteen);
+        let wrong = parse(&format!("{}base12: red\n", flat())).expect_err("it is no colour");
+        assert_eq!(wrong, "line 17: 'red' is not a colour such as d3d8df");
     }
 
     #[test]
@@ -285,7 +221,7 @@ mod tests {
 
     #[test]
     fn an_error_names_its_line() {
-        let error = |text: &str| parse(text).expect_err("it is wrong").to_string();
+        let error = |text: &str| parse(text).expect_err("it is wrong");
         assert_eq!(
             error("scheme: x\nbase00: red\n"),
             "line 2: 'red' is not a colour such as d3d8df"

@@ -1,6 +1,8 @@
-//! The box of a dialog.
+//! The box of a dialog, and what is drawn into it.
 
-use crate::theme::style::{ACCENT, KEY, SCREEN};
+use super::{draw_rows, joined, row_of};
+use crate::text::fit;
+use crate::theme::style::{ACCENT, KEY, QUIET, SCREEN};
 use ratatui::prelude::*;
 use ratatui::widgets::{Block, BorderType, Clear, Padding};
 
@@ -40,4 +42,21 @@ pub fn draw_window(
     frame.render_widget(Clear, place);
     frame.render_widget(block, place);
     inner
+}
+
+/// Draws lines from a row on, or from the last one that fills the area. Returns the first visible
+/// row.
+pub fn draw_scrolled(frame: &mut Frame, area: Rect, lines: Vec<Line>, row: usize) -> usize {
+    let first = row.min(lines.len().saturating_sub(usize::from(area.height)));
+    draw_rows(frame, area, lines.into_iter().skip(first));
+    first
+}
+
+/// Draws what the keys of a window do into its lower border.
+pub fn draw_hints(frame: &mut Frame, area: Rect, inner: Rect, hints: Vec<String>) {
+    if inner.bottom() < area.bottom() {
+        let hint = fit(&format!(" {} ", joined(hints)), usize::from(inner.width));
+        let line = Line::styled(hint, QUIET).right_aligned();
+        frame.render_widget(line, row_of(inner, inner.bottom()));
+    }
 }
