@@ -8,6 +8,7 @@
 //! | [`leftovers`] | removes those of killed processes |
 //! | [`child_group`] | starts a child as the leader of a process group, and ends the whole group |
 //! | [`descendants`] | the processes that a process has started |
+//! | [`random`] | random numbers of the operating system |
 //! | [`root`] | opens the files of a folder without following links |
 //! | [`large_pages`] | lets a program have its memory in large pages |
 //! | [`memory`] | how much memory this process may use |
@@ -27,6 +28,7 @@ pub mod large_pages;
 pub mod leftovers;
 pub mod lifetime;
 pub mod memory;
+pub mod random;
 pub mod root;
 pub mod space;
 pub mod special_files;

@@ -4,8 +4,8 @@
 //! ends, however it ends. So an entry with such a name and without a lock belongs to nobody, and
 //! [`crate::leftovers`] removes it.
 
+use crate::random;
 use std::fs::File;
-use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -72,8 +72,7 @@ pub(crate) fn target(name: &str) -> Option<&str> {
 /// A name for a file that is to replace the file `target`. Whoever creates the file locks it, and
 /// then calls [`is_still_there`].
 pub(crate) fn name_for(target: &Path) -> String {
-    let number = RandomState::new().hash_one(std::process::id());
-    format!("{PREFIX}{:012x}{}", number >> 16, suffix(target))
+    format!("{PREFIX}{:012x}{}", random::number() >> 16, suffix(target))
 }
 
 /// Whether a file that was created and then locked has its name still: a sweep may have come in

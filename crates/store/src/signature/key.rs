@@ -1,11 +1,11 @@
 //! The key that signs records: 32 random bytes in the user's state folder, made on first use, for
 //! its owner's eyes only.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use hmac::{Hmac, KeyInit};
 use lab_project::trust;
+use lab_system::random;
 use lab_system::root::read_anywhere;
-use rustix::rand::{GetRandomFlags, getrandom};
 use sha2::Sha256;
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::MetadataExt;
@@ -107,12 +107,7 @@ impl Key {
     fn create(file: &Path) -> Result<Key> {
         let folder = file.parent().context("it has no folder")?;
         std::fs::create_dir_all(folder)?;
-        let mut bytes = [0; BYTES];
-        let drawn = getrandom(&mut bytes, GetRandomFlags::empty())?;
-        ensure!(
-            drawn == BYTES,
-            "the system gave {drawn} random bytes instead of {BYTES}"
-        );
+        let bytes: [u8; BYTES] = random::bytes();
         // A temporary file of this crate is for its owner only.
         let mut new = tempfile::Builder::new()
             .prefix(".key-")

@@ -1,10 +1,11 @@
 //! Further sets of the check on sealed inputs, which no run has launched.
 
-use super::session::{Session, random_seed};
+use super::session::Session;
 use crate::outcome::{Correctness, Stop};
 use crate::problem::{self, HeldOutUse, StockUse};
 use crate::worker::{ModuleId, Worker};
 use lab_protocol::report::Stage;
+use lab_system::random;
 
 /// Checks the kernel on as many sealed sets of inputs as the request asks for, and writes
 /// `sealed_runs:` if the problem does not count them itself. `verdict` is that on the first set, and
@@ -20,7 +21,7 @@ pub fn check_again(
     let seed = session.seed;
     let wanted = session.request.sealed_runs().unwrap_or(1);
     while verdict == Correctness::Pass && done < wanted {
-        session.seed = random_seed();
+        session.seed = random::number();
         session.out.line("seed", session.seed)?;
         let mut problem = problem::open(&session.request.folder)?;
         problem.use_workloads(session.request.when);

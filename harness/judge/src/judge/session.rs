@@ -18,6 +18,7 @@ use lab_device::DeviceInfo;
 use lab_device::sandbox::SandboxState;
 use lab_protocol::report::{Log, Stage, Writer};
 use lab_protocol::{JudgeRequest, Language, Target};
+use lab_system::random;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,7 +67,7 @@ impl Session {
             sanitizer: None,
         };
         let session = Session {
-            seed: request.seed.unwrap_or_else(random_seed),
+            seed: request.seed.unwrap_or_else(random::number),
             telemetry: TelemetryMonitor::open(&device)?,
             access: DeviceAccess::of(&device, &cache_dir),
             figures: probe::load(&cache_dir, &device),
@@ -187,10 +188,4 @@ impl Session {
             act(cx)
         })
     }
-}
-
-/// A random seed, from the standard library's source of random hash keys.
-pub fn random_seed() -> u64 {
-    use std::hash::{BuildHasher, RandomState};
-    RandomState::new().hash_one("seed")
 }

@@ -12,9 +12,9 @@ use crate::process::child::Child;
 use lab_device::sandbox::SandboxState;
 use lab_device::{DeviceInfo, POISONS, Submission};
 use lab_system::memory;
+use lab_system::random;
 use serde::de::DeserializeOwned;
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -189,7 +189,7 @@ impl Worker {
                 bytes,
                 poisons: POISONS,
                 // Chance selects the first pattern.
-                next: RandomState::new().hash_one(id) as usize % POISONS.len(),
+                next: random::number() as usize % POISONS.len(),
                 last: None,
             };
             (*id, known)

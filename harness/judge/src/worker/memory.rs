@@ -11,9 +11,9 @@ mod allocating;
 use super::content::{Content, difference};
 use super::{Breach, BufferId};
 use lab_device::{DeviceError, DeviceInfo, Driver, MemoryRange, Noise, is_poison};
+use lab_system::random;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::hash::{BuildHasher, RandomState};
 
 /// Bytes of the guard zone before a buffer. As a multiple of 256 they keep the alignment of the
 /// allocation.
@@ -160,10 +160,9 @@ impl Device {
     /// where its allocation does, and nothing is filled with poison: the tool finds accesses out of
     /// bounds and reads of unwritten memory better than guard zones and poison do.
     pub fn new(driver: Box<dyn Driver>, under_tool: bool) -> Device {
-        let secret = |name: &str| RandomState::new().hash_one(name);
         let guards = || Guards {
-            noise: Noise::new(secret("noise")),
-            key: secret("digests"),
+            noise: Noise::new(random::number()),
+            key: random::number(),
             patterns: HashMap::new(),
         };
         Device {

@@ -7,7 +7,7 @@
 use super::BufferId;
 use super::memory::{Device, Filling};
 use lab_device::{DeviceError, POISONS};
-use std::hash::{BuildHasher, RandomState};
+use lab_system::random;
 
 /// Bytes of scratch buffers that are kept if the device does not tell how much memory it has.
 const KEPT: u64 = 1 << 30;
@@ -70,7 +70,7 @@ impl ScratchPool {
     /// Fills a buffer with a pattern that a kernel cannot take for a result.
     pub fn poison(&mut self, device: &mut Device, buffer: BufferId) -> Result<(), DeviceError> {
         if self.fills == 0 {
-            self.fills = 1 + RandomState::new().hash_one("fills") as usize % POISONS.len();
+            self.fills = 1 + random::number() as usize % POISONS.len();
         }
         self.fills += 1;
         let pattern = POISONS[self.fills % POISONS.len()];

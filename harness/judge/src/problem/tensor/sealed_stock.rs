@@ -15,6 +15,7 @@ use super::spec::{Case, ProblemSpec};
 use lab_device::DeviceInfo;
 use lab_protocol::When;
 use lab_system::atomic_file;
+use lab_system::random;
 use lab_system::root::{Access, Root};
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -126,7 +127,7 @@ impl SealedStock {
         if bytes.len() > MOST_OF_A_SET || !self.make_space(bytes.len() as u64) {
             return Ok(false);
         }
-        let name = format!("{:016x}", name_number());
+        let name = format!("{:016x}", random::number());
         atomic_file::replace_in_cache(&self.folder.join(name), &bytes)?;
         Ok(true)
     }
@@ -166,12 +167,6 @@ impl SealedStock {
         }
         sum <= MOST
     }
-}
-
-/// A number for a file's name. It says nothing of the seed.
-fn name_number() -> u64 {
-    use std::hash::{BuildHasher, RandomState};
-    RandomState::new().hash_one("name")
 }
 
 fn is_name(name: &str) -> bool {

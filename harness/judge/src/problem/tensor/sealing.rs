@@ -10,6 +10,7 @@ use super::spec::ProblemSpec;
 use crate::outcome::Stop;
 use crate::problem::api::{Problem, ProblemContext, StockUse};
 use lab_protocol::{Language, When};
+use lab_system::random;
 use std::rc::Rc;
 
 const TOO_LARGE: &str = "no sealed inputs are kept in stock: what the reference says of them takes too much space, so a keep makes them itself";
@@ -61,7 +62,7 @@ impl TensorProblem {
         let Some(stock) = stock.filter(|stock| !stock.is_filled()) else {
             return Ok(());
         };
-        let (device, seed) = (cx.device, secret_seed());
+        let (device, seed) = (cx.device, random::number());
         let cases = self.spec_of_keep(seed)?.cases_of(When::Keep, device);
         let mut bytes = stock.begin(seed);
         for (case, part) in in_order(&cases) {
@@ -116,11 +117,4 @@ impl TensorProblem {
         };
         Ok(Rc::new(file::parse(&self.path(), &self.text, Some(check))?))
     }
-}
-
-/// A seed that no file holds: the standard library takes its hash keys from the system's random
-/// numbers.
-fn secret_seed() -> u64 {
-    use std::hash::{BuildHasher, RandomState};
-    RandomState::new().hash_one("sealed inputs")
 }

@@ -10,7 +10,7 @@ use super::run_inputs::RunInputs;
 use super::weights::Weights;
 use crate::outcome::Stop;
 use lab_protocol::report::Writer;
-use std::hash::{BuildHasher, RandomState};
+use lab_system::random;
 use std::path::Path;
 
 /// Makes the runs of one model.
@@ -115,8 +115,7 @@ impl RunMaker<'_> {
     /// A random seed of this parity, which no file holds.
     fn secret_seed(&self, parity: u64) -> u64 {
         loop {
-            // The standard library takes its hash keys from the system's random numbers.
-            let seed = (RandomState::new().hash_one("run seed") & !1) | parity;
+            let seed = (random::number() & !1) | parity;
             if !self.config.run_seeds.contains(&seed) {
                 return seed;
             }
