@@ -4,10 +4,11 @@ use super::intent::{self, Intent, What};
 use super::locked::{Locked, unfinished};
 use super::step::Step;
 use super::steps::{self, Came};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow, ensure};
 use lab_git::Repo;
 use lab_project::Project;
 use lab_run::experiment::Status;
+use lab_run::record::is_inside;
 use lab_store::DecisionLock;
 use lab_system::leftovers;
 use std::path::Path;
@@ -106,12 +107,27 @@ fn retry_owed(locked: &mut Locked, owed: &[Step]) -> Result<()> {
     Ok(())
 }
 
+/// Opens the project of another kernel. The path must lie in this repository: the steps are taken
+/// in the repository of the project.
+fn of_same_repository(project: &Project, kernel: &str) -> Result<Project> {
+    let elsewhere = || {
+        anyhow!(
+            "{kernel} is not in this repository. If no lab of this repository wrote {}, delete it",
+            intent::path(project).display()
+        )
+    };
+    ensure!(is_inside(kernel), elsewhere());
+    let other = Project::open(&project.root, Some(Path::new(kernel)))?;
+    ensure!(other.root == project.root, elsewhere());
+    Ok(other)
+}
+
 fn resume_intent(locked: &mut Locked, mut intent: Intent) -> Result<Resumed> {
     let began = format!("{} that an earlier lab began", intent.subject);
     // The lab that was killed may have worked on another kernel.
     let project = &locked.repo.project;
     if intent.kernel != project.kernel_name && !intent.kernel.is_empty() {
-        locked.repo = Project::open(&project.root, Some(Path::new(&intent.kernel)))
+        locked.repo = of_same_repository(project, &intent.kernel)
             .and_then(|other| Repo::open(&other))
             .with_context(|| format!("{began} cannot be finished"))?;
     }
