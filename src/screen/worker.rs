@@ -6,7 +6,7 @@ use lab_tui::event::Event;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -20,7 +20,8 @@ pub struct Worker<R> {
 /// The work that another thread can end.
 #[derive(Default)]
 struct Running {
-    control: Option<Arc<Control>>,
+    /// The work holds it, so its descriptor is closed when the work ends.
+    control: Weak<Control>,
     /// The screen closes: what begins now is ended at once.
     is_closing: bool,
 }
@@ -79,10 +80,8 @@ impl<R: Send + 'static> Worker<R> {
 impl<R> Worker<R> {
     /// Ends the work in progress that has a control.
     pub fn stop(&self) {
-        lock(&self.running)
-            .control
-            .iter()
-            .for_each(|control| control.end());
+        let control = lock(&self.running).control.upgrade();
+        control.iter().for_each(|control| control.end());
     }
 }
 
@@ -173,7 +172,7 @@ impl<R> Requests<R> {
         if running.is_closing {
             control.end();
         }
-        running.control = Some(Arc::clone(&control));
+        running.control = Arc::downgrade(&control);
         Ok(control)
     }
 }

@@ -9,7 +9,7 @@
 //! A screen without a terminal, for a test:
 //! ```
 //! use jiff::tz::TimeZone;
-//! use lab_core::{config::{AutoConfig, Goal}, objective::Objective};
+//! use lab_project::{config::AutoConfig, objective::{Goal, Objective}};
 //! use lab_tui::effect::{Effect, Redraw};
 //! use lab_tui::{event::Event, geometry::FrameGeometry, model::Model, state::Setup, theme::Theme};
 //! use ratatui::crossterm::event::{KeyCode, KeyEvent};
