@@ -56,7 +56,7 @@ pub(super) struct Intent {
 /// Most bytes of the file.
 const READ_LIMIT: u64 = 16 << 20;
 
-fn path(project: &Project) -> PathBuf {
+pub(super) fn path(project: &Project) -> PathBuf {
     // What a lane began is finished in its own work tree.
     match &project.lane {
         Some(lane) => project.lab_dir.join(format!("unfinished-{lane}.json")),
