@@ -55,7 +55,7 @@ pub struct Draft {
     pub trailers: Vec<Trailer>,
 }
 
-/// The outcome of the held-out check. See [`lab_runner::held_out`].
+/// The outcome of the held-out check. See `lab_runner::held_out`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeldOut {
     pub checked: Timestamp,

@@ -50,7 +50,7 @@ impl<'a> InputFiles<'a> {
         )
     }
 
-    /// The metadata of the file that a path means. The error is as in [`InputFiles::read`].
+    /// The metadata of the file that a path means. The error is as in `InputFiles::read`.
     pub fn metadata(&self, path: &Path) -> io::Result<Metadata> {
         self.inside_or_trusted(
             path,

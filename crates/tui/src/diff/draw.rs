@@ -30,7 +30,7 @@ pub struct RowPainter<'a> {
     pub columns: usize,
     /// The first column of the source that is visible.
     pub left: usize,
-    /// The width of a line number, in columns: [`Diff::digits`].
+    /// The width of a line number, in columns: `Diff::digits`.
     pub digits: usize,
 }
 

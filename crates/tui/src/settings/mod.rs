@@ -58,7 +58,7 @@ pub struct Settings {
     /// The editor's command line, used instead of `$VISUAL` and `$EDITOR`. It may hold the
     /// placeholders of [`editor`].
     pub editor: Option<String>,
-    /// What [`keys`] parses: `preset`, `keys` and `presets`.
+    /// What `keys` parses: `preset`, `keys` and `presets`.
     #[serde(skip)]
     pub keymap: Keymap,
     #[serde(rename = "preset")]

@@ -1,6 +1,6 @@
 //! Styles by meaning: a pane draws text as [`GOOD`], never as green.
 //!
-//! These styles hold marks in place of colours: an [`Ink`] for the letters, a [`Ground`] behind
+//! These styles hold marks in place of colours: an `Ink` for the letters, a `Ground` behind
 //! them. [`super::Theme::paint`] replaces the marks of a frame by the theme's colours.
 
 use crate::highlight::SyntaxRole;
