@@ -42,7 +42,7 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
         }
         meant => meant?,
     };
-    // What cannot be finished now is told, and the experiments are listed all the same.
+    // Reports a decision that cannot be finished now, and lists the experiments all the same.
     resume(&project);
     if options.append_missing {
         let added = lab_decide::append_missing(&project)?;

@@ -261,7 +261,7 @@ impl RepositoryThread {
     }
 
     /// Makes a change that puts the kernel of a commit on disk, and returns the commit with it. The
-    /// watcher is told, so that it does not report a save.
+    /// watcher knows of the write, so it reports no save.
     fn put(
         &self,
         change: impl FnOnce(&Project) -> Result<(Changed, Option<String>), Refusal> + Send + 'static,

@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 /// Most bytes of output. A command that prints more is ended; head and tail are kept.
 const OUTPUT_LIMIT: u64 = 16 << 20;
 
-/// Why a turn came to nothing that a person ended.
+/// Why a turn that a person ended has no result.
 pub(super) const TURN_ENDED: &str = "a person ended the turn";
 
 /// Lines of the output's end that the state holds.
@@ -238,7 +238,7 @@ fn in_words(ending: Ending, limit: Duration) -> String {
             "it was ended: it printed more than {} MiB",
             OUTPUT_LIMIT >> 20
         ),
-        // With the loop no turn is told.
+        // If the whole loop ends, the turn is not reported.
         Ending::Superseded => TURN_ENDED.to_owned(),
         Ending::NotStarted | Ending::Unknown => "nobody knows how it ended".to_owned(),
     }

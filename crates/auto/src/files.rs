@@ -32,9 +32,9 @@ pub(super) struct Files {
     pub user: PathBuf,
 }
 
-/// The locks of a running loop. By the one in `.lab` other labs see that it runs. The one beside
-/// the command's folder keeps a second loop out of that folder also where `.lab` is removed, as
-/// `git clean -fdx` does.
+/// The locks of a running loop. The lock in `.lab` shows other labs that the loop runs. The lock
+/// beside the command's folder keeps a second loop out of that folder, even if `git clean -fdx`
+/// removes `.lab`.
 pub(super) struct Locks([LockedFile; 2]);
 
 impl Files {

@@ -26,8 +26,8 @@ pub(super) struct JudgedBy {
 
 impl JudgedBy {
     /// The files as they are now: those that the harness's command line names, or its script, what
-    /// these import, and those of `watch.extra`. The error is of a file that no run could read
-    /// either.
+    /// these import, and those of `watch.extra`. Returns an error for a file that no run could
+    /// read either.
     pub fn now(project: &Project) -> Result<JudgedBy, KernelError> {
         let named = named(project);
         let at_first = hashes(project, &named)?;

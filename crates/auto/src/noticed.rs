@@ -1,5 +1,5 @@
-//! What changes in the user's own repository while the command of a turn works: the command did it,
-//! or a person. It is told.
+//! Changes in the user's own repository while the command of a turn works. The command made them,
+//! or a person; the loop reports them.
 
 use super::files::Files;
 use anyhow::Result;

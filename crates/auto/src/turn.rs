@@ -11,7 +11,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// A step that has ended.
 pub(super) struct Step<T> {
-    /// What it came to.
+    /// The step's result.
     pub came: T,
     /// A person ended it.
     pub is_ended: bool,

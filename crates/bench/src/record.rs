@@ -130,7 +130,7 @@ impl BenchedDevice {
     }
 }
 
-/// What a workload came to in one run.
+/// The result of a workload in one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadRun {
     /// The dims and the type, as in `batch=8 T=f32`. Unique within a run: a second one of the same
@@ -144,7 +144,7 @@ pub struct WorkloadRun {
     pub trials_us: Vec<f64>,
 }
 
-/// What a workload came to, from the best to the worst.
+/// The result of a workload, from the best to the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkloadOutcome {
@@ -171,7 +171,7 @@ impl WorkloadOutcome {
     }
 }
 
-/// What a run or a whole bench came to, with a word of its own for a kernel that did not build.
+/// The result of a run or of a whole bench. A kernel that did not build has a word of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BenchOutcome {
@@ -257,7 +257,7 @@ impl BenchRun {
             .count()
     }
 
-    /// The workloads that did not pass, with what each came to: `batch=8 fail`. Those that were not
+    /// The workloads that did not pass, each with its result: `batch=8 fail`. Workloads that were not
     /// launched are left out.
     pub fn failed(&self) -> Vec<String> {
         let failed =

@@ -121,7 +121,7 @@ impl BenchState {
         self.bench.runs.len() >= self.wanted as usize
     }
 
-    /// What the bench came to, and why it did not pass.
+    /// The result of the bench, and why it did not pass.
     pub fn came_to(&self) -> (BenchOutcome, &str) {
         if let Some(run) = self.bench.failed_run() {
             return (run.came_to(), &run.why);

@@ -248,7 +248,7 @@ fn geometric_mean(values: &[f64]) -> f64 {
     (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp()
 }
 
-/// What a bench came to, for lists of experiments.
+/// The result of a bench, for lists of experiments.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BenchDigest {
     pub bench: BenchId,

@@ -96,7 +96,7 @@ pub struct MeasureConfig {
     pub iterations: usize,
     /// `lab bench --verdict`: trials, each with a new process, at least 1.
     pub trials: usize,
-    /// `lab bench --verdict`: seconds after which it ends, also where trials are missing.
+    /// `lab bench --verdict`: seconds after which it ends, even if trials are missing.
     pub limit_s: f64,
 }
 

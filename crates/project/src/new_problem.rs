@@ -229,7 +229,7 @@ fn checked_name(path: &str) -> Result<&str> {
     Ok(name)
 }
 
-/// Whether a plain folder is there; a link is none.
+/// Whether a plain folder is there. A link to a folder does not count.
 fn is_folder(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|about| about.is_dir())
 }

@@ -17,7 +17,7 @@ use outcome::{not_built, outcome};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What a run came to.
+/// The result of a run.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr,
 )]

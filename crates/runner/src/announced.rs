@@ -113,8 +113,8 @@ impl<'a> Announced<'a> {
         &self.record.start
     }
 
-    /// Runs the harness to its end and records the verdict. Returns the record also where it could
-    /// not be written; the verdict then says so in a caveat.
+    /// Runs the harness to its end and records the verdict. If the record cannot be written, returns
+    /// it all the same; a caveat of the verdict says so.
     pub(super) fn judge(
         mut self,
         standby: Option<Standby>,

@@ -53,7 +53,7 @@ const POSITIONS: [&str; 5] = [
 ];
 
 /// The [`Cut`] of C++, into the preprocessor's tokens. A directive begins with the token `\n#` and
-/// ends with `\n`. `None` also where compilers differ.
+/// ends with `\n`. `None` if compilers cut the source in different ways.
 pub fn cut_cpp(source: &str, tell: &mut dyn FnMut(&str)) -> Option<()> {
     if UNSURE.is_match(source) {
         return None;

@@ -232,7 +232,7 @@ mod tests {
             "two rows!",
             "typing goes on at the end of the subject"
         );
-        // What was typed over the verdict's words stays, also where it is nothing.
+        // The text typed over the verdict's words stays, even an empty one.
         draft.step(false);
         draft.step(false);
         typed(&mut draft, "");

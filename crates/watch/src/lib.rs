@@ -53,8 +53,8 @@ pub struct Watcher {
 
 impl Watcher {
     /// Runs `write` (a discard, a restore) on the watcher's thread and waits for it. The kernel
-    /// that it put on disk causes no event. What somebody else saves meanwhile does, also where
-    /// `write` put nothing there. `None` where the thread is gone.
+    /// that `write` put on disk causes no event. A save by somebody else meanwhile causes one, even
+    /// if `write` put nothing there. `None` if the thread is gone.
     pub fn without_event<T: Send + 'static>(
         &self,
         write: impl FnOnce() -> (T, Written) + Send + 'static,
@@ -78,7 +78,7 @@ impl Drop for Watcher {
     }
 }
 
-/// Starts to watch. Only changes from now on are events. The error is of a thread that cannot
+/// Starts to watch. Only changes from now on are events. Returns an error if the thread cannot
 /// start.
 pub fn start(project: Arc<Project>, sink: WatchSink) -> std::io::Result<Watcher> {
     let (commands, inbox) = channel();

@@ -181,8 +181,8 @@ impl Worker {
             Ok(inputs) => inputs,
             Err(error) => return self.report(error.to_string()),
         };
-        // After a report that the kernel is gone, its return is an event also where its bytes are
-        // the same.
+        // After a report that the kernel is gone, its return is an event even if its bytes are the
+        // same.
         let is_back = self.reported.take().is_some();
         let mut files = inputs::differences(&self.known, &inputs.files());
         self.learn(&inputs);

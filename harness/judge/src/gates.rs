@@ -506,7 +506,7 @@ mod tests {
             (1, Some(1))
         );
         assert!(!missing.passes(&near));
-        // Unwritten is unwritten also where the pattern is within the tolerance.
+        // An unwritten cell counts as unwritten even if its pattern is within the tolerance.
         let close = two([filled, 7], [filled_again, 7], [filled + 1, 7]);
         assert_eq!(close.unwritten, 1);
         let single = compare(

@@ -110,7 +110,7 @@ impl Job {
         } else {
             self.change(|state| state.phase = Phase::Running);
             let job = Arc::clone(&self);
-            // A panic is told on stderr; the server goes on.
+            // The panic hook reports a panic on stderr; the server goes on.
             tokio::task::spawn_blocking(move || work(&job))
                 .await
                 .unwrap_or_else(|_| {

@@ -31,7 +31,7 @@ const WAITING: usize = 64;
 /// How long the end of the server waits for a client that does not read its last answers.
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
 
-/// A line of stdin: a message, or the answer that says why it is none.
+/// A line of stdin: a message, or the answer that says why the line is not a message.
 type Incoming = Result<ClientJsonRpcMessage, Box<ServerJsonRpcMessage>>;
 
 /// The server's end of the two pipes.

@@ -89,7 +89,7 @@ fn each_thing_that_forbids_a_keep_is_named() {
                    changed since. Judge the bytes again (`lab run a`)";
     keep_is(&run(|r| r.is_foreign = true), foreign);
     discard_is(&run(|r| r.is_foreign = true), foreign);
-    // Of a decided one the decision is told.
+    // If the run was decided, the reason names the decision.
     keep_is(
         &run(|r| (r.is_foreign, r.decided) = (true, Some(Status::Keep))),
         "kept already | run 7 was decided already (keep): save a change first",

@@ -244,8 +244,8 @@ impl<'a> Set<'a> {
             .into_iter()
             .chain([self.project.problem_dir.as_path()]);
         let near: Vec<PathBuf> = folders.map(|folder| plain(&folder.join(name))).collect();
-        // A name that leaves the repository counts also where there is no such file: the judge's
-        // copy lies elsewhere, so there the name may mean another file.
+        // A name that leaves the repository counts even if the file does not exist: the judge's copy
+        // of the repository lies elsewhere, so there the name may mean another file.
         let leaves = |path: &&PathBuf| self.project.relative(path).is_none();
         if let Some(path) = near
             .iter()

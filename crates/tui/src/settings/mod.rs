@@ -90,8 +90,8 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Parses the bytes of a config.toml, like [`Settings::parse`]. Fails also where they are not
-    /// UTF-8.
+    /// Parses the bytes of a config.toml, like [`Settings::parse`]. Fails if they are not
+    /// UTF-8, too.
     pub fn parse_bytes(bytes: &[u8], shown_as: &str) -> Result<Settings, String> {
         match std::str::from_utf8(bytes) {
             Ok(text) => Settings::parse(text, shown_as),

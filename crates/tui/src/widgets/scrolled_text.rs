@@ -102,7 +102,7 @@ impl ScrolledText {
         self.marked = None;
     }
 
-    /// Goes to a row and marks it. A row that was not visible comes to the upper part of the area.
+    /// Goes to a row and marks it. A row that was not visible moves to the upper part of the area.
     pub fn go_to(&mut self, row: usize) {
         let is_in_sight = (self.first..self.first + self.height).contains(&row);
         if !is_in_sight {

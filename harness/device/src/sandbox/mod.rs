@@ -1,7 +1,7 @@
 //! The sandbox: what a process with foreign code may ask of the operating system.
 //!
-//! Native kernels of the cpu device, and whatever a compiler is told to do by a source, run with
-//! the user's rights. [`enter`] takes most of these rights away, for good:
+//! Native kernels of the cpu device, and everything that a source makes a compiler do, run with the
+//! user's rights. [`enter`] takes most of these rights away, for good:
 //!
 //! | part | what it holds back | file |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! The lanes in the pane Loop: what each lane does, what its turns came to, experiments an hour,
+//! The lanes in the pane Loop: what each lane does, the results of its turns, experiments an hour,
 //! and the best kept experiment. In a wide pane that is one row for a lane, in a narrow one two or
 //! three.
 //!

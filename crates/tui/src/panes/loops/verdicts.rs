@@ -1,11 +1,11 @@
-//! The pane Verdicts: what the newest runs of the kernel came to, the newest first.
+//! The pane Verdicts: the results of the kernel's newest runs, the newest first.
 
 use crate::prelude::*;
 use lab_auto::LoopRun;
 use lab_protocol::report::Speed;
 use lab_run::experiment::Status;
 
-/// Columns of a run's number, of what it came to, and of its change.
+/// Columns of a run's number, of its result, and of its change.
 const RUN: usize = 6;
 const CAME: usize = 10;
 const CHANGE: usize = 9;
@@ -37,7 +37,7 @@ fn row(run: &LoopRun, columns: usize) -> Line<'static> {
     ])
 }
 
-/// The sign, the word and the style of what a run came to.
+/// The sign, the word and the style of a run's result.
 fn came(run: &LoopRun) -> (&'static str, &'static str, Style) {
     match (run.status, run.outcome) {
         (Some(status), _) => {

@@ -62,7 +62,7 @@ pub struct SourceState {
     first: usize,
     /// First visible column.
     pub left: usize,
-    /// The cursor jumped: a line that was not visible comes to the middle.
+    /// The cursor jumped: a line that was not visible moves to the middle.
     jumped: bool,
     /// The rows of the file at the last frame's width.
     layout: Option<FileLayout>,

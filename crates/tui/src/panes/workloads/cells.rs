@@ -40,7 +40,7 @@ pub fn sized(column: Column, workload: &Workload) -> String {
     }
 }
 
-/// The verdict on the speed; of a workload that did not pass what it came to.
+/// The verdict on the speed, or the result of a workload that did not pass.
 fn word(workload: &Workload) -> Option<String> {
     match workload.correctness.as_deref() {
         None | Some("pass") => Some(workload.speed?.word().to_owned()),
