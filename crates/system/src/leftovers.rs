@@ -90,6 +90,8 @@ mod tests {
     use crate::temporary::TemporaryFolder;
     use std::fs;
     use std::os::unix::fs::symlink;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
 
     fn names(folder: &Path) -> Vec<String> {
         let names = fs::read_dir(folder)
@@ -121,6 +123,33 @@ mod tests {
         drop(folder);
         assert_eq!(names(temp.path()), ["record.json"]);
         assert_eq!(sweep(&Root::new(temp.path()), Path::new("none")), 0);
+    }
+
+    #[test]
+    fn a_new_folder_stays_while_others_sweep() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = Root::new(temp.path());
+        let ended = AtomicBool::new(false);
+        thread::scope(|threads| {
+            for _ in 0..2 {
+                threads.spawn(|| {
+                    while !ended.load(Ordering::Relaxed) {
+                        sweep(&root, Path::new(""));
+                    }
+                });
+            }
+            let makers = [(); 2].map(|()| {
+                threads.spawn(|| {
+                    (0..2000).try_for_each(|_| {
+                        let folder = TemporaryFolder::inside(temp.path())?;
+                        fs::create_dir(folder.path().join("inside"))
+                    })
+                })
+            });
+            let made = makers.map(|maker| maker.join().unwrap());
+            ended.store(true, Ordering::Relaxed);
+            made.into_iter().for_each(|made| made.unwrap());
+        });
     }
 
     #[test]

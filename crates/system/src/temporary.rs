@@ -38,7 +38,11 @@ impl TemporaryFolder {
                 .prefix(PREFIX)
                 .rand_bytes(RANDOM)
                 .tempdir_in(parent)?;
-            let lock = File::open(folder.path())?;
+            let lock = match File::open(folder.path()) {
+                // A sweep came before the lock could be taken.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                opened => opened?,
+            };
             if is_still_there(&lock)? {
                 return Ok(TemporaryFolder {
                     folder,
