@@ -57,21 +57,9 @@ pub struct Unwritten<'a> {
 }
 
 impl<'a> Unwritten<'a> {
-    /// For an output of which there is one launch only: a pattern that is no value of its type.
-    pub fn of(dtype: Dtype) -> Self {
-        Unwritten {
-            patterns: (!dtype.poison_is_a_value()).then_some(dtype.poisons()),
-            other: None,
-        }
-    }
-
-    /// For an output that was filled with `pattern`, and before another launch, which left `other`,
-    /// with `other_pattern`.
-    pub fn by_two_launches(pattern: u32, other: &'a [u8], other_pattern: u32) -> Self {
-        Unwritten {
-            patterns: Some([pattern; 2]),
-            other: Some((other, other_pattern)),
-        }
+    /// An unwritten cell holds one of these patterns, and in the other launch's output this one.
+    pub fn new(patterns: Option<[u32; 2]>, other: Option<(&'a [u8], u32)>) -> Self {
+        Unwritten { patterns, other }
     }
 
     /// The same for the part of the output that `bytes` selects.
@@ -352,6 +340,13 @@ mod tests {
     use super::*;
     use lab_device::POISON;
 
+    fn unwritten_in(dtype: Dtype) -> Unwritten<'static> {
+        Unwritten::new(
+            (!dtype.poison_is_a_value()).then_some(dtype.poisons()),
+            None,
+        )
+    }
+
     const LOOSE: Tolerance = Tolerance {
         atol: 0.1,
         rtol: 0.0,
@@ -368,7 +363,7 @@ mod tests {
             &f32s(got),
             &f32s(want),
             tolerance,
-            Unwritten::of(Dtype::F32),
+            unwritten_in(Dtype::F32),
         )
     }
 
@@ -439,7 +434,7 @@ mod tests {
                 &a.to_le_bytes(),
                 &b.to_le_bytes(),
                 &Tolerance::EXACT,
-                Unwritten::of(Dtype::I32),
+                unwritten_in(Dtype::I32),
             )
             .passes(&Tolerance::EXACT)
         };
@@ -451,13 +446,7 @@ mod tests {
     fn integers_beyond_the_range_of_a_float_are_compared_exactly() {
         let check = |got: i64, want: i64, tolerance: &Tolerance| {
             let (got, want) = (got.to_le_bytes(), want.to_le_bytes());
-            compare(
-                Dtype::I64,
-                &got,
-                &want,
-                tolerance,
-                Unwritten::of(Dtype::I64),
-            )
+            compare(Dtype::I64, &got, &want, tolerance, unwritten_in(Dtype::I64))
         };
         const BIG: i64 = 1 << 53;
         assert!(check(BIG + 1, BIG + 1, &Tolerance::EXACT).passes(&Tolerance::EXACT));
@@ -490,7 +479,7 @@ mod tests {
             matched: 1.0,
         };
         let two = |first: [u8; 2], second: [u8; 2], want: [u8; 2]| {
-            let unwritten = Unwritten::by_two_launches(one, &second, other);
+            let unwritten = Unwritten::new(Some([one; 2]), Some((&second, other)));
             compare(Dtype::U8, &first, &want, &near, unwritten)
         };
         // Written both times, within the tolerance, and equal to the first launch's pattern.
@@ -514,7 +503,7 @@ mod tests {
             &[filled],
             &[filled + 1],
             &near,
-            Unwritten::of(Dtype::U8),
+            unwritten_in(Dtype::U8),
         );
         assert!(single.passes(&near), "one launch cannot tell");
     }
@@ -532,11 +521,11 @@ mod tests {
             let (cells, others) = (of_launch(pattern), of_launch(other));
             let first = |unwritten| first_unwritten(dtype, &cells, unwritten);
             let alone = (!dtype.poison_is_a_value()).then_some(4);
-            assert_eq!(first(Unwritten::of(dtype)), alone, "{dtype}");
-            let two = Unwritten::by_two_launches(pattern, &others, other);
+            assert_eq!(first(unwritten_in(dtype)), alone, "{dtype}");
+            let two = Unwritten::new(Some([pattern; 2]), Some((&others, other)));
             assert_eq!(first(two), Some(4), "{dtype}");
             let written = vec![0; 6 * size];
-            let two = Unwritten::by_two_launches(pattern, &written, other);
+            let two = Unwritten::new(Some([pattern; 2]), Some((&written, other)));
             assert_eq!(first(two), None, "{dtype}");
         }
     }
@@ -548,7 +537,7 @@ mod tests {
         let (mut first, mut second) = (vec![3; cells], vec![3; cells]);
         (first[1_100_000], second[1_100_000]) = (one, other);
         let [pattern, other_pattern] = Dtype::U8.poisons();
-        let unwritten = Unwritten::by_two_launches(pattern, &second, other_pattern);
+        let unwritten = Unwritten::new(Some([pattern; 2]), Some((&second, other_pattern)));
         let sum = compare(
             Dtype::U8,
             &first,

@@ -20,6 +20,7 @@
 //! | [`judge`] | one run; uses all of the above and alone writes result lines |
 #![forbid(unsafe_code)]
 
+pub mod cells;
 pub mod check;
 pub mod compiler;
 pub mod device_lock;

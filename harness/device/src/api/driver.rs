@@ -4,6 +4,7 @@ use crate::api::digest::{MemoryRange, Noise};
 use crate::api::error::DeviceError;
 use crate::api::tensor_map::TensorMap;
 use serde::{Deserialize, Serialize};
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::Instant;
 
@@ -195,6 +196,8 @@ pub(crate) fn difference(actual: &[u8], expected: &[u8]) -> Option<usize> {
     (actual != expected).then(|| pairs.position(|(a, b)| a != b))?
 }
 
+const NOT_SHARED: &str = "this device cannot share its memory with another process";
+
 /// Device memory and launches. Lives in the worker process. Addresses are device addresses.
 ///
 /// Every call may return [`DeviceError::Driver`]. After a [`DeviceError::Kernel`] from
@@ -235,6 +238,19 @@ pub trait Driver {
     fn alloc_exact(&mut self, bytes: usize) -> Result<u64, DeviceError> {
         self.alloc(bytes)
     }
+    /// Whether another process can map what [`Driver::alloc_shared`] allocates.
+    fn shares_memory(&self) -> bool {
+        false
+    }
+    /// [`Driver::alloc`] of memory that another process can map: with the descriptor that it gets.
+    fn alloc_shared(&mut self, _bytes: usize) -> Result<(u64, OwnedFd), DeviceError> {
+        Err(DeviceError::Driver(NOT_SHARED.into()))
+    }
+    /// Maps memory that another process has allocated by [`Driver::alloc_shared`], and returns its
+    /// address here. `bytes` are all of it, in whole pages. Ends with [`Driver::free`].
+    fn map_shared(&mut self, _memory: &OwnedFd, _bytes: usize) -> Result<u64, DeviceError> {
+        Err(DeviceError::Driver(NOT_SHARED.into()))
+    }
     /// Frees an allocation. `address` is its start.
     fn free(&mut self, address: u64) -> Result<(), DeviceError>;
     /// Copies `bytes` to the device. Fails where they do not fit into the allocation.
@@ -272,6 +288,16 @@ pub trait Driver {
     /// [`Driver::fill`] for work that follows on the device, as [`Driver::upload_before`].
     fn fill_before(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {
         self.fill(address, bytes, pattern)
+    }
+    /// Copies within the device's memory, for work that follows on the device.
+    fn copy_before(&mut self, from: u64, to: u64, bytes: usize) -> Result<(), DeviceError> {
+        let mut content = vec![0; bytes];
+        self.download(from, &mut content)?;
+        self.upload(to, &content)
+    }
+    /// Waits until what was begun with [`Driver::fill_before`] and its like has ended.
+    fn finish(&mut self) -> Result<(), DeviceError> {
+        Ok(())
     }
     /// Fills memory with noise, from word `first` of the noise on. `address` and `bytes` are
     /// multiples of 4.

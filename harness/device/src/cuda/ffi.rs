@@ -11,8 +11,9 @@
 use crate::api::with_causes;
 use cudarc::driver::sys::{
     CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction,
-    CUfunction_attribute, CUgraph, CUgraphExec, CUlaunchConfig, CUlimit, CUmodule, CUresult,
-    CUstream, CUstreamCaptureMode, CUtensorMap, CUuuid,
+    CUfunction_attribute, CUgraph, CUgraphExec, CUlaunchConfig, CUlimit, CUmemAccessDesc,
+    CUmemAllocationHandleType, CUmemAllocationProp, CUmemGenericAllocationHandle, CUmodule,
+    CUresult, CUstream, CUstreamCaptureMode, CUtensorMap, CUuuid,
 };
 use libloading::Library;
 use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
@@ -97,12 +98,22 @@ functions! {
     cuLaunchCooperativeKernel(CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream, *mut *mut c_void);
     cuLaunchKernelEx(*const CUlaunchConfig, CUfunction, *mut *mut c_void, *mut *mut c_void);
     cuLaunchKernel(CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream, *mut *mut c_void, *mut *mut c_void);
+    cuMemAddressFree(CUdeviceptr, usize);
+    cuMemAddressReserve(*mut CUdeviceptr, usize, usize, CUdeviceptr, c_ulonglong);
     cuMemAllocHost_v2(*mut *mut c_void, usize);
     cuMemAlloc_v2(*mut CUdeviceptr, usize);
+    cuMemCreate(*mut CUmemGenericAllocationHandle, usize, *const CUmemAllocationProp, c_ulonglong);
+    cuMemExportToShareableHandle(*mut c_void, CUmemGenericAllocationHandle, CUmemAllocationHandleType, c_ulonglong);
     cuMemFree_v2(CUdeviceptr);
     cuMemFreeHost(*mut c_void);
     cuMemHostGetDevicePointer_v2(*mut CUdeviceptr, *mut c_void, c_uint);
     cuMemGetInfo_v2(*mut usize, *mut usize);
+    cuMemImportFromShareableHandle(*mut CUmemGenericAllocationHandle, *mut c_void, CUmemAllocationHandleType);
+    cuMemMap(CUdeviceptr, usize, usize, CUmemGenericAllocationHandle, c_ulonglong);
+    cuMemRelease(CUmemGenericAllocationHandle);
+    cuMemSetAccess(CUdeviceptr, usize, *const CUmemAccessDesc, usize);
+    cuMemUnmap(CUdeviceptr, usize);
+    cuMemcpyDtoDAsync_v2(CUdeviceptr, CUdeviceptr, usize, CUstream);
     cuMemcpyDtoHAsync_v2(*mut c_void, CUdeviceptr, usize, CUstream);
     cuMemcpyHtoDAsync_v2(CUdeviceptr, *const c_void, usize, CUstream);
     cuMemsetD32Async(CUdeviceptr, c_uint, usize, CUstream);

@@ -106,6 +106,7 @@ impl RaceCheck {
         let worker = watched.start(Target::Cpu, limit, no_output())?;
         let refuse = || Stop::Lab("the race detector starts and builds nothing further".into());
         let mut cx = ProblemContext {
+            memory: None,
             device: &self.device,
             figures: None,
             cache_dir,

@@ -14,6 +14,7 @@ use super::launch_lines::write_launches;
 use super::measuring::{self, Candidate};
 use super::peers::{self, PeerFiles};
 use super::probing;
+use super::processes::start_memory;
 use super::race_check::RaceCheck;
 use super::sealed_check;
 use super::session::Session;
@@ -90,6 +91,7 @@ impl Run {
         // A run of Python alone compiles nothing.
         let compiles = [Some(language), reference].contains(&Some(Language::Cuda));
         let incumbent_state = incumbent::start(request);
+        let memory = start_memory(request)?;
         let (mut session, worker) =
             Session::open(request, sink, language, compiles || has_compiled_peer())?;
         let (uuid, driver) = (session.device.uuid.clone(), session.device.driver.clone());
@@ -97,6 +99,10 @@ impl Run {
         if session.builder.compiler.is_some() {
             out.line("compiler", session.builder.compiler()?.version()?)?;
         }
+        if let Some(memory) = memory {
+            session.take_memory(memory)?;
+        }
+        let worker = session.with_memory(worker);
         if language == Language::Python {
             out.line("python", Interpreter::of(request))?;
         }
@@ -162,7 +168,9 @@ impl Run {
     /// Whether no child has ended.
     fn is_alive(&mut self) -> bool {
         let races = self.race_check.as_mut().is_none_or(RaceCheck::is_alive);
-        self.worker.is_alive() && self.session.builder.is_alive() && races
+        let memory = self.session.memory.as_ref();
+        let holds = memory.is_none_or(|memory| memory.is_alive());
+        self.worker.is_alive() && self.session.builder.is_alive() && races && holds
     }
 
     /// Sets the incumbent up, unless it was set up or has failed already.

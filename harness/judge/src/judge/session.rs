@@ -13,7 +13,7 @@ use crate::probe::{self, DeviceFigures};
 use crate::problem::{self, Problem, ProblemContext, WorkerFor};
 use crate::sink::SharedSink;
 use crate::telemetry::TelemetryMonitor;
-use crate::worker::Worker;
+use crate::worker::{JudgeMemory, StartingWorker, Worker, cells};
 use lab_device::DeviceInfo;
 use lab_device::sandbox::SandboxState;
 use lab_protocol::report::{Log, Stage, Writer};
@@ -39,6 +39,8 @@ pub struct Session {
     pub access: DeviceAccess,
     /// What the device can do; `None` if it was not probed.
     pub figures: Option<DeviceFigures>,
+    /// The judge's own worker, on a device whose memory can be shared.
+    pub memory: Option<Arc<JudgeMemory>>,
 }
 
 impl Session {
@@ -71,6 +73,7 @@ impl Session {
             telemetry: TelemetryMonitor::open(&device)?,
             access: DeviceAccess::of(&device, &cache_dir),
             figures: probe::load(&cache_dir, &device),
+            memory: None,
             request: Arc::clone(request),
             out: sink.writer(),
             sink: sink.clone(),
@@ -130,7 +133,27 @@ impl Session {
     /// Starts a worker whose output is written behind `| `.
     pub fn start_worker(&self, language: Language) -> Result<Worker, Stop> {
         let output = as_kernel_output(self.sink.writer());
-        start_worker(&self.request, language, self.target, output)?.ready()
+        let worker = start_worker(&self.request, language, self.target, output)?.ready()?;
+        Ok(self.with_memory(worker))
+    }
+
+    /// Lets a worker that has allocated nothing yet map what the judge's own worker allocates.
+    pub fn with_memory(&self, worker: Worker) -> Worker {
+        with_memory(worker, self.memory.as_ref())
+    }
+
+    /// Takes the judge's own worker, which opens the device, and builds the kernels that it computes
+    /// with.
+    pub fn take_memory(&mut self, starting: StartingWorker) -> Result<(), Stop> {
+        let kernels = self.builder.own_source("cells.cu", cells::SOURCE, "")?;
+        self.memory = JudgeMemory::new(starting.ready()?, &kernels.path)?;
+        if self.memory.is_none() {
+            self.out.caveat(
+                "this driver cannot share device memory between processes: the judge copies inputs and results over the host, \
+                 which takes long for large tensors",
+            )?;
+        }
+        Ok(())
     }
 
     /// [`DeviceAccess::wait_for`] 60 s at most.
@@ -150,11 +173,12 @@ impl Session {
     /// Calls `act` with what a problem may use.
     pub fn with<T>(&mut self, act: impl FnOnce(&mut ProblemContext) -> T) -> T {
         let (request, target, sink) = (&self.request, self.target, &self.sink);
-        let builder = &mut self.builder;
+        let (builder, memory) = (&mut self.builder, self.memory.as_ref());
         act(&mut ProblemContext {
             device: &self.device,
             figures: self.figures,
             cache_dir: &self.cache_dir,
+            memory: self.memory.as_ref(),
             seed: self.seed,
             seed_is_fixed: request.seed.is_some(),
             out: &mut self.out,
@@ -164,7 +188,8 @@ impl Session {
                     WorkerFor::Reference(language) => language,
                 };
                 let output = as_kernel_output(sink.writer());
-                start_worker(request, language, target, output)?.ready()
+                let worker = start_worker(request, language, target, output)?.ready()?;
+                Ok(with_memory(worker, memory))
             },
             build: &mut |source, header| builder.reference(source, header),
         })
@@ -187,5 +212,13 @@ impl Session {
             (cx.seed, cx.seed_is_fixed) = (seed, true);
             act(cx)
         })
+    }
+}
+
+fn with_memory(worker: Worker, memory: Option<&Arc<JudgeMemory>>) -> Worker {
+    // A process of Python has memory of its own.
+    match worker.is_python() {
+        true => worker,
+        false => worker.with_memory(memory),
     }
 }

@@ -7,12 +7,13 @@ use crate::probe::DeviceFigures;
 use crate::probe::bounds::Demand;
 use crate::profile::workload::ProfileCase;
 use crate::worker::compile_ahead::Call;
-use crate::worker::{ModuleId, Worker};
+use crate::worker::{JudgeMemory, ModuleId, Worker};
 use lab_device::DeviceInfo;
 use lab_protocol::report::{JudgedWorkloads, Measure, Writer};
 use lab_protocol::{Language, When};
 use lab_stats::aggregate::{Aggregate, Better};
 use std::path::Path;
+use std::sync::Arc;
 
 /// What a problem needs of the build.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +37,9 @@ pub struct ProblemContext<'a> {
     pub seed: u64,
     /// Whether the user fixed the seed, to repeat a run.
     pub seed_is_fixed: bool,
+    /// The judge's own worker, which holds inputs and results on the device; `None` where the judge
+    /// has them in its own memory.
+    pub memory: Option<&'a Arc<JudgeMemory>>,
     /// Takes the result lines.
     pub out: &'a mut Writer,
     /// Starts a further worker on the same device.

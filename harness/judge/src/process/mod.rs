@@ -10,6 +10,7 @@
 //!   kernel may have damaged it.
 
 pub mod child;
+pub mod descriptors;
 pub mod exec_wrapper;
 pub mod forked;
 mod forwarded_stream;

@@ -2,8 +2,10 @@
 //! request, so that a late or forged answer is not taken for another one.
 
 use super::child::Child;
+use super::descriptors;
 use super::framing::{self, DeadlineStream, FrameError};
 use serde::{Serialize, de::DeserializeOwned};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
@@ -63,6 +65,16 @@ impl Connection {
         } else {
             Err(FrameError::Invalid("an answer to another request".into()))
         }
+    }
+
+    /// Sends a descriptor behind a request that says so.
+    pub fn send_descriptor(&self, descriptor: BorrowedFd) -> Result<(), FrameError> {
+        descriptors::send(&self.stream, descriptor)
+    }
+
+    /// Receives the descriptor that follows an answer.
+    pub fn receive_descriptor(&self) -> Result<OwnedFd, FrameError> {
+        descriptors::receive(&self.stream)
     }
 
     /// Waits for a child that closed its end, and describes how it ended; see

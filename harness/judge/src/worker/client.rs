@@ -2,11 +2,13 @@
 //! went wrong.
 
 use super::images::Images;
+use super::judge_memory::JudgeMemory;
 use super::link::{Link, Operation};
-use super::memory::Filling;
+use super::memory::{Filling, OWN, SharedBlock, is_shared};
 use super::messages::{Opened, WorkerRequest, missing_text};
 use super::scratch_room::AskedScratch;
-use super::{Breach, BufferId, Launch, LaunchParameter, Launched, ModuleId, Replayed};
+use super::{Breach, BufferId, Launch, LaunchArg, LaunchParameter, Launched, ModuleId, Replayed};
+use crate::cells::Cells;
 use crate::outcome::Stop;
 use crate::process::child::Child;
 use lab_device::sandbox::SandboxState;
@@ -15,7 +17,9 @@ use lab_system::memory;
 use lab_system::random;
 use serde::de::DeserializeOwned;
 use std::collections::{HashMap, HashSet};
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The judge's client for a worker process whose device is open.
@@ -32,6 +36,16 @@ pub struct Worker {
     /// What the largest scratch buffer takes that a launch statement asked for, on the cpu device.
     scratch_held: u64,
     launched: Option<Launched>,
+    /// Where its buffers are, and its number there. `None` if it allocates them itself.
+    memory: Option<(Arc<JudgeMemory>, u32)>,
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        if let Some((memory, owner)) = &self.memory {
+            memory.release(*owner);
+        }
+    }
 }
 
 /// What the judge knows of a buffer.
@@ -62,6 +76,53 @@ impl Worker {
             stated: HashSet::new(),
             scratch_held: 0,
             launched: None,
+            memory: None,
+        }
+    }
+
+    /// Makes the judge's own worker allocate the buffers, which this one maps.
+    pub fn with_memory(mut self, memory: Option<&Arc<JudgeMemory>>) -> Worker {
+        self.memory = memory.map(|memory| (memory.clone(), memory.new_owner()));
+        self
+    }
+
+    /// Whether another process can map its memory.
+    pub fn shares_memory(&self) -> bool {
+        self.opened.shares_memory
+    }
+
+    /// Receives the descriptor that follows an answer.
+    pub fn receive_descriptor(&mut self) -> Result<OwnedFd, Stop> {
+        self.link
+            .connection
+            .receive_descriptor()
+            .map_err(|error| Stop::Lab(format!("no shared memory came from a worker: {error}")))
+    }
+
+    /// Sends a request that runs no kernel of a user, with a body, and returns the reply with its
+    /// body of at most so many bytes.
+    pub fn own_work<R: DeserializeOwned>(
+        &mut self,
+        request: &WorkerRequest,
+        body: &[u8],
+        body_limit: usize,
+    ) -> Result<(R, Vec<u8>), Stop> {
+        self.link.call(request, Operation::Own, body, body_limit)
+    }
+
+    /// [`Worker::own_work`] with a buffer: in the process that has allocated it.
+    fn buffer_work<R: DeserializeOwned>(
+        &mut self,
+        buffer: Option<BufferId>,
+        request: &WorkerRequest,
+        body: &[u8],
+        body_limit: usize,
+    ) -> Result<(R, Vec<u8>), Stop> {
+        match &self.memory {
+            Some((memory, _)) if buffer.is_some_and(is_shared) => {
+                memory.call(request, body, body_limit)
+            }
+            _ => self.own_work(request, body, body_limit),
         }
     }
 
@@ -133,7 +194,11 @@ impl Worker {
 
     /// Loads the module again, so that its globals hold nothing that an earlier launch left there.
     pub fn reload(&mut self, module: ModuleId) -> Result<(), Stop> {
-        self.call(&WorkerRequest::Reload { module }, Operation::Load, &[])
+        self.call::<()>(&WorkerRequest::Reload { module }, Operation::Load, &[])?;
+        match &self.memory {
+            Some((memory, owner)) => memory.check(*owner),
+            None => Ok(()),
+        }
     }
 
     /// Returns whether the module has this kernel and its launch statement, or this function.
@@ -177,8 +242,45 @@ impl Worker {
     /// [`Worker::buffer`] for several buffers: names and bytes.
     pub fn buffers(&mut self, wanted: Vec<(String, usize)>) -> Result<Vec<BufferId>, Stop> {
         let sizes: Vec<usize> = wanted.iter().map(|(_, bytes)| *bytes).collect();
-        let request = WorkerRequest::Allocate { buffers: wanted };
-        let ids: Vec<BufferId> = self.request(&request)?;
+        let ids = match &self.memory {
+            Some((memory, owner)) => {
+                let (shared, memory) = memory.allocate(*owner, wanted)?;
+                let ids = shared.buffers.iter().map(|(id, ..)| *id).collect();
+                self.map(shared, memory)?;
+                ids
+            }
+            None => self.allocate(wanted)?,
+        };
+        self.know(&ids, sizes)?;
+        Ok(ids)
+    }
+
+    /// [`Worker::buffer`] in the worker's own process: for what the kernel gets no address of.
+    pub fn own_buffer(&mut self, name: &str, bytes: usize) -> Result<BufferId, Stop> {
+        let ids = self.allocate(vec![(name.to_owned(), bytes)])?;
+        self.know(&ids, vec![bytes])?;
+        Ok(ids[0])
+    }
+
+    fn allocate(&mut self, buffers: Vec<(String, usize)>) -> Result<Vec<BufferId>, Stop> {
+        self.request(&WorkerRequest::Allocate { buffers })
+    }
+
+    /// Maps an allocation of the judge's own worker.
+    fn map(&mut self, shared: SharedBlock, memory: OwnedFd) -> Result<(), Stop> {
+        let number = self
+            .link
+            .ask(&WorkerRequest::Map(shared), Operation::Own, &[])?;
+        self.link
+            .connection
+            .send_descriptor(memory.as_fd())
+            .map_err(|error| Stop::Lab(format!("shared memory cannot be sent: {error}")))?;
+        let ((), _) = self.link.answer(number, Operation::Own, 0)?;
+        Ok(())
+    }
+
+    /// Notes buffers of these sizes.
+    fn know(&mut self, ids: &[BufferId], sizes: Vec<usize>) -> Result<(), Stop> {
         if ids.len() != sizes.len() {
             return Err(self
                 .link
@@ -195,7 +297,7 @@ impl Worker {
             (*id, known)
         };
         self.buffers.extend(ids.iter().zip(sizes).map(known));
-        Ok(ids)
+        Ok(())
     }
 
     /// Writes a whole buffer. Breaks its seal.
@@ -229,18 +331,56 @@ impl Worker {
         are_inputs: bool,
         body: &[u8],
     ) -> Result<(), Stop> {
+        let first = buffers.first().copied();
         let request = WorkerRequest::Write {
             buffers,
             are_inputs,
         };
-        self.call(&request, Operation::Own, body)
+        let (reply, _) = self.buffer_work(first, &request, body, 0)?;
+        Ok(reply)
+    }
+
+    /// Writes whole buffers; `are_inputs` as in [`Worker::write_input`]. What the judge's own worker
+    /// holds is copied on the device.
+    pub fn write_cells(
+        &mut self,
+        contents: &[(BufferId, &Cells)],
+        are_inputs: bool,
+    ) -> Result<(), Stop> {
+        let (mut held, mut host) = (Vec::new(), Vec::new());
+        for (buffer, cells) in contents {
+            match cells {
+                Cells::Held(cells) if self.memory.is_some() => held.push((cells.id, *buffer)),
+                _ => host.push((*buffer, cells.to_host()?)),
+            }
+        }
+        if let Some((memory, _)) = self.memory.as_ref().filter(|_| !held.is_empty()) {
+            memory.copy(held, are_inputs)?;
+        }
+        let host: Vec<(BufferId, &[u8])> = host.iter().map(|(id, cells)| (*id, &**cells)).collect();
+        match are_inputs {
+            true => self.write_inputs(&host),
+            false => host
+                .iter()
+                .try_for_each(|(buffer, content)| self.write(*buffer, content)),
+        }
+    }
+
+    /// What a buffer holds: a copy that stays what it is. On the device if the judge's own worker
+    /// has the buffer.
+    pub fn take(&mut self, buffer: BufferId) -> Result<Cells, Stop> {
+        let bytes = self.buffers.get(&buffer).map_or(0, |known| known.bytes);
+        match &self.memory {
+            Some((memory, _)) if is_shared(buffer) => memory.hold_copy(buffer, bytes),
+            _ => self.read(buffer).map(Cells::Host),
+        }
     }
 
     /// Reads a whole buffer.
     pub fn read(&mut self, buffer: BufferId) -> Result<Vec<u8>, Stop> {
         let expected = self.buffers.get(&buffer).map_or(0, |known| known.bytes);
         let request = WorkerRequest::Read { buffer };
-        let ((), bytes) = self.link.call(&request, Operation::Own, &[], expected)?;
+        let ((), bytes) = self.buffer_work(Some(buffer), &request, &[], expected)?;
         if bytes.len() == expected {
             Ok(bytes)
         } else {
@@ -292,13 +432,39 @@ impl Worker {
     }
 
     fn fill(&mut self, fills: Vec<(BufferId, u32)>, how: Filling) -> Result<(), Stop> {
-        self.request(&WorkerRequest::Fill { fills, how })
+        let first = fills.first().map(|(buffer, _)| *buffer);
+        let (reply, _) = self.buffer_work(first, &WorkerRequest::Fill { fills, how }, &[], 0)?;
+        Ok(reply)
     }
 
     /// Frees a buffer.
     pub fn free(&mut self, buffer: BufferId) -> Result<(), Stop> {
         self.buffers.remove(&buffer);
+        if let Some((memory, _)) = self.memory.clone().filter(|_| is_shared(buffer)) {
+            // First the mapping, so that no kernel has the memory's next content.
+            self.request::<()>(&WorkerRequest::Free { buffer })?;
+            return memory.free(buffer);
+        }
         self.request(&WorkerRequest::Free { buffer })
+    }
+
+    /// Lets the judge's own worker, if it has the buffers, fill some and expect these launches.
+    /// Returns what this worker has to fill.
+    fn prepare(
+        &mut self,
+        fills: Vec<(BufferId, u32)>,
+        launches: &[Launch],
+    ) -> Result<Vec<(BufferId, u32)>, Stop> {
+        let Some((memory, owner)) = &self.memory else {
+            return Ok(fills);
+        };
+        let given = launches.iter().flat_map(|launch| &launch.args);
+        let given = given.filter_map(|arg| match arg {
+            LaunchArg::Buffer(id) => Some(*id),
+            LaunchArg::Value(_) => None,
+        });
+        memory.prepare(*owner, fills, given.collect())?;
+        Ok(Vec::new())
     }
 
     /// Runs the launch statement of a launch on its own, once for an entry and dims: if it crashes
@@ -308,6 +474,7 @@ impl Worker {
         if !self.opened.has_statements || self.stated.contains(&key) {
             return Ok(());
         }
+        self.prepare(Vec::new(), &[])?;
         let statement = Operation::Statement(&launch.entry);
         let request = WorkerRequest::State(launch.clone());
         let (scratch_bytes, line) = self.call(&request, statement, &[])?;
@@ -337,8 +504,9 @@ impl Worker {
         launch: &Launch,
     ) -> Result<f64, Stop> {
         self.state(launch)?;
+        let fills = self.chosen_patterns(buffers);
         let request = WorkerRequest::Launch {
-            fills: self.chosen_patterns(buffers),
+            fills: self.prepare(fills, std::slice::from_ref(launch))?,
             launch: launch.clone(),
         };
         let (seconds, launched) = self.call(&request, Operation::Launch, &[])?;
@@ -357,6 +525,7 @@ impl Worker {
         graph: bool,
     ) -> Result<Replayed, Stop> {
         launches.iter().try_for_each(|launch| self.state(launch))?;
+        self.prepare(Vec::new(), &launches)?;
         let (flush, asked) = (
             flush.map(|buffer| (buffer, POISONS[0])),
             self.submission(graph),
@@ -385,7 +554,9 @@ impl Worker {
     /// digests of workers on the same device can be compared.
     pub fn digests(&mut self, buffers: Vec<BufferId>, key: u64) -> Result<Vec<u64>, Stop> {
         let count = buffers.len();
-        let digests: Vec<u64> = self.request(&WorkerRequest::Digests { buffers, key })?;
+        let first = buffers.first().copied();
+        let request = WorkerRequest::Digests { buffers, key };
+        let (digests, _): (Vec<u64>, _) = self.buffer_work(first, &request, &[], 0)?;
         if digests.len() == count {
             Ok(digests)
         } else {
@@ -410,14 +581,25 @@ impl Worker {
     /// Checks every guard zone, every sealed buffer and every buffer that no launch was given. Each
     /// breach is returned once.
     pub fn breaches(&mut self) -> Result<Vec<Breach>, Stop> {
-        self.request(&WorkerRequest::Breaches { of_given: false })
+        self.find_breaches(false)
+    }
+
+    fn find_breaches(&mut self, of_given: bool) -> Result<Vec<Breach>, Stop> {
+        let mut found: Vec<Breach> = self.request(&WorkerRequest::Breaches {
+            of_given,
+            owner: OWN,
+        })?;
+        if let Some((memory, owner)) = &self.memory {
+            found.extend(memory.breaches(*owner, of_given)?);
+        }
+        Ok(found)
     }
 
     /// As [`Worker::breaches`], for the buffers that launches were given since the last look: that
     /// is much faster where a worker has many. What launches wrote elsewhere is found by the next
     /// look at all.
     pub fn breaches_of_given(&mut self) -> Result<Vec<Breach>, Stop> {
-        self.request(&WorkerRequest::Breaches { of_given: true })
+        self.find_breaches(true)
     }
 
     /// The packages that loaded sources use, with their versions; empty of a worker that is not

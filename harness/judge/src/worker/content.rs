@@ -11,6 +11,8 @@ pub enum Content {
     Pattern(u32),
     /// An input.
     Sealed(Vec<u8>),
+    /// An input whose content lies there too, where no kernel reaches it.
+    SealedAs(MemoryRange),
     /// What earlier launches left; a copy on a device that computes no digests.
     Results(Option<Vec<u8>>),
 }
@@ -25,6 +27,19 @@ pub enum ChangedAt {
 }
 
 impl Content {
+    /// Whether no launch may write here.
+    pub fn is_input(&self) -> bool {
+        matches!(self, Content::Sealed(_) | Content::SealedAs(_))
+    }
+
+    /// The address of the held buffer that has the content.
+    pub fn held_at(&self) -> Option<u64> {
+        match self {
+            Content::SealedAs(held) => Some(held.address),
+            _ => None,
+        }
+    }
+
     /// Where the memory differs from this content; `None` if it does not, or if the content is
     /// unknown. `digests` says that the device computes digests, and that the buffer's has changed.
     pub fn difference(
@@ -39,6 +54,7 @@ impl Content {
             Content::Results(Some(right)) | Content::Sealed(right) => {
                 difference(driver, range.address, right)?
             }
+            Content::SealedAs(held) => differs_from_memory(driver, range, *held)?,
             Content::Pattern(pattern) => differs_from_pattern(driver, range, *pattern)?,
         };
         Ok(at.map(|at| ChangedAt::Byte(at as u64)))
@@ -48,7 +64,7 @@ impl Content {
     pub fn breach(&self, name: &str, at: ChangedAt) -> Breach {
         let buffer = name.to_owned();
         match (self, at) {
-            (Content::Sealed(_), ChangedAt::Byte(offset)) => {
+            (Content::Sealed(_) | Content::SealedAs(_), ChangedAt::Byte(offset)) => {
                 Breach::InputChanged { buffer, offset }
             }
             (_, ChangedAt::Byte(offset)) => Breach::StrayStore {
@@ -67,6 +83,10 @@ impl Content {
         match self {
             Content::Open | Content::Results(_) => Ok(()),
             Content::Sealed(right) => driver.upload(range.address, right),
+            Content::SealedAs(held) => {
+                driver.copy_before(held.address, range.address, range.bytes)?;
+                driver.finish()
+            }
             Content::Pattern(pattern) => {
                 let mut offset = 0;
                 for part in pattern_parts(range.bytes, *pattern) {
@@ -105,6 +125,22 @@ pub fn difference(
     } else {
         driver.first_difference(address, right)
     }
+}
+
+/// The same for content that lies elsewhere on the device.
+fn differs_from_memory(
+    driver: &mut dyn Driver,
+    range: MemoryRange,
+    held: MemoryRange,
+) -> Result<Option<usize>, DeviceError> {
+    for offset in (0..range.bytes).step_by(COMPARE_CHUNK_BYTES) {
+        let mut right = vec![0; (range.bytes - offset).min(COMPARE_CHUNK_BYTES)];
+        driver.download(held.address + offset as u64, &mut right)?;
+        if let Some(at) = difference(driver, range.address + offset as u64, &right)? {
+            return Ok(Some(offset + at));
+        }
+    }
+    Ok(None)
 }
 
 fn differs_from_pattern(

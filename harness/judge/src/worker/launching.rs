@@ -5,7 +5,7 @@ use super::launch_checks::{
     build, check_shape, crash, encoded, explained, kernel_names, of_statement,
 };
 use super::launch_statement::{self, LIST_BYTES, Refused, SHAPE_BYTES, Statement};
-use super::memory::{Device, Filling};
+use super::memory::{Device, Filling, OWN};
 use super::messages::{TWO_STATEMENTS, missing_text};
 use super::scratch::ScratchPool;
 use super::{BufferId, Launch, LaunchArg, Launched, LaunchedKernel, ModuleId, STATEMENT_OF};
@@ -78,11 +78,12 @@ impl Launching {
         device.driver.unload(loaded)?;
         let loaded = device.driver.load(&image)?;
         self.modules[module.0 as usize].loaded = loaded;
-        device.check()?;
+        device.check(OWN)?;
         device.driver.scrub()
     }
 
-    fn entry(
+    /// A kernel of a module; `None` if the module has none of this name.
+    pub fn entry(
         &mut self,
         device: &mut Device,
         module: ModuleId,
@@ -390,7 +391,7 @@ impl Launching {
         };
         // The statement writes what it states, and all of the result is read.
         device.fill(out, UNSTATED, Filling::Waits)?;
-        device.expect_launch()?;
+        device.expect_launch(OWN)?;
         let address = device.address(out)?;
         let info = [
             device.info.sms,
@@ -472,7 +473,7 @@ impl Launching {
 
 /// The problem's arguments of a launch that follows.
 fn args(device: &mut Device, launch: &Launch) -> Result<Vec<Arg>, DeviceError> {
-    device.expect_launch()?;
+    device.expect_launch(OWN)?;
     let arg = |arg: &LaunchArg| match arg {
         LaunchArg::Buffer(id) => Ok(device.address(*id)?.to_le_bytes().to_vec()),
         LaunchArg::Value(bytes) => Ok(bytes.clone()),

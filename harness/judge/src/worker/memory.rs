@@ -7,12 +7,16 @@
 //! [`Device::breaches`] looks; what is cheap on the device is compared by digest.
 
 mod allocating;
+mod sharing;
+
+pub use sharing::{SharedBlock, is_shared};
 
 use super::content::{Content, difference};
 use super::{Breach, BufferId};
 use lab_device::{DeviceError, DeviceInfo, Driver, MemoryRange, Noise, is_poison};
 use lab_system::random;
 use serde::{Deserialize, Serialize};
+use sharing::Plain;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Bytes of the guard zone before a buffer. As a multiple of 256 they keep the alignment of the
@@ -44,18 +48,24 @@ pub fn guarded_bytes(bytes: usize, page: usize) -> Option<usize> {
         .checked_next_multiple_of(page)
 }
 
+/// The owner of buffers that no other worker maps.
+pub const OWN: u32 = 0;
+
 /// The device of a worker, and its buffers.
 pub struct Device {
     pub driver: Box<dyn Driver>,
     pub info: DeviceInfo,
     buffers: BTreeMap<u32, Buffer>,
     next: u32,
+    /// Buffers without guard zones; see [`sharing`].
+    plain: BTreeMap<u32, Plain>,
+    next_shared: u32,
     /// `None` under a tool.
     guards: Option<Guards>,
     /// Breaches that were found before the judge asked for them.
-    found: Vec<Breach>,
-    /// Whether there was a launch since the last check.
-    launched: bool,
+    found: Vec<(u32, Breach)>,
+    /// The owners of buffers that launched something since the last check.
+    launched: BTreeSet<u32>,
     /// Inputs whose digests are not computed yet. Those of many take one look at the device.
     undigested: BTreeSet<u32>,
 }
@@ -83,6 +93,8 @@ struct Guards {
 
 struct Buffer {
     name: String,
+    /// The worker that maps the buffer; [`OWN`] if none does.
+    owner: u32,
     /// Address of the allocation that its pages are part of.
     block: u64,
     /// Address of its first page.
@@ -170,9 +182,11 @@ impl Device {
             driver,
             buffers: BTreeMap::new(),
             next: 0,
+            plain: BTreeMap::new(),
+            next_shared: sharing::FIRST,
             guards: (!under_tool).then(guards),
             found: Vec::new(),
-            launched: false,
+            launched: BTreeSet::new(),
             undigested: BTreeSet::new(),
         }
     }
@@ -186,9 +200,9 @@ impl Device {
         Ok(())
     }
 
-    /// A launch follows.
-    pub fn expect_launch(&mut self) -> Result<(), DeviceError> {
-        self.launched = true;
+    /// A launch of this owner follows.
+    pub fn expect_launch(&mut self, owner: u32) -> Result<(), DeviceError> {
+        self.launched.insert(owner);
         self.digest_inputs()
     }
 
@@ -198,11 +212,7 @@ impl Device {
         let Some(guards) = self.guards.as_ref().filter(|_| !ids.is_empty()) else {
             return Ok(());
         };
-        let is_input = |id: &u32| {
-            self.buffers
-                .get(id)
-                .is_some_and(|b| matches!(b.content, Content::Sealed(_)))
-        };
+        let is_input = |id: &u32| self.buffers.get(id).is_some_and(|b| b.content.is_input());
         let ids: Vec<u32> = ids.into_iter().filter(is_input).collect();
         let ranges: Vec<MemoryRange> = ids.iter().map(|id| self.buffers[id].ranges()[1]).collect();
         let Some(digests) = self.driver.digests(&ranges, guards.key)? else {
@@ -218,12 +228,28 @@ impl Device {
 
     /// The address of a buffer for a launch, which may write there unless the buffer is sealed.
     pub fn address(&mut self, id: BufferId) -> Result<u64, DeviceError> {
+        if let Some(plain) = self.plain.get(&id.0) {
+            return Ok(plain.range.address);
+        }
         let buffer = self.get(id)?;
         buffer.given = true;
-        if !matches!(buffer.content, Content::Sealed(_)) {
+        if !buffer.content.is_input() {
             buffer.open();
         }
         Ok(buffer.address())
+    }
+
+    /// The address of a buffer that is only read.
+    pub fn read_address(&mut self, id: BufferId) -> Result<u64, DeviceError> {
+        self.range(id).map(|range| range.address)
+    }
+
+    /// Where a buffer lies.
+    fn range(&mut self, id: BufferId) -> Result<MemoryRange, DeviceError> {
+        match self.plain.get(&id.0) {
+            Some(plain) => Ok(plain.range),
+            None => Ok(self.get(id)?.ranges()[1]),
+        }
     }
 
     /// The digest of each buffer under a key that the kernel does not know. A device that computes
@@ -231,7 +257,7 @@ impl Device {
     pub fn digests(&mut self, ids: &[BufferId], key: u64) -> Result<Vec<u64>, DeviceError> {
         let mut ranges = Vec::with_capacity(ids.len());
         for id in ids {
-            ranges.push(self.get(*id)?.ranges()[1]);
+            ranges.push(self.range(*id)?);
         }
         if let Some(digests) = self.driver.digests(&ranges, key)? {
             return Ok(digests);
@@ -254,7 +280,7 @@ impl Device {
 
     /// The size of a buffer.
     pub fn bytes_of(&mut self, id: BufferId) -> Result<usize, DeviceError> {
-        self.get(id).map(|buffer| buffer.bytes)
+        self.range(id).map(|range| range.bytes)
     }
 
     /// Writes a whole buffer, and waits until it is there: a timed launch may follow. Breaks its
@@ -269,7 +295,7 @@ impl Device {
     pub fn write_input(&mut self, id: BufferId, content: Vec<u8>) -> Result<(), DeviceError> {
         let address = self.opened(id, content.len())?;
         self.driver.upload_before(address, &content)?;
-        self.seal_as(id, content)
+        self.seal_as(id, Content::Sealed(content))
     }
 
     /// The address of a buffer that gets so many bytes.
@@ -287,7 +313,7 @@ impl Device {
 
     /// `bytes` are taken for the content, whatever they hold.
     pub fn read(&mut self, id: BufferId, mut bytes: Vec<u8>) -> Result<Vec<u8>, DeviceError> {
-        let range = self.get(id)?.ranges()[1];
+        let range = self.range(id)?;
         bytes.resize(range.bytes, 0);
         self.driver.download(range.address, &mut bytes)?;
         Ok(bytes)
@@ -313,13 +339,13 @@ impl Device {
         if !matches!(self.get(id)?.content, Content::Pattern(held) if held == pattern) {
             self.fill(id, pattern, Filling::FlushesCache)?;
         }
-        Ok(self.get(id)?.ranges()[1])
+        self.range(id)
     }
 
     /// Declares the content of a buffer an input, which must not change.
-    fn seal_as(&mut self, id: BufferId, content: Vec<u8>) -> Result<(), DeviceError> {
+    fn seal_as(&mut self, id: BufferId, content: Content) -> Result<(), DeviceError> {
         let buffer = self.get(id)?;
-        buffer.content = Content::Sealed(content);
+        buffer.content = content;
         buffer.digests[1] = None;
         self.undigested.insert(id.0);
         Ok(())
@@ -328,27 +354,37 @@ impl Device {
     /// The first changed byte of each zone and of each buffer that no launch may have written. What
     /// is known of them is restored, so that each breach is reported once. With `of_given` only those
     /// of the buffers that launches were given since the last check: what launches wrote elsewhere is
-    /// found by the next check of all.
-    pub fn breaches(&mut self, of_given: bool) -> Result<Vec<Breach>, DeviceError> {
+    /// found by the next check of all. Only the buffers of this owner are looked at.
+    pub fn breaches(&mut self, owner: u32, of_given: bool) -> Result<Vec<Breach>, DeviceError> {
         match of_given {
-            true => self.check_those(|buffer| buffer.given)?,
-            false => self.check()?,
+            true => self.check_those(owner, |buffer| buffer.given)?,
+            false => self.check(owner)?,
         }
-        Ok(std::mem::take(&mut self.found))
+        let found = std::mem::take(&mut self.found);
+        let (of_owner, rest) = found.into_iter().partition(|(of, _)| *of == owner);
+        self.found = rest;
+        let each: Vec<(u32, Breach)> = of_owner;
+        Ok(each.into_iter().map(|(_, breach)| breach).collect())
     }
 
     /// As [`Device::breaches`], and keeps what it finds for the next call of that.
-    pub fn check(&mut self) -> Result<(), DeviceError> {
-        self.check_those(|_| true)?;
-        self.launched = false;
+    pub fn check(&mut self, owner: u32) -> Result<(), DeviceError> {
+        self.check_those(owner, |_| true)?;
+        self.launched.remove(&owner);
         Ok(())
     }
 
-    fn check_those(&mut self, wanted: impl Fn(&Buffer) -> bool) -> Result<(), DeviceError> {
+    fn check_those(
+        &mut self,
+        owner: u32,
+        wanted: impl Fn(&Buffer) -> bool,
+    ) -> Result<(), DeviceError> {
         self.digest_inputs()?;
-        let Some(guards) = self.guards.as_ref().filter(|_| self.launched) else {
+        let launched = self.launched.contains(&owner);
+        let Some(guards) = self.guards.as_ref().filter(|_| launched) else {
             return Ok(());
         };
+        let wanted = |buffer: &Buffer| buffer.owner == owner && wanted(buffer);
         let ranges: Vec<MemoryRange> = self
             .buffers
             .values()
@@ -426,7 +462,7 @@ impl Buffer {
         driver: &mut dyn Driver,
         guards: &Guards,
         now: [Option<u64>; 3],
-        found: &mut Vec<Breach>,
+        found: &mut Vec<(u32, Breach)>,
     ) -> Result<(), DeviceError> {
         let ranges = self.ranges();
         for zone in [0, 2] {
@@ -444,7 +480,7 @@ impl Buffer {
                 range.bytes = near;
             }
             if let Some(at) = self.restore_zone(driver, range, guards)? {
-                found.push(self.out_of_bounds(range, at));
+                found.push((self.owner, self.out_of_bounds(range, at)));
             }
         }
         self.given = false;
@@ -455,7 +491,7 @@ impl Buffer {
                 .content
                 .difference(driver, ranges[1], now[1].is_some())?
         {
-            found.push(self.content.breach(&self.name, at));
+            found.push((self.owner, self.content.breach(&self.name, at)));
             self.content.restore(driver, ranges[1])?;
             is_new |= matches!(self.content, Content::Results(_));
         }

@@ -1,7 +1,8 @@
 //! What the judge asks of a worker. Each request says what the reply is; without a word it is `()`,
 //! and a failure is a [`Stop`].
 
-use super::memory::Filling;
+use super::cells::CellWork;
+use super::memory::{Filling, OWN, SharedBlock};
 use super::{BufferId, Launch, LaunchParameter, ModuleId};
 use crate::outcome::Stop;
 use lab_device::sandbox::{FileAccess, SandboxState};
@@ -86,11 +87,56 @@ pub enum WorkerRequest {
     },
     /// Asks for the digest of each buffer.
     Digests { buffers: Vec<BufferId>, key: u64 },
-    /// Asks for the rules that launches have broken, each a [`Breach`](super::Breach); with
-    /// `of_given` only in the buffers that they were given.
-    Breaches { of_given: bool },
+    /// Asks for the rules that launches of `owner` have broken, each a [`Breach`](super::Breach);
+    /// with `of_given` only in the buffers that they were given.
+    Breaches {
+        of_given: bool,
+        #[serde(default, skip_serializing_if = "is_own")]
+        owner: u32,
+    },
+    /// Asks for memory, which another worker maps; see [`ForWorkers`].
+    ForWorkers(ForWorkers),
+    /// Maps memory of the judge's own worker, whose descriptor follows.
+    Map(SharedBlock),
+    /// Computes with cells that the judge holds; see [`CellWork`].
+    Cells { module: ModuleId, work: CellWork },
     /// Asks for the packages that loaded sources use, and their versions, in order of the names.
     Versions,
+}
+
+/// What the judge asks of its own worker for another worker, whose number is `owner`.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum ForWorkers {
+    /// Allocates buffers: names and bytes. The reply is a [`SharedBlock`], and its descriptor
+    /// follows.
+    Allocate {
+        owner: u32,
+        buffers: Vec<(String, usize)>,
+    },
+    /// A launch with these buffers follows, once these are filled.
+    Prepare {
+        owner: u32,
+        fills: Vec<(BufferId, u32)>,
+        given: Vec<BufferId>,
+    },
+    /// Looks for broken rules and keeps them for [`WorkerRequest::Breaches`].
+    Check { owner: u32 },
+    /// Frees everything that the worker had.
+    Release { owner: u32 },
+    /// Holds so many bytes, which are the body; unspecified ones if there is none. The reply is a
+    /// [`BufferId`].
+    Hold { bytes: usize },
+    /// Holds a copy of this buffer. The reply is a [`BufferId`].
+    HoldCopy { buffer: BufferId },
+    /// Copies held buffers into others: pairs of the two.
+    Copy {
+        pairs: Vec<(BufferId, BufferId)>,
+        are_inputs: bool,
+    },
+}
+
+fn is_own(owner: &u32) -> bool {
+    *owner == OWN
 }
 
 /// What a worker says of its device: the reply to [`WorkerRequest::Open`].
@@ -102,6 +148,9 @@ pub struct Opened {
     /// Whether launches have statements, which [`WorkerRequest::State`] runs.
     #[serde(default)]
     pub has_statements: bool,
+    /// Whether other processes can map its memory.
+    #[serde(default)]
+    pub shares_memory: bool,
     /// What holds the worker back; `None` if nothing was asked for.
     pub sandbox: Option<SandboxState>,
 }

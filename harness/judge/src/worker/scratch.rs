@@ -5,7 +5,7 @@
 //! zeroed within the time of the list, so one buffer serves all lists of a window.
 
 use super::BufferId;
-use super::memory::{Device, Filling};
+use super::memory::{Device, Filling, OWN};
 use lab_device::{DeviceError, POISONS};
 use lab_system::random;
 
@@ -90,7 +90,7 @@ impl ScratchPool {
         self.buffers = same;
         if !others.is_empty() {
             // What launches did there is noted before the memory is gone.
-            device.check()?;
+            device.check(OWN)?;
         }
         others
             .into_iter()

@@ -1,9 +1,11 @@
 //! The worker's side: answers requests with a device.
 
+use super::cells;
 use super::launching::Launching;
 use super::memory::{Device, Filling};
-use super::messages::{Opened, SandboxRequest, WorkerRequest};
+use super::messages::{ForWorkers, Opened, SandboxRequest, WorkerRequest};
 use crate::outcome::Stop;
+use crate::process::descriptors;
 use crate::process::framing::{self, FrameError};
 use crate::process::rpc;
 use lab_device::sandbox::{self, Policy};
@@ -11,6 +13,7 @@ use lab_device::{DeviceError, DeviceInfo, Driver};
 use lab_protocol::Target;
 use lab_system::lifetime;
 use serde_json::{Value, json};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
 /// Opens the device that the first request names, and serves until the judge closes the connection.
@@ -49,6 +52,7 @@ pub fn serve(
         info: device.info.clone(),
         has_graphs: device.driver.has_graphs(),
         has_statements: true,
+        shares_memory: device.driver.shares_memory(),
         sandbox,
     };
     framing::send(&mut stream, &(number, Ok::<_, Stop>(opened)), &[])?;
@@ -56,13 +60,21 @@ pub fn serve(
         device,
         launching: Launching::default(),
         spare: Vec::new(),
+        incoming: None,
+        outgoing: None,
     };
     while let Some((number, request, body)) = rpc::next(&mut stream)? {
+        if matches!(request, WorkerRequest::Map(_)) {
+            served.incoming = Some(descriptors::receive(&stream)?);
+        }
         let (answer, body) = match served.answer(request, body) {
             Ok((reply, body)) => (Ok(reply), body),
             Err(failure) => (Err(failure), Vec::new()),
         };
         framing::send(&mut stream, &(number, answer), &body)?;
+        if let Some(memory) = served.outgoing.take() {
+            descriptors::send(&stream, memory.as_fd())?;
+        }
         served.keep(body);
     }
     Ok(())
@@ -85,6 +97,10 @@ struct Served {
     /// Memory for the content of the next buffer that is read. New memory would cost as much time
     /// as the copy into it.
     spare: Vec<u8>,
+    /// Memory of another process, which is to be mapped.
+    incoming: Option<OwnedFd>,
+    /// Memory for another process, which follows the answer.
+    outgoing: Option<OwnedFd>,
 }
 
 /// Most bytes that are kept for the next content.
@@ -164,10 +180,49 @@ impl Served {
                 json!((seconds, None::<String>))
             }
             WorkerRequest::Digests { buffers, key } => json!(device.digests(&buffers, key)?),
-            WorkerRequest::Breaches { of_given } => json!(device.breaches(of_given)?),
+            WorkerRequest::Breaches { of_given, owner } => {
+                json!(device.breaches(owner, of_given)?)
+            }
+            WorkerRequest::ForWorkers(asked) => self.for_workers(asked, &body)?,
+            WorkerRequest::Map(shared) => {
+                let memory = self.incoming.take();
+                let memory =
+                    memory.ok_or_else(|| Stop::Lab("no memory came to be mapped".into()))?;
+                json!(device.map(&memory, &shared)?)
+            }
+            WorkerRequest::Cells { module, work } => {
+                json!(cells::work(device, launching, module, work, &body)?)
+            }
             // The driver's and the compiler's versions are in the run's own lines.
             WorkerRequest::Versions => json!([]),
         };
         Ok((reply, Vec::new()))
+    }
+
+    /// The reply to a request for another worker.
+    fn for_workers(&mut self, asked: ForWorkers, body: &[u8]) -> Result<Value, DeviceError> {
+        let device = &mut self.device;
+        Ok(match asked {
+            ForWorkers::Allocate { owner, buffers } => {
+                let (shared, memory) = device.allocate_shared(owner, buffers)?;
+                self.outgoing = Some(memory);
+                json!(shared)
+            }
+            ForWorkers::Prepare {
+                owner,
+                fills,
+                given,
+            } => json!(device.prepare_launch(owner, fills, &given)?),
+            ForWorkers::Check { owner } => json!(device.check(owner)?),
+            ForWorkers::Release { owner } => json!(device.release(owner)?),
+            ForWorkers::Hold { bytes } => json!(device.hold(bytes, body)?),
+            ForWorkers::HoldCopy { buffer } => json!(device.hold_copy(buffer)?),
+            ForWorkers::Copy { pairs, are_inputs } => {
+                for (held, to) in pairs {
+                    device.copy(held, to, are_inputs)?;
+                }
+                Value::Null
+            }
+        })
     }
 }

@@ -519,6 +519,7 @@ fn forged_answers_are_a_crash_and_no_panic() {
     use std::io::Write;
     let wrong_id = forged(|mut s| {
         let opened = Opened {
+            shares_memory: false,
             info: testing::device(),
             has_graphs: false,
             has_statements: true,

@@ -65,6 +65,19 @@ impl Histogram {
         found
     }
 
+    /// The histogram with these counts, the first octave first.
+    pub fn of_octaves(counts: &[u64], exact: u64, not_finite: u64) -> Self {
+        let mut found = Histogram {
+            exact,
+            not_finite,
+            ..Self::default()
+        };
+        for (octave, count) in found.octaves.iter_mut().zip(counts) {
+            *octave = *count;
+        }
+        found
+    }
+
     fn bin(exponent: i32) -> usize {
         (exponent - Self::FIRST).clamp(0, Self::BINS as i32 - 1) as usize
     }

@@ -2,7 +2,7 @@
 
 use crate::allocations::Allocations;
 use crate::api::DeviceError;
-use crate::cuda::ffi;
+use crate::cuda::ffi::{self, Code};
 
 /// The driver hands out memory in pages of this many bytes, and a kernel can access all of a page.
 /// A usual allocation takes whole pages, so no other allocation lies on its last page, and its
@@ -23,6 +23,13 @@ pub fn allocate(allocations: &mut Allocations, bytes: usize) -> Result<u64, Devi
     let mut address = 0;
     // SAFETY: `address` is a live integer to write to.
     let code = unsafe { ffi::cuMemAlloc_v2(&mut address, bytes) };
+    check_allocation(code, bytes)?;
+    allocations.live.insert(address, bytes);
+    Ok(address)
+}
+
+/// The error of an allocation of so many bytes; with what is free where that is too little.
+pub fn check_allocation(code: Code, bytes: usize) -> Result<(), DeviceError> {
     let action = if code == ffi::CUDA_ERROR_OUT_OF_MEMORY {
         let ((free, total), mib) = (device_memory(), 1 << 20);
         format!(
@@ -34,9 +41,7 @@ pub fn allocate(allocations: &mut Allocations, bytes: usize) -> Result<u64, Devi
     } else {
         format!("get {bytes} bytes of device memory")
     };
-    code.check(&action)?;
-    allocations.live.insert(address, bytes);
-    Ok(address)
+    code.check(&action)
 }
 
 /// Frees the allocation that begins at `address`.

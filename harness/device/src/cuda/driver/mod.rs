@@ -8,6 +8,7 @@ mod memory;
 mod open;
 mod refusal;
 mod replay;
+mod shared;
 mod staging;
 mod submit;
 mod tensor_maps;
@@ -25,8 +26,10 @@ use digest::Digester;
 use kernel::Kernel;
 use memory::PAGE;
 use refusal::DeviceLimits;
+use shared::Mapped;
 use staging::Staging;
 use std::ffi::CString;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
 /// Copies of fewer bytes are sooner done by the driver.
@@ -44,11 +47,13 @@ struct CudaDriver {
     /// By number. `None` for a module that was unloaded.
     modules: Vec<Option<Module>>,
     allocations: Allocations,
+    /// The allocations that other processes can map, or that are theirs.
+    shared: Vec<Mapped>,
     staging: Staging,
     /// `None` where the driver cannot compile them: memory is then compared on the host.
     digester: Option<Digester>,
     /// Last: everything above belongs to the context, and is dropped before it.
-    _context: RetainedContext,
+    context: RetainedContext,
 }
 
 /// The primary context of a device, which was retained once. Dropping this releases it.
@@ -83,6 +88,14 @@ impl CudaDriver {
         // SAFETY: the range is inside a live allocation, and no call frees it before the stream was
         // waited for: each method of the driver waits for what it launches.
         unsafe { ffi::cuMemsetD32Async(address, word, bytes / 4, self.stream) }.check(action)
+    }
+
+    /// Notes shared memory as allocated, and returns its address.
+    fn note(&mut self, mapped: Mapped) -> u64 {
+        let address = mapped.address;
+        self.allocations.live.insert(address, mapped.bytes);
+        self.shared.push(mapped);
+        address
     }
 
     fn module(&self, module: u32) -> Result<&Module, DeviceError> {
@@ -226,7 +239,39 @@ impl Driver for CudaDriver {
     }
 
     fn free(&mut self, address: u64) -> Result<(), DeviceError> {
+        if let Some(at) = self.shared.iter().position(|one| one.address == address) {
+            self.allocations.remove(address)?;
+            self.shared.swap_remove(at);
+            return Ok(());
+        }
         memory::free(&mut self.allocations, address)
+    }
+
+    fn shares_memory(&self) -> bool {
+        shared::is_supported(self.context.0)
+    }
+
+    fn alloc_shared(&mut self, bytes: usize) -> Result<(u64, OwnedFd), DeviceError> {
+        let (mapped, descriptor) = shared::allocate(self.context.0, bytes)?;
+        Ok((self.note(mapped), descriptor))
+    }
+
+    fn map_shared(&mut self, memory: &OwnedFd, bytes: usize) -> Result<u64, DeviceError> {
+        let mapped = shared::import(self.context.0, memory, bytes)?;
+        Ok(self.note(mapped))
+    }
+
+    fn copy_before(&mut self, from: u64, to: u64, bytes: usize) -> Result<(), DeviceError> {
+        self.allocations.check(from, bytes)?;
+        self.allocations.check(to, bytes)?;
+        // SAFETY: both ranges are inside live allocations, and no call frees one before the stream
+        // was waited for.
+        unsafe { ffi::cuMemcpyDtoDAsync_v2(to, from, bytes, self.stream) }
+            .check(&format!("copy {bytes} bytes of device memory"))
+    }
+
+    fn finish(&mut self) -> Result<(), DeviceError> {
+        self.wait("finish what is under way on the device")
     }
 
     fn page_bytes(&self) -> usize {

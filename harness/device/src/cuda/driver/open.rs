@@ -62,9 +62,10 @@ pub fn open(ordinal: u32) -> Result<Box<dyn Driver>, DeviceError> {
         ended,
         modules: Vec::new(),
         allocations: Allocations::new("CUDA"),
+        shared: Vec::new(),
         staging: Staging::new()?,
         digester: Digester::load(limits),
-        _context: retained,
+        context: retained,
     }))
 }
 

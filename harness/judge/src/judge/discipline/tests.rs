@@ -38,6 +38,7 @@ fn run(pool: u64, emulated: bool, takes: Takes) -> Measured {
     let log = Log::default();
     let mut out = log.writer();
     let mut cx = ProblemContext {
+        memory: None,
         device: &device,
         figures: None,
         cache_dir: Path::new("/nowhere"),

@@ -275,6 +275,7 @@ fn measured_of(
     let log = Log::default();
     let mut out = log.writer();
     let mut cx = ProblemContext {
+        memory: None,
         device: &device,
         figures,
         cache_dir: Path::new("/nowhere"),

@@ -238,6 +238,7 @@ pub fn judge_worker(
     let log = Log::default();
     let mut out = log.writer();
     let mut cx = ProblemContext {
+        memory: None,
         device: &device,
         figures: None,
         cache_dir,

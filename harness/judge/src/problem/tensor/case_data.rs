@@ -2,11 +2,14 @@
 
 use super::plant::Placed;
 use super::spec::{Case, CaseTensor};
+use crate::cells::Cells;
+use crate::outcome::Stop;
+use crate::worker::JudgeMemory;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The bytes of a case's tensors, in their order; `None` for a tensor that is left out.
-pub type Contents = Vec<Option<Vec<u8>>>;
+/// The cells of a case's tensors, in their order; `None` for a tensor that is left out.
+pub type Contents = Vec<Option<Cells>>;
 
 /// A set of a case's inputs, and what is expected of it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -53,12 +56,25 @@ impl CaseData {
     }
 }
 
-/// Draws inputs. The same seed and set number give the same inputs.
-pub fn draw(case: &Case, seed: u64, set: usize) -> Contents {
+/// The seed of a tensor in a set.
+pub fn seed_of(case: &Case, seed: u64, set: usize, tensor: &CaseTensor) -> u64 {
+    case.seed(seed, &format!("{set} {}", tensor.name))
+}
+
+/// Draws inputs, on the device if the judge's own worker holds them there. The same seed and set
+/// number give the same inputs.
+pub fn draw(
+    case: &Case,
+    seed: u64,
+    set: usize,
+    memory: Option<&Arc<JudgeMemory>>,
+) -> Result<Contents, Stop> {
     let draw = |tensor: &CaseTensor| {
-        let seed = case.seed(seed, &format!("{set} {}", tensor.name));
-        let values = tensor.values.as_ref()?;
-        Some(values.fill(tensor.dtype, &tensor.shape, seed))
+        let seed = seed_of(case, seed, set, tensor);
+        let values = tensor.values.as_ref();
+        values
+            .map(|values| values.draw(tensor.dtype, &tensor.shape, seed, memory))
+            .transpose()
     };
     case.tensors.iter().map(draw).collect()
 }

@@ -35,7 +35,11 @@ impl TensorProblem {
             when: self.when,
         });
         let (device, seed) = (cx.device, self.seed(cx));
-        let drawing = Drawing { device, seed };
+        let drawing = Drawing {
+            device,
+            seed,
+            memory: None,
+        };
         let (mut planted, mut left_out) = (0, 0);
         for case in &self.chosen {
             let sets = drawing.planted_sets(case);

@@ -201,6 +201,7 @@ impl HeldMemory<'_> {
         let drawing = Drawing {
             device: self.device,
             seed: 0,
+            memory: None,
         };
         let parts = [
             (Part::Drawn, case.held_out),

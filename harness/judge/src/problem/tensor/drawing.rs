@@ -1,6 +1,6 @@
 //! Drawing the sets of a case's inputs, and having the reference say what is expected of them.
 
-use super::case_data::{CaseData, CaseSet, draw};
+use super::case_data::{CaseData, CaseSet, draw, seed_of};
 use super::plant::{PlantedSets, plant};
 use super::reference::ReferenceKernel;
 use super::renewed::{Kept, renew};
@@ -8,6 +8,7 @@ use super::spec::{Case, CaseTensor, TensorRole};
 use crate::outcome::Stop;
 use crate::parallel::each_on_a_thread;
 use crate::problem::api::ProblemContext;
+use crate::worker::JudgeMemory;
 use lab_device::DeviceInfo;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -33,6 +34,8 @@ pub type Ahead = HashMap<(usize, Part), CaseData>;
 pub struct Drawing<'a> {
     pub device: &'a DeviceInfo,
     pub seed: u64,
+    /// Where the sets are held; `None` for the judge's own memory.
+    pub memory: Option<&'a Arc<JudgeMemory>>,
 }
 
 impl<'a> Drawing<'a> {
@@ -41,6 +44,7 @@ impl<'a> Drawing<'a> {
         Drawing {
             device: cx.device,
             seed: cx.seed,
+            memory: cx.memory,
         }
     }
 
@@ -70,7 +74,13 @@ impl<'a> Drawing<'a> {
     }
 
     /// Draws a set of a part.
-    fn set(self, case: &Case, planted: &PlantedSets, part: Part, number: usize) -> CaseSet {
+    fn set(
+        self,
+        case: &Case,
+        planted: &PlantedSets,
+        part: Part,
+        number: usize,
+    ) -> Result<CaseSet, Stop> {
         let (name, drawn) = match part {
             Part::Drawn => (format!("set {number}"), number),
             Part::Planted => (format!("planted set {number}"), FIRST_PLANTED + number),
@@ -78,28 +88,34 @@ impl<'a> Drawing<'a> {
         };
         let seed = case.seed(self.seed, &name);
         let further = (part == Part::Planted).then_some(number);
+        // Only the values of kernels in Python are renewed, whose processes map no memory.
+        let memory = self.memory.filter(|_| part != Part::Renewed);
         let mut set = CaseSet {
-            inputs: draw(case, self.seed, drawn),
+            inputs: draw(case, self.seed, drawn, memory)?,
             planted: planted.places(further, &case.tensors, seed),
             ..CaseSet::default()
         };
-        plant(&mut set.inputs, &set.planted, &case.tensors, seed);
+        let seeds = case.tensors.iter();
+        let seeds: Vec<u64> = seeds
+            .map(|tensor| seed_of(case, self.seed, drawn, tensor))
+            .collect();
+        plant(&mut set.inputs, &set.planted, &case.tensors, seed, &seeds)?;
         if part == Part::Renewed {
             let kept = [Kept::FirstHalf, Kept::LastHalf][number % 2];
-            set.inputs = renew(case, self.seed, &set.inputs, kept);
+            set.inputs = renew(case, self.seed, &set.inputs, kept)?;
             set.planted.clear();
         }
-        set
+        Ok(set)
     }
 
     /// Draws the first set of a case, without what is expected of it.
-    pub fn first_set(self, case: &Arc<Case>) -> CaseData {
-        let set = self.set(case, &self.planted_sets(case), Part::Drawn, 0);
-        CaseData::new(case, vec![set])
+    pub fn first_set(self, case: &Arc<Case>) -> Result<CaseData, Stop> {
+        let set = self.set(case, &self.planted_sets(case), Part::Drawn, 0)?;
+        Ok(CaseData::new(case, vec![set]))
     }
 
     /// Draws the sets of these parts of cases on all cores, without what is expected of them.
-    pub fn sets_of_parts(self, parts: &[(Arc<Case>, Part)]) -> Vec<CaseData> {
+    pub fn sets_of_parts(self, parts: &[(Arc<Case>, Part)]) -> Result<Vec<CaseData>, Stop> {
         let planted = parts.iter().map(|(case, _)| self.planted_sets(case));
         let planted: Vec<PlantedSets> = planted.collect();
         let numbered = parts.iter().zip(&planted).enumerate();
@@ -120,9 +136,9 @@ impl<'a> Drawing<'a> {
             .map(|(case, _)| CaseData::new(case, Vec::new()));
         let mut all: Vec<CaseData> = empty.collect();
         for ((at, _), set) in each.into_iter().zip(drawn) {
-            all[at].sets.push(set);
+            all[at].sets.push(set?);
         }
-        all
+        Ok(all)
     }
 
     /// Draws the sets of a part, and computes what is expected of them with the reference.
@@ -132,7 +148,7 @@ impl<'a> Drawing<'a> {
         part: Part,
         reference: &mut Option<ReferenceKernel>,
     ) -> Result<CaseData, Stop> {
-        let drawn = self.sets_of_parts(&[(case.clone(), part)]).pop();
+        let drawn = self.sets_of_parts(&[(case.clone(), part)])?.pop();
         let mut drawn = drawn.unwrap_or_else(|| CaseData::new(case, Vec::new()));
         expect(&mut drawn, reference)?;
         Ok(drawn)
@@ -152,17 +168,18 @@ impl<'a> Drawing<'a> {
             scope.spawn(move || {
                 parts
                     .chunks(1)
-                    .flat_map(|part| self.sets_of_parts(part))
-                    .try_for_each(|data| sender.send(data))
+                    .try_for_each(|part| sender.send(self.sets_of_parts(part)))
             });
             let mut all = Ahead::new();
             // Where this ends early the receiver is dropped, and so the thread ends.
-            for ((case, part), mut drawn) in parts.iter().zip(drawn) {
+            for ((case, part), drawn) in parts.iter().zip(drawn) {
                 if !is_idle() {
                     break;
                 }
-                expect(&mut drawn, reference)?;
-                all.insert((case.index, *part), drawn);
+                for mut drawn in drawn? {
+                    expect(&mut drawn, reference)?;
+                    all.insert((case.index, *part), drawn);
+                }
             }
             Ok(all)
         })

@@ -23,7 +23,7 @@ pub fn write(folder: &Path, drawn: &CaseData, got: &Contents) -> Result<(), Stop
         for (suffix, content) in contents {
             let Some(content) = content else { continue };
             let path = folder.join(format!("{label}-{}{suffix}.npy", tensor.name));
-            write_npy(&path, tensor, content)
+            write_npy(&path, tensor, &content.to_host()?)
                 .map_err(|e| Stop::Lab(format!("{} cannot be written: {e}", path.display())))?;
         }
     }

@@ -2,12 +2,17 @@
 
 mod check;
 
+use super::cell_numbers;
 use super::npy::NpyArray;
 use super::random::shuffle;
+use crate::cells::Cells;
 use crate::dtype::{CellValue, Dtype};
+use crate::outcome::Stop;
+use crate::worker::JudgeMemory;
+use crate::worker::cells::CellNumbers;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
-use rand_distr::{Distribution, Normal, Uniform};
+use rand_distr::{Distribution, Uniform};
 use std::sync::Arc;
 use strum::IntoStaticStr;
 
@@ -103,78 +108,172 @@ impl InputValues {
         }
     }
 
+    /// Fills a tensor of this shape: on the device if the judge's own worker is there, and else as
+    /// [`InputValues::fill`] does. Both give the same bytes.
+    pub fn draw(
+        &self,
+        dtype: Dtype,
+        shape: &[usize],
+        seed: u64,
+        memory: Option<&Arc<JudgeMemory>>,
+    ) -> Result<Cells, Stop> {
+        let Some(memory) = memory else {
+            return Ok(Cells::Host(self.fill(dtype, shape, seed)));
+        };
+        let numbers = match *self {
+            InputValues::Normal { mean, std } => CellNumbers::Normal {
+                mean: mean.to_bits(),
+                std: std.to_bits(),
+            },
+            InputValues::Uniform { low, high } => CellNumbers::Uniform {
+                low: low.to_bits(),
+                high: high.to_bits(),
+            },
+            InputValues::Integers { low, high } => CellNumbers::Integers { low, high },
+            _ => return memory.hold(&self.fill(dtype, shape, seed)),
+        };
+        memory.draw(dtype, shape.iter().product(), seed, numbers)
+    }
+
     /// Fills a tensor of this shape and returns its bytes. The same seed gives the same bytes on
-    /// any number of cores, because each stretch of cells has its own random stream.
+    /// any number of cores.
     pub fn fill(&self, dtype: Dtype, shape: &[usize], seed: u64) -> Vec<u8> {
-        const STRETCH: usize = 1 << 13;
-        /// Cells that take a thread about a millisecond, which is many times as long as starting
-        /// it.
-        const WORTH_A_THREAD: usize = 1 << 17;
-        let size = dtype.size();
-        let cells: usize = shape.iter().product();
-        let row = match self {
-            InputValues::Npy(array) => return array.cells.clone(),
-            InputValues::Ascending { .. } | InputValues::Permutation => {
-                shape.last().copied().unwrap_or(1)
-            }
-            _ => STRETCH,
-        };
-        let mut bytes = vec![0; cells * size];
-        let mut stretches: Vec<(usize, &mut [u8])> =
-            bytes.chunks_mut(row * size).enumerate().collect();
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let share = stretches
-            .len()
-            .div_ceil(threads)
-            .max(WORTH_A_THREAD / row.max(1));
-        let fill = |part: &mut [(usize, &mut [u8])]| {
-            for (stream, stretch) in part {
-                let mut rng = ChaCha8Rng::seed_from_u64(seed);
-                rng.set_stream(*stream as u64);
-                self.fill_stretch(dtype, stretch, &mut rng);
-            }
-        };
-        if stretches.len() <= share {
-            fill(&mut stretches);
-        } else {
-            std::thread::scope(|scope| {
-                for part in stretches.chunks_mut(share) {
-                    scope.spawn(|| fill(part));
-                }
-            });
+        if let InputValues::Npy(array) = self {
+            return array.cells.clone();
         }
+        let size = dtype.size();
+        let mut bytes = vec![0; shape.iter().product::<usize>() * size];
+        let row = shape.last().copied().unwrap_or(1).max(1);
+        each_stretch(
+            &mut bytes,
+            size,
+            self.row_of(row),
+            |stream, first, stretch| {
+                if self.is_by_cell() {
+                    self.fill_cells(dtype, stretch, seed, first as u64..);
+                } else {
+                    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+                    rng.set_stream(stream as u64);
+                    self.fill_row(dtype, stretch, &mut rng);
+                }
+            },
+        );
         bytes
     }
 
-    /// Fills some cells; a row for values that make sense in rows only.
-    fn fill_stretch(&self, dtype: Dtype, stretch: &mut [u8], rng: &mut ChaCha8Rng) {
-        let cells = stretch.len() / dtype.size();
+    /// The cells of a line: `count` of them, the first of which has this index, each so far from the
+    /// next one. Only for values with [`InputValues::is_by_cell`].
+    pub fn line(
+        &self,
+        dtype: Dtype,
+        seed: u64,
+        first: usize,
+        stride: usize,
+        count: usize,
+    ) -> Vec<u8> {
+        let size = dtype.size();
+        let mut bytes = vec![0; count * size];
+        each_stretch(&mut bytes, size, STRETCH, |_, begin, stretch| {
+            let cells = (first + begin * stride..)
+                .step_by(stride)
+                .map(|cell| cell as u64);
+            self.fill_cells(dtype, stretch, seed, cells);
+        });
+        bytes
+    }
+
+    /// Whether a cell's value follows from the seed and the cell's index, whatever its row holds.
+    pub fn is_by_cell(&self) -> bool {
         match self {
-            InputValues::Constant(CellValue::Float(value)) => dtype.encode_each(stretch, || *value),
-            InputValues::Constant(CellValue::Integer(value)) => {
-                dtype.encode_each_integer(stretch, || *value);
-            }
-            InputValues::Normal { mean, std } => {
-                let normal = Normal::new(*mean, *std).expect(CHECKED);
-                let (lowest, largest) = (-dtype.largest(), dtype.largest());
-                dtype.encode_each(stretch, || normal.sample(rng).clamp(lowest, largest));
-            }
-            InputValues::Uniform { low, high } => {
-                let uniform = Uniform::new(*low, *high).expect(CHECKED);
-                dtype.encode_each(stretch, || uniform.sample(rng));
-            }
-            InputValues::Integers { low, high } => {
-                let uniform = Uniform::new_inclusive(*low, *high).expect(CHECKED);
-                dtype.encode_each_integer(stretch, || uniform.sample(rng));
-            }
-            InputValues::Ascending { low, high } => {
-                fill_with(dtype, stretch, &ascending(*low, *high, cells, rng));
-            }
-            InputValues::Permutation => fill_with(dtype, stretch, &permutation(cells, rng)),
-            // `fill` has copied the file's cells.
-            InputValues::Npy(_) => {}
+            InputValues::Normal { .. }
+            | InputValues::Uniform { .. }
+            | InputValues::Integers { .. }
+            | InputValues::Constant(_) => true,
+            InputValues::Ascending { .. } | InputValues::Permutation | InputValues::Npy(_) => false,
         }
     }
+
+    /// Cells that are filled together.
+    fn row_of(&self, row: usize) -> usize {
+        if self.is_by_cell() { STRETCH } else { row }
+    }
+
+    /// Fills cells with these indices.
+    fn fill_cells(
+        &self,
+        dtype: Dtype,
+        cells: &mut [u8],
+        seed: u64,
+        indices: impl Iterator<Item = u64>,
+    ) {
+        let mut words = indices.map(|cell| cell_numbers::word(seed, cell));
+        let mut word = || words.next().unwrap_or(0);
+        match *self {
+            InputValues::Constant(CellValue::Float(value)) => dtype.encode_each(cells, || value),
+            InputValues::Constant(CellValue::Integer(value)) => {
+                dtype.encode_each_integer(cells, || value);
+            }
+            InputValues::Normal { mean, std } => {
+                let (lowest, largest) = (-dtype.largest(), dtype.largest());
+                let number = |word| mean + std * cell_numbers::normal(cell_numbers::unit(word));
+                dtype.encode_each(cells, || number(word()).clamp(lowest, largest));
+            }
+            InputValues::Uniform { low, high } => {
+                let number = |word| low + (high - low) * cell_numbers::unit(word);
+                dtype.encode_each(cells, || number(word()).clamp(low, high));
+            }
+            InputValues::Integers { low, high } => {
+                dtype.encode_each_integer(cells, || cell_numbers::integer(word(), low, high));
+            }
+            InputValues::Ascending { .. } | InputValues::Permutation | InputValues::Npy(_) => {}
+        }
+    }
+
+    /// Fills a row of values that make sense in rows only.
+    fn fill_row(&self, dtype: Dtype, row: &mut [u8], rng: &mut ChaCha8Rng) {
+        let cells = row.len() / dtype.size();
+        match self {
+            InputValues::Ascending { low, high } => {
+                fill_with(dtype, row, &ascending(*low, *high, cells, rng));
+            }
+            InputValues::Permutation => fill_with(dtype, row, &permutation(cells, rng)),
+            _ => {}
+        }
+    }
+}
+
+/// Cells that a thread fills at a time.
+const STRETCH: usize = 1 << 13;
+
+/// Calls `fill` for each stretch of so many cells: with its number, its first cell and its bytes. On
+/// all cores if there are many cells.
+fn each_stretch(
+    bytes: &mut [u8],
+    size: usize,
+    row: usize,
+    fill: impl Fn(usize, usize, &mut [u8]) + Sync,
+) {
+    /// Cells that take a thread about a millisecond, which is many times as long as starting it.
+    const WORTH_A_THREAD: usize = 1 << 17;
+    let mut stretches: Vec<(usize, &mut [u8])> = bytes.chunks_mut(row * size).enumerate().collect();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let share = stretches
+        .len()
+        .div_ceil(threads)
+        .max(WORTH_A_THREAD / row.max(1));
+    let fill = |part: &mut [(usize, &mut [u8])]| {
+        for (number, stretch) in part {
+            fill(*number, *number * row, stretch);
+        }
+    };
+    if stretches.len() <= share {
+        return fill(&mut stretches);
+    }
+    std::thread::scope(|scope| {
+        for part in stretches.chunks_mut(share) {
+            scope.spawn(|| fill(part));
+        }
+    });
 }
 
 /// Why every distribution has a sampler.

@@ -3,8 +3,8 @@
 use super::case_data::{CaseData, Contents};
 use super::parameters::{parameters, with_parameters};
 use super::spec::{Case, CaseTensor, ProblemSpec, TensorRole};
+use crate::cells::Unwritten;
 use crate::dtype::Dtype;
-use crate::gates::Unwritten;
 use crate::outcome::Stop;
 use crate::probe::bounds::CacheState;
 use crate::worker::{
@@ -35,8 +35,7 @@ impl Written {
         dtype: Dtype,
         other: Option<&'a Written>,
     ) -> Unwritten<'a> {
-        let other =
-            other.and_then(|other| Some((other.outputs[i].as_deref()?, other.patterns[i]?)));
+        let other = other.and_then(|other| Some((other.outputs[i].as_ref()?, other.patterns[i]?)));
         match (self.patterns[i], other) {
             (Some(pattern), Some((other, other_pattern)))
                 if dtype.poison_is_a_value() && pattern != other_pattern =>
@@ -80,7 +79,7 @@ pub fn scratch(spec: &ProblemSpec, worker: &mut Worker) -> Result<Option<BufferI
     let bytes = (FLUSHED_BY * worker.info().l2_bytes) as usize;
     let cold = spec.cache == CacheState::Cold && bytes > 0;
     // Its name says case 0, so that a store into its guard zones is reported with the first case.
-    cold.then(|| worker.buffer(&format!("{FLUSHED}{CASE}0"), bytes))
+    cold.then(|| worker.own_buffer(&format!("{FLUSHED}{CASE}0"), bytes))
         .transpose()
 }
 
@@ -187,11 +186,10 @@ impl CaseLauncher {
     /// Writes what the kernel finds in a set.
     fn write_before(&self, worker: &mut Worker, data: &CaseData, set: usize) -> Result<(), Stop> {
         let contents = &data.sets[set].inputs;
-        for ((tensor, id), content) in self.buffers(set).zip(contents) {
-            if let Some(content) = content.as_ref().filter(|_| tensor.is_output()) {
-                worker.write(id, content)?;
-            }
-        }
+        let each = self.buffers(set).zip(contents);
+        let outputs = each.filter(|((tensor, _), _)| tensor.is_output());
+        let outputs = outputs.filter_map(|((_, id), content)| Some((id, content.as_ref()?)));
+        worker.write_cells(&outputs.collect::<Vec<_>>(), false)?;
         match self.shares_buffers {
             true => self.write_inputs(worker, set, contents),
             false => Ok(()),
@@ -207,8 +205,8 @@ impl CaseLauncher {
     ) -> Result<(), Stop> {
         let each = self.buffers(set).zip(contents);
         let inputs = each.filter(|((tensor, _), _)| !tensor.is_output());
-        let inputs = inputs.filter_map(|((_, id), content)| Some((id, content.as_deref()?)));
-        worker.write_inputs(&inputs.collect::<Vec<_>>())
+        let inputs = inputs.filter_map(|((_, id), content)| Some((id, content.as_ref()?)));
+        worker.write_cells(&inputs.collect::<Vec<_>>(), true)
     }
 
     /// The launch of `module`'s kernel on this set.
@@ -317,7 +315,7 @@ impl CaseLauncher {
         };
         let patterns = self.buffers(set).map(pattern).collect();
         let read = |(tensor, id): (&CaseTensor, BufferId)| {
-            tensor.is_output().then(|| worker.read(id)).transpose()
+            tensor.is_output().then(|| worker.take(id)).transpose()
         };
         let outputs = self.buffers(set).map(read).collect::<Result<_, _>>()?;
         Ok(Written { outputs, patterns })

@@ -2,6 +2,7 @@
 //! Rust code. Every key of problem.toml is explained in kernels/README.md.
 
 mod case_data;
+mod cell_numbers;
 mod checked_cases;
 mod device_memory;
 mod drawing;
@@ -10,7 +11,7 @@ mod dump;
 pub mod export;
 mod expression;
 mod file;
-mod input_values;
+pub mod input_values;
 mod launcher;
 mod npy;
 mod number;

@@ -21,6 +21,8 @@ mod pattern;
 use super::planted::Axis;
 use super::random::{below, shuffle};
 use super::spec::CaseTensor;
+use crate::cells::Cells;
+use crate::outcome::Stop;
 use line::Line;
 use pattern::Pattern;
 use rand_chacha::ChaCha8Rng;
@@ -194,23 +196,46 @@ fn place(groups: &[Group], tensors: &[CaseTensor], seed: u64) -> Vec<Placed> {
     placed
 }
 
-/// Writes the patterns into the inputs of a set; `None` is an output.
-pub fn plant(inputs: &mut [Option<Vec<u8>>], placed: &[Placed], tensors: &[CaseTensor], seed: u64) {
+/// Writes the patterns into the inputs of a set; `None` is an output. `drawn` are the seeds that the
+/// tensors were drawn with.
+pub fn plant(
+    inputs: &mut [Option<Cells>],
+    placed: &[Placed],
+    tensors: &[CaseTensor],
+    seed: u64,
+    drawn: &[u64],
+) -> Result<(), Stop> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed ^ WRITTEN);
     for Placed {
-        tensor,
+        tensor: at,
         axis,
         line,
         pattern,
     } in placed
     {
-        let (shaped, Some(Some(bytes))) = (&tensors[*tensor], inputs.get_mut(*tensor)) else {
+        let (tensor, Some(Some(cells))) = (&tensors[*at], inputs.get_mut(*at)) else {
             continue;
         };
-        let (start, stride) = (shaped.start(*axis, *line), shaped.stride(*axis));
-        let mut line = Line::new(bytes, shaped.dtype, start, stride, shaped.length(*axis));
-        pattern.write(&mut line, shaped, &mut rng);
+        let (start, stride) = (tensor.start(*axis, *line), tensor.stride(*axis));
+        let length = tensor.length(*axis);
+        match (cells, &tensor.values) {
+            (Cells::Host(bytes), _) => {
+                let mut line = Line::new(bytes, tensor.dtype, start, stride, length);
+                pattern.write(&mut line, tensor, &mut rng);
+            }
+            (Cells::Held(held), Some(values)) => {
+                // The line as it was drawn, which is sooner drawn again than read.
+                let mut bytes = values.line(tensor.dtype, drawn[*at], start, stride, length);
+                let mut line = Line::new(&mut bytes, tensor.dtype, 0, 1, length);
+                pattern.write(&mut line, tensor, &mut rng);
+                let size = tensor.dtype.size();
+                held.memory
+                    .put_line(held.id, size, (start, stride), &bytes)?;
+            }
+            (Cells::Held(_), None) => {}
+        }
     }
+    Ok(())
 }
 
 /// Says what is planted in the lines that a cell of an output belongs to, as in

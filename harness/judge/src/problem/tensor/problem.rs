@@ -93,7 +93,7 @@ impl Problem for TensorProblem {
     ) -> Result<Vec<LeftOut>, Stop> {
         let mut failed = Vec::new();
         for case in &self.chosen {
-            let data = Drawing::of(cx).first_set(case);
+            let data = Drawing::of(cx).first_set(case)?;
             let launcher = CaseLauncher::set_up(&data, worker)?;
             let launched = worker.require_entry(module, &case.entry, parameters(case));
             let launched = launched
@@ -354,7 +354,7 @@ impl Problem for TensorProblem {
             self.reference = Some(ReferenceKernel::start(&self.spec, &self.folder, cx)?);
         }
         for case in &self.chosen {
-            let mut drawn = Drawing::of(cx).first_set(case);
+            let mut drawn = Drawing::of(cx).first_set(case)?;
             expect(&mut drawn, &mut self.reference)?;
             let launcher = CaseLauncher::set_up(&drawn, worker)?;
             launcher.launch(worker, module, &drawn, 0, ExecutionOrder::Forward)?;
@@ -388,7 +388,7 @@ fn launch_once(
     case: &Arc<Case>,
     order: ExecutionOrder,
 ) -> Result<(), Stop> {
-    let data = Drawing::of(cx).first_set(case);
+    let data = Drawing::of(cx).first_set(case)?;
     let launcher = CaseLauncher::set_up(&data, worker)?;
     launcher.launch(worker, module, &data, 0, order)?;
     launcher.take_down(worker)

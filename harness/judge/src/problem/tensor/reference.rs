@@ -6,7 +6,7 @@ use super::launcher::{CaseLauncher, Launched, Written};
 use super::parameters::require_entries;
 use super::spec::{Case, ProblemSpec, TensorRole};
 use super::tally::ComparedOutputs;
-use crate::gates;
+use crate::cells;
 use crate::outcome::Stop;
 use crate::problem::api::{ProblemContext, WorkerFor};
 use crate::source_place::with_line;
@@ -148,7 +148,7 @@ impl ReferenceKernel {
         let (worker, case) = (&mut self.worker, launcher.case());
         launcher.launch(worker, self.module, data, 0, ExecutionOrder::Forward)?;
         let again = launcher.written(worker, 0)?;
-        let compared = ComparedOutputs::of(case, &again, None, &data.sets[0].expected);
+        let compared = ComparedOutputs::of(case, &again, None, &data.sets[0].expected)?;
         for (tensor, compared) in case.tensors.iter().zip(&compared.0) {
             let wrong = compared
                 .as_ref()
@@ -174,7 +174,7 @@ fn require_written(case: &Case, written: &Written, other: Option<&Written>) -> R
             continue;
         };
         let unwritten = written.unwritten(i, tensor.dtype, other);
-        if let Some(cell) = gates::first_unwritten(tensor.dtype, content, unwritten) {
+        if let Some(cell) = cells::first_unwritten(tensor.dtype, content, unwritten)? {
             let (cell, label) = (tensor.cell(cell), &case.label);
             return Err(Stop::Crash(format!("never wrote {cell} ({label})")));
         }

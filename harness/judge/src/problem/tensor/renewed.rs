@@ -8,6 +8,8 @@ use super::case_data::{Contents, draw};
 use super::input_values::InputValues;
 use super::random::shuffle;
 use super::spec::{Case, CaseTensor};
+use crate::cells::Cells;
+use crate::outcome::Stop;
 use lab_protocol::When;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -49,17 +51,26 @@ pub enum Kept {
 }
 
 /// A set with other values in the cells that it does not keep.
-pub fn renew(case: &Case, seed: u64, set: &Contents, kept: Kept) -> Contents {
+pub fn renew(case: &Case, seed: u64, set: &Contents, kept: Kept) -> Result<Contents, Stop> {
     let number = match kept {
         Kept::FirstHalf => 0,
         Kept::LastHalf => 1,
         Kept::Nothing(number) => 2 + number,
     };
-    let fresh = draw(case, seed, FIRST_RENEWED + number);
+    let fresh = draw(case, seed, FIRST_RENEWED + number, None)?;
     let tensors = case.tensors.iter().zip(set).zip(fresh);
-    tensors
-        .map(|((tensor, old), fresh)| Some(mixed(tensor, old.as_deref()?, fresh?, kept)))
-        .collect()
+    let renew = |((tensor, old), fresh): ((&CaseTensor, &Option<Cells>), Option<Cells>)| {
+        let (Some(old), Some(Cells::Host(fresh))) = (old, fresh) else {
+            return Ok(None);
+        };
+        Ok(Some(Cells::Host(mixed(
+            tensor,
+            &old.to_host()?,
+            fresh,
+            kept,
+        ))))
+    };
+    tensors.map(renew).collect()
 }
 
 fn mixed(tensor: &CaseTensor, old: &[u8], mut fresh: Vec<u8>, kept: Kept) -> Vec<u8> {

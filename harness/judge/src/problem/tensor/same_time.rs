@@ -69,7 +69,7 @@ impl TensorTiming {
             let (case, launcher) = (&resident.timed[at].case, &resident.launchers[at]);
             let known = &resident.timed[at].sets[0].inputs;
             if let Some(number) = number {
-                let inputs = renew(case, self.seed, known, Kept::Nothing(number));
+                let inputs = renew(case, self.seed, known, Kept::Nothing(number))?;
                 launcher.write_inputs(worker, 0, &inputs)?;
             }
             self.prepare(worker, at, &[0])?;

@@ -12,6 +12,8 @@ use super::case_data::{CaseData, Contents};
 use super::drawing::{Ahead, Drawing, Part};
 use super::input_values::InputValues;
 use super::spec::{Case, ProblemSpec};
+use crate::cells::Cells;
+use crate::outcome::Stop;
 use lab_device::DeviceInfo;
 use lab_protocol::When;
 use lab_system::atomic_file;
@@ -193,12 +195,13 @@ fn content<'b>(bytes: &'b [u8], key: &[u8; 32]) -> Option<(u64, &'b [u8])> {
 }
 
 /// Adds what is expected of a part to a file.
-pub fn put(bytes: &mut Vec<u8>, data: &CaseData) {
+pub fn put(bytes: &mut Vec<u8>, data: &CaseData) -> Result<(), Stop> {
     let sets = data.sets.iter();
     let expected = sets.flat_map(|set| set.expected.iter().chain(&set.after_steps));
     for cells in expected.flatten() {
-        bytes.extend_from_slice(cells);
+        bytes.extend_from_slice(&cells.to_host()?);
     }
+    Ok(())
 }
 
 /// Reads what is expected in these cases, and draws their inputs again. `None` if the content is
@@ -206,11 +209,11 @@ pub fn put(bytes: &mut Vec<u8>, data: &CaseData) {
 pub fn read(cases: &[Arc<Case>], drawing: Drawing, mut content: &[u8]) -> Option<Ahead> {
     let parts: Vec<(Arc<Case>, Part)> = in_order(cases).collect();
     let mut ahead = Ahead::new();
-    for ((case, part), mut data) in parts.iter().zip(drawing.sets_of_parts(&parts)) {
+    for ((case, part), mut data) in parts.iter().zip(drawing.sets_of_parts(&parts).ok()?) {
         for set in &mut data.sets {
-            set.expected = take_outputs(case, &mut content)?;
+            set.expected = take_outputs(case, drawing, &mut content)?;
             if case.steps > 1 {
-                set.after_steps = take_outputs(case, &mut content)?;
+                set.after_steps = take_outputs(case, drawing, &mut content)?;
             }
         }
         ahead.insert((case.index, *part), data);
@@ -219,13 +222,16 @@ pub fn read(cases: &[Arc<Case>], drawing: Drawing, mut content: &[u8]) -> Option
 }
 
 /// Takes what a launch of a case writes from the beginning of a content; `None` if it is too short.
-fn take_outputs(case: &Case, content: &mut &[u8]) -> Option<Contents> {
+fn take_outputs(case: &Case, drawing: Drawing, content: &mut &[u8]) -> Option<Contents> {
     let outputs = case.tensors.iter().map(|tensor| {
         if !tensor.is_output() {
             return Some(None);
         }
         let cells = content.split_off(..tensor.bytes())?;
-        Some(Some(cells.to_vec()))
+        Some(Some(match drawing.memory {
+            Some(memory) => memory.hold(cells).ok()?,
+            None => Cells::Host(cells.to_vec()),
+        }))
     });
     outputs.collect()
 }

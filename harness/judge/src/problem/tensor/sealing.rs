@@ -26,11 +26,19 @@ impl TensorProblem {
         let Some(stock) = self.stock(cx)? else {
             return Ok(false);
         };
-        let device = cx.device;
+        let (device, memory) = (cx.device, cx.memory);
         let taken = stock.take(|seed, content| {
             let spec = self.spec_of_keep(seed).ok()?;
             let chosen = spec.cases_of(self.when, device);
-            let ahead = sealed_stock::read(&chosen, Drawing { device, seed }, content)?;
+            let ahead = sealed_stock::read(
+                &chosen,
+                Drawing {
+                    device,
+                    seed,
+                    memory,
+                },
+                content,
+            )?;
             Some((seed, spec, chosen, ahead))
         });
         if let Err(error) = &taken {
@@ -62,7 +70,7 @@ impl TensorProblem {
         let Some(stock) = stock.filter(|stock| !stock.is_filled()) else {
             return Ok(());
         };
-        let (device, seed) = (cx.device, random::number());
+        let (device, memory, seed) = (cx.device, cx.memory, random::number());
         let cases = self.spec_of_keep(seed)?.cases_of(When::Keep, device);
         let mut bytes = stock.begin(seed);
         for (case, part) in in_order(&cases) {
@@ -72,8 +80,12 @@ impl TensorProblem {
             if bytes.len() > MOST_OF_A_SET {
                 return Ok(cx.out.text(TOO_LARGE)?);
             }
-            let drawing = Drawing { device, seed };
-            put(&mut bytes, &drawing.draw(&case, part, &mut self.reference)?);
+            let drawing = Drawing {
+                device,
+                seed,
+                memory,
+            };
+            put(&mut bytes, &drawing.draw(&case, part, &mut self.reference)?)?;
         }
         match stock.store(bytes) {
             Ok(true) => {}

@@ -5,6 +5,7 @@ use super::case_data::{CaseData, Contents};
 use super::launcher::Written;
 use super::plant;
 use super::spec::{Case, CaseTensor, ProblemSpec};
+use crate::cells;
 use crate::gates::{self, CellMismatch, TensorComparison};
 use crate::outcome::{Correctness, Stop};
 use crate::worker::Breach;
@@ -18,7 +19,12 @@ pub struct ComparedOutputs(pub Vec<Option<TensorComparison>>);
 impl ComparedOutputs {
     /// Compares what a launch wrote with what is expected. `other` is another launch on the same
     /// inputs.
-    pub fn of(case: &Case, written: &Written, other: Option<&Written>, want: &Contents) -> Self {
+    pub fn of(
+        case: &Case,
+        written: &Written,
+        other: Option<&Written>,
+        want: &Contents,
+    ) -> Result<Self, Stop> {
         let outputs = written
             .outputs
             .iter()
@@ -26,17 +32,13 @@ impl ComparedOutputs {
             .zip(&case.tensors)
             .enumerate();
         let each = outputs.map(|(i, ((got, want), tensor))| {
-            let (got, want, dtype) = (got.as_ref()?, want.as_ref()?, tensor.dtype);
-            let unwritten = written.unwritten(i, dtype, other);
-            Some(gates::compare(
-                dtype,
-                got,
-                want,
-                &tensor.tolerance,
-                unwritten,
-            ))
+            let (Some(got), Some(want)) = (got, want) else {
+                return Ok(None);
+            };
+            let unwritten = written.unwritten(i, tensor.dtype, other);
+            cells::compare(tensor.dtype, got, want, &tensor.tolerance, unwritten).map(Some)
         });
-        ComparedOutputs(each.collect())
+        each.collect::<Result<_, Stop>>().map(ComparedOutputs)
     }
 }
 

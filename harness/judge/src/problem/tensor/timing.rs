@@ -141,7 +141,7 @@ impl TensorTiming {
             let written = self.resident.launchers[at].written(worker, *set)?;
             let how = format!("timed launch in turn {}", self.turns);
             let want = &drawn.sets[*set].expected;
-            let compared = ComparedOutputs::of(&drawn.case, &written, None, want);
+            let compared = ComparedOutputs::of(&drawn.case, &written, None, want)?;
             if self.tally.add(drawn, *set, &how, compared, out)? {
                 self.accepted[0].borrow_mut().insert(outputs);
             }

@@ -49,7 +49,7 @@ struct Comparing<'scope, 'a> {
     launch: CheckedLaunch<'a>,
     /// The digests of the outputs, if right ones are noted.
     digests: Vec<u64>,
-    compared: ScopedJoinHandle<'scope, Vec<ComparedOutputs>>,
+    compared: ScopedJoinHandle<'scope, Result<Vec<ComparedOutputs>, Stop>>,
 }
 
 impl CaseCheck<'_> {
@@ -224,7 +224,7 @@ impl CaseCheck<'_> {
             return Ok(());
         };
         let again = format!("{}, again", launch.how);
-        let compared = compared.join().expect("comparing numbers does not panic");
+        let compared = compared.join().expect("comparing numbers does not panic")?;
         let mut right = true;
         for (compared, how) in compared.into_iter().zip([&launch.how, &again]) {
             let drawn = launch.of.drawn;
@@ -252,7 +252,7 @@ impl CaseCheck<'_> {
         let steps = drawn.case.steps;
         let how = format!("{}, after {steps} launches in a row", launch.how);
         let want = &drawn.sets[set].after_steps;
-        let compared = ComparedOutputs::of(&drawn.case, &written, None, want);
+        let compared = ComparedOutputs::of(&drawn.case, &written, None, want)?;
         self.tally.add(drawn, set, &how, compared, self.out)?;
         Ok(())
     }

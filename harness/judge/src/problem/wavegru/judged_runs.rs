@@ -1,8 +1,8 @@
 //! The runs that one judgement launches, in the order of their launches.
 
-use super::philox;
 use super::reference::ReferenceOutput;
 use super::run_inputs::RunInputs;
+use crate::problem::philox;
 use std::ops::Range;
 
 /// The inputs of a run, and what must come of them.

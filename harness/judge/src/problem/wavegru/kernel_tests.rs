@@ -1,8 +1,8 @@
 //! The helpers of lab.h that WaveGRU kernels use, on the cpu device.
 #![allow(clippy::unwrap_used)]
 
-use super::philox::gumbel;
 use super::*;
+use crate::problem::philox::gumbel;
 use crate::worker::{BufferId, Launch, LaunchArg, SCRATCH_NAME};
 use lab_device::{BuildRequest, DeviceError};
 use lab_protocol::{CompileOptions, Target};

@@ -1,7 +1,7 @@
 //! The WaveGRU 1024×2 generator, a problem written in Rust.
 //!
 //! [`reference`](mod@reference) defines what a correct kernel computes, from [`weights`],
-//! [`run_inputs`] and [`philox`] noise. `run_maker` draws and computes the runs that launches use,
+//! [`run_inputs`] and [`philox`](crate::problem::philox) noise. `run_maker` draws and computes the runs that launches use,
 //! `run_stock` keeps them, `judged_runs` orders those of one judgement, and `cache` reads and
 //! writes references. `launcher` launches the kernel, `verify` compares, `timing` measures,
 //! `single_launches` launches under the tools and the profiler, `dump` writes every tensor.
@@ -11,7 +11,6 @@ pub mod config;
 mod dump;
 pub(crate) mod judged_runs;
 pub(crate) mod launcher;
-pub mod philox;
 pub mod reference;
 pub mod run_inputs;
 mod run_maker;

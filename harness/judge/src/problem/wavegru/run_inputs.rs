@@ -1,7 +1,7 @@
 //! The inputs of a run: the seed of its noise, its start states and its sampling parameters. All of
 //! them follow from the run's seed and the ranges in problem.toml.
 
-use super::philox::evenly;
+use crate::problem::philox::evenly;
 use serde::Deserialize;
 
 /// The sampling parameters of a launch.

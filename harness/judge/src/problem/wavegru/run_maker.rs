@@ -4,11 +4,11 @@
 use super::cache::{self, ReferenceKey};
 use super::config::WaveGruConfig;
 use super::judged_runs::ReferenceRun;
-use super::philox;
 use super::reference::ReferenceModel;
 use super::run_inputs::RunInputs;
 use super::weights::Weights;
 use crate::outcome::Stop;
+use crate::problem::philox;
 use lab_protocol::report::Writer;
 use lab_system::random;
 use std::path::Path;

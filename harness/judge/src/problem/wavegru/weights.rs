@@ -3,7 +3,7 @@
 //! Values are distributed uniformly. That needs no logarithm, so they are the same on every
 //! machine.
 
-use super::philox::evenly;
+use crate::problem::philox::evenly;
 use half::bf16;
 
 /// The number of tokens, which are 8-bit µ-law samples.

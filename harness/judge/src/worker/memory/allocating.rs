@@ -4,7 +4,7 @@
 //! the same. So several buffers are made in one allocation, and a few that were freed wait for
 //! others of their size.
 
-use super::{Buffer, BufferId, Content, Device, FRONT, Filling, Guards, guarded_bytes};
+use super::{Buffer, BufferId, Content, Device, FRONT, Filling, Guards, OWN, guarded_bytes};
 use lab_device::{DeviceError, Driver, POISON};
 use std::collections::BTreeMap;
 
@@ -37,9 +37,21 @@ impl Device {
         &mut self,
         wanted: Vec<(String, usize)>,
     ) -> Result<Vec<BufferId>, DeviceError> {
+        let end = self.layout(&wanted)?.pop().unwrap_or(0);
+        let (block, front) = match self.guards {
+            None => (self.driver.alloc_exact(end)?, 0),
+            Some(_) => (self.block(end)?, FRONT),
+        };
+        let first = self.next;
+        self.next += wanted.len() as u32;
+        self.lay_out(OWN, block, front, first, wanted)
+    }
+
+    /// Where in one allocation each of these buffers ends, guard zones included.
+    pub(super) fn layout(&self, wanted: &[(String, usize)]) -> Result<Vec<usize>, DeviceError> {
         let mut ends = Vec::with_capacity(wanted.len());
         let mut end: usize = 0;
-        for (name, bytes) in &wanted {
+        for (name, bytes) in wanted {
             let allocated = match self.guards {
                 None => Some(*bytes),
                 Some(_) => guarded_bytes(*bytes, self.driver.page_bytes()),
@@ -50,15 +62,25 @@ impl Device {
                 .ok_or_else(too_many)?;
             ends.push(end);
         }
-        let (block, front) = match self.guards {
-            None => (self.driver.alloc_exact(end)?, 0),
-            Some(_) => (self.block(end)?, FRONT),
-        };
+        Ok(ends)
+    }
+
+    /// Makes buffers in an allocation at `block`, with numbers from `first` on.
+    pub(super) fn lay_out(
+        &mut self,
+        owner: u32,
+        block: u64,
+        front: usize,
+        first: u32,
+        wanted: Vec<(String, usize)>,
+    ) -> Result<Vec<BufferId>, DeviceError> {
+        let ends = self.layout(&wanted)?;
         let mut begin = 0;
         let mut buffers = Vec::with_capacity(wanted.len());
-        for (((name, bytes), end), number) in wanted.into_iter().zip(ends).zip(self.next..) {
+        for (((name, bytes), end), number) in wanted.into_iter().zip(ends).zip(first..) {
             buffers.push(Buffer {
                 name,
+                owner,
                 block,
                 base: block + begin as u64,
                 front,
@@ -75,10 +97,9 @@ impl Device {
         if let Some(guards) = &mut self.guards {
             guards.fill_new(&mut *self.driver, &mut buffers)?;
         }
-        let first = self.next;
-        self.next += buffers.len() as u32;
-        self.buffers.extend((first..).zip(buffers));
-        Ok((first..self.next).map(BufferId).collect())
+        let numbers = first..first + buffers.len() as u32;
+        self.buffers.extend(numbers.clone().zip(buffers));
+        Ok(numbers.map(BufferId).collect())
     }
 
     fn has_pages(&self) -> bool {
@@ -88,9 +109,14 @@ impl Device {
     /// Frees a buffer. The device gets its memory back once all buffers of the allocation are
     /// freed. A small allocation may wait for others of its size, and is watched until then.
     pub fn free(&mut self, id: BufferId) -> Result<(), DeviceError> {
+        if self.free_plain(id)? {
+            return Ok(());
+        }
         let has_pages = self.has_pages();
         let buffer = self.get(id)?;
-        if matches!(buffer.content, Content::Sealed(_)) {
+        // Memory that another process maps gets no other use.
+        let may_wait = buffer.owner == OWN;
+        if buffer.content.is_input() {
             // The copy of an input is not needed any more.
             buffer.open();
         }
@@ -98,7 +124,7 @@ impl Device {
         let block = buffer.block;
         let waiting = self.waiting();
         let bytes: usize = waiting.values().sum();
-        if !waiting.contains_key(&block) || (has_pages && bytes <= MOST_WAITING) {
+        if !waiting.contains_key(&block) || (may_wait && has_pages && bytes <= MOST_WAITING) {
             return Ok(());
         }
         self.give_back(block)
@@ -125,6 +151,7 @@ impl Device {
 
     fn give_back(&mut self, block: u64) -> Result<(), DeviceError> {
         self.buffers.retain(|_, buffer| buffer.block != block);
+        self.free_unused()?;
         self.driver.free(block)
     }
 

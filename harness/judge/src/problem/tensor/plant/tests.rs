@@ -50,15 +50,20 @@ fn drawn(tensor: &CaseTensor) -> Vec<f64> {
         .collect()
 }
 
+/// The bytes of the first tensor after these patterns were planted.
+fn planted_into(bytes: Vec<u8>, placed: &[Placed], tensors: &[CaseTensor], seed: u64) -> Vec<u8> {
+    let mut inputs = vec![Some(Cells::Host(bytes))];
+    plant(&mut inputs, placed, tensors, seed, &[0]).unwrap();
+    inputs[0].as_ref().unwrap().to_host().unwrap().into_owned()
+}
+
 /// What a set holds after these patterns were planted.
 fn planted(tensor: &CaseTensor, placed: &[Placed], seed: u64) -> Vec<f64> {
     let mut bytes = Vec::new();
     drawn(tensor)
         .into_iter()
         .for_each(|number| tensor.dtype.encode(number, &mut bytes));
-    let mut inputs = vec![Some(bytes)];
-    plant(&mut inputs, placed, std::slice::from_ref(tensor), seed);
-    let bytes = inputs[0].take().unwrap();
+    let bytes = planted_into(bytes, placed, std::slice::from_ref(tensor), seed);
     bytes
         .chunks(tensor.dtype.size())
         .map(|cell| tensor.dtype.decode(cell))
@@ -368,9 +373,8 @@ fn lines_of(kinds: &str, like: CaseTensor, fill: f64) -> Vec<(String, Vec<f64>)>
             like.dtype
                 .encode(fill * (1.0 + f64::from(at) / 1000.0), &mut bytes);
         });
-        let mut inputs = vec![Some(bytes)];
-        plant(&mut inputs, &placed, &tensors, 3);
-        let cells = inputs[0].as_ref().unwrap().chunks(like.dtype.size());
+        let bytes = planted_into(bytes, &placed, &tensors, 3);
+        let cells = bytes.chunks(like.dtype.size());
         (
             words(&placed)[0].clone(),
             cells.map(|cell| like.dtype.decode(cell)).collect(),
@@ -502,15 +506,8 @@ fn a_largest_number_that_the_type_cannot_hold_makes_the_others_smaller() {
         ..tensor(&[8, 5], None, &planting)
     }];
     let placed = PlantedSets::of(&tensors, MANY, 1).places(None, &tensors, 1);
-    let mut inputs = vec![Some(
-        (0..40)
-            .flat_map(|_| half::f16::from_f32(12_000.0).to_le_bytes())
-            .collect(),
-    )];
-    plant(&mut inputs, &placed, &tensors, 1);
-    let after: Vec<f64> = inputs[0]
-        .as_ref()
-        .unwrap()
+    let before = [half::f16::from_f32(12_000.0).to_le_bytes(); 40].concat();
+    let after: Vec<f64> = planted_into(before, &placed, &tensors, 1)
         .chunks(2)
         .map(|cell| Dtype::F16.decode(cell))
         .collect();

@@ -66,11 +66,12 @@ fn sets(seed: u64) -> Vec<CaseData> {
     let drawing = Drawing {
         device: &device("cpu"),
         seed,
+        memory: None,
     };
     let parts: Vec<_> = in_order(&spec().cases).collect();
-    let mut data = drawing.sets_of_parts(&parts);
+    let mut data = drawing.sets_of_parts(&parts).unwrap();
     for set in data.iter_mut().flat_map(|data| &mut data.sets) {
-        set.expected = vec![None, Some(vec![7; 1200])];
+        set.expected = vec![None, Some(Cells::Host(vec![7; 1200]))];
     }
     data
 }
@@ -78,7 +79,7 @@ fn sets(seed: u64) -> Vec<CaseData> {
 /// Puts these sets into the stock.
 fn store(stock: &SealedStock, seed: u64, sets: &[CaseData]) -> bool {
     let mut bytes = stock.begin(seed);
-    sets.iter().for_each(|data| put(&mut bytes, data));
+    sets.iter().for_each(|data| put(&mut bytes, data).unwrap());
     stock.store(bytes).unwrap()
 }
 
@@ -86,11 +87,12 @@ fn store(stock: &SealedStock, seed: u64, sets: &[CaseData]) -> bool {
 fn taken(stock: &SealedStock) -> Option<(u64, Ahead)> {
     stock
         .take(|seed, content| {
-            let device = &device("cpu");
-            Some((
+            let drawing = Drawing {
+                device: &device("cpu"),
                 seed,
-                read(&spec().cases, Drawing { device, seed }, content)?,
-            ))
+                memory: None,
+            };
+            Some((seed, read(&spec().cases, drawing, content)?))
         })
         .unwrap()
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
+use crate::cells::Cells;
 use crate::problem::tensor::case_data::{CaseData, CaseSet, draw};
 use crate::problem::tensor::drawing::sets;
 use crate::problem::tensor::file;
@@ -186,8 +187,8 @@ fn world(cache: &str) -> World {
     let module = worker.load(Path::new("image")).unwrap();
     let case = &spec.cases[0];
     let sets = (0..sets(case, worker.info())).map(|set| CaseSet {
-        inputs: draw(case, 1, set),
-        expected: vec![None, Some([1u8, 0, 0, 0].repeat(100))],
+        inputs: draw(case, 1, set, None).unwrap(),
+        expected: vec![None, Some(Cells::Host([1u8, 0, 0, 0].repeat(100)))],
         ..CaseSet::default()
     });
     let drawn = Rc::new(vec![CaseData::new(case, sets.collect())]);

@@ -1,7 +1,7 @@
 //! Sampling a token at a step, and what the steps of a run add up to.
 
-use super::super::philox::gumbel;
 use super::ReferenceOutput;
+use crate::problem::philox::gumbel;
 
 /// The result of sampling at one step.
 pub struct TokenChoice {

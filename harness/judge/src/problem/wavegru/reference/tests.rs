@@ -1,11 +1,11 @@
 //! The reference against a second implementation, and the margin of its choices.
 #![allow(clippy::unwrap_used)]
 
-use super::super::philox::gumbel;
 use super::super::run_inputs::{SamplingParams, ValueRange};
 use super::super::weights::Weights;
 use super::sampling::{choose, noise};
 use super::*;
+use crate::problem::philox::gumbel;
 
 const SAMPLING: SamplingParams = SamplingParams {
     steps: 40,

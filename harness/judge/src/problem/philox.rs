@@ -1,4 +1,5 @@
-//! Philox4x32-10, the counter-based random number generator of every implementation of WaveGRU.
+//! Philox4x32-10, a random number generator by counter: a number follows from a seed and a position,
+//! on every device alike.
 //!
 //! Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3" (SC 2011). The test
 //! uses the known-answer vectors of the authors' Random123 library.

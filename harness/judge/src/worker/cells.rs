@@ -1,0 +1,320 @@
+//! Work with cells that the judge's own worker holds: drawing inputs, writing planted lines, and
+//! comparing results, by the kernels of `cells.cu`. No kernel of a user runs in that worker.
+
+use super::launching::Launching;
+use super::memory::Device;
+use super::{BufferId, ModuleId};
+use crate::dtype::Dtype;
+use crate::outcome::Stop;
+use lab_device::{DeviceError, ExecutionOrder, Shape};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// The kernels' source.
+pub const SOURCE: &str = include_str!("cells.cu");
+
+/// What is to be done.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum CellWork {
+    /// Fills a held buffer with random numbers.
+    Draw(DrawCells),
+    /// Writes the body, a line of cells of so many bytes, into a held buffer: the first cell has
+    /// this index, and each is so far from the next one.
+    PutLine {
+        buffer: BufferId,
+        size: u64,
+        first: u64,
+        stride: u64,
+    },
+    /// Compares buffers. The reply is a [`FoundCells`] for each.
+    Compare(Vec<CompareCells>),
+}
+
+/// The numbers that a buffer is filled with.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct DrawCells {
+    pub buffer: BufferId,
+    pub dtype: Dtype,
+    pub seed: u64,
+    pub numbers: CellNumbers,
+}
+
+/// A distribution. Numbers of f64 are written as their bits: JSON has neither infinity nor −0.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub enum CellNumbers {
+    Normal { mean: u64, std: u64 },
+    Uniform { low: u64, high: u64 },
+    Integers { low: i64, high: i64 },
+}
+
+/// Two buffers of one type and length.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct CompareCells {
+    pub got: BufferId,
+    pub want: BufferId,
+    pub dtype: Dtype,
+    /// The bits of the tolerances.
+    pub atol: u64,
+    pub rtol: u64,
+    /// What an unwritten cell holds.
+    pub patterns: Option<[u32; 2]>,
+    /// Another buffer, and what an unwritten cell holds there too.
+    pub other: Option<(BufferId, u32)>,
+    /// Looks for unwritten cells only, in all of `got`.
+    pub only_unwritten: bool,
+}
+
+/// What was found in a comparison.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct FoundCells {
+    pub mismatched: u64,
+    pub not_finite: u64,
+    pub unwritten: u64,
+    /// The first cell that is unwritten, that is not finite, and that is beyond the tolerance.
+    pub firsts: [Option<FoundCell>; 3],
+    /// The first cell with the largest error.
+    pub worst: Option<u64>,
+    /// The bits of the largest error.
+    pub error: u64,
+    /// How many errors are zero and how many infinite, among the cells that differ.
+    pub exact: u64,
+    pub infinite: u64,
+    /// How many other errors are in each octave.
+    pub octaves: Vec<u64>,
+}
+
+/// A cell, and the bytes of both values.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct FoundCell {
+    pub index: u64,
+    pub got: Vec<u8>,
+    pub want: Vec<u8>,
+}
+
+const THREADS: u32 = 256;
+
+/// `Found` in cells.cu, in words.
+const FOUND_WORDS: usize = 10 + OCTAVES;
+const OCTAVES: usize = 64;
+const NONE: u64 = u64::MAX;
+
+/// Does the work with the kernels of this module, and returns the reply.
+pub fn work(
+    device: &mut Device,
+    launching: &mut Launching,
+    module: ModuleId,
+    work: CellWork,
+    body: &[u8],
+) -> Result<Value, Stop> {
+    let mut kernels = Kernels {
+        device,
+        launching,
+        module,
+    };
+    Ok(match work {
+        CellWork::Draw(drawn) => json!(kernels.draw(&drawn)?),
+        CellWork::PutLine {
+            buffer,
+            size,
+            first,
+            stride,
+        } => json!(kernels.put_line(buffer, [first, stride, size], body)?),
+        CellWork::Compare(pairs) => {
+            let found: Result<Vec<FoundCells>, Stop> =
+                pairs.iter().map(|pair| kernels.compare(pair)).collect();
+            json!(found?)
+        }
+    })
+}
+
+/// The kernels, loaded on a device.
+struct Kernels<'a> {
+    device: &'a mut Device,
+    launching: &'a mut Launching,
+    module: ModuleId,
+}
+
+impl Kernels<'_> {
+    /// Launches a kernel with one parameter or several, for so many cells.
+    fn launch(&mut self, name: &str, args: &[Vec<u8>], cells: u64) -> Result<(), Stop> {
+        /// Cells of a thread, where there are many.
+        const EACH: u64 = 8;
+        const MOST_BLOCKS: u64 = 4096;
+        let entry = self.launching.entry(self.device, self.module, name)?;
+        let entry = entry.ok_or_else(|| Stop::Lab(format!("cells.cu has no kernel {name}")))?;
+        let blocks = cells.div_ceil(EACH * u64::from(THREADS));
+        let shape = Shape {
+            grid: [blocks.clamp(1, MOST_BLOCKS) as u32, 1, 1],
+            block: [THREADS, 1, 1],
+            ..Shape::default()
+        };
+        let driver = &mut self.device.driver;
+        driver.launch(entry, &shape, args, ExecutionOrder::Forward)?;
+        Ok(())
+    }
+
+    fn draw(&mut self, drawn: &DrawCells) -> Result<(), Stop> {
+        let DrawCells {
+            buffer,
+            dtype,
+            seed,
+            numbers,
+        } = drawn;
+        let cells = (self.device.bytes_of(*buffer)? / dtype.size()) as u64;
+        let address = self.device.address(*buffer)?;
+        let largest = dtype.largest();
+        let (kind, [first, second, least, most], [low, high]) = match *numbers {
+            CellNumbers::Normal { mean, std } => {
+                let limits = [(-largest).to_bits(), largest.to_bits()];
+                (0u32, [mean, std, limits[0], limits[1]], [0, 0])
+            }
+            CellNumbers::Uniform { low, high } => (1, [low, high, low, high], [0, 0]),
+            CellNumbers::Integers { low, high } => (2, [0; 4], [low, high]),
+        };
+        let mut bytes = Vec::new();
+        for word in [address, cells, *seed, first, second, least, most] {
+            bytes.extend(word.to_le_bytes());
+        }
+        bytes.extend([low, high].into_iter().flat_map(i64::to_le_bytes));
+        bytes.extend(
+            [code_of(*dtype), kind]
+                .into_iter()
+                .flat_map(u32::to_le_bytes),
+        );
+        self.launch("lab_draw", &[bytes], cells)
+    }
+
+    fn put_line(
+        &mut self,
+        buffer: BufferId,
+        [first, stride, size]: [u64; 3],
+        line: &[u8],
+    ) -> Result<(), Stop> {
+        let cells = line.len() as u64 / size.max(1);
+        let last = first + cells.saturating_sub(1) * stride;
+        let bytes = self.device.bytes_of(buffer)? as u64;
+        if (last + 1) * size > bytes {
+            return Err(Stop::Lab(format!("a line ends behind its {bytes} bytes")));
+        }
+        let to = self.device.address(buffer)?;
+        let from = self.device.driver.alloc_exact(line.len())?;
+        let written = self.device.driver.upload_before(from, line);
+        let args = [to, from, first, stride, cells, size].map(|word| word.to_le_bytes().to_vec());
+        let launched = written
+            .map_err(Stop::from)
+            .and_then(|()| self.launch("lab_put_line", &args, cells));
+        self.device.driver.free(from)?;
+        launched
+    }
+
+    fn compare(&mut self, pair: &CompareCells) -> Result<FoundCells, Stop> {
+        let memory = self.device.driver.alloc_exact(8 * FOUND_WORDS)?;
+        let found = self.compare_into(pair, memory);
+        self.device.driver.free(memory)?;
+        found
+    }
+
+    /// Compares two buffers; `memory` is for a `Found` of cells.cu.
+    fn compare_into(&mut self, pair: &CompareCells, memory: u64) -> Result<FoundCells, Stop> {
+        let size = pair.dtype.size();
+        let [got, want] = [pair.got, pair.want].map(|id| (id, self.device.bytes_of(id)));
+        let (bytes, others) = (got.1?, want.1?);
+        if bytes != others {
+            return Err(Stop::Lab(format!(
+                "{bytes} bytes are compared with {others}"
+            )));
+        }
+        let cells = (bytes / size) as u64;
+        let [got, want] = [
+            self.device.read_address(got.0)?,
+            self.device.read_address(want.0)?,
+        ];
+        let (other, other_pattern) = match pair.other {
+            Some((buffer, pattern)) => (self.device.read_address(buffer)?, pattern),
+            None => (0, 0),
+        };
+        let mut bytes = Vec::new();
+        for word in [got, want, other, memory, cells, pair.atol, pair.rtol] {
+            bytes.extend(word.to_le_bytes());
+        }
+        let patterns = pair.patterns.unwrap_or_default();
+        let flag = u32::from;
+        let words = [
+            patterns[0],
+            patterns[1],
+            other_pattern,
+            flag(pair.patterns.is_some()),
+            flag(pair.other.is_some()),
+            flag(pair.only_unwritten),
+            code_of(pair.dtype),
+            0,
+        ];
+        bytes.extend(words.into_iter().flat_map(u32::to_le_bytes));
+        self.device.driver.upload_before(memory, &nothing_found())?;
+        let args = [bytes];
+        self.launch("lab_compare", &args, cells)?;
+        if !pair.only_unwritten {
+            self.launch("lab_worst", &args, cells)?;
+        }
+        let mut found = vec![0; 8 * FOUND_WORDS];
+        self.device.driver.download(memory, &mut found)?;
+        let words: Vec<u64> = found
+            .as_chunks()
+            .0
+            .iter()
+            .map(|word| u64::from_le_bytes(*word))
+            .collect();
+        let mut cell = |index: u64| -> Result<Option<FoundCell>, DeviceError> {
+            if index == NONE {
+                return Ok(None);
+            }
+            let mut read = |from: u64| {
+                let mut cell = vec![0; size];
+                let address = from + index * size as u64;
+                self.device
+                    .driver
+                    .download(address, &mut cell)
+                    .map(|()| cell)
+            };
+            let (got, want) = (read(got)?, read(want)?);
+            Ok(Some(FoundCell { index, got, want }))
+        };
+        Ok(FoundCells {
+            mismatched: words[0],
+            not_finite: words[1],
+            unwritten: words[2],
+            firsts: [cell(words[5])?, cell(words[4])?, cell(words[3])?],
+            worst: Some(words[6]).filter(|index| *index != NONE),
+            error: words[7],
+            exact: words[8],
+            infinite: words[9],
+            octaves: words[10..].to_vec(),
+        })
+    }
+}
+
+/// A `Found` before the comparison.
+fn nothing_found() -> Vec<u8> {
+    let mut words = [0; FOUND_WORDS];
+    words[3..7].fill(NONE);
+    words
+        .iter()
+        .flat_map(|word: &u64| word.to_le_bytes())
+        .collect()
+}
+
+/// The number of a type in cells.cu.
+fn code_of(dtype: Dtype) -> u32 {
+    match dtype {
+        Dtype::F32 => 0,
+        Dtype::F16 => 1,
+        Dtype::Bf16 => 2,
+        Dtype::F8e4m3 => 3,
+        Dtype::F8e5m2 => 4,
+        Dtype::I8 => 5,
+        Dtype::U8 => 6,
+        Dtype::I32 => 7,
+        Dtype::I64 => 8,
+        Dtype::Bool => 9,
+    }
+}

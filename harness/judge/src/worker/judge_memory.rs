@@ -1,0 +1,219 @@
+//! The judge's own worker: it allocates what the other workers of a run map, holds what no kernel
+//! may see, and works with cells on the device. No kernel of a user runs in it.
+
+use super::cells::{CellNumbers, CellWork, CompareCells, DrawCells, FoundCells};
+use super::client::Worker;
+use super::memory::SharedBlock;
+use super::messages::{ForWorkers, WorkerRequest};
+use super::{Breach, BufferId, ModuleId};
+use crate::cells::{Cells, HeldCells};
+use crate::dtype::Dtype;
+use crate::outcome::Stop;
+use crate::sync::lock;
+use serde::de::DeserializeOwned;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+/// The client of the judge's own worker. Several threads may use it; each request is done when its
+/// call returns.
+pub struct JudgeMemory {
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    worker: Worker,
+    /// The kernels of cells.cu.
+    kernels: ModuleId,
+    /// The number of the last worker that maps memory.
+    owners: u32,
+}
+
+impl JudgeMemory {
+    /// Takes a worker that has opened the device, and loads the built cells.cu there. `None` if its
+    /// memory cannot be shared.
+    pub fn new(mut worker: Worker, kernels: &Path) -> Result<Option<Arc<JudgeMemory>>, Stop> {
+        if !worker.shares_memory() {
+            return Ok(None);
+        }
+        let kernels = worker.load(kernels)?;
+        let inner = Inner {
+            worker,
+            kernels,
+            owners: 0,
+        };
+        Ok(Some(Arc::new(JudgeMemory {
+            inner: Mutex::new(inner),
+        })))
+    }
+
+    /// A number for a further worker.
+    pub fn new_owner(&self) -> u32 {
+        let mut inner = lock(&self.inner);
+        inner.owners += 1;
+        inner.owners
+    }
+
+    /// Whether its process has not ended.
+    pub fn is_alive(&self) -> bool {
+        lock(&self.inner).worker.is_alive()
+    }
+
+    /// Sends a request, and returns the reply and its body of at most so many bytes.
+    pub fn call<R: DeserializeOwned>(
+        &self,
+        request: &WorkerRequest,
+        body: &[u8],
+        body_limit: usize,
+    ) -> Result<(R, Vec<u8>), Stop> {
+        let mut inner = lock(&self.inner);
+        inner
+            .worker
+            .own_work(request, body, body_limit)
+            .map_err(as_own)
+    }
+
+    fn ask<R: DeserializeOwned>(&self, asked: ForWorkers, body: &[u8]) -> Result<R, Stop> {
+        let (reply, _) = self.call(&WorkerRequest::ForWorkers(asked), body, 0)?;
+        Ok(reply)
+    }
+
+    /// Allocates buffers for a worker: names and bytes.
+    pub fn allocate(
+        &self,
+        owner: u32,
+        buffers: Vec<(String, usize)>,
+    ) -> Result<(SharedBlock, OwnedFd), Stop> {
+        let mut inner = lock(&self.inner);
+        let request = WorkerRequest::ForWorkers(ForWorkers::Allocate { owner, buffers });
+        let (shared, _) = inner.worker.own_work(&request, &[], 0).map_err(as_own)?;
+        let memory = inner.worker.receive_descriptor().map_err(as_own)?;
+        Ok((shared, memory))
+    }
+
+    /// Fills buffers, and expects a launch of a worker that may write to the given ones.
+    pub fn prepare(
+        &self,
+        owner: u32,
+        fills: Vec<(BufferId, u32)>,
+        given: Vec<BufferId>,
+    ) -> Result<(), Stop> {
+        let asked = ForWorkers::Prepare {
+            owner,
+            fills,
+            given,
+        };
+        self.ask(asked, &[])
+    }
+
+    /// Looks for the rules that a worker's launches have broken, and keeps them for
+    /// [`JudgeMemory::breaches`].
+    pub fn check(&self, owner: u32) -> Result<(), Stop> {
+        self.ask(ForWorkers::Check { owner }, &[])
+    }
+
+    /// The rules that a worker's launches have broken; see [`WorkerRequest::Breaches`].
+    pub fn breaches(&self, owner: u32, of_given: bool) -> Result<Vec<Breach>, Stop> {
+        let (found, _) = self.call(&WorkerRequest::Breaches { of_given, owner }, &[], 0)?;
+        Ok(found)
+    }
+
+    /// Frees what a worker had. An error is dropped: it shows again where the memory is needed.
+    pub fn release(&self, owner: u32) {
+        let _: Result<(), Stop> = self.ask(ForWorkers::Release { owner }, &[]);
+    }
+
+    /// Frees a buffer.
+    pub fn free(&self, buffer: BufferId) -> Result<(), Stop> {
+        let (reply, _) = self.call(&WorkerRequest::Free { buffer }, &[], 0)?;
+        Ok(reply)
+    }
+
+    /// Reads a buffer of so many bytes.
+    pub fn read(&self, buffer: BufferId, bytes: usize) -> Result<Vec<u8>, Stop> {
+        let ((), content) = self.call(&WorkerRequest::Read { buffer }, &[], bytes)?;
+        Ok(content)
+    }
+
+    /// Copies held buffers into a worker's buffers: pairs of the two.
+    pub fn copy(&self, pairs: Vec<(BufferId, BufferId)>, are_inputs: bool) -> Result<(), Stop> {
+        self.ask(ForWorkers::Copy { pairs, are_inputs }, &[])
+    }
+
+    fn held(self: &Arc<Self>, id: BufferId, bytes: usize) -> Cells {
+        Cells::Held(Arc::new(HeldCells::new(self.clone(), id, bytes)))
+    }
+
+    /// Holds these bytes on the device.
+    pub fn hold(self: &Arc<Self>, content: &[u8]) -> Result<Cells, Stop> {
+        let bytes = content.len();
+        let id = self.ask(ForWorkers::Hold { bytes }, content)?;
+        Ok(self.held(id, bytes))
+    }
+
+    /// Holds a copy of a worker's buffer of so many bytes.
+    pub fn hold_copy(self: &Arc<Self>, buffer: BufferId, bytes: usize) -> Result<Cells, Stop> {
+        let id = self.ask(ForWorkers::HoldCopy { buffer }, &[])?;
+        Ok(self.held(id, bytes))
+    }
+
+    fn work<R: DeserializeOwned>(&self, work: CellWork, body: &[u8]) -> Result<R, Stop> {
+        let module = lock(&self.inner).kernels;
+        let (reply, _) = self.call(&WorkerRequest::Cells { module, work }, body, 0)?;
+        Ok(reply)
+    }
+
+    /// Holds so many cells with random numbers.
+    pub fn draw(
+        self: &Arc<Self>,
+        dtype: Dtype,
+        cells: usize,
+        seed: u64,
+        numbers: CellNumbers,
+    ) -> Result<Cells, Stop> {
+        let bytes = cells * dtype.size();
+        let buffer = self.ask(ForWorkers::Hold { bytes }, &[])?;
+        let held = self.held(buffer, bytes);
+        let drawn = DrawCells {
+            buffer,
+            dtype,
+            seed,
+            numbers,
+        };
+        self.work::<()>(CellWork::Draw(drawn), &[])?;
+        Ok(held)
+    }
+
+    /// Writes a line of cells of so many bytes into a held buffer: the first cell has this index,
+    /// and each is so far from the next one.
+    pub fn put_line(
+        &self,
+        buffer: BufferId,
+        size: usize,
+        (first, stride): (usize, usize),
+        line: &[u8],
+    ) -> Result<(), Stop> {
+        let work = CellWork::PutLine {
+            buffer,
+            size: size as u64,
+            first: first as u64,
+            stride: stride as u64,
+        };
+        self.work(work, line)
+    }
+
+    /// Compares two buffers.
+    pub fn compare(&self, pair: CompareCells) -> Result<FoundCells, Stop> {
+        let mut found: Vec<FoundCells> = self.work(CellWork::Compare(vec![pair]), &[])?;
+        let found = found.pop();
+        found.ok_or_else(|| Stop::Lab("the judge's own worker compared nothing".into()))
+    }
+}
+
+/// No kernel of a user runs there, so a failure is none of the kernel's.
+fn as_own(stop: Stop) -> Stop {
+    match stop {
+        Stop::Crash(text) => Stop::Lab(format!("the judge's own worker failed: {text}")),
+        other => other,
+    }
+}

@@ -1,0 +1,219 @@
+//! The judge's work with cells on a real GPU gives, bit for bit, what the processor gives. Needs a
+//! CUDA device and NVRTC, so every test is ignored unless scripts/gpu-tests runs it.
+#![allow(clippy::unwrap_used)]
+
+use lab_device::{BuildRequest, Builder, FolderTrust, POISONS, cuda};
+use lab_judge::cells::{self, Cells, Unwritten};
+use lab_judge::dtype::{CellValue, Dtype};
+use lab_judge::gates::{self, Tolerance};
+use lab_judge::problem::tensor::input_values::InputValues;
+use lab_judge::worker::{JudgeMemory, Worker};
+use lab_protocol::CompileOptions;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// NVRTC has one place for a precompiled header.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+fn my_turn() -> MutexGuard<'static, ()> {
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn worker() -> Worker {
+    Worker::on_a_thread(|| cuda::open(0), Duration::from_secs(60)).unwrap()
+}
+
+/// The judge's own worker on the first CUDA device.
+fn memory() -> Arc<JudgeMemory> {
+    let worker = worker();
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("cells.cu");
+    std::fs::write(&source, lab_judge::worker::cells::SOURCE).unwrap();
+    let request = BuildRequest {
+        source,
+        shown_as: "cells.cu".into(),
+        include_dirs: vec![],
+        defines: vec![],
+        options: CompileOptions::default(),
+        sanitizer: None,
+        problem_header: String::new(),
+        arch: worker.info().arch.clone(),
+        cache_dir: folder.path().join("cache"),
+    };
+    let mut builder = cuda::nvrtc_builder(FolderTrust::Untrusted).expect("these tests need NVRTC");
+    let built = builder.build(&request).unwrap();
+    let image = built.image.unwrap_or_else(|| panic!("{}", built.log));
+    let memory = JudgeMemory::new(worker, &image.path).unwrap();
+    memory.expect("this device shares its memory")
+}
+
+fn distributions(dtype: Dtype) -> Vec<InputValues> {
+    match dtype.integers() {
+        Some((least, most)) => [(0, 1), (least, most), (least / 2, most / 3)]
+            .map(|(low, high)| InputValues::Integers { low, high })
+            .into(),
+        None => vec![
+            InputValues::Normal {
+                mean: 0.0,
+                std: 1.0,
+            },
+            InputValues::Normal {
+                mean: 0.25,
+                std: dtype.largest() / 4.0,
+            },
+            InputValues::Normal {
+                mean: 0.0,
+                std: dtype.subnormals().unwrap().0 * 3.0,
+            },
+            InputValues::Uniform {
+                low: -1.5,
+                high: 2.75,
+            },
+            InputValues::Integers { low: -9, high: 11 },
+            InputValues::Constant(CellValue::Float(-0.0)),
+        ],
+    }
+}
+
+#[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
+fn drawn_numbers_are_those_of_the_processor() {
+    let _turn = my_turn();
+    let memory = memory();
+    for dtype in Dtype::ALL {
+        for values in distributions(dtype) {
+            for (cells, seed) in [(1, 5), (100_001, 0xfedc_ba98_7654_3210)] {
+                let held = values.draw(dtype, &[cells], seed, Some(&memory)).unwrap();
+                let (here, there) = (values.fill(dtype, &[cells], seed), held.to_host().unwrap());
+                let differs = here
+                    .chunks(dtype.size())
+                    .zip(there.chunks(dtype.size()))
+                    .position(|(one, other)| one != other);
+                assert_eq!(differs, None, "{dtype} {values:?}");
+                assert_eq!(here.len(), there.len());
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
+fn comparisons_find_what_the_processor_finds() {
+    const CELLS: usize = 70_003;
+    let _turn = my_turn();
+    let memory = memory();
+    for dtype in Dtype::ALL {
+        for values in distributions(dtype) {
+            let want = values.fill(dtype, &[CELLS], 1);
+            let other = values.fill(dtype, &[CELLS], 2);
+            let size = dtype.size();
+            for every in [1, 7, 5000] {
+                // Some cells are those of other numbers, and some are unwritten.
+                let mut got = want.clone();
+                for cell in (3..CELLS).step_by(every) {
+                    let at = cell * size..(cell + 1) * size;
+                    got[at.clone()].copy_from_slice(&other[at]);
+                }
+                for cell in [9, 10, 69_999] {
+                    let poison = POISONS[cell % 2].to_le_bytes().repeat(2);
+                    got[cell * size..(cell + 1) * size].copy_from_slice(&poison[..size]);
+                }
+                for tolerance in [
+                    Tolerance::EXACT,
+                    Tolerance {
+                        atol: 0.3,
+                        rtol: 0.01,
+                        matched: 1.0,
+                    },
+                ] {
+                    let on_host = |unwritten| {
+                        let (got, want) = (Cells::Host(got.clone()), Cells::Host(want.clone()));
+                        cells::compare(dtype, &got, &want, &tolerance, unwritten).unwrap()
+                    };
+                    let held = memory.hold(&got).unwrap();
+                    let unwritten = Unwritten::of(dtype);
+                    let found = cells::compare(
+                        dtype,
+                        &held,
+                        &memory.hold(&want).unwrap(),
+                        &tolerance,
+                        unwritten,
+                    )
+                    .unwrap();
+                    let expected = on_host(unwritten);
+                    assert!(
+                        same(&found, &expected),
+                        "{dtype} {values:?} {every} {tolerance:?}: {found:?} {expected:?}"
+                    );
+                    let of_first = Cells::Host(other.clone());
+                    let two = Unwritten::by_two_launches(POISONS[0], &of_first, POISONS[1]);
+                    let found =
+                        cells::compare(dtype, &held, &Cells::Host(want.clone()), &tolerance, two);
+                    let (found, expected) = (found.unwrap(), on_host(two));
+                    assert!(
+                        same(&found, &expected),
+                        "{dtype} two: {found:?} {expected:?}"
+                    );
+                    assert_eq!(
+                        cells::first_unwritten(dtype, &held, unwritten).unwrap(),
+                        cells::first_unwritten(dtype, &Cells::Host(got.clone()), unwritten)
+                            .unwrap()
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// NaN is not equal to itself, and these cells may be NaN.
+fn same(one: &gates::TensorComparison, other: &gates::TensorComparison) -> bool {
+    format!("{one:?}") == format!("{other:?}")
+}
+
+#[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
+fn a_worker_maps_the_memory_and_a_store_behind_the_end_is_found() {
+    let _turn = my_turn();
+    let memory = memory();
+    let mut one = worker().with_memory(Some(&memory));
+    let mut other = worker().with_memory(Some(&memory));
+    let [a, b] = [&mut one, &mut other].map(|worker| worker.buffer("x", 1000).unwrap());
+    let held = memory.hold(&[7; 1000]).unwrap();
+    one.write_cells(&[(a, &held)], true).unwrap();
+    other.write_cells(&[(b, &held)], false).unwrap();
+    assert_eq!(one.read(a).unwrap(), [7; 1000]);
+    other.poison(b).unwrap();
+    assert_ne!(other.read(b).unwrap(), [7; 1000]);
+    assert_eq!(held.to_host().unwrap(), vec![7; 1000]);
+    drop(held);
+    assert_eq!(one.read(a).unwrap(), [7; 1000], "its content stays known");
+    let taken = one.take(a).unwrap();
+    assert_eq!(taken.to_host().unwrap(), vec![7; 1000]);
+    assert!(one.breaches().unwrap().is_empty() && other.breaches().unwrap().is_empty());
+    one.free(a).unwrap();
+    drop(one);
+    let c = other.buffer("y", 5 << 20).unwrap();
+    other.write(c, &vec![3; 5 << 20]).unwrap();
+    assert_eq!(other.read(c).unwrap(), vec![3; 5 << 20]);
+}
+
+#[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
+fn a_line_lies_where_it_belongs() {
+    let _turn = my_turn();
+    let memory = memory();
+    let held = memory.hold(&[0; 60]).unwrap();
+    let Cells::Held(cells) = &held else {
+        panic!("it is held");
+    };
+    memory
+        .put_line(cells.id, 2, (3, 5), &[1, 2, 3, 4, 5, 6])
+        .unwrap();
+    let mut expected = vec![0; 60];
+    for (at, value) in [(6, 1), (7, 2), (16, 3), (17, 4), (26, 5), (27, 6)] {
+        expected[at] = value;
+    }
+    assert_eq!(held.to_host().unwrap(), expected);
+    let outside = memory.put_line(cells.id, 2, (29, 1), &[1, 2, 3, 4]);
+    assert!(outside.is_err());
+}
