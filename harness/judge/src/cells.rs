@@ -19,23 +19,41 @@ pub enum Cells {
     Held(Arc<HeldCells>),
 }
 
-/// A buffer of the judge's own worker. Dropping it frees the buffer.
+/// A buffer of the judge's own worker. Dropping it frees the buffer, unless it is lent.
 pub struct HeldCells {
     pub memory: Arc<JudgeMemory>,
     pub id: BufferId,
     bytes: usize,
+    is_lent: bool,
 }
 
 impl HeldCells {
     pub fn new(memory: Arc<JudgeMemory>, id: BufferId, bytes: usize) -> Self {
-        HeldCells { memory, id, bytes }
+        HeldCells {
+            memory,
+            id,
+            bytes,
+            is_lent: false,
+        }
+    }
+
+    /// A worker's buffer, which its next launch changes.
+    pub fn lent(memory: Arc<JudgeMemory>, id: BufferId, bytes: usize) -> Self {
+        HeldCells {
+            is_lent: true,
+            memory,
+            id,
+            bytes,
+        }
     }
 }
 
 impl Drop for HeldCells {
     fn drop(&mut self) {
-        // An error shows again where the memory is needed.
-        let _ = self.memory.free(self.id);
+        if !self.is_lent {
+            // An error shows again where the memory is needed.
+            let _ = self.memory.free(self.id);
+        }
     }
 }
 
@@ -116,81 +134,89 @@ impl<'a> Unwritten<'a> {
             other: Some((other, other_pattern)),
         }
     }
+}
 
-    fn on_host<T>(self, act: impl FnOnce(gates::Unwritten) -> T) -> Result<T, Stop> {
-        let other = match self.other {
-            Some((cells, pattern)) => Some((cells.to_host()?, pattern)),
-            None => None,
-        };
-        let other = other.as_ref().map(|(cells, pattern)| (&**cells, *pattern));
-        Ok(act(gates::Unwritten::new(self.patterns, other)))
+/// Two tensors of the same type and length.
+pub struct Pair<'a> {
+    pub dtype: Dtype,
+    pub got: &'a Cells,
+    pub want: &'a Cells,
+    /// `None` looks for unwritten cells only, in all of `got`.
+    pub tolerance: Option<&'a Tolerance>,
+    pub unwritten: Unwritten<'a>,
+}
+
+/// Compares pairs: on the device if each `got` is held there.
+pub fn compare(pairs: &[Pair]) -> Result<Vec<TensorComparison>, Stop> {
+    let memory = |pair: &Pair| match pair.got {
+        Cells::Held(held) if pair.got.bytes() == pair.want.bytes() => Some(held.memory.clone()),
+        _ => None,
+    };
+    let memories: Option<Vec<Arc<JudgeMemory>>> = pairs.iter().map(memory).collect();
+    match memories.as_deref() {
+        Some([memory, ..]) => on_device(pairs, memory),
+        _ => pairs.iter().map(on_host).collect(),
     }
 }
 
-/// Compares two tensors of the same type and length: on the device if `got` is held there.
-pub fn compare(
-    dtype: Dtype,
-    got: &Cells,
-    want: &Cells,
-    tolerance: &Tolerance,
-    unwritten: Unwritten,
-) -> Result<TensorComparison, Stop> {
-    if got.bytes() == want.bytes()
-        && let Cells::Held(held) = got
-    {
-        let found = on_device(dtype, (got, &held.memory), want, Some(tolerance), unwritten)?;
-        return Ok(comparison(dtype, got.bytes() / dtype.size(), found));
-    }
-    let (got, want) = (got.to_host()?, want.to_host()?);
-    unwritten.on_host(|unwritten| gates::compare(dtype, &got, &want, tolerance, unwritten))
-}
-
-/// The index of the first cell that was never written.
-pub fn first_unwritten(
-    dtype: Dtype,
-    cells: &Cells,
-    unwritten: Unwritten,
-) -> Result<Option<usize>, Stop> {
-    if let Cells::Held(held) = cells {
-        let found = on_device(dtype, (cells, &held.memory), cells, None, unwritten)?;
-        let [first, ..] = found.firsts;
-        return Ok(first.map(|cell| cell.index as usize));
-    }
-    let cells = cells.to_host()?;
-    unwritten.on_host(|unwritten| gates::first_unwritten(dtype, &cells, unwritten))
-}
-
-/// Compares on the device. Without a tolerance only unwritten cells are looked for.
-fn on_device(
-    dtype: Dtype,
-    (got, memory): (&Cells, &Arc<JudgeMemory>),
-    want: &Cells,
-    tolerance: Option<&Tolerance>,
-    unwritten: Unwritten,
-) -> Result<FoundCells, Stop> {
-    let want = want.held(memory)?;
-    let other = match unwritten.other {
-        Some((other, pattern)) => Some((other.held(memory)?, pattern)),
+fn on_host(pair: &Pair) -> Result<TensorComparison, Stop> {
+    let dtype = pair.dtype;
+    let (got, want) = (pair.got.to_host()?, pair.want.to_host()?);
+    let other = match pair.unwritten.other {
+        Some((cells, pattern)) => Some((cells.to_host()?, pattern)),
         None => None,
     };
-    let (Some(got), Some(want_id)) = (got.id(), want.id()) else {
-        return Err(Stop::Lab(
-            "cells that are held nowhere cannot be compared there".into(),
-        ));
+    let other = other.as_ref().map(|(cells, pattern)| (&**cells, *pattern));
+    let unwritten = gates::Unwritten::new(pair.unwritten.patterns, other);
+    if let Some(tolerance) = pair.tolerance {
+        return Ok(gates::compare(dtype, &got, &want, tolerance, unwritten));
+    }
+    let first = gates::first_unwritten(dtype, &got, unwritten);
+    let cell = |index: usize| {
+        let at = index * dtype.size()..(index + 1) * dtype.size();
+        CellMismatch {
+            index,
+            got: dtype.value(&got[at.clone()]),
+            want: dtype.value(&want[at]),
+        }
     };
-    let exact = tolerance.unwrap_or(&Tolerance::EXACT);
-    memory.compare(CompareCells {
-        got,
-        want: want_id,
-        dtype,
-        atol: exact.atol.to_bits(),
-        rtol: exact.rtol.to_bits(),
-        patterns: unwritten.patterns,
-        other: other
-            .as_ref()
-            .and_then(|(other, pattern)| Some((other.id()?, *pattern))),
-        only_unwritten: tolerance.is_none(),
+    Ok(TensorComparison {
+        first_unwritten: first.map(cell),
+        ..TensorComparison::default()
     })
+}
+
+fn on_device(pairs: &[Pair], memory: &Arc<JudgeMemory>) -> Result<Vec<TensorComparison>, Stop> {
+    // Held until the comparison is over.
+    let mut copies = Vec::new();
+    let mut asked = Vec::with_capacity(pairs.len());
+    for pair in pairs {
+        let mut held = |cells: &Cells| {
+            let cells = cells.held(memory)?;
+            let id = cells.id();
+            copies.push(cells);
+            id.ok_or_else(|| Stop::Lab("cells are compared that are held nowhere".into()))
+        };
+        let tolerance = pair.tolerance.unwrap_or(&Tolerance::EXACT);
+        asked.push(CompareCells {
+            got: held(pair.got)?,
+            want: held(pair.want)?,
+            dtype: pair.dtype,
+            atol: tolerance.atol.to_bits(),
+            rtol: tolerance.rtol.to_bits(),
+            patterns: pair.unwritten.patterns,
+            other: match pair.unwritten.other {
+                Some((other, pattern)) => Some((held(other)?, pattern)),
+                None => None,
+            },
+            only_unwritten: pair.tolerance.is_none(),
+        });
+    }
+    let found = memory.compare(asked)?.into_iter();
+    let each = found.zip(pairs);
+    Ok(each
+        .map(|(found, pair)| comparison(pair.dtype, pair.got.bytes() / pair.dtype.size(), found))
+        .collect())
 }
 
 fn comparison(dtype: Dtype, cells: usize, found: FoundCells) -> TensorComparison {

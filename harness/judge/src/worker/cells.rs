@@ -16,8 +16,8 @@ pub const SOURCE: &str = include_str!("cells.cu");
 /// What is to be done.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum CellWork {
-    /// Fills a held buffer with random numbers.
-    Draw(DrawCells),
+    /// Holds random numbers. The reply is a [`BufferId`] for each.
+    Draw(Vec<DrawCells>),
     /// Writes the body, a line of cells of so many bytes, into a held buffer: the first cell has
     /// this index, and each is so far from the next one.
     PutLine {
@@ -33,8 +33,8 @@ pub enum CellWork {
 /// The numbers that a buffer is filled with.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct DrawCells {
-    pub buffer: BufferId,
     pub dtype: Dtype,
+    pub cells: usize,
     pub seed: u64,
     pub numbers: CellNumbers,
 }
@@ -112,7 +112,11 @@ pub fn work(
         module,
     };
     Ok(match work {
-        CellWork::Draw(drawn) => json!(kernels.draw(&drawn)?),
+        CellWork::Draw(drawn) => {
+            let held: Result<Vec<BufferId>, Stop> =
+                drawn.iter().map(|drawn| kernels.draw(drawn)).collect();
+            json!(held?)
+        }
         CellWork::PutLine {
             buffer,
             size,
@@ -153,15 +157,15 @@ impl Kernels<'_> {
         Ok(())
     }
 
-    fn draw(&mut self, drawn: &DrawCells) -> Result<(), Stop> {
+    fn draw(&mut self, drawn: &DrawCells) -> Result<BufferId, Stop> {
         let DrawCells {
-            buffer,
             dtype,
+            cells,
             seed,
             numbers,
         } = drawn;
-        let cells = (self.device.bytes_of(*buffer)? / dtype.size()) as u64;
-        let address = self.device.address(*buffer)?;
+        let buffer = self.device.hold(cells * dtype.size(), &[])?;
+        let (address, cells) = (self.device.read_address(buffer)?, *cells as u64);
         let largest = dtype.largest();
         let (kind, [first, second, least, most], [low, high]) = match *numbers {
             CellNumbers::Normal { mean, std } => {
@@ -181,7 +185,8 @@ impl Kernels<'_> {
                 .into_iter()
                 .flat_map(u32::to_le_bytes),
         );
-        self.launch("lab_draw", &[bytes], cells)
+        self.launch("lab_draw", &[bytes], cells)?;
+        Ok(buffer)
     }
 
     fn put_line(
@@ -197,20 +202,19 @@ impl Kernels<'_> {
             return Err(Stop::Lab(format!("a line ends behind its {bytes} bytes")));
         }
         let to = self.device.address(buffer)?;
-        let from = self.device.driver.alloc_exact(line.len())?;
-        let written = self.device.driver.upload_before(from, line);
+        let held = self.device.hold(line.len(), line)?;
+        let from = self.device.read_address(held)?;
         let args = [to, from, first, stride, cells, size].map(|word| word.to_le_bytes().to_vec());
-        let launched = written
-            .map_err(Stop::from)
-            .and_then(|()| self.launch("lab_put_line", &args, cells));
-        self.device.driver.free(from)?;
+        let launched = self.launch("lab_put_line", &args, cells);
+        self.device.free(held)?;
         launched
     }
 
     fn compare(&mut self, pair: &CompareCells) -> Result<FoundCells, Stop> {
-        let memory = self.device.driver.alloc_exact(8 * FOUND_WORDS)?;
-        let found = self.compare_into(pair, memory);
-        self.device.driver.free(memory)?;
+        let memory = self.device.hold(8 * FOUND_WORDS, &[])?;
+        let address = self.device.read_address(memory)?;
+        let found = self.compare_into(pair, address);
+        self.device.free(memory)?;
         found
     }
 

@@ -366,14 +366,37 @@ impl Worker {
         }
     }
 
-    /// What a buffer holds: a copy that stays what it is. On the device if the judge's own worker
-    /// has the buffer.
-    pub fn take(&mut self, buffer: BufferId) -> Result<Cells, Stop> {
-        let bytes = self.buffers.get(&buffer).map_or(0, |known| known.bytes);
-        match &self.memory {
-            Some((memory, _)) if is_shared(buffer) => memory.hold_copy(buffer, bytes),
-            _ => self.read(buffer).map(Cells::Host),
-        }
+    /// Whether the judge's own worker has its buffers.
+    pub fn has_shared_buffers(&self) -> bool {
+        self.memory.is_some()
+    }
+
+    /// What buffers hold: copies that stay what they are. On the device if the judge's own worker
+    /// has the buffers.
+    pub fn take(&mut self, buffers: &[BufferId]) -> Result<Vec<Cells>, Stop> {
+        let Some((memory, _)) = &self.memory else {
+            return self.read_all(buffers);
+        };
+        let bytes = |id: &BufferId| self.buffers.get(id).map_or(0, |known| known.bytes);
+        let each: Vec<(BufferId, usize)> = buffers.iter().map(|id| (*id, bytes(id))).collect();
+        memory.hold_copies(&each)
+    }
+
+    /// What buffers hold until the next launch.
+    pub fn look_at(&mut self, buffers: &[BufferId]) -> Result<Vec<Cells>, Stop> {
+        let Some((memory, _)) = &self.memory else {
+            return self.read_all(buffers);
+        };
+        let bytes = |id: &BufferId| self.buffers.get(id).map_or(0, |known| known.bytes);
+        Ok(buffers
+            .iter()
+            .map(|id| memory.lent(*id, bytes(id)))
+            .collect())
+    }
+
+    fn read_all(&mut self, buffers: &[BufferId]) -> Result<Vec<Cells>, Stop> {
+        let read = |id: &BufferId| self.read(*id).map(Cells::Host);
+        buffers.iter().map(read).collect()
     }
 
     /// Reads a whole buffer.

@@ -1,13 +1,12 @@
 //! The judge's own worker: it allocates what the other workers of a run map, holds what no kernel
 //! may see, and works with cells on the device. No kernel of a user runs in it.
 
-use super::cells::{CellNumbers, CellWork, CompareCells, DrawCells, FoundCells};
+use super::cells::{CellWork, CompareCells, DrawCells, FoundCells};
 use super::client::Worker;
 use super::memory::SharedBlock;
 use super::messages::{ForWorkers, WorkerRequest};
 use super::{Breach, BufferId, ModuleId};
 use crate::cells::{Cells, HeldCells};
-use crate::dtype::Dtype;
 use crate::outcome::Stop;
 use crate::sync::lock;
 use serde::de::DeserializeOwned;
@@ -144,17 +143,23 @@ impl JudgeMemory {
         Cells::Held(Arc::new(HeldCells::new(self.clone(), id, bytes)))
     }
 
-    /// Holds these bytes on the device.
-    pub fn hold(self: &Arc<Self>, content: &[u8]) -> Result<Cells, Stop> {
-        let bytes = content.len();
-        let id = self.ask(ForWorkers::Hold { bytes }, content)?;
-        Ok(self.held(id, bytes))
+    /// The present content of a worker's buffer of so many bytes, until its next launch.
+    pub fn lent(self: &Arc<Self>, id: BufferId, bytes: usize) -> Cells {
+        Cells::Held(Arc::new(HeldCells::lent(self.clone(), id, bytes)))
     }
 
-    /// Holds a copy of a worker's buffer of so many bytes.
-    pub fn hold_copy(self: &Arc<Self>, buffer: BufferId, bytes: usize) -> Result<Cells, Stop> {
-        let id = self.ask(ForWorkers::HoldCopy { buffer }, &[])?;
-        Ok(self.held(id, bytes))
+    /// Holds these bytes on the device.
+    pub fn hold(self: &Arc<Self>, content: &[u8]) -> Result<Cells, Stop> {
+        let id = self.ask(ForWorkers::Hold, content)?;
+        Ok(self.held(id, content.len()))
+    }
+
+    /// Holds copies of a worker's buffers: each with its bytes.
+    pub fn hold_copies(self: &Arc<Self>, of: &[(BufferId, usize)]) -> Result<Vec<Cells>, Stop> {
+        let buffers = of.iter().map(|(buffer, _)| *buffer).collect();
+        let ids: Vec<BufferId> = self.ask(ForWorkers::HoldCopies { buffers }, &[])?;
+        let each = ids.into_iter().zip(of);
+        Ok(each.map(|(id, (_, bytes))| self.held(id, *bytes)).collect())
     }
 
     fn work<R: DeserializeOwned>(&self, work: CellWork, body: &[u8]) -> Result<R, Stop> {
@@ -163,25 +168,15 @@ impl JudgeMemory {
         Ok(reply)
     }
 
-    /// Holds so many cells with random numbers.
-    pub fn draw(
-        self: &Arc<Self>,
-        dtype: Dtype,
-        cells: usize,
-        seed: u64,
-        numbers: CellNumbers,
-    ) -> Result<Cells, Stop> {
-        let bytes = cells * dtype.size();
-        let buffer = self.ask(ForWorkers::Hold { bytes }, &[])?;
-        let held = self.held(buffer, bytes);
-        let drawn = DrawCells {
-            buffer,
-            dtype,
-            seed,
-            numbers,
-        };
-        self.work::<()>(CellWork::Draw(drawn), &[])?;
-        Ok(held)
+    /// Holds random numbers.
+    pub fn draw(self: &Arc<Self>, drawn: Vec<DrawCells>) -> Result<Vec<Cells>, Stop> {
+        let bytes: Vec<usize> = drawn
+            .iter()
+            .map(|drawn| drawn.cells * drawn.dtype.size())
+            .collect();
+        let ids: Vec<BufferId> = self.work(CellWork::Draw(drawn), &[])?;
+        let each = ids.into_iter().zip(bytes);
+        Ok(each.map(|(id, bytes)| self.held(id, bytes)).collect())
     }
 
     /// Writes a line of cells of so many bytes into a held buffer: the first cell has this index,
@@ -202,11 +197,9 @@ impl JudgeMemory {
         self.work(work, line)
     }
 
-    /// Compares two buffers.
-    pub fn compare(&self, pair: CompareCells) -> Result<FoundCells, Stop> {
-        let mut found: Vec<FoundCells> = self.work(CellWork::Compare(vec![pair]), &[])?;
-        let found = found.pop();
-        found.ok_or_else(|| Stop::Lab("the judge's own worker compared nothing".into()))
+    /// Compares pairs of buffers.
+    pub fn compare(&self, pairs: Vec<CompareCells>) -> Result<Vec<FoundCells>, Stop> {
+        self.work(CellWork::Compare(pairs), &[])
     }
 }
 

@@ -16,7 +16,7 @@ use super::{Breach, BufferId};
 use lab_device::{DeviceError, DeviceInfo, Driver, MemoryRange, Noise, is_poison};
 use lab_system::random;
 use serde::{Deserialize, Serialize};
-use sharing::Plain;
+use sharing::{Plain, Spare};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Bytes of the guard zone before a buffer. As a multiple of 256 they keep the alignment of the
@@ -59,6 +59,9 @@ pub struct Device {
     next: u32,
     /// Buffers without guard zones; see [`sharing`].
     plain: BTreeMap<u32, Plain>,
+    /// Those of them that were freed, and are still the content of an input.
+    freed: BTreeSet<u32>,
+    spare: Spare,
     next_shared: u32,
     /// `None` under a tool.
     guards: Option<Guards>,
@@ -183,6 +186,8 @@ impl Device {
             buffers: BTreeMap::new(),
             next: 0,
             plain: BTreeMap::new(),
+            freed: BTreeSet::new(),
+            spare: Spare::default(),
             next_shared: sharing::FIRST,
             guards: (!under_tool).then(guards),
             found: Vec::new(),

@@ -123,11 +123,10 @@ pub enum ForWorkers {
     Check { owner: u32 },
     /// Frees everything that the worker had.
     Release { owner: u32 },
-    /// Holds so many bytes, which are the body; unspecified ones if there is none. The reply is a
-    /// [`BufferId`].
-    Hold { bytes: usize },
-    /// Holds a copy of this buffer. The reply is a [`BufferId`].
-    HoldCopy { buffer: BufferId },
+    /// Holds the body. The reply is a [`BufferId`].
+    Hold,
+    /// Holds copies of these buffers. The reply is a [`BufferId`] for each.
+    HoldCopies { buffers: Vec<BufferId> },
     /// Copies held buffers into others: pairs of the two.
     Copy {
         pairs: Vec<(BufferId, BufferId)>,

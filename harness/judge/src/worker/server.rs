@@ -215,8 +215,8 @@ impl Served {
             } => json!(device.prepare_launch(owner, fills, &given)?),
             ForWorkers::Check { owner } => json!(device.check(owner)?),
             ForWorkers::Release { owner } => json!(device.release(owner)?),
-            ForWorkers::Hold { bytes } => json!(device.hold(bytes, body)?),
-            ForWorkers::HoldCopy { buffer } => json!(device.hold_copy(buffer)?),
+            ForWorkers::Hold => json!(device.hold(body.len(), body)?),
+            ForWorkers::HoldCopies { buffers } => json!(device.hold_copies(&buffers)?),
             ForWorkers::Copy { pairs, are_inputs } => {
                 for (held, to) in pairs {
                     device.copy(held, to, are_inputs)?;

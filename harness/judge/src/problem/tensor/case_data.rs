@@ -5,6 +5,7 @@ use super::spec::{Case, CaseTensor};
 use crate::cells::Cells;
 use crate::outcome::Stop;
 use crate::worker::JudgeMemory;
+use crate::worker::cells::DrawCells;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -69,14 +70,40 @@ pub fn draw(
     set: usize,
     memory: Option<&Arc<JudgeMemory>>,
 ) -> Result<Contents, Stop> {
-    let draw = |tensor: &CaseTensor| {
+    let mut contents = Contents::new();
+    let mut drawn_there = Vec::new();
+    for (at, tensor) in case.tensors.iter().enumerate() {
         let seed = seed_of(case, seed, set, tensor);
-        let values = tensor.values.as_ref();
-        values
-            .map(|values| values.draw(tensor.dtype, &tensor.shape, seed, memory))
-            .transpose()
-    };
-    case.tensors.iter().map(draw).collect()
+        let Some(values) = &tensor.values else {
+            contents.push(None);
+            continue;
+        };
+        let (dtype, cells) = (tensor.dtype, tensor.cells());
+        let numbers = memory.and_then(|_| values.numbers());
+        if let Some(numbers) = numbers {
+            let drawn = DrawCells {
+                dtype,
+                cells,
+                seed,
+                numbers,
+            };
+            drawn_there.push((at, drawn));
+        }
+        let here = numbers
+            .is_none()
+            .then(|| values.fill(dtype, &tensor.shape, seed));
+        contents.push(match (here, memory) {
+            (Some(bytes), Some(memory)) => Some(memory.hold(&bytes)?),
+            (bytes, _) => bytes.map(Cells::Host),
+        });
+    }
+    if let Some(memory) = memory.filter(|_| !drawn_there.is_empty()) {
+        let (places, drawn): (Vec<usize>, Vec<DrawCells>) = drawn_there.into_iter().unzip();
+        for (at, cells) in places.into_iter().zip(memory.draw(drawn)?) {
+            contents[at] = Some(cells);
+        }
+    }
+    Ok(contents)
 }
 
 #[cfg(test)]

@@ -5,10 +5,7 @@ mod check;
 use super::cell_numbers;
 use super::npy::NpyArray;
 use super::random::shuffle;
-use crate::cells::Cells;
 use crate::dtype::{CellValue, Dtype};
-use crate::outcome::Stop;
-use crate::worker::JudgeMemory;
 use crate::worker::cells::CellNumbers;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -108,31 +105,20 @@ impl InputValues {
         }
     }
 
-    /// Fills a tensor of this shape: on the device if the judge's own worker is there, and else as
-    /// [`InputValues::fill`] does. Both give the same bytes.
-    pub fn draw(
-        &self,
-        dtype: Dtype,
-        shape: &[usize],
-        seed: u64,
-        memory: Option<&Arc<JudgeMemory>>,
-    ) -> Result<Cells, Stop> {
-        let Some(memory) = memory else {
-            return Ok(Cells::Host(self.fill(dtype, shape, seed)));
-        };
-        let numbers = match *self {
-            InputValues::Normal { mean, std } => CellNumbers::Normal {
+    /// The distribution, if the judge's own worker can draw from it on the device.
+    pub fn numbers(&self) -> Option<CellNumbers> {
+        match *self {
+            InputValues::Normal { mean, std } => Some(CellNumbers::Normal {
                 mean: mean.to_bits(),
                 std: std.to_bits(),
-            },
-            InputValues::Uniform { low, high } => CellNumbers::Uniform {
+            }),
+            InputValues::Uniform { low, high } => Some(CellNumbers::Uniform {
                 low: low.to_bits(),
                 high: high.to_bits(),
-            },
-            InputValues::Integers { low, high } => CellNumbers::Integers { low, high },
-            _ => return memory.hold(&self.fill(dtype, shape, seed)),
-        };
-        memory.draw(dtype, shape.iter().product(), seed, numbers)
+            }),
+            InputValues::Integers { low, high } => Some(CellNumbers::Integers { low, high }),
+            _ => None,
+        }
     }
 
     /// Fills a tensor of this shape and returns its bytes. The same seed gives the same bytes on

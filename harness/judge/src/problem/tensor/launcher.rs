@@ -3,7 +3,7 @@
 use super::case_data::{CaseData, Contents};
 use super::parameters::{parameters, with_parameters};
 use super::spec::{Case, CaseTensor, ProblemSpec, TensorRole};
-use crate::cells::Unwritten;
+use crate::cells::{Cells, Unwritten};
 use crate::dtype::Dtype;
 use crate::outcome::Stop;
 use crate::probe::bounds::CacheState;
@@ -46,6 +46,9 @@ impl Written {
         }
     }
 }
+
+/// [`Worker::take`] or [`Worker::look_at`].
+pub type ReadCells = fn(&mut Worker, &[BufferId]) -> Result<Vec<Cells>, Stop>;
 
 /// A launch on a set, or two where only two show a cell that the kernel never wrote.
 pub struct Launched {
@@ -273,16 +276,15 @@ impl CaseLauncher {
         module: ModuleId,
         data: &CaseData,
         set: usize,
-        order: ExecutionOrder,
-        twice: bool,
+        (order, twice, read): (ExecutionOrder, bool, ReadCells),
     ) -> Result<Launched, Stop> {
         let mut earlier = None;
         if twice {
             self.launch(worker, module, data, set, order)?;
-            earlier = Some(self.written(worker, set)?);
+            earlier = Some(self.written(worker, set, Worker::take)?);
         }
         let seconds = self.launch(worker, module, data, set, order)?;
-        let last = self.written(worker, set)?;
+        let last = self.written(worker, set, read)?;
         Ok(Launched {
             earlier,
             last,
@@ -297,28 +299,36 @@ impl CaseLauncher {
         worker: &mut Worker,
         module: ModuleId,
         set: usize,
-        order: ExecutionOrder,
+        (order, read): (ExecutionOrder, ReadCells),
     ) -> Result<Option<Written>, Stop> {
         for _ in 1..self.case.steps {
             self.launch_again(worker, module, set, order)?;
         }
         (self.case.steps > 1)
-            .then(|| self.written(worker, set))
+            .then(|| self.written(worker, set, read))
             .transpose()
     }
 
     /// What the last launch on this set wrote, and the patterns that its outputs held before.
-    pub fn written(&self, worker: &mut Worker, set: usize) -> Result<Written, Stop> {
+    pub fn written(
+        &self,
+        worker: &mut Worker,
+        set: usize,
+        read: ReadCells,
+    ) -> Result<Written, Stop> {
         let pattern = |(tensor, id): (&CaseTensor, BufferId)| match tensor.role {
             TensorRole::Out => worker.last_poison(id),
             TensorRole::In | TensorRole::Inout => None,
         };
         let patterns = self.buffers(set).map(pattern).collect();
-        let read = |(tensor, id): (&CaseTensor, BufferId)| {
-            tensor.is_output().then(|| worker.take(id)).transpose()
-        };
-        let outputs = self.buffers(set).map(read).collect::<Result<_, _>>()?;
-        Ok(Written { outputs, patterns })
+        let written = read(worker, &self.buffers_of(set, CaseTensor::is_output))?;
+        let mut written = written.into_iter();
+        let outputs = self.case.tensors.iter();
+        let outputs = outputs.map(|tensor| tensor.is_output().then(|| written.next()).flatten());
+        Ok(Written {
+            outputs: outputs.collect(),
+            patterns,
+        })
     }
 
     /// Frees every buffer.

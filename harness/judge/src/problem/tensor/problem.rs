@@ -358,7 +358,7 @@ impl Problem for TensorProblem {
             expect(&mut drawn, &mut self.reference)?;
             let launcher = CaseLauncher::set_up(&drawn, worker)?;
             launcher.launch(worker, module, &drawn, 0, ExecutionOrder::Forward)?;
-            let written = launcher.written(worker, 0)?;
+            let written = launcher.written(worker, 0, Worker::look_at)?;
             launcher.take_down(worker)?;
             dump::write(folder, &drawn, &written.outputs)?;
         }

@@ -2,11 +2,11 @@
 //! enter the candidate's process.
 
 use super::case_data::CaseData;
-use super::launcher::{CaseLauncher, Launched, Written};
+use super::launcher::{CaseLauncher, Launched, ReadCells, Written};
 use super::parameters::require_entries;
-use super::spec::{Case, ProblemSpec, TensorRole};
+use super::spec::{Case, CaseTensor, ProblemSpec, TensorRole};
 use super::tally::ComparedOutputs;
-use crate::cells;
+use crate::cells::{self, Pair};
 use crate::outcome::Stop;
 use crate::problem::api::{ProblemContext, WorkerFor};
 use crate::source_place::with_line;
@@ -121,12 +121,13 @@ impl ReferenceKernel {
     ) -> Result<(), Stop> {
         let (worker, module, case) = (&mut self.worker, self.module, launcher.case());
         let (order, twice) = (ExecutionOrder::Forward, case.needs_two_launches());
+        let how = (order, twice, Worker::take as ReadCells);
         let Launched {
             earlier,
             last,
             seconds,
-        } = launcher.launch_and_read(worker, module, data, set, order, twice)?;
-        let after_steps = launcher.go_on(worker, module, set, order)?;
+        } = launcher.launch_and_read(worker, module, data, set, how)?;
+        let after_steps = launcher.go_on(worker, module, set, (order, Worker::take))?;
         // Before the inputs of the next set lie over a change of these.
         if let Some(breach) = worker.breaches()?.first() {
             return Err(Stop::Crash(launcher.describe(breach)));
@@ -147,7 +148,7 @@ impl ReferenceKernel {
     fn require_same_again(&mut self, launcher: &CaseLauncher, data: &CaseData) -> Result<(), Stop> {
         let (worker, case) = (&mut self.worker, launcher.case());
         launcher.launch(worker, self.module, data, 0, ExecutionOrder::Forward)?;
-        let again = launcher.written(worker, 0)?;
+        let again = launcher.written(worker, 0, Worker::look_at)?;
         let compared = ComparedOutputs::of(case, &again, None, &data.sets[0].expected)?;
         for (tensor, compared) in case.tensors.iter().zip(&compared.0) {
             let wrong = compared
@@ -168,14 +169,23 @@ impl ReferenceKernel {
 /// Returns an error that names the first cell of a pure output which the launch never wrote.
 /// `other` is another launch on the same inputs.
 fn require_written(case: &Case, written: &Written, other: Option<&Written>) -> Result<(), Stop> {
-    for (i, tensor) in case.tensors.iter().enumerate() {
-        let content = written.outputs[i].as_ref();
-        let Some(content) = content.filter(|_| tensor.role == TensorRole::Out) else {
-            continue;
+    let outputs = case.tensors.iter().zip(&written.outputs).enumerate();
+    let outputs = outputs.filter(|(_, (tensor, _))| tensor.role == TensorRole::Out);
+    let pairs = outputs.filter_map(|(i, (tensor, content))| {
+        let (got, dtype) = (content.as_ref()?, tensor.dtype);
+        let pair = Pair {
+            dtype,
+            got,
+            want: got,
+            tolerance: None,
+            unwritten: written.unwritten(i, dtype, other),
         };
-        let unwritten = written.unwritten(i, tensor.dtype, other);
-        if let Some(cell) = cells::first_unwritten(tensor.dtype, content, unwritten)? {
-            let (cell, label) = (tensor.cell(cell), &case.label);
+        Some((tensor, pair))
+    });
+    let (tensors, pairs): (Vec<&CaseTensor>, Vec<Pair>) = pairs.unzip();
+    for (tensor, found) in tensors.into_iter().zip(cells::compare(&pairs)?) {
+        if let Some(cell) = found.first_unwritten {
+            let (cell, label) = (tensor.cell(cell.index), &case.label);
             return Err(Stop::Crash(format!("never wrote {cell} ({label})")));
         }
     }

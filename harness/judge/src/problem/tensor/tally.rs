@@ -5,7 +5,7 @@ use super::case_data::{CaseData, Contents};
 use super::launcher::Written;
 use super::plant;
 use super::spec::{Case, CaseTensor, ProblemSpec};
-use crate::cells;
+use crate::cells::{self, Pair};
 use crate::gates::{self, CellMismatch, TensorComparison};
 use crate::outcome::{Correctness, Stop};
 use crate::worker::Breach;
@@ -25,20 +25,23 @@ impl ComparedOutputs {
         other: Option<&Written>,
         want: &Contents,
     ) -> Result<Self, Stop> {
-        let outputs = written
-            .outputs
-            .iter()
-            .zip(want)
-            .zip(&case.tensors)
-            .enumerate();
-        let each = outputs.map(|(i, ((got, want), tensor))| {
-            let (Some(got), Some(want)) = (got, want) else {
-                return Ok(None);
-            };
-            let unwritten = written.unwritten(i, tensor.dtype, other);
-            cells::compare(tensor.dtype, got, want, &tensor.tolerance, unwritten).map(Some)
+        let outputs = written.outputs.iter().zip(want).zip(&case.tensors);
+        let pairs = outputs.enumerate().map(|(i, ((got, want), tensor))| {
+            Some(Pair {
+                dtype: tensor.dtype,
+                got: got.as_ref()?,
+                want: want.as_ref()?,
+                tolerance: Some(&tensor.tolerance),
+                unwritten: written.unwritten(i, tensor.dtype, other),
+            })
         });
-        each.collect::<Result<_, Stop>>().map(ComparedOutputs)
+        let pairs: Vec<Option<Pair>> = pairs.collect();
+        let is_there: Vec<bool> = pairs.iter().map(Option::is_some).collect();
+        let pairs: Vec<Pair> = pairs.into_iter().flatten().collect();
+        let mut compared = cells::compare(&pairs)?.into_iter();
+        let each = is_there.into_iter();
+        let each = each.map(|is_there| is_there.then(|| compared.next()).flatten());
+        Ok(ComparedOutputs(each.collect()))
     }
 }
 

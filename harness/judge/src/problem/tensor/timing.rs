@@ -138,7 +138,7 @@ impl TensorTiming {
                 continue;
             }
             let drawn = &self.resident.timed[at];
-            let written = self.resident.launchers[at].written(worker, *set)?;
+            let written = self.resident.launchers[at].written(worker, *set, Worker::look_at)?;
             let how = format!("timed launch in turn {}", self.turns);
             let want = &drawn.sets[*set].expected;
             let compared = ComparedOutputs::of(&drawn.case, &written, None, want)?;

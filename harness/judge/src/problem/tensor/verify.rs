@@ -1,7 +1,7 @@
 //! Verifying one case: launching it and comparing what it wrote.
 
 use super::case_data::{CaseData, CaseSet};
-use super::launcher::{CaseLauncher, Launched};
+use super::launcher::{CaseLauncher, Launched, ReadCells};
 use super::resident::{AcceptedOutputs, Resident};
 use super::tally::{ComparedOutputs, GateTally};
 use crate::outcome::Stop;
@@ -44,12 +44,27 @@ struct CheckedLaunch<'a> {
     how: String,
 }
 
-/// A comparison on a thread of its own.
+/// The result of a comparison, or the thread that it is under way on.
+enum Compared<'scope> {
+    Now(Result<Vec<ComparedOutputs>, Stop>),
+    Soon(ScopedJoinHandle<'scope, Result<Vec<ComparedOutputs>, Stop>>),
+}
+
+impl Compared<'_> {
+    fn wait(self) -> Result<Vec<ComparedOutputs>, Stop> {
+        match self {
+            Compared::Now(compared) => compared,
+            Compared::Soon(thread) => thread.join().expect("comparing numbers does not panic"),
+        }
+    }
+}
+
+/// The comparison of a launch.
 struct Comparing<'scope, 'a> {
     launch: CheckedLaunch<'a>,
     /// The digests of the outputs, if right ones are noted.
     digests: Vec<u64>,
-    compared: ScopedJoinHandle<'scope, Result<Vec<ComparedOutputs>, Stop>>,
+    compared: Compared<'scope>,
 }
 
 impl CaseCheck<'_> {
@@ -191,21 +206,27 @@ impl CaseCheck<'_> {
             set,
         ) = (launch.of, launch.set);
         let (worker, module, order) = (&mut *self.worker, self.module, launch.order);
+        let how = (order, twice, Worker::look_at as ReadCells);
         let Launched { earlier, last, .. } =
-            launcher.launch_and_read(worker, module, drawn, set, order, twice)?;
+            launcher.launch_and_read(worker, module, drawn, set, how)?;
         let digests = match launch.of.accepted {
             Some((at, _)) => self.resident.output_digests(worker, at, &[set])?.concat(),
             None => Vec::new(),
         };
         let (case, want) = (&*drawn.case, &drawn.sets[set].expected);
-        let compared = scope.spawn(move || {
+        let compare = move || {
             let of = |written, other| ComparedOutputs::of(case, written, other, want);
             let first = earlier.as_ref().map(|earlier| of(earlier, Some(&last)));
             first
                 .into_iter()
                 .chain([of(&last, earlier.as_ref())])
                 .collect()
-        });
+        };
+        // Where the outputs are compared, the next launch writes to them.
+        let compared = match self.worker.has_shared_buffers() {
+            true => Compared::Now(compare()),
+            false => Compared::Soon(scope.spawn(compare)),
+        };
         Ok(Comparing {
             launch: launch.clone(),
             digests,
@@ -224,7 +245,7 @@ impl CaseCheck<'_> {
             return Ok(());
         };
         let again = format!("{}, again", launch.how);
-        let compared = compared.join().expect("comparing numbers does not panic")?;
+        let compared = compared.wait()?;
         let mut right = true;
         for (compared, how) in compared.into_iter().zip([&launch.how, &again]) {
             let drawn = launch.of.drawn;
@@ -245,7 +266,12 @@ impl CaseCheck<'_> {
             },
             set,
         ) = (launch.of, launch.set);
-        let written = launcher.go_on(self.worker, self.module, set, launch.order)?;
+        let written = launcher.go_on(
+            self.worker,
+            self.module,
+            set,
+            (launch.order, Worker::look_at),
+        )?;
         let Some(written) = written else {
             return Ok(());
         };

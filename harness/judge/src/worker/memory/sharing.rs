@@ -8,6 +8,7 @@
 use super::{Buffer, BufferId, Content, Device, FRONT, present};
 use lab_device::{DeviceError, MemoryRange};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
 
 /// The first number of a buffer that the judge's own worker has allocated for others. A worker's
@@ -24,8 +25,41 @@ pub struct Plain {
     /// The address of its allocation.
     block: u64,
     pub range: MemoryRange,
-    /// It was freed, and is still the content of an input.
-    is_freed: bool,
+}
+
+/// Freed memory of held buffers, which waits for others of the same size: to get memory from the
+/// driver and to give it back takes longer than most of what is done with it.
+#[derive(Default)]
+pub struct Spare {
+    /// Bytes and address.
+    blocks: Vec<(usize, u64)>,
+    bytes: usize,
+}
+
+impl Spare {
+    /// Most bytes that wait.
+    const MOST: usize = 2 << 30;
+
+    fn take(&mut self, bytes: usize) -> Option<u64> {
+        let at = self.blocks.iter().rposition(|(size, _)| *size == bytes)?;
+        self.bytes -= bytes;
+        Some(self.blocks.swap_remove(at).1)
+    }
+
+    /// Returns false if there is no room.
+    fn put(&mut self, bytes: usize, address: u64) -> bool {
+        let fits = self.bytes + bytes <= Self::MOST;
+        if fits {
+            self.bytes += bytes;
+            self.blocks.push((bytes, address));
+        }
+        fits
+    }
+
+    fn empty(&mut self) -> Vec<u64> {
+        self.bytes = 0;
+        self.blocks.drain(..).map(|(_, address)| address).collect()
+    }
 }
 
 /// An allocation that another process maps.
@@ -51,7 +85,10 @@ impl Device {
         wanted: Vec<(String, usize)>,
     ) -> Result<(SharedBlock, OwnedFd), DeviceError> {
         let bytes = self.layout(&wanted)?.pop().unwrap_or(0);
-        let (block, descriptor) = self.driver.alloc_shared(bytes)?;
+        let (block, descriptor) = self.driver.alloc_shared(bytes).or_else(|_| {
+            self.free_spare()?;
+            self.driver.alloc_shared(bytes)
+        })?;
         let first = self.next_shared(wanted.len());
         let ids = self.lay_out(owner, block, FRONT, first, wanted)?;
         // Another process reads what was filled here.
@@ -78,19 +115,16 @@ impl Device {
     }
 
     fn add_plain(&mut self, id: BufferId, block: u64, range: MemoryRange) {
-        let plain = Plain {
-            block,
-            range,
-            is_freed: false,
-        };
-        self.plain.insert(id.0, plain);
+        self.plain.insert(id.0, Plain { block, range });
     }
 
     /// Makes a buffer that the judge holds for itself, with this content; with unspecified content if
     /// there is none.
     pub fn hold(&mut self, bytes: usize, content: &[u8]) -> Result<BufferId, DeviceError> {
-        self.free_unused()?;
-        let address = self.driver.alloc_exact(bytes)?;
+        let address = match self.spare.take(bytes) {
+            Some(address) => address,
+            None => self.allocate_held(bytes)?,
+        };
         let id = BufferId(self.next_shared(1));
         self.add_plain(id, address, MemoryRange { address, bytes });
         if !content.is_empty() {
@@ -99,14 +133,31 @@ impl Device {
         Ok(id)
     }
 
-    /// [`Device::hold`] of a copy of a buffer.
-    pub fn hold_copy(&mut self, of: BufferId) -> Result<BufferId, DeviceError> {
-        let from = self.range(of)?;
-        let id = self.hold(from.bytes, &[])?;
-        let to = self.range(id)?;
-        self.driver
-            .copy_before(from.address, to.address, from.bytes)?;
-        Ok(id)
+    /// New memory; where the device has too little, it first gets back what is spare.
+    fn allocate_held(&mut self, bytes: usize) -> Result<u64, DeviceError> {
+        self.driver.alloc_exact(bytes).or_else(|_| {
+            self.free_spare()?;
+            self.driver.alloc_exact(bytes)
+        })
+    }
+
+    /// Gives the device back what is spare.
+    pub(super) fn free_spare(&mut self) -> Result<(), DeviceError> {
+        let mut addresses = self.spare.empty().into_iter();
+        addresses.try_for_each(|address| self.driver.free(address))
+    }
+
+    /// [`Device::hold`] of copies of these buffers.
+    pub fn hold_copies(&mut self, of: &[BufferId]) -> Result<Vec<BufferId>, DeviceError> {
+        let copy = |of: &BufferId| {
+            let from = self.range(*of)?;
+            let id = self.hold(from.bytes, &[])?;
+            let to = self.range(id)?;
+            self.driver
+                .copy_before(from.address, to.address, from.bytes)?;
+            Ok(id)
+        };
+        of.iter().map(copy).collect()
     }
 
     /// Copies a held buffer into another one of its size; `is_input` declares it an input there.
@@ -127,41 +178,47 @@ impl Device {
 
     /// Frees a buffer without guard zones; returns false for another one.
     pub(super) fn free_plain(&mut self, id: BufferId) -> Result<bool, DeviceError> {
-        let Some(plain) = self.plain.get_mut(&id.0) else {
+        if !self.plain.contains_key(&id.0) {
             return Ok(false);
-        };
-        plain.is_freed = true;
+        }
+        self.freed.insert(id.0);
         self.free_unused()?;
         Ok(true)
     }
 
     /// Frees the allocations all of whose buffers are freed, and are the content of no input.
     pub(super) fn free_unused(&mut self) -> Result<(), DeviceError> {
+        if self.freed.is_empty() {
+            return Ok(());
+        }
         let buffers = self.buffers.values();
-        let used: Vec<u64> = buffers
+        let used: BTreeSet<u64> = buffers
             .filter_map(|buffer| buffer.content.held_at())
             .collect();
-        let is_used = |plain: &Plain| !plain.is_freed || used.contains(&plain.range.address);
-        let kept: Vec<u64> = self
-            .plain
-            .values()
-            .filter(|plain| is_used(plain))
-            .map(|plain| plain.block)
-            .collect();
-        let all = std::mem::take(&mut self.plain).into_iter();
-        let (kept, unused) = all.partition(|(_, plain)| kept.contains(&plain.block));
-        self.plain = kept;
-        let mut blocks: Vec<u64> = unused
-            .into_values()
-            .map(|plain: Plain| plain.block)
-            .collect();
-        blocks.dedup();
-        if !blocks.is_empty() {
-            self.driver.finish()?;
-        }
-        blocks
+        let is_unused = |id: &u32| {
+            let plain = self.plain.get(id);
+            plain.is_some_and(|plain| !used.contains(&plain.range.address))
+        };
+        let (unused, used): (BTreeSet<u32>, BTreeSet<u32>) = std::mem::take(&mut self.freed)
             .into_iter()
-            .try_for_each(|block| self.driver.free(block))
+            .partition(is_unused);
+        self.freed = used;
+        for id in unused {
+            let Some(plain) = self.plain.remove(&id) else {
+                continue;
+            };
+            let is_mapped = plain.range.address != plain.block;
+            let mut others = self.plain.values();
+            if is_mapped && others.any(|other| other.block == plain.block) {
+                continue;
+            }
+            let spare = !is_mapped && self.spare.put(plain.range.bytes, plain.block);
+            if !spare {
+                self.driver.finish()?;
+                self.driver.free(plain.block)?;
+            }
+        }
+        Ok(())
     }
 
     /// Frees every buffer of an owner, whose worker has ended.
