@@ -51,8 +51,7 @@ impl HeldCells {
 impl Drop for HeldCells {
     fn drop(&mut self) {
         if !self.is_lent {
-            // An error shows again where the memory is needed.
-            let _ = self.memory.free(self.id);
+            self.memory.let_go(self.id);
         }
     }
 }

@@ -90,7 +90,6 @@ impl Run {
         };
         // A run of Python alone compiles nothing.
         let compiles = [Some(language), reference].contains(&Some(Language::Cuda));
-        let incumbent_state = incumbent::start(request);
         let memory = start_memory(request)?;
         let (mut session, worker) =
             Session::open(request, sink, language, compiles || has_compiled_peer())?;
@@ -125,7 +124,7 @@ impl Run {
             session,
             worker,
             problem,
-            incumbent_state,
+            incumbent_state: IncumbentState::default(),
             incumbent: None,
             held_out,
         })
@@ -252,7 +251,10 @@ impl Run {
     }
 
     fn prepare(&mut self) -> Result<(), Stop> {
-        self.session.prepare(&mut *self.problem, &mut self.worker)
+        self.session.prepare(&mut *self.problem, &mut self.worker)?;
+        // Not before: processes that open one GPU at the same time wait for one another.
+        self.incumbent_state = incumbent::start(&self.session.request);
+        Ok(())
     }
 
     /// Checks the candidate, on further sealed inputs too if they were asked for. What compiles

@@ -6,7 +6,7 @@ use super::memory::Device;
 use super::{BufferId, ModuleId};
 use crate::dtype::Dtype;
 use crate::outcome::Stop;
-use lab_device::{DeviceError, ExecutionOrder, Shape};
+use lab_device::{DeviceError, ExecutionOrder, Shape, Step, Submission};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -95,6 +95,7 @@ const THREADS: u32 = 256;
 
 /// `Found` in cells.cu, in words.
 const FOUND_WORDS: usize = 10 + OCTAVES;
+const FOUND_BYTES: usize = 8 * FOUND_WORDS;
 const OCTAVES: usize = 64;
 const NONE: u64 = u64::MAX;
 
@@ -110,37 +111,31 @@ pub fn work(
         device,
         launching,
         module,
+        steps: Vec::new(),
     };
     Ok(match work {
-        CellWork::Draw(drawn) => {
-            let held: Result<Vec<BufferId>, Stop> =
-                drawn.iter().map(|drawn| kernels.draw(drawn)).collect();
-            json!(held?)
-        }
+        CellWork::Draw(drawn) => json!(kernels.draw_each(&drawn)?),
         CellWork::PutLine {
             buffer,
             size,
             first,
             stride,
         } => json!(kernels.put_line(buffer, [first, stride, size], body)?),
-        CellWork::Compare(pairs) => {
-            let found: Result<Vec<FoundCells>, Stop> =
-                pairs.iter().map(|pair| kernels.compare(pair)).collect();
-            json!(found?)
-        }
+        CellWork::Compare(pairs) => json!(kernels.compare_each(&pairs)?),
     })
 }
 
-/// The kernels, loaded on a device.
+/// The kernels, loaded on a device, and the launches that are to be made.
 struct Kernels<'a> {
     device: &'a mut Device,
     launching: &'a mut Launching,
     module: ModuleId,
+    steps: Vec<Step>,
 }
 
 impl Kernels<'_> {
-    /// Launches a kernel with one parameter or several, for so many cells.
-    fn launch(&mut self, name: &str, args: &[Vec<u8>], cells: u64) -> Result<(), Stop> {
+    /// Adds a launch of a kernel with one parameter or several, for so many cells.
+    fn add(&mut self, name: &str, args: Vec<Vec<u8>>, cells: u64) -> Result<(), Stop> {
         /// Cells of a thread, where there are many.
         const EACH: u64 = 8;
         const MOST_BLOCKS: u64 = 4096;
@@ -152,9 +147,28 @@ impl Kernels<'_> {
             block: [THREADS, 1, 1],
             ..Shape::default()
         };
-        let driver = &mut self.device.driver;
-        driver.launch(entry, &shape, args, ExecutionOrder::Forward)?;
+        self.steps.push(Step {
+            zeroed: None,
+            entry,
+            shape,
+            args,
+            order: ExecutionOrder::Forward,
+        });
         Ok(())
+    }
+
+    /// Makes the launches one after the other, and waits for all.
+    fn run(&mut self) -> Result<(), Stop> {
+        let steps = std::mem::take(&mut self.steps);
+        let driver = &mut self.device.driver;
+        driver.replay(&steps, None, Submission::Plain)?;
+        Ok(())
+    }
+
+    fn draw_each(&mut self, drawn: &[DrawCells]) -> Result<Vec<BufferId>, Stop> {
+        let ids: Result<Vec<BufferId>, Stop> = drawn.iter().map(|one| self.draw(one)).collect();
+        self.run()?;
+        ids
     }
 
     fn draw(&mut self, drawn: &DrawCells) -> Result<BufferId, Stop> {
@@ -185,7 +199,8 @@ impl Kernels<'_> {
                 .into_iter()
                 .flat_map(u32::to_le_bytes),
         );
-        self.launch("lab_draw", &[bytes], cells)?;
+        // Half as many threads as cells: each draws two neighbours.
+        self.add("lab_draw", vec![bytes], cells.div_ceil(2))?;
         Ok(buffer)
     }
 
@@ -201,44 +216,64 @@ impl Kernels<'_> {
         if (last + 1) * size > bytes {
             return Err(Stop::Lab(format!("a line ends behind its {bytes} bytes")));
         }
-        let to = self.device.address(buffer)?;
+        let to = self.device.read_address(buffer)?;
+        if stride == 1 {
+            return Ok(self.device.driver.upload(to + first * size, line)?);
+        }
         let held = self.device.hold(line.len(), line)?;
         let from = self.device.read_address(held)?;
         let args = [to, from, first, stride, cells, size].map(|word| word.to_le_bytes().to_vec());
-        let launched = self.launch("lab_put_line", &args, cells);
+        let launched = self
+            .add("lab_put_line", args.into(), cells)
+            .and_then(|()| self.run());
         self.device.free(held)?;
         launched
     }
 
-    fn compare(&mut self, pair: &CompareCells) -> Result<FoundCells, Stop> {
-        let memory = self.device.hold(8 * FOUND_WORDS, &[])?;
-        let address = self.device.read_address(memory)?;
-        let found = self.compare_into(pair, address);
-        self.device.free(memory)?;
+    fn compare_each(&mut self, pairs: &[CompareCells]) -> Result<Vec<FoundCells>, Stop> {
+        let held = self
+            .device
+            .hold(FOUND_BYTES * pairs.len(), &nothing_found(pairs.len()))?;
+        let address = self.device.read_address(held)?;
+        let found = self.compare_into(pairs, address);
+        self.device.free(held)?;
         found
     }
 
-    /// Compares two buffers; `memory` is for a `Found` of cells.cu.
-    fn compare_into(&mut self, pair: &CompareCells, memory: u64) -> Result<FoundCells, Stop> {
-        let size = pair.dtype.size();
-        let [got, want] = [pair.got, pair.want].map(|id| (id, self.device.bytes_of(id)));
-        let (bytes, others) = (got.1?, want.1?);
+    /// Compares; `memory` has a `Found` of cells.cu for each pair.
+    fn compare_into(
+        &mut self,
+        pairs: &[CompareCells],
+        memory: u64,
+    ) -> Result<Vec<FoundCells>, Stop> {
+        for (number, pair) in (0u64..).zip(pairs) {
+            self.add_comparison(pair, memory + number * FOUND_BYTES as u64)?;
+        }
+        self.run()?;
+        let mut found = vec![0; FOUND_BYTES * pairs.len()];
+        self.device.driver.download(memory, &mut found)?;
+        let each = found.chunks(FOUND_BYTES).zip(pairs);
+        each.map(|(found, pair)| self.read_found(found, pair))
+            .collect()
+    }
+
+    fn add_comparison(&mut self, pair: &CompareCells, found: u64) -> Result<(), Stop> {
+        let [got, want] = [pair.got, pair.want].map(|id| self.device.bytes_of(id));
+        let (bytes, others) = (got?, want?);
         if bytes != others {
             return Err(Stop::Lab(format!(
                 "{bytes} bytes are compared with {others}"
             )));
         }
-        let cells = (bytes / size) as u64;
-        let [got, want] = [
-            self.device.read_address(got.0)?,
-            self.device.read_address(want.0)?,
-        ];
+        let cells = (bytes / pair.dtype.size()) as u64;
         let (other, other_pattern) = match pair.other {
             Some((buffer, pattern)) => (self.device.read_address(buffer)?, pattern),
             None => (0, 0),
         };
+        let got = self.device.read_address(pair.got)?;
+        let want = self.device.read_address(pair.want)?;
         let mut bytes = Vec::new();
-        for word in [got, want, other, memory, cells, pair.atol, pair.rtol] {
+        for word in [got, want, other, found, cells, pair.atol, pair.rtol] {
             bytes.extend(word.to_le_bytes());
         }
         let patterns = pair.patterns.unwrap_or_default();
@@ -254,20 +289,19 @@ impl Kernels<'_> {
             0,
         ];
         bytes.extend(words.into_iter().flat_map(u32::to_le_bytes));
-        self.device.driver.upload_before(memory, &nothing_found())?;
-        let args = [bytes];
-        self.launch("lab_compare", &args, cells)?;
-        if !pair.only_unwritten {
-            self.launch("lab_worst", &args, cells)?;
+        self.add("lab_compare", vec![bytes.clone()], cells)?;
+        match pair.only_unwritten {
+            true => Ok(()),
+            false => self.add("lab_worst", vec![bytes], cells),
         }
-        let mut found = vec![0; 8 * FOUND_WORDS];
-        self.device.driver.download(memory, &mut found)?;
-        let words: Vec<u64> = found
-            .as_chunks()
-            .0
-            .iter()
-            .map(|word| u64::from_le_bytes(*word))
-            .collect();
+    }
+
+    /// What a `Found` of cells.cu says.
+    fn read_found(&mut self, found: &[u8], pair: &CompareCells) -> Result<FoundCells, Stop> {
+        let words = found.as_chunks().0.iter();
+        let words: Vec<u64> = words.map(|word| u64::from_le_bytes(*word)).collect();
+        let (size, got) = (pair.dtype.size(), self.device.read_address(pair.got)?);
+        let want = self.device.read_address(pair.want)?;
         let mut cell = |index: u64| -> Result<Option<FoundCell>, DeviceError> {
             if index == NONE {
                 return Ok(None);
@@ -275,10 +309,8 @@ impl Kernels<'_> {
             let mut read = |from: u64| {
                 let mut cell = vec![0; size];
                 let address = from + index * size as u64;
-                self.device
-                    .driver
-                    .download(address, &mut cell)
-                    .map(|()| cell)
+                let read = self.device.driver.download(address, &mut cell);
+                read.map(|()| cell)
             };
             let (got, want) = (read(got)?, read(want)?);
             Ok(Some(FoundCell { index, got, want }))
@@ -297,14 +329,12 @@ impl Kernels<'_> {
     }
 }
 
-/// A `Found` before the comparison.
-fn nothing_found() -> Vec<u8> {
+/// So many `Found` before their comparisons.
+fn nothing_found(count: usize) -> Vec<u8> {
     let mut words = [0; FOUND_WORDS];
     words[3..7].fill(NONE);
-    words
-        .iter()
-        .flat_map(|word: &u64| word.to_le_bytes())
-        .collect()
+    let one = words.iter().flat_map(|word: &u64| word.to_le_bytes());
+    one.collect::<Vec<u8>>().repeat(count)
 }
 
 /// The number of a type in cells.cu.

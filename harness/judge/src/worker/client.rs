@@ -537,6 +537,33 @@ impl Worker {
         Ok(seconds)
     }
 
+    /// [`Worker::poison_all`], then [`Worker::launch`] for each of these. Returns the seconds of
+    /// those that ended well, and why the next one did not.
+    pub fn poison_and_launch_each(
+        &mut self,
+        buffers: Vec<BufferId>,
+        launches: &[Launch],
+    ) -> Result<(Vec<f64>, Option<Stop>), Stop> {
+        launches.iter().try_for_each(|launch| self.state(launch))?;
+        let fills = self.chosen_patterns(buffers);
+        let mut fills = self.prepare(fills, launches)?;
+        let mut seconds = Vec::with_capacity(launches.len());
+        for launch in launches {
+            let request = WorkerRequest::Launch {
+                fills: std::mem::take(&mut fills),
+                launch: launch.clone(),
+            };
+            match self.call(&request, Operation::Launch, &[]) {
+                Ok((launch, launched)) => {
+                    seconds.push(launch);
+                    self.launched = Some(launched);
+                }
+                Err(stop) => return Ok((seconds, Some(stop))),
+            }
+        }
+        Ok((seconds, None))
+    }
+
     /// Launches these one after the other, with `graph` as one CUDA graph if the device has graphs:
     /// then without the host in between. All together may take as long as one launch. With `flush`,
     /// a buffer larger than the L2 cache is written just before: nothing that was in the cache is

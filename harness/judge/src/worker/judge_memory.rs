@@ -26,6 +26,24 @@ struct Inner {
     kernels: ModuleId,
     /// The number of the last worker that maps memory.
     owners: u32,
+    /// Workers that have ended, and held buffers that nobody has any more. Their memory is given
+    /// back before something else needs memory: at the end of a run nobody waits for that.
+    ended: Vec<u32>,
+    freed: Vec<BufferId>,
+}
+
+impl Inner {
+    fn give_back(&mut self) -> Result<(), Stop> {
+        if self.ended.is_empty() && self.freed.is_empty() {
+            return Ok(());
+        }
+        let request = WorkerRequest::ForWorkers(ForWorkers::Free {
+            owners: std::mem::take(&mut self.ended),
+            buffers: std::mem::take(&mut self.freed),
+        });
+        let ((), _) = self.worker.own_work(&request, &[], 0)?;
+        Ok(())
+    }
 }
 
 impl JudgeMemory {
@@ -40,6 +58,8 @@ impl JudgeMemory {
             worker,
             kernels,
             owners: 0,
+            ended: Vec::new(),
+            freed: Vec::new(),
         };
         Ok(Some(Arc::new(JudgeMemory {
             inner: Mutex::new(inner),
@@ -77,6 +97,10 @@ impl JudgeMemory {
         Ok(reply)
     }
 
+    fn give_back(&self) -> Result<(), Stop> {
+        lock(&self.inner).give_back().map_err(as_own)
+    }
+
     /// Allocates buffers for a worker: names and bytes.
     pub fn allocate(
         &self,
@@ -85,6 +109,7 @@ impl JudgeMemory {
     ) -> Result<(SharedBlock, OwnedFd), Stop> {
         let mut inner = lock(&self.inner);
         let request = WorkerRequest::ForWorkers(ForWorkers::Allocate { owner, buffers });
+        inner.give_back().map_err(as_own)?;
         let (shared, _) = inner.worker.own_work(&request, &[], 0).map_err(as_own)?;
         let memory = inner.worker.receive_descriptor().map_err(as_own)?;
         Ok((shared, memory))
@@ -117,12 +142,17 @@ impl JudgeMemory {
         Ok(found)
     }
 
-    /// Frees what a worker had. An error is dropped: it shows again where the memory is needed.
+    /// Gives back what a worker had, once something needs memory.
     pub fn release(&self, owner: u32) {
-        let _: Result<(), Stop> = self.ask(ForWorkers::Release { owner }, &[]);
+        lock(&self.inner).ended.push(owner);
     }
 
-    /// Frees a buffer.
+    /// Gives back a held buffer, once something needs memory.
+    pub fn let_go(&self, held: BufferId) {
+        lock(&self.inner).freed.push(held);
+    }
+
+    /// Frees a buffer of a worker.
     pub fn free(&self, buffer: BufferId) -> Result<(), Stop> {
         let (reply, _) = self.call(&WorkerRequest::Free { buffer }, &[], 0)?;
         Ok(reply)
@@ -150,6 +180,7 @@ impl JudgeMemory {
 
     /// Holds these bytes on the device.
     pub fn hold(self: &Arc<Self>, content: &[u8]) -> Result<Cells, Stop> {
+        self.give_back()?;
         let id = self.ask(ForWorkers::Hold, content)?;
         Ok(self.held(id, content.len()))
     }
@@ -157,6 +188,7 @@ impl JudgeMemory {
     /// Holds copies of a worker's buffers: each with its bytes.
     pub fn hold_copies(self: &Arc<Self>, of: &[(BufferId, usize)]) -> Result<Vec<Cells>, Stop> {
         let buffers = of.iter().map(|(buffer, _)| *buffer).collect();
+        self.give_back()?;
         let ids: Vec<BufferId> = self.ask(ForWorkers::HoldCopies { buffers }, &[])?;
         let each = ids.into_iter().zip(of);
         Ok(each.map(|(id, (_, bytes))| self.held(id, *bytes)).collect())
@@ -174,6 +206,7 @@ impl JudgeMemory {
             .iter()
             .map(|drawn| drawn.cells * drawn.dtype.size())
             .collect();
+        self.give_back()?;
         let ids: Vec<BufferId> = self.work(CellWork::Draw(drawn), &[])?;
         let each = ids.into_iter().zip(bytes);
         Ok(each.map(|(id, bytes)| self.held(id, bytes)).collect())

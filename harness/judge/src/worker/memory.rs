@@ -338,6 +338,19 @@ impl Device {
         }
     }
 
+    /// [`Device::fill`] for several buffers, which waits once.
+    pub fn fill_all(&mut self, fills: &[(BufferId, u32)], how: Filling) -> Result<(), DeviceError> {
+        if how != Filling::Waits {
+            let mut fills = fills.iter();
+            return fills.try_for_each(|(buffer, pattern)| self.fill(*buffer, *pattern, how));
+        }
+        self.digest_inputs()?;
+        for (buffer, pattern) in fills {
+            self.fill(*buffer, *pattern, Filling::Ahead)?;
+        }
+        self.driver.finish()
+    }
+
     /// The range of a buffer that a replay flushes the cache with. The buffer holds the pattern
     /// already, so that the replay does not change what is known of it.
     pub fn flush_range(&mut self, id: BufferId, pattern: u32) -> Result<MemoryRange, DeviceError> {

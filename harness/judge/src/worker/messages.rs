@@ -121,8 +121,11 @@ pub enum ForWorkers {
     },
     /// Looks for broken rules and keeps them for [`WorkerRequest::Breaches`].
     Check { owner: u32 },
-    /// Frees everything that the worker had.
-    Release { owner: u32 },
+    /// Frees everything that these workers had, and these held buffers.
+    Free {
+        owners: Vec<u32>,
+        buffers: Vec<BufferId>,
+    },
     /// Holds the body. The reply is a [`BufferId`].
     Hold,
     /// Holds copies of these buffers. The reply is a [`BufferId`] for each.

@@ -158,17 +158,12 @@ impl Served {
                 return Ok((Value::Null, content));
             }
             WorkerRequest::Fill { fills, how } => {
-                for (buffer, pattern) in fills {
-                    device.fill(buffer, pattern, how)?;
-                }
-                Value::Null
+                json!(device.fill_all(&fills, how)?)
             }
             WorkerRequest::Free { buffer } => json!(device.free(buffer)?),
             WorkerRequest::State(launch) => json!(launching.state(device, &launch)?),
             WorkerRequest::Launch { fills, launch } => {
-                for (buffer, pattern) in fills {
-                    device.fill(buffer, pattern, Filling::Ahead)?;
-                }
+                device.fill_all(&fills, Filling::Ahead)?;
                 json!(launching.launch(device, &launch)?)
             }
             WorkerRequest::Replay {
@@ -214,7 +209,7 @@ impl Served {
                 given,
             } => json!(device.prepare_launch(owner, fills, &given)?),
             ForWorkers::Check { owner } => json!(device.check(owner)?),
-            ForWorkers::Release { owner } => json!(device.release(owner)?),
+            ForWorkers::Free { owners, buffers } => json!(device.free_all(&owners, &buffers)?),
             ForWorkers::Hold => json!(device.hold(body.len(), body)?),
             ForWorkers::HoldCopies { buffers } => json!(device.hold_copies(&buffers)?),
             ForWorkers::Copy { pairs, are_inputs } => {

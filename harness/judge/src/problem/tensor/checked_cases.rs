@@ -135,7 +135,10 @@ impl TensorProblem {
             let Some(drawn) = drawn.filter(|_| !check.tally.has_seen_enough()) else {
                 continue;
             };
-            let launcher = CaseLauncher::set_up_shared(case, check.worker)?;
+            let launcher = match check.worker.has_shared_buffers() && case.steps == 1 {
+                true => CaseLauncher::set_up(&drawn, check.worker)?,
+                false => CaseLauncher::set_up_shared(case, check.worker)?,
+            };
             let of_untimed = CheckedSets {
                 launcher: &launcher,
                 drawn: &drawn,

@@ -292,6 +292,99 @@ impl CaseLauncher {
         })
     }
 
+    /// [`CaseLauncher::launch_and_read`] for all sets, which have buffers of their own: first all
+    /// launches, then all that they wrote. Where the judge's own worker has the buffers, the device
+    /// changes from one process to the other only then. Also returns why the launch on the next set
+    /// failed.
+    pub fn launch_sets(
+        &self,
+        worker: &mut Worker,
+        module: ModuleId,
+        data: &CaseData,
+        (order, twice, read): (ExecutionOrder, bool, ReadCells),
+    ) -> Result<(Vec<Launched>, Option<Stop>), Stop> {
+        let mut earlier = Vec::new();
+        if twice {
+            let (seconds, failed) = self.launch_round(worker, module, data, order)?;
+            let written = self.written_in(worker, seconds.len(), Worker::take)?;
+            if failed.is_some() {
+                let launched = written
+                    .into_iter()
+                    .zip(seconds)
+                    .map(|(last, seconds)| Launched {
+                        earlier: None,
+                        last,
+                        seconds,
+                    });
+                return Ok((launched.collect(), failed));
+            }
+            earlier = written;
+        }
+        let (seconds, failed) = self.launch_round(worker, module, data, order)?;
+        let written = self.written_in(worker, seconds.len(), read)?;
+        let mut earlier = earlier.into_iter();
+        let launched = written
+            .into_iter()
+            .zip(seconds)
+            .map(|(last, seconds)| Launched {
+                earlier: earlier.next(),
+                last,
+                seconds,
+            });
+        Ok((launched.collect(), failed))
+    }
+
+    /// Launches once on each set. Returns the seconds of those that ended well, and why the next one
+    /// did not.
+    fn launch_round(
+        &self,
+        worker: &mut Worker,
+        module: ModuleId,
+        data: &CaseData,
+        order: ExecutionOrder,
+    ) -> Result<(Vec<f64>, Option<Stop>), Stop> {
+        let sets = 0..data.sets.len();
+        for set in sets.clone() {
+            self.write_before(worker, data, set)?;
+        }
+        let poisoned = sets.clone().flat_map(|set| self.pure_outputs_of(set));
+        let launches: Vec<Launch> = sets.map(|set| self.launch_of(module, set, order)).collect();
+        let launched = worker.poison_and_launch_each(poisoned.collect(), &launches);
+        let (seconds, failed) = launched.map_err(|stop| with_parameters(stop, &self.case))?;
+        Ok((
+            seconds,
+            failed.map(|stop| with_parameters(stop, &self.case)),
+        ))
+    }
+
+    /// What the last launches on the first so many sets wrote.
+    fn written_in(
+        &self,
+        worker: &mut Worker,
+        sets: usize,
+        read: ReadCells,
+    ) -> Result<Vec<Written>, Stop> {
+        let outputs = (0..sets).flat_map(|set| self.buffers_of(set, CaseTensor::is_output));
+        let read = read(worker, &outputs.collect::<Vec<_>>())?;
+        let mut read = read.into_iter();
+        let of = |set| Written {
+            outputs: (self.case.tensors.iter())
+                .map(|tensor| tensor.is_output().then(|| read.next()).flatten())
+                .collect(),
+            patterns: self.patterns_of(worker, set),
+        };
+        Ok((0..sets).map(of).collect())
+    }
+
+    /// The pattern that each pure output of a set was last filled with.
+    fn patterns_of(&self, worker: &Worker, set: usize) -> Vec<Option<u32>> {
+        let pattern = |(tensor, id): (&CaseTensor, BufferId)| match tensor.role {
+            TensorRole::Out => worker.last_poison(id),
+            TensorRole::In | TensorRole::Inout => None,
+        };
+        self.buffers(set).map(pattern).collect()
+    }
+
     /// Makes the problem's further launches in a row on what the last one left in this set, and
     /// returns what is there after them. `None` if the problem has none.
     pub fn go_on(
@@ -316,11 +409,7 @@ impl CaseLauncher {
         set: usize,
         read: ReadCells,
     ) -> Result<Written, Stop> {
-        let pattern = |(tensor, id): (&CaseTensor, BufferId)| match tensor.role {
-            TensorRole::Out => worker.last_poison(id),
-            TensorRole::In | TensorRole::Inout => None,
-        };
-        let patterns = self.buffers(set).map(pattern).collect();
+        let patterns = self.patterns_of(worker, set);
         let written = read(worker, &self.buffers_of(set, CaseTensor::is_output))?;
         let mut written = written.into_iter();
         let outputs = self.case.tensors.iter();

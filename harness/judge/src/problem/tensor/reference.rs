@@ -2,7 +2,7 @@
 //! enter the candidate's process.
 
 use super::case_data::CaseData;
-use super::launcher::{CaseLauncher, Launched, ReadCells, Written};
+use super::launcher::{CaseLauncher, Launched, ReadCells};
 use super::parameters::require_entries;
 use super::spec::{Case, CaseTensor, ProblemSpec, TensorRole};
 use super::tally::ComparedOutputs;
@@ -102,15 +102,46 @@ impl ReferenceKernel {
     }
 
     fn launch_all(&mut self, data: &mut CaseData) -> Result<(), Stop> {
-        let launcher = CaseLauncher::set_up_shared(&data.case, &mut self.worker)?;
-        for set in 0..data.sets.len() {
-            self.launch(&launcher, data, set)?;
-        }
+        let launcher = match self.worker.has_shared_buffers() && data.case.steps == 1 {
+            true => {
+                let launcher = CaseLauncher::set_up(data, &mut self.worker)?;
+                self.launch_sets(&launcher, data)?;
+                launcher
+            }
+            false => {
+                let launcher = CaseLauncher::set_up_shared(&data.case, &mut self.worker)?;
+                for set in 0..data.sets.len() {
+                    self.launch(&launcher, data, set)?;
+                }
+                launcher
+            }
+        };
         if !self.is_deterministic && data.case.cells() <= RUN_TWICE {
             self.require_same_again(&launcher, data)?;
             self.is_deterministic = true;
         }
         launcher.take_down(&mut self.worker)
+    }
+
+    /// Launches on all sets, which have buffers of their own.
+    fn launch_sets(&mut self, launcher: &CaseLauncher, data: &mut CaseData) -> Result<(), Stop> {
+        let (worker, case) = (&mut self.worker, launcher.case());
+        let twice = case.needs_two_launches();
+        let how = (ExecutionOrder::Forward, twice, Worker::take as ReadCells);
+        let (launched, failed) = launcher.launch_sets(worker, self.module, data, how)?;
+        if let Some(stop) = failed {
+            return Err(stop);
+        }
+        if let Some(breach) = worker.breaches()?.first() {
+            return Err(Stop::Crash(launcher.describe(breach)));
+        }
+        require_written(case, &launched)?;
+        for (set, launched) in data.sets.iter_mut().zip(launched) {
+            let longest = data.reference_seconds.unwrap_or(launched.seconds);
+            data.reference_seconds = Some(longest.max(launched.seconds));
+            set.expected = launched.last.outputs;
+        }
+        Ok(())
     }
 
     fn launch(
@@ -122,24 +153,25 @@ impl ReferenceKernel {
         let (worker, module, case) = (&mut self.worker, self.module, launcher.case());
         let (order, twice) = (ExecutionOrder::Forward, case.needs_two_launches());
         let how = (order, twice, Worker::take as ReadCells);
-        let Launched {
-            earlier,
-            last,
-            seconds,
-        } = launcher.launch_and_read(worker, module, data, set, how)?;
+        let launched = launcher.launch_and_read(worker, module, data, set, how)?;
+        let seconds = launched.seconds;
         let after_steps = launcher.go_on(worker, module, set, (order, Worker::take))?;
         // Before the inputs of the next set lie over a change of these.
         if let Some(breach) = worker.breaches()?.first() {
             return Err(Stop::Crash(launcher.describe(breach)));
         }
-        require_written(case, &last, earlier.as_ref())?;
+        let mut all = vec![launched];
+        all.extend(after_steps.map(|last| Launched {
+            earlier: None,
+            last,
+            seconds,
+        }));
+        require_written(case, &all)?;
         let longest = data.reference_seconds.unwrap_or(seconds);
         data.reference_seconds = Some(longest.max(seconds));
-        data.sets[set].expected = last.outputs;
-        if let Some(written) = after_steps {
-            require_written(case, &written, None)?;
-            data.sets[set].after_steps = written.outputs;
-        }
+        let mut all = all.into_iter().map(|launched| launched.last.outputs);
+        data.sets[set].expected = all.next().unwrap_or_default();
+        data.sets[set].after_steps = all.next().unwrap_or_default();
         Ok(())
     }
 
@@ -166,23 +198,25 @@ impl ReferenceKernel {
     }
 }
 
-/// Returns an error that names the first cell of a pure output which the launch never wrote.
-/// `other` is another launch on the same inputs.
-fn require_written(case: &Case, written: &Written, other: Option<&Written>) -> Result<(), Stop> {
-    let outputs = case.tensors.iter().zip(&written.outputs).enumerate();
-    let outputs = outputs.filter(|(_, (tensor, _))| tensor.role == TensorRole::Out);
-    let pairs = outputs.filter_map(|(i, (tensor, content))| {
-        let (got, dtype) = (content.as_ref()?, tensor.dtype);
-        let pair = Pair {
-            dtype,
-            got,
-            want: got,
-            tolerance: None,
-            unwritten: written.unwritten(i, dtype, other),
-        };
-        Some((tensor, pair))
+/// Returns an error that names the first cell of a pure output which one of these launches never
+/// wrote.
+fn require_written(case: &Case, launched: &[Launched]) -> Result<(), Stop> {
+    let each = launched.iter().flat_map(|Launched { earlier, last, .. }| {
+        let outputs = case.tensors.iter().zip(&last.outputs).enumerate();
+        let outputs = outputs.filter(|(_, (tensor, _))| tensor.role == TensorRole::Out);
+        outputs.filter_map(move |(i, (tensor, content))| {
+            let (got, dtype) = (content.as_ref()?, tensor.dtype);
+            let pair = Pair {
+                dtype,
+                got,
+                want: got,
+                tolerance: None,
+                unwritten: last.unwritten(i, dtype, earlier.as_ref()),
+            };
+            Some((tensor, pair))
+        })
     });
-    let (tensors, pairs): (Vec<&CaseTensor>, Vec<Pair>) = pairs.unzip();
+    let (tensors, pairs): (Vec<&CaseTensor>, Vec<Pair>) = each.unzip();
     for (tensor, found) in tensors.into_iter().zip(cells::compare(&pairs)?) {
         if let Some(cell) = found.first_unwritten {
             let (cell, label) = (tensor.cell(cell.index), &case.label);

@@ -25,14 +25,25 @@ impl ComparedOutputs {
         other: Option<&Written>,
         want: &Contents,
     ) -> Result<Self, Stop> {
-        let outputs = written.outputs.iter().zip(want).zip(&case.tensors);
-        let pairs = outputs.enumerate().map(|(i, ((got, want), tensor))| {
-            Some(Pair {
-                dtype: tensor.dtype,
-                got: got.as_ref()?,
-                want: want.as_ref()?,
-                tolerance: Some(&tensor.tolerance),
-                unwritten: written.unwritten(i, tensor.dtype, other),
+        let mut compared = Self::of_each(case, &[(written, other, want)])?;
+        Ok(compared.pop().unwrap_or(ComparedOutputs(Vec::new())))
+    }
+
+    /// [`ComparedOutputs::of`] for several launches: on the device in one request.
+    pub fn of_each(
+        case: &Case,
+        launches: &[(&Written, Option<&Written>, &Contents)],
+    ) -> Result<Vec<Self>, Stop> {
+        let pairs = launches.iter().flat_map(|(written, other, want)| {
+            let outputs = written.outputs.iter().zip(*want).zip(&case.tensors);
+            outputs.enumerate().map(|(i, ((got, want), tensor))| {
+                Some(Pair {
+                    dtype: tensor.dtype,
+                    got: got.as_ref()?,
+                    want: want.as_ref()?,
+                    tolerance: Some(&tensor.tolerance),
+                    unwritten: written.unwritten(i, tensor.dtype, *other),
+                })
             })
         });
         let pairs: Vec<Option<Pair>> = pairs.collect();
@@ -41,7 +52,11 @@ impl ComparedOutputs {
         let mut compared = cells::compare(&pairs)?.into_iter();
         let each = is_there.into_iter();
         let each = each.map(|is_there| is_there.then(|| compared.next()).flatten());
-        Ok(ComparedOutputs(each.collect()))
+        let each: Vec<Option<TensorComparison>> = each.collect();
+        let of_launch = each.chunks(case.tensors.len().max(1));
+        Ok(of_launch
+            .map(|part| ComparedOutputs(part.to_vec()))
+            .collect())
     }
 }
 

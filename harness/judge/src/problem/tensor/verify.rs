@@ -79,12 +79,71 @@ impl CaseCheck<'_> {
             let limit = sets.drawn.launch_limit(self.resident.emulated);
             let limit = limit.filter(|_| !self.worker.is_python());
             self.worker.limit_launches(limit);
-            let launched = self.launch_all(sets, least, scope, &mut comparing);
+            // Several launches on the same buffers take turns with their comparisons.
+            let is_together = self.worker.has_shared_buffers()
+                && !sets.launcher.shares_buffers()
+                && sets.drawn.case.steps == 1;
+            let launched = match is_together {
+                true => self.launch_together(sets),
+                false => self.launch_all(sets, least, scope, &mut comparing),
+            };
             self.worker.limit_launches(None);
             // Also after a crash, so that failures before it are reported.
             self.finish(comparing)?;
             launched
         })
+    }
+
+    /// Launches on all sets, and then compares all that was written, where both are done on the
+    /// device: to change between its processes takes longer than most launches.
+    fn launch_together(&mut self, of: CheckedSets) -> Result<(), Stop> {
+        let CheckedSets {
+            launcher, drawn, ..
+        } = of;
+        let how = (
+            ExecutionOrder::Forward,
+            drawn.case.needs_two_launches(),
+            Worker::look_at as ReadCells,
+        );
+        let (launched, failed) = launcher.launch_sets(self.worker, self.module, drawn, how)?;
+        let sets: Vec<usize> = (0..launched.len()).collect();
+        let digests = match of.accepted {
+            Some((at, _)) => self.resident.output_digests(self.worker, at, &sets)?,
+            None => vec![Vec::new(); sets.len()],
+        };
+        let each = launched.iter().zip(&drawn.sets);
+        let launches = each.flat_map(|(Launched { earlier, last, .. }, set)| {
+            let first = earlier.as_ref().map(|earlier| (earlier, Some(last)));
+            let second = (last, earlier.as_ref());
+            let both = first.into_iter().chain([second]);
+            both.map(|(written, other)| (written, other, &set.expected))
+        });
+        let launches: Vec<_> = launches.collect();
+        let mut compared = ComparedOutputs::of_each(&drawn.case, &launches)?.into_iter();
+        for (set, (launched, digests)) in launched.iter().zip(digests).enumerate() {
+            let how = format!("launch {}", set + 1);
+            let comparisons = usize::from(launched.earlier.is_some()) + 1;
+            let comparing = Comparing {
+                launch: CheckedLaunch {
+                    of,
+                    set,
+                    order: ExecutionOrder::Forward,
+                    how,
+                },
+                digests,
+                compared: Compared::Now(Ok(compared.by_ref().take(comparisons).collect())),
+            };
+            self.finish(Some(comparing))?;
+        }
+        if let Some(stop) = failed {
+            return Err(stop);
+        }
+        let how = match sets.len() {
+            1 => "launch 1".to_owned(),
+            launches => format!("launches 1 to {launches}"),
+        };
+        let breaches = self.worker.breaches()?;
+        self.report(launcher, breaches, &how)
     }
 
     fn launch_all<'scope, 'a: 'scope>(

@@ -221,13 +221,17 @@ impl Device {
         Ok(())
     }
 
-    /// Frees every buffer of an owner, whose worker has ended.
-    pub fn release(&mut self, owner: u32) -> Result<(), DeviceError> {
+    /// Frees these buffers, and every buffer of these owners, whose workers have ended.
+    pub fn free_all(&mut self, owners: &[u32], buffers: &[BufferId]) -> Result<(), DeviceError> {
         let of_owner = |(id, buffer): (&u32, &Buffer)| {
-            (buffer.owner == owner && !buffer.is_freed).then_some(BufferId(*id))
+            (owners.contains(&buffer.owner) && !buffer.is_freed).then_some(BufferId(*id))
         };
         let ids: Vec<BufferId> = self.buffers.iter().filter_map(of_owner).collect();
-        ids.into_iter().try_for_each(|id| self.free(id))
+        ids.into_iter().try_for_each(|id| self.free(id))?;
+        let plain = buffers.iter().map(|id| id.0);
+        self.freed
+            .extend(plain.filter(|id| self.plain.contains_key(id)));
+        self.free_unused()
     }
 
     /// Prepares buffers for a launch of another process: fills these, and expects that the launch
@@ -238,9 +242,7 @@ impl Device {
         fills: Vec<(BufferId, u32)>,
         given: &[BufferId],
     ) -> Result<(), DeviceError> {
-        for (buffer, pattern) in fills {
-            self.fill(buffer, pattern, super::Filling::Ahead)?;
-        }
+        self.fill_all(&fills, super::Filling::Ahead)?;
         self.expect_launch(owner)?;
         for id in given {
             if present(&mut self.buffers, *id).is_ok() {

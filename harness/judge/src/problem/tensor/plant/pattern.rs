@@ -163,20 +163,23 @@ impl Pattern {
         let (range, largest) = (tensor.range(), tensor.dtype.largest());
         let (lowest, highest) = range.unwrap_or((-largest, largest));
         match self.kind {
-            Extreme::Large => line.each(|_, x| match range {
+            Extreme::Large => line.map(|x| match range {
                 Some((_, high)) => high,
                 None => tensor.clamp(x * tensor.enlarged()),
             }),
-            Extreme::Small => line.each(|_, x| match range {
+            Extreme::Small => line.map(|x| match range {
                 Some((low, _)) => low,
                 None => tensor.clamp(x / 1000.0),
             }),
-            Extreme::Zero => line.each(|_, _| tensor.clamp(0.0)),
-            Extreme::Negative => line.each(|_, x| tensor.clamp(-x.abs())),
-            Extreme::Positive => line.each(|_, x| tensor.clamp(x.abs())),
+            Extreme::Zero => line.map(|_| tensor.clamp(0.0)),
+            Extreme::Negative => line.map(|x| tensor.clamp(-x.abs())),
+            Extreme::Positive => line.map(|x| tensor.clamp(x.abs())),
             Extreme::LargeNegative => line.each(|_, _| tensor.outermost(tensor.ends().0, rng)),
             Extreme::LargePositive => line.each(|_, _| tensor.outermost(tensor.ends().1, rng)),
-            Extreme::Constant => (1..line.cells).for_each(|at| line.copy(0, at)),
+            Extreme::Constant => {
+                let first = line.bytes_of(0);
+                line.repeat(&first);
+            }
             Extreme::LargeFirst => peak(line, 0, 1.0, tensor),
             Extreme::LargeLast => peak(line, last, 1.0, tensor),
             Extreme::LowestFirst => peak(line, 0, -1.0, tensor),
@@ -288,20 +291,14 @@ fn peak(line: &mut Line, place: usize, sign: f64, tensor: &CaseTensor) {
         let (end, other) = if sign > 0.0 { (high, low) } else { (low, high) };
         line.set(place, end);
         let end = line.get(place);
-        for at in (0..line.cells).filter(|at| *at != place) {
-            if sign * line.get(at) >= sign * end {
-                line.set(at, other);
-            }
-        }
+        line.map(|x| if sign * x >= sign * end { other } else { x });
+        line.set(place, end);
         return;
     }
-    let peak = 20.0
-        * (0..line.cells)
-            .map(|at| line.get(at).abs())
-            .fold(0.0, f64::max);
+    let peak = 20.0 * line.reach();
     let (_, largest) = tensor.ends();
     if peak > largest {
-        line.each(|_, x| x * (largest / peak));
+        line.map(|x| x * (largest / peak));
     }
     line.set(place, sign * peak.min(largest));
 }
