@@ -51,7 +51,7 @@ impl HeldCells {
 impl Drop for HeldCells {
     fn drop(&mut self) {
         if !self.is_lent {
-            self.memory.let_go(self.id);
+            self.memory.let_go([self.id]);
         }
     }
 }

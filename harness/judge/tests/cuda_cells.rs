@@ -7,8 +7,8 @@ use lab_judge::cells::{self, Cells, Pair, Unwritten};
 use lab_judge::dtype::Dtype;
 use lab_judge::gates::Tolerance;
 use lab_judge::problem::tensor::input_values::InputValues;
-use lab_judge::worker::cells::DrawCells;
-use lab_judge::worker::{JudgeMemory, Worker};
+use lab_judge::worker::cells::{CellLine, DrawCells};
+use lab_judge::worker::{BufferId, JudgeMemory, Worker};
 use lab_protocol::CompileOptions;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -202,17 +202,29 @@ fn a_line_lies_where_it_belongs() {
     let _turn = my_turn();
     let memory = memory();
     let held = memory.hold(&[0; 60]).unwrap();
-    let Cells::Held(cells) = &held else {
-        panic!("it is held");
+    let line = |first, cells| CellLine {
+        buffer: cells_id(&held),
+        size: 2,
+        first,
+        stride: 5,
+        cells,
     };
+    let written = [1, 2, 3, 4, 5, 6];
     memory
-        .put_line(cells.id, 2, (3, 5), &[1, 2, 3, 4, 5, 6])
+        .put_lines(vec![line(3, 2), line(13, 1)], &written)
         .unwrap();
     let mut expected = vec![0; 60];
     for (at, value) in [(6, 1), (7, 2), (16, 3), (17, 4), (26, 5), (27, 6)] {
         expected[at] = value;
     }
     assert_eq!(held.to_host().unwrap(), expected);
-    let outside = memory.put_line(cells.id, 2, (29, 1), &[1, 2, 3, 4]);
+    let outside = memory.put_lines(vec![line(28, 2)], &written);
     assert!(outside.is_err());
+}
+
+fn cells_id(cells: &Cells) -> BufferId {
+    match cells {
+        Cells::Held(held) => held.id,
+        Cells::Host(_) => panic!("it is held"),
+    }
 }

@@ -188,7 +188,9 @@ impl KernelBuilder {
     pub fn own_source(&mut self, name: &str, text: &str, header: &str) -> Result<Image, Stop> {
         let parent = self.cache_dir.join(SNAPSHOTS);
         let copy = KernelSnapshot::write(text.as_bytes(), name, name, &parent)?;
-        self.reference(&copy.source(), header)
+        // Not under the path of the copy, which is another one each time: the image would never be
+        // found in the build cache.
+        self.trusted(&copy.source(), name.to_owned(), header)
     }
 
     /// Builds a trusted source with this `lab_problem.h`, without the user's compiler options,
@@ -198,6 +200,10 @@ impl KernelBuilder {
         // Each run judges a copy in another folder. With the path of the copy in it, each run would
         // build its own image, and could use no sealed inputs that an earlier image has made.
         let shown_as = self.request.as_shown(&source.display().to_string());
+        self.trusted(source, shown_as, header)
+    }
+
+    fn trusted(&mut self, source: &Path, shown_as: String, header: &str) -> Result<Image, Stop> {
         let needs = BuildNeeds {
             problem_header: header.to_owned(),
             ..BuildNeeds::default()

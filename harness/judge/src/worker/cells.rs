@@ -18,16 +18,23 @@ pub const SOURCE: &str = include_str!("cells.cu");
 pub enum CellWork {
     /// Holds random numbers. The reply is a [`BufferId`] for each.
     Draw(Vec<DrawCells>),
-    /// Writes the body, a line of cells of so many bytes, into a held buffer: the first cell has
-    /// this index, and each is so far from the next one.
-    PutLine {
-        buffer: BufferId,
-        size: u64,
-        first: u64,
-        stride: u64,
-    },
+    /// Writes lines into held buffers. Their cells follow one another in the body.
+    PutLines(Vec<CellLine>),
     /// Compares buffers. The reply is a [`FoundCells`] for each.
     Compare(Vec<CompareCells>),
+}
+
+/// A line of a held buffer.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct CellLine {
+    pub buffer: BufferId,
+    /// Bytes of a cell.
+    pub size: usize,
+    /// The index of the first cell, and how far each is from the next one.
+    pub first: usize,
+    pub stride: usize,
+    /// The number of cells.
+    pub cells: usize,
 }
 
 /// The numbers that a buffer is filled with.
@@ -115,12 +122,7 @@ pub fn work(
     };
     Ok(match work {
         CellWork::Draw(drawn) => json!(kernels.draw_each(&drawn)?),
-        CellWork::PutLine {
-            buffer,
-            size,
-            first,
-            stride,
-        } => json!(kernels.put_line(buffer, [first, stride, size], body)?),
+        CellWork::PutLines(lines) => json!(kernels.put_lines(&lines, body)?),
         CellWork::Compare(pairs) => json!(kernels.compare_each(&pairs)?),
     })
 }
@@ -204,30 +206,52 @@ impl Kernels<'_> {
         Ok(buffer)
     }
 
-    fn put_line(
-        &mut self,
-        buffer: BufferId,
-        [first, stride, size]: [u64; 3],
-        line: &[u8],
-    ) -> Result<(), Stop> {
-        let cells = line.len() as u64 / size.max(1);
-        let last = first + cells.saturating_sub(1) * stride;
-        let bytes = self.device.bytes_of(buffer)? as u64;
-        if (last + 1) * size > bytes {
+    fn put_lines(&mut self, lines: &[CellLine], cells: &[u8]) -> Result<(), Stop> {
+        if let [line] = lines
+            && line.stride == 1
+        {
+            let to = self.place_of(line)? + (line.first * line.size) as u64;
+            return Ok(self.device.driver.upload(to, cells)?);
+        }
+        let held = self.device.hold(cells.len(), cells)?;
+        let mut from = self.device.read_address(held)?;
+        let end = from + cells.len() as u64;
+        for line in lines {
+            let to = self.place_of(line)?;
+            let CellLine {
+                first,
+                stride,
+                cells,
+                size,
+                ..
+            } = *line;
+            let args = [
+                to,
+                from,
+                first as u64,
+                stride as u64,
+                cells as u64,
+                size as u64,
+            ];
+            from += (cells * size) as u64;
+            if from > end {
+                return Err(Stop::Lab("a line has fewer cells than it says".into()));
+            }
+            let args = args.map(|word| word.to_le_bytes().to_vec());
+            self.add("lab_put_line", args.into(), cells as u64)?;
+        }
+        self.run()?;
+        Ok(self.device.free(held)?)
+    }
+
+    /// The address of the buffer that a line is in.
+    fn place_of(&mut self, line: &CellLine) -> Result<u64, Stop> {
+        let last = line.first + line.cells.saturating_sub(1) * line.stride;
+        let bytes = self.device.bytes_of(line.buffer)?;
+        if (last + 1) * line.size > bytes {
             return Err(Stop::Lab(format!("a line ends behind its {bytes} bytes")));
         }
-        let to = self.device.read_address(buffer)?;
-        if stride == 1 {
-            return Ok(self.device.driver.upload(to + first * size, line)?);
-        }
-        let held = self.device.hold(line.len(), line)?;
-        let from = self.device.read_address(held)?;
-        let args = [to, from, first, stride, cells, size].map(|word| word.to_le_bytes().to_vec());
-        let launched = self
-            .add("lab_put_line", args.into(), cells)
-            .and_then(|()| self.run());
-        self.device.free(held)?;
-        launched
+        Ok(self.device.read_address(line.buffer)?)
     }
 
     fn compare_each(&mut self, pairs: &[CompareCells]) -> Result<Vec<FoundCells>, Stop> {

@@ -463,12 +463,28 @@ impl Worker {
     /// Frees a buffer.
     pub fn free(&mut self, buffer: BufferId) -> Result<(), Stop> {
         self.buffers.remove(&buffer);
-        if let Some((memory, _)) = self.memory.clone().filter(|_| is_shared(buffer)) {
-            // First the mapping, so that no kernel has the memory's next content.
-            self.request::<()>(&WorkerRequest::Free { buffer })?;
-            return memory.free(buffer);
+        if self.memory.is_some() && is_shared(buffer) {
+            return self.free_all(vec![buffer]);
         }
         self.request(&WorkerRequest::Free { buffer })
+    }
+
+    /// Frees buffers.
+    pub fn free_all(&mut self, buffers: Vec<BufferId>) -> Result<(), Stop> {
+        let is_shared = |id: &BufferId| is_shared(*id);
+        let Some((memory, _)) = self
+            .memory
+            .clone()
+            .filter(|_| buffers.iter().all(is_shared))
+        else {
+            return buffers.into_iter().try_for_each(|buffer| self.free(buffer));
+        };
+        self.buffers.retain(|id, _| !buffers.contains(id));
+        self.request::<()>(&WorkerRequest::Unmap {
+            buffers: buffers.clone(),
+        })?;
+        memory.let_go(buffers);
+        Ok(())
     }
 
     /// Lets the judge's own worker, if it has the buffers, fill some and expect these launches.

@@ -1,7 +1,7 @@
 //! The judge's own worker: it allocates what the other workers of a run map, holds what no kernel
 //! may see, and works with cells on the device. No kernel of a user runs in it.
 
-use super::cells::{CellWork, CompareCells, DrawCells, FoundCells};
+use super::cells::{CellLine, CellWork, CompareCells, DrawCells, FoundCells};
 use super::client::Worker;
 use super::memory::SharedBlock;
 use super::messages::{ForWorkers, WorkerRequest};
@@ -26,7 +26,7 @@ struct Inner {
     kernels: ModuleId,
     /// The number of the last worker that maps memory.
     owners: u32,
-    /// Workers that have ended, and held buffers that nobody has any more. Their memory is given
+    /// Workers that have ended, and buffers that nobody has any more. Their memory is given
     /// back before something else needs memory: at the end of a run nobody waits for that.
     ended: Vec<u32>,
     freed: Vec<BufferId>,
@@ -147,15 +147,9 @@ impl JudgeMemory {
         lock(&self.inner).ended.push(owner);
     }
 
-    /// Gives back a held buffer, once something needs memory.
-    pub fn let_go(&self, held: BufferId) {
-        lock(&self.inner).freed.push(held);
-    }
-
-    /// Frees a buffer of a worker.
-    pub fn free(&self, buffer: BufferId) -> Result<(), Stop> {
-        let (reply, _) = self.call(&WorkerRequest::Free { buffer }, &[], 0)?;
-        Ok(reply)
+    /// Gives back buffers that nobody has any more, once something needs memory.
+    pub fn let_go(&self, buffers: impl IntoIterator<Item = BufferId>) {
+        lock(&self.inner).freed.extend(buffers);
     }
 
     /// Reads a buffer of so many bytes.
@@ -212,22 +206,9 @@ impl JudgeMemory {
         Ok(each.map(|(id, bytes)| self.held(id, bytes)).collect())
     }
 
-    /// Writes a line of cells of so many bytes into a held buffer: the first cell has this index,
-    /// and each is so far from the next one.
-    pub fn put_line(
-        &self,
-        buffer: BufferId,
-        size: usize,
-        (first, stride): (usize, usize),
-        line: &[u8],
-    ) -> Result<(), Stop> {
-        let work = CellWork::PutLine {
-            buffer,
-            size: size as u64,
-            first: first as u64,
-            stride: stride as u64,
-        };
-        self.work(work, line)
+    /// Writes lines of cells into held buffers; `cells` are those of all lines, one after the other.
+    pub fn put_lines(&self, lines: Vec<CellLine>, cells: &[u8]) -> Result<(), Stop> {
+        self.work(CellWork::PutLines(lines), cells)
     }
 
     /// Compares pairs of buffers.

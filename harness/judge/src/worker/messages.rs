@@ -98,6 +98,8 @@ pub enum WorkerRequest {
     ForWorkers(ForWorkers),
     /// Maps memory of the judge's own worker, whose descriptor follows.
     Map(SharedBlock),
+    /// Ends the mapping of buffers, so that no kernel has the memory's next content.
+    Unmap { buffers: Vec<BufferId> },
     /// Computes with cells that the judge holds; see [`CellWork`].
     Cells { module: ModuleId, work: CellWork },
     /// Asks for the packages that loaded sources use, and their versions, in order of the names.
@@ -121,7 +123,7 @@ pub enum ForWorkers {
     },
     /// Looks for broken rules and keeps them for [`WorkerRequest::Breaches`].
     Check { owner: u32 },
-    /// Frees everything that these workers had, and these held buffers.
+    /// Frees everything that these workers had, and these buffers.
     Free {
         owners: Vec<u32>,
         buffers: Vec<BufferId>,

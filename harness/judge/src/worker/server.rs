@@ -185,6 +185,7 @@ impl Served {
                     memory.ok_or_else(|| Stop::Lab("no memory came to be mapped".into()))?;
                 json!(device.map(&memory, &shared)?)
             }
+            WorkerRequest::Unmap { buffers } => json!(device.free_all(&[], &buffers)?),
             WorkerRequest::Cells { module, work } => {
                 json!(cells::work(device, launching, module, work, &body)?)
             }

@@ -422,8 +422,7 @@ impl CaseLauncher {
 
     /// Frees every buffer.
     pub fn take_down(self, worker: &mut Worker) -> Result<(), Stop> {
-        let mut buffers = self.sets.into_iter().flatten();
-        buffers.try_for_each(|id| worker.free(id))
+        worker.free_all(self.sets.into_iter().flatten().collect())
     }
 
     /// Describes a breach, with the tensor's index if it has one.

@@ -23,6 +23,7 @@ use super::random::{below, shuffle};
 use super::spec::CaseTensor;
 use crate::cells::Cells;
 use crate::outcome::Stop;
+use crate::worker::cells::CellLine;
 use line::Line;
 use pattern::Pattern;
 use rand_chacha::ChaCha8Rng;
@@ -206,6 +207,8 @@ pub fn plant(
     drawn: &[u64],
 ) -> Result<(), Stop> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed ^ WRITTEN);
+    // The lines of held tensors go there together.
+    let (mut memory, mut lines, mut cells_of_lines) = (None, Vec::new(), Vec::new());
     for Placed {
         tensor: at,
         axis,
@@ -228,14 +231,23 @@ pub fn plant(
                 let mut bytes = values.line(tensor.dtype, drawn[*at], start, stride, length);
                 let mut line = Line::new(&mut bytes, tensor.dtype, 0, 1, length);
                 pattern.write(&mut line, tensor, &mut rng);
-                let size = tensor.dtype.size();
-                held.memory
-                    .put_line(held.id, size, (start, stride), &bytes)?;
+                memory = Some(held.memory.clone());
+                lines.push(CellLine {
+                    buffer: held.id,
+                    size: tensor.dtype.size(),
+                    first: start,
+                    stride,
+                    cells: length,
+                });
+                cells_of_lines.append(&mut bytes);
             }
             (Cells::Held(_), None) => {}
         }
     }
-    Ok(())
+    match memory {
+        Some(memory) => memory.put_lines(lines, &cells_of_lines),
+        None => Ok(()),
+    }
 }
 
 /// Says what is planted in the lines that a cell of an output belongs to, as in

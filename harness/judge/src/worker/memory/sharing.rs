@@ -227,10 +227,11 @@ impl Device {
             (owners.contains(&buffer.owner) && !buffer.is_freed).then_some(BufferId(*id))
         };
         let ids: Vec<BufferId> = self.buffers.iter().filter_map(of_owner).collect();
-        ids.into_iter().try_for_each(|id| self.free(id))?;
-        let plain = buffers.iter().map(|id| id.0);
-        self.freed
-            .extend(plain.filter(|id| self.plain.contains_key(id)));
+        let (plain, guarded): (Vec<BufferId>, Vec<BufferId>) =
+            (buffers.iter().copied()).partition(|id| self.plain.contains_key(&id.0));
+        let mut guarded = guarded.into_iter().chain(ids);
+        guarded.try_for_each(|id| self.free(id))?;
+        self.freed.extend(plain.into_iter().map(|id| id.0));
         self.free_unused()
     }
 
