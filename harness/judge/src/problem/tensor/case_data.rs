@@ -11,10 +11,16 @@ pub type Contents = Vec<Option<Vec<u8>>>;
 /// A set of a case's inputs, and what is expected of it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CaseSet {
-    /// Without pure outputs.
+    /// Without pure outputs and fixed inputs.
     pub inputs: Contents,
+    /// The bytes of each scalar.
+    pub scalars: Vec<Vec<u8>>,
+    /// How often the set was drawn again.
+    pub attempt: u32,
     /// What is planted in the inputs.
     pub planted: Vec<Placed>,
+    /// What the reference wrote about the inputs, in the order of the case's `accepts`.
+    pub accepts: Vec<f64>,
     /// After one launch, without pure inputs. Empty until the reference has launched.
     pub expected: Contents,
     /// After the problem's number of launches in a row; empty if it is 1.
@@ -57,7 +63,7 @@ impl CaseData {
 pub fn draw(case: &Case, seed: u64, set: usize) -> Contents {
     let draw = |tensor: &CaseTensor| {
         let seed = case.seed(seed, &format!("{set} {}", tensor.name));
-        let values = tensor.values.as_ref()?;
+        let values = tensor.values.as_ref().filter(|_| tensor.is_of_a_set())?;
         Some(values.fill(tensor.dtype, &tensor.shape, seed))
     };
     case.tensors.iter().map(draw).collect()

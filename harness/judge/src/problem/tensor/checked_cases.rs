@@ -68,6 +68,10 @@ impl TensorProblem {
         for (done, case) in chosen.iter().enumerate() {
             cx.out.progress(done as u64, all)?;
             tally.begin_case(done);
+            // What the kernel was given in launches of another kind must not help it.
+            if done > 0 && chosen[done - 1].has_other_pointers(case) {
+                worker.reload(module)?;
+            }
             self.verify_case(case, cx, worker, module, &resident, tally)?;
             // After each case, so that the gates of a long problem show while it runs.
             tally.write(tally.breached() || done + 1 == chosen.len(), cx.out)?;
@@ -80,6 +84,7 @@ impl TensorProblem {
             }
         }
         cx.out.progress(all, all)?;
+        tally.write_accepts(cx.out)?;
         self.note_judged(cx)?;
         Ok(tally.verdict())
     }

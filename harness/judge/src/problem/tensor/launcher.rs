@@ -61,8 +61,9 @@ pub struct Launched {
 /// them.
 pub struct CaseLauncher {
     case: Arc<Case>,
-    /// The buffers of each set, in the order of the case's tensors.
-    sets: Vec<Vec<BufferId>>,
+    /// The buffers of each set, in the order of the case's tensors; `None` for a null pointer. Those of
+    /// fixed inputs belong to the worker.
+    sets: Vec<Vec<Option<BufferId>>>,
     /// All sets of inputs have the buffers of the first.
     shares_buffers: bool,
 }
@@ -112,13 +113,25 @@ impl CaseLauncher {
             sets: Vec::new(),
             shares_buffers,
         };
+        let is_own = |tensor: &CaseTensor| !tensor.is_null && tensor.fixed.is_none();
         let wanted = (0..sets).flat_map(|_| &case.tensors);
+        let wanted = wanted.filter(|tensor| is_own(tensor));
         let wanted = wanted.map(|tensor| (launcher.name_of(&tensor.name), tensor.bytes()));
-        let ids = worker.buffers(wanted.collect())?;
-        launcher.sets = ids
-            .chunks(case.tensors.len())
-            .map(<[BufferId]>::to_vec)
-            .collect();
+        let mut ids = worker.buffers(wanted.collect())?.into_iter();
+        for _ in 0..sets {
+            let mut buffers = Vec::with_capacity(case.tensors.len());
+            for tensor in &case.tensors {
+                buffers.push(match &tensor.fixed {
+                    Some(fixed) => {
+                        let name = format!("{}{CASE}", tensor.name);
+                        Some(worker.fixed_input(fixed.key(), &name, fixed.bytes())?)
+                    }
+                    None if tensor.is_null => None,
+                    None => ids.next(),
+                });
+            }
+            launcher.sets.push(buffers);
+        }
         for set in 0..sets {
             for (tensor, id) in launcher.buffers(set) {
                 worker.set_poisons(id, tensor.dtype.poisons());
@@ -134,8 +147,24 @@ impl CaseLauncher {
 
     /// The buffers of a set, each with its tensor. Further sets lie where earlier ones have lain.
     fn buffers(&self, set: usize) -> impl Iterator<Item = (&CaseTensor, BufferId)> {
-        let of_set = &self.sets[set % self.sets.len().max(1)];
-        self.case.tensors.iter().zip(of_set.iter().copied())
+        let buffers = self.case.tensors.iter().zip(self.all_buffers(set));
+        buffers.filter_map(|(tensor, id)| Some((tensor, (*id)?)))
+    }
+
+    /// The buffer of each tensor of a set.
+    fn all_buffers(&self, set: usize) -> &[Option<BufferId>] {
+        &self.sets[set % self.sets.len().max(1)]
+    }
+
+    /// The buffers of a set that have a content, with it.
+    fn with_contents<'a>(
+        &'a self,
+        set: usize,
+        contents: &'a Contents,
+    ) -> impl Iterator<Item = (&'a CaseTensor, BufferId, &'a [u8])> {
+        let buffers = self.case.tensors.iter().zip(self.all_buffers(set));
+        let each = buffers.zip(contents);
+        each.filter_map(|((tensor, id), content)| Some((tensor, (*id)?, content.as_deref()?)))
     }
 
     pub fn case(&self) -> &Arc<Case> {
@@ -187,10 +216,14 @@ impl CaseLauncher {
     /// Writes what the kernel finds in a set.
     fn write_before(&self, worker: &mut Worker, data: &CaseData, set: usize) -> Result<(), Stop> {
         let contents = &data.sets[set].inputs;
-        for ((tensor, id), content) in self.buffers(set).zip(contents) {
-            if let Some(content) = content.as_ref().filter(|_| tensor.is_output()) {
-                worker.write(id, content)?;
-            }
+        for (_, id, content) in self
+            .with_contents(set, contents)
+            .filter(|(t, ..)| t.is_output())
+        {
+            worker.write(id, content)?;
+        }
+        for id in self.buffers_of(set, |tensor| tensor.role == TensorRole::Scratch) {
+            worker.clear(id)?;
         }
         match self.shares_buffers {
             true => self.write_inputs(worker, set, contents),
@@ -205,14 +238,20 @@ impl CaseLauncher {
         set: usize,
         contents: &Contents,
     ) -> Result<(), Stop> {
-        let each = self.buffers(set).zip(contents);
-        let inputs = each.filter(|((tensor, _), _)| !tensor.is_output());
-        let inputs = inputs.filter_map(|((_, id), content)| Some((id, content.as_deref()?)));
-        worker.write_inputs(&inputs.collect::<Vec<_>>())
+        let each = self.with_contents(set, contents);
+        let inputs = each.filter(|(tensor, ..)| !tensor.is_output());
+        let inputs: Vec<_> = inputs.map(|(_, id, content)| (id, content)).collect();
+        worker.write_inputs(&inputs)
     }
 
     /// The launch of `module`'s kernel on this set.
-    pub fn launch_of(&self, module: ModuleId, set: usize, order: ExecutionOrder) -> Launch {
+    pub fn launch_of(
+        &self,
+        module: ModuleId,
+        data: &CaseData,
+        set: usize,
+        order: ExecutionOrder,
+    ) -> Launch {
         let case = &self.case;
         let tensor = |(arg, tensor): (usize, &CaseTensor)| LaunchTensor {
             name: tensor.name.clone(),
@@ -220,13 +259,14 @@ impl CaseLauncher {
             element: tensor.dtype.map_element(),
             shape: tensor.extents(),
         };
-        let buffers = self.buffers(set).map(|(_, id)| LaunchArg::Buffer(id));
+        let null = LaunchArg::Value(0u64.to_le_bytes().to_vec());
+        let buffers = self.all_buffers(set).iter();
+        let buffers = buffers.map(|id| id.map_or(null.clone(), LaunchArg::Buffer));
+        let numbers = case.numbers(&data.sets[set].scalars).into_iter();
         Launch {
             module,
             entry: case.entry.clone(),
-            args: buffers
-                .chain(case.numbers().map(LaunchArg::Value))
-                .collect(),
+            args: buffers.chain(numbers.map(LaunchArg::Value)).collect(),
             dims: case
                 .dims
                 .iter()
@@ -234,7 +274,10 @@ impl CaseLauncher {
                 .collect(),
             order,
             // The tensors are the first arguments.
-            tensors: case.tensors.iter().enumerate().map(tensor).collect(),
+            tensors: (case.tensors.iter().enumerate())
+                .filter(|(_, tensor)| !tensor.is_null)
+                .map(tensor)
+                .collect(),
             parameters: parameters(case),
             scratch: self.name_of(SCRATCH_NAME),
         }
@@ -251,7 +294,7 @@ impl CaseLauncher {
         order: ExecutionOrder,
     ) -> Result<f64, Stop> {
         self.write_before(worker, data, set)?;
-        self.launch_again(worker, module, set, order)
+        self.launch_again(worker, module, data, set, order)
             .map_err(|stop| with_parameters(stop, &self.case))
     }
 
@@ -261,10 +304,11 @@ impl CaseLauncher {
         &self,
         worker: &mut Worker,
         module: ModuleId,
+        data: &CaseData,
         set: usize,
         order: ExecutionOrder,
     ) -> Result<f64, Stop> {
-        let launch = self.launch_of(module, set, order);
+        let launch = self.launch_of(module, data, set, order);
         worker.poison_and_launch(self.pure_outputs_of(set), &launch)
     }
 
@@ -298,11 +342,12 @@ impl CaseLauncher {
         &self,
         worker: &mut Worker,
         module: ModuleId,
+        data: &CaseData,
         set: usize,
         order: ExecutionOrder,
     ) -> Result<Option<Written>, Stop> {
         for _ in 1..self.case.steps {
-            self.launch_again(worker, module, set, order)?;
+            self.launch_again(worker, module, data, set, order)?;
         }
         (self.case.steps > 1)
             .then(|| self.written(worker, set))
@@ -311,22 +356,27 @@ impl CaseLauncher {
 
     /// What the last launch on this set wrote, and the patterns that its outputs held before.
     pub fn written(&self, worker: &mut Worker, set: usize) -> Result<Written, Stop> {
-        let pattern = |(tensor, id): (&CaseTensor, BufferId)| match tensor.role {
-            TensorRole::Out => worker.last_poison(id),
-            TensorRole::In | TensorRole::Inout => None,
-        };
-        let patterns = self.buffers(set).map(pattern).collect();
-        let read = |(tensor, id): (&CaseTensor, BufferId)| {
-            tensor.is_output().then(|| worker.read(id)).transpose()
-        };
-        let outputs = self.buffers(set).map(read).collect::<Result<_, _>>()?;
+        let (mut outputs, mut patterns) = (Contents::new(), Vec::new());
+        for (tensor, id) in self.case.tensors.iter().zip(self.all_buffers(set)) {
+            let is_read = tensor.is_output() && !tensor.is_uncompared;
+            let id = id.filter(|_| is_read);
+            let pattern = id.and_then(|id| worker.last_poison(id));
+            patterns.push(pattern.filter(|_| tensor.role == TensorRole::Out));
+            outputs.push(id.map(|id| worker.read(id)).transpose()?);
+        }
         Ok(Written { outputs, patterns })
     }
 
     /// Frees every buffer.
     pub fn take_down(self, worker: &mut Worker) -> Result<(), Stop> {
-        let mut buffers = self.sets.into_iter().flatten();
-        buffers.try_for_each(|id| worker.free(id))
+        let tensors = self.case.tensors.iter();
+        let is_own: Vec<bool> = tensors.map(|tensor| tensor.fixed.is_none()).collect();
+        let buffers = self
+            .sets
+            .into_iter()
+            .flat_map(|set| set.into_iter().zip(is_own.clone()));
+        let mut own = buffers.filter_map(|(id, is_own)| id.filter(|_| is_own));
+        own.try_for_each(|id| worker.free(id))
     }
 
     /// Describes a breach, with the tensor's index if it has one.

@@ -1,7 +1,7 @@
 //! What the judge asks of a tensor problem.
 
 use super::device_memory::HeldMemory;
-use super::drawing::{Drawing, Part, expect};
+use super::drawing::{Drawing, Part};
 use super::launcher::CaseLauncher;
 use super::objective::Figure;
 use super::parameters::{self, parameters};
@@ -38,11 +38,23 @@ impl Problem for TensorProblem {
         &self.name
     }
 
-    fn build_needs(&self, _device: &DeviceInfo) -> BuildNeeds {
+    fn build_needs(&self, device: &DeviceInfo) -> BuildNeeds {
+        let chosen = self.chosen.first().map(|case| &**case);
+        let case = chosen.or_else(|| self.spec.any_case(device));
         BuildNeeds {
             defines: Vec::new(),
-            problem_header: self.spec.header(),
+            problem_header: self.spec.header(case),
         }
+    }
+
+    fn refuses(&self, language: Language) -> Option<String> {
+        let name = self.spec.scalar_struct.as_ref()?;
+        (language == Language::Python).then(|| {
+            format!(
+                "{} judges kernels in CUDA C++ (kernel.cu): problem.toml has struct = \"{name}\", which a function in Python cannot take",
+                self.name
+            )
+        })
     }
 
     fn reference(&self) -> Option<Language> {
@@ -157,8 +169,18 @@ impl Problem for TensorProblem {
     fn prepare(&mut self, cx: &mut ProblemContext, worker: &mut Worker) -> Result<(), Stop> {
         let is_from_stock = self.take_from_stock(cx)?;
         let cases = self.spec.cases.iter();
-        let asked = cases.filter(|case| case.when <= self.when).count();
+        let asked = cases.filter(|case| case.when <= self.when && case.is_for(cx.device));
+        let asked = asked.count();
         self.chosen = self.spec.cases_of(self.when, cx.device);
+        // No kernel knows whether launches with other null pointers were before or come later.
+        if self
+            .chosen
+            .windows(2)
+            .any(|two| two[0].has_other_pointers(&two[1]))
+            && self.seed(cx) & 1 == 1
+        {
+            self.chosen.reverse();
+        }
         if self.chosen.is_empty() {
             let what = "cpu_max_cells leaves no workload for the emulated device: raise it";
             let error = KeyError::at("cpu_max_cells", what);
@@ -270,11 +292,18 @@ impl Problem for TensorProblem {
         resident.map_or(Ok(()), |resident| resident.take_down(worker))
     }
 
-    /// For each entry, chooses the smallest workload with at least [`ENOUGH`] cells, or else the
-    /// largest.
-    fn shrink_for_check(&mut self, _: &DeviceInfo) -> Result<String, Stop> {
-        for Case { entry, .. } in self.spec.case_of_each_entry() {
-            let cases = self.spec.cases.iter().filter(|case| case.entry == *entry);
+    /// Chooses the workloads of `[[check]]`; without any, for each entry the smallest workload with
+    /// at least [`ENOUGH`] cells, or else the largest.
+    fn shrink_for_check(&mut self, device: &DeviceInfo) -> Result<String, Stop> {
+        let checks = self.spec.checks.iter().filter(|case| case.is_for(device));
+        self.chosen.extend(checks.cloned());
+        let entries = match self.chosen.is_empty() {
+            true => self.spec.case_of_each_entry(),
+            false => Vec::new(),
+        };
+        for Case { entry, .. } in entries {
+            let cases = self.spec.cases.iter();
+            let cases = cases.filter(|case| case.entry == *entry && case.is_for(device));
             let size = |case: &&Arc<Case>| {
                 let cells = case.cells();
                 (cells < ENOUGH, cells.abs_diff(ENOUGH))
@@ -355,7 +384,7 @@ impl Problem for TensorProblem {
         }
         for case in &self.chosen {
             let mut drawn = Drawing::of(cx).first_set(case);
-            expect(&mut drawn, &mut self.reference)?;
+            Drawing::of(cx).expect(&mut drawn, Part::Drawn, &mut self.reference)?;
             let launcher = CaseLauncher::set_up(&drawn, worker)?;
             launcher.launch(worker, module, &drawn, 0, ExecutionOrder::Forward)?;
             let written = launcher.written(worker, 0)?;

@@ -3,6 +3,7 @@
 
 use super::case_data::{CaseData, Contents};
 use super::launcher::Written;
+use super::named_gates::{Differences, NamedTally};
 use super::plant;
 use super::spec::{Case, CaseTensor, ProblemSpec};
 use crate::gates::{self, CellMismatch, TensorComparison};
@@ -13,7 +14,25 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The comparison of each output of a launch with the expected one; `None` for pure inputs.
-pub struct ComparedOutputs(pub Vec<Option<TensorComparison>>);
+pub struct ComparedOutputs(pub Vec<Option<ComparedOutput>>);
+
+/// The comparison of one output of a launch.
+pub struct ComparedOutput {
+    pub cells: TensorComparison,
+    /// For its named gates.
+    differences: Option<Differences>,
+}
+
+impl ComparedOutput {
+    /// Whether the output is right.
+    fn passes(&self, tensor: &CaseTensor) -> bool {
+        let failure = self
+            .differences
+            .as_ref()
+            .and_then(|found| found.failure(&tensor.gates));
+        self.cells.passes(&tensor.tolerance) && failure.is_none()
+    }
+}
 
 impl ComparedOutputs {
     /// Compares what a launch wrote with what is expected. `other` is another launch on the same
@@ -28,15 +47,22 @@ impl ComparedOutputs {
         let each = outputs.map(|(i, ((got, want), tensor))| {
             let (got, want, dtype) = (got.as_ref()?, want.as_ref()?, tensor.dtype);
             let unwritten = written.unwritten(i, dtype, other);
-            Some(gates::compare(
-                dtype,
-                got,
-                want,
-                &tensor.tolerance,
-                unwritten,
-            ))
+            Some(ComparedOutput {
+                cells: gates::compare(dtype, got, want, &tensor.tolerance, unwritten),
+                differences: Differences::of(tensor, got, want),
+            })
         });
-        ComparedOutputs(each.collect())
+        let mut each: Vec<Option<ComparedOutput>> = each.collect();
+        let tensors = case.tensors.iter().zip(&each);
+        let right: Vec<bool> = tensors
+            .map(|(tensor, compared)| compared.as_ref().is_none_or(|found| found.passes(tensor)))
+            .collect();
+        for (tensor, compared) in case.tensors.iter().zip(&mut each) {
+            if tensor.after.iter().any(|before| !right[*before]) {
+                *compared = None;
+            }
+        }
+        ComparedOutputs(each)
     }
 }
 
@@ -64,6 +90,8 @@ pub struct GateTally {
     written: Option<BreachCounts>,
     /// When the series were last written.
     drawn: Option<Instant>,
+    /// The smallest and the largest of each number that the reference wrote about inputs.
+    accepts: Vec<(String, f64, f64)>,
     failures: u64,
     /// Whether a launch of the present case got most of an output wrong.
     mostly_wrong: bool,
@@ -91,6 +119,8 @@ struct OutputTally {
     /// The cell and the workload with the largest error of all.
     place: Option<String>,
     counts: Histogram,
+    /// The gates that problem.toml names, in place of those on error and mismatches.
+    named: NamedTally,
 }
 
 #[derive(Clone, Copy, Default, PartialEq)]
@@ -114,6 +144,7 @@ impl GateTally {
         let found = |tensor: &CaseTensor| {
             tensor.is_output().then(|| OutputTally {
                 name: tensor.name.clone(),
+                named: NamedTally::new(&tensor.gates),
                 ..OutputTally::default()
             })
         };
@@ -125,6 +156,7 @@ impl GateTally {
             breaches: BreachCounts::default(),
             written: None,
             drawn: None,
+            accepts: Vec::new(),
             failures: 0,
             mostly_wrong: false,
         }
@@ -205,11 +237,18 @@ impl GateTally {
                 continue;
             };
             found.add(&compared, tensor, &case.label);
-            if compared.passes(&tensor.tolerance) {
+            if compared.passes(tensor) {
                 continue;
             }
+            let differences = compared.differences;
+            let compared = compared.cells;
             self.mostly_wrong |= is_mostly_wrong(&compared);
-            let mut what = first_wrong(&compared, tensor);
+            let mut what = match compared.passes(&tensor.tolerance) {
+                false => first_wrong(&compared, tensor),
+                true => differences
+                    .and_then(|found| found.failure(&tensor.gates))
+                    .unwrap_or_default(),
+            };
             let near = compared.first_wrong().and_then(|cell| {
                 let place = tensor.place(cell.index);
                 plant::describe(&drawn.sets[set].planted, &case.tensors, &place)
@@ -244,6 +283,34 @@ impl GateTally {
         self.mostly_wrong || self.breached()
     }
 
+    /// Notes what the reference wrote about the inputs of these sets.
+    pub fn note_accepts(&mut self, drawn: &CaseData) {
+        for (at, accept) in drawn.case.accepts.iter().enumerate() {
+            for value in drawn.sets.iter().filter_map(|set| set.accepts.get(at)) {
+                let (_, least, most) = match self
+                    .accepts
+                    .iter_mut()
+                    .find(|(name, ..)| *name == accept.name)
+                {
+                    Some(known) => known,
+                    None => {
+                        self.accepts.push((accept.name.clone(), *value, *value));
+                        continue;
+                    }
+                };
+                (*least, *most) = (least.min(*value), most.max(*value));
+            }
+        }
+    }
+
+    /// Writes the smallest and the largest of each number that the reference wrote about inputs.
+    pub fn write_accepts(&self, out: &mut Writer) -> Result<(), Stop> {
+        for (name, least, most) in &self.accepts {
+            out.line(name, format_args!("{least:.2e} most={most:.2e}"))?;
+        }
+        Ok(())
+    }
+
     pub fn breached(&self) -> bool {
         self.breaches.out_of_bounds > 0
     }
@@ -257,24 +324,36 @@ impl GateTally {
             out.count_gate("inputs_changed", self.breaches.inputs_changed, 0)?;
         }
         for found in self.tensors.iter_mut().flatten() {
-            if found.written.replace(found.worst) != Some(found.worst) {
+            let is_new = found.written.replace(found.worst) != Some(found.worst);
+            let is_named = !found.named.is_empty();
+            if is_new {
+                found.worst.write_cells(&found.name, out)?;
+            }
+            if is_named {
+                found.named.write(series, out)?;
+            } else if is_new {
                 found
                     .worst
                     .write(&found.name, found.place.as_deref(), out)?;
             }
-            if series {
+            if series && !is_named {
                 let name = format!("{}_error", found.name);
                 out.series(&name, &found.errors)?;
                 out.histogram(&name, &found.counts)?;
-                self.drawn = Some(Instant::now());
             }
+        }
+        if series {
+            self.drawn = Some(Instant::now());
         }
         Ok(())
     }
 }
 
 impl OutputTally {
-    fn add(&mut self, compared: &TensorComparison, tensor: &CaseTensor, label: &str) {
+    fn add(&mut self, compared: &ComparedOutput, tensor: &CaseTensor, label: &str) {
+        let differences = compared.differences.as_ref();
+        let compared = &compared.cells;
+        self.named.add(compared, differences, tensor, label);
         let allowed = gates::allowed_mismatch(&tensor.tolerance);
         if let Some(cell) = compared.worst.filter(|_| compared.error > self.worst.error) {
             self.place = Some(format!("{} {label}", tensor.cell(cell)));
@@ -296,9 +375,13 @@ impl OutputTally {
 }
 
 impl WorstError {
-    fn write(&self, name: &str, place: Option<&str>, out: &mut Writer) -> Result<(), Stop> {
+    fn write_cells(&self, name: &str, out: &mut Writer) -> Result<(), Stop> {
         out.count_gate(&format!("{name}_unwritten"), self.unwritten, 0)?;
         out.count_gate(&format!("{name}_not_finite"), self.not_finite, 0)?;
+        Ok(())
+    }
+
+    fn write(&self, name: &str, place: Option<&str>, out: &mut Writer) -> Result<(), Stop> {
         if self.allowed == 0.0 {
             out.gate_at(&format!("{name}_error"), self.error, 1.0, place)?;
         } else {
