@@ -1,7 +1,6 @@
 //! What is to be computed, and how to tell that a kernel computes it.
 //!
-//! A problem is a folder with a `problem.toml`. The kind `wavegru` is written in Rust
-//! ([`wavegru`]); every other problem is declarative ([`tensor`]). A problem runs the candidate
+//! A problem is a folder with a `problem.toml` and a reference ([`tensor`]). It runs the candidate
 //! through a [`Worker`](crate::worker::Worker), which is another process and never sees what is
 //! expected.
 
@@ -10,7 +9,6 @@ mod key_error;
 mod npy_file;
 mod peer;
 pub mod tensor;
-pub mod wavegru;
 
 pub use api::{
     BuildNeeds, CHECKED_LAUNCHES, HeldOutUse, LeftOut, Problem, ProblemCase, ProblemContext,
@@ -40,11 +38,9 @@ pub fn open(folder: &Path) -> Result<Box<dyn Problem>, Stop> {
     }
     let head: Head = toml::from_str(&text).map_err(|e| toml_error(&path, &text, &e))?;
     match head.kind.as_deref() {
-        Some("wavegru") => wavegru::open(&path, &text),
         None | Some("tensor") => tensor::open(&path, &text),
         Some(other) => {
-            let what =
-                format!("unknown kind '{other}': it is \"tensor\" (the default) or \"wavegru\"");
+            let what = format!("unknown kind '{other}': it is \"tensor\", or is left out");
             Err(KeyError::at("kind", what).stop(&path, &text))
         }
     }

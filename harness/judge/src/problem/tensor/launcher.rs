@@ -367,16 +367,21 @@ impl CaseLauncher {
         Ok(Written { outputs, patterns })
     }
 
-    /// Frees every buffer.
+    /// Frees every buffer of its own. Nothing stays of what the reference wrote: later launches must
+    /// not find it.
     pub fn take_down(self, worker: &mut Worker) -> Result<(), Stop> {
-        let tensors = self.case.tensors.iter();
-        let is_own: Vec<bool> = tensors.map(|tensor| tensor.fixed.is_none()).collect();
-        let buffers = self
-            .sets
-            .into_iter()
-            .flat_map(|set| set.into_iter().zip(is_own.clone()));
-        let mut own = buffers.filter_map(|(id, is_own)| id.filter(|_| is_own));
-        own.try_for_each(|id| worker.free(id))
+        for set in &self.sets {
+            for (tensor, id) in self.case.tensors.iter().zip(set) {
+                let Some(id) = id.filter(|_| tensor.fixed.is_none()) else {
+                    continue;
+                };
+                if tensor.expected_of().is_some() {
+                    worker.poison(id)?;
+                }
+                worker.free(id)?;
+            }
+        }
+        Ok(())
     }
 
     /// Describes a breach, with the tensor's index if it has one.
