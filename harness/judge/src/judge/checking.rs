@@ -61,7 +61,7 @@ pub fn check(
     let (mut found, mut unfinished) = (Vec::new(), None);
     for (done, tool) in tools.iter().enumerate() {
         out.progress(done as u64, tools.len() as u64)?;
-        match checking.run(*tool, &mut *problem) {
+        match checking.run(*tool, &mut problem) {
             Ok(Correctness::Pass) => {}
             Ok(Correctness::Fail) => found.push(*tool),
             // A kernel that does not build for one tool builds for none.
@@ -99,7 +99,7 @@ struct Checking {
 }
 
 impl Checking {
-    fn run(&mut self, tool: Tool, problem: &mut dyn Problem) -> Result<Correctness, Stop> {
+    fn run(&mut self, tool: Tool, problem: &mut Problem) -> Result<Correctness, Stop> {
         if tool == Tool::Race {
             problem.require_memory_for_races(&self.session.device, false)?;
         }
@@ -116,7 +116,7 @@ impl Checking {
     }
 
     /// The candidate built with the instrumentation that this tool needs.
-    fn image(&mut self, tool: Tool, problem: &dyn Problem) -> Result<Image, Stop> {
+    fn image(&mut self, tool: Tool, problem: &Problem) -> Result<Image, Stop> {
         let instrumentation = check::instrumentation(tool);
         if let Some(image) = self.images.get(&instrumentation) {
             return Ok(image.clone());

@@ -37,7 +37,7 @@ impl KernelBuilder {
             source,
             shown_as,
             include_dirs: Vec::new(),
-            defines: needs.defines.clone(),
+            defines: Vec::new(),
             options: CompileOptions::default(),
             sanitizer: None,
             problem_header: needs.problem_header.clone(),

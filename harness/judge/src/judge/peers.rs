@@ -162,7 +162,7 @@ fn compare(
     }
     let candidate = match &mut part {
         Some(problem) => Candidate {
-            problem: &mut **problem,
+            problem: problem,
             ..candidate.again()
         },
         None => candidate.again(),
@@ -192,7 +192,7 @@ fn compare(
 }
 
 /// A problem, and what was wrong if the candidate does not pass it.
-type JudgedProblem = (Box<dyn Problem>, Option<String>);
+type JudgedProblem = (Problem, Option<String>);
 
 /// The problem without these workloads, which the candidate has passed. `Err(why)` where the lab
 /// has no place for its buffers beside those of all workloads.

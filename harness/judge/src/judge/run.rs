@@ -21,7 +21,7 @@ use super::start_signal::StartSignal;
 use crate::compiler::SNAPSHOTS;
 use crate::device_lock::DeviceUse;
 use crate::outcome::{Correctness, Stop};
-use crate::problem::{self, BuildNeeds, HeldOutUse, Problem, ProblemContext, StockUse};
+use crate::problem::{self, BuildNeeds, Problem, ProblemContext, StockUse};
 use crate::sink::SharedSink;
 use crate::worker::compile_ahead::CompileAhead;
 use crate::worker::{Interpreter, ModuleId, Worker};
@@ -60,14 +60,14 @@ struct Run {
     session: Session,
     /// The candidate's worker.
     worker: Worker,
-    problem: Box<dyn Problem>,
+    problem: Problem,
     needs: BuildNeeds,
     incumbent_state: IncumbentState,
     /// The incumbent, once it is set up.
     incumbent: Option<Incumbent>,
     race_check: Option<RaceCheck>,
-    /// Only of a check on sealed inputs.
-    held_out: Option<HeldOutUse>,
+    /// Sealed sets of inputs that the candidate must pass; `None` in a run.
+    sealed: Option<usize>,
 }
 
 impl Run {
@@ -109,10 +109,10 @@ impl Run {
             });
         }
         out.line("seed", session.seed)?;
-        let held_out = request
-            .sealed_runs()
-            .map(|runs| problem.use_held_out_inputs(session.seed, runs))
-            .transpose()?;
+        let sealed = request.sealed_runs();
+        if sealed.is_some() {
+            problem.use_held_out_inputs(session.seed)?;
+        }
         Ok(Run {
             race_check: RaceCheck::new(&session)?,
             needs: problem.build_needs(&session.device),
@@ -121,7 +121,7 @@ impl Run {
             problem,
             incumbent_state,
             incumbent: None,
-            held_out,
+            sealed,
         })
     }
 
@@ -167,7 +167,7 @@ impl Run {
 
     /// Sets the incumbent up, unless it was set up or has failed already.
     fn set_up_incumbent(&mut self) {
-        let (session, problem) = (&mut self.session, &mut *self.problem);
+        let (session, problem) = (&mut self.session, &mut self.problem);
         if let Some(incumbent) = self.incumbent_state.set_up(session, problem, &self.needs) {
             self.incumbent = Some(incumbent);
         }
@@ -206,7 +206,7 @@ impl Run {
             verdict = check.write(&mut self.session.out)?;
         }
         // What the cpu device takes says nothing about a GPU, so a keep is not timed there.
-        let is_timed = self.held_out.is_none() || !self.session.device.emulated;
+        let is_timed = self.sealed.is_none() || !self.session.device.emulated;
         if verdict == Correctness::Fail || !is_timed {
             return Ok(verdict);
         }
@@ -222,7 +222,7 @@ impl Run {
     ) -> Result<(PathBuf, ModuleId), Stop> {
         let (session, incumbent) = (&mut self.session, &mut self.incumbent);
         if session.request.language() == Language::Python {
-            let (problem, worker) = (&*self.problem, &mut self.worker);
+            let (problem, worker) = (&self.problem, &mut self.worker);
             let module = candidate::load(session, incumbent, snapshot, problem, worker)?;
             return Ok((snapshot.source(), module));
         }
@@ -244,7 +244,7 @@ impl Run {
     }
 
     fn prepare(&mut self) -> Result<(), Stop> {
-        self.session.prepare(&mut *self.problem, &mut self.worker)
+        self.session.prepare(&mut self.problem, &mut self.worker)
     }
 
     /// Checks the candidate, on further sealed inputs too if they were asked for. What compiles
@@ -256,16 +256,16 @@ impl Run {
     ) -> Result<Correctness, Stop> {
         let (session, worker) = (&mut self.session, &mut self.worker);
         session.out.stage(Stage::Verify)?;
-        let problem = &mut *self.problem;
+        let problem = &mut self.problem;
         let mut verdict = session.verify(problem, worker, module)?;
         drop(compiling);
         if let Some(JudgedWorkloads { judged, of, when }) = problem.judged_workloads() {
             let judged = format_args!("{judged} of={of} when={when}");
             session.out.line("workloads", judged)?;
         }
-        if let Some(held_out) = &self.held_out {
+        if let Some(sealed) = self.sealed {
             let first = (verdict, problem.is_from_stock());
-            verdict = sealed_check::check_again(session, (worker, module), held_out, first)?;
+            verdict = sealed_check::check_again(session, (worker, module), sealed, first)?;
         }
         if let Some(launched) = self.worker.launched() {
             write_launches(launched, &mut session.out)?;
@@ -291,7 +291,7 @@ impl Run {
             }
         }
         let mut candidate = Candidate {
-            problem: &mut *self.problem,
+            problem: &mut self.problem,
             worker: &mut self.worker,
             module,
             image,
@@ -320,7 +320,7 @@ fn fails_in_problem_header(log: &str) -> bool {
 }
 
 impl Session {
-    pub fn prepare(&mut self, problem: &mut dyn Problem, worker: &mut Worker) -> Result<(), Stop> {
+    pub fn prepare(&mut self, problem: &mut Problem, worker: &mut Worker) -> Result<(), Stop> {
         self.out.stage(Stage::Reference)?;
         self.with(|cx| problem.prepare(cx, worker))
     }
@@ -347,7 +347,7 @@ impl Session {
 
     pub fn verify(
         &mut self,
-        problem: &mut dyn Problem,
+        problem: &mut Problem,
         worker: &mut Worker,
         module: ModuleId,
     ) -> Result<Correctness, Stop> {

@@ -11,10 +11,11 @@ mod peer;
 pub mod tensor;
 
 pub use api::{
-    BuildNeeds, CHECKED_LAUNCHES, HeldOutUse, LeftOut, Problem, ProblemCase, ProblemContext,
-    StockUse, Timed, WorkerFor, WorkerRole, WorkloadFigures, in_digits,
+    BuildNeeds, CHECKED_LAUNCHES, LeftOut, ProblemCase, ProblemContext, SetsUp, StockUse, Timed,
+    WorkerFor, WorkerRole, WorkloadFigures, in_digits,
 };
 pub use peer::PeerSpec;
+pub use tensor::Problem;
 
 use crate::outcome::Stop;
 use key_error::{KeyError, toml_error};
@@ -26,7 +27,7 @@ use std::path::{Path, PathBuf};
 const SIZE_LIMIT: u64 = 8 << 20;
 
 /// Reads `problem.toml` in `folder`. An error names the file and the place in it.
-pub fn open(folder: &Path) -> Result<Box<dyn Problem>, Stop> {
+pub fn open(folder: &Path) -> Result<Problem, Stop> {
     let path: PathBuf = folder.join("problem.toml");
     // The folder may be a stranger's, with a link to a device in place of the file.
     let bytes = read_anywhere(&path, SIZE_LIMIT).map_err(|error| unreadable(folder, &error))?;

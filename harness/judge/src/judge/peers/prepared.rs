@@ -7,7 +7,7 @@ use crate::judge::kernel_snapshot::KernelSnapshot;
 use crate::judge::processes::{no_output, start_worker};
 use crate::judge::session::Session;
 use crate::outcome::{Correctness, Stop};
-use crate::problem::{self, LeftOut, PeerSpec, Problem, WorkerRole};
+use crate::problem::{self, LeftOut, PeerSpec, Problem, SetsUp, WorkerRole};
 use crate::worker::{ModuleId, Worker};
 use lab_protocol::Language;
 use lab_protocol::report::Report;
@@ -38,7 +38,7 @@ impl PreparedPeer {
     /// computes. `Ok(Err(why))` if it computes none.
     pub fn set_up(
         session: &mut Session,
-        of: &dyn Problem,
+        of: &Problem,
         (peer, file): (&PeerSpec, &[u8]),
     ) -> Result<Result<Self, String>, Stop> {
         let all = of.cases();
@@ -77,7 +77,7 @@ impl PreparedPeer {
 /// on all of these.
 fn start(
     session: &mut Session,
-    of: &dyn Problem,
+    of: &Problem,
     (peer, file): (&PeerSpec, &[u8]),
     left_out: &[LeftOut],
 ) -> Result<Result<Started, String>, Stop> {
@@ -180,7 +180,7 @@ fn failures(log: &str, why: &str) -> Option<Vec<LeftOut>> {
 /// Builds a kernel.cu, or loads a Python file, as it was read.
 fn load(
     session: &mut Session,
-    of: &dyn Problem,
+    of: &Problem,
     (peer, file): (&PeerSpec, &[u8]),
     worker: &mut Worker,
 ) -> Result<ModuleId, Stop> {

@@ -1,7 +1,7 @@
 //! The cases of a run: which ones a device can judge, their data, and the check of all of them one
 //! after the other.
 
-use super::TensorProblem;
+use super::Problem;
 use super::case_data::CaseData;
 use super::drawing::{Drawing, Part};
 use super::input_values::InputValues;
@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-impl TensorProblem {
+impl Problem {
     /// Notes how many of the workloads that this device can judge, each in each of its types, were
     /// judged, and writes how many extremes their inputs held.
     pub(super) fn note_judged(&mut self, cx: &mut ProblemContext) -> Result<(), Stop> {

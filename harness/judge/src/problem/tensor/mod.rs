@@ -37,7 +37,7 @@ mod values_text;
 mod verify;
 
 use crate::outcome::Stop;
-use crate::problem::api::{Problem, StockUse};
+use crate::problem::api::StockUse;
 use drawing::Ahead;
 use lab_protocol::When;
 use lab_protocol::report::JudgedWorkloads;
@@ -50,10 +50,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// Opens the problem whose problem.toml at `path` has this text.
-pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
+pub fn open(path: &Path, text: &str) -> Result<Problem, Stop> {
     let folder = path.parent().unwrap_or(Path::new(".")).to_owned();
     let spec = file::parse(path, text, None)?;
-    Ok(Box::new(TensorProblem {
+    Ok(Problem {
         name: spec.name_at(path).unwrap_or_else(|| "tensor".into()),
         folder,
         text: text.to_owned(),
@@ -70,10 +70,11 @@ pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
         stock_use: None,
         sealed_seed: None,
         renewed: BTreeSet::new(),
-    }))
+    })
 }
 
-struct TensorProblem {
+/// A problem, from its problem.toml to the timed launches.
+pub struct Problem {
     name: String,
     folder: PathBuf,
     /// The text of problem.toml.

@@ -11,11 +11,10 @@ use super::resident::Resident;
 use super::spec::Case;
 use super::tally::{CaseOutcome, GateTally};
 use super::timing::TensorTiming;
-use super::{TensorProblem, dump};
+use super::{Problem, dump};
 use crate::outcome::{Correctness, Stop};
 use crate::problem::api::{
-    BuildNeeds, HeldOutUse, LeftOut, Problem, ProblemCase, ProblemContext, StockUse, Timed,
-    WorkerRole,
+    BuildNeeds, LeftOut, ProblemCase, ProblemContext, SetsUp, StockUse, Timed, WorkerRole,
 };
 use crate::problem::key_error::KeyError;
 use crate::problem::peer::PeerSpec;
@@ -33,21 +32,23 @@ use std::sync::Arc;
 /// Cells that make a workload large enough for a check: a single cell races with nothing.
 const ENOUGH: usize = 4096;
 
-impl Problem for TensorProblem {
-    fn name(&self) -> &str {
+impl Problem {
+    /// The problem's name, for the line `problem:`.
+    pub fn name(&self) -> &str {
         &self.name
     }
 
-    fn build_needs(&self, device: &DeviceInfo) -> BuildNeeds {
+    /// What the compiler needs besides the source.
+    pub fn build_needs(&self, device: &DeviceInfo) -> BuildNeeds {
         let chosen = self.chosen.first().map(|case| &**case);
         let case = chosen.or_else(|| self.spec.any_case(device));
         BuildNeeds {
-            defines: Vec::new(),
             problem_header: self.spec.header(case),
         }
     }
 
-    fn refuses(&self, language: Language) -> Option<String> {
+    /// Why the problem judges no kernel in this language; `None` if it does.
+    pub fn refuses(&self, language: Language) -> Option<String> {
         let name = self.spec.scalar_struct.as_ref()?;
         (language == Language::Python).then(|| {
             format!(
@@ -57,24 +58,29 @@ impl Problem for TensorProblem {
         })
     }
 
-    fn reference(&self) -> Option<Language> {
+    /// The language of the reference.
+    pub fn reference(&self) -> Option<Language> {
         Some(reference::language(&self.folder))
     }
 
-    fn use_workloads(&mut self, when: When) {
+    /// Selects the workloads of this occasion and of the ones before it; without a call, those of a
+    /// save.
+    pub fn use_workloads(&mut self, when: When) {
         self.when = when;
     }
 
-    fn judged_workloads(&self) -> Option<JudgedWorkloads> {
+    /// How many workloads [`Problem::verify`] judged; `None` if it ended before the last one.
+    pub fn judged_workloads(&self) -> Option<JudgedWorkloads> {
         self.judged
     }
 
-    fn peers(&self) -> &[PeerSpec] {
+    /// Other implementations of the problem that the candidate may be timed beside.
+    pub fn peers(&self) -> &[PeerSpec] {
         &self.spec.peers
     }
 
     /// The cases that are judged; before that is known, all of problem.toml.
-    fn cases(&self) -> Vec<ProblemCase> {
+    pub fn cases(&self) -> Vec<ProblemCase> {
         let cases = match self.chosen.is_empty() {
             true => &self.spec.cases,
             false => &self.chosen,
@@ -86,18 +92,21 @@ impl Problem for TensorProblem {
         cases.iter().map(case).collect()
     }
 
-    fn calls(&self, device: &DeviceInfo) -> Vec<Call> {
+    /// The calls that [`Problem::verify`] makes of a kernel in Python, one for each workload.
+    pub fn calls(&self, device: &DeviceInfo) -> Vec<Call> {
         let cases = self.spec.cases_of(self.when, device);
         cases.iter().map(|case| parameters::call(case)).collect()
     }
 
     /// The inputs of the other cases stay what they are: they are drawn by the label.
-    fn leave_out(&mut self, labels: &[String]) {
+    pub fn leave_out(&mut self, labels: &[String]) {
         let spec = Rc::make_mut(&mut self.spec);
         spec.cases.retain(|case| !labels.contains(&case.label));
     }
 
-    fn launch_each(
+    /// Launches each workload once, without looking at the results, and returns those whose launch
+    /// failed. Ends with a failure after which the worker is not what it was.
+    pub fn launch_each(
         &mut self,
         cx: &mut ProblemContext,
         worker: &mut Worker,
@@ -125,40 +134,46 @@ impl Problem for TensorProblem {
         Ok(failed)
     }
 
-    fn require_entries(&self, worker: &mut Worker, module: ModuleId) -> Result<(), Stop> {
+    /// Returns [`Stop::Build`] if a loaded source lacks a kernel of the problem, or has it with other
+    /// parameters where that is known before a launch.
+    pub fn require_entries(&self, worker: &mut Worker, module: ModuleId) -> Result<(), Stop> {
         parameters::require_entries(&self.spec, worker, module)
     }
 
-    fn use_graph(&mut self, graph: bool) {
+    /// Makes the timed launches run as one CUDA graph, or one after the other.
+    pub fn use_graph(&mut self, graph: bool) {
         Rc::make_mut(&mut self.spec).graph = graph;
     }
 
     /// Values are drawn anew in every run. Every workload is checked, whatever its `when`, and so
     /// are the shapes that problem.toml says how to draw. The run's workloads are timed.
-    fn use_held_out_inputs(&mut self, seed: u64, _sealed: usize) -> Result<HeldOutUse, Stop> {
+    pub fn use_held_out_inputs(&mut self, seed: u64) -> Result<(), Stop> {
         self.timed_when = self.when;
         self.when = When::Keep;
         self.spec = self.spec_of_keep(seed)?;
-        Ok(HeldOutUse {
-            sets_in_a_check: 1,
-            counts_them: false,
-        })
+        Ok(())
     }
 
-    fn use_stock(&mut self, stock: StockUse) {
+    /// Lets the problem keep inputs that no run has launched in the cache folder, which the kernel
+    /// cannot read.
+    pub fn use_stock(&mut self, stock: StockUse) {
         self.stock_use = Some(stock);
     }
 
-    fn is_from_stock(&self) -> Option<bool> {
+    /// Whether [`Problem::prepare`] took its sealed inputs out of the stock; `None` if it did not try.
+    pub fn is_from_stock(&self) -> Option<bool> {
         let takes = self.stock_use == Some(StockUse::Takes);
         takes.then_some(self.sealed_seed.is_some())
     }
 
-    fn launches_for_stock(&self) -> bool {
+    /// Whether [`Problem::prepare_held_out`] launches something on the device.
+    pub fn launches_for_stock(&self) -> bool {
         self.stock_use == Some(StockUse::Makes)
     }
 
-    fn prepare_held_out(
+    /// Prepares what the next check on held-out inputs needs, unless it is there, as long as
+    /// `is_idle` returns true.
+    pub fn prepare_held_out(
         &mut self,
         cx: &mut ProblemContext,
         is_idle: &mut dyn FnMut() -> bool,
@@ -166,7 +181,9 @@ impl Problem for TensorProblem {
         self.fill_stock(cx, is_idle)
     }
 
-    fn prepare(&mut self, cx: &mut ProblemContext, worker: &mut Worker) -> Result<(), Stop> {
+    /// Selects the workloads of this device, and starts the reference or takes its results out of the
+    /// stock.
+    pub fn prepare(&mut self, cx: &mut ProblemContext, worker: &mut Worker) -> Result<(), Stop> {
         let is_from_stock = self.take_from_stock(cx)?;
         let cases = self.spec.cases.iter();
         let asked = cases.filter(|case| case.when <= self.when && case.is_for(cx.device));
@@ -207,7 +224,9 @@ impl Problem for TensorProblem {
         Ok(())
     }
 
-    fn draw_ahead(
+    /// Prepares on standby what the checks need, in the candidate's worker too, as long as `is_idle`
+    /// returns true.
+    pub fn draw_ahead(
         &mut self,
         cx: &mut ProblemContext,
         worker: &mut Worker,
@@ -235,12 +254,13 @@ impl Problem for TensorProblem {
         Ok(())
     }
 
-    fn can_set_up_early(&self) -> bool {
+    /// Whether a kernel can be set up before the start signal.
+    pub fn can_set_up_early(&self) -> bool {
         self.timed.is_some()
     }
 
     /// Launches every case on all sets of its inputs, and then on further ones that hold extremes.
-    fn verify(
+    pub fn verify(
         &mut self,
         cx: &mut ProblemContext,
         worker: &mut Worker,
@@ -261,6 +281,122 @@ impl Problem for TensorProblem {
         verdict
     }
 
+    /// Frees what the problem holds on the worker of its check. It is not used after that.
+    pub fn take_down(&mut self, worker: &mut Worker) -> Result<(), Stop> {
+        let resident = self.resident.take().and_then(Rc::into_inner);
+        resident.map_or(Ok(()), |resident| resident.take_down(worker))
+    }
+
+    /// Chooses the workloads of `[[check]]`; without any, for each entry the smallest workload with
+    /// at least [`ENOUGH`] cells, or else the largest.
+    pub fn shrink_for_check(&mut self, device: &DeviceInfo) -> Result<String, Stop> {
+        let checks = self.spec.checks.iter().filter(|case| case.is_for(device));
+        self.chosen.extend(checks.cloned());
+        let entries = match self.chosen.is_empty() {
+            true => self.spec.case_of_each_entry(),
+            false => Vec::new(),
+        };
+        for Case { entry, .. } in entries {
+            let cases = self.spec.cases.iter();
+            let cases = cases.filter(|case| case.entry == *entry && case.is_for(device));
+            let size = |case: &&Arc<Case>| {
+                let cells = case.cells();
+                (cells < ENOUGH, cells.abs_diff(ENOUGH))
+            };
+            self.chosen.extend(cases.min_by_key(size).cloned());
+        }
+        let labels = self.chosen.iter().map(|case| case.label.as_str());
+        Ok(labels.collect::<Vec<_>>().join("; "))
+    }
+
+    /// Fails if the race detector would need more memory for the launches than there is, with the
+    /// other things that a run holds where it watches beside one.
+    pub fn require_memory_for_races(
+        &self,
+        device: &DeviceInfo,
+        beside_a_run: bool,
+    ) -> Result<(), Stop> {
+        let of_run = if beside_a_run {
+            self.spec.cases_of(self.when, device)
+        } else {
+            Vec::new()
+        };
+        match self
+            .held(&of_run, device)
+            .too_large_to_watch(&self.chosen, memory::usable())
+        {
+            Some(why) => Err(Stop::Lab(why)),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes every launch once, without looking at the results.
+    pub fn launch_for_check(
+        &mut self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        module: ModuleId,
+    ) -> Result<(), Stop> {
+        self.require_entries(worker, module)?;
+        let order = ExecutionOrder::Shuffled(cx.seed);
+        let mut chosen = self.chosen.iter();
+        chosen.try_for_each(|case| launch_once(cx, worker, module, case, order))
+    }
+
+    /// The timed workloads that a profile may be about on this device.
+    pub fn profile_cases(&self, device: &DeviceInfo) -> Vec<ProfileCase> {
+        let of = |case: &Arc<Case>| ProfileCase {
+            label: case.label.clone(),
+            entry: case.entry.clone(),
+            cells: case.cells(),
+            demand: case.demand(self.spec.cache),
+            // The cpu device has no graphs.
+            runs_as_graph: self.spec.graph && !device.emulated,
+        };
+        self.cases_to_profile(device).iter().map(of).collect()
+    }
+
+    /// Launches the workload with this place in [`Problem::profile_cases`] once, as timed launches do.
+    pub fn launch_for_profile(
+        &mut self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        module: ModuleId,
+        case: usize,
+    ) -> Result<(), Stop> {
+        let cases = self.cases_to_profile(cx.device);
+        let case = cases
+            .get(case)
+            .ok_or_else(|| Stop::Lab(format!("there is no workload {case} to profile")))?;
+        self.require_entries(worker, module)?;
+        launch_once(cx, worker, module, case, ExecutionOrder::Forward)
+    }
+
+    /// Writes every tensor of one set of each workload as .npy into `folder`, which exists.
+    pub fn dump(
+        &mut self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        module: ModuleId,
+        folder: &Path,
+    ) -> Result<(), Stop> {
+        if self.is_from_stock() == Some(true) && self.reference.is_none() {
+            self.reference = Some(ReferenceKernel::start(&self.spec, &self.folder, cx)?);
+        }
+        for case in &self.chosen {
+            let mut drawn = Drawing::of(cx).first_set(case);
+            Drawing::of(cx).expect(&mut drawn, Part::Drawn, &mut self.reference)?;
+            let launcher = CaseLauncher::set_up(&drawn, worker)?;
+            launcher.launch(worker, module, &drawn, 0, ExecutionOrder::Forward)?;
+            let written = launcher.written(worker, 0)?;
+            launcher.take_down(worker)?;
+            dump::write(folder, &drawn, &written.outputs)?;
+        }
+        Ok(())
+    }
+}
+
+impl SetsUp for Problem {
     fn set_up(
         &mut self,
         cx: &mut ProblemContext,
@@ -286,116 +422,9 @@ impl Problem for TensorProblem {
         }
         Ok(Box::new(timing))
     }
-
-    fn take_down(&mut self, worker: &mut Worker) -> Result<(), Stop> {
-        let resident = self.resident.take().and_then(Rc::into_inner);
-        resident.map_or(Ok(()), |resident| resident.take_down(worker))
-    }
-
-    /// Chooses the workloads of `[[check]]`; without any, for each entry the smallest workload with
-    /// at least [`ENOUGH`] cells, or else the largest.
-    fn shrink_for_check(&mut self, device: &DeviceInfo) -> Result<String, Stop> {
-        let checks = self.spec.checks.iter().filter(|case| case.is_for(device));
-        self.chosen.extend(checks.cloned());
-        let entries = match self.chosen.is_empty() {
-            true => self.spec.case_of_each_entry(),
-            false => Vec::new(),
-        };
-        for Case { entry, .. } in entries {
-            let cases = self.spec.cases.iter();
-            let cases = cases.filter(|case| case.entry == *entry && case.is_for(device));
-            let size = |case: &&Arc<Case>| {
-                let cells = case.cells();
-                (cells < ENOUGH, cells.abs_diff(ENOUGH))
-            };
-            self.chosen.extend(cases.min_by_key(size).cloned());
-        }
-        let labels = self.chosen.iter().map(|case| case.label.as_str());
-        Ok(labels.collect::<Vec<_>>().join("; "))
-    }
-
-    fn require_memory_for_races(
-        &self,
-        device: &DeviceInfo,
-        beside_a_run: bool,
-    ) -> Result<(), Stop> {
-        let of_run = if beside_a_run {
-            self.spec.cases_of(self.when, device)
-        } else {
-            Vec::new()
-        };
-        match self
-            .held(&of_run, device)
-            .too_large_to_watch(&self.chosen, memory::usable())
-        {
-            Some(why) => Err(Stop::Lab(why)),
-            None => Ok(()),
-        }
-    }
-
-    fn launch_for_check(
-        &mut self,
-        cx: &mut ProblemContext,
-        worker: &mut Worker,
-        module: ModuleId,
-    ) -> Result<(), Stop> {
-        self.require_entries(worker, module)?;
-        let order = ExecutionOrder::Shuffled(cx.seed);
-        let mut chosen = self.chosen.iter();
-        chosen.try_for_each(|case| launch_once(cx, worker, module, case, order))
-    }
-
-    fn profile_cases(&self, device: &DeviceInfo) -> Vec<ProfileCase> {
-        let of = |case: &Arc<Case>| ProfileCase {
-            label: case.label.clone(),
-            entry: case.entry.clone(),
-            cells: case.cells(),
-            demand: case.demand(self.spec.cache),
-            // The cpu device has no graphs.
-            runs_as_graph: self.spec.graph && !device.emulated,
-        };
-        self.cases_to_profile(device).iter().map(of).collect()
-    }
-
-    fn launch_for_profile(
-        &mut self,
-        cx: &mut ProblemContext,
-        worker: &mut Worker,
-        module: ModuleId,
-        case: usize,
-    ) -> Result<(), Stop> {
-        let cases = self.cases_to_profile(cx.device);
-        let case = cases
-            .get(case)
-            .ok_or_else(|| Stop::Lab(format!("there is no workload {case} to profile")))?;
-        self.require_entries(worker, module)?;
-        launch_once(cx, worker, module, case, ExecutionOrder::Forward)
-    }
-
-    fn dump(
-        &mut self,
-        cx: &mut ProblemContext,
-        worker: &mut Worker,
-        module: ModuleId,
-        folder: &Path,
-    ) -> Result<(), Stop> {
-        if self.is_from_stock() == Some(true) && self.reference.is_none() {
-            self.reference = Some(ReferenceKernel::start(&self.spec, &self.folder, cx)?);
-        }
-        for case in &self.chosen {
-            let mut drawn = Drawing::of(cx).first_set(case);
-            Drawing::of(cx).expect(&mut drawn, Part::Drawn, &mut self.reference)?;
-            let launcher = CaseLauncher::set_up(&drawn, worker)?;
-            launcher.launch(worker, module, &drawn, 0, ExecutionOrder::Forward)?;
-            let written = launcher.written(worker, 0)?;
-            launcher.take_down(worker)?;
-            dump::write(folder, &drawn, &written.outputs)?;
-        }
-        Ok(())
-    }
 }
 
-impl TensorProblem {
+impl Problem {
     /// What a run of these cases holds.
     fn held<'a>(&'a self, chosen: &'a [Arc<Case>], device: &'a DeviceInfo) -> HeldMemory<'a> {
         HeldMemory {

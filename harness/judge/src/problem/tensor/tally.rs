@@ -287,16 +287,10 @@ impl GateTally {
     pub fn note_accepts(&mut self, drawn: &CaseData) {
         for (at, accept) in drawn.case.accepts.iter().enumerate() {
             for value in drawn.sets.iter().filter_map(|set| set.accepts.get(at)) {
-                let (_, least, most) = match self
-                    .accepts
-                    .iter_mut()
-                    .find(|(name, ..)| *name == accept.name)
-                {
-                    Some(known) => known,
-                    None => {
-                        self.accepts.push((accept.name.clone(), *value, *value));
-                        continue;
-                    }
+                let mut known = self.accepts.iter_mut();
+                let Some((_, least, most)) = known.find(|(name, ..)| *name == accept.name) else {
+                    self.accepts.push((accept.name.clone(), *value, *value));
+                    continue;
                 };
                 (*least, *most) = (least.min(*value), most.max(*value));
             }

@@ -79,7 +79,8 @@ impl ProblemFile {
     pub(super) fn check_relations(&self, t: &TensorText) -> Result<(), KeyError> {
         let dtypes = self.concrete(t.dtype);
         let is_output = matches!(t.role, TensorRole::Out | TensorRole::Inout);
-        if !is_output && !(t.gates.is_empty() && t.after.is_empty()) {
+        let compares = !t.gates.is_empty() || !t.after.is_empty();
+        if compares && !is_output {
             let key = if t.gates.is_empty() { "after" } else { "gates" };
             return wrong(
                 key,
