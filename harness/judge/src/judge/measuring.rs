@@ -13,7 +13,7 @@ use crate::measure::summarise;
 use crate::outcome::{Correctness, Stop};
 use crate::probe::bounds;
 use crate::problem::{
-    CHECKED_LAUNCHES, Problem, ProblemContext, SetsUp, Timed, WorkerFor, WorkerRole,
+    CHECKED_LAUNCHES, Prepared, ProblemContext, SetsUp, Timed, WorkerFor, WorkerRole,
 };
 use crate::worker::{ModuleId, Worker};
 use lab_protocol::plan::{LEAST_BLOCKS, Plan, SoFar};
@@ -70,7 +70,7 @@ pub fn measure<P: SetsUp>(
 }
 
 /// The kernel that is timed.
-pub struct Candidate<'a, P = Problem> {
+pub struct Candidate<'a, P = Prepared> {
     pub problem: &'a mut P,
     /// The worker that the candidate was verified in.
     pub worker: &'a mut Worker,

@@ -28,7 +28,7 @@ pub fn check_again(
         if is_from_stock.is_some() {
             problem.use_stock(StockUse::Takes);
         }
-        session.prepare(&mut problem, worker)?;
+        let mut problem = session.prepare(problem, worker)?;
         session.out.stage(Stage::Verify)?;
         verdict = session.verify(&mut problem, worker, module)?;
         problem.take_down(worker)?;

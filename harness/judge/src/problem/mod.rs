@@ -15,7 +15,7 @@ pub use api::{
     WorkerFor, WorkerRole, WorkloadFigures, in_digits,
 };
 pub use peer::PeerSpec;
-pub use tensor::Problem;
+pub use tensor::{Prepared, Problem, Watched};
 
 use crate::outcome::Stop;
 use key_error::{KeyError, toml_error};

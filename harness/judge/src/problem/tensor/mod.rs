@@ -41,6 +41,7 @@ use crate::problem::api::StockUse;
 use drawing::Ahead;
 use lab_protocol::When;
 use lab_protocol::report::JudgedWorkloads;
+pub use problem::{Prepared, Watched};
 use reference::ReferenceKernel;
 use resident::{AcceptedOutputs, Resident, TimedCases};
 use spec::{Case, ProblemSpec};
@@ -73,7 +74,8 @@ pub fn open(path: &Path, text: &str) -> Result<Problem, Stop> {
     })
 }
 
-/// A problem, from its problem.toml to the timed launches.
+/// A problem, as its problem.toml says it. [`Problem::prepare`] makes it ready for a run,
+/// [`Problem::watched`] for a tool.
 pub struct Problem {
     name: String,
     folder: PathBuf,
