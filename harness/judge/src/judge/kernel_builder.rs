@@ -200,7 +200,6 @@ impl KernelBuilder {
         let shown_as = self.request.as_shown(&source.display().to_string());
         let needs = BuildNeeds {
             problem_header: header.to_owned(),
-            ..BuildNeeds::default()
         };
         let mut request = self.build_request(source.to_owned(), shown_as.clone(), &needs);
         request.include_dirs = source.parent().map(Path::to_owned).into_iter().collect();

@@ -162,7 +162,7 @@ fn compare(
     }
     let candidate = match &mut part {
         Some(problem) => Candidate {
-            problem: problem,
+            problem,
             ..candidate.again()
         },
         None => candidate.again(),
