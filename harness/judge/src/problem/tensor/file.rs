@@ -10,7 +10,7 @@ pub mod text;
 mod tolerance;
 
 use super::expression::Expression;
-use super::named_gates::GateOf;
+use super::gate_keys::GateOf;
 use super::objective::{Figure, Objective};
 use super::planted::{PlantedText, Planting};
 use super::spec::{ProblemSpec, TensorRole};

@@ -12,6 +12,7 @@ pub mod export;
 mod expression;
 mod file;
 mod fixed;
+mod gate_keys;
 mod input_values;
 mod launcher;
 mod named_gates;

@@ -2,8 +2,8 @@
 
 use super::drawn_scalars::ScalarDraw;
 use super::fixed::FixedTensor;
+use super::gate_keys::NamedGate;
 use super::input_values::InputValues;
-use super::named_gates::NamedGate;
 use super::objective::{Amounts, Objective};
 use super::planted::Planting;
 use crate::dtype::Dtype;

@@ -1,8 +1,8 @@
 //! The values that a workload gives to the tensors and scalars of its cases: values, tolerances and
 //! parameters.
 
+use super::super::gate_keys;
 use super::super::input_values::InputValues;
-use super::super::named_gates;
 use super::super::number::{NumberText, Variables};
 use super::super::spec::{CaseScalar, TensorRole};
 use super::super::suggest::suggest;
@@ -71,7 +71,7 @@ impl ProblemFile {
             (Some(own), _) => self.of_tensor(i, own.resolve(variables).key("tolerance")),
             (None, _) if !tensor.gates.is_empty() && dtype.integers().is_none() => {
                 let gates = self.gates_of(i, dtype)?;
-                let own = named_gates::tolerance(&gates);
+                let own = gate_keys::tolerance(&gates);
                 let of_type = self
                     .tolerance
                     .get(&dtype)

@@ -1,6 +1,6 @@
 //! Keys of a problem.toml that name other parts of it: outputs, inputs, dimensions.
 
-use super::super::named_gates::NamedGate;
+use super::super::gate_keys::NamedGate;
 use super::super::spec::{Accept, Case, TensorRole};
 use super::super::suggest::suggest;
 use super::super::values_text::ValuesText;

@@ -3,7 +3,7 @@
 use super::super::drawn_scalars::ScalarDrawText;
 use super::super::drawn_shapes::{DrawnShapes, Extents};
 use super::super::fixed::FixedTensors;
-use super::super::named_gates::GateText;
+use super::super::gate_keys::GateText;
 use super::super::number::NumberText;
 use super::super::objective::{Figure, TimeOf};
 use super::super::planted::PlantedText;
