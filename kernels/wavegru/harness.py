@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Checks and times kernel.cu against reference.py, all in Python:
+"""Checks and times kernel.cu against harness_reference.py, all in Python:
 
     python3 harness.py > run.log                 this folder's kernel, on a GPU if there is one
     python3 harness.py FOLDER --device cpu       another folder's problem.toml and kernel.cu, on the processor
     python3 harness.py --ncu                     the kernel under NVIDIA Nsight Compute
-    python3 harness.py --compare-dump FOLDER     reference.py against `lab harness --dump FOLDER`
+    python3 harness.py --compare-dump FOLDER     harness_reference.py against `lab harness --dump FOLDER`
 
 Read main() first, then from top to bottom. A run has five stages:
 
     build      NVRTC, or the host's C++ compiler (harness_cuda.py, harness_cpu.py)
-    reference  draws the inputs of several runs and computes what must come of them (reference.py)
+    reference  draws the inputs of several runs and computes what must come of them (harness_reference.py)
     verify     launches the kernel on them (harness_launch.py) and compares: tokens, probabilities at every step, final
                states, memory
     measure    times further launches, whose results are compared too
@@ -31,7 +31,7 @@ from pathlib import Path
 import numpy as np
 
 sys.dont_write_bytecode = True  # no __pycache__ beside the kernel
-import reference
+import harness_reference as reference
 from harness_launch import ENTRY, PROBLEM_HEADER, BuildError, DeviceError, Launcher, LaunchError
 
 HERE = Path(__file__).resolve().parent
@@ -172,6 +172,9 @@ def verify(problem, launcher, kernel, device, judged, seed):
 # ---- Speed ---------------------------------------------------------------------------------------------------------
 
 
+TIMED_LAUNCHES = 6  # on a GPU, each on a run of its own
+
+
 class WrongWhenTimed(Exception):
     """A timed launch gave another result than the reference."""
 
@@ -236,31 +239,48 @@ def open_device(asked):
 
 
 def read_problem(folder):
+    """Returns what problem.toml says of the model, of its inputs and of the gates, by name."""
     path = folder / "problem.toml"
     problem = tomllib.loads(path.read_text())
-    if problem.get("kind") != "wavegru":
-        raise ValueError(f"{path}: kind is not \"wavegru\"")
-    return problem
+    if problem.get("entry") != ENTRY:
+        raise ValueError(f"{path}: entry is not \"{ENTRY}\"")
+    dims, cpu = problem["workload"][0]["dims"], problem["workload"][0].get("cpu", {})
+    drawn = {scalar["name"]: scalar["draw"] for scalar in problem["scalar"] if "draw" in scalar}
+    gates = [gate for tensor in problem["tensor"] for gate in tensor.get("gates", [])]
+    least = {accept["name"]: accept["least"] for accept in problem["accept"]}
+    return {
+        "hidden": dims["hidden"],
+        "steps": dims["steps"],
+        "steps_cpu": {**dims, **cpu}["steps"],
+        **{name: [drawn[name]["low"], drawn[name]["high"]] for name in ("temperature", "min_p", "first_token")},
+        "weight_seed": problem["tensor"][0]["fixed_seed"],
+        "margin": least["sample_margin"],
+        "limits": {gate["name"]: gate["limit"] for gate in gates if "limit" in gate},
+    }
 
 
-def compare_dump(folder, problem):
-    """Compares reference.py with the tensors of `lab harness --dump FOLDER`. Returns the exit code."""
+def compare_dump(folder):
+    """Compares harness_reference.py with the tensors of `lab harness --dump FOLDER`, on the dumped weights and inputs."""
     import json
 
-    facts = json.loads((folder / "run.json").read_text())
-    load = lambda name: np.load(folder / f"{name}.npy")
-    weights = reference.draw_weights(problem["hidden"], problem["weight_seed"])
-    run = reference.draw_run(problem, facts["steps"], facts["seed"])
-    result = reference.Model(weights).run([run])[0]
-    pairs = [(name, reference.widen(values), 0) for name, values in weights.items()]
-    pairs += [("h0_start", run.h0, 0), ("h1_start", run.h1, 0), ("tokens_reference", result.tokens, 0)]
-    # Sums are added in another order there.
-    pairs += [("teacher_prob_reference", result.teacher_prob, 1e-7)]
-    pairs += [("h0_final_reference", result.h0, 2e-7), ("h1_final_reference", result.h1, 2e-7)]
-    for name in ("first_token", "temperature", "min_p"):
-        report.gate(name, abs(np.float32(facts[name]) - np.float32(getattr(run, name))), limit=0)
-    for name, values, limit in pairs:
-        report.gate(name, np.abs(load(name).astype(np.float64) - values).max(), limit)
+    for scalars in sorted(folder.glob("*-scalars.json")):
+        facts, prefix = json.loads(scalars.read_text()), scalars.name.removesuffix("scalars.json")
+        load = lambda name: np.load(folder / f"{prefix}{name}.npy")
+        weights = {name: load(name) for name, *_ in reference.weight_shapes(load("h0").size)}
+        run = reference.Run(
+            seed=facts["seed_low"] % 2**32 | facts["seed_high"] % 2**32 << 32,
+            h0=load("h0"),
+            h1=load("h1"),
+            **{name: facts[name] for name in ("steps", "first_token", "temperature", "min_p")},
+        )
+        result = reference.Model(weights).run([run])[0]
+        # In a teacher-forced launch the tokens are an input. Sums are added in another order there.
+        taught = (folder / f"{prefix}forced.npy").exists()
+        pairs = [("forced", result.tokens, 0)] if taught else [("tokens_reference", result.tokens, 0)]
+        pairs += [("teacher_prob_reference", result.teacher_prob, 1e-7)] if taught else []
+        pairs += [("h0_reference", result.h0, 2e-7), ("h1_reference", result.h1, 2e-7)]
+        for name, values, limit in pairs:
+            report.gate(name, np.abs(load(name).astype(np.float64) - values).max(), limit)
     report.finish()
 
 
@@ -269,10 +289,10 @@ def arguments():
     add = parser.add_argument
     add("folder", nargs="?", type=Path, default=HERE, help="with problem.toml and kernel.cu; default: this folder")
     add("--device", default=os.environ.get("LAB_DEVICE", "auto"), help="auto, cpu, cuda, cuda:1")
-    add("--seed", type=int, help="the inputs that `lab harness --seed N` has; without it they are secret")
+    add("--seed", type=int, help="draws the inputs from N; without it they are secret")
     add("--ncu", action="store_true", help="profile one launch with NVIDIA Nsight Compute")
     add("--one-launch", action="store_true", help="launch once, compare nothing")
-    add("--compare-dump", type=Path, metavar="FOLDER", help="compare reference.py with `lab harness --dump FOLDER`")
+    add("--compare-dump", type=Path, metavar="FOLDER", help="compare harness_reference.py with `lab harness --dump FOLDER`")
     return parser.parse_args()
 
 
@@ -285,7 +305,7 @@ def main():
         sys.exit(harness_ncu.run(HERE / "harness.py", folder))
     problem = read_problem(folder)
     if options.compare_dump:
-        compare_dump(options.compare_dump, problem)
+        compare_dump(options.compare_dump)
     device = open_device(options.device)
     report.device(device.name, uuid=device.uuid, emulated=device.emulated)
     steps = problem["steps_cpu" if device.emulated else "steps"]
@@ -297,7 +317,7 @@ def main():
     weights = reference.draw_weights(problem["hidden"], problem["weight_seed"])
     launcher = Launcher(device, weights, problem["hidden"], steps)
     if options.one_launch:
-        launcher.launch(kernel, reference.draw_run(problem, steps, problem["run_seeds"][0]))
+        launcher.launch(kernel, reference.draw_run(problem, steps, seed=1))
         return
 
     report.stage("reference")
@@ -306,7 +326,7 @@ def main():
         seed_of = reference.runs_of_seed(options.seed)
     model = reference.Model(weights, "cpu" if device.emulated else device.torch_name)
     checked = len(device.orders)
-    count = 2 * checked + (1 if device.emulated else problem["timed_launches"])
+    count = 2 * checked + (1 if device.emulated else TIMED_LAUNCHES)
     judged = reference.draw_runs(problem, model, steps, count, seed_of, lambda done: report.progress(done, count))
     del model
     run, closest = min(judged, key=lambda pair: pair[1].margin)

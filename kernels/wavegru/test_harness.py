@@ -1,4 +1,4 @@
-"""Tests of reference.py and of the harness's parts. Run: python3 -m unittest discover -s kernels/wavegru
+"""Tests of harness_reference.py and of the harness's parts. Run: python3 -m unittest discover -s kernels/wavegru
 
 They need NumPy, and a C++ compiler for those of the emulated device. Where PyTorch is installed, its own layers are
 compared too.
@@ -16,7 +16,7 @@ import numpy as np
 
 import harness
 import harness_cpu
-import reference
+import harness_reference as reference
 from harness_launch import ENTRY, PROBLEM_HEADER, BuildError, Buffer, LaunchError, unwritten_or_not_finite
 
 INCLUDE = harness.LAB / "harness" / "include"

@@ -98,8 +98,14 @@ impl Lab {
     pub fn copy_problem(&self, from: &str, to: &str) {
         let from = Path::new(env!("CARGO_MANIFEST_DIR")).join(from);
         fs::create_dir_all(self.path(to)).unwrap();
-        // Among the test kernels it is plain.cu; wavegru has no reference.cu.
-        let names = ["kernel.cu", "plain.cu", "problem.toml", "reference.cu"];
+        // Among the test kernels it is plain.cu.
+        let names = [
+            "kernel.cu",
+            "plain.cu",
+            "problem.toml",
+            "reference.cu",
+            "reference.cpp",
+        ];
         for name in names.into_iter().filter(|name| from.join(name).is_file()) {
             fs::copy(
                 from.join(name),

@@ -1,7 +1,7 @@
 //! `lab mcp` by single lines: malformed, huge, concurrent and cancelled messages, a client that
 //! goes away, and the size of answers.
 
-use crate::held_out::{edit, is_in_the_pool, wavegru};
+use crate::held_out::{edit, is_of_a_save, wavegru};
 use crate::lab::Lab;
 use crate::mcp::waits;
 use lab_testing::{patience, until};
@@ -299,7 +299,7 @@ fn a_cancelled_call_ends_its_run_wherever_it_is() {
 fn a_keep_that_is_ended_during_its_check_keeps_nothing() {
     let lab = wavegru();
     lab.lab("run").is(0);
-    let known = is_in_the_pool(&lab);
+    let known = is_of_a_save();
     // The kernel hangs on held-out inputs only, so the check does not end by itself. The race
     // detector has inputs of its own.
     let picks = "const int picked = sample(logits, run, t);";

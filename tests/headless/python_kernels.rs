@@ -246,8 +246,6 @@ fn a_reference_in_python_needs_trust_too_and_one_beside_another_kind_does_not() 
         lab_project::python::source(&project)
     };
     assert_eq!(asks(&lab).as_deref(), Some("reference.py"));
-    lab.write("problem.toml", "kind = \"wavegru\"\n");
-    assert_eq!(asks(&lab), None);
     lab.write("problem.toml", "entry = \"k\"\n");
     lab.write("reference.cu", "");
     assert_eq!(asks(&lab), None);

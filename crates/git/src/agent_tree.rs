@@ -18,7 +18,7 @@ use lab_system::root::Root;
 use lab_system::special_files;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::fs::Metadata;
+use std::fs::{DirEntry, Metadata};
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -409,13 +409,15 @@ fn copy(from: &Repository, to: &Repository, id: Oid, copied: &mut Vec<Oid>) -> O
     Some(())
 }
 
-/// Calls `found` for each file and link below a folder, with its relative path. Follows no link and
-/// skips folders named .git.
+/// Calls `found` for each file and link below a folder, with its relative path, in the order of the
+/// names. Follows no link and skips folders named .git.
 fn walk(root: &Path, folder: &Path, found: &mut dyn FnMut(&Path, &Metadata)) {
     let Ok(entries) = std::fs::read_dir(root.join(folder)) else {
         return;
     };
-    for entry in entries.flatten() {
+    let mut entries: Vec<_> = entries.flatten().collect();
+    entries.sort_by_key(DirEntry::file_name);
+    for entry in entries {
         let name = folder.join(entry.file_name());
         match entry.metadata() {
             Ok(metadata) if metadata.is_dir() && entry.file_name() != ".git" => {

@@ -109,7 +109,7 @@ pub fn source(project: &Project) -> Option<String> {
     }
     let [cuda, python] =
         [Language::Cuda, Language::Python].map(|of| project.problem_dir.join(of.reference_name()));
-    let is_reference = python.is_file() && !cuda.is_file() && is_tensor_problem(project);
+    let is_reference = python.is_file() && !cuda.is_file();
     is_reference.then(|| project.relative(&python)).flatten()
 }
 
@@ -165,14 +165,6 @@ pub fn peers(project: &Project) -> Vec<String> {
         }
     }
     sources
-}
-
-/// Whether the problem has a reference among its files. A problem.toml that cannot be read counts,
-/// because the judge, which says what is wrong, decides by its own reading.
-fn is_tensor_problem(project: &Project) -> bool {
-    problem(project)
-        .and_then(|table| Some(table.get("kind")?.as_str()? == "tensor"))
-        .unwrap_or(true)
 }
 
 /// The problem.toml of a project; `None` if it cannot be read.

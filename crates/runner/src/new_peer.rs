@@ -47,13 +47,6 @@ pub fn add(project: &Project) -> Result<NewPeer> {
     let table: Table = text
         .parse()
         .with_context(|| format!("cannot read {shown}"))?;
-    if let Some(kind) = table
-        .get("kind")
-        .and_then(Value::as_str)
-        .filter(|kind| *kind != "tensor")
-    {
-        bail!("{shown} is of kind \"{kind}\": only a tensor problem can have peers");
-    }
     if table.contains_key("peer") {
         let names: Vec<String> = inputs::peer_tables(text.as_bytes())
             .into_iter()
@@ -343,9 +336,6 @@ mod tests {
             said
         };
         assert!(refused(&[]).contains("there is no problem.toml"));
-        assert!(
-            refused(&[("problem.toml", "kind = \"wavegru\"\n")]).contains("only a tensor problem")
-        );
         assert!(
             refused(&[("problem.toml", "entry = \"scale\"\n")])
                 .contains("neither reference.py nor reference.cu")

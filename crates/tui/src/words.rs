@@ -211,11 +211,6 @@ pub const WORDS: &[Word] = &[
         &["first_failure"],
         "the first wrong value: where it is, and both values",
     ),
-    word(
-        &["reused_runs"],
-        "inputs of this run that an earlier run had launched",
-    ),
-    word(&["held_out_seed"], "the seed of the held-out inputs"),
     word(&["sandbox"], "what holds the kernel and the compiler back"),
     word(
         &["throttle"],

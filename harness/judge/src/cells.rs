@@ -146,15 +146,15 @@ pub struct Pair<'a> {
 }
 
 /// Compares pairs: on the device if each `got` is held there.
-pub fn compare(pairs: &[Pair]) -> Result<Vec<TensorComparison>, Stop> {
-    let memory = |pair: &Pair| match pair.got {
+pub fn compare(pairs: &[&Pair]) -> Result<Vec<TensorComparison>, Stop> {
+    let memory = |pair: &&Pair| match pair.got {
         Cells::Held(held) if pair.got.bytes() == pair.want.bytes() => Some(held.memory.clone()),
         _ => None,
     };
     let memories: Option<Vec<Arc<JudgeMemory>>> = pairs.iter().map(memory).collect();
     match memories.as_deref() {
         Some([memory, ..]) => on_device(pairs, memory),
-        _ => pairs.iter().map(on_host).collect(),
+        _ => pairs.iter().map(|pair| on_host(pair)).collect(),
     }
 }
 
@@ -185,7 +185,7 @@ fn on_host(pair: &Pair) -> Result<TensorComparison, Stop> {
     })
 }
 
-fn on_device(pairs: &[Pair], memory: &Arc<JudgeMemory>) -> Result<Vec<TensorComparison>, Stop> {
+fn on_device(pairs: &[&Pair], memory: &Arc<JudgeMemory>) -> Result<Vec<TensorComparison>, Stop> {
     // Held until the comparison is over.
     let mut copies = Vec::new();
     let mut asked = Vec::with_capacity(pairs.len());

@@ -11,12 +11,24 @@ use strum::IntoStaticStr;
 
 /// An element type, named as in problem.toml.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, IntoStaticStr,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    IntoStaticStr,
 )]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum Dtype {
     /// 32-bit float.
+    #[default]
     F32,
     /// 16-bit float (IEEE 754 half).
     F16,

@@ -17,6 +17,12 @@ pub struct Tolerance {
     pub matched: f64,
 }
 
+impl Default for Tolerance {
+    fn default() -> Self {
+        Tolerance::EXACT
+    }
+}
+
 impl Tolerance {
     /// Only equal cells pass.
     pub const EXACT: Tolerance = Tolerance {

@@ -141,7 +141,7 @@ fn comparisons_find_what_the_processor_finds() {
                             unwritten,
                         };
                         let mut found =
-                            cells::compare(&[pair(Some(&tolerance)), pair(None)]).unwrap();
+                            cells::compare(&[&pair(Some(&tolerance)), &pair(None)]).unwrap();
                         // Without a tolerance only the first unwritten cell is told.
                         let unwritten = found.remove(1).first_unwritten;
                         format!("{:?} {unwritten:?}", found[0])

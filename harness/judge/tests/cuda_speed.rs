@@ -16,6 +16,7 @@ use std::sync::{Mutex, PoisonError};
 use support::{Folder, Judged};
 
 const KERNEL: &str = include_str!("../../../kernels/wavegru/kernel.cu");
+const REFERENCE: &str = include_str!("../../../kernels/wavegru/reference.cu");
 const STEPS: f64 = 1024.0;
 const PROBLEM: &str = include_str!("kernels/wavegru/problem.toml");
 
@@ -60,7 +61,11 @@ fn speed(judged: &Judged) -> (Speed, Measure) {
 fn folder() -> Folder {
     let longer = PROBLEM.replace("steps = 48", &format!("steps = {STEPS}"));
     assert_ne!(longer, PROBLEM);
-    Folder::new(&[("problem.toml", &longer), ("kernel.cu", KERNEL)])
+    Folder::new(&[
+        ("problem.toml", &longer),
+        ("reference.cu", REFERENCE),
+        ("kernel.cu", KERNEL),
+    ])
 }
 
 fn launch_nanoseconds(report: &Report) -> f64 {

@@ -11,7 +11,7 @@ pub mod sanitizer;
 mod symbolize;
 
 use crate::outcome::{Correctness, Stop};
-use crate::problem::{Problem, ProblemContext};
+use crate::problem::{ProblemContext, Watched};
 use crate::process::child::LineSink;
 use crate::process::exec_wrapper;
 use crate::process::private_folder::PrivateFolder;
@@ -154,7 +154,7 @@ impl<'a> ToolRun<'a> {
     /// nothing.
     pub fn run(
         self,
-        problem: &mut dyn Problem,
+        problem: &Watched,
         cx: &mut ProblemContext,
         worker: Worker,
     ) -> Result<Correctness, Stop> {
@@ -174,7 +174,7 @@ impl<'a> ToolRun<'a> {
     /// the order of lines. Returns [`Stop::Crash`] if the tool did not finish and found nothing.
     pub fn find(
         &self,
-        problem: &mut dyn Problem,
+        problem: &Watched,
         cx: &mut ProblemContext,
         worker: Worker,
     ) -> Result<Vec<ToolFinding>, Stop> {
@@ -276,7 +276,7 @@ fn read_if_there(path: &Path) -> Result<Vec<u8>, Stop> {
 }
 
 fn launch_for_check(
-    problem: &mut dyn Problem,
+    problem: &Watched,
     cx: &mut ProblemContext,
     mut worker: Worker,
     image: &Path,

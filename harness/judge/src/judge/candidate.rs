@@ -42,7 +42,7 @@ pub fn load(
     session: &mut Session,
     incumbent: &mut Option<Incumbent>,
     snapshot: &KernelSnapshot,
-    problem: &dyn Problem,
+    problem: &Problem,
     worker: &mut Worker,
 ) -> Result<ModuleId, Stop> {
     let (began, out) = (Instant::now(), &mut session.out);

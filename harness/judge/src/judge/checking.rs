@@ -8,7 +8,7 @@ use crate::check::sanitizer::{ComputeSanitizer, REMEDY};
 use crate::check::{self, ToolRun};
 use crate::compiler::SNAPSHOTS;
 use crate::outcome::{Correctness, Stop};
-use crate::problem::Problem;
+use crate::problem::Watched;
 use crate::sink::SharedSink;
 use lab_device::{Image, Sanitizer};
 use lab_protocol::JudgeRequest;
@@ -29,7 +29,7 @@ pub fn check(
     sanitizer: Option<&Path>,
     sink: &SharedSink,
 ) -> Result<Correctness, Stop> {
-    let (mut session, mut problem) = Session::open_for_tool(
+    let (mut session, problem) = Session::open_for_tool(
         request,
         sink,
         "`lab check` watches the memory accesses of CUDA C++: its tools cannot watch Python. A run finds stores out of bounds into the \
@@ -48,9 +48,9 @@ pub fn check(
     if lacks_sanitizer {
         return Err(Stop::Lab(REMEDY.into()));
     }
-    let size = problem.shrink_for_check(&session.device)?;
+    let problem = problem.watched(&session.device);
     session.out.line("check_tools", tool_names(tools))?;
-    session.out.line("check_size", size)?;
+    session.out.line("check_size", &problem.size)?;
     let out = &mut sink.writer();
     let mut checking = Checking {
         snapshot: KernelSnapshot::take(request, &session.cache_dir.join(SNAPSHOTS))?,
@@ -61,7 +61,7 @@ pub fn check(
     let (mut found, mut unfinished) = (Vec::new(), None);
     for (done, tool) in tools.iter().enumerate() {
         out.progress(done as u64, tools.len() as u64)?;
-        match checking.run(*tool, &mut *problem) {
+        match checking.run(*tool, &problem) {
             Ok(Correctness::Pass) => {}
             Ok(Correctness::Fail) => found.push(*tool),
             // A kernel that does not build for one tool builds for none.
@@ -99,7 +99,7 @@ struct Checking {
 }
 
 impl Checking {
-    fn run(&mut self, tool: Tool, problem: &mut dyn Problem) -> Result<Correctness, Stop> {
+    fn run(&mut self, tool: Tool, problem: &Watched) -> Result<Correctness, Stop> {
         if tool == Tool::Race {
             problem.require_memory_for_races(&self.session.device, false)?;
         }
@@ -116,7 +116,7 @@ impl Checking {
     }
 
     /// The candidate built with the instrumentation that this tool needs.
-    fn image(&mut self, tool: Tool, problem: &dyn Problem) -> Result<Image, Stop> {
+    fn image(&mut self, tool: Tool, problem: &Watched) -> Result<Image, Stop> {
         let instrumentation = check::instrumentation(tool);
         if let Some(image) = self.images.get(&instrumentation) {
             return Ok(image.clone());

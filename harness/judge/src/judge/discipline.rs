@@ -9,7 +9,7 @@
 use super::measuring::{Candidate, TurnOutcome, TurnTaker, check_bounds, checked_turn, in_workers};
 use crate::measure::discipline::{TrialTimes, WorkloadTime, mean};
 use crate::outcome::{Correctness, Stop};
-use crate::problem::{ProblemContext, Timed};
+use crate::problem::{ProblemContext, SetsUp, Timed};
 use crate::worker::Worker;
 use lab_protocol::plan::Discipline;
 use lab_protocol::report::{Writer, us};
@@ -23,10 +23,10 @@ const TOO_FEW: &str = "problem.toml has too few inputs for so many launches: rai
 
 /// Times the candidate by the discipline and writes a `workload:` line for each workload. Returns
 /// `Fail` if the outputs of a launch were wrong, or if it took less time than the device can.
-pub fn measure(
+pub fn measure<P: SetsUp>(
     cx: &mut ProblemContext,
     asked: Discipline,
-    candidate: Candidate,
+    candidate: Candidate<P>,
 ) -> Result<Correctness, Stop> {
     let mut bench = Bench::new(on_device(cx, asked)?);
     in_workers(cx, candidate, &mut bench, TOO_FEW)
@@ -154,9 +154,6 @@ impl TurnTaker for Bench {
         }
         if self.trials.is_complete() {
             return self.finish(cx, &*timed);
-        }
-        if !timed.fits_further_workers(false) {
-            return Err(Stop::Problem(TOO_FEW.into()));
         }
         Ok(TurnOutcome::Continue)
     }

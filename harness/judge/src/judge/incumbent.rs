@@ -13,7 +13,7 @@ use super::processes::{no_output, start_worker};
 use super::session::Session;
 use crate::compiler::SNAPSHOTS;
 use crate::outcome::{Correctness, Stop};
-use crate::problem::{BuildNeeds, Problem, Timed, WorkerRole};
+use crate::problem::{BuildNeeds, Prepared, SetsUp, Timed, WorkerRole};
 use crate::worker::{StartingWorker, Worker};
 use lab_protocol::JudgeRequest;
 use lab_protocol::report::{Measure, Writer};
@@ -82,7 +82,7 @@ impl IncumbentState {
     pub fn set_up(
         &mut self,
         session: &mut Session,
-        problem: &mut dyn Problem,
+        problem: &mut Prepared,
         needs: &BuildNeeds,
     ) -> Option<Incumbent> {
         let ready = set_up(self.starting.take()?, session, problem, needs);
@@ -108,7 +108,7 @@ pub fn no_comparison(reason: &str) -> String {
 fn set_up(
     starting: StartingWorker,
     session: &mut Session,
-    problem: &mut dyn Problem,
+    problem: &mut Prepared,
     needs: &BuildNeeds,
 ) -> Result<Incumbent, Stop> {
     let given = session.request.incumbent_source();

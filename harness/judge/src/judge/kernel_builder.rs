@@ -37,7 +37,7 @@ impl KernelBuilder {
             source,
             shown_as,
             include_dirs: Vec::new(),
-            defines: needs.defines.clone(),
+            defines: Vec::new(),
             options: CompileOptions::default(),
             sanitizer: None,
             problem_header: needs.problem_header.clone(),
@@ -206,7 +206,6 @@ impl KernelBuilder {
     fn trusted(&mut self, source: &Path, shown_as: String, header: &str) -> Result<Image, Stop> {
         let needs = BuildNeeds {
             problem_header: header.to_owned(),
-            ..BuildNeeds::default()
         };
         let mut request = self.build_request(source.to_owned(), shown_as.clone(), &needs);
         request.include_dirs = source.parent().map(Path::to_owned).into_iter().collect();

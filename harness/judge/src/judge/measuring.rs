@@ -12,7 +12,9 @@ use crate::measure::abba::AbbaBlock;
 use crate::measure::summarise;
 use crate::outcome::{Correctness, Stop};
 use crate::probe::bounds;
-use crate::problem::{CHECKED_LAUNCHES, Problem, ProblemContext, Timed, WorkerFor, WorkerRole};
+use crate::problem::{
+    CHECKED_LAUNCHES, Prepared, ProblemContext, SetsUp, Timed, WorkerFor, WorkerRole,
+};
 use crate::worker::{ModuleId, Worker};
 use lab_protocol::plan::{LEAST_BLOCKS, Plan, SoFar};
 use lab_protocol::report::Writer;
@@ -32,10 +34,10 @@ const WRITE_EVERY: Duration = Duration::from_millis(50);
 ///
 /// The outputs of timed launches are checked too. Returns `Fail` if one was wrong or took less time
 /// than the device can; the measures that were written so far are then taken back.
-pub fn measure(
+pub fn measure<P: SetsUp>(
     cx: &mut ProblemContext,
     plan: &Plan,
-    candidate: Candidate,
+    candidate: Candidate<P>,
     incumbent: &mut Option<Incumbent>,
     ended: &mut dyn FnMut(&mut Writer) -> Result<bool, Stop>,
 ) -> Result<Correctness, Stop> {
@@ -68,8 +70,8 @@ pub fn measure(
 }
 
 /// The kernel that is timed.
-pub struct Candidate<'a> {
-    pub problem: &'a mut dyn Problem,
+pub struct Candidate<'a, P = Prepared> {
+    pub problem: &'a mut P,
     /// The worker that the candidate was verified in.
     pub worker: &'a mut Worker,
     /// The candidate's module in that worker.
@@ -78,9 +80,9 @@ pub struct Candidate<'a> {
     pub image: &'a Path,
 }
 
-impl Candidate<'_> {
+impl<P> Candidate<'_, P> {
     /// The same candidate, for one of several measurements.
-    pub fn again(&mut self) -> Candidate<'_> {
+    pub fn again(&mut self) -> Candidate<'_, P> {
         Candidate {
             problem: &mut *self.problem,
             worker: &mut *self.worker,
@@ -105,9 +107,9 @@ pub trait TurnTaker {
 
 /// Times turns in the candidate's worker, and then in further ones until there are enough. Returns
 /// `Fail` if a result was wrong. `too_few` is the error if a worker has no inputs for a turn.
-pub fn in_workers(
+pub fn in_workers<P: SetsUp>(
     cx: &mut ProblemContext,
-    candidate: Candidate,
+    candidate: Candidate<P>,
     taker: &mut dyn TurnTaker,
     too_few: &str,
 ) -> Result<Correctness, Stop> {
@@ -180,7 +182,7 @@ impl TimedWorker {
             .flatten();
         Ok(TimedWorker {
             inputs: timed.inputs(),
-            used: timed.used_inputs(),
+            used: Vec::new(),
             timed,
             incumbent,
         })
@@ -339,9 +341,7 @@ impl Measuring<'_> {
             }
         }
         let so_far = self.so_far(timed);
-        let another = !cx.device.emulated
-            && timed.timed.fits_further_workers(so_far.undecided)
-            && self.worth_another_worker(&so_far);
+        let another = !cx.device.emulated && self.worth_another_worker(&so_far);
         if another {
             Ok(TurnOutcome::Continue)
         } else {

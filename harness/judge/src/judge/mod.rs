@@ -45,8 +45,6 @@ mod sealed_check;
 mod session;
 mod standby;
 mod start_signal;
-#[cfg(test)]
-mod wavegru_tests;
 
 use crate::outcome::{Correctness, Stop};
 use crate::process::private_folder;

@@ -15,7 +15,7 @@ use super::measuring::{self, Candidate};
 use super::session::Session;
 use crate::device_lock::DeviceUse;
 use crate::outcome::{Correctness, Stop};
-use crate::problem::{self, LeftOut, PeerSpec, Problem};
+use crate::problem::{self, LeftOut, PeerSpec, Prepared};
 use lab_protocol::plan::{Discipline, Plan};
 use lab_protocol::report::{Measure, Report, Writer};
 use prepared::PreparedPeer;
@@ -162,7 +162,7 @@ fn compare(
     }
     let candidate = match &mut part {
         Some(problem) => Candidate {
-            problem: &mut **problem,
+            problem,
             ..candidate.again()
         },
         None => candidate.again(),
@@ -192,7 +192,7 @@ fn compare(
 }
 
 /// A problem, and what was wrong if the candidate does not pass it.
-type JudgedProblem = (Box<dyn Problem>, Option<String>);
+type JudgedProblem = (Prepared, Option<String>);
 
 /// The problem without these workloads, which the candidate has passed. `Err(why)` where the lab
 /// has no place for its buffers beside those of all workloads.
@@ -206,11 +206,12 @@ fn without(
     problem.leave_out(&prepared::labels(left_out));
     let _access = session.wait(DeviceUse::Launching)?;
     let (verdict, lines) = session.capture(|cx| {
-        problem.prepare(cx, candidate.worker)?;
-        problem.verify(cx, candidate.worker, candidate.module)
+        let mut problem = problem.prepare(cx, candidate.worker)?;
+        let verdict = problem.verify(cx, candidate.worker, candidate.module)?;
+        Ok((problem, verdict))
     });
     match verdict {
-        Ok(verdict) => {
+        Ok((problem, verdict)) => {
             let wrong = (verdict == Correctness::Fail).then_some(lines);
             Ok(Ok((problem, wrong)))
         }

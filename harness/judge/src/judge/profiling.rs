@@ -80,9 +80,9 @@ pub fn profile(
         reported,
     };
     if asked.is_of_all_workloads() {
-        return profiling.time_all(&mut *problem, &cases, tool);
+        return profiling.time_all(&mut problem, &cases, tool);
     }
-    profiling.profile_one(&mut *problem, (chosen, &cases[chosen]), tool)
+    profiling.profile_one(&mut problem, (chosen, &cases[chosen]), tool)
 }
 
 /// The ncu to use, or why there is none, and what to do.
@@ -116,7 +116,7 @@ impl Profiling<'_> {
     /// Profiles one workload and writes profile.json.
     fn profile_one(
         &mut self,
-        problem: &mut dyn Problem,
+        problem: &mut Problem,
         (number, case): (usize, &ProfileCase),
         tool: Result<Ncu, String>,
     ) -> Result<(), Stop> {
@@ -147,7 +147,7 @@ impl Profiling<'_> {
     fn launch(
         session: &mut Session,
         image: &Path,
-        problem: &mut dyn Problem,
+        problem: &mut Problem,
         worker: &mut Worker,
         cases: &[usize],
     ) -> Result<Vec<Launched>, Stop> {
@@ -165,7 +165,7 @@ impl Profiling<'_> {
     /// size of a block.
     fn of_image(
         &mut self,
-        problem: &mut dyn Problem,
+        problem: &mut Problem,
         (number, case): (usize, &ProfileCase),
         why: String,
     ) -> Result<Profile, Stop> {

@@ -64,8 +64,8 @@ impl RaceCheck {
 
     /// Lets the compiler prepare for the build.
     pub fn warm_up(&mut self) -> Result<(), Stop> {
-        let mut problem = problem::open(&self.builder.request.folder)?;
-        problem.shrink_for_races(&self.device)?;
+        let problem = problem::open(&self.builder.request.folder)?;
+        let problem = problem.watched(&self.device);
         self.builder.warm_up(&problem.build_needs(&self.device))
     }
 
@@ -92,7 +92,8 @@ impl RaceCheck {
         let request = Arc::clone(&self.builder.request);
         let mut problem = problem::open(&request.folder)?;
         problem.use_workloads(request.when);
-        let size = problem.shrink_for_races(&self.device)?;
+        let problem = problem.watched(&self.device);
+        let size = &problem.size;
         problem.require_memory_for_races(&self.device, true)?;
         let needs = problem.build_needs(&self.device);
         let built = self.builder.candidate(snapshot, &needs)?;
@@ -116,7 +117,7 @@ impl RaceCheck {
             spawn_worker: &mut |_| Err(refuse()),
             build: &mut |_, _| Err(refuse()),
         };
-        watched.find(&mut *problem, &mut cx, worker)
+        watched.find(&problem, &mut cx, worker)
     }
 }
 

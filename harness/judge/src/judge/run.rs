@@ -22,7 +22,7 @@ use super::start_signal::StartSignal;
 use crate::compiler::SNAPSHOTS;
 use crate::device_lock::DeviceUse;
 use crate::outcome::{Correctness, Stop};
-use crate::problem::{self, BuildNeeds, HeldOutUse, Problem, ProblemContext, StockUse};
+use crate::problem::{self, BuildNeeds, Prepared, Problem, ProblemContext, StockUse};
 use crate::sink::SharedSink;
 use crate::worker::compile_ahead::CompileAhead;
 use crate::worker::{Interpreter, ModuleId, Worker};
@@ -41,37 +41,69 @@ pub fn run(
     sink: &SharedSink,
     start: Option<&mut StartSignal>,
 ) -> Result<Correctness, Stop> {
-    let mut run = Run::open(request, sink)?;
-    let on_standby = start.is_some();
-    if let Some(start) = start {
-        run.stand_by(start)?;
-        sink.clock.restart();
-        if !run.is_alive() {
-            // Something outside ended a child while this judge waited. The candidate did not run
-            // yet, so start over.
-            return self::run(request, sink, None);
-        }
-        run.session.out.stage(Stage::Build)?;
+    let run = Run::open(request, sink)?;
+    let Some(start) = start else {
+        return run.judge();
+    };
+    let mut run = run.stand_by(start)?;
+    sink.clock.restart();
+    if !run.is_alive() {
+        // Something outside ended a child while this judge waited. The candidate did not run yet, so
+        // start over.
+        return self::run(request, sink, None);
     }
-    run.judge(on_standby)
+    run.session.out.stage(Stage::Build)?;
+    run.judge()
+}
+
+/// What a run has done with its problem: a [`Problem`] was opened, a [`Prepared`] one is ready.
+trait Phase {
+    const IS_PREPARED: bool;
+    fn problem(&self) -> &Problem;
+    /// Prepares the problem, unless it is prepared.
+    fn prepared(self, session: &mut Session, worker: &mut Worker) -> Result<Prepared, Stop>;
+}
+
+impl Phase for Problem {
+    const IS_PREPARED: bool = false;
+
+    fn problem(&self) -> &Problem {
+        self
+    }
+
+    fn prepared(self, session: &mut Session, worker: &mut Worker) -> Result<Prepared, Stop> {
+        session.prepare(self, worker)
+    }
+}
+
+impl Phase for Prepared {
+    const IS_PREPARED: bool = true;
+
+    fn problem(&self) -> &Problem {
+        self
+    }
+
+    fn prepared(self, _: &mut Session, _: &mut Worker) -> Result<Prepared, Stop> {
+        Ok(self)
+    }
 }
 
 /// A run, with everything that does not depend on the candidate.
-struct Run {
+struct Run<P> {
     session: Session,
     /// The candidate's worker.
     worker: Worker,
-    problem: Box<dyn Problem>,
+    problem: P,
     needs: BuildNeeds,
     incumbent_state: IncumbentState,
     /// The incumbent, once it is set up.
     incumbent: Option<Incumbent>,
     race_check: Option<RaceCheck>,
-    /// Only of a check on sealed inputs.
-    held_out: Option<HeldOutUse>,
+    /// Sealed sets of inputs that the candidate must pass; `None` in a run.
+    sealed: Option<usize>,
 }
 
-impl Run {
+impl Run<Problem> {
     /// Opens the problem and the device, and writes what they are.
     fn open(request: &Arc<JudgeRequest>, sink: &SharedSink) -> Result<Self, Stop> {
         let out = &mut sink.writer();
@@ -114,10 +146,10 @@ impl Run {
             });
         }
         out.line("seed", session.seed)?;
-        let held_out = request
-            .sealed_runs()
-            .map(|runs| problem.use_held_out_inputs(session.seed, runs))
-            .transpose()?;
+        let sealed = request.sealed_runs();
+        if sealed.is_some() {
+            problem.use_held_out_inputs(session.seed)?;
+        }
         Ok(Run {
             race_check: RaceCheck::new(&session)?,
             needs: problem.build_needs(&session.device),
@@ -126,12 +158,12 @@ impl Run {
             problem,
             incumbent_state: IncumbentState::default(),
             incumbent: None,
-            held_out,
+            sealed,
         })
     }
 
     /// Does ahead what does not depend on the candidate, and waits for the start signal.
-    fn stand_by(&mut self, start: &mut StartSignal) -> Result<(), Stop> {
+    fn stand_by(mut self, start: &mut StartSignal) -> Result<Run<Prepared>, Stop> {
         // If somebody waits already, the build without precompiled headers is sooner done.
         if !start.received() {
             if self.session.request.language() == Language::Cuda {
@@ -141,18 +173,18 @@ impl Run {
                 .as_mut()
                 .map_or(Ok(()), RaceCheck::warm_up)?;
         }
-        self.prepare()?;
-        let (session, problem, worker) = (&mut self.session, &mut self.problem, &mut self.worker);
+        let mut run = self.prepared()?;
+        let (session, problem, worker) = (&mut run.session, &mut run.problem, &mut run.worker);
         session.while_idle(start, true, |cx, is_idle| {
             problem.draw_ahead(cx, worker, is_idle)
         })?;
         if problem.can_set_up_early() {
             let _access = session.access.wait_while_idle(|| start.received());
             if !start.received() {
-                self.set_up_incumbent();
+                run.set_up_incumbent();
             }
         }
-        let (session, problem) = (&mut self.session, &mut self.problem);
+        let (session, problem) = (&mut run.session, &mut run.problem);
         if session.figures.is_none() {
             session.figures = probing::probe_ahead(session, start)?;
         }
@@ -161,9 +193,11 @@ impl Run {
             problem.prepare_held_out(cx, is_idle)
         })?;
         start.wait();
-        Ok(())
+        Ok(run)
     }
+}
 
+impl<P: Phase> Run<P> {
     /// Whether no child has ended.
     fn is_alive(&mut self) -> bool {
         let races = self.race_check.as_mut().is_none_or(RaceCheck::is_alive);
@@ -172,29 +206,21 @@ impl Run {
         self.worker.is_alive() && self.session.builder.is_alive() && races && holds
     }
 
-    /// Sets the incumbent up, unless it was set up or has failed already.
-    fn set_up_incumbent(&mut self) {
-        let (session, problem) = (&mut self.session, &mut *self.problem);
-        if let Some(incumbent) = self.incumbent_state.set_up(session, problem, &self.needs) {
-            self.incumbent = Some(incumbent);
-        }
-    }
-
     /// Builds or loads the candidate, verifies it and times it.
-    fn judge(mut self, on_standby: bool) -> Result<Correctness, Stop> {
+    fn judge(mut self) -> Result<Correctness, Stop> {
         let request = Arc::clone(&self.session.request);
         let snapshots = self.session.cache_dir.join(SNAPSHOTS);
         let snapshot = Arc::new(KernelSnapshot::take(&request, &snapshots)?);
         let peer_files = request
             .peers
-            .then(|| PeerFiles::read(&request.folder, self.problem.peers()));
+            .then(|| PeerFiles::read(&request.folder, self.problem.problem().peers()));
         let is_python = request.language() == Language::Python;
         let compiling = is_python.then(|| {
             CompileAhead::start(
                 &Interpreter::of(&request),
                 &snapshot.source(),
                 &self.session.device.arch,
-                &self.problem.calls(&self.session.device),
+                &self.problem.problem().calls(&self.session.device),
             )
         });
         let compiling = compiling.flatten();
@@ -202,43 +228,38 @@ impl Run {
         let race_check = race_check
             .map(|check| check.start(Arc::clone(&snapshot)))
             .transpose()?;
-        let (image, module) = self.build(&snapshot, on_standby)?;
-        if !on_standby {
-            self.prepare()?;
-        }
-        let mut verdict = self.verify(module, compiling)?;
+        let (image, module) = self.build(&snapshot)?;
+        let mut run = self.prepared()?;
+        let mut verdict = run.verify(module, compiling)?;
         if verdict == Correctness::Pass
             && let Some(check) = race_check
         {
-            verdict = check.write(&mut self.session.out)?;
+            verdict = check.write(&mut run.session.out)?;
         }
         // What the cpu device takes says nothing about a GPU, so a keep is not timed there.
-        let is_timed = self.held_out.is_none() || !self.session.device.emulated;
+        let is_timed = run.sealed.is_none() || !run.session.device.emulated;
         if verdict == Correctness::Fail || !is_timed {
             return Ok(verdict);
         }
-        self.measure((&image, module), peer_files.as_ref())
+        run.measure((&image, module), peer_files.as_ref())
     }
 
     /// Builds the candidate, or loads it if it is Python. Returns the image and its module in the
     /// worker.
-    fn build(
-        &mut self,
-        snapshot: &KernelSnapshot,
-        on_standby: bool,
-    ) -> Result<(PathBuf, ModuleId), Stop> {
+    fn build(&mut self, snapshot: &KernelSnapshot) -> Result<(PathBuf, ModuleId), Stop> {
         let (session, incumbent) = (&mut self.session, &mut self.incumbent);
         if session.request.language() == Language::Python {
-            let (problem, worker) = (&*self.problem, &mut self.worker);
+            let (problem, worker) = (self.problem.problem(), &mut self.worker);
             let module = candidate::load(session, incumbent, snapshot, problem, worker)?;
             return Ok((snapshot.source(), module));
         }
         let built = candidate::build(session, incumbent, snapshot, &self.needs)?;
-        if built.image.is_none() && fails_in_problem_header(&built.log) && !on_standby {
+        if built.image.is_none() && fails_in_problem_header(&built.log) && !P::IS_PREPARED {
             // The header is made of problem.toml. If reference.cu does not build with it either,
             // problem.toml is wrong.
-            if let Err(stop) = self.prepare() {
-                self.session.out.text(&built.log)?;
+            let problem = problem::open(&session.request.folder)?;
+            if let Err(stop) = session.prepare(problem, &mut self.worker) {
+                session.out.text(&built.log)?;
                 return Err(stop);
             }
         }
@@ -246,15 +267,35 @@ impl Run {
         let image = builder.write_build(built, out)?;
         KernelBuilder::write_image(&image, out)?;
         let module = self.worker.load(&image.path)?;
-        self.problem.require_entries(&mut self.worker, module)?;
+        let problem = self.problem.problem();
+        problem.require_entries(&mut self.worker, module)?;
         Ok((image.path, module))
     }
 
-    fn prepare(&mut self) -> Result<(), Stop> {
-        self.session.prepare(&mut *self.problem, &mut self.worker)?;
-        // Not before: processes that open one GPU at the same time wait for one another.
-        self.incumbent_state = incumbent::start(&self.session.request);
-        Ok(())
+    /// The run with its problem prepared.
+    fn prepared(self) -> Result<Run<Prepared>, Stop> {
+        let (mut session, mut worker) = (self.session, self.worker);
+        Ok(Run {
+            problem: self.problem.prepared(&mut session, &mut worker)?,
+            // Not before: processes that open one GPU at the same time wait for one another.
+            incumbent_state: incumbent::start(&session.request),
+            session,
+            worker,
+            needs: self.needs,
+            incumbent: self.incumbent,
+            race_check: self.race_check,
+            sealed: self.sealed,
+        })
+    }
+}
+
+impl Run<Prepared> {
+    /// Sets the incumbent up, unless it was set up or has failed already.
+    fn set_up_incumbent(&mut self) {
+        let (session, problem) = (&mut self.session, &mut self.problem);
+        if let Some(incumbent) = self.incumbent_state.set_up(session, problem, &self.needs) {
+            self.incumbent = Some(incumbent);
+        }
     }
 
     /// Checks the candidate, on further sealed inputs too if they were asked for. What compiles
@@ -266,16 +307,16 @@ impl Run {
     ) -> Result<Correctness, Stop> {
         let (session, worker) = (&mut self.session, &mut self.worker);
         session.out.stage(Stage::Verify)?;
-        let problem = &mut *self.problem;
+        let problem = &mut self.problem;
         let mut verdict = session.verify(problem, worker, module)?;
         drop(compiling);
         if let Some(JudgedWorkloads { judged, of, when }) = problem.judged_workloads() {
             let judged = format_args!("{judged} of={of} when={when}");
             session.out.line("workloads", judged)?;
         }
-        if let Some(held_out) = &self.held_out {
+        if let Some(sealed) = self.sealed {
             let first = (verdict, problem.is_from_stock());
-            verdict = sealed_check::check_again(session, (worker, module), held_out, first)?;
+            verdict = sealed_check::check_again(session, (worker, module), sealed, first)?;
         }
         if let Some(launched) = self.worker.launched() {
             write_launches(launched, &mut session.out)?;
@@ -301,7 +342,7 @@ impl Run {
             }
         }
         let mut candidate = Candidate {
-            problem: &mut *self.problem,
+            problem: &mut self.problem,
             worker: &mut self.worker,
             module,
             image,
@@ -330,7 +371,7 @@ fn fails_in_problem_header(log: &str) -> bool {
 }
 
 impl Session {
-    pub fn prepare(&mut self, problem: &mut dyn Problem, worker: &mut Worker) -> Result<(), Stop> {
+    pub fn prepare(&mut self, problem: Problem, worker: &mut Worker) -> Result<Prepared, Stop> {
         self.out.stage(Stage::Reference)?;
         self.with(|cx| problem.prepare(cx, worker))
     }
@@ -357,7 +398,7 @@ impl Session {
 
     pub fn verify(
         &mut self,
-        problem: &mut dyn Problem,
+        problem: &mut Prepared,
         worker: &mut Worker,
         module: ModuleId,
     ) -> Result<Correctness, Stop> {

@@ -2,36 +2,35 @@
 
 use super::session::Session;
 use crate::outcome::{Correctness, Stop};
-use crate::problem::{self, HeldOutUse, StockUse};
+use crate::problem::{self, StockUse};
 use crate::worker::{ModuleId, Worker};
 use lab_protocol::report::Stage;
 use lab_system::random;
 
-/// Checks the kernel on as many sealed sets of inputs as the request asks for, and writes
-/// `sealed_runs:` if the problem does not count them itself. `verdict` is that on the first set, and
+/// Checks the kernel on so many sealed sets of inputs, and writes
+/// `sealed_runs:`. `verdict` is that on the first set, and
 /// `is_from_stock` says whether that set came out of the stock. Ends with the first set that fails.
 pub fn check_again(
     session: &mut Session,
     (worker, module): (&mut Worker, ModuleId),
-    held_out: &HeldOutUse,
+    wanted: usize,
     (mut verdict, is_from_stock): (Correctness, Option<bool>),
 ) -> Result<Correctness, Stop> {
-    let mut done = held_out.sets_in_a_check;
+    let mut done = 1;
     let mut from_stock = is_from_stock.map(usize::from);
     let seed = session.seed;
-    let wanted = session.request.sealed_runs().unwrap_or(1);
     while verdict == Correctness::Pass && done < wanted {
         session.seed = random::number();
         session.out.line("seed", session.seed)?;
         let mut problem = problem::open(&session.request.folder)?;
         problem.use_workloads(session.request.when);
-        problem.use_held_out_inputs(session.seed, 1)?;
+        problem.use_held_out_inputs(session.seed)?;
         if is_from_stock.is_some() {
             problem.use_stock(StockUse::Takes);
         }
-        session.prepare(&mut *problem, worker)?;
+        let mut problem = session.prepare(problem, worker)?;
         session.out.stage(Stage::Verify)?;
-        verdict = session.verify(&mut *problem, worker, module)?;
+        verdict = session.verify(&mut problem, worker, module)?;
         problem.take_down(worker)?;
         from_stock =
             from_stock.map(|sets| sets + usize::from(problem.is_from_stock() == Some(true)));
@@ -39,10 +38,8 @@ pub fn check_again(
     }
     // The timed launches use the inputs of the first part.
     session.seed = seed;
-    if !held_out.counts_them {
-        let of_stock = from_stock.map_or_else(String::new, |sets| format!(" from_stock={sets}"));
-        let runs = format_args!("{done}{of_stock}");
-        session.out.line("sealed_runs", runs)?;
-    }
+    let of_stock = from_stock.map_or_else(String::new, |sets| format!(" from_stock={sets}"));
+    let runs = format_args!("{done}{of_stock}");
+    session.out.line("sealed_runs", runs)?;
     Ok(verdict)
 }

@@ -91,7 +91,7 @@ impl Session {
         request: &Arc<JudgeRequest>,
         sink: &SharedSink,
         why_no_python: &str,
-    ) -> Result<(Session, Box<dyn Problem>), Stop> {
+    ) -> Result<(Session, Problem), Stop> {
         let out = &mut sink.writer();
         out.stage(Stage::Build)?;
         if request.language() == Language::Python {

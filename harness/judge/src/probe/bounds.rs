@@ -63,22 +63,6 @@ pub struct Demand {
     pub exchanges: f64,
 }
 
-impl Demand {
-    /// A launch of steps, each of which multiplies by so many weights. The launch reads so many
-    /// bytes once.
-    pub fn of_steps(multiplied: f64, read_bytes: f64, steps: usize, exchanges: u32) -> Demand {
-        let steps = steps as f64;
-        let flops = 2.0 * multiplied * steps;
-        Demand {
-            reads: read_bytes,
-            flops,
-            steps,
-            exchanges: f64::from(exchanges),
-            ..Demand::default()
-        }
-    }
-}
-
 /// A launch's bounds, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimeBounds {

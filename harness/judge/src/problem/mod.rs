@@ -1,7 +1,6 @@
 //! What is to be computed, and how to tell that a kernel computes it.
 //!
-//! A problem is a folder with a `problem.toml`. The kind `wavegru` is written in Rust
-//! ([`wavegru`]); every other problem is declarative ([`tensor`]). A problem runs the candidate
+//! A problem is a folder with a `problem.toml` and a reference ([`tensor`]). It runs the candidate
 //! through a [`Worker`](crate::worker::Worker), which is another process and never sees what is
 //! expected.
 
@@ -11,13 +10,13 @@ mod npy_file;
 mod peer;
 pub mod philox;
 pub mod tensor;
-pub mod wavegru;
 
 pub use api::{
-    BuildNeeds, CHECKED_LAUNCHES, HeldOutUse, LeftOut, Problem, ProblemCase, ProblemContext,
-    StockUse, Timed, WorkerFor, WorkerRole, WorkloadFigures, in_digits,
+    BuildNeeds, CHECKED_LAUNCHES, LeftOut, ProblemCase, ProblemContext, SetsUp, StockUse, Timed,
+    WorkerFor, WorkerRole, WorkloadFigures, in_digits,
 };
 pub use peer::PeerSpec;
+pub use tensor::{Prepared, Problem, Watched};
 
 use crate::outcome::Stop;
 use key_error::{KeyError, toml_error};
@@ -29,7 +28,7 @@ use std::path::{Path, PathBuf};
 const SIZE_LIMIT: u64 = 8 << 20;
 
 /// Reads `problem.toml` in `folder`. An error names the file and the place in it.
-pub fn open(folder: &Path) -> Result<Box<dyn Problem>, Stop> {
+pub fn open(folder: &Path) -> Result<Problem, Stop> {
     let path: PathBuf = folder.join("problem.toml");
     // The folder may be a stranger's, with a link to a device in place of the file.
     let bytes = read_anywhere(&path, SIZE_LIMIT).map_err(|error| unreadable(folder, &error))?;
@@ -41,11 +40,9 @@ pub fn open(folder: &Path) -> Result<Box<dyn Problem>, Stop> {
     }
     let head: Head = toml::from_str(&text).map_err(|e| toml_error(&path, &text, &e))?;
     match head.kind.as_deref() {
-        Some("wavegru") => wavegru::open(&path, &text),
         None | Some("tensor") => tensor::open(&path, &text),
         Some(other) => {
-            let what =
-                format!("unknown kind '{other}': it is \"tensor\" (the default) or \"wavegru\"");
+            let what = format!("unknown kind '{other}': it is \"tensor\", or is left out");
             Err(KeyError::at("kind", what).stop(&path, &text))
         }
     }

@@ -31,26 +31,6 @@ pub fn key(seed: u64) -> [u32; 2] {
     [seed as u32, (seed >> 32) as u32]
 }
 
-/// The Gumbel noise of every token at step `t`: `−ln(−ln(uniform))` with
-/// `uniform = ((word >> 9) + 0.5) · 2⁻²³`.
-pub fn gumbel(seed: u64, t: u32, tokens: u32) -> impl Iterator<Item = f64> {
-    (0..tokens.div_ceil(4))
-        .flat_map(move |quad| philox([quad, t, 0, 0], key(seed)))
-        .map(|word| {
-            let uniform = (f64::from(word >> 9) + 0.5) * 2f64.powi(-23);
-            -(-uniform.ln()).ln()
-        })
-}
-
-/// Numbers distributed uniformly over (−1, 1). Each `stream` gives other numbers. It is at least 1,
-/// so that they differ from the noise of the same seed, whose counters end in two zeros.
-pub fn evenly(seed: u64, stream: u32) -> impl Iterator<Item = f64> {
-    debug_assert!(stream > 0, "stream 0 is the sampling noise");
-    (0..)
-        .flat_map(move |quad| philox([quad, 0, stream, 0], key(seed)))
-        .map(|word| (f64::from(word >> 8) + 0.5) * 2f64.powi(-23) - 1.0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,27 +47,5 @@ mod tests {
             [0xa409_3822, 0x299f_31d0],
         );
         assert_eq!(pi, [0xd16c_fe09, 0x94fd_cceb, 0x5001_e420, 0x2412_6ea1]);
-    }
-
-    #[test]
-    fn noise_has_the_mean_and_spread_of_a_gumbel_distribution() {
-        let draws: Vec<f64> = (0..400)
-            .flat_map(|t| gumbel(0x0123_4567_89ab_cdef, t, 256))
-            .collect();
-        let mean = draws.iter().sum::<f64>() / draws.len() as f64;
-        let variance = draws.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / draws.len() as f64;
-        assert!((mean - 0.577_216).abs() < 0.02, "mean {mean}");
-        assert!(
-            (variance - std::f64::consts::PI.powi(2) / 6.0).abs() < 0.05,
-            "variance {variance}"
-        );
-    }
-
-    #[test]
-    fn streams_of_one_seed_differ() {
-        let first: Vec<f64> = evenly(7, 1).take(8).collect();
-        let second: Vec<f64> = evenly(7, 2).take(8).collect();
-        assert_ne!(first, second);
-        assert!(first.iter().chain(&second).all(|v| v.abs() < 1.0));
     }
 }

@@ -33,6 +33,8 @@ pub struct Worker {
     buffers: HashMap<BufferId, Known>,
     /// The launches whose statement has run: module, entry and dims.
     stated: HashSet<(ModuleId, String, Vec<u8>)>,
+    /// Inputs that stay as they are as long as the worker lives, by their key.
+    fixed: HashMap<u64, BufferId>,
     /// What the largest scratch buffer takes that a launch statement asked for, on the cpu device.
     scratch_held: u64,
     launched: Option<Launched>,
@@ -74,6 +76,7 @@ impl Worker {
             images,
             buffers: HashMap::new(),
             stated: HashSet::new(),
+            fixed: HashMap::new(),
             scratch_held: 0,
             launched: None,
             memory: None,
@@ -323,6 +326,18 @@ impl Worker {
         }
         let (buffers, body): (_, Vec<&[u8]>) = contents.iter().copied().unzip();
         self.write_all(buffers, true, &body.concat())
+    }
+
+    /// The buffer of an input that stays as it is as long as the worker lives. Only the first call
+    /// with this key uploads the content.
+    pub fn fixed_input(&mut self, key: u64, name: &str, bytes: &[u8]) -> Result<BufferId, Stop> {
+        if let Some(buffer) = self.fixed.get(&key) {
+            return Ok(*buffer);
+        }
+        let buffer = self.buffer(name, bytes.len())?;
+        self.write_input(buffer, bytes)?;
+        self.fixed.insert(key, buffer);
+        Ok(buffer)
     }
 
     fn write_all(

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod allocating;
+mod lab_header;
 mod lists;
 mod statements;
 

@@ -8,6 +8,7 @@
 
 mod bench;
 mod check;
+mod declared;
 mod delayed;
 mod doubled;
 mod faults;

@@ -255,7 +255,7 @@ fn a_word_that_is_none_of_the_allowed_ones_is_told_those() {
         (
             "role = \"inout\"",
             "role = \"both\"",
-            "unknown variant `both`, expected one of `in`, `out`, `inout`",
+            "unknown variant `both`, expected one of `in`, `out`, `inout`, `scratch`",
         ),
         // A scalar has fewer types than a tensor.
         (

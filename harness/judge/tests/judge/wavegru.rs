@@ -1,17 +1,27 @@
-//! The committed WaveGRU kernel on a problem that is small enough for the cpu device, and a keep's
-//! sealed runs.
+//! The committed WaveGRU kernel on a model that is small enough for the cpu device, and the inputs
+//! of a keep.
 
 use crate::support::{self, Folder};
 use lab_protocol::Exit;
 use lab_protocol::{JudgeKind, JudgeRequest};
+use std::collections::BTreeSet;
 
-const KERNEL: &str = include_str!("../../../../kernels/wavegru/kernel.cu");
+pub const KERNEL: &str = include_str!("../../../../kernels/wavegru/kernel.cu");
 
-pub const PROBLEM: &str = include_str!("../kernels/wavegru/problem.toml");
+/// A folder with the small model and this kernel.
+pub fn folder(kernel: &str) -> Folder {
+    let problem = include_str!("../kernels/wavegru/problem.toml");
+    let reference = include_str!("../../../../kernels/wavegru/reference.cpp");
+    Folder::new(&[
+        ("problem.toml", problem),
+        ("reference.cpp", reference),
+        ("kernel.cu", kernel),
+    ])
+}
 
 #[test]
 fn the_committed_kernel_passes() {
-    let judged = Folder::new(&[("problem.toml", PROBLEM), ("kernel.cu", KERNEL)]).judge();
+    let judged = folder(KERNEL).judge();
     judged
         .expect(Exit::Passed)
         .expect_in("correctness", "pass")
@@ -23,80 +33,62 @@ fn the_committed_kernel_passes() {
     );
 }
 
-/// The plain kernel of the small problem, with a table for these run seeds. It reports when it uses
-/// the table, and computes other runs.
-fn with_a_table(seeds: &[u64]) -> String {
-    let plain = include_str!("../kernels/wavegru/plain.cu");
-    let known: Vec<String> = seeds
-        .iter()
-        .map(|seed| {
-            format!(
-                "(run.seed_low == {}u && run.seed_high == {}u)",
-                *seed as u32,
-                seed >> 32
-            )
-        })
-        .collect();
-    let known = if known.is_empty() {
-        "false".to_owned()
-    } else {
-        known.join(" || ")
-    };
-    let from = "    int token = run.first_token;\n";
-    let says = format!(
-        "    if (({known}) && blockIdx.x == 0 && threadIdx.x == 0) printf(\"from the table\\n\");\n"
-    );
-    assert_eq!(plain.matches(from).count(), 1);
-    plain.replace(from, &(says + from))
+/// reference.cu computes on every device what reference.cpp computes.
+#[test]
+fn both_references_pass_the_committed_kernel() {
+    let folder = folder(KERNEL);
+    std::fs::remove_file(folder.path().join("reference.cpp")).unwrap();
+    let reference = include_str!("../../../../kernels/wavegru/reference.cu");
+    std::fs::write(folder.path().join("reference.cu"), reference).unwrap();
+    let judged = folder.judge();
+    judged.expect(Exit::Passed);
+    // The same seed gives the same inputs, and both refuse the same ones.
+    let other = self::folder(KERNEL).judge();
+    for key in [
+        "sample_margin",
+        "min_p_tells",
+        "temperature_tells",
+        "median_entropy",
+    ] {
+        assert_eq!(judged.value(key), other.value(key), "{}", judged.log);
+    }
 }
 
-/// A save may use a run again, so a table of known runs finds some of its runs. A keep's sealed
-/// runs are in no table.
+/// The plain kernel of the small problem. It prints the seed of each run that it samples.
+fn telling() -> String {
+    let plain = include_str!("../kernels/wavegru/plain.cu");
+    let from = "    int token = run.first_token;\n";
+    let says = "    if (!forced && blockIdx.x == 0 && threadIdx.x == 0) printf(\"run %08x%08x\\n\", run.seed_high, run.seed_low);\n";
+    assert_eq!(plain.matches(from).count(), 1);
+    plain.replace(from, &(says.to_owned() + from))
+}
+
+/// The seeds of the sampled runs of a log.
+fn seeds(log: &str) -> BTreeSet<String> {
+    let seeds = log.lines().filter_map(|line| line.strip_prefix("| run "));
+    seeds.map(str::to_owned).collect()
+}
+
+/// A table of the runs that somebody has seen helps no later judgement, and no keep.
 #[test]
-fn a_table_of_known_runs_serves_a_save_and_no_keep() {
-    let folder = Folder::new(&[("problem.toml", PROBLEM), ("kernel.cu", &with_a_table(&[]))]);
-    let cache = folder.path().join("cache");
+fn no_judgement_has_a_run_of_another() {
+    let folder = folder(&telling());
     let options = JudgeRequest {
         seed: None,
-        cache_dir: Some(cache.clone()),
         ..folder.options()
     };
-    let first = support::run(options.clone());
-    first.expect(Exit::Passed).expect_in("reused_runs", "0");
-
-    let mut seeds = Vec::new();
-    for model in std::fs::read_dir(cache.join("wavegru-runs")).unwrap() {
-        for shelf in ["fresh", "used"] {
-            for file in std::fs::read_dir(model.as_ref().unwrap().path().join(shelf))
-                .into_iter()
-                .flatten()
-            {
-                seeds.push(
-                    u64::from_str_radix(file.unwrap().file_name().to_str().unwrap(), 16).unwrap(),
-                );
-            }
+    let mut known = BTreeSet::new();
+    let sealed = JudgeKind::SealedCheck { runs: 3 };
+    for kind in [options.kind.clone(), options.kind.clone(), sealed] {
+        let judged = support::run(JudgeRequest {
+            kind,
+            ..options.clone()
+        });
+        judged.expect(Exit::Passed);
+        let seeds = seeds(&judged.log);
+        assert!(seeds.len() >= 2, "{}", judged.log);
+        for seed in seeds {
+            assert!(known.insert(seed), "{}", judged.log);
         }
     }
-    assert!(seeds.len() >= 5, "{seeds:?}");
-    std::fs::write(folder.path().join("kernel.cu"), with_a_table(&seeds)).unwrap();
-    let second = support::run(options.clone());
-    second.expect(Exit::Passed);
-    assert_ne!(second.value("reused_runs"), "0");
-    // Two orders of both kinds, and a timed launch.
-    assert_eq!(
-        second.log.matches("from the table").count(),
-        5,
-        "{}",
-        second.log
-    );
-
-    let sealed = support::run(JudgeRequest {
-        kind: JudgeKind::SealedCheck { runs: 3 },
-        ..options
-    });
-    sealed
-        .expect(Exit::Passed)
-        .expect_in("sealed_runs", "4 from_stock=0")
-        .expect_no_measure();
-    assert!(!sealed.log.contains("from the table"), "{}", sealed.log);
 }

@@ -244,10 +244,10 @@ pub fn judge(case: &Case, device: Target) -> Result<(), String> {
     if let Some(why) = expected.differs(&judged) {
         return whole(why, &judged);
     }
-    let steps = judged.report.value("sample_steps").unwrap_or("");
-    let steps = steps
-        .parse()
-        .map_or(0, |all: u32| if on_cpu { all / 2 } else { all });
+    // A workload's label names its steps.
+    let steps = judged.log.split(" steps=").nth(1).unwrap_or_default();
+    let steps = steps.split_whitespace().next().unwrap_or_default();
+    let steps: u32 = steps.parse().unwrap_or_default();
     let of_device = if on_cpu {
         &case.says_on_cpu
     } else {

@@ -213,7 +213,10 @@ fn wavegru_is_not_for_python() -> Result<(), Failed> {
     expect(
         &judged,
         Exit::NOT_JUDGED,
-        &["fault: problem", "wavegru judges kernels in CUDA C++"],
+        &[
+            "fault: problem",
+            " judges kernels in CUDA C++ (kernel.cu): problem.toml has struct",
+        ],
     )
 }
 

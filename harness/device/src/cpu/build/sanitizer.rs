@@ -13,6 +13,9 @@ pub fn flags(sanitizer: Sanitizer, clang: bool) -> &'static [&'static str] {
         ],
         (Sanitizer::Thread, false) => &[
             "-fsanitize=thread",
+            // Compiles in two thirds of the time of -O2. The detector, which each access calls, takes most of
+            // the launch's time.
+            "-O1",
             // A kernel cannot tell that it is watched.
             "-U__SANITIZE_THREAD__",
             "-DLAB_CPU_RACES",

@@ -53,7 +53,13 @@ impl Unit<'_> {
         };
         let declarations = declarations(&text);
         let registrations = entries::registrations(&text, &declarations);
-        let check = HostCheck::new(&text, &declarations);
+        // A .cpp is written for the host as a whole: only its entry is called as a kernel.
+        let is_host = self
+            .request
+            .source
+            .extension()
+            .is_some_and(|ending| ending == "cpp");
+        let check = HostCheck::new(&text, &declarations).filter(|_| !is_host);
         let (unit, preprocessed) = if text.holds_word(SHARED) {
             match without_words(&text) {
                 Ok(rest) => (

@@ -234,6 +234,7 @@ impl RaceDetector {
 
     /// An access to `length` bytes at `address` that a thread is about to make. `pc` is the address
     /// of the instruction after it. `memory` is called only where the access races.
+    #[inline]
     pub fn access(
         &mut self,
         id: ThreadId,

@@ -76,6 +76,7 @@ pub struct ShadowMemory {
 impl ShadowMemory {
     /// Records an access to `length` bytes. `before` says whether an earlier access happened before
     /// this one. Returns an earlier access that races with this one.
+    #[inline]
     pub fn access(
         &mut self,
         address: usize,
@@ -178,6 +179,7 @@ impl Word {
 
 /// Replaces a record that `access` makes unnecessary: one of the same thread, or one that happened
 /// before. Otherwise takes a free slot, and if there is none, the next in turn.
+#[inline]
 fn put(
     slots: &mut [ShadowAccess],
     access: ShadowAccess,

@@ -13,6 +13,7 @@ use std::sync::atomic::Ordering;
 ///
 /// # Safety
 /// Called by the worker's OS thread during a launch: by `Worker::run`, or on one of its coroutines.
+#[inline]
 pub unsafe fn pick(worker: *mut Worker) -> *mut Thread {
     // SAFETY: the caller is on the worker's OS thread during a launch. So launch and blocks are
     // alive, and the blocks are used by this OS thread only. `at` is below the number of blocks,

@@ -97,6 +97,7 @@ unsafe extern "C" fn fence(thread: *mut Thread) {
 ///
 /// # Safety
 /// The module's contract.
+#[inline]
 unsafe fn report_access(
     thread: *mut Thread,
     address: usize,
@@ -149,6 +150,7 @@ unsafe fn bytes_at(address: usize, length: usize) -> Vec<u8> {
 ///
 /// # Safety
 /// The module's contract, and the result is dropped before the next call: there is one detector.
+#[inline]
 unsafe fn detector<'a>(block: *mut Block) -> Option<RefMut<'a, RaceDetector>> {
     // SAFETY: the contract: block, worker and launch are alive. The bytes of an unsettled write are
     // memory of the same launch: a block's memory is freed after its threads have returned, and
@@ -167,6 +169,7 @@ unsafe fn detector<'a>(block: *mut Block) -> Option<RefMut<'a, RaceDetector>> {
 ///
 /// # Safety
 /// The module's contract.
+#[inline]
 unsafe fn id_of(thread: *mut Thread) -> ThreadId {
     // SAFETY: the contract: the thread is alive.
     unsafe {
@@ -181,6 +184,7 @@ unsafe fn id_of(thread: *mut Thread) -> ThreadId {
 ///
 /// # Safety
 /// The module's contract.
+#[inline]
 unsafe fn index_of(block: *mut Block) -> u32 {
     // SAFETY: the contract: the block is alive.
     unsafe {
@@ -194,6 +198,7 @@ unsafe fn index_of(block: *mut Block) -> u32 {
 ///
 /// # Safety
 /// The module's contract.
+#[inline]
 pub unsafe fn tell(block: *mut Block, event: impl FnOnce(&mut RaceDetector, u32)) {
     // SAFETY: the contract: the block is alive. The detector is dropped at the end of this call.
     unsafe {
@@ -222,6 +227,7 @@ pub unsafe fn begin(block: *mut Block) {
 ///
 /// # Safety
 /// The module's contract, and `what` is a string of the kernel's module.
+#[inline]
 pub unsafe fn lanes_met(block: *mut Block, warp: u32, lanes: u32, what: *const c_char) {
     // SAFETY: the contract: the block is alive, and `what` ends with a NUL.
     unsafe {

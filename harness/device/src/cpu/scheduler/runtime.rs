@@ -113,6 +113,7 @@ unsafe fn meet(
 /// # Safety
 /// `block` is resident on this OS thread's worker, and `meeting` is a rendezvous of this warp of
 /// the block.
+#[inline]
 pub unsafe fn complete(block: *mut Block, warp: u32, meeting: *mut Rendezvous, running: u32) {
     // SAFETY: the caller promises a live block with this warp, and that `meeting` is one of the
     // warp's.
@@ -137,6 +138,7 @@ const EXITED_LANE: u32 = 0x7fff_7fff;
 
 /// Returns the sum that shuffles by 16, 8, 4, 2, 1 give to every lane. Additions commute, so all
 /// lanes add in the same tree as lane 0. Lanes outside the mask count as zero.
+#[inline]
 fn butterfly(values: &[u64; WARP as usize], mask: u32, took_part: u32) -> f32 {
     let mut sums = [0.0f32; WARP as usize];
     for (lane, sum) in sums.iter_mut().enumerate() {

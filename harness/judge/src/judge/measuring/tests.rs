@@ -7,7 +7,7 @@ use super::super::incumbent::Incumbent;
 use super::*;
 use crate::probe::DeviceFigures;
 use crate::probe::bounds::Demand;
-use crate::problem::{BuildNeeds, HeldOutUse, in_digits};
+use crate::problem::in_digits;
 use crate::testing;
 use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Shape};
 use lab_protocol::plan::Discipline;
@@ -89,30 +89,7 @@ struct Scripted {
     pool: u64,
 }
 
-impl Problem for Script {
-    fn use_held_out_inputs(&mut self, _: u64, _: usize) -> Result<HeldOutUse, Stop> {
-        Ok(HeldOutUse {
-            sets_in_a_check: 1,
-            counts_them: false,
-        })
-    }
-    fn name(&self) -> &'static str {
-        "script"
-    }
-    fn build_needs(&self, _: &DeviceInfo) -> BuildNeeds {
-        BuildNeeds::default()
-    }
-    fn prepare(&mut self, _: &mut ProblemContext, _: &mut Worker) -> Result<(), Stop> {
-        Ok(())
-    }
-    fn verify(
-        &mut self,
-        _: &mut ProblemContext,
-        _: &mut Worker,
-        _: ModuleId,
-    ) -> Result<Correctness, Stop> {
-        Ok(Correctness::Pass)
-    }
+impl SetsUp for Script {
     fn set_up(
         &mut self,
         _: &mut ProblemContext,
@@ -120,7 +97,7 @@ impl Problem for Script {
         _: ModuleId,
         place: WorkerRole,
     ) -> Result<Box<dyn Timed>, Stop> {
-        // As in WaveGRU, verification has used up two inputs of the worker.
+        // Verification has used up two inputs of the worker.
         let pool = if place == WorkerRole::Verified {
             self.pool - 2
         } else {
@@ -132,26 +109,6 @@ impl Problem for Script {
             launches: self.launches.clone(),
             pool,
         }))
-    }
-    fn dump(
-        &mut self,
-        _: &mut ProblemContext,
-        _: &mut Worker,
-        _: ModuleId,
-        _: &Path,
-    ) -> Result<(), Stop> {
-        Ok(())
-    }
-    fn shrink_for_check(&mut self, _: &DeviceInfo) -> Result<String, Stop> {
-        Ok("a script".into())
-    }
-    fn launch_for_check(
-        &mut self,
-        _: &mut ProblemContext,
-        _: &mut Worker,
-        _: ModuleId,
-    ) -> Result<(), Stop> {
-        Ok(())
     }
 }
 
@@ -264,7 +221,7 @@ fn measured_on(
 
 /// The verdict and the lines of a measurement of this problem.
 fn measured_of(
-    problem: &mut dyn Problem,
+    problem: &mut impl SetsUp,
     figures: Option<DeviceFigures>,
     plan: &Plan,
     beside: bool,

@@ -7,7 +7,7 @@ use crate::judge::kernel_snapshot::KernelSnapshot;
 use crate::judge::processes::{no_output, start_worker};
 use crate::judge::session::Session;
 use crate::outcome::{Correctness, Stop};
-use crate::problem::{self, LeftOut, PeerSpec, Problem, WorkerRole};
+use crate::problem::{self, LeftOut, PeerSpec, Problem, SetsUp, WorkerRole};
 use crate::worker::{ModuleId, Worker};
 use lab_protocol::Language;
 use lab_protocol::report::Report;
@@ -38,7 +38,7 @@ impl PreparedPeer {
     /// computes. `Ok(Err(why))` if it computes none.
     pub fn set_up(
         session: &mut Session,
-        of: &dyn Problem,
+        of: &Problem,
         (peer, file): (&PeerSpec, &[u8]),
     ) -> Result<Result<Self, String>, Stop> {
         let all = of.cases();
@@ -77,7 +77,7 @@ impl PreparedPeer {
 /// on all of these.
 fn start(
     session: &mut Session,
-    of: &dyn Problem,
+    of: &Problem,
     (peer, file): (&PeerSpec, &[u8]),
     left_out: &[LeftOut],
 ) -> Result<Result<Started, String>, Stop> {
@@ -106,18 +106,19 @@ fn start(
     problem.leave_out(&labels(left_out));
     let _access = session.wait(DeviceUse::Launching)?;
     let (verdict, lines) = session.capture(|cx| {
-        problem.prepare(cx, &mut worker)?;
+        let mut problem = problem.prepare(cx, &mut worker)?;
         let failed = problem.launch_each(cx, &mut worker, module)?;
-        match failed.is_empty() {
-            true => problem.verify(cx, &mut worker, module).map(Ok),
-            false => Ok(Err(failed)),
+        if !failed.is_empty() {
+            return Ok(Err(failed));
         }
+        let verdict = problem.verify(cx, &mut worker, module)?;
+        Ok(Ok((problem, verdict)))
     });
     let fails = |why: String| Ok(failures(&lines, &why).map(Started::Fails).ok_or(why));
-    match verdict {
-        Ok(Ok(Correctness::Pass)) => {}
+    let mut problem = match verdict {
+        Ok(Ok((problem, Correctness::Pass))) => problem,
         Ok(Err(failed)) => return Ok(Ok(Started::Fails(failed))),
-        Ok(Ok(Correctness::Fail)) => {
+        Ok(Ok((_, Correctness::Fail))) => {
             let report = Report::read(&lines);
             let gate = report
                 .failing_gate()
@@ -131,7 +132,7 @@ fn start(
         }
         Err(Stop::Crash(why)) => return fails(why),
         Err(stop) => return Err(stop),
-    }
+    };
     let (timed, _) =
         session.capture(|cx| problem.set_up(cx, &mut worker, module, WorkerRole::Incumbent));
     let timed = timed?;
@@ -180,7 +181,7 @@ fn failures(log: &str, why: &str) -> Option<Vec<LeftOut>> {
 /// Builds a kernel.cu, or loads a Python file, as it was read.
 fn load(
     session: &mut Session,
-    of: &dyn Problem,
+    of: &Problem,
     (peer, file): (&PeerSpec, &[u8]),
     worker: &mut Worker,
 ) -> Result<ModuleId, Stop> {

@@ -29,7 +29,7 @@ impl Profiling<'_> {
     pub(super) fn launch_under(
         &mut self,
         under_ncu: &UnderNcu,
-        problem: &mut dyn Problem,
+        problem: &mut Problem,
         counters: Counters,
         cases: &[usize],
     ) -> Result<Result<Vec<Launched>, String>, Stop> {
@@ -57,7 +57,7 @@ impl Profiling<'_> {
     /// counters.
     pub(super) fn count(
         &mut self,
-        problem: &mut dyn Problem,
+        problem: &mut Problem,
         ncu: &Ncu,
         (number, case): (usize, &ProfileCase),
     ) -> Result<Result<Profile, String>, Stop> {

@@ -14,7 +14,7 @@ impl Profiling<'_> {
     /// there are no durations.
     pub(super) fn time_all(
         &mut self,
-        problem: &mut dyn Problem,
+        problem: &mut Problem,
         cases: &[ProfileCase],
         tool: Result<Ncu, String>,
     ) -> Result<(), Stop> {

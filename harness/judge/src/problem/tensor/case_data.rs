@@ -15,10 +15,16 @@ pub type Contents = Vec<Option<Cells>>;
 /// A set of a case's inputs, and what is expected of it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CaseSet {
-    /// Without pure outputs.
+    /// Without pure outputs and fixed inputs.
     pub inputs: Contents,
+    /// The bytes of each scalar.
+    pub scalars: Vec<Vec<u8>>,
+    /// How often the set was drawn again.
+    pub attempt: u32,
     /// What is planted in the inputs.
     pub planted: Vec<Placed>,
+    /// What the reference wrote about the inputs, in the order of the case's `accepts`.
+    pub accepts: Vec<f64>,
     /// After one launch, without pure inputs. Empty until the reference has launched.
     pub expected: Contents,
     /// After the problem's number of launches in a row; empty if it is 1.
@@ -74,7 +80,7 @@ pub fn draw(
     let mut drawn_there = Vec::new();
     for (at, tensor) in case.tensors.iter().enumerate() {
         let seed = seed_of(case, seed, set, tensor);
-        let Some(values) = &tensor.values else {
+        let Some(values) = tensor.values.as_ref().filter(|_| tensor.is_of_a_set()) else {
             contents.push(None);
             continue;
         };

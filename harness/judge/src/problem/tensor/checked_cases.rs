@@ -1,7 +1,7 @@
 //! The cases of a run: which ones a device can judge, their data, and the check of all of them one
 //! after the other.
 
-use super::TensorProblem;
+use super::Problem;
 use super::case_data::CaseData;
 use super::drawing::{Drawing, Part};
 use super::input_values::InputValues;
@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-impl TensorProblem {
+impl Problem {
     /// Notes how many of the workloads that this device can judge, each in each of its types, were
     /// judged, and writes how many extremes their inputs held.
     pub(super) fn note_judged(&mut self, cx: &mut ProblemContext) -> Result<(), Stop> {
@@ -72,6 +72,10 @@ impl TensorProblem {
         for (done, case) in chosen.iter().enumerate() {
             cx.out.progress(done as u64, all)?;
             tally.begin_case(done);
+            // What the kernel was given in launches of another kind must not help it.
+            if done > 0 && chosen[done - 1].has_other_pointers(case) {
+                worker.reload(module)?;
+            }
             self.verify_case(case, cx, worker, module, &resident, tally)?;
             // After each case, so that the gates of a long problem show while it runs.
             tally.write(tally.breached() || done + 1 == chosen.len(), cx.out)?;
@@ -84,6 +88,7 @@ impl TensorProblem {
             }
         }
         cx.out.progress(all, all)?;
+        tally.write_accepts(cx.out)?;
         self.note_judged(cx)?;
         Ok(tally.verdict())
     }

@@ -80,18 +80,22 @@ impl<'a> Drawing<'a> {
         planted: &PlantedSets,
         part: Part,
         number: usize,
+        attempt: u32,
     ) -> Result<CaseSet, Stop> {
         let (name, drawn) = match part {
             Part::Drawn => (format!("set {number}"), number),
             Part::Planted => (format!("planted set {number}"), FIRST_PLANTED + number),
             Part::Renewed => ("set 0".into(), 0),
         };
+        let drawn = drawn + ((attempt as usize) << ATTEMPT);
         let seed = case.seed(self.seed, &name);
         let further = (part == Part::Planted).then_some(number);
         // Only the values of kernels in Python are renewed, whose processes map no memory.
         let memory = self.memory.filter(|_| part != Part::Renewed);
         let mut set = CaseSet {
             inputs: draw(case, self.seed, drawn, memory)?,
+            scalars: case.draw_scalars(self.seed, drawn),
+            attempt,
             planted: planted.places(further, &case.tensors, seed),
             ..CaseSet::default()
         };
@@ -110,7 +114,7 @@ impl<'a> Drawing<'a> {
 
     /// Draws the first set of a case, without what is expected of it.
     pub fn first_set(self, case: &Arc<Case>) -> Result<CaseData, Stop> {
-        let set = self.set(case, &self.planted_sets(case), Part::Drawn, 0)?;
+        let set = self.set(case, &self.planted_sets(case), Part::Drawn, 0, 0)?;
         Ok(CaseData::new(case, vec![set]))
     }
 
@@ -129,7 +133,7 @@ impl<'a> Drawing<'a> {
         each.sort_by_key(|(at, _)| std::cmp::Reverse(parts[*at].0.cells()));
         let drawn = each_on_a_thread(&each, |(at, number)| {
             let (case, part) = &parts[*at];
-            self.set(case, &planted[*at], *part, *number)
+            self.set(case, &planted[*at], *part, *number, 0)
         });
         let empty = parts
             .iter()
@@ -150,8 +154,44 @@ impl<'a> Drawing<'a> {
     ) -> Result<CaseData, Stop> {
         let drawn = self.sets_of_parts(&[(case.clone(), part)])?.pop();
         let mut drawn = drawn.unwrap_or_else(|| CaseData::new(case, Vec::new()));
-        expect(&mut drawn, reference)?;
+        self.expect(&mut drawn, part, reference)?;
         Ok(drawn)
+    }
+
+    /// Draws the set of a part with this number again.
+    pub fn draw_again(
+        self,
+        case: &Case,
+        part: Part,
+        number: usize,
+        attempt: u32,
+    ) -> Result<CaseSet, Stop> {
+        self.set(case, &self.planted_sets(case), part, number, attempt)
+    }
+
+    /// Has the reference say what is expected of the sets. Draws those again that it does not
+    /// accept.
+    pub fn expect(
+        self,
+        data: &mut CaseData,
+        part: Part,
+        reference: &mut Option<ReferenceKernel>,
+    ) -> Result<(), Stop> {
+        let reference = reference.as_mut().ok_or_else(|| {
+            Stop::Lab("the tensor problem was not prepared before its launches".into())
+        })?;
+        let mut wanted: Vec<usize> = (0..data.sets.len()).collect();
+        loop {
+            let refused = reference.expect(data, &wanted)?;
+            wanted = refused;
+            for number in &wanted {
+                let attempt = data.sets[*number].attempt + 1;
+                data.sets[*number] = self.draw_again(&data.case, part, *number, attempt)?;
+            }
+            if wanted.is_empty() {
+                return Ok(());
+            }
+        }
     }
 
     /// [`Drawing::draw`] for several parts, as long as `is_idle` returns true: it is asked before
@@ -177,7 +217,7 @@ impl<'a> Drawing<'a> {
                     break;
                 }
                 for mut drawn in drawn? {
-                    expect(&mut drawn, reference)?;
+                    self.expect(&mut drawn, *part, reference)?;
                     all.insert((case.index, *part), drawn);
                 }
             }
@@ -187,18 +227,11 @@ impl<'a> Drawing<'a> {
 
     /// Bytes of a part, of a drawn one with the outputs.
     pub fn bytes(self, case: &Case, part: Part) -> usize {
-        let is_counted =
-            |tensor: &CaseTensor| part == Part::Drawn || tensor.role != TensorRole::Out;
+        let is_counted = |tensor: &CaseTensor| {
+            tensor.is_of_a_set() && (part == Part::Drawn || tensor.role != TensorRole::Out)
+        };
         self.sets_in(case, part) * case.bytes_of(is_counted)
     }
-}
-
-/// Has the reference say what is expected of the sets.
-pub fn expect(data: &mut CaseData, reference: &mut Option<ReferenceKernel>) -> Result<(), Stop> {
-    let prepared = reference.as_mut().ok_or_else(|| {
-        Stop::Lab("the tensor problem was not prepared before its launches".into())
-    })?;
-    prepared.expect(data)
 }
 
 /// The number of input sets. A timed window launches each set once at most, so a case with short
@@ -206,6 +239,9 @@ pub fn expect(data: &mut CaseData, reference: &mut Option<ReferenceKernel>) -> R
 /// set, to save time. A case that is not timed has two, so that no launch can know which one it
 /// gets.
 pub fn sets(case: &Case, device: &DeviceInfo) -> usize {
+    if let Some(sets) = case.sets {
+        return sets;
+    }
     let timed = !device.emulated && !case.held_out;
     match case.cells() {
         cells if cells > HUGE => 1,
@@ -217,6 +253,9 @@ pub fn sets(case: &Case, device: &DeviceInfo) -> usize {
 /// Most cells of all further sets of a case together. The cpu device is slow.
 const PLANTED_CELLS: usize = 4 << 20;
 const PLANTED_CELLS_EMULATED: usize = 1 << 19;
+
+/// The first bit of a set's number that says how often the set was drawn again.
+const ATTEMPT: usize = 40;
 
 /// Gives a further set other values than any other set has.
 const FIRST_PLANTED: usize = 1 << 32;

@@ -2,7 +2,8 @@
 
 use super::case_data::{CaseData, Contents};
 use super::spec::CaseTensor;
-use crate::dtype::Dtype;
+use crate::cells::Cells;
+use crate::dtype::{CellValue, Dtype};
 use crate::outcome::Stop;
 use crate::problem::npy_file;
 use bytemuck::pod_collect_to_vec;
@@ -11,11 +12,29 @@ use std::path::Path;
 
 /// Writes `CASE-x.npy` for inputs, and `CASE-y_reference.npy` and `CASE-y_kernel.npy` for outputs.
 /// CASE is the case's label, as in `rows3-cols257-Tf16`. Floats of 8 and 16 bits are widened to
-/// f32.
+/// f32. `CASE-scalars.json` holds the scalars.
 pub fn write(folder: &Path, drawn: &CaseData, got: &Contents) -> Result<(), Stop> {
     let label = drawn.case.label.replace('=', "").replace(' ', "-");
+    let scalars = drawn.case.scalars.iter().zip(&drawn.sets[0].scalars);
+    let scalars = scalars.map(|(scalar, bytes)| {
+        let value = match scalar.dtype.value(bytes) {
+            CellValue::Integer(value) => value.into(),
+            CellValue::Float(value) => value.into(),
+        };
+        (scalar.name.clone(), value)
+    });
+    let scalars: serde_json::Map<String, serde_json::Value> = scalars.collect();
+    if !scalars.is_empty() {
+        let path = folder.join(format!("{label}-scalars.json"));
+        let text = serde_json::Value::Object(scalars).to_string() + "\n";
+        std::fs::write(&path, text)
+            .map_err(|e| Stop::Lab(format!("{} cannot be written: {e}", path.display())))?;
+    }
     for (i, tensor) in drawn.case.tensors.iter().enumerate() {
+        let fixed = tensor.fixed.as_ref();
+        let fixed = fixed.map(|fixed| Cells::Host(fixed.bytes().to_vec()));
         let contents = [
+            ("", &fixed),
             ("", &drawn.sets[0].inputs[i]),
             ("_reference", &drawn.sets[0].expected[i]),
             ("_kernel", &got[i]),

@@ -5,10 +5,12 @@ mod given;
 mod identifier;
 mod names;
 mod peers;
+mod relations;
 pub mod text;
 mod tolerance;
 
 use super::expression::Expression;
+use super::gate_keys::GateOf;
 use super::objective::{Figure, Objective};
 use super::planted::{PlantedText, Planting};
 use super::spec::{ProblemSpec, TensorRole};
@@ -54,6 +56,7 @@ const MOST_STEPS: usize = 1000;
 impl ProblemFile {
     fn check(&self) -> Result<ProblemSpec, KeyError> {
         self.check_names()?;
+        self.check_further_names()?;
         self.check_types()?;
         self.check_tensors()?;
         self.check_scalars()?;
@@ -61,6 +64,8 @@ impl ProblemFile {
         self.check_steps()?;
         let cases = self.cases()?;
         self.check_drawn()?;
+        let checks = self.cases_of_check()?;
+        self.check_macros(&cases, &checks)?;
         let graph = self.graph.unwrap_or(true);
         let of = PeersOf {
             entry: &self.entry,
@@ -77,8 +82,12 @@ impl ProblemFile {
             objective: Objective {
                 figure: self.objective.measure,
                 aggregate: self.objective.aggregate,
+                time_of: self.objective.kernel_us_of,
             },
             peers: peers::peers(&self.peer, &of)?,
+            checks,
+            macros: self.macros.clone().into_iter().collect(),
+            scalar_struct: self.scalar_struct.clone(),
         })
     }
 
@@ -87,10 +96,21 @@ impl ProblemFile {
         let names = self.names();
         let check = |text: &str| Expression::parse(text, &names).map(drop);
         in_samples(check(self.samples()?))?;
-        for (key, text) in [("bytes", &self.bytes), ("flops", &self.flops)] {
+        let amounts = [
+            ("bytes", &self.bytes),
+            ("flops", &self.flops),
+            ("dependent_steps", &self.dependent_steps),
+        ];
+        for (key, text) in amounts {
             text.as_deref().map_or(Ok(()), check).key(key)?;
         }
-        Ok(())
+        match self.exchanges.is_some() && self.dependent_steps.is_none() {
+            true => wrong(
+                "exchanges",
+                "exchanges are those of a step: add dependent_steps",
+            ),
+            false => Ok(()),
+        }
     }
 
     fn check_steps(&self) -> Result<(), KeyError> {
@@ -172,7 +192,8 @@ impl ProblemFile {
     }
 
     fn check_tensors(&self) -> Result<(), KeyError> {
-        if self.tensor.iter().all(|t| t.role == TensorRole::In) {
+        let is_output = |t: &TensorText| matches!(t.role, TensorRole::Out | TensorRole::Inout);
+        if !self.tensor.iter().any(is_output) {
             let what = "tensor: none has role \"out\" or \"inout\", so there is nothing to compare";
             return wrong("role", what).item("tensor", 0);
         }
@@ -191,13 +212,18 @@ impl ProblemFile {
     fn check_tensor(&self, t: &TensorText) -> Result<(), KeyError> {
         let names = self.names();
         if let Some(values) = &t.values {
-            if t.role == TensorRole::Out {
-                let what = "an output has no values: the kernel writes them";
+            let what = match t.role {
+                TensorRole::Out => "an output has no values: the kernel writes them",
+                TensorRole::Scratch => "scratch memory has no values: it holds zeros",
+                TensorRole::In | TensorRole::Inout => "",
+            };
+            if !what.is_empty() {
                 return wrong("values", what);
             }
             values.check(&names).key("values")?;
         }
         self.check_tolerance(t, &names)?;
+        self.check_relations(t)?;
         for (i, extent) in t.shape.iter().enumerate() {
             let parsed = Expression::parse(&extent.text(), &names);
             parsed.of("shape").item("shape", i)?;
@@ -212,7 +238,7 @@ impl ProblemFile {
 
     /// Checks a tensor's own tolerance, or that each of its types has one.
     fn check_tolerance(&self, t: &TensorText, names: &[&str]) -> Result<(), KeyError> {
-        let is_input = t.role == TensorRole::In;
+        let is_input = matches!(t.role, TensorRole::In | TensorRole::Scratch);
         match &t.tolerance {
             Some(_) if is_input => {
                 let what = "tolerance is for outputs: an input is not compared with a tolerance";
@@ -220,8 +246,15 @@ impl ProblemFile {
             }
             Some(tolerance) => tolerance.check(names).key("tolerance"),
             None => {
+                let is_limited = t
+                    .gates
+                    .iter()
+                    .any(|gate| gate.of == GateOf::Largest && gate.limit.is_some());
                 let is_missing = |d: &Dtype| {
-                    !is_input && d.integers().is_none() && !self.tolerance.contains_key(d)
+                    !is_input
+                        && !is_limited
+                        && d.integers().is_none()
+                        && !self.tolerance.contains_key(d)
                 };
                 let what = match self.concrete(t.dtype).into_iter().find(is_missing) {
                     None => return Ok(()),
@@ -242,7 +275,7 @@ impl ProblemFile {
         };
         let planting = text.planting(t.shape.len(), &self.concrete(t.dtype))?;
         match t.role {
-            TensorRole::Out if !planting.kinds.is_empty() => {
+            TensorRole::Out | TensorRole::Scratch if !planting.kinds.is_empty() => {
                 Err("planted is for inputs: an output has no values".into())
             }
             _ => Ok(planting),

@@ -43,6 +43,13 @@ pub enum InputValues {
     Constant(CellValue),
     /// The same values in every run.
     Npy(Arc<NpyArray>),
+    /// What the reference writes to the output with this number. Where no reference is asked,
+    /// numbers from a range, both ends included: whole ones for integers.
+    Expected {
+        of: usize,
+        low: f64,
+        high: f64,
+    },
 }
 
 /// This many standard deviations from the mean are within the range of the type. One number in 16,000
@@ -74,7 +81,9 @@ impl InputValues {
     pub fn range(&self) -> Option<(f64, f64)> {
         match self {
             InputValues::Normal { .. } | InputValues::Permutation | InputValues::Npy(_) => None,
-            InputValues::Uniform { low, high } => Some((*low, *high)),
+            InputValues::Uniform { low, high } | InputValues::Expected { low, high, .. } => {
+                Some((*low, *high))
+            }
             InputValues::Integers { low, high } | InputValues::Ascending { low, high } => {
                 Some((not_below(*low), not_above(*high)))
             }
@@ -98,6 +107,7 @@ impl InputValues {
             InputValues::Ascending { .. } => Some("ascending values stay in their order"),
             InputValues::Permutation => Some("a permutation holds each number once"),
             InputValues::Npy(_) => Some("the values of a file stay as they are"),
+            InputValues::Expected { .. } => Some("expected results stay as they are"),
             InputValues::Normal { .. }
             | InputValues::Uniform { .. }
             | InputValues::Integers { .. }
@@ -174,6 +184,7 @@ impl InputValues {
             InputValues::Normal { .. }
             | InputValues::Uniform { .. }
             | InputValues::Integers { .. }
+            | InputValues::Expected { .. }
             | InputValues::Constant(_) => true,
             InputValues::Ascending { .. } | InputValues::Permutation | InputValues::Npy(_) => false,
         }
@@ -210,6 +221,14 @@ impl InputValues {
             }
             InputValues::Integers { low, high } => {
                 dtype.encode_each_integer(cells, || cell_numbers::integer(word(), low, high));
+            }
+            InputValues::Expected { low, high, .. } if dtype.integers().is_some() => {
+                let (low, high) = (low as i64, high as i64);
+                dtype.encode_each_integer(cells, || cell_numbers::integer(word(), low, high));
+            }
+            InputValues::Expected { low, high, .. } => {
+                let number = |word| low + (high - low) * cell_numbers::unit(word);
+                dtype.encode_each(cells, || number(word()).clamp(low, high));
             }
             InputValues::Ascending { .. } | InputValues::Permutation | InputValues::Npy(_) => {}
         }

@@ -11,6 +11,7 @@ use crate::worker::{
     Breach, BufferId, Launch, LaunchArg, LaunchTensor, ModuleId, SCRATCH_NAME, Worker,
 };
 use lab_device::ExecutionOrder;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Separates a tensor's name from the number of its case in the name of a buffer. No tensor's name
@@ -63,8 +64,9 @@ pub struct Launched {
 /// them.
 pub struct CaseLauncher {
     case: Arc<Case>,
-    /// The buffers of each set, in the order of the case's tensors.
-    sets: Vec<Vec<BufferId>>,
+    /// The buffers of each set, in the order of the case's tensors; `None` for a null pointer. Those of
+    /// fixed inputs belong to the worker.
+    sets: Vec<Vec<Option<BufferId>>>,
     /// All sets of inputs have the buffers of the first.
     shares_buffers: bool,
 }
@@ -114,13 +116,25 @@ impl CaseLauncher {
             sets: Vec::new(),
             shares_buffers,
         };
+        let is_own = |tensor: &CaseTensor| !tensor.is_null && tensor.fixed.is_none();
         let wanted = (0..sets).flat_map(|_| &case.tensors);
+        let wanted = wanted.filter(|tensor| is_own(tensor));
         let wanted = wanted.map(|tensor| (launcher.name_of(&tensor.name), tensor.bytes()));
-        let ids = worker.buffers(wanted.collect())?;
-        launcher.sets = ids
-            .chunks(case.tensors.len())
-            .map(<[BufferId]>::to_vec)
-            .collect();
+        let mut ids = worker.buffers(wanted.collect())?.into_iter();
+        for _ in 0..sets {
+            let mut buffers = Vec::with_capacity(case.tensors.len());
+            for tensor in &case.tensors {
+                buffers.push(match &tensor.fixed {
+                    Some(fixed) => {
+                        let name = format!("{}{CASE}", tensor.name);
+                        Some(worker.fixed_input(fixed.key(), &name, fixed.bytes())?)
+                    }
+                    None if tensor.is_null => None,
+                    None => ids.next(),
+                });
+            }
+            launcher.sets.push(buffers);
+        }
         for set in 0..sets {
             for (tensor, id) in launcher.buffers(set) {
                 worker.set_poisons(id, tensor.dtype.poisons());
@@ -136,8 +150,24 @@ impl CaseLauncher {
 
     /// The buffers of a set, each with its tensor. Further sets lie where earlier ones have lain.
     fn buffers(&self, set: usize) -> impl Iterator<Item = (&CaseTensor, BufferId)> {
-        let of_set = &self.sets[set % self.sets.len().max(1)];
-        self.case.tensors.iter().zip(of_set.iter().copied())
+        let buffers = self.case.tensors.iter().zip(self.all_buffers(set));
+        buffers.filter_map(|(tensor, id)| Some((tensor, (*id)?)))
+    }
+
+    /// The buffer of each tensor of a set.
+    fn all_buffers(&self, set: usize) -> &[Option<BufferId>] {
+        &self.sets[set % self.sets.len().max(1)]
+    }
+
+    /// The buffers of a set that have a content, with it.
+    fn with_contents<'a>(
+        &'a self,
+        set: usize,
+        contents: &'a Contents,
+    ) -> impl Iterator<Item = (&'a CaseTensor, BufferId, &'a Cells)> {
+        let buffers = self.case.tensors.iter().zip(self.all_buffers(set));
+        let each = buffers.zip(contents);
+        each.filter_map(|((tensor, id), content)| Some((tensor, (*id)?, content.as_ref()?)))
     }
 
     pub fn case(&self) -> &Arc<Case> {
@@ -189,10 +219,13 @@ impl CaseLauncher {
     /// Writes what the kernel finds in a set.
     fn write_before(&self, worker: &mut Worker, data: &CaseData, set: usize) -> Result<(), Stop> {
         let contents = &data.sets[set].inputs;
-        let each = self.buffers(set).zip(contents);
-        let outputs = each.filter(|((tensor, _), _)| tensor.is_output());
-        let outputs = outputs.filter_map(|((_, id), content)| Some((id, content.as_ref()?)));
-        worker.write_cells(&outputs.collect::<Vec<_>>(), false)?;
+        let each = self.with_contents(set, contents);
+        let outputs = each.filter(|(tensor, ..)| tensor.is_output());
+        let outputs: Vec<_> = outputs.map(|(_, id, content)| (id, content)).collect();
+        worker.write_cells(&outputs, false)?;
+        for id in self.buffers_of(set, |tensor| tensor.role == TensorRole::Scratch) {
+            worker.clear(id)?;
+        }
         match self.shares_buffers {
             true => self.write_inputs(worker, set, contents),
             false => Ok(()),
@@ -206,14 +239,20 @@ impl CaseLauncher {
         set: usize,
         contents: &Contents,
     ) -> Result<(), Stop> {
-        let each = self.buffers(set).zip(contents);
-        let inputs = each.filter(|((tensor, _), _)| !tensor.is_output());
-        let inputs = inputs.filter_map(|((_, id), content)| Some((id, content.as_ref()?)));
-        worker.write_cells(&inputs.collect::<Vec<_>>(), true)
+        let each = self.with_contents(set, contents);
+        let inputs = each.filter(|(tensor, ..)| !tensor.is_output());
+        let inputs: Vec<_> = inputs.map(|(_, id, content)| (id, content)).collect();
+        worker.write_cells(&inputs, true)
     }
 
     /// The launch of `module`'s kernel on this set.
-    pub fn launch_of(&self, module: ModuleId, set: usize, order: ExecutionOrder) -> Launch {
+    pub fn launch_of(
+        &self,
+        module: ModuleId,
+        data: &CaseData,
+        set: usize,
+        order: ExecutionOrder,
+    ) -> Launch {
         let case = &self.case;
         let tensor = |(arg, tensor): (usize, &CaseTensor)| LaunchTensor {
             name: tensor.name.clone(),
@@ -221,13 +260,14 @@ impl CaseLauncher {
             element: tensor.dtype.map_element(),
             shape: tensor.extents(),
         };
-        let buffers = self.buffers(set).map(|(_, id)| LaunchArg::Buffer(id));
+        let null = LaunchArg::Value(0u64.to_le_bytes().to_vec());
+        let buffers = self.all_buffers(set).iter();
+        let buffers = buffers.map(|id| id.map_or(null.clone(), LaunchArg::Buffer));
+        let numbers = case.numbers(&data.sets[set].scalars).into_iter();
         Launch {
             module,
             entry: case.entry.clone(),
-            args: buffers
-                .chain(case.numbers().map(LaunchArg::Value))
-                .collect(),
+            args: buffers.chain(numbers.map(LaunchArg::Value)).collect(),
             dims: case
                 .dims
                 .iter()
@@ -235,7 +275,10 @@ impl CaseLauncher {
                 .collect(),
             order,
             // The tensors are the first arguments.
-            tensors: case.tensors.iter().enumerate().map(tensor).collect(),
+            tensors: (case.tensors.iter().enumerate())
+                .filter(|(_, tensor)| !tensor.is_null)
+                .map(tensor)
+                .collect(),
             parameters: parameters(case),
             scratch: self.name_of(SCRATCH_NAME),
         }
@@ -252,7 +295,7 @@ impl CaseLauncher {
         order: ExecutionOrder,
     ) -> Result<f64, Stop> {
         self.write_before(worker, data, set)?;
-        self.launch_again(worker, module, set, order)
+        self.launch_again(worker, module, data, set, order)
             .map_err(|stop| with_parameters(stop, &self.case))
     }
 
@@ -262,10 +305,11 @@ impl CaseLauncher {
         &self,
         worker: &mut Worker,
         module: ModuleId,
+        data: &CaseData,
         set: usize,
         order: ExecutionOrder,
     ) -> Result<f64, Stop> {
-        let launch = self.launch_of(module, set, order);
+        let launch = self.launch_of(module, data, set, order);
         worker.poison_and_launch(self.pure_outputs_of(set), &launch)
     }
 
@@ -306,7 +350,7 @@ impl CaseLauncher {
         let mut earlier = Vec::new();
         if twice {
             let (seconds, failed) = self.launch_round(worker, module, data, order)?;
-            let written = self.written_in(worker, seconds.len(), Worker::take)?;
+            let written = self.written_in(worker, 0..seconds.len(), Worker::take)?;
             if failed.is_some() {
                 let launched = written
                     .into_iter()
@@ -321,7 +365,7 @@ impl CaseLauncher {
             earlier = written;
         }
         let (seconds, failed) = self.launch_round(worker, module, data, order)?;
-        let written = self.written_in(worker, seconds.len(), read)?;
+        let written = self.written_in(worker, 0..seconds.len(), read)?;
         let mut earlier = earlier.into_iter();
         let launched = written
             .into_iter()
@@ -348,7 +392,9 @@ impl CaseLauncher {
             self.write_before(worker, data, set)?;
         }
         let poisoned = sets.clone().flat_map(|set| self.pure_outputs_of(set));
-        let launches: Vec<Launch> = sets.map(|set| self.launch_of(module, set, order)).collect();
+        let launches: Vec<Launch> = sets
+            .map(|set| self.launch_of(module, data, set, order))
+            .collect();
         let launched = worker.poison_and_launch_each(poisoned.collect(), &launches);
         let (seconds, failed) = launched.map_err(|stop| with_parameters(stop, &self.case))?;
         Ok((
@@ -357,32 +403,33 @@ impl CaseLauncher {
         ))
     }
 
-    /// What the last launches on the first so many sets wrote.
+    /// What the last launches on these sets wrote.
     fn written_in(
         &self,
         worker: &mut Worker,
-        sets: usize,
+        sets: Range<usize>,
         read: ReadCells,
     ) -> Result<Vec<Written>, Stop> {
-        let outputs = (0..sets).flat_map(|set| self.buffers_of(set, CaseTensor::is_output));
-        let read = read(worker, &outputs.collect::<Vec<_>>())?;
-        let mut read = read.into_iter();
-        let of = |set| Written {
-            outputs: (self.case.tensors.iter())
-                .map(|tensor| tensor.is_output().then(|| read.next()).flatten())
-                .collect(),
-            patterns: self.patterns_of(worker, set),
+        // The outputs that are compared, in the order of the tensors.
+        let compared = |set: usize| {
+            let each = self.case.tensors.iter().zip(self.all_buffers(set));
+            each.map(|(tensor, id)| {
+                let is_read = tensor.is_output() && !tensor.is_uncompared;
+                (tensor, id.filter(|_| is_read))
+            })
         };
-        Ok((0..sets).map(of).collect())
-    }
-
-    /// The pattern that each pure output of a set was last filled with.
-    fn patterns_of(&self, worker: &Worker, set: usize) -> Vec<Option<u32>> {
-        let pattern = |(tensor, id): (&CaseTensor, BufferId)| match tensor.role {
-            TensorRole::Out => worker.last_poison(id),
-            TensorRole::In | TensorRole::Inout => None,
+        let ids = sets.clone().flat_map(compared).filter_map(|(_, id)| id);
+        let mut read = read(worker, &ids.collect::<Vec<_>>())?.into_iter();
+        let of = |set| {
+            let (mut outputs, mut patterns) = (Contents::new(), Vec::new());
+            for (tensor, id) in compared(set) {
+                let pattern = id.and_then(|id| worker.last_poison(id));
+                patterns.push(pattern.filter(|_| tensor.role == TensorRole::Out));
+                outputs.push(id.and_then(|_| read.next()));
+            }
+            Written { outputs, patterns }
         };
-        self.buffers(set).map(pattern).collect()
+        Ok(sets.map(of).collect())
     }
 
     /// Makes the problem's further launches in a row on what the last one left in this set, and
@@ -391,11 +438,12 @@ impl CaseLauncher {
         &self,
         worker: &mut Worker,
         module: ModuleId,
+        data: &CaseData,
         set: usize,
         (order, read): (ExecutionOrder, ReadCells),
     ) -> Result<Option<Written>, Stop> {
         for _ in 1..self.case.steps {
-            self.launch_again(worker, module, set, order)?;
+            self.launch_again(worker, module, data, set, order)?;
         }
         (self.case.steps > 1)
             .then(|| self.written(worker, set, read))
@@ -409,20 +457,28 @@ impl CaseLauncher {
         set: usize,
         read: ReadCells,
     ) -> Result<Written, Stop> {
-        let patterns = self.patterns_of(worker, set);
-        let written = read(worker, &self.buffers_of(set, CaseTensor::is_output))?;
-        let mut written = written.into_iter();
-        let outputs = self.case.tensors.iter();
-        let outputs = outputs.map(|tensor| tensor.is_output().then(|| written.next()).flatten());
-        Ok(Written {
-            outputs: outputs.collect(),
-            patterns,
-        })
+        let mut written = self.written_in(worker, set..set + 1, read)?;
+        written
+            .pop()
+            .ok_or_else(|| Stop::Lab("a launch has no outputs".into()))
     }
 
-    /// Frees every buffer.
+    /// Frees every buffer of its own. Nothing stays of what the reference wrote: later launches must
+    /// not find it.
     pub fn take_down(self, worker: &mut Worker) -> Result<(), Stop> {
-        worker.free_all(self.sets.into_iter().flatten().collect())
+        let of = |is_meant: fn(&CaseTensor) -> bool| {
+            let each = self
+                .sets
+                .iter()
+                .flat_map(|set| self.case.tensors.iter().zip(set));
+            let meant = each.filter(move |(tensor, _)| tensor.fixed.is_none() && is_meant(tensor));
+            meant.filter_map(|(_, id)| *id).collect::<Vec<BufferId>>()
+        };
+        let expected = of(|tensor| tensor.expected_of().is_some());
+        if !expected.is_empty() {
+            worker.poison_all(expected)?;
+        }
+        worker.free_all(of(|_| true))
     }
 
     /// Describes a breach, with the tensor's index if it has one.

@@ -6,17 +6,22 @@ mod cell_numbers;
 mod checked_cases;
 mod device_memory;
 mod drawing;
+mod drawn_scalars;
 mod drawn_shapes;
 mod dump;
 pub mod export;
 mod expression;
 mod file;
+mod fixed;
+mod gate_keys;
 pub mod input_values;
 mod launcher;
+mod named_gates;
 mod npy;
 mod number;
 mod objective;
 mod parameters;
+mod phases;
 mod plant;
 mod planted;
 mod problem;
@@ -35,10 +40,11 @@ mod values_text;
 mod verify;
 
 use crate::outcome::Stop;
-use crate::problem::api::{Problem, StockUse};
+use crate::problem::api::StockUse;
 use drawing::Ahead;
 use lab_protocol::When;
 use lab_protocol::report::JudgedWorkloads;
+pub use phases::{Prepared, Watched};
 use reference::ReferenceKernel;
 use resident::{AcceptedOutputs, Resident, TimedCases};
 use spec::{Case, ProblemSpec};
@@ -48,10 +54,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// Opens the problem whose problem.toml at `path` has this text.
-pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
+pub fn open(path: &Path, text: &str) -> Result<Problem, Stop> {
     let folder = path.parent().unwrap_or(Path::new(".")).to_owned();
     let spec = file::parse(path, text, None)?;
-    Ok(Box::new(TensorProblem {
+    Ok(Problem {
         name: spec.name_at(path).unwrap_or_else(|| "tensor".into()),
         folder,
         text: text.to_owned(),
@@ -68,10 +74,12 @@ pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
         stock_use: None,
         sealed_seed: None,
         renewed: BTreeSet::new(),
-    }))
+    })
 }
 
-struct TensorProblem {
+/// A problem, as its problem.toml says it. [`Problem::prepare`] makes it ready for a run,
+/// [`Problem::watched`] for a tool.
+pub struct Problem {
     name: String,
     folder: PathBuf,
     /// The text of problem.toml.

@@ -21,6 +21,15 @@ pub enum Figure {
     Gbps,
 }
 
+/// What the line `kernel_us` is the time of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TimeOf {
+    #[default]
+    Launch,
+    Sample,
+}
+
 /// The size of one launch of a workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Amounts {
@@ -30,6 +39,9 @@ pub struct Amounts {
     pub bytes: f64,
     /// Operations that it must compute.
     pub flops: Option<f64>,
+    /// Steps that follow one another, and the exchanges in each.
+    pub dependent_steps: f64,
+    pub exchanges: f64,
 }
 
 impl Amounts {
@@ -52,6 +64,7 @@ impl Amounts {
 pub struct Objective {
     pub figure: Figure,
     pub aggregate: Aggregate,
+    pub time_of: TimeOf,
 }
 
 impl Figure {
@@ -140,7 +153,13 @@ impl Objective {
             return Some(samples / self.seconds_of_turn(launches, turn)?);
         }
         let each = launches.iter().zip(turn);
-        let each = each.map(|(launch, seconds)| figure.of(launch, *seconds));
+        let each = each.map(|(launch, seconds)| {
+            let parts = match (figure, self.time_of) {
+                (Figure::Time, TimeOf::Sample) => launch.samples,
+                _ => 1.0,
+            };
+            figure.of(launch, *seconds) / parts
+        });
         self.aggregate.of(each, figure.better())
     }
 
@@ -173,6 +192,7 @@ mod tests {
             samples,
             bytes,
             flops: Some(flops),
+            ..Amounts::default()
         }
     }
 
@@ -191,9 +211,14 @@ mod tests {
         let launches = [launch(10.0, 2e9, 4e12); 2];
         let times = [time(2.0), time(8.0)];
         let of = |figure, aggregate| {
-            let measure = Objective { figure, aggregate }
-                .measure(figure, &launches, &times)
-                .unwrap();
+            let time_of = TimeOf::Launch;
+            let measure = Objective {
+                figure,
+                aggregate,
+                time_of,
+            }
+            .measure(figure, &launches, &times)
+            .unwrap();
             assert!(measure.low.unwrap() < measure.value && measure.value < measure.high.unwrap());
             measure.value
         };
@@ -216,6 +241,14 @@ mod tests {
             .unwrap();
         assert!((measure.value - 1e6).abs() < 1e-3 && measure.low.or(measure.high).is_none());
         assert_eq!(Objective::default().measure(Figure::Time, &[], &[]), None);
+        let of_sample = Objective {
+            time_of: TimeOf::Sample,
+            ..Objective::default()
+        };
+        let measure = of_sample
+            .measure(Figure::Time, &launches[..1], &times[..1])
+            .unwrap();
+        assert!((measure.value - 2e5).abs() < 1e-6, "10 samples in 2 s");
     }
 
     proptest! {
@@ -225,7 +258,7 @@ mod tests {
             launches in prop::collection::vec((1.0f64..1e6, 1e-6f64..1.0, 1e-6f64..1.0), 1..8), at in 0usize..12,
         ) {
             let figure = [Figure::Samples, Figure::Time, Figure::Tflops, Figure::Gbps][at % 4];
-            let objective = Objective { figure, aggregate: Aggregate::ALL[at / 4] };
+            let objective = Objective { figure, aggregate: Aggregate::ALL[at / 4], time_of: TimeOf::Launch };
             let amounts: Vec<Amounts> =
                 launches.iter().map(|(size, ..)| launch(*size, *size, *size)).collect();
             let of = |turn: Vec<f64>| {

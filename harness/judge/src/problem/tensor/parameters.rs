@@ -18,16 +18,18 @@ pub fn parameters(case: &Case) -> Vec<LaunchParameter> {
     let tensors = case.tensors.iter().map(tensor);
     let scalar = |s: &CaseScalar| of(&s.name, s.dtype, None);
     let dims = case.dims.iter().map(|(name, _)| of(name, Dtype::I32, None));
+    let numbers = case.scalars.iter().map(scalar).chain(dims);
+    // Python, which asks for them, judges no problem with a struct.
     tensors
-        .chain(case.scalars.iter().map(scalar))
-        .chain(dims)
+        .chain(numbers.filter(|_| !case.has_struct))
         .collect()
 }
 
 /// The call of a kernel in Python that judges this case.
 pub fn call(case: &Case) -> Call {
     let values = case.tensors.iter().map(|_| None);
-    let values = values.chain(case.numbers().map(Some));
+    let scalars: Vec<Vec<u8>> = case.scalars.iter().map(|s| s.bytes.clone()).collect();
+    let values = values.chain(case.numbers(&scalars).into_iter().map(Some));
     let of = |(parameter, value)| CallParameter { parameter, value };
     Call {
         entry: case.entry.clone(),
@@ -66,10 +68,16 @@ fn listed(case: &Case) -> String {
         let (of, name) = (parameter.dtype.in_source(), parameter.name);
         match case.tensors.get(at).map(|tensor| tensor.role) {
             Some(TensorRole::In) => format!("const {of}* {name}"),
-            Some(TensorRole::Out | TensorRole::Inout) => format!("{of}* {name}"),
+            Some(TensorRole::Out | TensorRole::Inout | TensorRole::Scratch) => {
+                format!("{of}* {name}")
+            }
             None => format!("{of} {name}"),
         }
     };
     let all = parameters(case).into_iter().enumerate();
-    all.map(declared).collect::<Vec<_>>().join(", ")
+    let of_struct = case
+        .has_struct
+        .then(|| "the struct of the scalars".to_owned());
+    let all = all.map(declared).chain(of_struct);
+    all.collect::<Vec<_>>().join(", ")
 }

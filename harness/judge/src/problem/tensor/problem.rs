@@ -1,68 +1,72 @@
-//! What the judge asks of a tensor problem.
+//! What the judge asks of a problem before it is prepared.
 
+use super::Problem;
 use super::device_memory::HeldMemory;
-use super::drawing::{Drawing, Part, expect};
-use super::launcher::CaseLauncher;
-use super::objective::Figure;
-use super::parameters::{self, parameters};
+use super::parameters;
+use super::phases::{Prepared, Watched, launch_once};
 use super::reference::{self, ReferenceKernel};
 use super::renewed::cases_to_renew;
-use super::resident::Resident;
 use super::spec::Case;
-use super::tally::{CaseOutcome, GateTally};
-use super::timing::TensorTiming;
-use super::{TensorProblem, dump};
-use crate::outcome::{Correctness, Stop};
-use crate::problem::api::{
-    BuildNeeds, HeldOutUse, LeftOut, Problem, ProblemCase, ProblemContext, StockUse, Timed,
-    WorkerRole,
-};
+use crate::outcome::Stop;
+use crate::problem::api::{BuildNeeds, ProblemCase, ProblemContext, StockUse};
 use crate::problem::key_error::KeyError;
 use crate::problem::peer::PeerSpec;
 use crate::profile::workload::ProfileCase;
 use crate::worker::compile_ahead::Call;
 use crate::worker::{ModuleId, Worker};
 use lab_device::{DeviceInfo, ExecutionOrder};
-use lab_protocol::report::JudgedWorkloads;
 use lab_protocol::{Language, When};
 use lab_system::memory;
-use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
 /// Cells that make a workload large enough for a check: a single cell races with nothing.
 const ENOUGH: usize = 4096;
 
-impl Problem for TensorProblem {
-    fn name(&self) -> &str {
+impl Problem {
+    /// The problem's name, for the line `problem:`.
+    pub fn name(&self) -> &str {
         &self.name
     }
 
-    fn build_needs(&self, _device: &DeviceInfo) -> BuildNeeds {
+    /// What the compiler needs besides the source.
+    pub fn build_needs(&self, device: &DeviceInfo) -> BuildNeeds {
+        let chosen = self.chosen.first().map(|case| &**case);
+        let case = chosen.or_else(|| self.spec.any_case(device));
         BuildNeeds {
-            defines: Vec::new(),
-            problem_header: self.spec.header(),
+            problem_header: self.spec.header(case),
         }
     }
 
-    fn reference(&self) -> Option<Language> {
+    /// Why the problem judges no kernel in this language; `None` if it does.
+    pub fn refuses(&self, language: Language) -> Option<String> {
+        let name = self.spec.scalar_struct.as_ref()?;
+        (language == Language::Python).then(|| {
+            format!(
+                "{} judges kernels in CUDA C++ (kernel.cu): problem.toml has struct = \"{name}\", which a function in Python cannot take",
+                self.name
+            )
+        })
+    }
+
+    /// The language of the reference.
+    pub fn reference(&self) -> Option<Language> {
         Some(reference::language(&self.folder))
     }
 
-    fn use_workloads(&mut self, when: When) {
+    /// Selects the workloads of this occasion and of the ones before it; without a call, those of a
+    /// save.
+    pub fn use_workloads(&mut self, when: When) {
         self.when = when;
     }
 
-    fn judged_workloads(&self) -> Option<JudgedWorkloads> {
-        self.judged
-    }
-
-    fn peers(&self) -> &[PeerSpec] {
+    /// Other implementations of the problem that the candidate may be timed beside.
+    pub fn peers(&self) -> &[PeerSpec] {
         &self.spec.peers
     }
 
     /// The cases that are judged; before that is known, all of problem.toml.
-    fn cases(&self) -> Vec<ProblemCase> {
+    pub fn cases(&self) -> Vec<ProblemCase> {
         let cases = match self.chosen.is_empty() {
             true => &self.spec.cases,
             false => &self.chosen,
@@ -74,91 +78,99 @@ impl Problem for TensorProblem {
         cases.iter().map(case).collect()
     }
 
-    fn calls(&self, device: &DeviceInfo) -> Vec<Call> {
+    /// The calls that [`Problem::verify`] makes of a kernel in Python, one for each workload.
+    pub fn calls(&self, device: &DeviceInfo) -> Vec<Call> {
         let cases = self.spec.cases_of(self.when, device);
         cases.iter().map(|case| parameters::call(case)).collect()
     }
 
     /// The inputs of the other cases stay what they are: they are drawn by the label.
-    fn leave_out(&mut self, labels: &[String]) {
+    pub fn leave_out(&mut self, labels: &[String]) {
         let spec = Rc::make_mut(&mut self.spec);
         spec.cases.retain(|case| !labels.contains(&case.label));
     }
 
-    fn launch_each(
-        &mut self,
-        cx: &mut ProblemContext,
-        worker: &mut Worker,
-        module: ModuleId,
-    ) -> Result<Vec<LeftOut>, Stop> {
-        let mut failed = Vec::new();
-        for case in &self.chosen {
-            let data = Drawing::of(cx).first_set(case)?;
-            let launcher = CaseLauncher::set_up(&data, worker)?;
-            let launched = worker.require_entry(module, &case.entry, parameters(case));
-            let launched = launched
-                .and_then(|()| launcher.launch(worker, module, &data, 0, ExecutionOrder::Forward));
-            if let Err(stop) = launched {
-                failed.push(LeftOut {
-                    label: case.label.clone(),
-                    why: stop.to_string(),
-                });
-                // A kernel in CUDA C++ that crashed leaves nothing that could be used.
-                if !(worker.is_python() && worker.is_alive()) {
-                    return Ok(failed);
-                }
-            }
-            launcher.take_down(worker)?;
-        }
-        Ok(failed)
-    }
-
-    fn require_entries(&self, worker: &mut Worker, module: ModuleId) -> Result<(), Stop> {
+    /// Returns [`Stop::Build`] if a loaded source lacks a kernel of the problem, or has it with other
+    /// parameters where that is known before a launch.
+    pub fn require_entries(&self, worker: &mut Worker, module: ModuleId) -> Result<(), Stop> {
         parameters::require_entries(&self.spec, worker, module)
     }
 
-    fn use_graph(&mut self, graph: bool) {
+    /// Makes the timed launches run as one CUDA graph, or one after the other.
+    pub fn use_graph(&mut self, graph: bool) {
         Rc::make_mut(&mut self.spec).graph = graph;
     }
 
     /// Values are drawn anew in every run. Every workload is checked, whatever its `when`, and so
     /// are the shapes that problem.toml says how to draw. The run's workloads are timed.
-    fn use_held_out_inputs(&mut self, seed: u64, _sealed: usize) -> Result<HeldOutUse, Stop> {
+    pub fn use_held_out_inputs(&mut self, seed: u64) -> Result<(), Stop> {
         self.timed_when = self.when;
         self.when = When::Keep;
         self.spec = self.spec_of_keep(seed)?;
-        Ok(HeldOutUse {
-            sets_in_a_check: 1,
-            counts_them: false,
-        })
+        Ok(())
     }
 
-    fn use_stock(&mut self, stock: StockUse) {
+    /// Lets the problem keep inputs that no run has launched in the cache folder, which the kernel
+    /// cannot read.
+    pub fn use_stock(&mut self, stock: StockUse) {
         self.stock_use = Some(stock);
     }
 
-    fn is_from_stock(&self) -> Option<bool> {
-        let takes = self.stock_use == Some(StockUse::Takes);
-        takes.then_some(self.sealed_seed.is_some())
-    }
-
-    fn launches_for_stock(&self) -> bool {
+    /// Whether [`Problem::prepare_held_out`] launches something on the device.
+    pub fn launches_for_stock(&self) -> bool {
         self.stock_use == Some(StockUse::Makes)
     }
 
-    fn prepare_held_out(
-        &mut self,
-        cx: &mut ProblemContext,
-        is_idle: &mut dyn FnMut() -> bool,
-    ) -> Result<(), Stop> {
-        self.fill_stock(cx, is_idle)
+    /// The timed workloads that a profile may be about on this device.
+    pub fn profile_cases(&self, device: &DeviceInfo) -> Vec<ProfileCase> {
+        let of = |case: &Arc<Case>| ProfileCase {
+            label: case.label.clone(),
+            entry: case.entry.clone(),
+            cells: case.cells(),
+            demand: case.demand(self.spec.cache),
+            // The cpu device has no graphs.
+            runs_as_graph: self.spec.graph && !device.emulated,
+        };
+        self.cases_to_profile(device).iter().map(of).collect()
     }
 
-    fn prepare(&mut self, cx: &mut ProblemContext, worker: &mut Worker) -> Result<(), Stop> {
+    /// Launches the workload with this place in [`Problem::profile_cases`] once, as timed launches do.
+    pub fn launch_for_profile(
+        &mut self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        module: ModuleId,
+        case: usize,
+    ) -> Result<(), Stop> {
+        let cases = self.cases_to_profile(cx.device);
+        let case = cases
+            .get(case)
+            .ok_or_else(|| Stop::Lab(format!("there is no workload {case} to profile")))?;
+        self.require_entries(worker, module)?;
+        launch_once(cx, worker, module, case, ExecutionOrder::Forward)
+    }
+
+    /// Selects the workloads of this device, and starts the reference or takes its results out of the
+    /// stock.
+    pub fn prepare(
+        mut self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+    ) -> Result<Prepared, Stop> {
         let is_from_stock = self.take_from_stock(cx)?;
         let cases = self.spec.cases.iter();
-        let asked = cases.filter(|case| case.when <= self.when).count();
+        let asked = cases.filter(|case| case.when <= self.when && case.is_for(cx.device));
+        let asked = asked.count();
         self.chosen = self.spec.cases_of(self.when, cx.device);
+        // No kernel knows whether launches with other null pointers were before or come later.
+        if self
+            .chosen
+            .windows(2)
+            .any(|two| two[0].has_other_pointers(&two[1]))
+            && self.seed(cx) & 1 == 1
+        {
+            self.chosen.reverse();
+        }
         if self.chosen.is_empty() {
             let what = "cpu_max_cells leaves no workload for the emulated device: raise it";
             let error = KeyError::at("cpu_max_cells", what);
@@ -182,99 +194,21 @@ impl Problem for TensorProblem {
         for fixed in self.fixed_inputs() {
             cx.out.caveat(format_args!("{fixed}"))?;
         }
-        Ok(())
+        Ok(Prepared(self))
     }
 
-    fn draw_ahead(
-        &mut self,
-        cx: &mut ProblemContext,
-        worker: &mut Worker,
-        is_idle: &mut dyn FnMut() -> bool,
-    ) -> Result<(), Stop> {
-        // The timed cases first: they are also the first that are checked.
-        let mut cases = self.chosen.clone();
-        cases.sort_by_key(|case| case.held_out);
-        let of = |part| cases.iter().map(move |case| (case.clone(), part));
-        let parts = [Part::Drawn, Part::Planted, Part::Renewed];
-        let mut parts: Vec<(Arc<Case>, Part)> = parts.into_iter().flat_map(of).collect();
-        parts.retain(|(case, part)| *part != Part::Renewed || self.renewed.contains(&case.index));
-        let (all, drawing, mut bytes) = (parts.len(), Drawing::of(cx), 0);
-        let exceeds = |(case, part): &(Arc<Case>, Part)| {
-            bytes += drawing.bytes(case, *part);
-            bytes > MOST_AHEAD
+    /// Chooses the workloads of `[[check]]`; without any, for each entry the smallest workload with
+    /// at least [`ENOUGH`] cells, or else the largest.
+    pub fn watched(mut self, device: &DeviceInfo) -> Watched {
+        let checks = self.spec.checks.iter().filter(|case| case.is_for(device));
+        self.chosen.extend(checks.cloned());
+        let entries = match self.chosen.is_empty() {
+            true => self.spec.case_of_each_entry(),
+            false => Vec::new(),
         };
-        parts.truncate(parts.iter().position(exceeds).unwrap_or(all));
-        let drawn = drawing.draw_each(&parts, &mut self.reference, is_idle)?;
-        let are_all_drawn = drawn.len() == all;
-        self.ahead.extend(drawn);
-        if are_all_drawn && is_idle() {
-            self.resident(cx, worker)?;
-        }
-        Ok(())
-    }
-
-    fn can_set_up_early(&self) -> bool {
-        self.timed.is_some()
-    }
-
-    /// Launches every case on all sets of its inputs, and then on further ones that hold extremes.
-    fn verify(
-        &mut self,
-        cx: &mut ProblemContext,
-        worker: &mut Worker,
-        module: ModuleId,
-    ) -> Result<Correctness, Stop> {
-        self.require_entries(worker, module)?;
-        // Without this line the measure is throughput_sps, as lab.toml has it.
-        if self.spec.objective.figure != Figure::Samples {
-            cx.out.line("objective", self.spec.objective.figure.key())?;
-        }
-        let mut tally = GateTally::new(&self.spec, &self.chosen, CaseOutcome::NotJudged);
-        let verdict = self.verify_cases(cx, worker, module, &mut tally);
-        match verdict {
-            Ok(Correctness::Fail) => tally.write_outcomes(cx.out)?,
-            Err(Stop::Crash(_)) => tally.crash(None, cx.out)?,
-            Ok(Correctness::Pass) | Err(_) => {}
-        }
-        verdict
-    }
-
-    fn set_up(
-        &mut self,
-        cx: &mut ProblemContext,
-        worker: &mut Worker,
-        module: ModuleId,
-        place: WorkerRole,
-    ) -> Result<Box<dyn Timed>, Stop> {
-        self.require_entries(worker, module)?;
-        let resident = match place {
-            WorkerRole::Verified => self.resident(cx, worker)?,
-            WorkerRole::Fresh(_) | WorkerRole::Incumbent => {
-                let timed = self.timed(cx)?;
-                Rc::new(Resident::set_up(&self.spec, &timed, worker, cx.seed)?)
-            }
-        };
-        let mut accepted = self.accepted.clone();
-        if place == WorkerRole::Incumbent {
-            accepted.reverse();
-        }
-        let mut timing = TensorTiming::new(resident, module, accepted, place, cx.seed);
-        if place == WorkerRole::Verified {
-            timing.renewed.clone_from(&self.renewed);
-        }
-        Ok(Box::new(timing))
-    }
-
-    fn take_down(&mut self, worker: &mut Worker) -> Result<(), Stop> {
-        let resident = self.resident.take().and_then(Rc::into_inner);
-        resident.map_or(Ok(()), |resident| resident.take_down(worker))
-    }
-
-    /// For each entry, chooses the smallest workload with at least [`ENOUGH`] cells, or else the
-    /// largest.
-    fn shrink_for_check(&mut self, _: &DeviceInfo) -> Result<String, Stop> {
-        for Case { entry, .. } in self.spec.case_of_each_entry() {
-            let cases = self.spec.cases.iter().filter(|case| case.entry == *entry);
+        for Case { entry, .. } in entries {
+            let cases = self.spec.cases.iter();
+            let cases = cases.filter(|case| case.entry == *entry && case.is_for(device));
             let size = |case: &&Arc<Case>| {
                 let cells = case.cells();
                 (cells < ENOUGH, cells.abs_diff(ENOUGH))
@@ -282,114 +216,25 @@ impl Problem for TensorProblem {
             self.chosen.extend(cases.min_by_key(size).cloned());
         }
         let labels = self.chosen.iter().map(|case| case.label.as_str());
-        Ok(labels.collect::<Vec<_>>().join("; "))
-    }
-
-    fn require_memory_for_races(
-        &self,
-        device: &DeviceInfo,
-        beside_a_run: bool,
-    ) -> Result<(), Stop> {
-        let of_run = if beside_a_run {
-            self.spec.cases_of(self.when, device)
-        } else {
-            Vec::new()
-        };
-        match self
-            .held(&of_run, device)
-            .too_large_to_watch(&self.chosen, memory::usable())
-        {
-            Some(why) => Err(Stop::Lab(why)),
-            None => Ok(()),
+        let size = labels.collect::<Vec<_>>().join("; ");
+        Watched {
+            problem: self,
+            size,
         }
-    }
-
-    fn launch_for_check(
-        &mut self,
-        cx: &mut ProblemContext,
-        worker: &mut Worker,
-        module: ModuleId,
-    ) -> Result<(), Stop> {
-        self.require_entries(worker, module)?;
-        let order = ExecutionOrder::Shuffled(cx.seed);
-        let mut chosen = self.chosen.iter();
-        chosen.try_for_each(|case| launch_once(cx, worker, module, case, order))
-    }
-
-    fn profile_cases(&self, device: &DeviceInfo) -> Vec<ProfileCase> {
-        let of = |case: &Arc<Case>| ProfileCase {
-            label: case.label.clone(),
-            entry: case.entry.clone(),
-            cells: case.cells(),
-            demand: case.demand(self.spec.cache),
-            // The cpu device has no graphs.
-            runs_as_graph: self.spec.graph && !device.emulated,
-        };
-        self.cases_to_profile(device).iter().map(of).collect()
-    }
-
-    fn launch_for_profile(
-        &mut self,
-        cx: &mut ProblemContext,
-        worker: &mut Worker,
-        module: ModuleId,
-        case: usize,
-    ) -> Result<(), Stop> {
-        let cases = self.cases_to_profile(cx.device);
-        let case = cases
-            .get(case)
-            .ok_or_else(|| Stop::Lab(format!("there is no workload {case} to profile")))?;
-        self.require_entries(worker, module)?;
-        launch_once(cx, worker, module, case, ExecutionOrder::Forward)
-    }
-
-    fn dump(
-        &mut self,
-        cx: &mut ProblemContext,
-        worker: &mut Worker,
-        module: ModuleId,
-        folder: &Path,
-    ) -> Result<(), Stop> {
-        if self.is_from_stock() == Some(true) && self.reference.is_none() {
-            self.reference = Some(ReferenceKernel::start(&self.spec, &self.folder, cx)?);
-        }
-        for case in &self.chosen {
-            let mut drawn = Drawing::of(cx).first_set(case)?;
-            expect(&mut drawn, &mut self.reference)?;
-            let launcher = CaseLauncher::set_up(&drawn, worker)?;
-            launcher.launch(worker, module, &drawn, 0, ExecutionOrder::Forward)?;
-            let written = launcher.written(worker, 0, Worker::look_at)?;
-            launcher.take_down(worker)?;
-            dump::write(folder, &drawn, &written.outputs)?;
-        }
-        Ok(())
     }
 }
 
-impl TensorProblem {
+impl Problem {
     /// What a run of these cases holds.
-    fn held<'a>(&'a self, chosen: &'a [Arc<Case>], device: &'a DeviceInfo) -> HeldMemory<'a> {
+    pub(super) fn held<'a>(
+        &'a self,
+        chosen: &'a [Arc<Case>],
+        device: &'a DeviceInfo,
+    ) -> HeldMemory<'a> {
         HeldMemory {
             chosen,
             renewed: &self.renewed,
             device,
         }
     }
-}
-
-/// Most bytes that are drawn ahead.
-const MOST_AHEAD: usize = 1 << 30;
-
-/// Launches a case on the first set of its inputs.
-fn launch_once(
-    cx: &ProblemContext,
-    worker: &mut Worker,
-    module: ModuleId,
-    case: &Arc<Case>,
-    order: ExecutionOrder,
-) -> Result<(), Stop> {
-    let data = Drawing::of(cx).first_set(case)?;
-    let launcher = CaseLauncher::set_up(&data, worker)?;
-    launcher.launch(worker, module, &data, 0, order)?;
-    launcher.take_down(worker)
 }

@@ -1,19 +1,21 @@
 //! The trusted kernel, reference.cu or reference.py, in a worker of its own. Expected values never
 //! enter the candidate's process.
 
-use super::case_data::CaseData;
+use super::case_data::{CaseData, CaseSet};
 use super::launcher::{CaseLauncher, Launched, ReadCells};
 use super::parameters::require_entries;
 use super::spec::{Case, CaseTensor, ProblemSpec, TensorRole};
 use super::tally::ComparedOutputs;
 use crate::cells::{self, Pair};
+use crate::dtype::Dtype;
 use crate::outcome::Stop;
 use crate::problem::api::{ProblemContext, WorkerFor};
 use crate::source_place::with_line;
 use crate::worker::{ModuleId, Worker};
-use lab_device::ExecutionOrder;
+use lab_device::{DeviceInfo, ExecutionOrder};
 use lab_protocol::Language;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub struct ReferenceKernel {
     /// The reference, which is loaded in its worker.
@@ -24,6 +26,9 @@ pub struct ReferenceKernel {
     is_deterministic: bool,
 }
 
+/// How often a set is drawn before the run ends with an error.
+const MOST_ATTEMPTS: u32 = 1000;
+
 /// Most cells of the case in which the reference runs twice on the same inputs.
 const RUN_TWICE: usize = 4 << 20;
 
@@ -31,6 +36,16 @@ const RUN_TWICE: usize = 4 << 20;
 /// reference.
 pub fn language(folder: &Path) -> Language {
     source(folder).map_or(Language::Cuda, |(_, language)| language)
+}
+
+/// The reference for a device: on the cpu device reference.cpp, if there is one, in place of
+/// reference.cu.
+fn source_for(folder: &Path, device: &DeviceInfo) -> Result<(PathBuf, Language), Stop> {
+    let native = folder.join("reference.cpp");
+    match device.emulated && native.is_file() {
+        true => Ok((native, Language::Cuda)),
+        false => source(folder),
+    }
 }
 
 /// The reference in a problem's folder. Returns [`Stop::Problem`] if there is none, or one in each
@@ -56,7 +71,7 @@ impl ReferenceKernel {
     /// Builds reference.cu, or loads reference.py, in a worker of its own. Returns
     /// [`Stop::Problem`] if the file is missing, does not build or lacks an entry.
     pub fn start(spec: &ProblemSpec, folder: &Path, cx: &mut ProblemContext) -> Result<Self, Stop> {
-        let (source, language) = source(folder)?;
+        let (source, language) = source_for(folder, cx.device)?;
         let image = Self::image(spec, folder, cx)?;
         let mut worker = (cx.spawn_worker)(WorkerFor::Reference(language))?;
         let module = worker
@@ -78,10 +93,10 @@ impl ReferenceKernel {
         folder: &Path,
         cx: &mut ProblemContext,
     ) -> Result<PathBuf, Stop> {
-        let (source, language) = source(folder)?;
+        let (source, language) = source_for(folder, cx.device)?;
         match language {
             // The name of the file stands in the compiler's messages already.
-            Language::Cuda => (cx.build)(&source, &spec.header())
+            Language::Cuda => (cx.build)(&source, &spec.header(spec.any_case(cx.device)))
                 .map(|image| image.path)
                 .map_err(|stop| match stop {
                     stop @ (Stop::Problem(_) | Stop::Lab(_)) => stop,
@@ -91,44 +106,55 @@ impl ReferenceKernel {
         }
     }
 
-    /// Computes what launches on each of these sets must write. Returns [`Stop::Problem`] if the
-    /// reference crashes, breaks a rule or leaves a cell unwritten.
-    pub fn expect(&mut self, data: &mut CaseData) -> Result<(), Stop> {
-        if data.sets.is_empty() {
-            return Ok(());
+    /// Computes what launches on these sets must write. Returns the sets that the reference does not
+    /// accept: they must be drawn again. Returns [`Stop::Problem`] if the reference crashes, breaks a
+    /// rule or leaves a cell unwritten.
+    pub fn expect(&mut self, data: &mut CaseData, sets: &[usize]) -> Result<Vec<usize>, Stop> {
+        if sets.is_empty() {
+            return Ok(Vec::new());
         }
-        self.launch_all(data)
+        self.launch_all(data, sets)
             .map_err(|stop| as_problem(&self.source, stop))
     }
 
-    fn launch_all(&mut self, data: &mut CaseData) -> Result<(), Stop> {
-        let launcher = match self.worker.has_shared_buffers() && data.case.steps == 1 {
-            true => {
-                let launcher = CaseLauncher::set_up(data, &mut self.worker)?;
-                self.launch_sets(&launcher, data)?;
-                launcher
-            }
-            false => {
-                let launcher = CaseLauncher::set_up_shared(&data.case, &mut self.worker)?;
-                for set in 0..data.sets.len() {
-                    self.launch(&launcher, data, set)?;
-                }
-                launcher
-            }
+    fn launch_all(&mut self, data: &mut CaseData, sets: &[usize]) -> Result<Vec<usize>, Stop> {
+        let case = Arc::new(data.case.for_reference());
+        let is_together = self.worker.has_shared_buffers() && case.steps == 1;
+        let launcher = match is_together {
+            true => self.launch_sets(&case, data, sets)?,
+            false => CaseLauncher::set_up_shared(&case, &mut self.worker)?,
         };
-        if !self.is_deterministic && data.case.cells() <= RUN_TWICE {
-            self.require_same_again(&launcher, data)?;
-            self.is_deterministic = true;
+        let mut refused = Vec::new();
+        for set in sets {
+            if !is_together {
+                self.launch(&launcher, data, *set)?;
+            }
+            if !self.is_deterministic && case.cells() <= RUN_TWICE {
+                self.require_same_again(&launcher, data, *set)?;
+                self.is_deterministic = true;
+            }
+            if !accept(&data.case, &mut data.sets[*set])? {
+                refused.push(*set);
+            }
         }
-        launcher.take_down(&mut self.worker)
+        launcher.take_down(&mut self.worker)?;
+        Ok(refused)
     }
 
-    /// Launches on all sets, which have buffers of their own.
-    fn launch_sets(&mut self, launcher: &CaseLauncher, data: &mut CaseData) -> Result<(), Stop> {
-        let (worker, case) = (&mut self.worker, launcher.case());
+    /// Launches on these sets, which have buffers of their own.
+    fn launch_sets(
+        &mut self,
+        case: &Arc<Case>,
+        data: &mut CaseData,
+        sets: &[usize],
+    ) -> Result<CaseLauncher, Stop> {
+        let chosen = sets.iter().map(|set| data.sets[*set].clone());
+        let chosen = CaseData::new(case, chosen.collect());
+        let worker = &mut self.worker;
+        let launcher = CaseLauncher::set_up(&chosen, worker)?;
         let twice = case.needs_two_launches();
         let how = (ExecutionOrder::Forward, twice, Worker::take as ReadCells);
-        let (launched, failed) = launcher.launch_sets(worker, self.module, data, how)?;
+        let (launched, failed) = launcher.launch_sets(worker, self.module, &chosen, how)?;
         if let Some(stop) = failed {
             return Err(stop);
         }
@@ -136,12 +162,12 @@ impl ReferenceKernel {
             return Err(Stop::Crash(launcher.describe(breach)));
         }
         require_written(case, &launched)?;
-        for (set, launched) in data.sets.iter_mut().zip(launched) {
+        for (set, launched) in sets.iter().zip(launched) {
             let longest = data.reference_seconds.unwrap_or(launched.seconds);
             data.reference_seconds = Some(longest.max(launched.seconds));
-            set.expected = launched.last.outputs;
+            data.sets[*set].expected = launched.last.outputs;
         }
-        Ok(())
+        Ok(launcher)
     }
 
     fn launch(
@@ -155,7 +181,7 @@ impl ReferenceKernel {
         let how = (order, twice, Worker::take as ReadCells);
         let launched = launcher.launch_and_read(worker, module, data, set, how)?;
         let seconds = launched.seconds;
-        let after_steps = launcher.go_on(worker, module, set, (order, Worker::take))?;
+        let after_steps = launcher.go_on(worker, module, data, set, (order, Worker::take))?;
         // Before the inputs of the next set lie over a change of these.
         if let Some(breach) = worker.breaches()?.first() {
             return Err(Stop::Crash(launcher.describe(breach)));
@@ -177,16 +203,21 @@ impl ReferenceKernel {
 
     /// Launches once more on the first set, and returns an error if that gives other results: no
     /// kernel could be right.
-    fn require_same_again(&mut self, launcher: &CaseLauncher, data: &CaseData) -> Result<(), Stop> {
+    fn require_same_again(
+        &mut self,
+        launcher: &CaseLauncher,
+        data: &CaseData,
+        set: usize,
+    ) -> Result<(), Stop> {
         let (worker, case) = (&mut self.worker, launcher.case());
-        launcher.launch(worker, self.module, data, 0, ExecutionOrder::Forward)?;
-        let again = launcher.written(worker, 0, Worker::look_at)?;
-        let compared = ComparedOutputs::of(case, &again, None, &data.sets[0].expected)?;
+        launcher.launch(worker, self.module, data, set, ExecutionOrder::Forward)?;
+        let again = launcher.written(worker, set, Worker::look_at)?;
+        let compared = ComparedOutputs::of(case, &again, None, &data.sets[set].expected)?;
         for (tensor, compared) in case.tensors.iter().zip(&compared.0) {
             let wrong = compared
                 .as_ref()
-                .filter(|compared| !compared.passes(&tensor.tolerance));
-            if let Some(cell) = wrong.and_then(|compared| compared.first_wrong()) {
+                .filter(|compared| !compared.cells.passes(&tensor.tolerance));
+            if let Some(cell) = wrong.and_then(|compared| compared.cells.first_wrong()) {
                 let (cell, label) = (tensor.cell(cell.index), &case.label);
                 return Err(Stop::Crash(format!(
                     "the reference is not deterministic: a second launch on the same inputs gives another {cell} ({label}). Give each random \
@@ -196,6 +227,42 @@ impl ReferenceKernel {
         }
         Ok(())
     }
+}
+
+/// Takes what the reference wrote about a set out of what it expects, gives inputs the results that
+/// they hold, and returns whether the set is accepted.
+fn accept(case: &Case, set: &mut CaseSet) -> Result<bool, Stop> {
+    let numbers = set.expected.split_off(case.tensors.len());
+    set.after_steps.truncate(case.tensors.len());
+    set.accepts.clear();
+    let (mut is_accepted, attempts) = (true, set.attempt + 1);
+    for (accept, cells) in case.accepts.iter().zip(numbers) {
+        let value = match cells {
+            Some(cells) => Dtype::F32.decode(&cells.to_host()?),
+            None => f64::NAN,
+        };
+        set.accepts.push(value);
+        if (accept.least..=accept.most).contains(&value) || attempts > accept.attempts {
+            continue;
+        }
+        is_accepted = false;
+        if attempts >= MOST_ATTEMPTS {
+            return Err(Stop::Problem(format!(
+                "{attempts} sets of inputs were drawn for {}, and none was accepted: {} was {value} in the last one. Widen the \
+                 limits of [[accept]] '{}' in problem.toml, or correct the reference, which writes that number",
+                case.label, accept.name, accept.name
+            )));
+        }
+    }
+    for (i, tensor) in case.tensors.iter().enumerate() {
+        if let Some(of) = tensor.expected_of().filter(|_| !tensor.is_null) {
+            set.inputs[i].clone_from(&set.expected[of]);
+        }
+        if tensor.is_uncompared {
+            set.expected[i] = None;
+        }
+    }
+    Ok(is_accepted)
 }
 
 /// Returns an error that names the first cell of a pure output which one of these launches never
@@ -217,7 +284,10 @@ fn require_written(case: &Case, launched: &[Launched]) -> Result<(), Stop> {
         })
     });
     let (tensors, pairs): (Vec<&CaseTensor>, Vec<Pair>) = each.unzip();
-    for (tensor, found) in tensors.into_iter().zip(cells::compare(&pairs)?) {
+    for (tensor, found) in tensors
+        .into_iter()
+        .zip(cells::compare(&pairs.iter().collect::<Vec<_>>())?)
+    {
         if let Some(cell) = found.first_unwritten {
             let (cell, label) = (tensor.cell(cell.index), &case.label);
             return Err(Stop::Crash(format!("never wrote {cell} ({label})")));

@@ -3,7 +3,7 @@
 
 use super::case_data::CaseData;
 use super::launcher::{self, CaseLauncher};
-use super::spec::{CaseTensor, ProblemSpec};
+use super::spec::{ProblemSpec, TensorRole};
 use crate::outcome::Stop;
 use crate::worker::{Breach, BufferId, Worker};
 use lab_device::Submission;
@@ -66,7 +66,7 @@ impl Resident {
         let launcher = &self.launchers[at];
         let inputs = sets
             .iter()
-            .flat_map(|set| launcher.buffers_of(*set, |tensor| !tensor.is_output()))
+            .flat_map(|set| launcher.buffers_of(*set, |tensor| tensor.role == TensorRole::In))
             .collect();
         worker.digests(inputs, self.key).map(drop)
     }
@@ -81,7 +81,9 @@ impl Resident {
         let launcher = &self.launchers[at];
         let outputs: Vec<BufferId> = sets
             .iter()
-            .flat_map(|set| launcher.buffers_of(*set, CaseTensor::is_output))
+            .flat_map(|set| {
+                launcher.buffers_of(*set, |tensor| tensor.is_output() && !tensor.is_uncompared)
+            })
             .collect();
         let each = outputs.len() / sets.len().max(1);
         let digests = worker.digests(outputs, self.key)?;

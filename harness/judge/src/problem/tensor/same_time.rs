@@ -73,7 +73,8 @@ impl TensorTiming {
                 launcher.write_inputs(worker, 0, &inputs)?;
             }
             self.prepare(worker, at, &[0])?;
-            let launch = launcher.launch_of(self.module, 0, ExecutionOrder::Forward);
+            let data = &resident.timed[at];
+            let launch = launcher.launch_of(self.module, data, 0, ExecutionOrder::Forward);
             let replayed = worker.replay(vec![launch], self.flush(), resident.spec.graph)?;
             each.push(replayed.seconds);
             if number.is_some() {

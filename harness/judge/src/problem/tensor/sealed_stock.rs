@@ -196,10 +196,18 @@ fn content<'b>(bytes: &'b [u8], key: &[u8; 32]) -> Option<(u64, &'b [u8])> {
 
 /// Adds what is expected of a part to a file.
 pub fn put(bytes: &mut Vec<u8>, data: &CaseData) -> Result<(), Stop> {
-    let sets = data.sets.iter();
-    let expected = sets.flat_map(|set| set.expected.iter().chain(&set.after_steps));
-    for cells in expected.flatten() {
-        bytes.extend_from_slice(&cells.to_host()?);
+    for set in &data.sets {
+        bytes.extend_from_slice(&set.attempt.to_le_bytes());
+        for value in &set.accepts {
+            bytes.extend_from_slice(&value.to_le_bytes());
+        }
+        let tensors = data.case.tensors.iter().zip(&set.inputs);
+        let expected_inputs = tensors.filter(|(tensor, _)| tensor.expected_of().is_some());
+        let inputs = expected_inputs.filter_map(|(_, content)| content.as_ref());
+        let expected = set.expected.iter().chain(&set.after_steps).flatten();
+        for cells in expected.chain(inputs) {
+            bytes.extend_from_slice(&cells.to_host()?);
+        }
     }
     Ok(())
 }
@@ -210,10 +218,24 @@ pub fn read(cases: &[Arc<Case>], drawing: Drawing, mut content: &[u8]) -> Option
     let parts: Vec<(Arc<Case>, Part)> = in_order(cases).collect();
     let mut ahead = Ahead::new();
     for ((case, part), mut data) in parts.iter().zip(drawing.sets_of_parts(&parts).ok()?) {
-        for set in &mut data.sets {
+        for (number, set) in data.sets.iter_mut().enumerate() {
+            let attempt = u32::from_le_bytes(take_chunk(&mut content)?);
+            if attempt > 0 {
+                *set = drawing.draw_again(case, *part, number, attempt).ok()?;
+            }
+            for _ in &case.accepts {
+                set.accepts
+                    .push(f64::from_le_bytes(take_chunk(&mut content)?));
+            }
             set.expected = take_outputs(case, drawing, &mut content)?;
             if case.steps > 1 {
                 set.after_steps = take_outputs(case, drawing, &mut content)?;
+            }
+            for (tensor, input) in case.tensors.iter().zip(&mut set.inputs) {
+                if tensor.expected_of().is_some() && input.is_some() {
+                    let cells = content.split_off(..tensor.bytes())?;
+                    *input = Some(kept(cells, drawing)?);
+                }
             }
         }
         ahead.insert((case.index, *part), data);
@@ -221,17 +243,29 @@ pub fn read(cases: &[Arc<Case>], drawing: Drawing, mut content: &[u8]) -> Option
     content.is_empty().then_some(ahead)
 }
 
+/// Takes so many bytes from the beginning of a content; `None` if it is too short.
+fn take_chunk<const N: usize>(content: &mut &[u8]) -> Option<[u8; N]> {
+    let (first, rest) = content.split_first_chunk::<N>()?;
+    *content = rest;
+    Some(*first)
+}
+
+/// Cells where the sets are held.
+fn kept(cells: &[u8], drawing: Drawing) -> Option<Cells> {
+    match drawing.memory {
+        Some(memory) => memory.hold(cells).ok(),
+        None => Some(Cells::Host(cells.to_vec())),
+    }
+}
+
 /// Takes what a launch of a case writes from the beginning of a content; `None` if it is too short.
 fn take_outputs(case: &Case, drawing: Drawing, content: &mut &[u8]) -> Option<Contents> {
     let outputs = case.tensors.iter().map(|tensor| {
-        if !tensor.is_output() {
+        if !tensor.is_output() || tensor.is_uncompared {
             return Some(None);
         }
         let cells = content.split_off(..tensor.bytes())?;
-        Some(Some(match drawing.memory {
-            Some(memory) => memory.hold(cells).ok()?,
-            None => Cells::Host(cells.to_vec()),
-        }))
+        Some(Some(kept(cells, drawing)?))
     });
     outputs.collect()
 }

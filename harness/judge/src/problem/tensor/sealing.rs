@@ -1,21 +1,21 @@
 //! When a tensor problem takes its sealed inputs out of the stock, and when it makes some for the
 //! stock.
 
-use super::TensorProblem;
+use super::Problem;
 use super::drawing::Drawing;
 use super::file::{self, KeepCheck};
 use super::reference::{self, ReferenceKernel};
 use super::sealed_stock::{self, MOST_OF_A_SET, SealedStock, in_order, put};
 use super::spec::ProblemSpec;
 use crate::outcome::Stop;
-use crate::problem::api::{Problem, ProblemContext, StockUse};
+use crate::problem::api::{ProblemContext, StockUse};
 use lab_protocol::{Language, When};
 use lab_system::random;
 use std::rc::Rc;
 
 const TOO_LARGE: &str = "no sealed inputs are kept in stock: what the reference says of them takes too much space, so a keep makes them itself";
 
-impl TensorProblem {
+impl Problem {
     /// Takes the inputs of this check out of the stock, so that no reference is needed. Returns
     /// false if there are none.
     pub fn take_from_stock(&mut self, cx: &mut ProblemContext) -> Result<bool, Stop> {

@@ -1,5 +1,8 @@
 //! A checked tensor problem: every name is known, and every shape is a number.
 
+use super::drawn_scalars::ScalarDraw;
+use super::fixed::FixedTensor;
+use super::gate_keys::NamedGate;
 use super::input_values::InputValues;
 use super::objective::{Amounts, Objective};
 use super::planted::Planting;
@@ -28,16 +31,25 @@ pub struct ProblemSpec {
     pub objective: Objective,
     /// Other implementations, which the kernel may be timed beside.
     pub peers: Vec<PeerSpec>,
+    /// Workloads for tools that watch every access. Without any, the tools get one of `cases`.
+    pub checks: Vec<Arc<Case>>,
+    /// Macros of `lab_problem.h`, each with a dimension that has one extent in all cases.
+    pub macros: Vec<(String, String)>,
+    /// The name of the struct that holds the scalars; `None` if each is a parameter.
+    pub scalar_struct: Option<String>,
 }
 
 /// How the kernel uses a tensor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TensorRole {
+    #[default]
     In,
     Out,
     /// Holds values before the launch, which the kernel overwrites.
     Inout,
+    /// Memory of the kernel's own: zeros before the launch, compared with nothing after it.
+    Scratch,
 }
 
 /// A workload in one type, in which every extent is a number.
@@ -63,10 +75,28 @@ pub struct Case {
     /// How many launches in a row a check makes on one set of inputs; what is in `inout` tensors
     /// after the last one is compared too.
     pub steps: usize,
+    /// Sets of inputs; `None` lets their number follow from the size.
+    pub sets: Option<usize>,
+    /// Whether only the cpu device, or only other devices run the case; `None` if every device does.
+    pub only_emulated: Option<bool>,
+    /// What the reference writes about the inputs.
+    pub accepts: Vec<Accept>,
+    /// The kernel takes the scalars as one struct, and no dimensions.
+    pub has_struct: bool,
+}
+
+/// A number that the reference writes about a set of inputs.
+#[derive(Clone, Debug)]
+pub struct Accept {
+    pub name: String,
+    pub least: f64,
+    pub most: f64,
+    /// After so many draws of a set the number is no longer asked for.
+    pub attempts: u32,
 }
 
 /// A tensor of a case.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct CaseTensor {
     pub name: String,
     pub role: TensorRole,
@@ -77,6 +107,16 @@ pub struct CaseTensor {
     pub values: Option<InputValues>,
     /// The extremes that an input also holds.
     pub planted: Planting,
+    /// The values that an input has in every set of every run.
+    pub fixed: Option<FixedTensor>,
+    /// The kernel gets a null pointer.
+    pub is_null: bool,
+    /// An output that is there and not compared.
+    pub is_uncompared: bool,
+    /// Gates in place of those on error and mismatches.
+    pub gates: Vec<NamedGate>,
+    /// The numbers of the outputs without which this one is not compared.
+    pub after: Vec<usize>,
 }
 
 /// A scalar parameter of the kernel.
@@ -84,7 +124,10 @@ pub struct CaseTensor {
 pub struct CaseScalar {
     pub name: String,
     pub dtype: Dtype,
+    /// The value; of a drawn scalar one that it may have.
     pub bytes: Vec<u8>,
+    /// How each set draws the value.
+    pub draw: Option<ScalarDraw>,
 }
 
 impl CaseTensor {
@@ -96,9 +139,22 @@ impl CaseTensor {
         self.cells() * self.dtype.size()
     }
 
-    /// Whether the kernel writes the tensor.
+    /// Whether the tensor holds results of the kernel.
     pub fn is_output(&self) -> bool {
-        self.role != TensorRole::In
+        matches!(self.role, TensorRole::Out | TensorRole::Inout)
+    }
+
+    /// Whether each set of inputs has a content of its own for the tensor.
+    pub fn is_of_a_set(&self) -> bool {
+        self.role != TensorRole::Scratch && self.fixed.is_none() && !self.is_null
+    }
+
+    /// The number of the output whose expected values the input holds.
+    pub fn expected_of(&self) -> Option<usize> {
+        match self.values {
+            Some(InputValues::Expected { of, .. }) => Some(of),
+            _ => None,
+        }
     }
 
     pub fn extents(&self) -> Vec<u64> {
@@ -125,8 +181,34 @@ impl CaseTensor {
 }
 
 impl Case {
+    /// The cells of a set of inputs and outputs.
     pub fn cells(&self) -> usize {
-        self.tensors.iter().map(CaseTensor::cells).sum()
+        let of_a_set = self.tensors.iter().filter(|tensor| tensor.is_of_a_set());
+        of_a_set.map(CaseTensor::cells).sum()
+    }
+
+    /// Whether inputs have the same values in every run, so that one launch could do work for the next.
+    pub fn has_fixed(&self) -> bool {
+        self.tensors.iter().any(|tensor| tensor.fixed.is_some())
+    }
+
+    /// The case as the reference launches it: it gets no input that holds its own results, writes
+    /// every output, and a number for each of `accepts`.
+    pub fn for_reference(&self) -> Case {
+        let mut case = self.clone();
+        for tensor in &mut case.tensors {
+            tensor.is_null = tensor.expected_of().is_some();
+            tensor.is_uncompared = false;
+        }
+        let number = |accept: &Accept| CaseTensor {
+            name: accept.name.clone(),
+            role: TensorRole::Out,
+            dtype: Dtype::F32,
+            shape: vec![1],
+            ..CaseTensor::default()
+        };
+        case.tensors.extend(self.accepts.iter().map(number));
+        case
     }
 
     /// Bytes of the tensors that satisfy a condition.
@@ -137,10 +219,51 @@ impl Case {
             .fold(0, usize::saturating_add)
     }
 
-    /// The bytes of the kernel's last parameters: the scalars, then the dims.
-    pub fn numbers(&self) -> impl Iterator<Item = Vec<u8>> + '_ {
-        let scalars = self.scalars.iter().map(|scalar| scalar.bytes.clone());
-        scalars.chain(self.dims.iter().map(|(_, n)| n.to_le_bytes().to_vec()))
+    /// The bytes of the kernel's last parameters, with these scalars: the scalars, then the dims; or
+    /// one struct of the scalars.
+    pub fn numbers(&self, scalars: &[Vec<u8>]) -> Vec<Vec<u8>> {
+        if !self.has_struct {
+            let dims = self.dims.iter().map(|(_, n)| n.to_le_bytes().to_vec());
+            return scalars.iter().cloned().chain(dims).collect();
+        }
+        // As C++ lays it out: each member at a multiple of its size.
+        let (mut bytes, mut largest) = (Vec::new(), 1);
+        for scalar in scalars {
+            largest = largest.max(scalar.len());
+            bytes.resize(bytes.len().next_multiple_of(scalar.len().max(1)), 0);
+            bytes.extend_from_slice(scalar);
+        }
+        bytes.resize(bytes.len().next_multiple_of(largest), 0);
+        vec![bytes]
+    }
+
+    /// The bytes of each scalar in the set with this number.
+    pub fn draw_scalars(&self, seed: u64, set: usize) -> Vec<Vec<u8>> {
+        let of = |scalar: &CaseScalar| match &scalar.draw {
+            None => scalar.bytes.clone(),
+            Some(draw) => {
+                let seed_of =
+                    |what: &str| self.seed(seed, &format!("{what} scalar {}", scalar.name));
+                // Neighbouring sets have values from different halves of the range.
+                let half = (set as u64 ^ seed_of("half of")) & 1;
+                draw.draw(scalar.dtype, half == 1, seed_of(&set.to_string()))
+            }
+        };
+        self.scalars.iter().map(of).collect()
+    }
+
+    /// Whether a kernel tells the cases apart by their null pointers.
+    pub fn has_other_pointers(&self, other: &Case) -> bool {
+        let nulls = |case: &Case| -> Vec<bool> {
+            case.tensors.iter().map(|tensor| tensor.is_null).collect()
+        };
+        nulls(self) != nulls(other)
+    }
+
+    /// Whether a device of this kind runs the case.
+    pub fn is_for(&self, device: &DeviceInfo) -> bool {
+        self.only_emulated
+            .is_none_or(|emulated| emulated == device.emulated)
     }
 
     /// A seed for one use in the case.
@@ -163,14 +286,15 @@ impl Case {
             writes: moved(TensorRole::In).min(self.amounts.bytes - reads),
             flops: self.amounts.flops.unwrap_or(0.0),
             cache,
-            ..Demand::default()
+            steps: self.amounts.dependent_steps,
+            exchanges: self.amounts.exchanges,
         }
     }
 
     /// Whether there are outputs in which only two launches show a cell that the kernel never
     /// wrote.
     pub fn needs_two_launches(&self) -> bool {
-        let mut tensors = self.tensors.iter();
+        let mut tensors = self.tensors.iter().filter(|tensor| !tensor.is_uncompared);
         tensors.any(|t| t.role == TensorRole::Out && t.dtype.poison_is_a_value())
     }
 }
@@ -187,7 +311,7 @@ impl ProblemSpec {
     /// caveat says.
     pub fn fits(&self, case: &Case, device: &DeviceInfo) -> bool {
         let most = self.cpu_max_cells.filter(|_| device.emulated);
-        most.is_none_or(|most| case.cells() <= most)
+        case.is_for(device) && most.is_none_or(|most| case.cells() <= most)
     }
 
     /// The cases of this occasion that the device can judge.
@@ -203,12 +327,29 @@ impl ProblemSpec {
         format!("struct LabDims {{\n{fields}}};\n")
     }
 
-    /// The text of `lab_problem.h`.
-    pub fn header(&self) -> String {
-        format!(
-            "// Generated from problem.toml.\n#pragma once\n{}",
-            self.dims_struct()
-        )
+    /// The text of `lab_problem.h` for this case.
+    pub fn header(&self, case: Option<&Case>) -> String {
+        let mut text = "// Generated from problem.toml.\n#pragma once\n".to_owned();
+        for (name, of) in &self.macros {
+            let mut dims = case.iter().flat_map(|case| &case.dims);
+            let extent = dims.find(|(dim, _)| dim == of).map_or(0, |(_, n)| *n);
+            text += &format!("#define {name} {extent}\n");
+        }
+        text += &self.dims_struct();
+        if let (Some(name), Some(case)) = (&self.scalar_struct, case) {
+            let member = |scalar: &CaseScalar| {
+                format!("    {} {};\n", scalar.dtype.in_source(), scalar.name)
+            };
+            let members: String = case.scalars.iter().map(member).collect();
+            text += &format!("struct {name} {{\n{members}}};\n");
+        }
+        text
+    }
+
+    /// A case that this device runs, for what all cases have in common.
+    pub fn any_case(&self, device: &DeviceInfo) -> Option<&Case> {
+        let mut cases = self.cases.iter().filter(|case| case.is_for(device));
+        cases.next().map(|case| &**case)
     }
 
     /// The tensors. Their names and roles are the same in every case.

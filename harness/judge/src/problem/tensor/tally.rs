@@ -3,6 +3,7 @@
 
 use super::case_data::{CaseData, Contents};
 use super::launcher::Written;
+use super::named_gates::{Differences, NamedTally};
 use super::plant;
 use super::spec::{Case, CaseTensor, ProblemSpec};
 use crate::cells::{self, Pair};
@@ -14,7 +15,25 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The comparison of each output of a launch with the expected one; `None` for pure inputs.
-pub struct ComparedOutputs(pub Vec<Option<TensorComparison>>);
+pub struct ComparedOutputs(pub Vec<Option<ComparedOutput>>);
+
+/// The comparison of one output of a launch.
+pub struct ComparedOutput {
+    pub cells: TensorComparison,
+    /// For its named gates.
+    differences: Option<Differences>,
+}
+
+impl ComparedOutput {
+    /// Whether the output is right.
+    fn passes(&self, tensor: &CaseTensor) -> bool {
+        let failure = self
+            .differences
+            .as_ref()
+            .and_then(|found| found.failure(&tensor.gates));
+        self.cells.passes(&tensor.tolerance) && failure.is_none()
+    }
+}
 
 impl ComparedOutputs {
     /// Compares what a launch wrote with what is expected. `other` is another launch on the same
@@ -47,16 +66,40 @@ impl ComparedOutputs {
             })
         });
         let pairs: Vec<Option<Pair>> = pairs.collect();
-        let is_there: Vec<bool> = pairs.iter().map(Option::is_some).collect();
-        let pairs: Vec<Pair> = pairs.into_iter().flatten().collect();
-        let mut compared = cells::compare(&pairs)?.into_iter();
-        let each = is_there.into_iter();
-        let each = each.map(|is_there| is_there.then(|| compared.next()).flatten());
-        let each: Vec<Option<TensorComparison>> = each.collect();
-        let of_launch = each.chunks(case.tensors.len().max(1));
-        Ok(of_launch
-            .map(|part| ComparedOutputs(part.to_vec()))
-            .collect())
+        let there: Vec<&Pair> = pairs.iter().flatten().collect();
+        let mut compared = cells::compare(&there)?.into_iter();
+        let mut found = Vec::with_capacity(launches.len());
+        for pairs in pairs.chunks(case.tensors.len().max(1)) {
+            let mut outputs = Vec::with_capacity(pairs.len());
+            for (tensor, pair) in case.tensors.iter().zip(pairs) {
+                let cells = pair
+                    .as_ref()
+                    .and_then(|pair| Some((pair, compared.next()?)));
+                outputs.push(match cells {
+                    Some((pair, cells)) => Some(ComparedOutput {
+                        cells,
+                        differences: Differences::of(tensor, pair.got, pair.want)?,
+                    }),
+                    None => None,
+                });
+            }
+            found.push(ComparedOutputs::with_order(case, outputs));
+        }
+        Ok(found)
+    }
+
+    /// Leaves out what counts only where other outputs are right.
+    fn with_order(case: &Case, mut each: Vec<Option<ComparedOutput>>) -> Self {
+        let tensors = case.tensors.iter().zip(&each);
+        let right: Vec<bool> = tensors
+            .map(|(tensor, compared)| compared.as_ref().is_none_or(|found| found.passes(tensor)))
+            .collect();
+        for (tensor, compared) in case.tensors.iter().zip(&mut each) {
+            if tensor.after.iter().any(|before| !right[*before]) {
+                *compared = None;
+            }
+        }
+        ComparedOutputs(each)
     }
 }
 
@@ -84,6 +127,8 @@ pub struct GateTally {
     written: Option<BreachCounts>,
     /// When the series were last written.
     drawn: Option<Instant>,
+    /// The smallest and the largest of each number that the reference wrote about inputs.
+    accepts: Vec<(String, f64, f64)>,
     failures: u64,
     /// Whether a launch of the present case got most of an output wrong.
     mostly_wrong: bool,
@@ -111,6 +156,8 @@ struct OutputTally {
     /// The cell and the workload with the largest error of all.
     place: Option<String>,
     counts: Histogram,
+    /// The gates that problem.toml names, in place of those on error and mismatches.
+    named: NamedTally,
 }
 
 #[derive(Clone, Copy, Default, PartialEq)]
@@ -134,6 +181,7 @@ impl GateTally {
         let found = |tensor: &CaseTensor| {
             tensor.is_output().then(|| OutputTally {
                 name: tensor.name.clone(),
+                named: NamedTally::new(&tensor.gates),
                 ..OutputTally::default()
             })
         };
@@ -145,6 +193,7 @@ impl GateTally {
             breaches: BreachCounts::default(),
             written: None,
             drawn: None,
+            accepts: Vec::new(),
             failures: 0,
             mostly_wrong: false,
         }
@@ -225,11 +274,18 @@ impl GateTally {
                 continue;
             };
             found.add(&compared, tensor, &case.label);
-            if compared.passes(&tensor.tolerance) {
+            if compared.passes(tensor) {
                 continue;
             }
+            let differences = compared.differences;
+            let compared = compared.cells;
             self.mostly_wrong |= is_mostly_wrong(&compared);
-            let mut what = first_wrong(&compared, tensor);
+            let mut what = match compared.passes(&tensor.tolerance) {
+                false => first_wrong(&compared, tensor),
+                true => differences
+                    .and_then(|found| found.failure(&tensor.gates))
+                    .unwrap_or_default(),
+            };
             let near = compared.first_wrong().and_then(|cell| {
                 let place = tensor.place(cell.index);
                 plant::describe(&drawn.sets[set].planted, &case.tensors, &place)
@@ -264,6 +320,28 @@ impl GateTally {
         self.mostly_wrong || self.breached()
     }
 
+    /// Notes what the reference wrote about the inputs of these sets.
+    pub fn note_accepts(&mut self, drawn: &CaseData) {
+        for (at, accept) in drawn.case.accepts.iter().enumerate() {
+            for value in drawn.sets.iter().filter_map(|set| set.accepts.get(at)) {
+                let mut known = self.accepts.iter_mut();
+                let Some((_, least, most)) = known.find(|(name, ..)| *name == accept.name) else {
+                    self.accepts.push((accept.name.clone(), *value, *value));
+                    continue;
+                };
+                (*least, *most) = (least.min(*value), most.max(*value));
+            }
+        }
+    }
+
+    /// Writes the smallest and the largest of each number that the reference wrote about inputs.
+    pub fn write_accepts(&self, out: &mut Writer) -> Result<(), Stop> {
+        for (name, least, most) in &self.accepts {
+            out.line(name, format_args!("{least:.2e} most={most:.2e}"))?;
+        }
+        Ok(())
+    }
+
     pub fn breached(&self) -> bool {
         self.breaches.out_of_bounds > 0
     }
@@ -277,24 +355,36 @@ impl GateTally {
             out.count_gate("inputs_changed", self.breaches.inputs_changed, 0)?;
         }
         for found in self.tensors.iter_mut().flatten() {
-            if found.written.replace(found.worst) != Some(found.worst) {
+            let is_new = found.written.replace(found.worst) != Some(found.worst);
+            let is_named = !found.named.is_empty();
+            if is_new {
+                found.worst.write_cells(&found.name, out)?;
+            }
+            if is_named {
+                found.named.write(series, out)?;
+            } else if is_new {
                 found
                     .worst
                     .write(&found.name, found.place.as_deref(), out)?;
             }
-            if series {
+            if series && !is_named {
                 let name = format!("{}_error", found.name);
                 out.series(&name, &found.errors)?;
                 out.histogram(&name, &found.counts)?;
-                self.drawn = Some(Instant::now());
             }
+        }
+        if series {
+            self.drawn = Some(Instant::now());
         }
         Ok(())
     }
 }
 
 impl OutputTally {
-    fn add(&mut self, compared: &TensorComparison, tensor: &CaseTensor, label: &str) {
+    fn add(&mut self, compared: &ComparedOutput, tensor: &CaseTensor, label: &str) {
+        let differences = compared.differences.as_ref();
+        let compared = &compared.cells;
+        self.named.add(compared, differences, tensor, label);
         let allowed = gates::allowed_mismatch(&tensor.tolerance);
         if let Some(cell) = compared.worst.filter(|_| compared.error > self.worst.error) {
             self.place = Some(format!("{} {label}", tensor.cell(cell)));
@@ -316,9 +406,13 @@ impl OutputTally {
 }
 
 impl WorstError {
-    fn write(&self, name: &str, place: Option<&str>, out: &mut Writer) -> Result<(), Stop> {
+    fn write_cells(&self, name: &str, out: &mut Writer) -> Result<(), Stop> {
         out.count_gate(&format!("{name}_unwritten"), self.unwritten, 0)?;
         out.count_gate(&format!("{name}_not_finite"), self.not_finite, 0)?;
+        Ok(())
+    }
+
+    fn write(&self, name: &str, place: Option<&str>, out: &mut Writer) -> Result<(), Stop> {
         if self.allowed == 0.0 {
             out.gate_at(&format!("{name}_error"), self.error, 1.0, place)?;
         } else {

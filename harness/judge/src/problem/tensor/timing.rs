@@ -88,7 +88,8 @@ impl TensorTiming {
     ) -> Result<f64, Stop> {
         self.prepare(worker, at, sets)?;
         let launcher = &self.resident.launchers[at];
-        let launch = |set: &usize| launcher.launch_of(self.module, *set, ExecutionOrder::Forward);
+        let (module, data) = (self.module, &self.resident.timed[at]);
+        let launch = |set: &usize| launcher.launch_of(module, data, *set, ExecutionOrder::Forward);
         let launches = sets.iter().map(launch).collect();
         let replayed = worker.replay(launches, self.flush(), self.resident.spec.graph)?;
         if let Some(why) = &replayed.uncaptured
@@ -152,12 +153,16 @@ impl TensorTiming {
     /// Times single launches, with all that a launch costs.
     fn time_single_launches(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<(), Stop> {
         for at in 0..self.latencies.len() {
+            if self.resident.timed[at].case.has_fixed() {
+                worker.reload(self.module)?;
+            }
             self.prepare(worker, at, &[0])?;
             if let Some(scratch) = self.flush() {
                 worker.flush_cache(scratch)?;
             }
-            let launch =
-                self.resident.launchers[at].launch_of(self.module, 0, ExecutionOrder::Forward);
+            let (module, data) = (self.module, &self.resident.timed[at]);
+            let launcher = &self.resident.launchers[at];
+            let launch = launcher.launch_of(module, data, 0, ExecutionOrder::Forward);
             let launched = worker.launch(&launch);
             let seconds = self.noting_a_crash(at, launched, out)?;
             self.latencies[at].push(seconds);
@@ -276,7 +281,12 @@ impl Timed for TensorTiming {
         shuffle(&mut rng, &mut order);
         let mut seconds = vec![f64::NAN; order.len()];
         for at in order {
-            let sets = draw_sets(&mut rng, self.resident.launchers[at].sets(), emulated);
+            let mut sets = draw_sets(&mut rng, self.resident.launchers[at].sets(), emulated);
+            if self.resident.timed[at].case.has_fixed() {
+                // What one launch computes of fixed inputs would help the next.
+                sets.truncate(1);
+                worker.reload(self.module)?;
+            }
             let window = self.window(worker, at, &sets, out);
             seconds[at] = self.noting_a_crash(at, window, out)?;
         }

@@ -25,6 +25,7 @@ pub enum ValuesText {
     Constant(NumberText),
     /// A path below the problem's folder.
     Npy(String),
+    Expected(ExpectedText),
 }
 
 /// The keys of `values`, of which one must be there.
@@ -41,6 +42,7 @@ struct ValuesKeys {
     permutation: Option<bool>,
     constant: Option<NumberText>,
     npy: Option<String>,
+    expected: Option<ExpectedText>,
 }
 
 impl TryFrom<ValuesKeys> for ValuesText {
@@ -55,12 +57,13 @@ impl TryFrom<ValuesKeys> for ValuesText {
             keys.permutation.map(ValuesText::Permutation),
             keys.constant.map(ValuesText::Constant),
             keys.npy.map(ValuesText::Npy),
+            keys.expected.map(ValuesText::Expected),
         ];
         let found: Vec<ValuesText> = found.into_iter().flatten().collect();
         let number = found.len();
         <[ValuesText; 1]>::try_from(found).map(|[values]| values).map_err(|_| {
             format!(
-                "values have exactly one of normal, uniform, integers, ascending, permutation, constant and npy, \
+                "values have exactly one of normal, uniform, integers, ascending, permutation, constant, npy and expected, \
                  and these have {number}"
             )
         })
@@ -85,6 +88,20 @@ pub struct NormalText {
     expecting = "a range, as in { low = 0, high = 9 }"
 )]
 pub struct RangeText {
+    low: NumberText,
+    high: NumberText,
+}
+
+/// What the reference writes to an output for the same inputs.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "an output and a range, as in { of = \"y\", low = 0, high = 9 }"
+)]
+pub struct ExpectedText {
+    /// The name of the output.
+    pub of: String,
+    /// The range that the values are drawn from where nothing is compared, as under a tool.
     low: NumberText,
     high: NumberText,
 }
@@ -130,6 +147,8 @@ pub struct Filled<'a> {
     pub shape: &'a [usize],
     pub variables: Variables<'a>,
     pub files: &'a NpyFiles,
+    /// The names of the problem's tensors.
+    pub tensors: &'a [&'a str],
 }
 
 impl ValuesText {
@@ -146,6 +165,7 @@ impl ValuesText {
             ValuesText::Uniform(r) | ValuesText::Integers(r) | ValuesText::Ascending(r) => {
                 vec![(Some("low"), &r.low), (Some("high"), &r.high)]
             }
+            ValuesText::Expected(e) => vec![(Some("low"), &e.low), (Some("high"), &e.high)],
             ValuesText::Constant(number) => vec![(None, number)],
             ValuesText::Permutation(_) | ValuesText::Npy(_) => Vec::new(),
         }
@@ -191,6 +211,15 @@ impl ValuesText {
                 Some(_) => CellValue::Integer(whole(None, number)?),
                 None => CellValue::Float(value(None, number)?),
             }),
+            ValuesText::Expected(ExpectedText { of, low, high }) => InputValues::Expected {
+                of: filled
+                    .tensors
+                    .iter()
+                    .position(|name| name == of)
+                    .unwrap_or_default(),
+                low: value(Some("low"), low)?,
+                high: value(Some("high"), high)?,
+            },
             ValuesText::Npy(name) => InputValues::Npy(self.at(None, filled.files.array(name))?),
         };
         values.check(filled.dtype, filled.shape)?;

@@ -72,6 +72,7 @@ impl CaseCheck<'_> {
     /// several orders of blocks and threads, and compares the outputs. Stops after a launch that
     /// got most of an output wrong, and after a store out of bounds.
     pub fn run(&mut self, sets: CheckedSets, least: usize) -> Result<(), Stop> {
+        self.tally.note_accepts(sets.drawn);
         // What a launch wrote is compared while the next set is launched.
         std::thread::scope(|scope| {
             let mut comparing = None;
@@ -325,12 +326,8 @@ impl CaseCheck<'_> {
             },
             set,
         ) = (launch.of, launch.set);
-        let written = launcher.go_on(
-            self.worker,
-            self.module,
-            set,
-            (launch.order, Worker::look_at),
-        )?;
+        let how = (launch.order, Worker::look_at as ReadCells);
+        let written = launcher.go_on(self.worker, self.module, drawn, set, how)?;
         let Some(written) = written else {
             return Ok(());
         };

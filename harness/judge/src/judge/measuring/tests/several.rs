@@ -18,27 +18,7 @@ struct SeveralScripted {
     seconds: Vec<f64>,
 }
 
-impl Problem for SeveralScript {
-    fn name(&self) -> &str {
-        self.script.name()
-    }
-    fn build_needs(&self, device: &DeviceInfo) -> BuildNeeds {
-        self.script.build_needs(device)
-    }
-    fn prepare(&mut self, cx: &mut ProblemContext, worker: &mut Worker) -> Result<(), Stop> {
-        self.script.prepare(cx, worker)
-    }
-    fn use_held_out_inputs(&mut self, seed: u64, sealed: usize) -> Result<HeldOutUse, Stop> {
-        self.script.use_held_out_inputs(seed, sealed)
-    }
-    fn verify(
-        &mut self,
-        cx: &mut ProblemContext,
-        worker: &mut Worker,
-        module: ModuleId,
-    ) -> Result<Correctness, Stop> {
-        self.script.verify(cx, worker, module)
-    }
+impl SetsUp for SeveralScript {
     fn set_up(
         &mut self,
         cx: &mut ProblemContext,
@@ -51,26 +31,6 @@ impl Problem for SeveralScript {
             timed,
             seconds: (self.each)(place),
         }))
-    }
-    fn shrink_for_check(&mut self, device: &DeviceInfo) -> Result<String, Stop> {
-        self.script.shrink_for_check(device)
-    }
-    fn launch_for_check(
-        &mut self,
-        cx: &mut ProblemContext,
-        worker: &mut Worker,
-        module: ModuleId,
-    ) -> Result<(), Stop> {
-        self.script.launch_for_check(cx, worker, module)
-    }
-    fn dump(
-        &mut self,
-        cx: &mut ProblemContext,
-        worker: &mut Worker,
-        module: ModuleId,
-        folder: &Path,
-    ) -> Result<(), Stop> {
-        self.script.dump(cx, worker, module, folder)
     }
 }
 

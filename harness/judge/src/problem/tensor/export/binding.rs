@@ -153,6 +153,9 @@ fn shape_text(tensor: &TensorText) -> String {
     )
 }
 
+/// Of a scalar without a value, which no export has.
+const NO_VALUE: NumberText = NumberText::Integer(0);
+
 impl Writer<'_> {
     /// The C++ for a scalar's default; `None` if it must be given.
     fn default_of(&self, value: &NumberText) -> Option<String> {
@@ -199,6 +202,7 @@ impl Writer<'_> {
                 TensorRole::In => "input",
                 TensorRole::Out => "output",
                 TensorRole::Inout => "changed in place",
+                TensorRole::Scratch => "scratch",
             };
             let dtype = tensor.dtype.map(|dtype| dtype.to_string());
             let dtype = dtype.unwrap_or_else(|| self.types());
@@ -209,7 +213,11 @@ impl Writer<'_> {
             };
             add(&tensor.name, kind, what, prefix.into());
         }
-        for ScalarText { name, dtype, value } in &self.file.scalar {
+        for ScalarText {
+            name, dtype, value, ..
+        } in &self.file.scalar
+        {
+            let value = value.as_ref().unwrap_or(&NO_VALUE);
             let of = match dtype.integers() {
                 Some(_) => "int64_t",
                 None => "double",
@@ -354,7 +362,7 @@ impl Writer<'_> {
                 _ => "float",
             };
             let name = &scalar.name;
-            match self.default_of(&scalar.value) {
+            match self.default_of(scalar.value.as_ref().unwrap_or(&NO_VALUE)) {
                 Some(default) => format!("bytes({of}(o_{name} ? *o_{name} : {default}))"),
                 None => format!("bytes({of}(o_{name}))"),
             }

@@ -92,21 +92,6 @@ struct Parts<'a> {
 
 /// Returns the text of the export. The error says what cannot be exported, why, and what to do.
 pub fn export(material: &Material, form: Form) -> Result<Exported, String> {
-    #[derive(serde::Deserialize)]
-    struct Head {
-        kind: Option<String>,
-    }
-    let head: Option<Head> = toml::from_str(material.problem_toml).ok();
-    if let Some(kind) = head
-        .and_then(|head| head.kind)
-        .filter(|kind| kind != "tensor")
-    {
-        return Err(format!(
-            "{} is of the kind {kind}, whose reference and gates are written in Rust: only a tensor problem can be exported. \
-             The kernel itself is plain CUDA, and docs/export.md says how to launch it",
-            material.problem_file.display()
-        ));
-    }
     let reference = material.reference.ok_or_else(|| {
         "the problem has no reference.cu and no reference.py, so an export could not check itself: write one".to_owned()
     })?;
@@ -120,6 +105,13 @@ pub fn export(material: &Material, form: Form) -> Result<Exported, String> {
         .map_err(|e| e.to_string())?;
     let file =
         file::read(material.problem_file, material.problem_toml).map_err(|e| e.to_string())?;
+    if let Some(key) = file.beyond_export() {
+        return Err(format!(
+            "{} has the key {key}, which an export cannot write yet: its program would launch or compare something else. The \
+             kernel itself is plain CUDA, and docs/export.md says how to launch it",
+            material.problem_file.display()
+        ));
+    }
     tables::check_values(&spec)?;
     let name = spec.name_at(material.problem_file);
     // The name stands in comments.

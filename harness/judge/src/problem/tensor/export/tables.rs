@@ -32,6 +32,7 @@ fn role_name(role: TensorRole) -> &'static str {
         TensorRole::In => "IN",
         TensorRole::Out => "OUT",
         TensorRole::Inout => "INOUT",
+        TensorRole::Scratch => "SCRATCH",
     }
 }
 
@@ -93,7 +94,11 @@ fn cpp_scalar(scalar: &CaseScalar) -> String {
 /// The numbers of a distribution, in the order of its keys.
 fn numbers_of(values: &InputValues) -> Vec<CellValue> {
     match *values {
-        InputValues::Normal { mean: a, std: b } | InputValues::Uniform { low: a, high: b } => {
+        InputValues::Normal { mean: a, std: b }
+        | InputValues::Uniform { low: a, high: b }
+        | InputValues::Expected {
+            low: a, high: b, ..
+        } => {
             vec![CellValue::Float(a), CellValue::Float(b)]
         }
         InputValues::Integers { low, high } | InputValues::Ascending { low, high } => {

@@ -73,17 +73,31 @@ impl ProblemFile {
 
     /// The workload's extents, in the order of `dims`.
     fn extents(&self, workload: &WorkloadText) -> Result<Vec<(String, i32)>, KeyError> {
-        if let Some(unknown) = workload.dims.keys().find(|key| !self.dims.contains(key)) {
-            let hint = suggest(unknown, &self.dims);
-            let what = format!("'{unknown}' is not a dimension{hint}");
-            return wrong(unknown.as_str(), what).within("dims");
+        for (key, extents) in [("dims", &workload.dims), ("cpu", &workload.cpu)] {
+            if let Some(unknown) = extents.keys().find(|name| !self.dims.contains(name)) {
+                let hint = suggest(unknown, &self.dims);
+                let what = format!("'{unknown}' is not a dimension{hint}");
+                return wrong(unknown.as_str(), what).within(key);
+            }
         }
+        // A dimension that no shape names may be 0, as a switch.
+        let texts: Vec<String> = self
+            .tensor
+            .iter()
+            .flat_map(|t| &t.shape)
+            .map(ExtentText::text)
+            .collect();
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        let names =
+            |text: &String, name: &str| text.split(|c| !is_word(c)).any(|word| word == name);
+        let least = |name: &str| i32::from(texts.iter().any(|text| names(text, name)));
         let extent = |name: &String| match workload.dims.get(name) {
             None => wrong("dims", format!("dimension '{name}' is missing")),
             Some(n) => match i32::try_from(*n) {
-                Ok(extent) if extent >= 1 => Ok((name.clone(), extent)),
+                Ok(extent) if extent >= least(name) => Ok((name.clone(), extent)),
                 _ => {
-                    let what = format!("{name} = {n}: an extent must be from 1 to 2147483647");
+                    let from = least(name);
+                    let what = format!("{name} = {n}: an extent must be from {from} to 2147483647");
                     wrong(name.as_str(), what).within("dims")
                 }
             },
@@ -152,14 +166,56 @@ impl ProblemFile {
         Ok(cases.into_iter().map(Arc::new).collect())
     }
 
+    /// The cases of a workload that has other extents on the cpu device.
+    fn cases_by_device(
+        &self,
+        table: (&'static str, usize),
+        text: &WorkloadText,
+    ) -> Result<Vec<Case>, KeyError> {
+        of_workload(table, self.extents(text))?;
+        let mut cases = Vec::new();
+        for emulated in [false, true] {
+            let mut own = text.clone();
+            let cpu = std::mem::take(&mut own.cpu);
+            if emulated {
+                own.dims.extend(cpu);
+            }
+            for case in self.cases_of(table, &own)? {
+                let only_emulated = Some(emulated);
+                cases.push(Case {
+                    only_emulated,
+                    ..case
+                });
+            }
+        }
+        Ok(cases)
+    }
+
+    /// The cases of the tables `[[check]]`.
+    pub(super) fn cases_of_check(&self) -> Result<Vec<Arc<Case>>, KeyError> {
+        let mut cases = Vec::new();
+        for (number, text) in self.check.iter().enumerate() {
+            cases.extend(
+                self.cases_of(("check", number), text)?
+                    .into_iter()
+                    .map(Arc::new),
+            );
+        }
+        Ok(cases)
+    }
+
     /// The cases of a workload, one for each of its types.
     fn cases_of(
         &self,
         table: (&'static str, usize),
         text: &WorkloadText,
     ) -> Result<Vec<Case>, KeyError> {
+        if !text.cpu.is_empty() {
+            return self.cases_by_device(table, text);
+        }
         let dims = of_workload(table, self.extents(text))?;
         of_workload(table, self.check_values(text))?;
+        of_workload(table, self.check_uses(text))?;
         let workload = Workload {
             table,
             text,
@@ -224,6 +280,10 @@ impl ProblemFile {
             when: workload.text.when,
             amounts,
             steps: self.steps,
+            sets: workload.text.sets,
+            only_emulated: None,
+            accepts: self.accepts(),
+            has_struct: self.scalar_struct.is_some(),
         })
     }
 
@@ -258,9 +318,18 @@ impl ProblemFile {
             shape: &shape,
             variables,
             files: &self.files,
+            tensors: &self.tensor_names(),
         };
         let values = self.values_of(i, workload, &filled).of(&name)?;
+        let is_null = workload.text.null.contains(of);
+        let fixed = tensor.fixed_seed.zip(values.as_ref()).filter(|_| !is_null);
+        let fixed = fixed.map(|(seed, values)| self.fixed.tensor(of, seed, values, dtype, &shape));
         Ok(CaseTensor {
+            fixed,
+            is_null,
+            is_uncompared: workload.text.uncompared.contains(of),
+            gates: self.gates_of(i, dtype)?,
+            after: self.numbers_of(&tensor.after),
             name: of.clone(),
             role: tensor.role,
             dtype,
@@ -313,10 +382,13 @@ impl ProblemFile {
                 format!("{key} is 0, so that it has no rate: objective.measure needs more than 0");
             return wrong(key, what);
         }
+        let dependent_steps = count("dependent_steps", &self.dependent_steps)?;
         Ok(Amounts {
             samples,
             bytes,
             flops,
+            dependent_steps: dependent_steps.unwrap_or(0.0),
+            exchanges: f64::from(self.exchanges.unwrap_or(0)),
         })
     }
 }
@@ -329,5 +401,6 @@ fn drawn_workload(drawn: &DrawnShapes, dims: Extents) -> WorkloadText {
         when: When::Keep,
         values: drawn.values.clone(),
         planted: drawn.planted.clone(),
+        ..WorkloadText::default()
     }
 }

@@ -1,8 +1,9 @@
 //! The values that a workload gives to the tensors and scalars of its cases: values, tolerances and
 //! parameters.
 
+use super::super::gate_keys;
 use super::super::input_values::InputValues;
-use super::super::number::Variables;
+use super::super::number::{NumberText, Variables};
 use super::super::spec::{CaseScalar, TensorRole};
 use super::super::suggest::suggest;
 use super::super::values_text::Filled;
@@ -22,7 +23,10 @@ impl ProblemFile {
     pub(super) fn check_values(&self, workload: &WorkloadText) -> Result<(), KeyError> {
         self.check_tensor_names("values", workload.values.keys())?;
         for (name, values) in &workload.values {
-            let mut outputs = self.tensor.iter().filter(|t| t.role == TensorRole::Out);
+            let mut outputs = self
+                .tensor
+                .iter()
+                .filter(|t| matches!(t.role, TensorRole::Out | TensorRole::Scratch));
             let checked = if outputs.any(|t| t.name == *name) {
                 let what = "is an output: the kernel writes its values";
                 Err(format!("values: '{name}' {what}").into())
@@ -61,8 +65,19 @@ impl ProblemFile {
     ) -> Result<Tolerance, KeyError> {
         let tensor = &self.tensor[i];
         match (&tensor.tolerance, self.tolerance.get(&dtype)) {
-            _ if tensor.role == TensorRole::In => Ok(Tolerance::EXACT),
+            _ if matches!(tensor.role, TensorRole::In | TensorRole::Scratch) => {
+                Ok(Tolerance::EXACT)
+            }
             (Some(own), _) => self.of_tensor(i, own.resolve(variables).key("tolerance")),
+            (None, _) if !tensor.gates.is_empty() && dtype.integers().is_none() => {
+                let gates = self.gates_of(i, dtype)?;
+                let own = gate_keys::tolerance(&gates);
+                let of_type = self
+                    .tolerance
+                    .get(&dtype)
+                    .map(|t| of_type(dtype, t.resolve(variables)));
+                own.map(Ok).or(of_type).unwrap_or(Ok(Tolerance::EXACT))
+            }
             (None, Some(tolerance)) => of_type(dtype, tolerance.resolve(variables)),
             (None, None) => Ok(Tolerance::EXACT),
         }
@@ -86,7 +101,7 @@ impl ProblemFile {
         };
         let stated = workload.text.values.get(name);
         let values = match (stated, &tensor.values) {
-            _ if tensor.role == TensorRole::Out => return Ok(None),
+            _ if matches!(tensor.role, TensorRole::Out | TensorRole::Scratch) => return Ok(None),
             (Some(text), _) => of_key("values", text.resolve(filled).of("values")),
             (None, Some(text)) => self.of_tensor(i, text.resolve(filled).key("values")),
             (None, None) => {
@@ -110,16 +125,37 @@ impl ProblemFile {
     /// Checks the scalars, whatever the workload.
     pub(super) fn check_scalars(&self) -> Result<(), KeyError> {
         let mut scalars = self.scalar.iter().enumerate();
-        scalars.try_for_each(|(i, s)| of_scalar(i, s, s.value.check(&self.names())))
+        let names = self.names();
+        scalars.try_for_each(|(i, s)| match (&s.value, &s.draw) {
+            (Some(value), None) => of_scalar(i, s, "value", value.check(&names)),
+            (None, Some(draw)) => of_scalar(i, s, "draw", draw.check(&names)),
+            _ => {
+                let what = "a scalar has either a value, as in value = 0.5, or a range, as in draw = { low = 0.0, high = 1.0 }";
+                of_scalar(i, s, "value", Err(what.to_owned()))
+            }
+        })
     }
 
     /// The scalar parameters in a workload.
     pub(super) fn scalars_of(&self, variables: &Variables) -> Result<Vec<CaseScalar>, KeyError> {
         let scalar = |(i, s): (usize, &ScalarText)| {
+            let (name, dtype) = (s.name.clone(), s.dtype);
+            let (bytes, draw) = match (&s.value, &s.draw) {
+                (_, Some(draw)) => {
+                    let draw = of_scalar(i, s, "draw", draw.resolve(dtype, variables))?;
+                    (draw.at(dtype, 0.5), Some(draw))
+                }
+                (Some(value), None) => {
+                    let bytes = scalar_bytes(dtype, value, variables);
+                    (of_scalar(i, s, "value", bytes)?, None)
+                }
+                (None, None) => (Vec::new(), None),
+            };
             Ok(CaseScalar {
-                name: s.name.clone(),
-                dtype: s.dtype,
-                bytes: of_scalar(i, s, scalar_bytes(s, variables))?,
+                name,
+                dtype,
+                bytes,
+                draw,
             })
         };
         self.scalar.iter().enumerate().map(scalar).collect()
@@ -127,16 +163,20 @@ impl ProblemFile {
 }
 
 /// A result whose error is of the value of scalar `i`.
-fn of_scalar<T>(i: usize, s: &ScalarText, checked: Result<T, String>) -> Result<T, KeyError> {
+fn of_scalar<T>(
+    i: usize,
+    s: &ScalarText,
+    key: &'static str,
+    checked: Result<T, impl Into<KeyError>>,
+) -> Result<T, KeyError> {
     let checked = checked.of(format_args!("scalar '{}'", s.name));
-    checked.within("value").item("scalar", i)
+    checked.within(key).item("scalar", i)
 }
 
 /// The bytes of a scalar parameter.
-fn scalar_bytes(s: &ScalarText, variables: &Variables) -> Result<Vec<u8>, String> {
-    let dtype = s.dtype;
+fn scalar_bytes(dtype: Dtype, text: &NumberText, variables: &Variables) -> Result<Vec<u8>, String> {
     if let Some((least, largest)) = dtype.integers() {
-        let value = s.value.whole(variables);
+        let value = text.whole(variables);
         let value = value.map_err(|e| format!("{SCALAR_TYPES}: {e}"))?;
         return match (least..=largest).contains(&value) {
             true => Ok(dtype.integer_cell(value)),
@@ -145,9 +185,9 @@ fn scalar_bytes(s: &ScalarText, variables: &Variables) -> Result<Vec<u8>, String
             )),
         };
     }
-    let value = s.value.value(variables)?;
+    let value = text.value(variables)?;
     if value.abs() > dtype.largest() {
-        return Err(format!("{} does not fit {dtype}", s.value.shown(value)));
+        return Err(format!("{} does not fit {dtype}", text.shown(value)));
     }
     let mut bytes = Vec::new();
     dtype.encode(value, &mut bytes);

@@ -22,6 +22,10 @@ impl ProblemFile {
         let scalars = scalars.map(|(i, s)| ("scalar", i, &s.name));
         let mut seen: Vec<&str> = Vec::new();
         for (kind, i, name) in dims.chain(tensors).chain(scalars) {
+            // Members of a struct have a scope of their own.
+            if kind == "scalar" && i == 0 && self.scalar_struct.is_some() {
+                seen.clear();
+            }
             let what = if !is_identifier(name) {
                 "is not a name: use letters, digits and _, and no digit first"
             } else if matches!(name.as_str(), "T" | "E" | "PI" | "TAU" | SIZE_OF_T) {

@@ -1,8 +1,11 @@
 //! The keys of a tensor problem's problem.toml, as serde reads them.
 
+use super::super::drawn_scalars::ScalarDrawText;
 use super::super::drawn_shapes::{DrawnShapes, Extents};
+use super::super::fixed::FixedTensors;
+use super::super::gate_keys::GateText;
 use super::super::number::NumberText;
-use super::super::objective::Figure;
+use super::super::objective::{Figure, TimeOf};
 use super::super::planted::PlantedText;
 use super::super::spec::TensorRole;
 use super::super::values_text::{NpyFiles, ValuesText};
@@ -24,19 +27,35 @@ pub struct ProblemFile {
     #[serde(default)]
     pub types: Vec<Dtype>,
     pub dims: Vec<String>,
+    /// Macros of `lab_problem.h`, each with the dimension whose extent it is.
+    #[serde(default)]
+    pub macros: BTreeMap<String, String>,
     pub tensor: Vec<TensorText>,
     #[serde(default)]
     pub scalar: Vec<ScalarText>,
+    /// The name of the struct that holds all scalars, if the kernel takes them as one parameter.
+    #[serde(rename = "struct")]
+    pub scalar_struct: Option<String>,
+    /// What the reference writes about the inputs.
+    #[serde(default)]
+    pub accept: Vec<AcceptText>,
     #[serde(default)]
     pub tolerance: BTreeMap<Dtype, ToleranceText>,
     pub objective: ObjectiveText,
     pub bytes: Option<String>,
     pub flops: Option<String>,
+    /// Steps of a launch, each of which needs what all units computed in the step before.
+    pub dependent_steps: Option<String>,
+    /// Exchanges in such a step that must follow one another.
+    pub exchanges: Option<u32>,
     pub workload: Vec<WorkloadText>,
     #[serde(default)]
     pub held_out: Vec<WorkloadText>,
     #[serde(default)]
     pub keep: Vec<DrawnShapes>,
+    /// Workloads for tools that watch every access, in place of the others.
+    #[serde(default)]
+    pub check: Vec<WorkloadText>,
     /// The shapes that were drawn as `keep` says, each with the number of its table there. `None`
     /// unless the problem is read for the check before a keep.
     #[serde(skip)]
@@ -57,6 +76,9 @@ pub struct ProblemFile {
     /// The files beside problem.toml.
     #[serde(skip)]
     pub files: NpyFiles,
+    /// The values of the tensors that have a `fixed_seed`.
+    #[serde(skip)]
+    pub fixed: FixedTensors,
 }
 
 fn one_step() -> usize {
@@ -76,6 +98,14 @@ pub struct TensorText {
     /// In place of the tolerance of its type.
     pub tolerance: Option<ToleranceText>,
     pub planted: Option<PlantedText>,
+    /// The values follow from this seed in every set of every run.
+    pub fixed_seed: Option<u64>,
+    /// Named gates, in place of those on error and mismatches.
+    #[serde(default)]
+    pub gates: Vec<GateText>,
+    /// The output is compared only where these outputs are right.
+    #[serde(default)]
+    pub after: Vec<String>,
 }
 
 /// The type of a tensor: a type's name, or `T`.
@@ -120,7 +150,22 @@ pub struct ScalarText {
     pub name: String,
     #[serde(rename = "type", deserialize_with = "scalar_type")]
     pub dtype: Dtype,
-    pub value: NumberText,
+    /// Either this or `draw` must be there.
+    pub value: Option<NumberText>,
+    /// How each set of inputs draws its value.
+    pub draw: Option<ScalarDrawText>,
+}
+
+/// A number that the reference writes beside its outputs. Inputs whose number is out of these
+/// limits are drawn again.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AcceptText {
+    pub name: String,
+    pub least: Option<f64>,
+    pub most: Option<f64>,
+    /// After so many draws of a set the number is no longer asked for.
+    pub attempts: Option<u32>,
 }
 
 /// A scalar can have fewer types than a tensor. The error for another type lists the types of
@@ -172,12 +217,26 @@ pub struct ObjectiveText {
     pub measure: Figure,
     #[serde(default)]
     pub aggregate: Aggregate,
+    /// What `kernel_us` is the time of.
+    #[serde(default)]
+    pub kernel_us_of: TimeOf,
 }
 
-#[derive(Clone, Deserialize)]
+#[derive(Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkloadText {
     pub dims: Extents,
+    /// Extents that the cpu device has in place of those of `dims`.
+    #[serde(default)]
+    pub cpu: Extents,
+    /// Inputs that the kernel gets a null pointer for.
+    #[serde(default)]
+    pub null: Vec<String>,
+    /// Outputs that are there and not compared.
+    #[serde(default)]
+    pub uncompared: Vec<String>,
+    /// Sets of inputs; `None` lets their number follow from the size.
+    pub sets: Option<usize>,
     pub types: Option<Vec<Dtype>>,
     /// The values of these tensors, in place of their own.
     #[serde(default)]

@@ -45,6 +45,19 @@ impl InputValues {
                 )))
             }
             InputValues::Constant(CellValue::Float(value)) => fit_float(dtype, *value),
+            InputValues::Expected { low, high, .. } => {
+                let (least, largest) = match dtype.integers() {
+                    Some((least, largest)) => (least as f64, largest as f64),
+                    None => (-dtype.largest(), dtype.largest()),
+                };
+                match low <= high && *low >= least && *high <= largest {
+                    true => Ok(()),
+                    false => wrong(
+                        "low",
+                        format!("expected needs low ≤ high, both within {dtype}"),
+                    ),
+                }
+            }
             InputValues::Npy(array) => array.check(dtype, shape).map_err(KeyError::new),
         };
         checked.within(key)

@@ -26,6 +26,7 @@ fn tensor(shape: &[usize], range: Option<(f64, f64)>, planted: &Planting) -> Cas
         tolerance: Tolerance::EXACT,
         values: Some(values(range)),
         planted: planted.clone(),
+        ..CaseTensor::default()
     }
 }
 

@@ -7,8 +7,8 @@
     sampling          pick
     a whole run       run, and how near it came to another result (Result.margin)
 
-The built-in harness has the same model in Rust (harness/judge/src/problem/wavegru). This file shares no code with it:
-`harness.py --compare-dump FOLDER` compares the two, tensor by tensor.
+The built-in harness has the same model in reference.cu and reference.cpp. This file shares no code with them:
+`harness.py --compare-dump FOLDER` compares their results with this one's, on the same weights and inputs.
 
 All arithmetic is float64. States are rounded to float32 after each GRU, because a kernel keeps them as float32. The
 functions of a step work on several runs at once: the first dimension of every vector is the run.
@@ -366,7 +366,7 @@ def result(run, tokens, logits, noise, h0, h1):
 
 
 def runs_of_seed(seed):
-    """The seeds of the runs that follow from a number, as `lab harness --seed N` draws them: seed_of(slot, attempt)."""
+    """The seeds of the runs that follow from a number: seed_of(slot, attempt)."""
 
     def seed_of(slot, attempt):
         low, high = (int(word) for word in philox([[slot, attempt, 0x6669_7865, 0]], seed)[0][:2])

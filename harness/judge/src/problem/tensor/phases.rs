@@ -1,0 +1,270 @@
+//! The phases of a problem after it was opened: [`Prepared`] for a run, [`Watched`] for a tool.
+
+use super::drawing::{Drawing, Part};
+use super::launcher::CaseLauncher;
+use super::objective::Figure;
+use super::parameters::parameters;
+use super::reference::ReferenceKernel;
+use super::resident::Resident;
+use super::spec::Case;
+use super::tally::{CaseOutcome, GateTally};
+use super::timing::TensorTiming;
+use super::{Problem, dump};
+use crate::outcome::{Correctness, Stop};
+use crate::problem::api::{
+    BuildNeeds, LeftOut, ProblemContext, SetsUp, StockUse, Timed, WorkerRole,
+};
+use crate::worker::{ModuleId, Worker};
+use lab_device::{DeviceInfo, ExecutionOrder};
+use lab_protocol::report::JudgedWorkloads;
+use lab_system::memory;
+use std::ops::Deref;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Most bytes that are drawn ahead.
+const MOST_AHEAD: usize = 1 << 30;
+
+/// A problem whose workloads are chosen and whose reference has started, or whose results are there.
+/// The judge verifies the candidate with it, and times kernels.
+pub struct Prepared(pub(super) Problem);
+
+impl Deref for Prepared {
+    type Target = Problem;
+
+    fn deref(&self) -> &Problem {
+        &self.0
+    }
+}
+
+impl Prepared {
+    /// How many workloads [`Problem::verify`] judged; `None` if it ended before the last one.
+    pub fn judged_workloads(&self) -> Option<JudgedWorkloads> {
+        self.0.judged
+    }
+
+    /// Launches each workload once, without looking at the results, and returns those whose launch
+    /// failed. Ends with a failure after which the worker is not what it was.
+    pub fn launch_each(
+        &mut self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        module: ModuleId,
+    ) -> Result<Vec<LeftOut>, Stop> {
+        let mut failed = Vec::new();
+        for case in &self.0.chosen {
+            let data = Drawing::of(cx).first_set(case)?;
+            let launcher = CaseLauncher::set_up(&data, worker)?;
+            let launched = worker.require_entry(module, &case.entry, parameters(case));
+            let launched = launched
+                .and_then(|()| launcher.launch(worker, module, &data, 0, ExecutionOrder::Forward));
+            if let Err(stop) = launched {
+                failed.push(LeftOut {
+                    label: case.label.clone(),
+                    why: stop.to_string(),
+                });
+                // A kernel in CUDA C++ that crashed leaves nothing that could be used.
+                if !(worker.is_python() && worker.is_alive()) {
+                    return Ok(failed);
+                }
+            }
+            launcher.take_down(worker)?;
+        }
+        Ok(failed)
+    }
+
+    /// Whether [`Problem::prepare`] took its sealed inputs out of the stock; `None` if it did not try.
+    pub fn is_from_stock(&self) -> Option<bool> {
+        let takes = self.0.stock_use == Some(StockUse::Takes);
+        takes.then_some(self.0.sealed_seed.is_some())
+    }
+
+    /// Prepares what the next check on held-out inputs needs, unless it is there, as long as
+    /// `is_idle` returns true.
+    pub fn prepare_held_out(
+        &mut self,
+        cx: &mut ProblemContext,
+        is_idle: &mut dyn FnMut() -> bool,
+    ) -> Result<(), Stop> {
+        self.0.fill_stock(cx, is_idle)
+    }
+
+    /// Prepares on standby what the checks need, in the candidate's worker too, as long as `is_idle`
+    /// returns true.
+    pub fn draw_ahead(
+        &mut self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        is_idle: &mut dyn FnMut() -> bool,
+    ) -> Result<(), Stop> {
+        // The timed cases first: they are also the first that are checked.
+        let mut cases = self.0.chosen.clone();
+        cases.sort_by_key(|case| case.held_out);
+        let of = |part| cases.iter().map(move |case| (case.clone(), part));
+        let parts = [Part::Drawn, Part::Planted, Part::Renewed];
+        let mut parts: Vec<(Arc<Case>, Part)> = parts.into_iter().flat_map(of).collect();
+        parts.retain(|(case, part)| *part != Part::Renewed || self.0.renewed.contains(&case.index));
+        let (all, drawing, mut bytes) = (parts.len(), Drawing::of(cx), 0);
+        let exceeds = |(case, part): &(Arc<Case>, Part)| {
+            bytes += drawing.bytes(case, *part);
+            bytes > MOST_AHEAD
+        };
+        parts.truncate(parts.iter().position(exceeds).unwrap_or(all));
+        let drawn = drawing.draw_each(&parts, &mut self.0.reference, is_idle)?;
+        let are_all_drawn = drawn.len() == all;
+        self.0.ahead.extend(drawn);
+        if are_all_drawn && is_idle() {
+            self.0.resident(cx, worker)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a kernel can be set up before the start signal.
+    pub fn can_set_up_early(&self) -> bool {
+        self.0.timed.is_some()
+    }
+
+    /// Launches every case on all sets of its inputs, and then on further ones that hold extremes.
+    pub fn verify(
+        &mut self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        module: ModuleId,
+    ) -> Result<Correctness, Stop> {
+        self.0.require_entries(worker, module)?;
+        // Without this line the measure is throughput_sps, as lab.toml has it.
+        if self.0.spec.objective.figure != Figure::Samples {
+            cx.out
+                .line("objective", self.0.spec.objective.figure.key())?;
+        }
+        let mut tally = GateTally::new(&self.0.spec, &self.0.chosen, CaseOutcome::NotJudged);
+        let verdict = self.0.verify_cases(cx, worker, module, &mut tally);
+        match verdict {
+            Ok(Correctness::Fail) => tally.write_outcomes(cx.out)?,
+            Err(Stop::Crash(_)) => tally.crash(None, cx.out)?,
+            Ok(Correctness::Pass) | Err(_) => {}
+        }
+        verdict
+    }
+
+    /// Frees what the problem holds on the worker of its check. It is not used after that.
+    pub fn take_down(&mut self, worker: &mut Worker) -> Result<(), Stop> {
+        let resident = self.0.resident.take().and_then(Rc::into_inner);
+        resident.map_or(Ok(()), |resident| resident.take_down(worker))
+    }
+
+    /// Writes every tensor of one set of each workload as .npy into `folder`, which exists.
+    pub fn dump(
+        &mut self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        module: ModuleId,
+        folder: &Path,
+    ) -> Result<(), Stop> {
+        if self.is_from_stock() == Some(true) && self.0.reference.is_none() {
+            self.0.reference = Some(ReferenceKernel::start(&self.0.spec, &self.0.folder, cx)?);
+        }
+        for case in &self.0.chosen {
+            let mut drawn = Drawing::of(cx).first_set(case)?;
+            Drawing::of(cx).expect(&mut drawn, Part::Drawn, &mut self.0.reference)?;
+            let launcher = CaseLauncher::set_up(&drawn, worker)?;
+            launcher.launch(worker, module, &drawn, 0, ExecutionOrder::Forward)?;
+            let written = launcher.written(worker, 0, Worker::look_at)?;
+            launcher.take_down(worker)?;
+            dump::write(folder, &drawn, &written.outputs)?;
+        }
+        Ok(())
+    }
+}
+
+impl SetsUp for Prepared {
+    fn set_up(
+        &mut self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        module: ModuleId,
+        place: WorkerRole,
+    ) -> Result<Box<dyn Timed>, Stop> {
+        self.0.require_entries(worker, module)?;
+        let resident = match place {
+            WorkerRole::Verified => self.0.resident(cx, worker)?,
+            WorkerRole::Fresh(_) | WorkerRole::Incumbent => {
+                let timed = self.0.timed(cx)?;
+                Rc::new(Resident::set_up(&self.0.spec, &timed, worker, cx.seed)?)
+            }
+        };
+        let mut accepted = self.0.accepted.clone();
+        if place == WorkerRole::Incumbent {
+            accepted.reverse();
+        }
+        let mut timing = TensorTiming::new(resident, module, accepted, place, cx.seed);
+        if place == WorkerRole::Verified {
+            timing.renewed.clone_from(&self.0.renewed);
+        }
+        Ok(Box::new(timing))
+    }
+}
+
+/// A problem that is small enough for a tool that watches every access. It is only launched.
+pub struct Watched {
+    pub(super) problem: Problem,
+    /// What is left of the problem, in words.
+    pub size: String,
+}
+
+impl Watched {
+    /// What the compiler needs besides the source.
+    pub fn build_needs(&self, device: &DeviceInfo) -> BuildNeeds {
+        self.problem.build_needs(device)
+    }
+
+    /// Fails if the race detector would need more memory for the launches than there is, with the
+    /// other things that a run holds where it watches beside one.
+    pub fn require_memory_for_races(
+        &self,
+        device: &DeviceInfo,
+        beside_a_run: bool,
+    ) -> Result<(), Stop> {
+        let of_run = if beside_a_run {
+            self.problem.spec.cases_of(self.problem.when, device)
+        } else {
+            Vec::new()
+        };
+        match self
+            .problem
+            .held(&of_run, device)
+            .too_large_to_watch(&self.problem.chosen, memory::usable())
+        {
+            Some(why) => Err(Stop::Lab(why)),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes every launch once, without looking at the results.
+    pub fn launch_for_check(
+        &self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        module: ModuleId,
+    ) -> Result<(), Stop> {
+        self.problem.require_entries(worker, module)?;
+        let order = ExecutionOrder::Shuffled(cx.seed);
+        let mut chosen = self.problem.chosen.iter();
+        chosen.try_for_each(|case| launch_once(cx, worker, module, case, order))
+    }
+}
+
+/// Launches a case on the first set of its inputs.
+pub fn launch_once(
+    cx: &ProblemContext,
+    worker: &mut Worker,
+    module: ModuleId,
+    case: &Arc<Case>,
+    order: ExecutionOrder,
+) -> Result<(), Stop> {
+    let data = Drawing::of(cx).first_set(case)?;
+    let launcher = CaseLauncher::set_up(&data, worker)?;
+    launcher.launch(worker, module, &data, 0, order)?;
+    launcher.take_down(worker)
+}
