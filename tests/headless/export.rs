@@ -510,11 +510,11 @@ fn what_cannot_be_exported_is_named() {
         .is(1)
         .says("the problem has no reference.cu and no reference.py");
     lab.write("kernels/shift/reference.cu", "");
-    let macros = format!("macros = {{ LAB_ROWS = \"rows\" }}\n{PROBLEM}");
-    lab.write("kernels/shift/problem.toml", macros);
+    let accept = format!("{PROBLEM}\n[[accept]]\nname = \"gap\"\nleast = 0\n");
+    lab.write("kernels/shift/problem.toml", accept);
     export("--to torch")
         .is(1)
-        .says("has the key macros, which an export cannot write yet");
+        .says("has the key accept, which an export cannot write yet");
     lab.write(
         "kernels/shift/problem.toml",
         PROBLEM.replace("rows = 3", "rows = 0"),

@@ -107,7 +107,7 @@ pub struct Head {
 }
 
 impl Head {
-    /// `exp/wavegru @ a1b2c3d`.
+    /// `exp/rmsnorm @ a1b2c3d`.
     pub fn label(&self) -> String {
         let place = self.branch.as_deref().unwrap_or("detached HEAD");
         match &self.commit {

@@ -148,7 +148,7 @@ fn keeps_the_promise(name: &str, seconds: f64, noise: impl Fn() -> Noise) {
     assert!(faster >= 190, "{name}, 2 % faster: {others}");
 }
 
-/// Launches of 20 ms, like those of WaveGRU: three blocks use up the budget.
+/// Launches of 20 ms: three blocks use up the budget.
 #[test]
 fn long_launches_keep_the_promise() {
     let long = 0.020;
