@@ -1,110 +1,12 @@
-//! The cells of a tensor, in the judge's memory or held on the device, and how both are compared.
+//! How tensors are compared, in the judge's memory or where they are held on the device.
 
 use crate::dtype::Dtype;
 use crate::gates::{self, CellMismatch, TensorComparison, Tolerance};
 use crate::outcome::Stop;
-use crate::worker::cells::{CompareCells, FoundCell, FoundCells};
-use crate::worker::{BufferId, JudgeMemory};
+use crate::worker::cell_work::{CompareCells, FoundCell, FoundCells};
+use crate::worker::{Cells, JudgeMemory};
 use lab_protocol::report::Histogram;
-use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
-
-/// The bytes of a tensor.
-#[derive(Clone, Debug)]
-pub enum Cells {
-    /// In the judge's memory.
-    Host(Vec<u8>),
-    /// On the device, where only the judge's own worker reaches them.
-    Held(Arc<HeldCells>),
-}
-
-/// A buffer of the judge's own worker. Dropping it frees the buffer, unless it is lent.
-pub struct HeldCells {
-    pub memory: Arc<JudgeMemory>,
-    pub id: BufferId,
-    bytes: usize,
-    is_lent: bool,
-}
-
-impl HeldCells {
-    pub fn new(memory: Arc<JudgeMemory>, id: BufferId, bytes: usize) -> Self {
-        HeldCells {
-            memory,
-            id,
-            bytes,
-            is_lent: false,
-        }
-    }
-
-    /// A worker's buffer, which its next launch changes.
-    pub fn lent(memory: Arc<JudgeMemory>, id: BufferId, bytes: usize) -> Self {
-        HeldCells {
-            is_lent: true,
-            memory,
-            id,
-            bytes,
-        }
-    }
-}
-
-impl Drop for HeldCells {
-    fn drop(&mut self) {
-        if !self.is_lent {
-            self.memory.let_go([self.id]);
-        }
-    }
-}
-
-impl fmt::Debug for HeldCells {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes in {:?}", self.bytes, self.id)
-    }
-}
-
-/// Held cells are equal to themselves only: to compare others takes the device.
-impl PartialEq for Cells {
-    fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Cells::Host(one), Cells::Host(other)) => one == other,
-            (Cells::Held(one), Cells::Held(other)) => Arc::ptr_eq(one, other),
-            _ => false,
-        }
-    }
-}
-
-impl Cells {
-    /// Their number of bytes.
-    pub fn bytes(&self) -> usize {
-        match self {
-            Cells::Host(bytes) => bytes.len(),
-            Cells::Held(held) => held.bytes,
-        }
-    }
-
-    /// The bytes, read from the device if they are held there.
-    pub fn to_host(&self) -> Result<Cow<'_, [u8]>, Stop> {
-        match self {
-            Cells::Host(bytes) => Ok(Cow::Borrowed(bytes)),
-            Cells::Held(held) => held.memory.read(held.id, held.bytes).map(Cow::Owned),
-        }
-    }
-
-    /// The same cells, held on the device.
-    fn held(&self, memory: &Arc<JudgeMemory>) -> Result<Cells, Stop> {
-        match self {
-            Cells::Host(bytes) => memory.hold(bytes),
-            Cells::Held(_) => Ok(self.clone()),
-        }
-    }
-
-    fn id(&self) -> Option<BufferId> {
-        match self {
-            Cells::Host(_) => None,
-            Cells::Held(held) => Some(held.id),
-        }
-    }
-}
 
 /// How a cell that the kernel never wrote is known: it still holds what it was filled with.
 #[derive(Clone, Copy, Debug)]

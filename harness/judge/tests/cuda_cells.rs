@@ -3,12 +3,12 @@
 #![allow(clippy::unwrap_used)]
 
 use lab_device::{BuildRequest, Builder, FolderTrust, POISONS, cuda};
-use lab_judge::cells::{self, Cells, Pair, Unwritten};
+use lab_judge::cells::{self, Pair, Unwritten};
 use lab_judge::dtype::Dtype;
 use lab_judge::gates::Tolerance;
 use lab_judge::problem::tensor::input_values::InputValues;
-use lab_judge::worker::cells::{CellLine, DrawCells};
-use lab_judge::worker::{BufferId, JudgeMemory, Worker};
+use lab_judge::worker::cell_work::{CellLine, DrawCells};
+use lab_judge::worker::{BufferId, Cells, JudgeMemory, Worker};
 use lab_protocol::CompileOptions;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -44,7 +44,7 @@ fn memory() -> Arc<JudgeMemory> {
     let mut builder = cuda::nvrtc_builder(FolderTrust::Untrusted).expect("these tests need NVRTC");
     let built = builder.build(&request).unwrap();
     let image = built.image.unwrap_or_else(|| panic!("{}", built.log));
-    let memory = JudgeMemory::new(worker, &image.path).unwrap();
+    let memory = worker.into_memory(&image.path).unwrap();
     memory.expect("this device shares its memory")
 }
 

@@ -146,7 +146,7 @@ impl Session {
     /// with.
     pub fn take_memory(&mut self, starting: StartingWorker) -> Result<(), Stop> {
         let kernels = self.builder.own_source("cells.cu", cells::SOURCE, "")?;
-        self.memory = JudgeMemory::new(starting.ready()?, &kernels.path)?;
+        self.memory = starting.ready()?.into_memory(&kernels.path)?;
         if self.memory.is_none() {
             self.out.caveat(
                 "this driver cannot share device memory between processes: the judge copies inputs and results over the host, \

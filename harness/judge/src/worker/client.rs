@@ -2,13 +2,12 @@
 //! went wrong.
 
 use super::images::Images;
-use super::judge_memory::JudgeMemory;
+use super::judge_memory::{Cells, JudgeMemory, Share};
 use super::link::{Link, Operation};
 use super::memory::{Filling, OWN, SharedBlock, is_shared};
 use super::messages::{Opened, WorkerRequest, missing_text};
 use super::scratch_room::AskedScratch;
 use super::{Breach, BufferId, Launch, LaunchArg, LaunchParameter, Launched, ModuleId, Replayed};
-use crate::cells::Cells;
 use crate::outcome::Stop;
 use crate::process::child::Child;
 use lab_device::sandbox::SandboxState;
@@ -39,15 +38,7 @@ pub struct Worker {
     scratch_held: u64,
     launched: Option<Launched>,
     /// Where its buffers are, and its number there. `None` if it allocates them itself.
-    memory: Option<(Arc<JudgeMemory>, u32)>,
-}
-
-impl Drop for Worker {
-    fn drop(&mut self) {
-        if let Some((memory, owner)) = &self.memory {
-            memory.release(*owner);
-        }
-    }
+    memory: Option<Share>,
 }
 
 /// What the judge knows of a buffer.
@@ -85,26 +76,22 @@ impl Worker {
 
     /// Makes the judge's own worker allocate the buffers, which this one maps.
     pub fn with_memory(mut self, memory: Option<&Arc<JudgeMemory>>) -> Worker {
-        self.memory = memory.map(|memory| (memory.clone(), memory.new_owner()));
+        self.memory = memory.map(Share::new);
         self
     }
 
-    /// Whether another process can map its memory.
-    pub fn shares_memory(&self) -> bool {
-        self.opened.shares_memory
-    }
-
-    /// Receives the descriptor that follows an answer.
-    pub fn receive_descriptor(&mut self) -> Result<OwnedFd, Stop> {
-        self.link
-            .connection
-            .receive_descriptor()
-            .map_err(|error| Stop::Lab(format!("no shared memory came from a worker: {error}")))
+    /// Makes it the judge's own worker, with the built cells.cu. `None` if its memory cannot be shared.
+    pub fn into_memory(mut self, kernels: &Path) -> Result<Option<Arc<JudgeMemory>>, Stop> {
+        if !self.opened.shares_memory {
+            return Ok(None);
+        }
+        let kernels = self.load(kernels)?;
+        Ok(Some(JudgeMemory::new(self.link, self.images, kernels)))
     }
 
     /// Sends a request that runs no kernel of a user, with a body, and returns the reply with its
     /// body of at most so many bytes.
-    pub fn own_work<R: DeserializeOwned>(
+    fn own_work<R: DeserializeOwned>(
         &mut self,
         request: &WorkerRequest,
         body: &[u8],
@@ -122,8 +109,8 @@ impl Worker {
         body_limit: usize,
     ) -> Result<(R, Vec<u8>), Stop> {
         match &self.memory {
-            Some((memory, _)) if buffer.is_some_and(is_shared) => {
-                memory.call(request, body, body_limit)
+            Some(share) if buffer.is_some_and(is_shared) => {
+                share.memory.call(request, body, body_limit)
             }
             _ => self.own_work(request, body, body_limit),
         }
@@ -199,7 +186,7 @@ impl Worker {
     pub fn reload(&mut self, module: ModuleId) -> Result<(), Stop> {
         self.call::<()>(&WorkerRequest::Reload { module }, Operation::Load, &[])?;
         match &self.memory {
-            Some((memory, owner)) => memory.check(*owner),
+            Some(share) => share.memory.check(share.owner),
             None => Ok(()),
         }
     }
@@ -246,8 +233,8 @@ impl Worker {
     pub fn buffers(&mut self, wanted: Vec<(String, usize)>) -> Result<Vec<BufferId>, Stop> {
         let sizes: Vec<usize> = wanted.iter().map(|(_, bytes)| *bytes).collect();
         let ids = match &self.memory {
-            Some((memory, owner)) => {
-                let (shared, memory) = memory.allocate(*owner, wanted)?;
+            Some(share) => {
+                let (shared, memory) = share.memory.allocate(share.owner, wanted)?;
                 let ids = shared.buffers.iter().map(|(id, ..)| *id).collect();
                 self.map(shared, memory)?;
                 ids
@@ -369,8 +356,8 @@ impl Worker {
                 _ => host.push((*buffer, cells.to_host()?)),
             }
         }
-        if let Some((memory, _)) = self.memory.as_ref().filter(|_| !held.is_empty()) {
-            memory.copy(held, are_inputs)?;
+        if let Some(share) = self.memory.as_ref().filter(|_| !held.is_empty()) {
+            share.memory.copy(held, are_inputs)?;
         }
         let host: Vec<(BufferId, &[u8])> = host.iter().map(|(id, cells)| (*id, &**cells)).collect();
         match are_inputs {
@@ -389,7 +376,7 @@ impl Worker {
     /// What buffers hold: copies that stay what they are. On the device if the judge's own worker
     /// has the buffers.
     pub fn take(&mut self, buffers: &[BufferId]) -> Result<Vec<Cells>, Stop> {
-        let Some((memory, _)) = &self.memory else {
+        let Some(Share { memory, .. }) = &self.memory else {
             return self.read_all(buffers);
         };
         let bytes = |id: &BufferId| self.buffers.get(id).map_or(0, |known| known.bytes);
@@ -399,7 +386,7 @@ impl Worker {
 
     /// What buffers hold until the next launch.
     pub fn look_at(&mut self, buffers: &[BufferId]) -> Result<Vec<Cells>, Stop> {
-        let Some((memory, _)) = &self.memory else {
+        let Some(Share { memory, .. }) = &self.memory else {
             return self.read_all(buffers);
         };
         let bytes = |id: &BufferId| self.buffers.get(id).map_or(0, |known| known.bytes);
@@ -486,12 +473,9 @@ impl Worker {
 
     /// Frees buffers.
     pub fn free_all(&mut self, buffers: Vec<BufferId>) -> Result<(), Stop> {
+        let memory = self.memory.as_ref().map(|share| share.memory.clone());
         let is_shared = |id: &BufferId| is_shared(*id);
-        let Some((memory, _)) = self
-            .memory
-            .clone()
-            .filter(|_| buffers.iter().all(is_shared))
-        else {
+        let Some(memory) = memory.filter(|_| buffers.iter().all(is_shared)) else {
             return buffers.into_iter().try_for_each(|buffer| self.free(buffer));
         };
         self.buffers.retain(|id, _| !buffers.contains(id));
@@ -509,7 +493,7 @@ impl Worker {
         fills: Vec<(BufferId, u32)>,
         launches: &[Launch],
     ) -> Result<Vec<(BufferId, u32)>, Stop> {
-        let Some((memory, owner)) = &self.memory else {
+        let Some(Share { memory, owner }) = &self.memory else {
             return Ok(fills);
         };
         let given = launches.iter().flat_map(|launch| &launch.args);
@@ -670,7 +654,7 @@ impl Worker {
             of_given,
             owner: OWN,
         })?;
-        if let Some((memory, owner)) = &self.memory {
+        if let Some(Share { memory, owner }) = &self.memory {
             found.extend(memory.breaches(*owner, of_given)?);
         }
         Ok(found)

@@ -1,17 +1,18 @@
 //! The judge's own worker: it allocates what the other workers of a run map, holds what no kernel
 //! may see, and works with cells on the device. No kernel of a user runs in it.
 
-use super::cells::{CellLine, CellWork, CompareCells, DrawCells, FoundCells};
-use super::client::Worker;
+use super::cell_work::{CellLine, CellWork, CompareCells, DrawCells, FoundCells};
+use super::images::Images;
+use super::link::{Link, Operation};
 use super::memory::SharedBlock;
 use super::messages::{ForWorkers, WorkerRequest};
 use super::{Breach, BufferId, ModuleId};
-use crate::cells::{Cells, HeldCells};
 use crate::outcome::Stop;
 use crate::sync::lock;
 use serde::de::DeserializeOwned;
+use std::borrow::Cow;
+use std::fmt;
 use std::os::fd::OwnedFd;
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 /// The client of the judge's own worker. Several threads may use it; each request is done when its
@@ -21,7 +22,9 @@ pub struct JudgeMemory {
 }
 
 struct Inner {
-    worker: Worker,
+    link: Link,
+    /// The image of cells.cu lies there.
+    _images: Option<Images>,
     /// The kernels of cells.cu.
     kernels: ModuleId,
     /// The number of the last worker that maps memory.
@@ -33,6 +36,16 @@ struct Inner {
 }
 
 impl Inner {
+    fn call<R: DeserializeOwned>(
+        &mut self,
+        request: &WorkerRequest,
+        body: &[u8],
+        body_limit: usize,
+    ) -> Result<(R, Vec<u8>), Stop> {
+        let answer = self.link.call(request, Operation::Own, body, body_limit);
+        answer.map_err(as_own)
+    }
+
     fn give_back(&mut self) -> Result<(), Stop> {
         if self.ended.is_empty() && self.freed.is_empty() {
             return Ok(());
@@ -41,29 +54,25 @@ impl Inner {
             owners: std::mem::take(&mut self.ended),
             buffers: std::mem::take(&mut self.freed),
         });
-        let ((), _) = self.worker.own_work(&request, &[], 0)?;
+        let ((), _) = self.call(&request, &[], 0)?;
         Ok(())
     }
 }
 
 impl JudgeMemory {
-    /// Takes a worker that has opened the device, and loads the built cells.cu there. `None` if its
-    /// memory cannot be shared.
-    pub fn new(mut worker: Worker, kernels: &Path) -> Result<Option<Arc<JudgeMemory>>, Stop> {
-        if !worker.shares_memory() {
-            return Ok(None);
-        }
-        let kernels = worker.load(kernels)?;
+    /// A worker that has opened the device and has loaded cells.cu.
+    pub fn new(link: Link, images: Option<Images>, kernels: ModuleId) -> Arc<JudgeMemory> {
         let inner = Inner {
-            worker,
+            link,
+            _images: images,
             kernels,
             owners: 0,
             ended: Vec::new(),
             freed: Vec::new(),
         };
-        Ok(Some(Arc::new(JudgeMemory {
+        Arc::new(JudgeMemory {
             inner: Mutex::new(inner),
-        })))
+        })
     }
 
     /// A number for a further worker.
@@ -75,7 +84,7 @@ impl JudgeMemory {
 
     /// Whether its process has not ended.
     pub fn is_alive(&self) -> bool {
-        lock(&self.inner).worker.is_alive()
+        lock(&self.inner).link.connection.is_alive()
     }
 
     /// Sends a request, and returns the reply and its body of at most so many bytes.
@@ -86,10 +95,7 @@ impl JudgeMemory {
         body_limit: usize,
     ) -> Result<(R, Vec<u8>), Stop> {
         let mut inner = lock(&self.inner);
-        inner
-            .worker
-            .own_work(request, body, body_limit)
-            .map_err(as_own)
+        inner.call(request, body, body_limit)
     }
 
     fn ask<R: DeserializeOwned>(&self, asked: ForWorkers, body: &[u8]) -> Result<R, Stop> {
@@ -98,7 +104,7 @@ impl JudgeMemory {
     }
 
     fn give_back(&self) -> Result<(), Stop> {
-        lock(&self.inner).give_back().map_err(as_own)
+        lock(&self.inner).give_back()
     }
 
     /// Allocates buffers for a worker: names and bytes.
@@ -109,9 +115,13 @@ impl JudgeMemory {
     ) -> Result<(SharedBlock, OwnedFd), Stop> {
         let mut inner = lock(&self.inner);
         let request = WorkerRequest::ForWorkers(ForWorkers::Allocate { owner, buffers });
-        inner.give_back().map_err(as_own)?;
-        let (shared, _) = inner.worker.own_work(&request, &[], 0).map_err(as_own)?;
-        let memory = inner.worker.receive_descriptor().map_err(as_own)?;
+        inner.give_back()?;
+        let (shared, _) = inner.call(&request, &[], 0)?;
+        let memory = inner
+            .link
+            .connection
+            .receive_descriptor()
+            .map_err(|error| Stop::Lab(format!("no shared memory came from a worker: {error}")))?;
         Ok((shared, memory))
     }
 
@@ -222,5 +232,125 @@ fn as_own(stop: Stop) -> Stop {
     match stop {
         Stop::Crash(text) => Stop::Lab(format!("the judge's own worker failed: {text}")),
         other => other,
+    }
+}
+
+/// The bytes of a tensor.
+#[derive(Clone, Debug)]
+pub enum Cells {
+    /// In the judge's memory.
+    Host(Vec<u8>),
+    /// On the device, where only the judge's own worker reaches them.
+    Held(Arc<HeldCells>),
+}
+
+/// A buffer of the judge's own worker. Dropping it frees the buffer, unless it is lent.
+pub struct HeldCells {
+    pub memory: Arc<JudgeMemory>,
+    pub id: BufferId,
+    bytes: usize,
+    is_lent: bool,
+}
+
+impl HeldCells {
+    pub fn new(memory: Arc<JudgeMemory>, id: BufferId, bytes: usize) -> Self {
+        HeldCells {
+            memory,
+            id,
+            bytes,
+            is_lent: false,
+        }
+    }
+
+    /// A worker's buffer, which its next launch changes.
+    pub fn lent(memory: Arc<JudgeMemory>, id: BufferId, bytes: usize) -> Self {
+        HeldCells {
+            is_lent: true,
+            memory,
+            id,
+            bytes,
+        }
+    }
+}
+
+impl Drop for HeldCells {
+    fn drop(&mut self) {
+        if !self.is_lent {
+            self.memory.let_go([self.id]);
+        }
+    }
+}
+
+impl fmt::Debug for HeldCells {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes in {:?}", self.bytes, self.id)
+    }
+}
+
+/// Held cells are equal to themselves only: to compare others takes the device.
+impl PartialEq for Cells {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Cells::Host(one), Cells::Host(other)) => one == other,
+            (Cells::Held(one), Cells::Held(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        }
+    }
+}
+
+impl Cells {
+    /// Their number of bytes.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Cells::Host(bytes) => bytes.len(),
+            Cells::Held(held) => held.bytes,
+        }
+    }
+
+    /// The bytes, read from the device if they are held there.
+    pub fn to_host(&self) -> Result<Cow<'_, [u8]>, Stop> {
+        match self {
+            Cells::Host(bytes) => Ok(Cow::Borrowed(bytes)),
+            Cells::Held(held) => held.memory.read(held.id, held.bytes).map(Cow::Owned),
+        }
+    }
+
+    /// The same cells, held on the device.
+    pub fn held(&self, memory: &Arc<JudgeMemory>) -> Result<Cells, Stop> {
+        match self {
+            Cells::Host(bytes) => memory.hold(bytes),
+            Cells::Held(_) => Ok(self.clone()),
+        }
+    }
+
+    /// Its buffer, if it is held.
+    pub fn id(&self) -> Option<BufferId> {
+        match self {
+            Cells::Host(_) => None,
+            Cells::Held(held) => Some(held.id),
+        }
+    }
+}
+
+/// A worker's share of the judge's memory, which is given back when the worker has ended.
+pub struct Share {
+    pub memory: Arc<JudgeMemory>,
+    /// The worker's number there.
+    pub owner: u32,
+}
+
+impl Share {
+    /// The share of a further worker.
+    pub fn new(memory: &Arc<JudgeMemory>) -> Self {
+        Share {
+            memory: memory.clone(),
+            owner: memory.new_owner(),
+        }
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.memory.release(self.owner);
     }
 }

@@ -1,7 +1,7 @@
 //! What the judge asks of a worker. Each request says what the reply is; without a word it is `()`,
 //! and a failure is a [`Stop`].
 
-use super::cells::CellWork;
+use super::cell_work::CellWork;
 use super::memory::{Filling, OWN, SharedBlock};
 use super::{BufferId, Launch, LaunchParameter, ModuleId};
 use crate::outcome::Stop;

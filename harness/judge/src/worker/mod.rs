@@ -5,6 +5,7 @@
 //! copies of inputs, and launches. Its answers are untrusted, because on the cpu device the kernel
 //! shares its memory.
 
+pub mod cell_work;
 pub mod cells;
 mod client;
 pub mod compile_ahead;
@@ -31,7 +32,7 @@ mod tests;
 pub use launch_statement::{SHAPE_BYTES, encoding as statement_encoding};
 
 pub use client::Worker;
-pub use judge_memory::JudgeMemory;
+pub use judge_memory::{Cells, JudgeMemory};
 pub use memory::{BACK, FRONT, guarded_bytes};
 pub use messages::{NO_KERNEL, NO_STATEMENT, TWO_STATEMENTS};
 pub use python::{Interpreter, NO_SANDBOX};

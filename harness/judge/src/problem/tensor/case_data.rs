@@ -2,10 +2,10 @@
 
 use super::plant::Placed;
 use super::spec::{Case, CaseTensor};
-use crate::cells::Cells;
 use crate::outcome::Stop;
+use crate::worker::Cells;
 use crate::worker::JudgeMemory;
-use crate::worker::cells::DrawCells;
+use crate::worker::cell_work::DrawCells;
 use std::sync::Arc;
 use std::time::Duration;
 

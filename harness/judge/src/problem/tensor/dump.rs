@@ -2,10 +2,10 @@
 
 use super::case_data::{CaseData, Contents};
 use super::spec::CaseTensor;
-use crate::cells::Cells;
 use crate::dtype::{CellValue, Dtype};
 use crate::outcome::Stop;
 use crate::problem::npy_file;
+use crate::worker::Cells;
 use bytemuck::pod_collect_to_vec;
 use std::io;
 use std::path::Path;

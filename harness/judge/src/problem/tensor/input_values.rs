@@ -6,7 +6,7 @@ use super::cell_numbers;
 use super::npy::NpyArray;
 use super::random::shuffle;
 use crate::dtype::{CellValue, Dtype};
-use crate::worker::cells::CellNumbers;
+use crate::worker::cell_work::CellNumbers;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use rand_distr::{Distribution, Uniform};

@@ -3,10 +3,11 @@
 use super::case_data::{CaseData, Contents};
 use super::parameters::{parameters, with_parameters};
 use super::spec::{Case, CaseTensor, ProblemSpec, TensorRole};
-use crate::cells::{Cells, Unwritten};
+use crate::cells::Unwritten;
 use crate::dtype::Dtype;
 use crate::outcome::Stop;
 use crate::probe::bounds::CacheState;
+use crate::worker::Cells;
 use crate::worker::{
     Breach, BufferId, Launch, LaunchArg, LaunchTensor, ModuleId, SCRATCH_NAME, Worker,
 };

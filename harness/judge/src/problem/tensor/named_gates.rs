@@ -2,9 +2,9 @@
 
 use super::gate_keys::{GateOf, NamedGate};
 use super::spec::CaseTensor;
-use crate::cells::Cells;
 use crate::gates::TensorComparison;
 use crate::outcome::Stop;
+use crate::worker::Cells;
 use lab_protocol::report::{Histogram, Writer};
 
 /// The differences of an output in one launch.

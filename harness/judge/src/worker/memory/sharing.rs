@@ -223,14 +223,14 @@ impl Device {
 
     /// Frees these buffers, and every buffer of these owners, whose workers have ended.
     pub fn free_all(&mut self, owners: &[u32], buffers: &[BufferId]) -> Result<(), DeviceError> {
+        let (plain, guarded): (Vec<BufferId>, Vec<BufferId>) =
+            (buffers.iter().copied()).partition(|id| self.plain.contains_key(&id.0));
+        guarded.into_iter().try_for_each(|id| self.free(id))?;
         let of_owner = |(id, buffer): (&u32, &Buffer)| {
             (owners.contains(&buffer.owner) && !buffer.is_freed).then_some(BufferId(*id))
         };
-        let ids: Vec<BufferId> = self.buffers.iter().filter_map(of_owner).collect();
-        let (plain, guarded): (Vec<BufferId>, Vec<BufferId>) =
-            (buffers.iter().copied()).partition(|id| self.plain.contains_key(&id.0));
-        let mut guarded = guarded.into_iter().chain(ids);
-        guarded.try_for_each(|id| self.free(id))?;
+        let left: Vec<BufferId> = self.buffers.iter().filter_map(of_owner).collect();
+        left.into_iter().try_for_each(|id| self.free(id))?;
         self.freed.extend(plain.into_iter().map(|id| id.0));
         self.free_unused()
     }

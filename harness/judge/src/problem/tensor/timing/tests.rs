@@ -2,11 +2,11 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::cells::Cells;
 use crate::problem::tensor::case_data::{CaseData, CaseSet, draw};
 use crate::problem::tensor::drawing::sets;
 use crate::problem::tensor::file;
 use crate::testing;
+use crate::worker::Cells;
 use crate::worker::{SHAPE_BYTES, statement_encoding};
 use lab_device::{
     Arg, DeviceError, DeviceInfo, Driver, Entry, MemoryRange, Shape, Step, Submission,

@@ -1,0 +1,90 @@
+//! What the judge asks of its own worker about cells, and what it answers.
+
+use super::BufferId;
+use crate::dtype::Dtype;
+use serde::{Deserialize, Serialize};
+
+/// What is to be done.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum CellWork {
+    /// Holds random numbers. The reply is a [`BufferId`] for each.
+    Draw(Vec<DrawCells>),
+    /// Writes lines into held buffers. Their cells follow one another in the body.
+    PutLines(Vec<CellLine>),
+    /// Compares buffers. The reply is a [`FoundCells`] for each.
+    Compare(Vec<CompareCells>),
+}
+
+/// A line of a held buffer.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct CellLine {
+    pub buffer: BufferId,
+    /// Bytes of a cell.
+    pub size: usize,
+    /// The index of the first cell, and how far each is from the next one.
+    pub first: usize,
+    pub stride: usize,
+    /// The number of cells.
+    pub cells: usize,
+}
+
+/// The numbers that a buffer is filled with.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct DrawCells {
+    pub dtype: Dtype,
+    pub cells: usize,
+    pub seed: u64,
+    pub numbers: CellNumbers,
+}
+
+/// A distribution. Numbers of f64 are written as their bits: JSON has neither infinity nor −0.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub enum CellNumbers {
+    Normal { mean: u64, std: u64 },
+    Uniform { low: u64, high: u64 },
+    Integers { low: i64, high: i64 },
+}
+
+/// Two buffers of one type and length.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct CompareCells {
+    pub got: BufferId,
+    pub want: BufferId,
+    pub dtype: Dtype,
+    /// The bits of the tolerances.
+    pub atol: u64,
+    pub rtol: u64,
+    /// What an unwritten cell holds.
+    pub patterns: Option<[u32; 2]>,
+    /// Another buffer, and what an unwritten cell holds there too.
+    pub other: Option<(BufferId, u32)>,
+    /// Looks for unwritten cells only, in all of `got`.
+    pub only_unwritten: bool,
+}
+
+/// What was found in a comparison.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct FoundCells {
+    pub mismatched: u64,
+    pub not_finite: u64,
+    pub unwritten: u64,
+    /// The first cell that is unwritten, that is not finite, and that is beyond the tolerance.
+    pub firsts: [Option<FoundCell>; 3],
+    /// The first cell with the largest error.
+    pub worst: Option<u64>,
+    /// The bits of the largest error.
+    pub error: u64,
+    /// How many errors are zero and how many infinite, among the cells that differ.
+    pub exact: u64,
+    pub infinite: u64,
+    /// How many other errors are in each octave.
+    pub octaves: Vec<u64>,
+}
+
+/// A cell, and the bytes of both values.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct FoundCell {
+    pub index: u64,
+    pub got: Vec<u8>,
+    pub want: Vec<u8>,
+}
