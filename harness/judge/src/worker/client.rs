@@ -75,6 +75,7 @@ impl Worker {
     }
 
     /// Makes the judge's own worker allocate the buffers, which this one maps.
+    #[must_use]
     pub fn with_memory(mut self, memory: Option<&Arc<JudgeMemory>>) -> Worker {
         self.memory = memory.map(Share::new);
         self
@@ -457,6 +458,9 @@ impl Worker {
     }
 
     fn fill(&mut self, fills: Vec<(BufferId, u32)>, how: Filling) -> Result<(), Stop> {
+        if fills.is_empty() {
+            return Ok(());
+        }
         let first = fills.first().map(|(buffer, _)| *buffer);
         let (reply, _) = self.buffer_work(first, &WorkerRequest::Fill { fills, how }, &[], 0)?;
         Ok(reply)
@@ -619,6 +623,9 @@ impl Worker {
     /// digests of workers on the same device can be compared.
     pub fn digests(&mut self, buffers: Vec<BufferId>, key: u64) -> Result<Vec<u64>, Stop> {
         let count = buffers.len();
+        if count == 0 {
+            return Ok(Vec::new());
+        }
         let first = buffers.first().copied();
         let request = WorkerRequest::Digests { buffers, key };
         let (digests, _): (Vec<u64>, _) = self.buffer_work(first, &request, &[], 0)?;

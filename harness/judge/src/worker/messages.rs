@@ -139,6 +139,7 @@ pub enum ForWorkers {
     },
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
 fn is_own(owner: &u32) -> bool {
     *owner == OWN
 }

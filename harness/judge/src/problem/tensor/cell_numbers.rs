@@ -11,7 +11,11 @@ use crate::problem::philox::{key, philox};
 pub fn word(seed: u64, cell: u64) -> u64 {
     let pair = cell / 2;
     let [a, b, c, d] = philox([pair as u32, (pair >> 32) as u32, 0, 0], key(seed));
-    let (low, high) = if cell % 2 == 0 { (a, b) } else { (c, d) };
+    let (low, high) = if cell.is_multiple_of(2) {
+        (a, b)
+    } else {
+        (c, d)
+    };
     u64::from(low) | u64::from(high) << 32
 }
 
@@ -27,7 +31,7 @@ pub fn integer(word: u64, low: i64, high: i64) -> i64 {
     let above = if span == 0 {
         word
     } else {
-        (u128::from(word) * u128::from(span) >> 64) as u64
+        ((u128::from(word) * u128::from(span)) >> 64) as u64
     };
     low.wrapping_add(above as i64)
 }
@@ -58,6 +62,7 @@ fn ratio(r: f64, [above, below]: &Ratio) -> f64 {
     sum(above) / sum(below)
 }
 
+#[allow(clippy::excessive_precision, reason = "the digits of the paper")]
 const CENTRE: Ratio = [
     [
         3.387_132_872_796_366_608,
@@ -81,6 +86,7 @@ const CENTRE: Ratio = [
     ],
 ];
 
+#[allow(clippy::excessive_precision, reason = "the digits of the paper")]
 const NEAR: Ratio = [
     [
         1.423_437_110_749_683_577_34,
@@ -104,6 +110,7 @@ const NEAR: Ratio = [
     ],
 ];
 
+#[allow(clippy::excessive_precision, reason = "the digits of the paper")]
 const FAR: Ratio = [
     [
         6.657_904_643_501_103_777_2,

@@ -45,8 +45,8 @@ fn same(one: &[u8], other: &[u8]) -> Vec<bool> {
         .collect()
 }
 
-fn bytes(cells: &Option<Cells>) -> Vec<u8> {
-    cells.as_ref().unwrap().to_host().unwrap().into_owned()
+fn bytes(cells: Option<&Cells>) -> Vec<u8> {
+    cells.unwrap().to_host().unwrap().into_owned()
 }
 
 fn count(same: &[bool]) -> usize {
@@ -65,7 +65,10 @@ fn half_of_the_cells_are_new_and_rows_stay_whole() {
         let renewed = renew(case, 7, &set, kept).unwrap();
         assert!(renewed[3].is_none());
         for tensor in 0..2 {
-            let same = same(&bytes(&set[tensor]), &bytes(&renewed[tensor]));
+            let same = same(
+                &bytes(set[tensor].as_ref()),
+                &bytes(renewed[tensor].as_ref()),
+            );
             for (half, is_kept) in same.chunks(same.len() / 2).zip(is_kept) {
                 let expected = if is_kept {
                     half.len()..half.len() + 1
@@ -75,7 +78,10 @@ fn half_of_the_cells_are_new_and_rows_stay_whole() {
                 assert!(expected.contains(&count(half)), "{kept:?} {tensor}");
             }
         }
-        for row in bytes(&renewed[1]).chunks(400).chain([&*bytes(&renewed[2])]) {
+        for row in bytes(renewed[1].as_ref())
+            .chunks(400)
+            .chain([&*bytes(renewed[2].as_ref())])
+        {
             let mut numbers: Vec<i32> = row
                 .as_chunks()
                 .0
@@ -87,7 +93,7 @@ fn half_of_the_cells_are_new_and_rows_stay_whole() {
         }
     }
     let new = [1, 2].map(|number| renew(case, 7, &set, Kept::Nothing(number)).unwrap());
-    let x = |inputs: &Contents| bytes(&inputs[0]);
+    let x = |inputs: &Contents| bytes(inputs[0].as_ref());
     for (one, other) in [(&set, &new[0]), (&set, &new[1]), (&new[0], &new[1])] {
         assert_eq!(count(&same(&x(one), &x(other))), 0);
     }
