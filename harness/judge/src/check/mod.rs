@@ -3,7 +3,7 @@
 //!
 //! Each [`Tool`] needs its own build of the kernel and its own way to start the worker. It writes
 //! its findings to a file, which is read after the worker has ended (`sanitizer`, `asan`, `races`).
-//! The problem makes its launches small ([`Problem::shrink_for_check`]).
+//! The problem makes its launches small (`Problem::watched`).
 
 mod asan;
 mod races;

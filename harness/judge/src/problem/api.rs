@@ -93,7 +93,7 @@ pub enum StockUse {
 /// Which worker a kernel is set up in for its timed launches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkerRole {
-    /// The candidate's worker, which [`Problem::prepare`](super::Problem::prepare) and [`Problem::verify`](super::Problem::verify) have used.
+    /// The candidate's worker, which [`Problem::prepare`](super::Problem::prepare) and `Prepared::verify` have used.
     Verified,
     /// A further worker of the candidate, with its number from 1. It has launched nothing yet.
     Fresh(u64),
@@ -111,7 +111,7 @@ impl WorkerRole {
     }
 }
 
-/// Launches that [`Problem::verify`](super::Problem::verify) makes in the candidate's worker, at least. They count as
+/// Launches that `Prepared::verify` makes in the candidate's worker, at least. They count as
 /// warm-up.
 pub const CHECKED_LAUNCHES: usize = 2;
 

@@ -146,7 +146,7 @@ impl JudgeMemory {
         self.ask(ForWorkers::Check { owner }, &[])
     }
 
-    /// The rules that a worker's launches have broken; see [`WorkerRequest::Breaches`].
+    /// The rules that a worker's launches have broken; see `WorkerRequest::Breaches`.
     pub fn breaches(&self, owner: u32, of_given: bool) -> Result<Vec<Breach>, Stop> {
         let (found, _) = self.call(&WorkerRequest::Breaches { of_given, owner }, &[], 0)?;
         Ok(found)

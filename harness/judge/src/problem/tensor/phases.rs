@@ -39,7 +39,7 @@ impl Deref for Prepared {
 }
 
 impl Prepared {
-    /// How many workloads [`Problem::verify`] judged; `None` if it ended before the last one.
+    /// How many workloads [`Prepared::verify`] judged; `None` if it ended before the last one.
     pub fn judged_workloads(&self) -> Option<JudgedWorkloads> {
         self.0.judged
     }

@@ -78,7 +78,7 @@ impl Problem {
         cases.iter().map(case).collect()
     }
 
-    /// The calls that [`Problem::verify`] makes of a kernel in Python, one for each workload.
+    /// The calls that `Prepared::verify` makes of a kernel in Python, one for each workload.
     pub fn calls(&self, device: &DeviceInfo) -> Vec<Call> {
         let cases = self.spec.cases_of(self.when, device);
         cases.iter().map(|case| parameters::call(case)).collect()
@@ -116,7 +116,7 @@ impl Problem {
         self.stock_use = Some(stock);
     }
 
-    /// Whether [`Problem::prepare_held_out`] launches something on the device.
+    /// Whether `Prepared::prepare_held_out` launches something on the device.
     pub fn launches_for_stock(&self) -> bool {
         self.stock_use == Some(StockUse::Makes)
     }
@@ -198,7 +198,7 @@ impl Problem {
     }
 
     /// Chooses the workloads of `[[check]]`; without any, for each entry the smallest workload with
-    /// at least [`ENOUGH`] cells, or else the largest.
+    /// at least `ENOUGH` cells, or else the largest.
     pub fn watched(mut self, device: &DeviceInfo) -> Watched {
         let checks = self.spec.checks.iter().filter(|case| case.is_for(device));
         self.chosen.extend(checks.cloned());
