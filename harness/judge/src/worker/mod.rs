@@ -1,9 +1,11 @@
 //! The worker process, which holds the device and runs the kernel, and the judge's client for it,
 //! [`Worker`].
 //!
-//! A worker knows no problem and no expected value. It offers buffers between guard zones, poison,
-//! copies of inputs, and launches. Its answers are untrusted, because on the cpu device the kernel
-//! shares its memory.
+//! A worker that runs a kernel of the user knows no problem and no expected value. It offers buffers
+//! between guard zones, poison, copies of inputs, and launches. Its answers are untrusted, because on
+//! the cpu device the kernel shares its memory. On a GPU the judge has a worker of its own, which runs
+//! no kernel of the user: it has the buffers of the others, and holds expected values
+//! ([`JudgeMemory`]).
 
 pub mod cell_work;
 pub mod cells;
