@@ -1,8 +1,8 @@
 //! Whether the workloads fit in memory. Found before anything is drawn: inputs of a workload that
 //! fits nowhere would fill the memory of the machine first.
 //!
-//! The worker's buffers are in the memory of the device, and the judge's copies of inputs and
-//! results in that of the machine. On the cpu device both are in the memory of the machine, and a
+//! The worker's buffers are in the memory of the device, and so are the judge's copies of inputs and
+//! results where that can be shared; else those are in the memory of the machine. On the cpu device both are in the memory of the machine, and a
 //! worker also knows there what each of its buffers must hold.
 
 use super::drawing::{Drawing, Part, sets};
@@ -22,6 +22,9 @@ pub struct HeldMemory<'a> {
     /// The indices of those that get new inputs where others have lain.
     pub renewed: &'a BTreeSet<usize>,
     pub device: &'a DeviceInfo,
+    /// Whether the judge's copies of inputs and results are in the device's memory, as on a GPU whose
+    /// memory can be shared.
+    pub has_copies: bool,
 }
 
 /// Bytes in buffers of workers, and in the judge.
@@ -78,11 +81,17 @@ impl HeldMemory<'_> {
 
     /// Why the device has too little memory for the largest case, or for all of them.
     fn too_large_for_device(&self, case: &Case, alone: Bytes, together: Bytes) -> Option<String> {
-        let (device, emulated) = (self.device, self.device.emulated);
-        let on_device = |bytes: Bytes| if emulated { bytes.all() } else { bytes.workers };
+        let (device, has_copies) = (self.device, self.has_copies || self.device.emulated);
+        let on_device = |bytes: Bytes| {
+            if has_copies {
+                bytes.all()
+            } else {
+                bytes.workers
+            }
+        };
         let is_too_much =
             |bytes: Bytes| device.memory_bytes > 0 && on_device(bytes) > device.memory_bytes;
-        let also = self.if_emulated(WITH_COPIES);
+        let also = if has_copies { WITH_COPIES } else { "" };
         let has = format!("and {} has {}", device.name, in_words(device.memory_bytes));
         let remedy = format!(
             "make it smaller, remove it{}, or use a device with more memory",
@@ -114,6 +123,9 @@ impl HeldMemory<'_> {
         together: Bytes,
         machine: MemoryBytes,
     ) -> Option<String> {
+        if self.has_copies && !self.device.emulated {
+            return None;
+        }
         let emulated = self.device.emulated;
         let on_machine = |bytes: Bytes| if emulated { bytes.all() } else { bytes.judge };
         let needs = on_machine(together);
@@ -210,7 +222,14 @@ impl HeldMemory<'_> {
         ];
         let untimed = parts.into_iter().filter(|(_, is_there)| *is_there);
         let untimed: usize = untimed.map(|(part, _)| drawing.sets_in(case, part)).sum();
-        let workers = if untimed > 0 { self.on_worker(case) } else { 0 };
+        // Where the device has the copies, all sets are launched before they are compared: on the
+        // candidate's worker, or on that of the reference.
+        let at_once = if self.has_copies {
+            untimed
+        } else {
+            untimed.min(1)
+        };
+        let workers = times(self.on_worker(case), at_once);
         let written = 2 * outputs(case);
         Bytes {
             workers,

@@ -233,7 +233,7 @@ impl Watched {
         };
         match self
             .problem
-            .held(&of_run, device)
+            .held(&of_run, device, false)
             .too_large_to_watch(&self.problem.chosen, memory::usable())
         {
             Some(why) => Err(Stop::Lab(why)),

@@ -185,7 +185,7 @@ impl Problem {
         if worker.is_python() {
             self.renewed = cases_to_renew(self.timed_cases(), self.when, self.seed(cx));
         }
-        self.held(&self.chosen, cx.device)
+        self.held(&self.chosen, cx.device, cx.memory.is_some())
             .check(memory::usable())
             .map_err(|error| error.stop(&self.path(), &self.text))?;
         if !is_from_stock {
@@ -230,11 +230,13 @@ impl Problem {
         &'a self,
         chosen: &'a [Arc<Case>],
         device: &'a DeviceInfo,
+        has_copies: bool,
     ) -> HeldMemory<'a> {
         HeldMemory {
             chosen,
             renewed: &self.renewed,
             device,
+            has_copies,
         }
     }
 }

@@ -44,6 +44,7 @@ fn refusal_on(
         chosen: &cases(workloads, "false"),
         renewed: &BTreeSet::new(),
         device: &device,
+        has_copies: false,
     };
     held.check(machine).err().map(|error| error.to_string())
 }
@@ -97,6 +98,31 @@ fn on_the_emulated_device_all_that_a_run_holds_shares_the_memory() {
 }
 
 #[test]
+fn where_the_device_has_the_copies_only_its_memory_counts() {
+    let device = DeviceInfo {
+        memory_bytes: 1000 * MIB,
+        ..testing::device()
+    };
+    let of = |workload, has_copies| {
+        let held = HeldMemory {
+            chosen: &cases(&[workload], "false"),
+            renewed: &BTreeSet::new(),
+            device: &device,
+            has_copies,
+        };
+        let refused = held.check(machine(100, 100)).err();
+        refused.map_or(String::new(), |error| error.to_string())
+    };
+    let why = of(60_000_000, true);
+    let wanted =
+        "of device memory, with what the judge and the reference hold, and fake has 1000 MiB";
+    assert!(why.contains(wanted), "{why}");
+    assert!(of(60_000_000, false).contains("the judge's copies together need"));
+    assert_eq!(of(20_000_000, true), "");
+    assert!(of(20_000_000, false).contains("of this machine's memory"));
+}
+
+#[test]
 fn what_other_programs_hold_is_not_there_for_a_run() {
     let why = refusal_on(&[60_000_000], 8000, true, machine(8000, 1000)).unwrap();
     let wanted = "the workloads together need 1.8 GiB of this machine's memory, with what the judge and the reference hold, and it has \
@@ -132,6 +158,7 @@ fn the_sets_that_hold_extremes_count() {
             chosen: &cases(&[20_000], planted),
             renewed: &BTreeSet::new(),
             device: &device,
+            has_copies: false,
         }
         .together()
     };
@@ -155,6 +182,7 @@ fn a_launch_whose_accesses_take_more_memory_than_there_is_is_not_watched() {
             chosen: &cases,
             renewed: &BTreeSet::new(),
             device: &device,
+            has_copies: false,
         };
         held.too_large_to_watch(&cases, machine)
     };
