@@ -96,7 +96,7 @@ def check_speed(worker):
         loaded = time.perf_counter() - began
         worker.call("Fill", fills=[[y, POISONS[0]] for y in sets.y], how="Waits")
         began = time.perf_counter()
-        launched = worker.call("Launch", **sets.launch(module, 0))
+        launched = worker.make(sets.launch(module, 0))
         first = time.perf_counter() - began
         check(f"{name}: one launch is right", worker.read(sets.y[0]) == floats([2 * v + 1 for v in sets.values[0]]))
         resources = launched[1].get("resources", [])
@@ -133,7 +133,7 @@ class Pair:
     def launch(self, entry):
         """Poisons y and launches. Returns the seconds."""
         self.worker.call("Fill", fills=[[self.y, POISONS[0]]], how="Waits")
-        return self.worker.call("Launch", **self.spec(entry))[0]
+        return self.worker.make(self.spec(entry))[0]
 
     def replay(self, entry, submission, flush=None):
         """Poisons y and replays one launch."""
@@ -162,7 +162,7 @@ def check_rules(worker):
     check("an input changed", len(found) == 1 and changed, found)
     check("the input is restored", worker.read(pair.x) == floats(pair.values))
     other = worker.buffer("other", 4 * pair.n)
-    worker.call("Launch", **pair.spec("keep", y=other))
+    worker.make(pair.spec("keep", y=other))
     check("a launch that only keeps breaks no rule", worker.breaches() == [])
     pair.launch("store_elsewhere")
     found = worker.breaches()
@@ -226,12 +226,12 @@ def check_reload(worker, pair):
     check("by address, at first", pair.is_right())
     others = [worker.input(f"x{i}", floats([float(10 * i + j) for j in range(pair.n)])) for i in range(3)]
     for x in others:
-        worker.call("Launch", **pair.spec("by_address", x=x))
+        worker.make(pair.spec("by_address", x=x))
     worker.call("Reload", module=pair.module)
     wrong = 0
     for x in [pair.x, *others]:
         worker.call("Fill", fills=[[pair.y, POISONS[0]]], how="Waits")
-        worker.call("Launch", **pair.spec("by_address", x=x))
+        worker.make(pair.spec("by_address", x=x))
         wrong += worker.read(pair.y) != worker.read(x)
     check("results by address are wrong after a reload", wrong >= 3, f"{wrong} of 4")
     for turn in range(3):

@@ -209,13 +209,24 @@ class Worker:
         return self.connection.call({"Read": {"buffer": buffer}})[1]
 
     def launch(self, module, entry, *args):
-        """Launches. Returns the fields of the reply."""
-        seconds, launched = self.call("Launch", **launch(module, entry, *args))
+        """Launches. Returns the seconds, and what the launch was."""
+        seconds, launched = self.make(launch(module, entry, *args))
         return {"seconds": seconds, "launched": launched}
+
+    def make(self, wanted):
+        """Makes a launch. Returns the seconds, and what the launch was. Raises Refused if it fails."""
+        each = self.call("Launch", fills=[], launches=[wanted])
+        if each["failure"] is not None:
+            raise Refused(*each["failure"].popitem())
+        return each["seconds"][0], each["launched"]
 
     def replay(self, launches, flush=None, submission="plain"):
         """Runs launches one after the other. Returns the fields of the reply."""
-        seconds, uncaptured = self.call("Replay", launches=launches, flush=flush, submission=submission)
+        window = {"fills": [], "read": [], "launches": launches, "digested": []}
+        each = self.call("Replay", windows=[window], flush=flush, submission=submission, key=0)
+        if each["failure"] is not None:
+            raise Refused(*each["failure"].popitem())
+        seconds, uncaptured = each["windows"][0][0], each["uncaptured"]
         return {"seconds": seconds} if uncaptured is None else {"seconds": seconds, "uncaptured": uncaptured}
 
     def breaches(self):
@@ -258,6 +269,6 @@ def value(name, dtype, content):
 
 def launch(module, entry, *args):
     """A launch as harness/judge/src/worker/mod.rs defines it."""
-    return {"fills": [], "module": module, "entry": entry, "args": [arg for _, arg in args],
+    return {"module": module, "entry": entry, "args": [arg for _, arg in args],
             "parameters": [parameter for parameter, _ in args], "dims": [], "order": "Forward", "tensors": [],
             "scratch": "the scratch buffer"}

@@ -133,7 +133,7 @@ def f(x, y):
 references = []
 """)
         self.worker.call("Fill", fills=[[self.y, POISONS[0]]], how="Waits")
-        seconds = self.worker.call("Launch", **self.spec())[0]
+        seconds = self.worker.make(self.spec())[0]
         self.assertEqual(self.worker.read(self.y), X)
         self.assertGreater(seconds, 0.2)
         self.assertEqual(self.worker.breaches(), [])

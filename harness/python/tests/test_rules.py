@@ -56,7 +56,7 @@ def store(x, y):
     y[...] = x
 """)
         other = self.worker.buffer("other", 16)
-        self.worker.call("Launch", **self.spec("keep", y=other))
+        self.worker.make(self.spec("keep", y=other))
         self.assertEqual(self.worker.breaches(), [], "to keep an array breaks no rule")
         for prepare in ("results", "poison", "zeros"):
             if prepare != "results":

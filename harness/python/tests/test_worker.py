@@ -110,9 +110,9 @@ class Requests(WorkerCase):
         self.assertIn("no request Dance", self.fails("Lab", self.worker.call, "Dance"))
         self.assertIn("cannot be read", self.fails("Lab", self.worker.call, "Load", image="/nowhere/kernel.py"))
         unnamed = dict(self.spec(), parameters=[])
-        self.assertIn("different versions", self.fails("Lab", self.worker.call, "Launch", **unnamed))
+        self.assertIn("different versions", self.fails("Lab", self.worker.make, unnamed))
         wrong = judge.launch(self.module, "f", tensor("x", "f32", [3], self.x), tensor("y", "f32", [4], self.y))
-        self.assertIn("12 bytes on a buffer of 16", self.fails("Lab", self.worker.call, "Launch", **wrong))
+        self.assertIn("12 bytes on a buffer of 16", self.fails("Lab", self.worker.make, wrong))
         self.assertIn("already", self.fails("Lab", self.worker.call, "Open", target="cpu", parent=None, under_tool=False,
                                             sandbox=None))
         self.assertEqual(self.launch(), X)

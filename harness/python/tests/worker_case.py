@@ -47,7 +47,7 @@ class WorkerCase(unittest.TestCase):
     def launch(self, entry="f", **buffers):
         """Fills y with poison, launches, and returns what y holds."""
         self.worker.call("Fill", fills=[[self.y, POISONS[0]]], how="Waits")
-        self.worker.call("Launch", **self.spec(entry, **buffers))
+        self.worker.make(self.spec(entry, **buffers))
         return self.worker.read(self.y)
 
     def ends(self, action, *args):

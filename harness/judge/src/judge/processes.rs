@@ -54,13 +54,12 @@ pub fn start_worker(
     Worker::start(program, target, limit, &cache_dir, output)
 }
 
-/// Starts the judge's own worker, which holds inputs and results on the device, for a kernel in CUDA
-/// C++ on a GPU. `None` elsewhere: there the judge has them in its own memory.
+/// Starts the judge's own worker, which holds inputs and results on the device, on a GPU. `None`
+/// elsewhere: there the judge has them in its own memory.
 pub fn start_memory(request: &JudgeRequest) -> Result<Option<StartingWorker>, Stop> {
     let target = lab_device::resolve(request.device);
-    let is_shared = matches!(target, Target::Cuda(_)) && request.language() == Language::Cuda;
     let start = || start_worker(request, Language::Cuda, target, no_output());
-    is_shared.then(start).transpose()
+    matches!(target, Target::Cuda(_)).then(start).transpose()
 }
 
 /// Drops what a kernel that is not the candidate prints: in run.log it would look like the

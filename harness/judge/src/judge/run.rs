@@ -120,14 +120,15 @@ impl Run<Problem> {
             let mut peers = problem.peers().iter();
             request.peers && peers.any(|peer| peer.language() == Language::Cuda)
         };
-        // A run of Python alone compiles nothing.
+        // A run of Python alone compiles only what the judge's own worker computes with.
         let compiles = [Some(language), reference].contains(&Some(Language::Cuda));
+        let compiles = compiles || has_compiled_peer();
         let memory = start_memory(request)?;
         let (mut session, worker) =
-            Session::open(request, sink, language, compiles || has_compiled_peer())?;
+            Session::open(request, sink, language, compiles || memory.is_some())?;
         let (uuid, driver) = (session.device.uuid.clone(), session.device.driver.clone());
         session.write_device(&[("device_uuid", &uuid), ("driver", &driver)])?;
-        if session.builder.compiler.is_some() {
+        if compiles {
             out.line("compiler", session.builder.compiler()?.version()?)?;
         }
         if let Some(memory) = memory {

@@ -143,17 +143,26 @@ impl Session {
     }
 
     /// Takes the judge's own worker, which opens the device, and builds the kernels that it computes
-    /// with.
+    /// with. Where it cannot be used, a caveat says why.
     pub fn take_memory(&mut self, starting: StartingWorker) -> Result<(), Stop> {
-        let kernels = self.builder.own_source("cells.cu", cells::SOURCE, "")?;
-        self.memory = starting.ready()?.into_memory(&kernels.path)?;
-        if self.memory.is_none() {
-            self.out.caveat(
-                "this driver cannot share device memory between processes: the judge copies inputs and results over the host, \
-                 which takes long for large tensors",
-            )?;
-        }
-        Ok(())
+        let memory = self
+            .builder
+            .own_source("cells.cu", cells::SOURCE, "")
+            .and_then(|kernels| starting.ready()?.into_memory(&kernels.path));
+        let why = match memory {
+            Ok(Some(memory)) => {
+                self.memory = Some(memory);
+                return Ok(());
+            }
+            Ok(None) => "this driver cannot share device memory between processes".to_owned(),
+            // A run of Python needs NVRTC for nothing else.
+            Err(stop) if self.request.language() == Language::Python => stop.to_string(),
+            Err(stop) => return Err(stop),
+        };
+        let why = why.lines().next().unwrap_or_default();
+        Ok(self.out.caveat(format_args!(
+            "{why}: the judge copies inputs and results over the host, which takes long for large tensors"
+        ))?)
     }
 
     /// [`DeviceAccess::wait_for`] 60 s at most.
@@ -216,9 +225,9 @@ impl Session {
 }
 
 fn with_memory(worker: Worker, memory: Option<&Arc<JudgeMemory>>) -> Worker {
-    // A process of Python has memory of its own.
-    match worker.is_python() {
-        true => worker,
-        false => worker.with_memory(memory),
+    // Python maps memory on a GPU only.
+    match worker.maps_memory() {
+        true => worker.with_memory(memory),
+        false => worker,
     }
 }

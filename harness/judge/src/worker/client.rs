@@ -5,9 +5,12 @@ use super::images::Images;
 use super::judge_memory::{Cells, JudgeMemory, Share};
 use super::link::{Link, Operation};
 use super::memory::{Filling, OWN, SharedBlock, is_shared};
-use super::messages::{Opened, WorkerRequest, missing_text};
+use super::messages::{LaunchedEach, Opened, ReplayedEach, Window, WorkerRequest, missing_text};
 use super::scratch_room::AskedScratch;
-use super::{Breach, BufferId, Launch, LaunchArg, LaunchParameter, Launched, ModuleId, Replayed};
+use super::{
+    Breach, BufferId, Launch, LaunchArg, LaunchParameter, Launched, ModuleId, Replayed,
+    WantedWindow,
+};
 use crate::outcome::Stop;
 use crate::process::child::Child;
 use lab_device::sandbox::SandboxState;
@@ -369,6 +372,11 @@ impl Worker {
         }
     }
 
+    /// Whether it can map what the judge's own worker allocates.
+    pub fn maps_memory(&self) -> bool {
+        self.opened.shares_memory
+    }
+
     /// Whether the judge's own worker has its buffers.
     pub fn has_shared_buffers(&self) -> bool {
         self.memory.is_some()
@@ -452,9 +460,10 @@ impl Worker {
         self.fill(vec![(buffer, POISONS[0])], Filling::FlushesCache)
     }
 
-    /// Fills a buffer with zeros.
-    pub fn clear(&mut self, buffer: BufferId) -> Result<(), Stop> {
-        self.fill(vec![(buffer, 0)], Filling::Waits)
+    /// Fills buffers with zeros.
+    pub fn clear_all(&mut self, buffers: Vec<BufferId>) -> Result<(), Stop> {
+        let fills = buffers.into_iter().map(|buffer| (buffer, 0)).collect();
+        self.fill(fills, Filling::Waits)
     }
 
     fn fill(&mut self, fills: Vec<(BufferId, u32)>, how: Filling) -> Result<(), Stop> {
@@ -497,12 +506,21 @@ impl Worker {
         fills: Vec<(BufferId, u32)>,
         launches: &[Launch],
     ) -> Result<Vec<(BufferId, u32)>, Stop> {
+        let given = launches.iter().flat_map(|launch| launch.args.clone());
+        self.prepare_for(fills, given.collect())
+    }
+
+    /// [`Worker::prepare`] for launches with these arguments.
+    fn prepare_for(
+        &self,
+        fills: Vec<(BufferId, u32)>,
+        given: Vec<LaunchArg>,
+    ) -> Result<Vec<(BufferId, u32)>, Stop> {
         let Some(Share { memory, owner }) = &self.memory else {
             return Ok(fills);
         };
-        let given = launches.iter().flat_map(|launch| &launch.args);
-        let given = given.filter_map(|arg| match arg {
-            LaunchArg::Buffer(id) => Some(*id),
+        let given = given.into_iter().filter_map(|arg| match arg {
+            LaunchArg::Buffer(id) => Some(id),
             LaunchArg::Value(_) => None,
         });
         memory.prepare(*owner, fills, given.collect())?;
@@ -545,19 +563,17 @@ impl Worker {
         buffers: Vec<BufferId>,
         launch: &Launch,
     ) -> Result<f64, Stop> {
-        self.state(launch)?;
-        let fills = self.chosen_patterns(buffers);
-        let request = WorkerRequest::Launch {
-            fills: self.prepare(fills, std::slice::from_ref(launch))?,
-            launch: launch.clone(),
+        let (seconds, failure) =
+            self.poison_and_launch_each(buffers, std::slice::from_ref(launch))?;
+        let failed = || {
+            self.link
+                .invalid_answer("neither a time of a launch nor why it failed")
         };
-        let (seconds, launched) = self.call(&request, Operation::Launch, &[])?;
-        self.launched = Some(launched);
-        Ok(seconds)
+        failure.map_or_else(|| seconds.first().copied().ok_or_else(failed), Err)
     }
 
-    /// [`Worker::poison_all`], then [`Worker::launch`] for each of these. Returns the seconds of
-    /// those that ended well, and why the next one did not.
+    /// [`Worker::poison_all`], then [`Worker::launch`] for each of these: all may take as long as one.
+    /// Returns the seconds of those that ended well, and why the next one did not.
     pub fn poison_and_launch_each(
         &mut self,
         buffers: Vec<BufferId>,
@@ -565,22 +581,23 @@ impl Worker {
     ) -> Result<(Vec<f64>, Option<Stop>), Stop> {
         launches.iter().try_for_each(|launch| self.state(launch))?;
         let fills = self.chosen_patterns(buffers);
-        let mut fills = self.prepare(fills, launches)?;
-        let mut seconds = Vec::with_capacity(launches.len());
-        for launch in launches {
-            let request = WorkerRequest::Launch {
-                fills: std::mem::take(&mut fills),
-                launch: launch.clone(),
-            };
-            match self.call(&request, Operation::Launch, &[]) {
-                Ok((launch, launched)) => {
-                    seconds.push(launch);
-                    self.launched = Some(launched);
-                }
-                Err(stop) => return Ok((seconds, Some(stop))),
-            }
+        let request = WorkerRequest::Launch {
+            fills: self.prepare(fills, launches)?,
+            launches: launches.to_vec(),
+        };
+        let LaunchedEach {
+            seconds,
+            launched,
+            failure,
+        } = self.call(&request, Operation::Launch, &[])?;
+        if seconds.len() + usize::from(failure.is_some()) > launches.len() {
+            return Err(self
+                .link
+                .invalid_answer("more launches than were asked for"));
         }
-        Ok((seconds, None))
+        self.launched = launched.or(self.launched.take());
+        let failure = failure.map(|stop| self.link.described(stop, Operation::Launch));
+        Ok((seconds, failure))
     }
 
     /// Launches these one after the other, with `graph` as one CUDA graph if the device has graphs:
@@ -593,30 +610,114 @@ impl Worker {
         flush: Option<BufferId>,
         graph: bool,
     ) -> Result<Replayed, Stop> {
-        launches.iter().try_for_each(|launch| self.state(launch))?;
-        self.prepare(Vec::new(), &launches)?;
-        let (flush, asked) = (
-            flush.map(|buffer| (buffer, POISONS[0])),
-            self.submission(graph),
-        );
-        let request = WorkerRequest::Replay {
+        let window = WantedWindow {
             launches,
-            flush,
+            ..WantedWindow::default()
+        };
+        let (mut replayed, failure) = self.replay_each(vec![window], (flush, graph), 0)?;
+        match failure {
+            Some(stop) => Err(stop),
+            None => replayed
+                .pop()
+                .ok_or_else(|| self.link.invalid_answer("no time of a window")),
+        }
+    }
+
+    /// [`Worker::replay`] for several windows, which together may take as long as one launch. The
+    /// digests are under `key`. Returns the windows that ended well, and why the next one did not.
+    pub fn replay_each(
+        &mut self,
+        windows: Vec<WantedWindow>,
+        (flush, graph): (Option<BufferId>, bool),
+        key: u64,
+    ) -> Result<(Vec<Replayed>, Option<Stop>), Stop> {
+        let mut launches = windows.iter().flat_map(|window| &window.launches);
+        launches.try_for_each(|launch| self.state(launch))?;
+        let launches = windows.iter().flat_map(|window| &window.launches);
+        let given = launches.flat_map(|launch| launch.args.clone()).collect();
+        // What surrounds the windows of Python is not left to its process, which runs the kernel too.
+        if self.is_python() && self.memory.is_some() {
+            return self.replay_one_by_one(windows, (flush, graph), key);
+        }
+        self.prepare_for(Vec::new(), given)?;
+        let windows: Vec<Window> = windows
+            .into_iter()
+            .map(|window| Window {
+                fills: self.chosen_patterns(window.poisoned),
+                read: window.read,
+                launches: window.launches,
+                digested: window.digested,
+            })
+            .collect();
+        self.ask_replay(windows, (flush, graph), key)
+    }
+
+    fn replay_one_by_one(
+        &mut self,
+        windows: Vec<WantedWindow>,
+        how: (Option<BufferId>, bool),
+        key: u64,
+    ) -> Result<(Vec<Replayed>, Option<Stop>), Stop> {
+        let mut all = Vec::with_capacity(windows.len());
+        for window in windows {
+            let fills = self.chosen_patterns(window.poisoned);
+            let given = window.launches.iter();
+            let given = given.flat_map(|launch| launch.args.clone()).collect();
+            self.prepare_for(fills, given)?;
+            self.digests(window.read, key)?;
+            let asked = vec![Window {
+                fills: Vec::new(),
+                read: Vec::new(),
+                launches: window.launches,
+                digested: Vec::new(),
+            }];
+            let (mut replayed, failure) = self.ask_replay(asked, how, key)?;
+            if failure.is_some() {
+                return Ok((all, failure));
+            }
+            for replayed in &mut replayed {
+                replayed.digests = self.digests(window.digested.clone(), key)?;
+            }
+            all.append(&mut replayed);
+        }
+        Ok((all, None))
+    }
+
+    fn ask_replay(
+        &mut self,
+        windows: Vec<Window>,
+        (flush, graph): (Option<BufferId>, bool),
+        key: u64,
+    ) -> Result<(Vec<Replayed>, Option<Stop>), Stop> {
+        let asked = self.submission(graph);
+        let count = windows.len();
+        let request = WorkerRequest::Replay {
+            windows,
+            flush: flush.map(|buffer| (buffer, POISONS[0])),
             submission: asked,
+            key,
         };
-        let (seconds, uncaptured): (f64, Option<String>) =
-            self.call(&request, Operation::Launch, &[])?;
-        let uncaptured = uncaptured.filter(|_| asked == Submission::Graph);
-        let submission = if uncaptured.is_some() {
-            Submission::Plain
-        } else {
-            asked
-        };
-        Ok(Replayed {
-            seconds,
-            submission,
+        let ReplayedEach {
+            windows,
             uncaptured,
-        })
+            failure,
+        } = self.call(&request, Operation::Launch, &[])?;
+        if windows.len() + usize::from(failure.is_some()) > count {
+            return Err(self.link.invalid_answer("more windows than were asked for"));
+        }
+        let uncaptured = uncaptured.filter(|_| asked == Submission::Graph);
+        let submission = match uncaptured {
+            Some(_) => Submission::Plain,
+            None => asked,
+        };
+        let replayed = windows.into_iter().map(|(seconds, digests)| Replayed {
+            seconds,
+            digests,
+            submission,
+            uncaptured: uncaptured.clone(),
+        });
+        let failure = failure.map(|stop| self.link.described(stop, Operation::Launch));
+        Ok((replayed.collect(), failure))
     }
 
     /// Returns a digest of each of these buffers, under a key that the kernel does not know. Only

@@ -60,21 +60,20 @@ impl Content {
         Ok(at.map(|at| ChangedAt::Byte(at as u64)))
     }
 
-    /// The breach that a change of this content is.
-    pub fn breach(&self, name: &str, at: ChangedAt) -> Breach {
+    /// The breach that a change of this content is. `is_late` says that there was no launch since
+    /// the one that left it.
+    pub fn breach(&self, name: &str, at: ChangedAt, is_late: bool) -> Breach {
         let buffer = name.to_owned();
-        match (self, at) {
-            (Content::Sealed(_) | Content::SealedAs(_), ChangedAt::Byte(offset)) => {
+        let offset = match at {
+            ChangedAt::Byte(offset) => Some(offset),
+            ChangedAt::Unknown => None,
+        };
+        match (self, offset) {
+            (Content::Sealed(_) | Content::SealedAs(_), Some(offset)) => {
                 Breach::InputChanged { buffer, offset }
             }
-            (_, ChangedAt::Byte(offset)) => Breach::StrayStore {
-                buffer,
-                offset: Some(offset),
-            },
-            (_, ChangedAt::Unknown) => Breach::StrayStore {
-                buffer,
-                offset: None,
-            },
+            (Content::Results(_), offset) if is_late => Breach::LateStore { buffer, offset },
+            (_, offset) => Breach::StrayStore { buffer, offset },
         }
     }
 

@@ -6,7 +6,7 @@ use super::launch_checks::{
 };
 use super::launch_statement::{self, LIST_BYTES, Refused, SHAPE_BYTES, Statement};
 use super::memory::{Device, Filling, OWN};
-use super::messages::{TWO_STATEMENTS, missing_text};
+use super::messages::{LaunchedEach, ReplayedEach, TWO_STATEMENTS, Window, missing_text};
 use super::scratch::ScratchPool;
 use super::{BufferId, Launch, LaunchArg, Launched, LaunchedKernel, ModuleId, STATEMENT_OF};
 use crate::outcome::Stop;
@@ -147,11 +147,7 @@ impl Launching {
 
     /// Launches, or runs the list of launches that the statement asks for, and waits. Returns the
     /// seconds.
-    pub fn launch(
-        &mut self,
-        device: &mut Device,
-        launch: &Launch,
-    ) -> Result<(f64, Launched), Stop> {
+    fn launch(&mut self, device: &mut Device, launch: &Launch) -> Result<(f64, Launched), Stop> {
         let plan = self.plan(device, launch)?;
         let launched = plan.launched.clone();
         if plan.statement.is_list {
@@ -179,9 +175,55 @@ impl Launching {
         Ok((seconds, launched))
     }
 
+    /// [`Launching::launch`] for each of these, up to the first that fails.
+    pub fn launch_each(&mut self, device: &mut Device, launches: &[Launch]) -> LaunchedEach {
+        let mut each = LaunchedEach::default();
+        for launch in launches {
+            match self.launch(device, launch) {
+                Ok((seconds, launched)) => {
+                    each.seconds.push(seconds);
+                    each.launched = Some(launched);
+                }
+                Err(failure) => {
+                    each.failure = Some(failure);
+                    break;
+                }
+            }
+        }
+        each
+    }
+
+    /// Runs windows one after the other, up to the first that fails. `flush` and the submission as in
+    /// [`Launching::replay`]; the digests are under `key`.
+    pub fn replay_each(
+        &mut self,
+        device: &mut Device,
+        windows: &[Window],
+        (flush, submission): (Option<(BufferId, u32)>, Submission),
+        key: u64,
+    ) -> ReplayedEach {
+        let mut replay = |window: &Window| -> Result<(f64, Vec<u64>), Stop> {
+            device.fill_all(&window.fills, Filling::Ahead)?;
+            device.digests(&window.read, key)?;
+            let seconds = self.replay(device, &window.launches, flush, submission)?;
+            Ok((seconds, device.digests(&window.digested, key)?))
+        };
+        let mut each = ReplayedEach::default();
+        for window in windows {
+            match replay(window) {
+                Ok(replayed) => each.windows.push(replayed),
+                Err(failure) => {
+                    each.failure = Some(failure);
+                    break;
+                }
+            }
+        }
+        each
+    }
+
     /// Runs these one after the other, and returns the seconds of all. With `flush`, first fills
     /// this buffer with a pattern, so that nothing else is in the L2 cache.
-    pub fn replay(
+    fn replay(
         &mut self,
         device: &mut Device,
         launches: &[Launch],

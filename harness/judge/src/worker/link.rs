@@ -122,7 +122,7 @@ impl Link {
 
     /// The failure that a worker answered. Python says what it lacks, and the judge adds which
     /// Python that is.
-    fn described(&self, stop: Stop, operation: Operation) -> Stop {
+    pub fn described(&self, stop: Stop, operation: Operation) -> Stop {
         let Some(python) = &self.python else {
             return stop;
         };

@@ -1,7 +1,7 @@
 //! Device buffers between guard zones, and what each byte that no launch may write must hold.
 //!
-//! A buffer has pages of its own. Everything in them before and behind the buffer is a guard zone,
-//! up to the end of its last page: noise under a key that only this process knows. A buffer's own
+//! Everything before and behind a buffer, up to the next buffer and to the end of the allocation, is
+//! a guard zone: noise under a key that only this process knows. A buffer's own
 //! content is known too, unless a launch got the buffer since: an input, a pattern, or the results
 //! that the launches before left. So a store is found wherever in the lab's memory it goes.
 //! [`Device::breaches`] looks; what is cheap on the device is compared by digest.
@@ -23,9 +23,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// allocation.
 pub const FRONT: usize = 64 << 10;
 
-/// Least bytes of the guard zone behind a buffer on a device with pages, where the zone goes on to
-/// the end of the page.
-const BACK_BEFORE_PAGE_END: usize = 256 << 10;
+/// Least bytes of the guard zone behind a buffer on a device with pages, where several buffers lie in
+/// one allocation.
+const BACK_IN_PAGES: usize = 192 << 10;
+
+/// Bytes whose multiples a buffer takes with its guard zones on a device with pages.
+const STEP_IN_PAGES: usize = 64 << 10;
 
 /// Bytes of the guard zone behind a buffer on a device without pages.
 pub const BACK: usize = 2 << 20;
@@ -35,17 +38,16 @@ pub const BACK: usize = 2 << 20;
 /// beside a buffer that it was given.
 const NEAR: usize = 16 << 10;
 
-/// Bytes of the allocation of a buffer with its guard zones, on a device with pages of `page`
-/// bytes, or with 1 without pages. `None` if they are too many for a number.
-pub fn guarded_bytes(bytes: usize, page: usize) -> Option<usize> {
-    let (page, back) = if page == 1 {
-        (4, BACK)
-    } else {
-        (page, BACK_BEFORE_PAGE_END)
+/// Bytes of a buffer with its guard zones, on a device with pages or without. `None` if they are too
+/// many for a number.
+pub fn guarded_bytes(bytes: usize, has_pages: bool) -> Option<usize> {
+    let (step, back) = match has_pages {
+        true => (STEP_IN_PAGES, BACK_IN_PAGES),
+        false => (4, BACK),
     };
     bytes
         .checked_add(FRONT + back)?
-        .checked_next_multiple_of(page)
+        .checked_next_multiple_of(step)
 }
 
 /// The owner of buffers that no other worker maps.
@@ -69,6 +71,8 @@ pub struct Device {
     found: Vec<(u32, Breach)>,
     /// The owners of buffers that launched something since the last check.
     launched: BTreeSet<u32>,
+    /// How many launches there were.
+    launches: u64,
     /// Inputs whose digests are not computed yet. Those of many take one look at the device.
     undigested: BTreeSet<u32>,
 }
@@ -100,20 +104,22 @@ struct Buffer {
     owner: u32,
     /// Address of the allocation that its pages are part of.
     block: u64,
-    /// Address of its first page.
+    /// Address of the guard zone before it.
     base: u64,
     /// Bytes of the guard zone before the buffer.
     front: usize,
     bytes: usize,
-    /// Bytes of its pages.
+    /// Bytes from there up to the next buffer.
     allocated: usize,
     /// It was freed. Its memory is watched until the device gets it back.
     is_freed: bool,
-    /// The first word of the noise in its pages.
+    /// The first word of the noise in its zones.
     noise: u64,
     content: Content,
     /// Whether a launch was given the buffer since the last check.
     given: bool,
+    /// The number of the last launch that was given the buffer.
+    launch: u64,
     /// The digests of the zone before the buffer, of the buffer, and of the zone behind it, on a
     /// device that computes digests. That of the buffer is `None` while a launch may write to the
     /// buffer.
@@ -192,6 +198,7 @@ impl Device {
             guards: (!under_tool).then(guards),
             found: Vec::new(),
             launched: BTreeSet::new(),
+            launches: 0,
             undigested: BTreeSet::new(),
         }
     }
@@ -208,6 +215,7 @@ impl Device {
     /// A launch of this owner follows.
     pub fn expect_launch(&mut self, owner: u32) -> Result<(), DeviceError> {
         self.launched.insert(owner);
+        self.launches += 1;
         self.digest_inputs()
     }
 
@@ -236,8 +244,9 @@ impl Device {
         if let Some(plain) = self.plain.get(&id.0) {
             return Ok(plain.range.address);
         }
+        let launch = self.launches;
         let buffer = self.get(id)?;
-        buffer.given = true;
+        (buffer.given, buffer.launch) = (true, launch);
         if !buffer.content.is_input() {
             buffer.open();
         }
@@ -330,6 +339,9 @@ impl Device {
             self.digest_inputs()?;
         }
         let driver = &mut *self.driver;
+        if let Some(plain) = self.plain.get(&id.0) {
+            return fill(driver, plain.range, pattern, how);
+        }
         let buffer = present(&mut self.buffers, id)?;
         match &mut self.guards {
             Some(guards) => guards.fill_content(driver, buffer, pattern, how),
@@ -409,11 +421,11 @@ impl Device {
             .filter(|buffer| wanted(buffer))
             .flat_map(Buffer::ranges)
             .collect();
-        let driver = &mut *self.driver;
+        let (driver, launches) = (&mut *self.driver, self.launches);
         let mut digests = driver.digests(&ranges, guards.key)?.map(Vec::into_iter);
         for buffer in self.buffers.values_mut().filter(|buffer| wanted(buffer)) {
             let now: [Option<u64>; 3] = [(); 3].map(|()| digests.as_mut().and_then(Iterator::next));
-            buffer.check(driver, guards, now, &mut self.found)?;
+            buffer.check(driver, guards, (now, launches), &mut self.found)?;
         }
         Ok(())
     }
@@ -427,6 +439,27 @@ impl Device {
 fn present(buffers: &mut BTreeMap<u32, Buffer>, id: BufferId) -> Result<&mut Buffer, DeviceError> {
     let buffer = buffers.get_mut(&id.0).filter(|buffer| !buffer.is_freed);
     buffer.ok_or_else(|| DeviceError::Driver(format!("no buffer {}", id.0)))
+}
+
+fn fill(
+    driver: &mut dyn Driver,
+    MemoryRange { address, bytes }: MemoryRange,
+    pattern: u32,
+    how: Filling,
+) -> Result<(), DeviceError> {
+    let tail = bytes % 4;
+    let even = bytes - tail;
+    if even > 0 {
+        match how {
+            Filling::Waits => driver.fill(address, even, pattern)?,
+            Filling::Ahead => driver.fill_before(address, even, pattern)?,
+            Filling::FlushesCache => driver.flush_cache(address, even, pattern)?,
+        }
+    }
+    if tail > 0 {
+        driver.upload(address + even as u64, &pattern.to_le_bytes()[..tail])?;
+    }
+    Ok(())
 }
 
 impl Guards {
@@ -453,19 +486,7 @@ impl Guards {
 
 impl Buffer {
     fn fill(&self, driver: &mut dyn Driver, pattern: u32, how: Filling) -> Result<(), DeviceError> {
-        let tail = self.bytes % 4;
-        let (address, even) = (self.address(), self.bytes - tail);
-        if even > 0 {
-            match how {
-                Filling::Waits => driver.fill(address, even, pattern)?,
-                Filling::Ahead => driver.fill_before(address, even, pattern)?,
-                Filling::FlushesCache => driver.flush_cache(address, even, pattern)?,
-            }
-        }
-        if tail > 0 {
-            driver.upload(address + even as u64, &pattern.to_le_bytes()[..tail])?;
-        }
-        Ok(())
+        fill(driver, self.ranges()[1], pattern, how)
     }
 
     /// A launch may write to the buffer from now on, or the judge has.
@@ -474,12 +495,12 @@ impl Buffer {
     }
 
     /// Compares zones and content with what they must hold. `now` are their present digests, where
-    /// the device computes digests.
+    /// the device computes digests, and `launches` is the number of the last launch.
     fn check(
         &mut self,
         driver: &mut dyn Driver,
         guards: &Guards,
-        now: [Option<u64>; 3],
+        (now, launches): ([Option<u64>; 3], u64),
         found: &mut Vec<(u32, Breach)>,
     ) -> Result<(), DeviceError> {
         let ranges = self.ranges();
@@ -509,7 +530,8 @@ impl Buffer {
                 .content
                 .difference(driver, ranges[1], now[1].is_some())?
         {
-            found.push((self.owner, self.content.breach(&self.name, at)));
+            let is_late = self.launch == launches;
+            found.push((self.owner, self.content.breach(&self.name, at, is_late)));
             self.content.restore(driver, ranges[1])?;
             is_new |= matches!(self.content, Content::Results(_));
         }

@@ -3,7 +3,7 @@
 
 use super::cell_work::CellWork;
 use super::memory::{Filling, OWN, SharedBlock};
-use super::{BufferId, Launch, LaunchParameter, ModuleId};
+use super::{BufferId, Launch, LaunchParameter, Launched, ModuleId};
 use crate::outcome::Stop;
 use lab_device::sandbox::{FileAccess, SandboxState};
 use lab_device::{DeviceError, DeviceInfo, Submission};
@@ -70,20 +70,20 @@ pub enum WorkerRequest {
     },
     /// Frees a buffer.
     Free { buffer: BufferId },
-    /// Fills buffers ahead, then launches and waits. The reply is the seconds, and a
-    /// [`Launched`](super::Launched).
+    /// Fills buffers ahead, then makes each of these launches and waits for it. The reply is a
+    /// [`LaunchedEach`].
     Launch {
         fills: Vec<(BufferId, u32)>,
-        #[serde(flatten)]
-        launch: Launch,
-    },
-    /// Launches these one after the other, and waits. With `flush`, first fills this buffer with a
-    /// pattern, which flushes the cache. The reply is the seconds, and why the launches were submitted
-    /// one after the other although a graph was asked for.
-    Replay {
         launches: Vec<Launch>,
+    },
+    /// Runs these windows one after the other. With `flush`, the launches of each begin after this
+    /// buffer was filled with a pattern, which flushes the cache. The digests are under `key`. The
+    /// reply is a [`ReplayedEach`].
+    Replay {
+        windows: Vec<Window>,
         flush: Option<(BufferId, u32)>,
         submission: Submission,
+        key: u64,
     },
     /// Asks for the digest of each buffer.
     Digests { buffers: Vec<BufferId>, key: u64 },
@@ -139,6 +139,40 @@ pub enum ForWorkers {
     },
 }
 
+/// Launches that are timed together, and what surrounds them.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Window {
+    /// Filled before.
+    pub fills: Vec<(BufferId, u32)>,
+    /// Read before, which brings it into the cache.
+    pub read: Vec<BufferId>,
+    pub launches: Vec<Launch>,
+    /// Digested afterwards.
+    pub digested: Vec<BufferId>,
+}
+
+/// What became of windows that follow one another.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct ReplayedEach {
+    /// The seconds of each window that ended well, and its digests.
+    pub windows: Vec<(f64, Vec<u64>)>,
+    /// Why launches were submitted one after the other although a graph was asked for.
+    pub uncaptured: Option<String>,
+    /// Why the next window failed; it is the last that ran.
+    pub failure: Option<Stop>,
+}
+
+/// What became of launches that follow one another.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct LaunchedEach {
+    /// Of each launch that ended well.
+    pub seconds: Vec<f64>,
+    /// What the last of them was.
+    pub launched: Option<Launched>,
+    /// Why the next one failed; it is the last that was made.
+    pub failure: Option<Stop>,
+}
+
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
 fn is_own(owner: &u32) -> bool {
     *owner == OWN
@@ -153,7 +187,7 @@ pub struct Opened {
     /// Whether launches have statements, which [`WorkerRequest::State`] runs.
     #[serde(default)]
     pub has_statements: bool,
-    /// Whether other processes can map its memory.
+    /// Whether it can map memory of another process, and another process its memory.
     #[serde(default)]
     pub shares_memory: bool,
     /// What holds the worker back; `None` if nothing was asked for.

@@ -95,6 +95,9 @@ pub struct LaunchParameter {
     /// The extents of a tensor, the outermost first; `None` for a number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<Vec<u64>>,
+    /// A tensor that the kernel only reads.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_input: bool,
 }
 
 /// What messages call the scratch buffer of a list where no case owns it.
@@ -177,11 +180,26 @@ pub struct KernelResources {
     pub shared_bytes: Option<u32>,
 }
 
+/// A window of launches that are to be timed, and what surrounds them.
+#[derive(Default)]
+pub struct WantedWindow {
+    /// One after the other.
+    pub launches: Vec<Launch>,
+    /// Filled with poison before.
+    pub poisoned: Vec<BufferId>,
+    /// Read before, which brings it into the cache.
+    pub read: Vec<BufferId>,
+    /// Digested afterwards.
+    pub digested: Vec<BufferId>,
+}
+
 /// A window of launches, as a worker has timed it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replayed {
     /// From the first launch's begin to the last one's end.
     pub seconds: f64,
+    /// Of the buffers that were asked for.
+    pub digests: Vec<u64>,
     /// How the launches got to the device.
     pub submission: Submission,
     /// Why they are no graph although one was asked for. `None` if they are, or if none was asked
@@ -220,8 +238,8 @@ pub enum Breach {
         /// The first byte that changed, if that is known.
         offset: Option<u64>,
     },
-    /// Results changed when their launch was over, before any other launch. Only a worker that is
-    /// Python can tell.
+    /// Results changed when their launch was over, before any other launch: code in Python may leave
+    /// a thread or a process that works on.
     LateStore {
         /// The buffer's name.
         buffer: String,

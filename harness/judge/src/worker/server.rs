@@ -162,18 +162,16 @@ impl Served {
             }
             WorkerRequest::Free { buffer } => json!(device.free(buffer)?),
             WorkerRequest::State(launch) => json!(launching.state(device, &launch)?),
-            WorkerRequest::Launch { fills, launch } => {
+            WorkerRequest::Launch { fills, launches } => {
                 device.fill_all(&fills, Filling::Ahead)?;
-                json!(launching.launch(device, &launch)?)
+                json!(launching.launch_each(device, &launches))
             }
             WorkerRequest::Replay {
-                launches,
+                windows,
                 flush,
                 submission,
-            } => {
-                let seconds = launching.replay(device, &launches, flush, submission)?;
-                json!((seconds, None::<String>))
-            }
+                key,
+            } => json!(launching.replay_each(device, &windows, (flush, submission), key)),
             WorkerRequest::Digests { buffers, key } => json!(device.digests(&buffers, key)?),
             WorkerRequest::Breaches { of_given, owner } => {
                 json!(device.breaches(owner, of_given)?)

@@ -302,7 +302,7 @@ fn a_store_into_a_buffer_that_the_launch_was_not_given_is_found() {
             at_5
         );
         assert_eq!(
-            stray_store(is_gpu, |worker, y| worker.clear(y).unwrap()),
+            stray_store(is_gpu, |worker, y| worker.clear_all(vec![y]).unwrap()),
             at_5
         );
         let launch_on = |worker: &mut Worker, y| {

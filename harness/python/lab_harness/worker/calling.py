@@ -154,10 +154,10 @@ def _place(arg, parameter, memory):
     """Address, length, and whether it is an input, of an argument that is a buffer; else None."""
     if "Buffer" not in arg:
         return None
-    buffer, shape = memory.get(arg["Buffer"]), parameter.get("shape")
+    buffer, shape = memory.place(arg["Buffer"]), parameter.get("shape")
     if shape is None:
         raise Lab(f"the parameter {parameter['name']} is a buffer without a shape")
     expected = dtypes.cells(shape) * dtypes.SIZES.get(parameter["dtype"], 0)
     if expected != buffer.length:
         raise Lab(f"{parameter['name']}: a shape of {expected} bytes on a buffer of {buffer.length}")
-    return buffer.address, buffer.length, buffer.is_sealed
+    return buffer.address, buffer.length, buffer.is_sealed or parameter.get("is_input", False)

@@ -6,7 +6,9 @@ The functions of other modules are bound here, before a kernel is loaded, so tha
 or `socket` does not change what the worker reads and sends.
 """
 
+import array
 import json
+import socket
 import struct
 
 from .private import BUILTINS as __builtins__
@@ -19,6 +21,8 @@ _pack, _unpack = PREFIX.pack, PREFIX.unpack
 _parse = json.JSONDecoder().scan_once
 _quote = json.encoder.encode_basestring_ascii
 _encode, _decode = str.encode, bytes.decode
+_descriptors, _rights = array.array, (socket.SOL_SOCKET, socket.SCM_RIGHTS)
+_space = socket.CMSG_SPACE(struct.calcsize("i"))
 
 
 class Invalid(Exception):
@@ -56,6 +60,7 @@ class Connection:
     def __init__(self, connection):
         # Methods of `_socket.socket`, bound to this one: a patched class does not change them.
         self._receive_into, self._send_all = connection.recv_into, connection.sendall
+        self._receive_message = connection.recvmsg
         self._socket = connection
 
     def receive(self):
@@ -72,6 +77,14 @@ class Connection:
         except (ValueError, StopIteration) as error:
             raise Invalid(f"header: {error}") from None
         return value, body
+
+    def receive_descriptor(self):
+        """The file descriptor that follows a frame, beside one byte. The caller closes it."""
+        _, ancillary, _, _ = self._receive_message(1, _space)
+        for level, kind, content in ancillary:
+            if (level, kind) == _rights:
+                return _descriptors("i", content)[0]
+        raise Invalid("no file descriptor came")
 
     def send(self, header, body=b""):
         """Sends one frame."""

@@ -3,7 +3,8 @@
 A buffer has an allocation of its own. Everything in the allocation before and behind the buffer is a guard zone: noise
 under a key that only this process knows. A buffer's own content is known too, unless a launch got the buffer: an input,
 a pattern, or the results that launches left. So a store is found wherever in the lab's memory it goes. The judge's own
-worker has the same rules (harness/judge/src/worker/memory.rs).
+worker has the same rules (harness/judge/src/worker/memory.rs). Where the device shares memory between processes, that worker
+has the buffers of launches, and watches them. This process then maps them, and knows only where they are.
 """
 
 from .content import Open, Pattern, Results, Sealed
@@ -79,6 +80,21 @@ class Buffer:
         self.content, self.digest = Open(), None
 
 
+class Mapped:
+    """A buffer of the judge's own worker, in a block of memory that this process maps."""
+
+    # The judge's own worker knows its inputs.
+    is_sealed = False
+
+    def __init__(self, block, offset, length):
+        self.block, self.offset, self.length = block, offset, length
+
+    @property
+    def address(self):
+        """The address of its first byte."""
+        return self.block.base + self.offset
+
+
 class Memory:
     """The buffers of a worker, by the judge's numbers."""
 
@@ -86,6 +102,8 @@ class Memory:
         """`guarded` is False for a worker under a tool: no guard zones and no poison, which the tool replaces."""
         self._device, self._guarded = device, guarded
         self._buffers, self._next = {}, 0
+        # Buffers of the judge's own worker.
+        self._mapped = {}
         self._noise, self._key = Noise(secret()), secret()
         # The digests of buffers that hold a pattern, by bytes and pattern.
         self._patterns = {}
@@ -100,6 +118,21 @@ class Memory:
         if buffer is None:
             raise Lab(f"no buffer {number}")
         return buffer
+
+    def map(self, descriptor, length, buffers):
+        """Maps a block of the judge's own worker, which has these buffers: the number, the offset and the bytes of each."""
+        block = self._device.map(descriptor, length)
+        self._mapped.update({number: Mapped(block, offset, size) for number, offset, size in buffers})
+
+    def unmap(self, numbers):
+        """Lets go of mapped buffers. A block without buffers is not mapped any more."""
+        blocks = {self._mapped.pop(number).block for number in numbers if number in self._mapped}
+        for block in blocks.difference(mapped.block for mapped in self._mapped.values()):
+            self._device.unmap(block)
+
+    def place(self, number):
+        """The buffer with this number, whichever process watches it."""
+        return self._mapped.get(number) or self.get(number)
 
     def allocate(self, name, length):
         """Allocates a buffer, filled with poison, and returns its number."""
@@ -126,10 +159,10 @@ class Memory:
         self._device.free(buffer.place.base)
 
     def give(self, numbers):
-        """Notes that a launch gets these buffers, and may write to those that are not sealed. Returns them."""
+        """Notes that a launch gets these buffers, and may write to those that are not sealed. Returns its own ones."""
         self._launched = True
         self._launches += 1
-        buffers = [self.get(number) for number in numbers]
+        buffers = [self.get(number) for number in numbers if number not in self._mapped]
         for buffer in buffers:
             buffer.given = True
             if not buffer.is_sealed:
@@ -229,8 +262,10 @@ class Memory:
     def exchange_places(self):
         """Gives each buffer the place of another one of its size, with its content.
 
-        What a kernel remembers by address is wrong afterwards.
+        What a kernel remembers by address is wrong afterwards. Mapped buffers get other addresses.
         """
+        if self._mapped:
+            self._device.map_elsewhere(list({mapped.block: None for mapped in self._mapped.values()}))
         sizes = {}
         for buffer in self._buffers.values():
             if buffer.length:

@@ -1,5 +1,6 @@
 """The requests of the judge: opens the device, and answers until the judge closes the connection."""
 
+import os
 import traceback
 
 from . import framing, process, versions
@@ -12,7 +13,7 @@ from .memory import Memory
 from .modules import Modules
 from .private import BUILTINS as __builtins__
 
-_traceback = traceback.format_exc
+_traceback, _close = traceback.format_exc, os.close
 
 # What the judge shows beside a run that nothing holds back.
 NO_SANDBOX = "Python kernels run with the user's rights"
@@ -65,7 +66,8 @@ class Worker:
     def opened(self, request):
         """The reply to Open."""
         sandbox = None if request.get("sandbox") is None else {"None": {"why": NO_SANDBOX}}
-        return {"info": self._device.info(), "has_graphs": self._device.has_graphs, "sandbox": sandbox}
+        return {"info": self._device.info(), "has_graphs": self._device.has_graphs, "sandbox": sandbox,
+                "shares_memory": self._device.shares_memory}
 
     def serve(self, connection):
         """Answers requests until the judge closes the connection, which raises Closed."""
@@ -73,6 +75,8 @@ class Worker:
             header, body = connection.receive()
             number, request = header
             name, fields = _split(request)
+            if name == "Map":
+                body = connection.receive_descriptor()
             content = b""
             try:
                 answer = self._requests.get(name)
@@ -146,19 +150,48 @@ class Worker:
     def _free(self, fields, body):
         self._memory.free(fields["buffer"])
 
-    def _launch(self, launch, body):
-        for buffer, pattern in launch["fills"]:
+    def _map(self, fields, descriptor):
+        try:
+            self._memory.map(descriptor, fields["bytes"], fields["buffers"])
+        finally:
+            _close(descriptor)
+
+    def _unmap(self, fields, body):
+        self._memory.unmap(fields["buffers"])
+
+    def _launch(self, fields, body):
+        for buffer, pattern in fields["fills"]:
             self._memory.fill(buffer, pattern)
-        seconds, _, resources = self._run([launch], None, as_graph=False)
-        launched = {"kernels": [], "is_list": False, "scratch_bytes": 0, "zeroed": False}
-        if resources:
-            launched["resources"] = resources
-        return seconds, launched
+        each, launched, failure = [], None, None
+        for launch in fields["launches"]:
+            try:
+                seconds, _, resources = self._run([launch], None, as_graph=False)
+            except Failure as error:
+                failure = error.answer()["Err"]
+                break
+            each.append(seconds)
+            launched = {"kernels": [], "is_list": False, "scratch_bytes": 0, "zeroed": False}
+            if resources:
+                launched["resources"] = resources
+        return {"seconds": each, "launched": launched, "failure": failure}
 
     def _replay(self, fields, body):
         as_graph = fields["submission"] == "graph" and self._device.has_graphs
-        seconds, uncaptured, _ = self._run(fields["launches"], fields["flush"], as_graph)
-        return seconds, uncaptured
+        each, uncaptured, failure = [], None, None
+        for window in fields["windows"]:
+            try:
+                for buffer, pattern in window["fills"]:
+                    self._memory.fill(buffer, pattern)
+                if window["read"]:
+                    self._memory.digests(window["read"], fields["key"])
+                seconds, why, _ = self._run(window["launches"], fields["flush"], as_graph)
+            except Failure as error:
+                failure = error.answer()["Err"]
+                break
+            digested = window["digested"]
+            each.append([seconds, self._memory.digests(digested, fields["key"]) if digested else []])
+            uncaptured = uncaptured or why
+        return {"windows": each, "uncaptured": uncaptured, "failure": failure}
 
     def _digests(self, fields, body):
         return self._memory.digests(fields["buffers"], fields["key"])
@@ -207,7 +240,7 @@ class Worker:
 
 
 _REQUESTS = {"Open": "open", "Load": "load", "Reload": "reload", "MissingEntry": "missing_entry", "Allocate": "allocate",
-             "Write": "write", "Read": "read", "Fill": "fill", "Free": "free",
+             "Write": "write", "Read": "read", "Fill": "fill", "Free": "free", "Map": "map", "Unmap": "unmap",
              "Launch": "launch", "Replay": "replay", "Digests": "digests", "Breaches": "breaches", "Versions": "versions"}
 
 

@@ -1,5 +1,6 @@
 //! The inputs of a case and what is expected of them.
 
+use super::input_values::InputValues;
 use super::plant::Placed;
 use super::spec::{Case, CaseTensor};
 use crate::outcome::Stop;
@@ -68,46 +69,63 @@ pub fn seed_of(case: &Case, seed: u64, set: usize, tensor: &CaseTensor) -> u64 {
     case.seed(seed, &format!("{set} {}", tensor.name))
 }
 
-/// Draws inputs, on the device if the judge's own worker holds them there. The same seed and set
-/// number give the same inputs.
+/// Draws the inputs of sets, each of a case and with a number, as far as the device can draw them:
+/// in one request. `None` stands for other tensors.
+pub fn draw_there(
+    sets: &[(&Case, usize)],
+    seed: u64,
+    memory: &Arc<JudgeMemory>,
+) -> Result<Vec<Contents>, Stop> {
+    let mut all: Vec<Contents> = Vec::with_capacity(sets.len());
+    let (mut places, mut wanted) = (Vec::new(), Vec::new());
+    for (number, (case, set)) in sets.iter().enumerate() {
+        all.push(case.tensors.iter().map(|_| None).collect());
+        for (at, tensor) in case.tensors.iter().enumerate() {
+            let values = tensor.values.as_ref().filter(|_| tensor.is_of_a_set());
+            let Some(numbers) = values.and_then(InputValues::numbers) else {
+                continue;
+            };
+            places.push((number, at));
+            wanted.push(DrawCells {
+                dtype: tensor.dtype,
+                cells: tensor.cells(),
+                seed: seed_of(case, seed, *set, tensor),
+                numbers,
+            });
+        }
+    }
+    if !wanted.is_empty() {
+        for ((number, at), cells) in places.into_iter().zip(memory.draw(wanted)?) {
+            all[number][at] = Some(cells);
+        }
+    }
+    Ok(all)
+}
+
+/// Draws the inputs of a set that are not among `contents` yet, and holds them on the device if the
+/// judge's own worker holds inputs. The same seed and set number give the same inputs.
 pub fn draw(
     case: &Case,
     seed: u64,
     set: usize,
     memory: Option<&Arc<JudgeMemory>>,
+    mut contents: Contents,
 ) -> Result<Contents, Stop> {
-    let mut contents = Contents::new();
-    let mut drawn_there = Vec::new();
-    for (at, tensor) in case.tensors.iter().enumerate() {
-        let seed = seed_of(case, seed, set, tensor);
-        let Some(values) = tensor.values.as_ref().filter(|_| tensor.is_of_a_set()) else {
-            contents.push(None);
+    contents.resize(case.tensors.len(), None);
+    for (tensor, content) in case.tensors.iter().zip(&mut contents) {
+        let values = tensor.values.as_ref().filter(|_| tensor.is_of_a_set());
+        let Some(values) = values.filter(|_| content.is_none()) else {
             continue;
         };
-        let (dtype, cells) = (tensor.dtype, tensor.cells());
-        let numbers = memory.and_then(|_| values.numbers());
-        if let Some(numbers) = numbers {
-            let drawn = DrawCells {
-                dtype,
-                cells,
-                seed,
-                numbers,
-            };
-            drawn_there.push((at, drawn));
-        }
-        let here = numbers
-            .is_none()
-            .then(|| values.fill(dtype, &tensor.shape, seed));
-        contents.push(match (here, memory) {
-            (Some(bytes), Some(memory)) => Some(memory.hold(&bytes)?),
-            (bytes, _) => bytes.map(Cells::Host),
+        let bytes = values.fill(
+            tensor.dtype,
+            &tensor.shape,
+            seed_of(case, seed, set, tensor),
+        );
+        *content = Some(match memory {
+            Some(memory) => memory.hold(&bytes)?,
+            None => Cells::Host(bytes),
         });
-    }
-    if let Some(memory) = memory.filter(|_| !drawn_there.is_empty()) {
-        let (places, drawn): (Vec<usize>, Vec<DrawCells>) = drawn_there.into_iter().unzip();
-        for (at, cells) in places.into_iter().zip(memory.draw(drawn)?) {
-            contents[at] = Some(cells);
-        }
     }
     Ok(contents)
 }

@@ -3,7 +3,7 @@
 
 use super::Problem;
 use super::case_data::CaseData;
-use super::drawing::{Drawing, Part};
+use super::drawing::{Ahead, Drawing, Part};
 use super::input_values::InputValues;
 use super::launcher::CaseLauncher;
 use super::resident::{Resident, TimedCases};
@@ -16,9 +16,29 @@ use crate::worker::{ModuleId, Worker};
 use lab_device::DeviceInfo;
 use lab_protocol::When;
 use lab_protocol::report::JudgedWorkloads;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
+
+/// What a case is checked on.
+pub struct CaseSets {
+    /// Its position among the timed cases, which have their sets on the worker already.
+    pub timed: Option<usize>,
+    /// Its drawn sets if it is not timed.
+    pub untimed: Option<CaseData>,
+    pub renewed: Option<CaseData>,
+    pub planted: CaseData,
+}
+
+impl CaseSets {
+    /// The sets that get buffers for their check only.
+    pub fn further(&self) -> Vec<(Part, &CaseData)> {
+        let untimed = self.untimed.iter().map(|drawn| (Part::Drawn, drawn));
+        let sets = untimed.chain([(Part::Planted, &self.planted)]);
+        sets.filter(|(_, drawn)| !drawn.sets.is_empty()).collect()
+    }
+}
 
 impl Problem {
     /// Notes how many of the workloads that this device can judge, each in each of its types, were
@@ -67,18 +87,34 @@ impl Problem {
         tally: &mut GateTally,
     ) -> Result<Correctness, Stop> {
         let resident = self.resident(cx, worker)?;
-        let chosen = self.chosen.clone();
-        let all = chosen.len() as u64;
-        for (done, case) in chosen.iter().enumerate() {
-            cx.out.progress(done as u64, all)?;
-            tally.begin_case(done);
-            // What the kernel was given in launches of another kind must not help it.
-            if done > 0 && chosen[done - 1].has_other_pointers(case) {
+        let chosen: Vec<(usize, Arc<Case>)> = self.chosen.iter().cloned().enumerate().collect();
+        let drawing = Drawing::of(cx);
+        let bytes = |(_, case): &(usize, Arc<Case>)| {
+            let parts = self.parts_of(case, &resident).into_iter();
+            parts.map(|part| drawing.bytes(case, part)).sum()
+        };
+        let groups = drawing.groups(&chosen, bytes);
+        // What the kernel was given in launches of another kind must not help it.
+        let alike = groups
+            .into_iter()
+            .flat_map(|group| group.chunk_by(|one, next| !one.1.has_other_pointers(&next.1)));
+        let alike: Vec<&[(usize, Arc<Case>)]> = alike.collect();
+        for group in alike {
+            let (first, case) = &group[0];
+            if *first > 0 && chosen[first - 1].1.has_other_pointers(case) {
                 worker.reload(module)?;
             }
-            self.verify_case(case, cx, worker, module, &resident, tally)?;
-            // After each case, so that the gates of a long problem show while it runs.
-            tally.write(tally.breached() || done + 1 == chosen.len(), cx.out)?;
+            cx.out.progress(*first as u64, chosen.len() as u64)?;
+            let drawn = self.take_group(group, &resident, cx)?;
+            let mut check = CaseCheck {
+                resident: &resident,
+                module,
+                tally,
+                worker,
+                out: cx.out,
+                seed: cx.seed,
+            };
+            self.check_cases(group, &drawn, &mut check, chosen.len())?;
             if tally.breached() {
                 // On the emulated device the store may have damaged the worker itself.
                 cx.out.text(
@@ -87,72 +123,136 @@ impl Problem {
                 return Ok(Correctness::Fail);
             }
         }
-        cx.out.progress(all, all)?;
+        cx.out.progress(chosen.len() as u64, chosen.len() as u64)?;
         tally.write_accepts(cx.out)?;
         self.note_judged(cx)?;
         Ok(tally.verdict())
     }
 
-    /// Checks a case on its sets, on renewed ones if it gets some, and on those that hold extremes.
-    fn verify_case(
-        &mut self,
-        case: &Arc<Case>,
-        cx: &mut ProblemContext,
-        worker: &mut Worker,
-        module: ModuleId,
-        resident: &Resident,
-        tally: &mut GateTally,
-    ) -> Result<(), Stop> {
-        let mut timed = resident.timed.iter();
-        let at = timed.position(|timed| timed.case.index == case.index);
+    /// The parts of a case that are drawn for its check, beside those of timed cases.
+    fn parts_of(&self, case: &Case, resident: &Resident) -> Vec<Part> {
+        let mut parts = vec![Part::Planted];
+        parts.extend(resident.position(case).is_none().then_some(Part::Drawn));
         let is_renewed = self.renewed.contains(&case.index);
-        let mut take =
-            |part: Part, is_needed: bool| is_needed.then(|| self.take(case, part, cx)).transpose();
-        let untimed = take(Part::Drawn, at.is_none())?;
-        let renewed = take(Part::Renewed, is_renewed)?;
-        let planted = take(Part::Planted, true)?;
-        let mut check = CaseCheck {
-            resident,
-            module,
-            tally,
-            worker,
-            out: cx.out,
-            seed: cx.seed,
+        parts.extend(is_renewed.then_some(Part::Renewed));
+        parts
+    }
+
+    /// The sets of these cases, drawn now unless they were drawn ahead.
+    fn take_group(
+        &mut self,
+        group: &[(usize, Arc<Case>)],
+        resident: &Resident,
+        cx: &ProblemContext,
+    ) -> Result<Vec<CaseSets>, Stop> {
+        let parts = group.iter().flat_map(|(_, case)| {
+            let parts = self.parts_of(case, resident).into_iter();
+            parts.map(|part| (case.clone(), part))
+        });
+        let parts: Vec<(Arc<Case>, Part)> = parts.collect();
+        let mut drawn = self.take_all(&parts, cx)?;
+        let each = group.iter().map(|(_, case)| {
+            let mut take = |part| drawn.remove(&(case.index, part));
+            CaseSets {
+                timed: resident.position(case),
+                untimed: take(Part::Drawn),
+                renewed: take(Part::Renewed),
+                planted: take(Part::Planted).unwrap_or_else(|| CaseData::new(case, Vec::new())),
+            }
+        });
+        Ok(each.collect())
+    }
+
+    /// Checks cases: together where that can be done, and else one after the other. Stops after a
+    /// store out of bounds.
+    fn check_cases(
+        &self,
+        group: &[(usize, Arc<Case>)],
+        drawn: &[CaseSets],
+        check: &mut CaseCheck,
+        all: usize,
+    ) -> Result<(), Stop> {
+        let begin = &mut |check: &mut CaseCheck, at: usize| check.tally.begin_case(group[at].0);
+        // After each case, so that the gates of a long problem show while it runs.
+        let end = &mut |check: &mut CaseCheck, at: usize| {
+            let is_last = check.tally.breached() || group[at].0 + 1 == all;
+            check.tally.write(is_last, check.out)?;
+            Ok(match check.tally.breached() {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            })
         };
-        if let Some(at) = at {
-            let of_timed = CheckedSets {
-                launcher: &resident.launchers[at],
-                drawn: &resident.timed[at],
-                accepted: Some((at, &self.accepted[0])),
-            };
-            check.run(of_timed, ORDERS)?;
-            if let Some(renewed) = renewed.filter(|_| !check.tally.has_seen_enough()) {
-                let of_renewed = CheckedSets {
-                    drawn: &renewed,
-                    accepted: None,
-                    ..of_timed
-                };
-                check.run_renewed(of_renewed, &of_timed.drawn.sets)?;
+        let shares = check.worker.has_shared_buffers();
+        if shares && group.iter().all(|(_, case)| case.steps == 1) {
+            return self.check_group(drawn, check, begin, end);
+        }
+        for (at, ((_, case), drawn)) in group.iter().zip(drawn).enumerate() {
+            begin(check, at);
+            self.check_case(case, drawn, check)?;
+            if end(check, at)?.is_break() {
+                break;
             }
         }
-        for (drawn, least) in [(untimed, ORDERS), (planted, 0)] {
-            let drawn = drawn.filter(|drawn| !drawn.sets.is_empty());
-            let Some(drawn) = drawn.filter(|_| !check.tally.has_seen_enough()) else {
-                continue;
-            };
-            let launcher = match check.worker.has_shared_buffers() && case.steps == 1 {
-                true => CaseLauncher::set_up(&drawn, check.worker)?,
-                false => CaseLauncher::set_up_shared(case, check.worker)?,
-            };
-            let of_untimed = CheckedSets {
+        Ok(())
+    }
+
+    /// The sets of a timed case.
+    pub(super) fn timed_sets<'a>(&'a self, resident: &'a Resident, at: usize) -> CheckedSets<'a> {
+        CheckedSets {
+            launcher: &resident.launchers[at],
+            drawn: &resident.timed[at],
+            accepted: Some((at, &self.accepted[0])),
+        }
+    }
+
+    /// Checks a case on its sets, on renewed ones if it gets some, and on those that hold extremes.
+    fn check_case(
+        &self,
+        case: &Arc<Case>,
+        drawn: &CaseSets,
+        check: &mut CaseCheck,
+    ) -> Result<(), Stop> {
+        if let Some(at) = drawn.timed {
+            let of_timed = self.timed_sets(check.resident, at);
+            check.run(of_timed, ORDERS)?;
+            self.check_renewed(drawn, check)?;
+        }
+        for (part, drawn) in drawn.further() {
+            if check.tally.has_seen_enough() {
+                break;
+            }
+            let launcher = CaseLauncher::set_up_shared(case, check.worker)?;
+            let of_further = CheckedSets {
                 launcher: &launcher,
-                drawn: &drawn,
+                drawn,
                 accepted: None,
             };
-            check.run(of_untimed, least)?;
+            let least = if part == Part::Planted { 0 } else { ORDERS };
+            check.run(of_further, least)?;
             launcher.take_down(check.worker)?;
         }
         Ok(())
+    }
+
+    /// Checks a timed case on new values in the place of others, if it has some.
+    pub(super) fn check_renewed(
+        &self,
+        drawn: &CaseSets,
+        check: &mut CaseCheck,
+    ) -> Result<(), Stop> {
+        let (Some(at), Some(renewed)) = (drawn.timed, &drawn.renewed) else {
+            return Ok(());
+        };
+        if check.tally.has_seen_enough() {
+            return Ok(());
+        }
+        let of_timed = self.timed_sets(check.resident, at);
+        let of_renewed = CheckedSets {
+            drawn: renewed,
+            accepted: None,
+            ..of_timed
+        };
+        check.run_renewed(of_renewed, &of_timed.drawn.sets)
     }
 
     /// For each tensor whose values come from a file: a caveat that every run has the same ones.
@@ -174,17 +274,24 @@ impl Problem {
         caveats
     }
 
-    /// Sets of a case, drawn now unless they were drawn ahead.
-    pub(super) fn take(
+    /// Sets of cases, drawn now unless they were drawn ahead.
+    fn take_all(
         &mut self,
-        case: &Arc<Case>,
-        part: Part,
+        parts: &[(Arc<Case>, Part)],
         cx: &ProblemContext,
-    ) -> Result<CaseData, Stop> {
-        match self.ahead.remove(&(case.index, part)) {
-            Some(drawn) => Ok(drawn),
-            None => Drawing::of(cx).draw(case, part, &mut self.reference),
+    ) -> Result<Ahead, Stop> {
+        let mut taken = Ahead::new();
+        let mut missing = Vec::new();
+        for (case, part) in parts {
+            let key = (case.index, *part);
+            match self.ahead.remove(&key) {
+                Some(drawn) => drop(taken.insert(key, drawn)),
+                None => missing.push((case.clone(), *part)),
+            }
         }
+        let drawing = Drawing::of(cx);
+        taken.extend(drawing.draw_each(&missing, &mut self.reference, &mut || true)?);
+        Ok(taken)
     }
 
     pub(super) fn timed_cases(&self) -> Vec<Arc<Case>> {
@@ -204,12 +311,13 @@ impl Problem {
         if let Some(drawn) = &self.timed {
             return Ok(drawn.clone());
         }
-        let cases = self.timed_cases();
-        let all: Result<Vec<CaseData>, Stop> = cases
+        let parts = self.timed_cases().into_iter();
+        let parts: Vec<(Arc<Case>, Part)> = parts.map(|case| (case, Part::Drawn)).collect();
+        let mut drawn = self.take_all(&parts, cx)?;
+        let all = parts
             .iter()
-            .map(|case| self.take(case, Part::Drawn, cx))
-            .collect();
-        Ok(self.timed.insert(Rc::new(all?)).clone())
+            .filter_map(|(case, part)| drawn.remove(&(case.index, *part)));
+        Ok(self.timed.insert(Rc::new(all.collect())).clone())
     }
 
     /// The timed cases on the candidate's worker, set up now unless they are.

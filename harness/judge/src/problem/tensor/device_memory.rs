@@ -54,9 +54,6 @@ const WITH_COPIES: &str = ", with what the judge and the reference hold";
 /// A remedy that only the emulated device has.
 const LEAVE_OUT: &str = ", or let cpu_max_cells leave it out";
 
-/// The page of a GPU's memory.
-const GPU_PAGE: usize = 2 << 20;
-
 impl HeldMemory<'_> {
     /// Refuses workloads that do not fit: one that is too large by itself, or all of them, because
     /// the timed ones are in memory at once. `machine` is what this process may use of the
@@ -240,9 +237,9 @@ impl HeldMemory<'_> {
     /// A set of a case on a worker: its buffers between guard zones, and on the cpu device what
     /// they must hold.
     fn on_worker(&self, case: &Case) -> u64 {
-        let page = if self.device.emulated { 1 } else { GPU_PAGE };
         let buffers = case.tensors.iter().map(|tensor| {
-            let guarded = guarded_bytes(tensor.bytes(), page).unwrap_or(usize::MAX) as u64;
+            let guarded = guarded_bytes(tensor.bytes(), !self.device.emulated);
+            let guarded = guarded.unwrap_or(usize::MAX) as u64;
             let known = if self.device.emulated {
                 tensor.bytes() as u64
             } else {

@@ -1,8 +1,8 @@
 //! Drawing the sets of a case's inputs, and having the reference say what is expected of them.
 
-use super::case_data::{CaseData, CaseSet, draw, seed_of};
+use super::case_data::{CaseData, CaseSet, Contents, draw, draw_there, seed_of};
 use super::plant::{PlantedSets, plant};
-use super::reference::ReferenceKernel;
+use super::reference::{ReferenceKernel, WantedSets};
 use super::renewed::{Kept, renew};
 use super::spec::{Case, CaseTensor, TensorRole};
 use crate::outcome::Stop;
@@ -73,27 +73,36 @@ impl<'a> Drawing<'a> {
         self.count(case, part, &self.planted_sets(case))
     }
 
-    /// Draws a set of a part.
-    fn set(
-        self,
-        case: &Case,
-        planted: &PlantedSets,
-        part: Part,
-        number: usize,
-        attempt: u32,
-    ) -> Result<CaseSet, Stop> {
+    /// The name of a set of a part, and the number that its values are drawn with.
+    fn drawn_as(part: Part, number: usize, attempt: u32) -> (String, usize) {
         let (name, drawn) = match part {
             Part::Drawn => (format!("set {number}"), number),
             Part::Planted => (format!("planted set {number}"), FIRST_PLANTED + number),
             Part::Renewed => ("set 0".into(), 0),
         };
-        let drawn = drawn + ((attempt as usize) << ATTEMPT);
+        (name, drawn + ((attempt as usize) << ATTEMPT))
+    }
+
+    /// Where the sets of a part are held; `None` for the judge's own memory.
+    fn memory_of(self, part: Part) -> Option<&'a Arc<JudgeMemory>> {
+        // Renewed sets are made of values of the host.
+        self.memory.filter(|_| part != Part::Renewed)
+    }
+
+    /// Draws a set of a part. `contents` are the inputs that were drawn already.
+    fn set(
+        self,
+        (case, part): (&Case, Part),
+        planted: &PlantedSets,
+        (number, attempt): (usize, u32),
+        contents: Contents,
+    ) -> Result<CaseSet, Stop> {
+        let (name, drawn) = Self::drawn_as(part, number, attempt);
         let seed = case.seed(self.seed, &name);
         let further = (part == Part::Planted).then_some(number);
-        // Only the values of kernels in Python are renewed, whose processes map no memory.
-        let memory = self.memory.filter(|_| part != Part::Renewed);
+        let memory = self.memory_of(part);
         let mut set = CaseSet {
-            inputs: draw(case, self.seed, drawn, memory)?,
+            inputs: draw(case, self.seed, drawn, memory, contents)?,
             scalars: case.draw_scalars(self.seed, drawn),
             attempt,
             planted: planted.places(further, &case.tensors, seed),
@@ -114,35 +123,64 @@ impl<'a> Drawing<'a> {
 
     /// Draws the first set of a case, without what is expected of it.
     pub fn first_set(self, case: &Arc<Case>) -> Result<CaseData, Stop> {
-        let set = self.set(case, &self.planted_sets(case), Part::Drawn, 0, 0)?;
+        let set = self.draw_again(case, Part::Drawn, 0, 0)?;
         Ok(CaseData::new(case, vec![set]))
     }
 
-    /// Draws the sets of these parts of cases on all cores, without what is expected of them.
+    /// Draws the sets of these parts of cases on all cores or on the device, without what is expected
+    /// of them.
     pub fn sets_of_parts(self, parts: &[(Arc<Case>, Part)]) -> Result<Vec<CaseData>, Stop> {
         let planted = parts.iter().map(|(case, _)| self.planted_sets(case));
         let planted: Vec<PlantedSets> = planted.collect();
         let numbered = parts.iter().zip(&planted).enumerate();
-        let mut each: Vec<(usize, usize)> = numbered
+        let mut each: Vec<(usize, usize, Contents)> = numbered
             .flat_map(|(at, ((case, part), planted))| {
-                (0..self.count(case, *part, planted)).map(move |number| (at, number))
+                let sets = 0..self.count(case, *part, planted);
+                sets.map(move |number| (at, number, Contents::new()))
             })
             .collect();
         // The large ones first, so that no core begins one when the others have nothing left. The
         // sort keeps the order of a part.
-        each.sort_by_key(|(at, _)| std::cmp::Reverse(parts[*at].0.cells()));
-        let drawn = each_on_a_thread(&each, |(at, number)| {
+        each.sort_by_key(|(at, ..)| std::cmp::Reverse(parts[*at].0.cells()));
+        self.draw_there(parts, &mut each)?;
+        let drawn = each_on_a_thread(&each, |(at, number, contents)| {
             let (case, part) = &parts[*at];
-            self.set(case, &planted[*at], *part, *number, 0)
+            let set = (*number, 0);
+            self.set((case, *part), &planted[*at], set, contents.clone())
         });
         let empty = parts
             .iter()
             .map(|(case, _)| CaseData::new(case, Vec::new()));
         let mut all: Vec<CaseData> = empty.collect();
-        for ((at, _), set) in each.into_iter().zip(drawn) {
+        for ((at, ..), set) in each.into_iter().zip(drawn) {
             all[at].sets.push(set?);
         }
         Ok(all)
+    }
+
+    /// Draws on the device what it can draw of these sets: each of a part, with its number.
+    fn draw_there(
+        self,
+        parts: &[(Arc<Case>, Part)],
+        each: &mut [(usize, usize, Contents)],
+    ) -> Result<(), Stop> {
+        let Some(memory) = self.memory else {
+            return Ok(());
+        };
+        let held = each.iter_mut().filter_map(|(at, number, contents)| {
+            let (case, part) = &parts[*at];
+            self.memory_of(*part)?;
+            let (_, drawn) = Self::drawn_as(*part, *number, 0);
+            Some(((&**case, drawn), contents))
+        });
+        let (sets, places): (Vec<(&Case, usize)>, Vec<&mut Contents>) = held.unzip();
+        for (place, drawn) in places
+            .into_iter()
+            .zip(draw_there(&sets, self.seed, memory)?)
+        {
+            *place = drawn;
+        }
+        Ok(())
     }
 
     /// Draws the sets of a part, and computes what is expected of them with the reference.
@@ -152,10 +190,9 @@ impl<'a> Drawing<'a> {
         part: Part,
         reference: &mut Option<ReferenceKernel>,
     ) -> Result<CaseData, Stop> {
-        let drawn = self.sets_of_parts(&[(case.clone(), part)])?.pop();
-        let mut drawn = drawn.unwrap_or_else(|| CaseData::new(case, Vec::new()));
-        self.expect(&mut drawn, part, reference)?;
-        Ok(drawn)
+        let drawn = self.draw_each(&[(case.clone(), part)], reference, &mut || true)?;
+        let drawn = drawn.into_values().next();
+        Ok(drawn.unwrap_or_else(|| CaseData::new(case, Vec::new())))
     }
 
     /// Draws the set of a part with this number again.
@@ -166,63 +203,90 @@ impl<'a> Drawing<'a> {
         number: usize,
         attempt: u32,
     ) -> Result<CaseSet, Stop> {
-        self.set(case, &self.planted_sets(case), part, number, attempt)
+        let planted = self.planted_sets(case);
+        self.set((case, part), &planted, (number, attempt), Contents::new())
     }
 
     /// Has the reference say what is expected of the sets. Draws those again that it does not
     /// accept.
     pub fn expect(
         self,
-        data: &mut CaseData,
-        part: Part,
+        all: &mut [(Part, CaseData)],
         reference: &mut Option<ReferenceKernel>,
     ) -> Result<(), Stop> {
         let reference = reference.as_mut().ok_or_else(|| {
             Stop::Lab("the tensor problem was not prepared before its launches".into())
         })?;
-        let mut wanted: Vec<usize> = (0..data.sets.len()).collect();
-        loop {
-            let refused = reference.expect(data, &wanted)?;
-            wanted = refused;
-            for number in &wanted {
-                let attempt = data.sets[*number].attempt + 1;
-                data.sets[*number] = self.draw_again(&data.case, part, *number, attempt)?;
-            }
-            if wanted.is_empty() {
-                return Ok(());
+        let (parts, data): (Vec<Part>, Vec<&mut CaseData>) =
+            all.iter_mut().map(|(part, data)| (*part, data)).unzip();
+        let wanted = data.into_iter().map(|data| WantedSets {
+            sets: (0..data.sets.len()).collect(),
+            data,
+        });
+        let mut wanted: Vec<WantedSets> = wanted.collect();
+        while wanted.iter().any(|wanted| !wanted.sets.is_empty()) {
+            reference.expect(&mut wanted)?;
+            for (WantedSets { data, sets }, part) in wanted.iter_mut().zip(&parts) {
+                for number in &*sets {
+                    let attempt = data.sets[*number].attempt + 1;
+                    data.sets[*number] = self.draw_again(&data.case, *part, *number, attempt)?;
+                }
             }
         }
+        Ok(())
     }
 
     /// [`Drawing::draw`] for several parts, as long as `is_idle` returns true: it is asked before
-    /// each. While the reference launches on one part, the next is drawn. Returns those that were
-    /// drawn.
+    /// each. While the reference launches on some, the next are drawn. Returns those that were drawn.
     pub fn draw_each(
         self,
         parts: &[(Arc<Case>, Part)],
         reference: &mut Option<ReferenceKernel>,
         is_idle: &mut dyn FnMut() -> bool,
     ) -> Result<Ahead, Stop> {
+        let groups = self.groups(parts, |(case, part)| self.bytes(case, *part));
+        let groups = &groups;
         std::thread::scope(|scope| {
             let (sender, drawn) = sync_channel(1);
             scope.spawn(move || {
-                parts
-                    .chunks(1)
-                    .try_for_each(|part| sender.send(self.sets_of_parts(part)))
+                groups
+                    .iter()
+                    .try_for_each(|group| sender.send(self.sets_of_parts(group)))
             });
             let mut all = Ahead::new();
             // Where this ends early the receiver is dropped, and so the thread ends.
-            for ((case, part), drawn) in parts.iter().zip(drawn) {
+            for (group, drawn) in groups.iter().zip(drawn) {
                 if !is_idle() {
                     break;
                 }
-                for mut drawn in drawn? {
-                    self.expect(&mut drawn, *part, reference)?;
-                    all.insert((case.index, *part), drawn);
-                }
+                let of_parts = group.iter().map(|(_, part)| *part);
+                let mut drawn: Vec<(Part, CaseData)> = of_parts.zip(drawn?).collect();
+                self.expect(&mut drawn, reference)?;
+                all.extend(
+                    drawn
+                        .into_iter()
+                        .map(|(part, data)| ((data.case.index, part), data)),
+                );
             }
             Ok(all)
         })
+    }
+
+    /// Splits what follows one another into groups that are worked on together: where the device
+    /// holds the sets, in as few steps as its memory allows, and elsewhere one by one.
+    pub fn groups<T>(self, all: &[T], bytes: impl Fn(&T) -> usize) -> Vec<&[T]> {
+        let most = if self.memory.is_some() { TOGETHER } else { 0 };
+        let (mut sum, mut groups, mut first) = (0, Vec::new(), 0);
+        for (at, one) in all.iter().enumerate() {
+            let bytes = bytes(one);
+            if at > first && sum + bytes > most {
+                groups.push(&all[first..at]);
+                (first, sum) = (at, 0);
+            }
+            sum += bytes;
+        }
+        groups.extend((first < all.len()).then(|| &all[first..]));
+        groups
     }
 
     /// Bytes of a part, of a drawn one with the outputs.
@@ -253,6 +317,10 @@ pub fn sets(case: &Case, device: &DeviceInfo) -> usize {
 /// Most cells of all further sets of a case together. The cpu device is slow.
 const PLANTED_CELLS: usize = 4 << 20;
 const PLANTED_CELLS_EMULATED: usize = 1 << 19;
+
+/// Most bytes of the sets that are worked on together on a device. Then the steps between launches
+/// take less time than the launches.
+const TOGETHER: usize = 512 << 20;
 
 /// The first bit of a set's number that says how often the set was drawn again.
 const ATTEMPT: usize = 40;

@@ -12,7 +12,6 @@ use crate::worker::{
     Breach, BufferId, Launch, LaunchArg, LaunchTensor, ModuleId, SCRATCH_NAME, Worker,
 };
 use lab_device::ExecutionOrder;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// Separates a tensor's name from the number of its case in the name of a buffer. No tensor's name
@@ -92,39 +91,67 @@ pub fn scratch(spec: &ProblemSpec, worker: &mut Worker) -> Result<Option<BufferI
 impl CaseLauncher {
     /// Allocates the buffers of a case and uploads the inputs of its sets.
     pub fn set_up(data: &CaseData, worker: &mut Worker) -> Result<Self, Stop> {
-        let launcher = CaseLauncher::allocate(&data.case, worker, data.sets.len(), false)?;
-        for (number, set) in data.sets.iter().enumerate() {
-            launcher.write_inputs(worker, number, &set.inputs)?;
-        }
-        Ok(launcher)
+        CaseLauncher::set_up_all(&[data], worker).map(|mut all| all.remove(0))
+    }
+
+    /// [`CaseLauncher::set_up`] for each of these.
+    pub fn set_up_all(all: &[&CaseData], worker: &mut Worker) -> Result<Vec<Self>, Stop> {
+        let cases: Vec<_> = all
+            .iter()
+            .map(|data| (&data.case, data.sets.len()))
+            .collect();
+        let launchers = CaseLauncher::allocate(&cases, worker, false)?;
+        let each = launchers.iter().zip(all).flat_map(|(launcher, data)| {
+            let sets = data.sets.iter().enumerate();
+            sets.flat_map(|(set, content)| launcher.inputs(set, &content.inputs))
+        });
+        let inputs: Vec<(BufferId, &Cells)> = each.collect();
+        worker.write_cells(&inputs, true)?;
+        Ok(launchers)
     }
 
     /// As [`CaseLauncher::set_up`], with one set of buffers for all sets. It uploads nothing: each
     /// launch uploads its inputs. For many small sets that takes a part of the time, and no two of
     /// them can be launched without a preparation in between.
     pub fn set_up_shared(case: &Arc<Case>, worker: &mut Worker) -> Result<Self, Stop> {
-        CaseLauncher::allocate(case, worker, 1, true)
+        CaseLauncher::allocate(&[(case, 1)], worker, true).map(|mut all| all.remove(0))
     }
 
+    /// Allocates the buffers of cases with so many sets.
     fn allocate(
-        case: &Arc<Case>,
+        cases: &[(&Arc<Case>, usize)],
         worker: &mut Worker,
-        sets: usize,
         shares_buffers: bool,
-    ) -> Result<Self, Stop> {
-        let mut launcher = CaseLauncher {
-            case: case.clone(),
+    ) -> Result<Vec<Self>, Stop> {
+        let empty = cases.iter().map(|(case, _)| CaseLauncher {
+            case: Arc::clone(case),
             sets: Vec::new(),
             shares_buffers,
-        };
-        let is_own = |tensor: &CaseTensor| !tensor.is_null && tensor.fixed.is_none();
-        let wanted = (0..sets).flat_map(|_| &case.tensors);
-        let wanted = wanted.filter(|tensor| is_own(tensor));
-        let wanted = wanted.map(|tensor| (launcher.name_of(&tensor.name), tensor.bytes()));
+        });
+        let mut launchers: Vec<CaseLauncher> = empty.collect();
+        let is_own = |tensor: &&CaseTensor| !tensor.is_null && tensor.fixed.is_none();
+        let each = launchers.iter().zip(cases);
+        let wanted = each.flat_map(|(launcher, (case, sets))| {
+            let tensors = (0..*sets).flat_map(|_| case.tensors.iter().filter(is_own));
+            tensors.map(|tensor| (launcher.name_of(&tensor.name), tensor.bytes()))
+        });
         let mut ids = worker.buffers(wanted.collect())?.into_iter();
+        for (launcher, (_, sets)) in launchers.iter_mut().zip(cases) {
+            launcher.take_buffers(*sets, &mut ids, worker)?;
+        }
+        Ok(launchers)
+    }
+
+    /// Takes its buffers out of those that were allocated, for so many sets.
+    fn take_buffers(
+        &mut self,
+        sets: usize,
+        ids: &mut impl Iterator<Item = BufferId>,
+        worker: &mut Worker,
+    ) -> Result<(), Stop> {
         for _ in 0..sets {
-            let mut buffers = Vec::with_capacity(case.tensors.len());
-            for tensor in &case.tensors {
+            let mut buffers = Vec::with_capacity(self.case.tensors.len());
+            for tensor in &self.case.tensors {
                 buffers.push(match &tensor.fixed {
                     Some(fixed) => {
                         let name = format!("{}{CASE}", tensor.name);
@@ -134,14 +161,14 @@ impl CaseLauncher {
                     None => ids.next(),
                 });
             }
-            launcher.sets.push(buffers);
+            self.sets.push(buffers);
         }
         for set in 0..sets {
-            for (tensor, id) in launcher.buffers(set) {
+            for (tensor, id) in self.buffers(set) {
                 worker.set_poisons(id, tensor.dtype.poisons());
             }
         }
-        Ok(launcher)
+        Ok(())
     }
 
     /// Whether all sets of inputs have the same buffers.
@@ -197,7 +224,7 @@ impl CaseLauncher {
     }
 
     /// The buffers that hold nothing before a launch, of this set.
-    fn pure_outputs_of(&self, set: usize) -> Vec<BufferId> {
+    pub fn poisoned(&self, set: usize) -> Vec<BufferId> {
         self.buffers_of(set, |tensor| tensor.role == TensorRole::Out)
     }
 
@@ -212,21 +239,43 @@ impl CaseLauncher {
         let mut poisoned = Vec::new();
         for set in sets {
             self.write_before(worker, data, *set)?;
-            poisoned.extend(self.pure_outputs_of(*set));
+            poisoned.extend(self.poisoned(*set));
         }
         worker.poison_all(poisoned)
     }
 
-    /// Writes what the kernel finds in a set.
-    fn write_before(&self, worker: &mut Worker, data: &CaseData, set: usize) -> Result<(), Stop> {
-        let contents = &data.sets[set].inputs;
+    /// The outputs of a set that hold something before a launch.
+    pub fn written_before<'a>(
+        &'a self,
+        set: usize,
+        contents: &'a Contents,
+    ) -> impl Iterator<Item = (BufferId, &'a Cells)> {
         let each = self.with_contents(set, contents);
         let outputs = each.filter(|(tensor, ..)| tensor.is_output());
-        let outputs: Vec<_> = outputs.map(|(_, id, content)| (id, content)).collect();
+        outputs.map(|(_, id, content)| (id, content))
+    }
+
+    /// The buffers of a set that hold zeros before a launch.
+    pub fn cleared(&self, set: usize) -> Vec<BufferId> {
+        self.buffers_of(set, |tensor| tensor.role == TensorRole::Scratch)
+    }
+
+    /// The inputs of a set that a launch only reads.
+    pub fn only_read(&self, set: usize) -> Vec<BufferId> {
+        self.buffers_of(set, |tensor| tensor.role == TensorRole::In)
+    }
+
+    /// Writes what the kernel finds in a set.
+    pub fn write_before(
+        &self,
+        worker: &mut Worker,
+        data: &CaseData,
+        set: usize,
+    ) -> Result<(), Stop> {
+        let contents = &data.sets[set].inputs;
+        let outputs: Vec<_> = self.written_before(set, contents).collect();
         worker.write_cells(&outputs, false)?;
-        for id in self.buffers_of(set, |tensor| tensor.role == TensorRole::Scratch) {
-            worker.clear(id)?;
-        }
+        worker.clear_all(self.cleared(set))?;
         match self.shares_buffers {
             true => self.write_inputs(worker, set, contents),
             false => Ok(()),
@@ -240,10 +289,19 @@ impl CaseLauncher {
         set: usize,
         contents: &Contents,
     ) -> Result<(), Stop> {
+        let inputs: Vec<_> = self.inputs(set, contents).collect();
+        worker.write_cells(&inputs, true)
+    }
+
+    /// The inputs of a set.
+    fn inputs<'a>(
+        &'a self,
+        set: usize,
+        contents: &'a Contents,
+    ) -> impl Iterator<Item = (BufferId, &'a Cells)> {
         let each = self.with_contents(set, contents);
         let inputs = each.filter(|(tensor, ..)| !tensor.is_output());
-        let inputs: Vec<_> = inputs.map(|(_, id, content)| (id, content)).collect();
-        worker.write_cells(&inputs, true)
+        inputs.map(|(_, id, content)| (id, content))
     }
 
     /// The launch of `module`'s kernel on this set.
@@ -311,7 +369,7 @@ impl CaseLauncher {
         order: ExecutionOrder,
     ) -> Result<f64, Stop> {
         let launch = self.launch_of(module, data, set, order);
-        worker.poison_and_launch(self.pure_outputs_of(set), &launch)
+        worker.poison_and_launch(self.poisoned(set), &launch)
     }
 
     /// [`CaseLauncher::launch`], once or twice, and what each launch wrote.
@@ -337,100 +395,26 @@ impl CaseLauncher {
         })
     }
 
-    /// [`CaseLauncher::launch_and_read`] for all sets, which have buffers of their own: first all
-    /// launches, then all that they wrote. Where the judge's own worker has the buffers, the device
-    /// changes from one process to the other only then. Also returns why the launch on the next set
-    /// failed.
-    pub fn launch_sets(
-        &self,
-        worker: &mut Worker,
-        module: ModuleId,
-        data: &CaseData,
-        (order, twice, read): (ExecutionOrder, bool, ReadCells),
-    ) -> Result<(Vec<Launched>, Option<Stop>), Stop> {
-        let mut earlier = Vec::new();
-        if twice {
-            let (seconds, failed) = self.launch_round(worker, module, data, order)?;
-            let written = self.written_in(worker, 0..seconds.len(), Worker::take)?;
-            if failed.is_some() {
-                let launched = written
-                    .into_iter()
-                    .zip(seconds)
-                    .map(|(last, seconds)| Launched {
-                        earlier: None,
-                        last,
-                        seconds,
-                    });
-                return Ok((launched.collect(), failed));
-            }
-            earlier = written;
-        }
-        let (seconds, failed) = self.launch_round(worker, module, data, order)?;
-        let written = self.written_in(worker, 0..seconds.len(), read)?;
-        let mut earlier = earlier.into_iter();
-        let launched = written
-            .into_iter()
-            .zip(seconds)
-            .map(|(last, seconds)| Launched {
-                earlier: earlier.next(),
-                last,
-                seconds,
-            });
-        Ok((launched.collect(), failed))
+    /// The buffers of the outputs of a set that are compared, in the order of the tensors.
+    pub fn read_after(&self, set: usize) -> Vec<BufferId> {
+        self.buffers_of(set, CaseTensor::is_compared)
     }
 
-    /// Launches once on each set. Returns the seconds of those that ended well, and why the next one
-    /// did not.
-    fn launch_round(
+    /// What a launch on this set wrote: `read` has its outputs that are compared.
+    pub fn written_to(
         &self,
-        worker: &mut Worker,
-        module: ModuleId,
-        data: &CaseData,
-        order: ExecutionOrder,
-    ) -> Result<(Vec<f64>, Option<Stop>), Stop> {
-        let sets = 0..data.sets.len();
-        for set in sets.clone() {
-            self.write_before(worker, data, set)?;
+        worker: &Worker,
+        set: usize,
+        read: &mut impl Iterator<Item = Cells>,
+    ) -> Written {
+        let (mut outputs, mut patterns) = (Contents::new(), Vec::new());
+        for (tensor, id) in self.case.tensors.iter().zip(self.all_buffers(set)) {
+            let id = id.filter(|_| tensor.is_compared());
+            let pattern = id.and_then(|id| worker.last_poison(id));
+            patterns.push(pattern.filter(|_| tensor.role == TensorRole::Out));
+            outputs.push(id.and_then(|_| read.next()));
         }
-        let poisoned = sets.clone().flat_map(|set| self.pure_outputs_of(set));
-        let launches: Vec<Launch> = sets
-            .map(|set| self.launch_of(module, data, set, order))
-            .collect();
-        let launched = worker.poison_and_launch_each(poisoned.collect(), &launches);
-        let (seconds, failed) = launched.map_err(|stop| with_parameters(stop, &self.case))?;
-        Ok((
-            seconds,
-            failed.map(|stop| with_parameters(stop, &self.case)),
-        ))
-    }
-
-    /// What the last launches on these sets wrote.
-    fn written_in(
-        &self,
-        worker: &mut Worker,
-        sets: Range<usize>,
-        read: ReadCells,
-    ) -> Result<Vec<Written>, Stop> {
-        // The outputs that are compared, in the order of the tensors.
-        let compared = |set: usize| {
-            let each = self.case.tensors.iter().zip(self.all_buffers(set));
-            each.map(|(tensor, id)| {
-                let is_read = tensor.is_output() && !tensor.is_uncompared;
-                (tensor, id.filter(|_| is_read))
-            })
-        };
-        let ids = sets.clone().flat_map(compared).filter_map(|(_, id)| id);
-        let mut read = read(worker, &ids.collect::<Vec<_>>())?.into_iter();
-        let of = |set| {
-            let (mut outputs, mut patterns) = (Contents::new(), Vec::new());
-            for (tensor, id) in compared(set) {
-                let pattern = id.and_then(|id| worker.last_poison(id));
-                patterns.push(pattern.filter(|_| tensor.role == TensorRole::Out));
-                outputs.push(id.and_then(|_| read.next()));
-            }
-            Written { outputs, patterns }
-        };
-        Ok(sets.map(of).collect())
+        Written { outputs, patterns }
     }
 
     /// Makes the problem's further launches in a row on what the last one left in this set, and
@@ -458,21 +442,28 @@ impl CaseLauncher {
         set: usize,
         read: ReadCells,
     ) -> Result<Written, Stop> {
-        let mut written = self.written_in(worker, set..set + 1, read)?;
-        written
-            .pop()
-            .ok_or_else(|| Stop::Lab("a launch has no outputs".into()))
+        let read = read(worker, &self.read_after(set))?;
+        Ok(self.written_to(worker, set, &mut read.into_iter()))
     }
 
     /// Frees every buffer of its own. Nothing stays of what the reference wrote: later launches must
     /// not find it.
     pub fn take_down(self, worker: &mut Worker) -> Result<(), Stop> {
+        CaseLauncher::take_down_all([self], worker)
+    }
+
+    /// [`CaseLauncher::take_down`] for each of these.
+    pub fn take_down_all(
+        all: impl IntoIterator<Item = Self>,
+        worker: &mut Worker,
+    ) -> Result<(), Stop> {
+        let all: Vec<Self> = all.into_iter().collect();
         let of = |is_meant: fn(&CaseTensor) -> bool| {
-            let each = self
-                .sets
-                .iter()
-                .flat_map(|set| self.case.tensors.iter().zip(set));
-            let meant = each.filter(move |(tensor, _)| tensor.fixed.is_none() && is_meant(tensor));
+            let sets = all.iter().flat_map(|launcher| {
+                let sets = launcher.sets.iter();
+                sets.flat_map(|set| launcher.case.tensors.iter().zip(set))
+            });
+            let meant = sets.filter(move |(tensor, _)| tensor.fixed.is_none() && is_meant(tensor));
             meant.filter_map(|(_, id)| *id).collect::<Vec<BufferId>>()
         };
         let expected = of(|tensor| tensor.expected_of().is_some());

@@ -14,6 +14,7 @@ mod expression;
 mod file;
 mod fixed;
 mod gate_keys;
+mod group_check;
 pub mod input_values;
 mod launcher;
 mod named_gates;
@@ -36,6 +37,7 @@ mod spec;
 mod suggest;
 mod tally;
 mod timing;
+mod together;
 mod values_text;
 mod verify;
 

@@ -13,8 +13,12 @@ pub fn parameters(case: &Case) -> Vec<LaunchParameter> {
         name: name.clone(),
         dtype,
         shape,
+        is_input: false,
     };
-    let tensor = |t: &CaseTensor| of(&t.name, t.dtype, Some(t.extents()));
+    let tensor = |t: &CaseTensor| LaunchParameter {
+        is_input: !t.is_output() && t.role != TensorRole::Scratch,
+        ..of(&t.name, t.dtype, Some(t.extents()))
+    };
     let tensors = case.tensors.iter().map(tensor);
     let scalar = |s: &CaseScalar| of(&s.name, s.dtype, None);
     let dims = case.dims.iter().map(|(name, _)| of(name, Dtype::I32, None));

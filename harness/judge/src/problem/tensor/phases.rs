@@ -166,8 +166,9 @@ impl Prepared {
             self.0.reference = Some(ReferenceKernel::start(&self.0.spec, &self.0.folder, cx)?);
         }
         for case in &self.0.chosen {
-            let mut drawn = Drawing::of(cx).first_set(case)?;
-            Drawing::of(cx).expect(&mut drawn, Part::Drawn, &mut self.0.reference)?;
+            let mut drawn = [(Part::Drawn, Drawing::of(cx).first_set(case)?)];
+            Drawing::of(cx).expect(&mut drawn, &mut self.0.reference)?;
+            let [(_, drawn)] = drawn;
             let launcher = CaseLauncher::set_up(&drawn, worker)?;
             launcher.launch(worker, module, &drawn, 0, ExecutionOrder::Forward)?;
             let written = launcher.written(worker, 0, Worker::look_at)?;

@@ -6,6 +6,7 @@ use super::launcher::{CaseLauncher, Launched, ReadCells};
 use super::parameters::require_entries;
 use super::spec::{Case, CaseTensor, ProblemSpec, TensorRole};
 use super::tally::ComparedOutputs;
+use super::together::{self, LaunchedCases, SetUpCase, Twice};
 use crate::cells::{self, Pair};
 use crate::dtype::Dtype;
 use crate::outcome::Stop;
@@ -24,6 +25,12 @@ pub struct ReferenceKernel {
     module: ModuleId,
     /// Whether it gave the same results twice on the same inputs.
     is_deterministic: bool,
+}
+
+/// Sets of a case for which the reference is asked.
+pub struct WantedSets<'a> {
+    pub data: &'a mut CaseData,
+    pub sets: Vec<usize>,
 }
 
 /// How often a set is drawn before the run ends with an error.
@@ -106,68 +113,88 @@ impl ReferenceKernel {
         }
     }
 
-    /// Computes what launches on these sets must write. Returns the sets that the reference does not
+    /// Computes what launches on these sets must write. Leaves the sets that the reference does not
     /// accept: they must be drawn again. Returns [`Stop::Problem`] if the reference crashes, breaks a
     /// rule or leaves a cell unwritten.
-    pub fn expect(&mut self, data: &mut CaseData, sets: &[usize]) -> Result<Vec<usize>, Stop> {
-        if sets.is_empty() {
-            return Ok(Vec::new());
+    pub fn expect(&mut self, wanted: &mut [WantedSets]) -> Result<(), Stop> {
+        self.launch_all(wanted)
+            .map_err(|stop| as_problem(&self.source, stop))?;
+        for WantedSets { data, sets } in wanted {
+            let mut refused = Vec::new();
+            for set in &*sets {
+                if !accept(&data.case, &mut data.sets[*set])? {
+                    refused.push(*set);
+                }
+            }
+            *sets = refused;
         }
-        self.launch_all(data, sets)
-            .map_err(|stop| as_problem(&self.source, stop))
+        Ok(())
     }
 
-    fn launch_all(&mut self, data: &mut CaseData, sets: &[usize]) -> Result<Vec<usize>, Stop> {
-        let case = Arc::new(data.case.for_reference());
-        let is_together = self.worker.has_shared_buffers() && case.steps == 1;
-        let launcher = match is_together {
-            true => self.launch_sets(&case, data, sets)?,
-            false => CaseLauncher::set_up_shared(&case, &mut self.worker)?,
-        };
-        let mut refused = Vec::new();
-        for set in sets {
-            if !is_together {
-                self.launch(&launcher, data, *set)?;
-            }
-            if !self.is_deterministic && case.cells() <= RUN_TWICE {
+    fn launch_all(&mut self, wanted: &mut [WantedSets]) -> Result<(), Stop> {
+        let shares = self.worker.has_shared_buffers();
+        let is_together = |wanted: &&mut WantedSets| shares && wanted.data.case.steps == 1;
+        let there = wanted.iter_mut().filter(|wanted| !wanted.sets.is_empty());
+        let (mut together, alone): (Vec<_>, Vec<_>) = there.partition(is_together);
+        self.launch_together(&mut together)?;
+        for WantedSets { data, sets } in alone {
+            let case = Arc::new(data.case.for_reference());
+            let launcher = CaseLauncher::set_up_shared(&case, &mut self.worker)?;
+            for (number, set) in sets.iter().enumerate() {
+                self.launch(&launcher, data, *set, number == 0)?;
                 self.require_same_again(&launcher, data, *set)?;
-                self.is_deterministic = true;
             }
-            if !accept(&data.case, &mut data.sets[*set])? {
-                refused.push(*set);
-            }
+            launcher.take_down(&mut self.worker)?;
         }
-        launcher.take_down(&mut self.worker)?;
-        Ok(refused)
+        Ok(())
     }
 
-    /// Launches on these sets, which have buffers of their own.
-    fn launch_sets(
-        &mut self,
-        case: &Arc<Case>,
-        data: &mut CaseData,
-        sets: &[usize],
-    ) -> Result<CaseLauncher, Stop> {
-        let chosen = sets.iter().map(|set| data.sets[*set].clone());
-        let chosen = CaseData::new(case, chosen.collect());
+    /// Launches on sets that have buffers of their own, where the judge's own worker has these.
+    fn launch_together(&mut self, wanted: &mut [&mut WantedSets]) -> Result<(), Stop> {
+        let chosen = wanted.iter().map(|WantedSets { data, sets }| {
+            let chosen = sets.iter().map(|set| data.sets[*set].clone());
+            CaseData::new(&Arc::new(data.case.for_reference()), chosen.collect())
+        });
+        let mut chosen: Vec<CaseData> = chosen.collect();
+        if chosen.is_empty() {
+            return Ok(());
+        }
         let worker = &mut self.worker;
-        let launcher = CaseLauncher::set_up(&chosen, worker)?;
-        let twice = case.needs_two_launches();
-        let how = (ExecutionOrder::Forward, twice, Worker::take as ReadCells);
-        let (launched, failed) = launcher.launch_sets(worker, self.module, &chosen, how)?;
-        if let Some(stop) = failed {
+        let launchers = CaseLauncher::set_up_all(&chosen.iter().collect::<Vec<_>>(), worker)?;
+        let cases: Vec<SetUpCase> = launchers.iter().zip(&chosen).collect();
+        let how = (
+            ExecutionOrder::Forward,
+            Twice::First,
+            Worker::take as ReadCells,
+        );
+        let LaunchedCases { each, failed } = together::launch(worker, self.module, &cases, how)?;
+        if let Some((_, stop)) = failed {
             return Err(stop);
         }
         if let Some(breach) = worker.breaches()?.first() {
-            return Err(Stop::Crash(launcher.describe(breach)));
+            let owner = launchers.iter().find(|launcher| launcher.owns(breach));
+            let what = owner.or(launchers.first());
+            return Err(Stop::Crash(
+                what.map(|launcher| launcher.describe(breach))
+                    .unwrap_or_default(),
+            ));
         }
-        require_written(case, &launched)?;
-        for (set, launched) in sets.iter().zip(launched) {
-            let longest = data.reference_seconds.unwrap_or(launched.seconds);
-            data.reference_seconds = Some(longest.max(launched.seconds));
-            data.sets[*set].expected = launched.last.outputs;
+        let cases = chosen.iter().map(|data| &*data.case);
+        require_written(cases.zip(each.iter().map(Vec::as_slice)))?;
+        for ((wanted, chosen), launched) in wanted.iter_mut().zip(&mut chosen).zip(each) {
+            let sets = wanted.sets.iter().zip(&mut chosen.sets);
+            for ((set, chosen), launched) in sets.zip(launched) {
+                let data = &mut *wanted.data;
+                let longest = data.reference_seconds.unwrap_or(launched.seconds);
+                data.reference_seconds = Some(longest.max(launched.seconds));
+                chosen.expected.clone_from(&launched.last.outputs);
+                data.sets[*set].expected = launched.last.outputs;
+            }
         }
-        Ok(launcher)
+        for (launcher, data) in launchers.iter().zip(&chosen) {
+            self.require_same_again(launcher, data, 0)?;
+        }
+        CaseLauncher::take_down_all(launchers, &mut self.worker)
     }
 
     fn launch(
@@ -175,9 +202,11 @@ impl ReferenceKernel {
         launcher: &CaseLauncher,
         data: &mut CaseData,
         set: usize,
+        is_first: bool,
     ) -> Result<(), Stop> {
         let (worker, module, case) = (&mut self.worker, self.module, launcher.case());
-        let (order, twice) = (ExecutionOrder::Forward, case.needs_two_launches());
+        let order = ExecutionOrder::Forward;
+        let twice = is_first && case.needs_two_launches();
         let how = (order, twice, Worker::take as ReadCells);
         let launched = launcher.launch_and_read(worker, module, data, set, how)?;
         let seconds = launched.seconds;
@@ -192,7 +221,7 @@ impl ReferenceKernel {
             last,
             seconds,
         }));
-        require_written(case, &all)?;
+        require_written([(&**case, all.as_slice())].into_iter())?;
         let longest = data.reference_seconds.unwrap_or(seconds);
         data.reference_seconds = Some(longest.max(seconds));
         let mut all = all.into_iter().map(|launched| launched.last.outputs);
@@ -201,8 +230,8 @@ impl ReferenceKernel {
         Ok(())
     }
 
-    /// Launches once more on the first set, and returns an error if that gives other results: no
-    /// kernel could be right.
+    /// Launches once more on a set, unless a case was launched twice or this one is large, and
+    /// returns an error if that gives other results: no kernel could be right.
     fn require_same_again(
         &mut self,
         launcher: &CaseLauncher,
@@ -210,6 +239,10 @@ impl ReferenceKernel {
         set: usize,
     ) -> Result<(), Stop> {
         let (worker, case) = (&mut self.worker, launcher.case());
+        if self.is_deterministic || case.cells() > RUN_TWICE {
+            return Ok(());
+        }
+        self.is_deterministic = true;
         launcher.launch(worker, self.module, data, set, ExecutionOrder::Forward)?;
         let again = launcher.written(worker, set, Worker::look_at)?;
         let compared = ComparedOutputs::of(case, &again, None, &data.sets[set].expected)?;
@@ -265,10 +298,13 @@ fn accept(case: &Case, set: &mut CaseSet) -> Result<bool, Stop> {
     Ok(is_accepted)
 }
 
-/// Returns an error that names the first cell of a pure output which one of these launches never
-/// wrote.
-fn require_written(case: &Case, launched: &[Launched]) -> Result<(), Stop> {
-    let each = launched.iter().flat_map(|Launched { earlier, last, .. }| {
+/// Returns an error that names the first cell of a pure output which one of these launches of cases
+/// never wrote.
+fn require_written<'a>(
+    cases: impl Iterator<Item = (&'a Case, &'a [Launched])>,
+) -> Result<(), Stop> {
+    let each = cases.flat_map(|(case, launched)| launched.iter().map(move |one| (case, one)));
+    let each = each.flat_map(|(case, Launched { earlier, last, .. })| {
         let outputs = case.tensors.iter().zip(&last.outputs).enumerate();
         let outputs = outputs.filter(|(_, (tensor, _))| tensor.role == TensorRole::Out);
         outputs.filter_map(move |(i, (tensor, content))| {
@@ -280,11 +316,11 @@ fn require_written(case: &Case, launched: &[Launched]) -> Result<(), Stop> {
                 tolerance: None,
                 unwritten: last.unwritten(i, dtype, earlier.as_ref()),
             };
-            Some((tensor, pair))
+            Some(((case, tensor), pair))
         })
     });
-    let (tensors, pairs): (Vec<&CaseTensor>, Vec<Pair>) = each.unzip();
-    for (tensor, found) in tensors
+    let (tensors, pairs): (Vec<(&Case, &CaseTensor)>, Vec<Pair>) = each.unzip();
+    for ((case, tensor), found) in tensors
         .into_iter()
         .zip(cells::compare(&pairs.iter().collect::<Vec<_>>())?)
     {

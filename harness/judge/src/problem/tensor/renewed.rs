@@ -57,7 +57,7 @@ pub fn renew(case: &Case, seed: u64, set: &Contents, kept: Kept) -> Result<Conte
         Kept::LastHalf => 1,
         Kept::Nothing(number) => 2 + number,
     };
-    let fresh = draw(case, seed, FIRST_RENEWED + number, None)?;
+    let fresh = draw(case, seed, FIRST_RENEWED + number, None, Contents::new())?;
     let tensors = case.tensors.iter().zip(set).zip(fresh);
     let renew = |((tensor, old), fresh): ((&CaseTensor, &Option<Cells>), Option<Cells>)| {
         let (Some(old), Some(Cells::Host(fresh))) = (old, fresh) else {

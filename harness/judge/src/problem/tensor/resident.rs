@@ -3,7 +3,7 @@
 
 use super::case_data::CaseData;
 use super::launcher::{self, CaseLauncher};
-use super::spec::{ProblemSpec, TensorRole};
+use super::spec::{Case, ProblemSpec};
 use crate::outcome::Stop;
 use crate::worker::{Breach, BufferId, Worker};
 use lab_device::Submission;
@@ -26,7 +26,8 @@ pub struct Resident {
     pub submission: Submission,
     /// The buffer that is written before a cold launch.
     pub scratch: Option<BufferId>,
-    key: u64,
+    /// The key of all digests of the run.
+    pub key: u64,
 }
 
 impl Resident {
@@ -64,30 +65,32 @@ impl Resident {
     /// Reads the inputs of these sets, which brings them into the L2 cache as far as it holds them.
     pub fn read_inputs(&self, worker: &mut Worker, at: usize, sets: &[usize]) -> Result<(), Stop> {
         let launcher = &self.launchers[at];
-        let inputs = sets
-            .iter()
-            .flat_map(|set| launcher.buffers_of(*set, |tensor| tensor.role == TensorRole::In))
-            .collect();
+        let inputs = sets.iter().flat_map(|set| launcher.only_read(*set));
+        let inputs = inputs.collect();
         worker.digests(inputs, self.key).map(drop)
     }
 
-    /// For each of these sets, the digests of its outputs.
+    /// For each of these sets of timed cases, the digests of its outputs.
     pub fn output_digests(
         &self,
         worker: &mut Worker,
-        at: usize,
-        sets: &[usize],
+        sets: &[(usize, usize)],
     ) -> Result<Vec<Vec<u64>>, Stop> {
-        let launcher = &self.launchers[at];
-        let outputs: Vec<BufferId> = sets
+        let outputs = sets
             .iter()
-            .flat_map(|set| {
-                launcher.buffers_of(*set, |tensor| tensor.is_output() && !tensor.is_uncompared)
-            })
-            .collect();
-        let each = outputs.len() / sets.len().max(1);
-        let digests = worker.digests(outputs, self.key)?;
-        Ok(digests.chunks(each.max(1)).map(<[u64]>::to_vec).collect())
+            .map(|(at, set)| self.launchers[*at].read_after(*set));
+        let outputs: Vec<Vec<BufferId>> = outputs.collect();
+        let mut digests = worker.digests(outputs.concat(), self.key)?.into_iter();
+        let each = outputs.iter();
+        Ok(each
+            .map(|outputs| digests.by_ref().take(outputs.len()).collect())
+            .collect())
+    }
+
+    /// The position of a case among the timed ones; `None` if it is not timed.
+    pub fn position(&self, case: &Case) -> Option<usize> {
+        let mut timed = self.timed.iter();
+        timed.position(|timed| timed.case.index == case.index)
     }
 
     /// The timed case whose buffer a breach concerns; `None` if the buffer belongs to no timed case.

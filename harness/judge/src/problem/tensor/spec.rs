@@ -144,6 +144,11 @@ impl CaseTensor {
         matches!(self.role, TensorRole::Out | TensorRole::Inout)
     }
 
+    /// Whether what a launch leaves there is compared with what is expected.
+    pub fn is_compared(&self) -> bool {
+        self.is_output() && !self.is_uncompared
+    }
+
     /// Whether each set of inputs has a content of its own for the tensor.
     pub fn is_of_a_set(&self) -> bool {
         self.role != TensorRole::Scratch && self.fixed.is_none() && !self.is_null
@@ -190,6 +195,13 @@ impl Case {
     /// Whether inputs have the same values in every run, so that one launch could do work for the next.
     pub fn has_fixed(&self) -> bool {
         self.tensors.iter().any(|tensor| tensor.fixed.is_some())
+    }
+
+    /// Whether a launch finds something in what it writes.
+    pub fn has_state(&self) -> bool {
+        let state =
+            |tensor: &CaseTensor| matches!(tensor.role, TensorRole::Inout | TensorRole::Scratch);
+        self.tensors.iter().any(state)
     }
 
     /// The case as the reference launches it: it gets no input that holds its own results, writes

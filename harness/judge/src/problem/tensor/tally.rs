@@ -17,6 +17,9 @@ use std::time::{Duration, Instant};
 /// The comparison of each output of a launch with the expected one; `None` for pure inputs.
 pub struct ComparedOutputs(pub Vec<Option<ComparedOutput>>);
 
+/// A launch of a case, another launch on the same inputs, and what is expected.
+pub type ComparedLaunch<'a> = (&'a Case, &'a Written, Option<&'a Written>, &'a Contents);
+
 /// The comparison of one output of a launch.
 pub struct ComparedOutput {
     pub cells: TensorComparison,
@@ -44,18 +47,15 @@ impl ComparedOutputs {
         other: Option<&Written>,
         want: &Contents,
     ) -> Result<Self, Stop> {
-        let mut compared = Self::of_each(case, &[(written, other, want)])?;
+        let mut compared = Self::of_each(&[(case, written, other, want)])?;
         Ok(compared.pop().unwrap_or(ComparedOutputs(Vec::new())))
     }
 
     /// [`ComparedOutputs::of`] for several launches: on the device in one request.
-    pub fn of_each(
-        case: &Case,
-        launches: &[(&Written, Option<&Written>, &Contents)],
-    ) -> Result<Vec<Self>, Stop> {
-        let pairs = launches.iter().flat_map(|(written, other, want)| {
+    pub fn of_each(launches: &[ComparedLaunch]) -> Result<Vec<Self>, Stop> {
+        let pairs = launches.iter().map(|(case, written, other, want)| {
             let outputs = written.outputs.iter().zip(*want).zip(&case.tensors);
-            outputs.enumerate().map(|(i, ((got, want), tensor))| {
+            let pairs = outputs.enumerate().map(|(i, ((got, want), tensor))| {
                 Some(Pair {
                     dtype: tensor.dtype,
                     got: got.as_ref()?,
@@ -63,13 +63,14 @@ impl ComparedOutputs {
                     tolerance: Some(&tensor.tolerance),
                     unwritten: written.unwritten(i, tensor.dtype, *other),
                 })
-            })
+            });
+            pairs.collect()
         });
-        let pairs: Vec<Option<Pair>> = pairs.collect();
-        let there: Vec<&Pair> = pairs.iter().flatten().collect();
+        let pairs: Vec<Vec<Option<Pair>>> = pairs.collect();
+        let there: Vec<&Pair> = pairs.iter().flatten().flatten().collect();
         let mut compared = cells::compare(&there)?.into_iter();
         let mut found = Vec::with_capacity(launches.len());
-        for pairs in pairs.chunks(case.tensors.len().max(1)) {
+        for ((case, ..), pairs) in launches.iter().zip(&pairs) {
             let mut outputs = Vec::with_capacity(pairs.len());
             for (tensor, pair) in case.tensors.iter().zip(pairs) {
                 let cells = pair

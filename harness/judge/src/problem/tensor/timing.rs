@@ -15,7 +15,7 @@ use crate::measure::{self, TimingSummary};
 use crate::outcome::{Correctness, Stop};
 use crate::probe::bounds::{CacheState, Demand};
 use crate::problem::api::{Timed, WorkerRole, WorkloadFigures, in_digits};
-use crate::worker::{BufferId, ModuleId, Worker};
+use crate::worker::{BufferId, ModuleId, WantedWindow, Worker};
 use lab_device::{ExecutionOrder, Submission};
 use lab_protocol::report::{Measure, Writer};
 use lab_stats::aggregate::{Aggregate, Better};
@@ -44,6 +44,10 @@ pub struct TensorTiming {
     /// Seconds of single launches, by case; empty if they are not measured.
     latencies: Vec<Vec<f64>>,
 }
+
+/// Windows that are asked for together: to ask takes as long as a short window. All of them may take
+/// as long as one launch.
+const TOGETHER: usize = 16;
 
 /// Turns after which single launches are timed too. More would take time from the windows, which
 /// decide.
@@ -77,29 +81,61 @@ impl TensorTiming {
         }
     }
 
-    /// Times a window: one case on these sets, one launch after the other. Returns the seconds of a
-    /// launch.
-    fn window(
+    /// Times windows, each of a case on these sets, one launch after the other. Returns the seconds of
+    /// a launch in each.
+    fn windows(
         &mut self,
         worker: &mut Worker,
-        at: usize,
-        sets: &[usize],
+        windows: &[(usize, Vec<usize>)],
         out: &mut Writer,
-    ) -> Result<f64, Stop> {
-        self.prepare(worker, at, sets)?;
-        let launcher = &self.resident.launchers[at];
-        let (module, data) = (self.module, &self.resident.timed[at]);
-        let launch = |set: &usize| launcher.launch_of(module, data, *set, ExecutionOrder::Forward);
-        let launches = sets.iter().map(launch).collect();
-        let replayed = worker.replay(launches, self.flush(), self.resident.spec.graph)?;
-        if let Some(why) = &replayed.uncaptured
-            && self.submission != replayed.submission
-        {
-            self.submission = replayed.submission;
-            write_no_graph(why, out)?;
+    ) -> Result<Vec<f64>, Stop> {
+        let mut wanted = Vec::with_capacity(windows.len());
+        for (at, sets) in windows {
+            wanted.push(self.window(worker, *at, sets)?);
         }
-        self.compare(worker, at, sets, out)?;
-        Ok(replayed.seconds / sets.len() as f64)
+        let how = (self.flush(), self.resident.spec.graph);
+        let (replayed, failure) = worker.replay_each(wanted, how, self.resident.key)?;
+        let mut seconds = Vec::with_capacity(windows.len());
+        for ((at, sets), replayed) in windows.iter().zip(replayed) {
+            if let Some(why) = &replayed.uncaptured
+                && self.submission != replayed.submission
+            {
+                self.submission = replayed.submission;
+                write_no_graph(why, out)?;
+            }
+            self.compare(worker, *at, sets, &replayed.digests, out)?;
+            seconds.push(replayed.seconds / sets.len() as f64);
+        }
+        match failure {
+            Some(stop) => {
+                let at = windows.get(seconds.len()).map(|(at, _)| *at);
+                self.noting_a_crash(at, Err(stop), out)
+            }
+            None => Ok(seconds),
+        }
+    }
+
+    /// A window of a case on these sets, whose outputs hold what they hold before a launch.
+    fn window(&self, worker: &mut Worker, at: usize, sets: &[usize]) -> Result<WantedWindow, Stop> {
+        let resident = &*self.resident;
+        let (launcher, data) = (&resident.launchers[at], &resident.timed[at]);
+        let launch =
+            |set: &usize| launcher.launch_of(self.module, data, *set, ExecutionOrder::Forward);
+        let of = |buffers: &dyn Fn(usize) -> Vec<BufferId>| {
+            sets.iter().flat_map(|set| buffers(*set)).collect()
+        };
+        for set in sets {
+            launcher.write_before(worker, data, *set)?;
+        }
+        Ok(WantedWindow {
+            launches: sets.iter().map(launch).collect(),
+            poisoned: of(&|set| launcher.poisoned(set)),
+            read: match resident.spec.cache {
+                CacheState::Cold => Vec::new(),
+                CacheState::Warm => of(&|set| launcher.only_read(set)),
+            },
+            digested: of(&|set| launcher.read_after(set)),
+        })
     }
 
     /// Prepares the outputs, and a warm L2 cache.
@@ -130,11 +166,12 @@ impl TensorTiming {
         worker: &mut Worker,
         at: usize,
         sets: &[usize],
+        digests: &[u64],
         out: &mut Writer,
     ) -> Result<(), Stop> {
-        let digests = self.resident.output_digests(worker, at, sets)?;
-        for (set, digests) in sets.iter().zip(digests) {
-            let outputs = (at, *set, digests);
+        let each = (digests.len() / sets.len().max(1)).max(1);
+        for (set, digests) in sets.iter().zip(digests.chunks(each)) {
+            let outputs = (at, *set, digests.to_vec());
             if self.accepted[0].borrow().contains(&outputs) {
                 continue;
             }
@@ -164,25 +201,26 @@ impl TensorTiming {
             let launcher = &self.resident.launchers[at];
             let launch = launcher.launch_of(module, data, 0, ExecutionOrder::Forward);
             let launched = worker.launch(&launch);
-            let seconds = self.noting_a_crash(at, launched, out)?;
+            let seconds = self.noting_a_crash(Some(at), launched, out)?;
             self.latencies[at].push(seconds);
-            self.compare(worker, at, &[0], out)?;
+            let digests = self.resident.output_digests(worker, &[(at, 0)])?.concat();
+            self.compare(worker, at, &[0], &digests, out)?;
         }
         Ok(())
     }
 
     /// Writes the outcome of each case, if the kernel crashed in a launch of the case at this
     /// position.
-    fn noting_a_crash(
+    fn noting_a_crash<T>(
         &mut self,
-        at: usize,
-        seconds: Result<f64, Stop>,
+        at: Option<usize>,
+        timed: Result<T, Stop>,
         out: &mut Writer,
-    ) -> Result<f64, Stop> {
-        if matches!(seconds, Err(Stop::Crash(_))) {
-            self.tally.crash(Some(at), out)?;
+    ) -> Result<T, Stop> {
+        if matches!(timed, Err(Stop::Crash(_))) {
+            self.tally.crash(at, out)?;
         }
-        seconds
+        timed
     }
 
     fn report_breaches(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<(), Stop> {
@@ -279,16 +317,32 @@ impl Timed for TensorTiming {
         let mut rng = ChaCha8Rng::seed_from_u64(inputs);
         let mut order: Vec<usize> = (0..self.resident.timed.len()).collect();
         shuffle(&mut rng, &mut order);
-        let mut seconds = vec![f64::NAN; order.len()];
-        for at in order {
+        let drawn = order.into_iter().map(|at| {
             let mut sets = draw_sets(&mut rng, self.resident.launchers[at].sets(), emulated);
             if self.resident.timed[at].case.has_fixed() {
                 // What one launch computes of fixed inputs would help the next.
                 sets.truncate(1);
+            }
+            (at, sets)
+        });
+        let windows: Vec<(usize, Vec<usize>)> = drawn.collect();
+        let is_alone = |at: usize| {
+            let case = &self.resident.timed[at].case;
+            case.has_fixed() || case.has_state()
+        };
+        let together = windows.chunk_by(|one, next| !is_alone(one.0) && !is_alone(next.0));
+        let together: Vec<_> = together
+            .flat_map(|windows| windows.chunks(TOGETHER))
+            .collect();
+        let mut seconds = vec![f64::NAN; windows.len()];
+        for windows in together {
+            if self.resident.timed[windows[0].0].case.has_fixed() {
                 worker.reload(self.module)?;
             }
-            let window = self.window(worker, at, &sets, out);
-            seconds[at] = self.noting_a_crash(at, window, out)?;
+            let timed = self.windows(worker, windows, out)?;
+            for ((at, _), timed) in windows.iter().zip(timed) {
+                seconds[*at] = timed;
+            }
         }
         if self.turns <= LATENCY_TURNS {
             self.time_single_launches(worker, out)?;

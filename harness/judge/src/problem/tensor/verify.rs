@@ -4,11 +4,13 @@ use super::case_data::{CaseData, CaseSet};
 use super::launcher::{CaseLauncher, Launched, ReadCells};
 use super::resident::{AcceptedOutputs, Resident};
 use super::tally::{ComparedOutputs, GateTally};
+use super::together::{self, LaunchedCases, SetUpCase, Twice};
 use crate::outcome::Stop;
 use crate::worker::{Breach, ModuleId, Worker};
 use lab_device::ExecutionOrder;
 use lab_protocol::report::Writer;
 use std::thread::{Scope, ScopedJoinHandle};
+use std::time::Duration;
 
 /// Launches of a case after each of which all memory is looked at.
 const LOOKS: usize = 3;
@@ -59,8 +61,16 @@ impl Compared<'_> {
     }
 }
 
+/// What the launches on several cases wrote, compared.
+pub struct ComparedTogether<'a> {
+    /// For each [`CheckedSets`] its launches, up to the one that failed.
+    pub each: Vec<Vec<Comparing<'static, 'a>>>,
+    /// The position of the sets on which a launch failed, and why.
+    pub failed: Option<(usize, Stop)>,
+}
+
 /// The comparison of a launch.
-struct Comparing<'scope, 'a> {
+pub struct Comparing<'scope, 'a> {
     launch: CheckedLaunch<'a>,
     /// The digests of the outputs, if right ones are noted.
     digests: Vec<u64>,
@@ -80,14 +90,7 @@ impl CaseCheck<'_> {
             let limit = sets.drawn.launch_limit(self.resident.emulated);
             let limit = limit.filter(|_| !self.worker.is_python());
             self.worker.limit_launches(limit);
-            // Several launches on the same buffers take turns with their comparisons.
-            let is_together = self.worker.has_shared_buffers()
-                && !sets.launcher.shares_buffers()
-                && sets.drawn.case.steps == 1;
-            let launched = match is_together {
-                true => self.launch_together(sets),
-                false => self.launch_all(sets, least, scope, &mut comparing),
-            };
+            let launched = self.launch_all(sets, least, scope, &mut comparing);
             self.worker.limit_launches(None);
             // Also after a crash, so that failures before it are reported.
             self.finish(comparing)?;
@@ -95,56 +98,84 @@ impl CaseCheck<'_> {
         })
     }
 
-    /// Launches on all sets, and then compares all that was written, where both are done on the
-    /// device: to change between its processes takes longer than most launches.
-    fn launch_together(&mut self, of: CheckedSets) -> Result<(), Stop> {
-        let CheckedSets {
-            launcher, drawn, ..
-        } = of;
+    /// Launches on the sets of several cases, and then compares all that was written, where both are
+    /// done on the device: to change between its processes takes longer than most launches.
+    pub fn run_together<'a>(
+        &mut self,
+        all: &[CheckedSets<'a>],
+    ) -> Result<ComparedTogether<'a>, Stop> {
+        let (worker, module) = (&mut *self.worker, self.module);
+        let limits = all.iter().map(|of| of.drawn.launch_limit(false));
+        let limits: Option<Vec<Duration>> = limits.collect();
+        // The first launch of a function in Python may compile it.
+        let limit = limits.and_then(|limits| limits.into_iter().max());
+        worker.limit_launches(limit.filter(|_| !worker.is_python()));
+        let cases: Vec<SetUpCase> = all.iter().map(|of| (of.launcher, of.drawn)).collect();
         let how = (
             ExecutionOrder::Forward,
-            drawn.case.needs_two_launches(),
+            Twice::Each,
             Worker::look_at as ReadCells,
         );
-        let (launched, failed) = launcher.launch_sets(self.worker, self.module, drawn, how)?;
-        let sets: Vec<usize> = (0..launched.len()).collect();
-        let digests = match of.accepted {
-            Some((at, _)) => self.resident.output_digests(self.worker, at, &sets)?,
-            None => vec![Vec::new(); sets.len()],
-        };
-        let each = launched.iter().zip(&drawn.sets);
-        let launches = each.flat_map(|(Launched { earlier, last, .. }, set)| {
-            let first = earlier.as_ref().map(|earlier| (earlier, Some(last)));
-            let second = (last, earlier.as_ref());
-            let both = first.into_iter().chain([second]);
-            both.map(|(written, other)| (written, other, &set.expected))
+        let launched = together::launch(worker, module, &cases, how);
+        worker.limit_launches(None);
+        let LaunchedCases { each, failed } = launched?;
+        let mut digests = self.digests_of(all, &each)?.into_iter();
+        let sets = all.iter().zip(&each);
+        let launches = sets.clone().flat_map(|(of, launched)| {
+            let case = &*of.drawn.case;
+            launched
+                .iter()
+                .zip(&of.drawn.sets)
+                .flat_map(move |(launched, set)| {
+                    let Launched { earlier, last, .. } = launched;
+                    let first = earlier.as_ref().map(|earlier| (earlier, Some(last)));
+                    let both = first.into_iter().chain([(last, earlier.as_ref())]);
+                    both.map(move |(written, other)| (case, written, other, &set.expected))
+                })
         });
         let launches: Vec<_> = launches.collect();
-        let mut compared = ComparedOutputs::of_each(&drawn.case, &launches)?.into_iter();
-        for (set, (launched, digests)) in launched.iter().zip(digests).enumerate() {
-            let how = format!("launch {}", set + 1);
-            let comparisons = usize::from(launched.earlier.is_some()) + 1;
-            let comparing = Comparing {
-                launch: CheckedLaunch {
-                    of,
-                    set,
-                    order: ExecutionOrder::Forward,
-                    how,
-                },
-                digests,
-                compared: Compared::Now(Ok(compared.by_ref().take(comparisons).collect())),
-            };
-            self.finish(Some(comparing))?;
+        let mut compared = ComparedOutputs::of_each(&launches)?.into_iter();
+        let mut found = Vec::with_capacity(all.len());
+        for (of, launched) in sets {
+            let each = launched
+                .iter()
+                .enumerate()
+                .map(|(set, launched)| Comparing {
+                    launch: CheckedLaunch {
+                        of: *of,
+                        set,
+                        order: ExecutionOrder::Forward,
+                        how: format!("launch {}", set + 1),
+                    },
+                    digests: match of.accepted {
+                        Some(_) => digests.next().unwrap_or_default(),
+                        None => Vec::new(),
+                    },
+                    compared: {
+                        let launches = usize::from(launched.earlier.is_some()) + 1;
+                        Compared::Now(Ok(compared.by_ref().take(launches).collect()))
+                    },
+                });
+            found.push(each.collect());
         }
-        if let Some(stop) = failed {
-            return Err(stop);
-        }
-        let how = match sets.len() {
-            1 => "launch 1".to_owned(),
-            launches => format!("launches 1 to {launches}"),
-        };
-        let breaches = self.worker.breaches()?;
-        self.report(launcher, breaches, &how)
+        Ok(ComparedTogether {
+            each: found,
+            failed,
+        })
+    }
+
+    /// The digests of the outputs of each launch on a timed case.
+    fn digests_of(
+        &mut self,
+        all: &[CheckedSets],
+        launched: &[Vec<Launched>],
+    ) -> Result<Vec<Vec<u64>>, Stop> {
+        let timed = all.iter().zip(launched).filter_map(|(of, launched)| {
+            let (at, _) = of.accepted?;
+            Some((0..launched.len()).map(move |set| (at, set)))
+        });
+        let timed: Vec<(usize, usize)> = timed.flatten().collect();
+        self.resident.output_digests(self.worker, &timed)
     }
 
     fn launch_all<'scope, 'a: 'scope>(
@@ -270,7 +301,7 @@ impl CaseCheck<'_> {
         let Launched { earlier, last, .. } =
             launcher.launch_and_read(worker, module, drawn, set, how)?;
         let digests = match launch.of.accepted {
-            Some((at, _)) => self.resident.output_digests(worker, at, &[set])?.concat(),
+            Some((at, _)) => self.resident.output_digests(worker, &[(at, set)])?.concat(),
             None => Vec::new(),
         };
         let (case, want) = (&*drawn.case, &drawn.sets[set].expected);
@@ -295,7 +326,7 @@ impl CaseCheck<'_> {
     }
 
     /// Waits for a comparison, and adds it to the gates.
-    fn finish(&mut self, comparing: Option<Comparing>) -> Result<(), Stop> {
+    pub fn finish(&mut self, comparing: Option<Comparing>) -> Result<(), Stop> {
         let Some(Comparing {
             launch,
             digests,
@@ -339,7 +370,8 @@ impl CaseCheck<'_> {
         Ok(())
     }
 
-    fn report(
+    /// Adds breaches to the gates, which launches of the launcher's case made.
+    pub fn report(
         &mut self,
         launcher: &CaseLauncher,
         breaches: Vec<Breach>,

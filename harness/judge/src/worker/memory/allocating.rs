@@ -54,13 +54,17 @@ impl Device {
         for (name, bytes) in wanted {
             let allocated = match self.guards {
                 None => Some(*bytes),
-                Some(_) => guarded_bytes(*bytes, self.driver.page_bytes()),
+                Some(_) => guarded_bytes(*bytes, self.driver.page_bytes() > 1),
             };
             let too_many = || DeviceError::Driver(format!("{name}: {bytes} bytes are too many"));
             end = allocated
                 .and_then(|bytes| end.checked_add(bytes))
                 .ok_or_else(too_many)?;
             ends.push(end);
+        }
+        // The kernel can access every byte of the last page.
+        if let Some(last) = ends.last_mut().filter(|_| self.guards.is_some()) {
+            *last = last.next_multiple_of(self.driver.page_bytes());
         }
         Ok(ends)
     }
@@ -90,6 +94,7 @@ impl Device {
                 noise: noise_of(number),
                 content: Content::Open,
                 given: false,
+                launch: 0,
                 digests: [None; 3],
             });
             begin = end;

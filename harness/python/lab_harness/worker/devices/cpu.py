@@ -41,6 +41,8 @@ class CpuDevice:
     # What decides how fast a kernel is, whether or not its source imports it.
     packages = frozenset({"numpy"})
     has_graphs = False
+    # Whether it maps memory of the judge's own worker.
+    shares_memory = False
 
     def __init__(self):
         # Anonymous memory by its address. Private: a process that a kernel forks has a copy.

@@ -12,7 +12,7 @@ from ..noise import digest_of
 from ..private import BUILTINS as __builtins__
 from . import triton_kernels
 from .digester import Digester
-from .libcuda import OUT_OF_MEMORY, Driver
+from .libcuda import OUT_OF_MEMORY, Access, Driver
 from .staging import LEAST as STAGED
 from .staging import Staging
 from .windows import Window
@@ -28,6 +28,9 @@ _POISON = 0x7FA5_7FA5
 
 # Attributes of a device.
 _SMS, _L2_BYTES, _MAJOR, _MINOR, _SHARED_BYTES = 16, 38, 75, 76, 97
+_EXCHANGES_DESCRIPTORS = 103
+# CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, CU_MEM_LOCATION_TYPE_DEVICE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE.
+_DESCRIPTOR, _ON_DEVICE, _READ_AND_WRITE = 1, 1, 3
 _PERSISTING_L2_CACHE_SIZE = 6
 
 _TYPES = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "f8e4m3": "float8_e4m3fn",
@@ -74,6 +77,13 @@ class _Allocation:
         self.__cuda_array_interface__ = {"shape": (length,), "typestr": "|u1", "data": (address, False), "version": 3}
 
 
+class Block:
+    """Memory of the judge's own worker, mapped at an address of this process."""
+
+    def __init__(self, handle, length):
+        self.handle, self.length, self.base = handle, length, None
+
+
 class CudaDevice:
     """A CUDA device with its primary context, which PyTorch uses too."""
 
@@ -90,7 +100,7 @@ class CudaDevice:
             raise Lab(f"there is no device cuda:{ordinal}: {count} CUDA devices are visible. CUDA_VISIBLE_DEVICES may hide "
                       "others.")
         self._torch = torch = import_torch()
-        device = driver.ask(_c_int, "cuDeviceGet", ordinal, action=f"find cuda:{ordinal}")
+        self._device = device = driver.ask(_c_int, "cuDeviceGet", ordinal, action=f"find cuda:{ordinal}")
         self._context = driver.ask(_c_void, "cuDevicePrimaryCtxRetain", device, action=f"open cuda:{ordinal}")
         driver.call("cuCtxSetCurrent", self._context, action="make the device current")
         try:
@@ -114,6 +124,9 @@ class CudaDevice:
         # No part of the L2 cache is set aside for lines that a kernel asks to keep. Old devices refuse the limit.
         driver.code("cuCtxSetLimit", _PERSISTING_L2_CACHE_SIZE, 0)
         self._info = self._describe(device)
+        exchanges = driver.ask(_c_int, "cuDeviceGetAttribute", _EXCHANGES_DESCRIPTORS, device, action="read the device's limits")
+        # Whether it maps memory of the judge's own worker.
+        self.shares_memory = bool(exchanges)
         self._digester = self._load_digester()
         self._staging = Staging(driver, self._stream)
         # Bytes of each allocation, and a tensor of them all.
@@ -202,9 +215,46 @@ class CudaDevice:
 
     def free(self, base):
         """Frees an allocation."""
+        self._forget(base)
+        self._driver.call("cuMemFree_v2", base, action="free device memory")
+
+    def _forget(self, base):
         length, _ = self._tensors.pop(base)
         self._views = {named: view for named, view in self._views.items() if not base <= named[0] < base + length}
-        self._driver.call("cuMemFree_v2", base, action="free device memory")
+
+    def map(self, descriptor, length):
+        """Maps so many bytes of the judge's own worker, and returns the Block. The caller keeps the descriptor."""
+        handle = self._driver.ask(_c_u64, "cuMemImportFromShareableHandle", descriptor, _DESCRIPTOR,
+                                  action="take over device memory of the judge")
+        block = Block(handle, length)
+        self._map_at_new_address(block)
+        return block
+
+    def _map_at_new_address(self, block):
+        driver, length = self._driver, block.length
+        block.base = base = driver.ask(_c_u64, "cuMemAddressReserve", length, PAGE, 0, 0, action="reserve addresses")
+        driver.call("cuMemMap", base, length, 0, block.handle, 0, action="map device memory")
+        access = Access(_ON_DEVICE, self._device, _READ_AND_WRITE)
+        driver.call("cuMemSetAccess", base, length, _byref(access), 1, action="open mapped device memory")
+        self._tensors[base] = (length, self._as_tensor(_Allocation(base, length), device=self._place))
+
+    def map_elsewhere(self, blocks):
+        """Gives these blocks other addresses. What lay at the earlier ones is not there any more."""
+        earlier = [(block.base, block.length) for block in blocks]
+        for (base, length), block in zip(earlier, blocks):
+            self._forget(base)
+            self._driver.call("cuMemUnmap", base, length, action="end a mapping of device memory")
+            self._map_at_new_address(block)
+        # Not before: a block could get the address that it had.
+        for base, length in earlier:
+            self._driver.call("cuMemAddressFree", base, length, action="give addresses back")
+
+    def unmap(self, block):
+        """Ends the mapping of a Block."""
+        self._forget(block.base)
+        self._driver.call("cuMemUnmap", block.base, block.length, action="end a mapping of device memory")
+        self._driver.call("cuMemAddressFree", block.base, block.length, action="give addresses back")
+        self._driver.call("cuMemRelease", block.handle, action="let go of device memory")
 
     def upload(self, address, content):
         """Writes bytes to memory."""

@@ -13,6 +13,13 @@ _byref, _pointer = ctypes.byref, ctypes.POINTER
 _c_int, _c_uint, _c_size, _c_u64, _c_void = (ctypes.c_int, ctypes.c_uint, ctypes.c_size_t, ctypes.c_uint64,
                                              ctypes.c_void_p)
 
+
+class Access(ctypes.Structure):
+    """A CUmemAccessDesc: who may use a mapped range, and how."""
+
+    _fields_ = [("location_type", _c_int), ("location", _c_int), ("flags", _c_int)]
+
+
 _SIGNATURES = {
     "cuInit": [_c_uint],
     "cuDriverGetVersion": [_pointer(_c_int)],
@@ -29,6 +36,13 @@ _SIGNATURES = {
     "cuMemGetInfo_v2": [_pointer(_c_size), _pointer(_c_size)],
     "cuMemAlloc_v2": [_pointer(_c_u64), _c_size],
     "cuMemFree_v2": [_c_u64],
+    "cuMemImportFromShareableHandle": [_pointer(_c_u64), _c_void, _c_int],
+    "cuMemAddressReserve": [_pointer(_c_u64), _c_size, _c_size, _c_u64, _c_u64],
+    "cuMemMap": [_c_u64, _c_size, _c_size, _c_u64, _c_u64],
+    "cuMemSetAccess": [_c_u64, _c_size, _pointer(Access), _c_size],
+    "cuMemUnmap": [_c_u64, _c_size],
+    "cuMemAddressFree": [_c_u64, _c_size],
+    "cuMemRelease": [_c_u64],
     "cuMemAllocHost_v2": [_pointer(_c_void), _c_size],
     "cuMemHostGetDevicePointer_v2": [_pointer(_c_u64), _c_void, _c_uint],
     "cuMemcpyHtoDAsync_v2": [_c_u64, _c_void, _c_size, _c_void],

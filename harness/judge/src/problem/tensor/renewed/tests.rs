@@ -57,7 +57,7 @@ fn count(same: &[bool]) -> usize {
 fn half_of_the_cells_are_new_and_rows_stay_whole() {
     let spec = file::parse(Path::new("problem.toml"), PROBLEM, None).unwrap();
     let case = &spec.cases[0];
-    let set = draw(case, 7, 0, None).unwrap();
+    let set = draw(case, 7, 0, None, Vec::new()).unwrap();
     for (kept, is_kept) in [
         (Kept::FirstHalf, [true, false]),
         (Kept::LastHalf, [false, true]),

@@ -187,7 +187,7 @@ fn world(cache: &str) -> World {
     let module = worker.load(Path::new("image")).unwrap();
     let case = &spec.cases[0];
     let sets = (0..sets(case, worker.info())).map(|set| CaseSet {
-        inputs: draw(case, 1, set, None).unwrap(),
+        inputs: draw(case, 1, set, None, Vec::new()).unwrap(),
         expected: vec![None, Some(Cells::Host([1u8, 0, 0, 0].repeat(100)))],
         ..CaseSet::default()
     });

@@ -1,0 +1,93 @@
+//! Checking a group of cases together, where the judge's own worker has their buffers.
+
+use super::Problem;
+use super::case_data::CaseData;
+use super::checked_cases::CaseSets;
+use super::launcher::CaseLauncher;
+use super::verify::{CaseCheck, CheckedSets, ComparedTogether};
+use crate::outcome::Stop;
+use crate::worker::Breach;
+use std::ops::ControlFlow;
+
+/// Sets that are launched together, and the position of their case in the group.
+struct GroupSets<'a> {
+    case: usize,
+    sets: CheckedSets<'a>,
+}
+
+impl Problem {
+    /// Checks the cases of a group on all their sets. `begin` is called before the results of the
+    /// case at this position are added to the gates, and `end` after it: it says whether the check
+    /// goes on.
+    pub(super) fn check_group(
+        &self,
+        group: &[CaseSets],
+        check: &mut CaseCheck,
+        begin: &mut dyn FnMut(&mut CaseCheck, usize),
+        end: &mut dyn FnMut(&mut CaseCheck, usize) -> Result<ControlFlow<()>, Stop>,
+    ) -> Result<(), Stop> {
+        let all = group.iter().flat_map(CaseSets::further);
+        let all: Vec<&CaseData> = all.map(|(_, drawn)| drawn).collect();
+        let launchers = CaseLauncher::set_up_all(&all, check.worker)?;
+        let mut of_further = launchers.iter().zip(&all);
+        let mut sets = Vec::new();
+        for (case, of) in group.iter().enumerate() {
+            sets.extend(of.timed.map(|at| GroupSets {
+                case,
+                sets: self.timed_sets(check.resident, at),
+            }));
+            for (launcher, drawn) in of_further.by_ref().take(of.further().len()) {
+                sets.push(GroupSets {
+                    case,
+                    sets: CheckedSets {
+                        launcher,
+                        drawn,
+                        accepted: None,
+                    },
+                });
+            }
+        }
+        let checked: Vec<CheckedSets> = sets.iter().map(|of| of.sets).collect();
+        let ComparedTogether { each, mut failed } = check.run_together(&checked)?;
+        let mut breaches = match &failed {
+            None => check.worker.breaches()?,
+            Some(_) => Vec::new(),
+        };
+        let mut compared = sets.iter().zip(each).enumerate().peekable();
+        for (case, of) in group.iter().enumerate() {
+            begin(check, case);
+            let (mut first, mut launches) = (None, 0);
+            while let Some((at, (of_set, launched))) =
+                compared.next_if(|(_, (of_set, _))| of_set.case == case)
+            {
+                check.tally.note_accepts(of_set.sets.drawn);
+                launches += launched.len();
+                first = first.or(Some(of_set.sets.launcher));
+                for launched in launched {
+                    // Further ones would show nothing new.
+                    if !check.tally.has_seen_enough() {
+                        check.finish(Some(launched))?;
+                    }
+                }
+                if let Some((_, stop)) = failed.take_if(|(failed, _)| *failed == at) {
+                    return Err(stop);
+                }
+            }
+            let is_last = case + 1 == group.len();
+            if let Some(launcher) = first {
+                let how = match launches {
+                    1 => "launch 1".to_owned(),
+                    launches => format!("launches 1 to {launches}"),
+                };
+                let of_case = |breach: &mut Breach| is_last || launcher.owns(breach);
+                let of_case: Vec<Breach> = breaches.extract_if(.., of_case).collect();
+                check.report(launcher, of_case, &how)?;
+            }
+            self.check_renewed(of, check)?;
+            if end(check, case)?.is_break() {
+                return Ok(());
+            }
+        }
+        CaseLauncher::take_down_all(launchers, check.worker)
+    }
+}

@@ -1,0 +1,152 @@
+//! Launches on all sets of several cases at once, where the judge's own worker has the buffers: one
+//! request for each step of all of them. The device changes from one process to another only then,
+//! which takes longer than most launches.
+
+use super::case_data::CaseData;
+use super::launcher::{CaseLauncher, Launched, ReadCells, Written};
+use super::parameters::with_parameters;
+use crate::outcome::Stop;
+use crate::worker::{BufferId, Launch, ModuleId, Worker};
+use lab_device::ExecutionOrder;
+
+/// A case whose sets have buffers of their own.
+pub type SetUpCase<'a> = (&'a CaseLauncher, &'a CaseData);
+
+/// What the launches on several cases wrote.
+pub struct LaunchedCases {
+    /// For each case its sets, up to the launch that failed.
+    pub each: Vec<Vec<Launched>>,
+    /// The position of the case whose launch failed, and why.
+    pub failed: Option<(usize, Stop)>,
+}
+
+/// One launch on each of some sets of several cases.
+struct Round {
+    /// The seconds of the launches of each case that ended well.
+    seconds: Vec<Vec<f64>>,
+    failed: Option<(usize, Stop)>,
+}
+
+/// How many sets of each case are launched twice, where only two launches show a cell that the kernel
+/// never wrote.
+#[derive(Clone, Copy)]
+pub enum Twice {
+    /// All of them.
+    Each,
+    /// The first one, of a kernel that is trusted.
+    First,
+}
+
+/// Launches on each set.
+pub fn launch(
+    worker: &mut Worker,
+    module: ModuleId,
+    cases: &[SetUpCase],
+    (order, twice, read): (ExecutionOrder, Twice, ReadCells),
+) -> Result<LaunchedCases, Stop> {
+    let all: Vec<usize> = cases.iter().map(|(_, data)| data.sets.len()).collect();
+    let each = cases.iter().zip(&all);
+    let twice = each.map(|((_, data), all)| match twice {
+        _ if !data.case.needs_two_launches() => 0,
+        Twice::Each => *all,
+        Twice::First => 1.min(*all),
+    });
+    let first = round(worker, module, (cases, &twice.collect::<Vec<_>>()), order)?;
+    let mut earlier = written(worker, cases, &first, Worker::take)?;
+    let mut seconds = first.seconds;
+    let mut failed = first.failed;
+    let mut last: Vec<Vec<Written>> = cases.iter().map(|_| Vec::new()).collect();
+    if failed.is_none() {
+        let round = round(worker, module, (cases, &all), order)?;
+        last = written(worker, cases, &round, read)?;
+        (seconds, failed) = (round.seconds, round.failed);
+    } else {
+        // What was launched once is compared.
+        std::mem::swap(&mut last, &mut earlier);
+    }
+    let each = earlier.into_iter().zip(last).zip(seconds);
+    Ok(LaunchedCases {
+        each: each
+            .map(|((earlier, last), seconds)| launched(earlier, last, seconds))
+            .collect(),
+        failed,
+    })
+}
+
+fn launched(earlier: Vec<Written>, last: Vec<Written>, seconds: Vec<f64>) -> Vec<Launched> {
+    let mut earlier = earlier.into_iter();
+    let each = last.into_iter().zip(seconds);
+    each.map(|(last, seconds)| Launched {
+        earlier: earlier.next(),
+        last,
+        seconds,
+    })
+    .collect()
+}
+
+/// Launches on so many sets of each case.
+fn round(
+    worker: &mut Worker,
+    module: ModuleId,
+    (cases, sets): (&[SetUpCase], &[usize]),
+    order: ExecutionOrder,
+) -> Result<Round, Stop> {
+    let (mut before, mut cleared, mut poisoned) = (Vec::new(), Vec::new(), Vec::new());
+    let mut launches: Vec<Launch> = Vec::new();
+    for ((launcher, data), sets) in cases.iter().zip(sets) {
+        for (set, content) in data.sets.iter().take(*sets).enumerate() {
+            before.extend(launcher.written_before(set, &content.inputs));
+            cleared.extend(launcher.cleared(set));
+            poisoned.extend(launcher.poisoned(set));
+            launches.push(launcher.launch_of(module, data, set, order));
+        }
+    }
+    worker.write_cells(&before, false)?;
+    worker.clear_all(cleared)?;
+    let (mut seconds, mut failure) = (Vec::new(), None);
+    if !launches.is_empty() {
+        (seconds, failure) = worker.poison_and_launch_each(poisoned, &launches)?;
+    }
+    let (mut rest, mut each, mut failed) = (seconds.into_iter(), Vec::new(), None);
+    for (at, ((launcher, _), sets)) in cases.iter().zip(sets).enumerate() {
+        let of_case: Vec<f64> = rest.by_ref().take(*sets).collect();
+        if of_case.len() < *sets
+            && let Some(stop) = failure.take()
+        {
+            failed = Some((at, with_parameters(stop, launcher.case())));
+        }
+        each.push(of_case);
+    }
+    Ok(Round {
+        seconds: each,
+        failed,
+    })
+}
+
+/// What the launches of a round that ended well wrote.
+fn written(
+    worker: &mut Worker,
+    cases: &[SetUpCase],
+    round: &Round,
+    read: ReadCells,
+) -> Result<Vec<Vec<Written>>, Stop> {
+    let each = cases.iter().zip(&round.seconds);
+    let sets = each
+        .clone()
+        .flat_map(|((launcher, _), seconds)| (0..seconds.len()).map(move |set| (launcher, set)));
+    let ids: Vec<BufferId> = sets
+        .flat_map(|(launcher, set)| launcher.read_after(set))
+        .collect();
+    let mut cells = match ids.is_empty() {
+        true => Vec::new(),
+        false => read(worker, &ids)?,
+    }
+    .into_iter();
+    Ok(each
+        .map(|((launcher, _), seconds)| {
+            let sets = 0..seconds.len();
+            sets.map(|set| launcher.written_to(worker, set, &mut cells))
+                .collect()
+        })
+        .collect())
+}
