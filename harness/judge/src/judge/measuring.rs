@@ -286,7 +286,7 @@ impl Measuring<'_> {
         if let Some(slow) = slow {
             let seconds = slow.turn_duration().as_secs_f64();
             let reason = format!(
-                "its launch takes {seconds:.2} s, too long for a save; use `lab bench --verdict`"
+                "a turn of its launches takes {seconds:.2} s, too long for a save; use `lab bench --verdict`"
             );
             cx.out.caveat(no_comparison(&reason))?;
         }

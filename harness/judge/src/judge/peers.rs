@@ -29,6 +29,10 @@ const ON_CPU: Discipline = Discipline {
     trials: 1,
 };
 
+/// Turns of a peer that its budget holds at least. As many as decide fit into the patience of such a
+/// budget, with the candidate's turns between them.
+const TURNS: u32 = 4;
+
 /// The result of a comparison.
 enum Compared {
     /// The candidate's speed over the peer's.
@@ -174,7 +178,12 @@ fn compare(
         trials: Some(ON_CPU),
         ..request.plan.clone()
     };
-    let plan = if emulated { &on_cpu } else { &request.plan };
+    // Nobody waits for a peer as for a save: its turns may take what they need.
+    let patient = Plan {
+        budget: request.plan.budget.max(TURNS * ready.turn_duration()),
+        ..request.plan.clone()
+    };
+    let plan = if emulated { &on_cpu } else { &patient };
     let mut beside = Some(ready);
     let (verdict, lines) = session
         .capture(|cx| measuring::measure(cx, plan, candidate, &mut beside, &mut |_| Ok(false)));

@@ -146,7 +146,7 @@ fn start(
         of_peer(session, "peer_versions", &words.join(" "))?;
     }
     let mut ready = Incumbent::new(worker, timed);
-    Ok(ready.turn(0).map(|_| Started::Ready(Box::new(ready))))
+    Ok(ready.warm_up().map(|()| Started::Ready(Box::new(ready))))
 }
 
 /// The labels of these workloads.
