@@ -204,7 +204,7 @@ fn a_line_lies_where_it_belongs() {
     let held = memory.hold(&[0; 60]).unwrap();
     let line = |first, cells| CellLine {
         buffer: cells_id(&held),
-        size: 2,
+        dtype: Dtype::F16,
         first,
         stride: 5,
         cells,

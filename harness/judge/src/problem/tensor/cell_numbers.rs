@@ -33,6 +33,11 @@ pub fn fill(
         CellNumbers::Integers { low, high } => {
             dtype.encode_each_integer(cells, || integer(word(), low, high));
         }
+        CellNumbers::OneOf(bits) => {
+            for cell in cells.chunks_exact_mut(dtype.size()) {
+                dtype.put_bits(cell, bits[(word() >> 62) as usize]);
+            }
+        }
     }
 }
 

@@ -234,7 +234,7 @@ pub fn plant(
                 memory = Some(held.memory.clone());
                 lines.push(CellLine {
                     buffer: held.id,
-                    size: tensor.dtype.size(),
+                    dtype: tensor.dtype,
                     first: start,
                     stride,
                     cells: length,
