@@ -103,7 +103,15 @@ impl<'a> Drawing<'a> {
         let seeds: Vec<u64> = seeds
             .map(|tensor| seed_of(case, self.seed, drawn, tensor))
             .collect();
-        plant(&mut set.inputs, &set.planted, &case.tensors, seed, &seeds)?;
+        let tensors = &case.tensors;
+        plant(
+            &mut set.inputs,
+            &set.planted,
+            tensors,
+            seed,
+            &seeds,
+            MOST_SENT,
+        )?;
         if part == Part::Renewed {
             let kept = [Kept::FirstHalf, Kept::LastHalf][number % 2];
             set.inputs = renew(case, self.seed, &set.inputs, kept)?;
@@ -253,6 +261,10 @@ pub fn sets(case: &Case, device: &DeviceInfo) -> usize {
 /// Most cells of all further sets of a case together. The cpu device is slow.
 const PLANTED_CELLS: usize = 4 << 20;
 const PLANTED_CELLS_EMULATED: usize = 1 << 19;
+
+/// Most cells of a planted line that the judge writes and sends to the card. The card changes a
+/// longer line itself. A request takes 0.1 ms, and a set may have hundreds of short lines.
+const MOST_SENT: usize = 1 << 18;
 
 /// The first bit of a set's number that says how often the set was drawn again.
 const ATTEMPT: usize = 40;
