@@ -219,6 +219,23 @@ impl Dtype {
         self.encode_each(&mut to[start..], || value);
     }
 
+    /// The bytes of the cell that is nearest to `value`, as [`bits_of`] gives them.
+    pub fn bits(self, value: f64) -> u64 {
+        let mut cell = Vec::new();
+        self.encode(value, &mut cell);
+        bits_of(&cell)
+    }
+
+    /// The exact value of the cell with these bytes.
+    pub fn value_of_bits(self, bits: u64) -> CellValue {
+        self.value(&bits.to_le_bytes()[..self.size()])
+    }
+
+    /// Writes a cell with these bytes.
+    pub fn put_bits(self, cell: &mut [u8], bits: u64) {
+        cell.copy_from_slice(&bits.to_le_bytes()[..self.size()]);
+    }
+
     /// Fills cells with the ones that are nearest to these values. For whole tensors: the type is
     /// looked at once.
     pub fn encode_each(self, cells: &mut [u8], mut values: impl FnMut() -> f64) {
@@ -298,6 +315,13 @@ impl Dtype {
                 .all(|half| u32::from_le_bytes(*half) == pattern),
         }
     }
+}
+
+/// A cell's bytes as a number in little endian.
+pub fn bits_of(cell: &[u8]) -> u64 {
+    cell.iter()
+        .rev()
+        .fold(0, |bits, byte| bits << 8 | u64::from(*byte))
 }
 
 fn each_cell<const SIZE: usize>(cells: &mut [u8], mut cell: impl FnMut() -> [u8; SIZE]) {

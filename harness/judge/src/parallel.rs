@@ -2,12 +2,15 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Calls `make` for each item, on as many threads as the processor runs at once. The results are in
-/// the items' order.
+/// Calls `make` for each item, on as many threads as the processor runs at once; for a single item
+/// on this thread. The results are in the items' order.
 pub fn each_on_a_thread<I: Sync, R: Send>(items: &[I], make: impl Fn(&I) -> R + Sync) -> Vec<R> {
     let threads = std::thread::available_parallelism()
         .map_or(1, usize::from)
         .min(items.len());
+    if threads <= 1 {
+        return items.iter().map(make).collect();
+    }
     let next = AtomicUsize::new(0);
     let work = || {
         let mut made = Vec::new();

@@ -2,11 +2,15 @@
 //! CUDA device and NVRTC, so every test is ignored unless scripts/gpu-tests runs it.
 #![allow(clippy::unwrap_used)]
 
+#[path = "support/planted_lines.rs"]
+mod planted_lines;
+
 use lab_device::{BuildRequest, Builder, FolderTrust, POISONS, cuda};
 use lab_judge::cells::{self, Pair, Unwritten};
 use lab_judge::dtype::Dtype;
 use lab_judge::gates::Tolerance;
 use lab_judge::problem::tensor::input_values::InputValues;
+use lab_judge::problem::tensor::{Axis, CaseTensor, Extreme, PlantedSets, Planting, plant};
 use lab_judge::worker::cell_work::{CellLine, DrawCells};
 use lab_judge::worker::{BufferId, Cells, JudgeMemory, Worker};
 use lab_protocol::CompileOptions;
@@ -198,13 +202,31 @@ fn a_worker_maps_the_memory_and_a_store_behind_the_end_is_found() {
 
 #[test]
 #[ignore = "needs a CUDA device: scripts/gpu-tests"]
+fn planted_lines_are_those_of_the_processor() {
+    const SHORT: usize = 4099;
+    const MOST_SENT: usize = 1 << 18;
+    let _turn = my_turn();
+    let memory = memory();
+    for dtype in Dtype::ALL {
+        let values = distributions(dtype);
+        for values in &values {
+            for most_sent in [0, SHORT] {
+                planted_lines::compare(&memory, dtype, values, SHORT, most_sent);
+            }
+        }
+        planted_lines::compare(&memory, dtype, &values[0], MOST_SENT + 5, MOST_SENT);
+    }
+}
+
+#[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn a_line_lies_where_it_belongs() {
     let _turn = my_turn();
     let memory = memory();
     let held = memory.hold(&[0; 60]).unwrap();
     let line = |first, cells| CellLine {
         buffer: cells_id(&held),
-        size: 2,
+        dtype: Dtype::F16,
         first,
         stride: 5,
         cells,

@@ -11,6 +11,10 @@ pub enum CellWork {
     Draw(Vec<DrawCells>),
     /// Writes lines into held buffers. Their cells follow one another in the body.
     PutLines(Vec<CellLine>),
+    /// Makes changes of a line, one after the other.
+    ChangeLine(CellLine, Vec<LineChange>),
+    /// Looks for the largest and the smallest number of a line. The reply is a [`LineExtremes`].
+    FindExtremes(CellLine),
     /// Compares buffers. The reply is a [`FoundCells`] for each.
     Compare(Vec<CompareCells>),
 }
@@ -19,13 +23,55 @@ pub enum CellWork {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct CellLine {
     pub buffer: BufferId,
-    /// Bytes of a cell.
-    pub size: usize,
+    pub dtype: Dtype,
     /// The index of the first cell, and how far each is from the next one.
     pub first: usize,
     pub stride: usize,
     /// The number of cells.
     pub cells: usize,
+}
+
+/// A change of the cells of a line. Numbers of f64 are written as their bits. A cell's bytes are
+/// written as a number in little endian, which ends in zeros.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub enum LineChange {
+    /// Multiplies each number, gives it a sign and brings it between `low` and `high`.
+    Map {
+        factor: u64,
+        sign: Sign,
+        low: u64,
+        high: u64,
+    },
+    /// Writes the cell `by` over each number that is not below the cell `edge`; with `is_low`, over
+    /// each that is not above it.
+    Replace { edge: u64, is_low: bool, by: u64 },
+    /// Draws each cell by its index in the line.
+    Draw { numbers: CellNumbers, seed: u64 },
+    /// Writes one of these four cells, as they were before, into each cell: by its index in the line.
+    Repeat { of: [usize; 4], seed: u64 },
+    /// Writes one cell.
+    Put { cell: usize, bits: u64 },
+}
+
+/// The sign that a number gets.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub enum Sign {
+    /// The one that it has.
+    Own,
+    Positive,
+    Negative,
+    /// The other one in half of the cells: by the index in the line.
+    Random {
+        seed: u64,
+    },
+}
+
+/// The largest and the smallest number of a line, each the first of its size: its index in the line
+/// and its cell's bytes. No number is NaN, and −0 is as large as 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineExtremes {
+    pub largest: (usize, u64),
+    pub smallest: (usize, u64),
 }
 
 /// The numbers that a buffer is filled with.
@@ -38,11 +84,23 @@ pub struct DrawCells {
 }
 
 /// A distribution. Numbers of f64 are written as their bits: JSON has neither infinity nor −0.
+/// A cell's bytes are written as in [`LineChange`].
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum CellNumbers {
-    Normal { mean: u64, std: u64 },
-    Uniform { low: u64, high: u64 },
-    Integers { low: i64, high: i64 },
+    Normal {
+        mean: u64,
+        std: u64,
+    },
+    Uniform {
+        low: u64,
+        high: u64,
+    },
+    Integers {
+        low: i64,
+        high: i64,
+    },
+    /// One of these cells.
+    OneOf([u64; 4]),
 }
 
 /// Two buffers of one type and length.

@@ -1,7 +1,7 @@
-// The judge's work with cells, on the card: drawing inputs, writing planted lines, comparing results. worker/cells.rs
-// launches these kernels and has their parameters. What they compute is bit for bit what the judge computes on the
-// processor: problem/tensor/cell_numbers.rs draws, dtype.rs encodes, gates.rs compares. So a product and a sum are never
-// contracted here.
+// The judge's work with cells, on the card: drawing inputs and comparing results. worker/cells.rs launches these kernels and
+// has their parameters. cells/lines.cu follows in the same source. What the kernels compute is bit for bit what the judge
+// computes on the processor: problem/tensor/cell_numbers.rs draws, dtype.rs encodes, gates.rs compares. So a product and a
+// sum are never contracted here.
 typedef unsigned long long u64;
 typedef long long i64;
 typedef unsigned u32;
@@ -38,6 +38,13 @@ __device__ inline void store(void* cells, u64 i, u32 size, u64 bits) {
         default: ((unsigned char*)cells)[i] = (unsigned char)bits;
     }
 }
+
+// Cells at equal distances.
+struct Line {
+    void* cell;         // the first one
+    u64 stride, cells;  // how far each is from the next one, and their number
+    u64 type;
+};
 
 __device__ inline double mul(double a, double b) { return __dmul_rn(a, b); }
 __device__ inline double add(double a, double b) { return __dadd_rn(a, b); }
@@ -188,46 +195,47 @@ __device__ inline double normal(double p) {
     return q < 0.0 ? -far : far;
 }
 
-enum Kind { NORMAL, UNIFORM, INTEGERS };
+enum Kind { NORMAL, UNIFORM, INTEGERS, ONE_OF };
 
 struct Draw {
-    void* to;
-    u64 cells, seed;
-    double first, second;    // mean and deviation, or both ends
-    double lowest, largest;  // no number lies beyond them
-    i64 low, high;           // of whole numbers
-    int type, kind;
+    // NORMAL: the mean, the deviation, and both ends that no number passes. UNIFORM: both ends, twice. INTEGERS: both ends.
+    // ONE_OF: four cells.
+    u64 words[4];
+    u64 seed, kind;
 };
 
-__device__ inline u64 drawn(const Draw& d, u64 word) {
-    if (d.kind == INTEGERS) {
-        u64 span = (u64)d.high - (u64)d.low + 1;
-        u64 above = span ? __umul64hi(word, span) : word;
-        return encoded_whole(d.type, (i64)((u64)d.low + above));
+__device__ inline double double_of(u64 bits) { return __longlong_as_double((i64)bits); }
+
+__device__ inline u64 drawn(const Draw& d, int type, u64 word) {
+    if (d.kind == ONE_OF) {
+        // An index that is not constant would move the words into local memory.
+        u64 first = word >> 63 ? d.words[2] : d.words[0], second = word >> 63 ? d.words[3] : d.words[1];
+        return word >> 62 & 1 ? second : first;
     }
-    double number = d.kind == NORMAL ? add(d.first, mul(d.second, normal(unit(word))))
-                                     : add(d.first, mul(add(d.second, -d.first), unit(word)));
-    if (number < d.lowest) number = d.lowest;
-    if (number > d.largest) number = d.largest;
-    return encoded(d.type, number);
+    if (d.kind == INTEGERS) {
+        u64 span = d.words[1] - d.words[0] + 1;
+        u64 above = span ? __umul64hi(word, span) : word;
+        return encoded_whole(type, (i64)(d.words[0] + above));
+    }
+    double first = double_of(d.words[0]), second = double_of(d.words[1]);
+    double number = d.kind == NORMAL ? add(first, mul(second, normal(unit(word))))
+                                     : add(first, mul(add(second, -first), unit(word)));
+    if (number < double_of(d.words[2])) number = double_of(d.words[2]);
+    if (number > double_of(d.words[3])) number = double_of(d.words[3]);
+    return encoded(type, number);
 }
 
-extern "C" __global__ void __launch_bounds__(256) lab_draw(Draw d) {
-    u32 size = size_of(d.type);
-    u64 pairs = (d.cells + 1) / 2;
+extern "C" __global__ void __launch_bounds__(256) lab_draw(Line line, Draw d) {
+    int type = (int)line.type;
+    u32 size = size_of(type);
+    u64 pairs = (line.cells + 1) / 2;
     for (u64 pair = blockIdx.x * 256ull + threadIdx.x; pair < pairs; pair += gridDim.x * 256ull) {
         Words w = philox(pair, d.seed);
-        u64 low = drawn(d, w.word[0] | (u64)w.word[1] << 32);
-        store(d.to, 2 * pair, size, low);
-        if (2 * pair + 1 < d.cells) store(d.to, 2 * pair + 1, size, drawn(d, w.word[2] | (u64)w.word[3] << 32));
-    }
-}
-
-// Writes a line of cells: the first has this index, and each is so far from the next one.
-extern "C" __global__ void __launch_bounds__(256) lab_put_line(void* to, const void* line, u64 first, u64 stride,
-                                                               u64 cells, u64 size) {
-    for (u64 i = blockIdx.x * 256ull + threadIdx.x; i < cells; i += gridDim.x * 256ull) {
-        store(to, first + i * stride, (u32)size, load(line, i, (u32)size));
+        u64 even = 2 * pair, odd = even + 1;
+        store(line.cell, even * line.stride, size, drawn(d, type, w.word[0] | (u64)w.word[1] << 32));
+        if (odd < line.cells) {
+            store(line.cell, odd * line.stride, size, drawn(d, type, w.word[2] | (u64)w.word[3] << 32));
+        }
     }
 }
 

@@ -1,5 +1,8 @@
 //! Work with cells that the judge's own worker holds: drawing inputs, writing planted lines, and
-//! comparing results, by the kernels of `cells.cu`. No kernel of a user runs in that worker.
+//! comparing results, by the kernels of `cells.cu` and `lines.cu`. No kernel of a user runs in that
+//! worker.
+
+mod lines;
 
 use super::cell_work::{
     CellLine, CellNumbers, CellWork, CompareCells, DrawCells, FoundCell, FoundCells,
@@ -13,7 +16,7 @@ use lab_device::{DeviceError, ExecutionOrder, Shape, Step, Submission};
 use serde_json::{Value, json};
 
 /// The kernels' source.
-pub const SOURCE: &str = include_str!("cells.cu");
+pub const SOURCE: &str = concat!(include_str!("cells.cu"), include_str!("cells/lines.cu"));
 
 const THREADS: u32 = 256;
 
@@ -40,6 +43,8 @@ pub fn work(
     Ok(match work {
         CellWork::Draw(drawn) => json!(kernels.draw_each(&drawn)?),
         CellWork::PutLines(lines) => json!(kernels.put_lines(&lines, body)?),
+        CellWork::ChangeLine(line, changes) => json!(kernels.change_line(&line, &changes)?),
+        CellWork::FindExtremes(line) => json!(kernels.find_extremes(&line)?),
         CellWork::Compare(pairs) => json!(kernels.compare_each(&pairs)?),
     })
 }
@@ -91,84 +96,39 @@ impl Kernels<'_> {
     }
 
     fn draw(&mut self, drawn: &DrawCells) -> Result<BufferId, Stop> {
-        let DrawCells {
-            dtype,
-            cells,
-            seed,
-            numbers,
-        } = drawn;
+        let (dtype, cells) = (drawn.dtype, drawn.cells);
         let buffer = self.device.hold(cells * dtype.size(), &[])?;
-        let (address, cells) = (self.device.read_address(buffer)?, *cells as u64);
-        let largest = dtype.largest();
-        let (kind, [first, second, least, most], [low, high]) = match *numbers {
-            CellNumbers::Normal { mean, std } => {
-                let limits = [(-largest).to_bits(), largest.to_bits()];
-                (0u32, [mean, std, limits[0], limits[1]], [0, 0])
-            }
-            CellNumbers::Uniform { low, high } => (1, [low, high, low, high], [0, 0]),
-            CellNumbers::Integers { low, high } => (2, [0; 4], [low, high]),
+        let whole = CellLine {
+            buffer,
+            dtype,
+            first: 0,
+            stride: 1,
+            cells,
         };
-        let mut bytes = Vec::new();
-        for word in [address, cells, *seed, first, second, least, most] {
-            bytes.extend(word.to_le_bytes());
-        }
-        bytes.extend([low, high].into_iter().flat_map(i64::to_le_bytes));
-        bytes.extend(
-            [code_of(*dtype), kind]
-                .into_iter()
-                .flat_map(u32::to_le_bytes),
-        );
-        // Half as many threads as cells: each draws two neighbours.
-        self.add("lab_draw", vec![bytes], cells.div_ceil(2))?;
+        self.add_drawing(&whole, drawn.numbers, drawn.seed)?;
         Ok(buffer)
     }
 
-    fn put_lines(&mut self, lines: &[CellLine], cells: &[u8]) -> Result<(), Stop> {
-        if let [line] = lines
-            && line.stride == 1
-        {
-            let to = self.place_of(line)? + (line.first * line.size) as u64;
-            return Ok(self.device.driver.upload(to, cells)?);
-        }
-        let held = self.device.hold(cells.len(), cells)?;
-        let mut from = self.device.read_address(held)?;
-        let end = from + cells.len() as u64;
-        for line in lines {
-            let to = self.place_of(line)?;
-            let CellLine {
-                first,
-                stride,
-                cells,
-                size,
-                ..
-            } = *line;
-            let args = [
-                to,
-                from,
-                first as u64,
-                stride as u64,
-                cells as u64,
-                size as u64,
-            ];
-            from += (cells * size) as u64;
-            if from > end {
-                return Err(Stop::Lab("a line has fewer cells than it says".into()));
-            }
-            let args = args.map(|word| word.to_le_bytes().to_vec());
-            self.add("lab_put_line", args.into(), cells as u64)?;
-        }
-        self.run()?;
-        Ok(self.device.free(held)?)
-    }
-
-    /// The address of the buffer that a line is in.
-    fn place_of(&mut self, line: &CellLine) -> Result<u64, Stop> {
-        let last = line.first + line.cells.saturating_sub(1) * line.stride;
-        let bytes = self.device.bytes_of(line.buffer)?;
-        if (last + 1) * line.size > bytes {
-            return Err(Stop::Lab(format!("a line ends behind its {bytes} bytes")));
-        }
-        Ok(self.device.read_address(line.buffer)?)
+    /// Adds a launch that draws the cells of a line.
+    fn add_drawing(
+        &mut self,
+        line: &CellLine,
+        numbers: CellNumbers,
+        seed: u64,
+    ) -> Result<(), Stop> {
+        let ends = line.dtype.largest();
+        let ends = [-ends, ends].map(f64::to_bits);
+        // As `Draw` in cells.cu uses them.
+        let (kind, words) = match numbers {
+            CellNumbers::Normal { mean, std } => (0, [mean, std, ends[0], ends[1]]),
+            CellNumbers::Uniform { low, high } => (1, [low, high, low, high]),
+            CellNumbers::Integers { low, high } => (2, [low as u64, high as u64, 0, 0]),
+            CellNumbers::OneOf(cells) => (3, cells),
+        };
+        let draw = [&words[..], &[seed, kind]].concat();
+        let args = [&self.words_of(line)?[..], &draw].map(bytes_of);
+        // Half as many threads as cells: each draws two neighbours.
+        self.add("lab_draw", args.into(), line.cells.div_ceil(2) as u64)
     }
 
     fn compare_each(&mut self, pairs: &[CompareCells]) -> Result<Vec<FoundCells>, Stop> {
@@ -270,12 +230,16 @@ impl Kernels<'_> {
     }
 }
 
+/// A parameter of a kernel.
+fn bytes_of(words: &[u64]) -> Vec<u8> {
+    words.iter().copied().flat_map(u64::to_le_bytes).collect()
+}
+
 /// So many `Found` before their comparisons.
 fn nothing_found(count: usize) -> Vec<u8> {
     let mut words = [0; FOUND_WORDS];
     words[3..7].fill(NONE);
-    let one = words.iter().flat_map(|word: &u64| word.to_le_bytes());
-    one.collect::<Vec<u8>>().repeat(count)
+    bytes_of(&words).repeat(count)
 }
 
 /// The number of a type in cells.cu.

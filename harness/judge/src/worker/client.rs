@@ -85,12 +85,17 @@ impl Worker {
     }
 
     /// Makes it the judge's own worker, with the built cells.cu. `None` if its memory cannot be shared.
-    pub fn into_memory(mut self, kernels: &Path) -> Result<Option<Arc<JudgeMemory>>, Stop> {
-        if !self.opened.shares_memory {
-            return Ok(None);
+    pub fn into_memory(self, kernels: &Path) -> Result<Option<Arc<JudgeMemory>>, Stop> {
+        match self.opened.shares_memory {
+            true => self.into_unshared_memory(kernels).map(Some),
+            false => Ok(None),
         }
+    }
+
+    /// [`Worker::into_memory`] where no other worker maps the memory.
+    pub fn into_unshared_memory(mut self, kernels: &Path) -> Result<Arc<JudgeMemory>, Stop> {
         let kernels = self.load(kernels)?;
-        Ok(Some(JudgeMemory::new(self.link, self.images, kernels)))
+        Ok(JudgeMemory::new(self.link, self.images, kernels))
     }
 
     /// Sends a request that runs no kernel of a user, with a body, and returns the reply with its

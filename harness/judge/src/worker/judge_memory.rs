@@ -1,7 +1,9 @@
 //! The judge's own worker: it allocates what the other workers of a run map, holds what no kernel
 //! may see, and works with cells on the device. No kernel of a user runs in it.
 
-use super::cell_work::{CellLine, CellWork, CompareCells, DrawCells, FoundCells};
+use super::cell_work::{
+    CellLine, CellWork, CompareCells, DrawCells, FoundCells, LineChange, LineExtremes,
+};
 use super::images::Images;
 use super::link::{Link, Operation};
 use super::memory::SharedBlock;
@@ -219,6 +221,16 @@ impl JudgeMemory {
     /// Writes lines of cells into held buffers; `cells` are those of all lines, one after the other.
     pub fn put_lines(&self, lines: Vec<CellLine>, cells: &[u8]) -> Result<(), Stop> {
         self.work(CellWork::PutLines(lines), cells)
+    }
+
+    /// Makes changes of a line of a held buffer, one after the other.
+    pub fn change_line(&self, line: CellLine, changes: Vec<LineChange>) -> Result<(), Stop> {
+        self.work(CellWork::ChangeLine(line, changes), &[])
+    }
+
+    /// Finds the largest and the smallest number of a line of a held buffer.
+    pub fn extremes_of(&self, line: CellLine) -> Result<LineExtremes, Stop> {
+        self.work(CellWork::FindExtremes(line), &[])
     }
 
     /// Compares pairs of buffers.

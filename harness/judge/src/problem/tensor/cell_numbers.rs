@@ -5,7 +5,41 @@
 //! 754 fixes each bit. The library's logarithm differs between processor and card, so there is one
 //! of its own.
 
+use crate::dtype::Dtype;
 use crate::problem::philox::{key, philox};
+use crate::worker::cell_work::CellNumbers;
+
+/// Fills cells with these indices.
+pub fn fill(
+    numbers: CellNumbers,
+    dtype: Dtype,
+    cells: &mut [u8],
+    seed: u64,
+    indices: impl Iterator<Item = u64>,
+) {
+    let mut words = indices.map(|cell| word(seed, cell));
+    let mut word = || words.next().unwrap_or(0);
+    match numbers {
+        CellNumbers::Normal { mean, std } => {
+            let ([mean, std], largest) = ([mean, std].map(f64::from_bits), dtype.largest());
+            let number = |word| mean + std * normal(unit(word));
+            dtype.encode_each(cells, || number(word()).clamp(-largest, largest));
+        }
+        CellNumbers::Uniform { low, high } => {
+            let [low, high] = [low, high].map(f64::from_bits);
+            let number = |word| low + (high - low) * unit(word);
+            dtype.encode_each(cells, || number(word()).clamp(low, high));
+        }
+        CellNumbers::Integers { low, high } => {
+            dtype.encode_each_integer(cells, || integer(word(), low, high));
+        }
+        CellNumbers::OneOf(bits) => {
+            for cell in cells.chunks_exact_mut(dtype.size()) {
+                dtype.put_bits(cell, bits[(word() >> 62) as usize]);
+            }
+        }
+    }
+}
 
 /// 64 random bits for the cell with this index. Two neighbours share a block of the generator.
 pub fn word(seed: u64, cell: u64) -> u64 {

@@ -112,7 +112,15 @@ impl<'a> Drawing<'a> {
         let seeds: Vec<u64> = seeds
             .map(|tensor| seed_of(case, self.seed, drawn, tensor))
             .collect();
-        plant(&mut set.inputs, &set.planted, &case.tensors, seed, &seeds)?;
+        let tensors = &case.tensors;
+        plant(
+            &mut set.inputs,
+            &set.planted,
+            tensors,
+            seed,
+            &seeds,
+            MOST_SENT,
+        )?;
         if part == Part::Renewed {
             let kept = [Kept::FirstHalf, Kept::LastHalf][number % 2];
             set.inputs = renew(case, self.seed, &set.inputs, kept)?;
@@ -321,6 +329,10 @@ const PLANTED_CELLS_EMULATED: usize = 1 << 19;
 /// Most bytes of the sets that are worked on together on a device. Then the steps between launches
 /// take less time than the launches.
 const TOGETHER: usize = 512 << 20;
+
+/// Most cells of a planted line that the judge writes and sends to the card. The card changes a
+/// longer line itself. A request takes 0.1 ms, and a set may have hundreds of short lines.
+const MOST_SENT: usize = 1 << 18;
 
 /// The first bit of a set's number that says how often the set was drawn again.
 const ATTEMPT: usize = 40;

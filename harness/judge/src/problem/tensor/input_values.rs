@@ -203,34 +203,22 @@ impl InputValues {
         seed: u64,
         indices: impl Iterator<Item = u64>,
     ) {
-        let mut words = indices.map(|cell| cell_numbers::word(seed, cell));
-        let mut word = || words.next().unwrap_or(0);
-        match *self {
-            InputValues::Constant(CellValue::Float(value)) => dtype.encode_each(cells, || value),
+        let numbers = match *self {
+            InputValues::Constant(CellValue::Float(value)) => {
+                return dtype.encode_each(cells, || value);
+            }
             InputValues::Constant(CellValue::Integer(value)) => {
-                dtype.encode_each_integer(cells, || value);
-            }
-            InputValues::Normal { mean, std } => {
-                let (lowest, largest) = (-dtype.largest(), dtype.largest());
-                let number = |word| mean + std * cell_numbers::normal(cell_numbers::unit(word));
-                dtype.encode_each(cells, || number(word()).clamp(lowest, largest));
-            }
-            InputValues::Uniform { low, high } => {
-                let number = |word| low + (high - low) * cell_numbers::unit(word);
-                dtype.encode_each(cells, || number(word()).clamp(low, high));
-            }
-            InputValues::Integers { low, high } => {
-                dtype.encode_each_integer(cells, || cell_numbers::integer(word(), low, high));
+                return dtype.encode_each_integer(cells, || value);
             }
             InputValues::Expected { low, high, .. } if dtype.integers().is_some() => {
                 let (low, high) = (low as i64, high as i64);
-                dtype.encode_each_integer(cells, || cell_numbers::integer(word(), low, high));
+                Some(CellNumbers::Integers { low, high })
             }
-            InputValues::Expected { low, high, .. } => {
-                let number = |word| low + (high - low) * cell_numbers::unit(word);
-                dtype.encode_each(cells, || number(word()).clamp(low, high));
-            }
-            InputValues::Ascending { .. } | InputValues::Permutation | InputValues::Npy(_) => {}
+            InputValues::Expected { low, high, .. } => InputValues::Uniform { low, high }.numbers(),
+            _ => self.numbers(),
+        };
+        if let Some(numbers) = numbers {
+            cell_numbers::fill(numbers, dtype, cells, seed, indices);
         }
     }
 

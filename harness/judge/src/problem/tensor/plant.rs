@@ -5,7 +5,7 @@
 //! | file | what it does |
 //! |---|---|
 //! | `planted` | what problem.toml says |
-//! | `line` | a line of a tensor's cells |
+//! | `line` | a line of a tensor's cells, in the judge's memory or on the card |
 //! | `pattern` | what one planted line of cells looks like |
 //! | `plant` | which set of inputs gets which patterns, and in which lines |
 //!
@@ -24,7 +24,7 @@ use super::spec::CaseTensor;
 use crate::outcome::Stop;
 use crate::worker::Cells;
 use crate::worker::cell_work::CellLine;
-use line::Line;
+use line::{HeldLine, HostLine};
 use pattern::Pattern;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -198,16 +198,18 @@ fn place(groups: &[Group], tensors: &[CaseTensor], seed: u64) -> Vec<Placed> {
 }
 
 /// Writes the patterns into the inputs of a set; `None` is an output. `drawn` are the seeds that the
-/// tensors were drawn with.
+/// tensors were drawn with. Of held tensors, lines of at most `most_sent` cells are written in the
+/// judge's memory and sent to the card together. The card changes longer ones itself, which takes a
+/// request or two for each line.
 pub fn plant(
     inputs: &mut [Option<Cells>],
     placed: &[Placed],
     tensors: &[CaseTensor],
     seed: u64,
     drawn: &[u64],
+    most_sent: usize,
 ) -> Result<(), Stop> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed ^ WRITTEN);
-    // The lines of held tensors go there together.
     let (mut memory, mut lines, mut cells_of_lines) = (None, Vec::new(), Vec::new());
     for Placed {
         tensor: at,
@@ -219,26 +221,33 @@ pub fn plant(
         let (tensor, Some(Some(cells))) = (&tensors[*at], inputs.get_mut(*at)) else {
             continue;
         };
+        let dtype = tensor.dtype;
         let (start, stride) = (tensor.start(*axis, *line), tensor.stride(*axis));
         let length = tensor.length(*axis);
         match (cells, &tensor.values) {
             (Cells::Host(bytes), _) => {
-                let mut line = Line::new(bytes, tensor.dtype, start, stride, length);
-                pattern.write(&mut line, tensor, &mut rng);
+                let mut line = HostLine::new(bytes, dtype, start, stride, length);
+                pattern.write(&mut line, tensor, &mut rng)?;
             }
             (Cells::Held(held), Some(values)) => {
-                // The line as it was drawn, which is sooner drawn again than read.
-                let mut bytes = values.line(tensor.dtype, drawn[*at], start, stride, length);
-                let mut line = Line::new(&mut bytes, tensor.dtype, 0, 1, length);
-                pattern.write(&mut line, tensor, &mut rng);
-                memory = Some(held.memory.clone());
-                lines.push(CellLine {
+                let there = CellLine {
                     buffer: held.id,
-                    size: tensor.dtype.size(),
+                    dtype,
                     first: start,
                     stride,
                     cells: length,
-                });
+                };
+                if length > most_sent {
+                    let (memory, line) = (&held.memory, there);
+                    pattern.write(&mut HeldLine { memory, line }, tensor, &mut rng)?;
+                    continue;
+                }
+                // The line as it was drawn, which is sooner drawn again than read.
+                let mut bytes = values.line(dtype, drawn[*at], start, stride, length);
+                let mut line = HostLine::new(&mut bytes, dtype, 0, 1, length);
+                pattern.write(&mut line, tensor, &mut rng)?;
+                memory = Some(held.memory.clone());
+                lines.push(there);
                 cells_of_lines.append(&mut bytes);
             }
             (Cells::Held(_), None) => {}

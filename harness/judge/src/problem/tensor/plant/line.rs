@@ -1,21 +1,58 @@
-//! A line of a tensor's cells.
+//! A line of a tensor's cells, which changes where it lies: in the judge's memory or on the card.
 
-use crate::dtype::Dtype;
+use super::super::cell_numbers::{fill, word};
+use crate::dtype::{CellValue, Dtype, bits_of};
+use crate::outcome::Stop;
 use crate::parallel::each_on_a_thread;
 use crate::sync::lock;
-use std::sync::Mutex;
+use crate::worker::JudgeMemory;
+use crate::worker::cell_work::{CellLine, CellNumbers, LineChange, LineExtremes, Sign};
+use std::sync::{Arc, Mutex};
 
-/// Cells of a tensor's bytes at equal distances.
-pub struct Line<'a> {
-    bytes: &'a mut [u8],
-    dtype: Dtype,
-    /// The first cell, and from each cell to the next, in cells.
-    start: usize,
-    stride: usize,
-    pub cells: usize,
+/// A line that a pattern is planted into. Both kinds of lines hold the same cells after the same
+/// changes, bit for bit.
+pub trait Line {
+    /// The number of cells.
+    fn cells(&self) -> usize;
+
+    /// Makes these changes, one after the other.
+    fn change(&mut self, changes: Vec<LineChange>) -> Result<(), Stop>;
+
+    /// The largest and the smallest number.
+    fn extremes(&mut self) -> Result<LineExtremes, Stop>;
 }
 
-impl<'a> Line<'a> {
+/// A line of a held buffer. The judge's own worker changes it.
+pub struct HeldLine<'a> {
+    pub memory: &'a Arc<JudgeMemory>,
+    pub line: CellLine,
+}
+
+impl Line for HeldLine<'_> {
+    fn cells(&self) -> usize {
+        self.line.cells
+    }
+
+    fn change(&mut self, changes: Vec<LineChange>) -> Result<(), Stop> {
+        self.memory.change_line(self.line, changes)
+    }
+
+    fn extremes(&mut self) -> Result<LineExtremes, Stop> {
+        self.memory.extremes_of(self.line)
+    }
+}
+
+/// Cells of a tensor's bytes at equal distances.
+pub struct HostLine<'a> {
+    /// From the first cell on, to the end of the last one or further.
+    bytes: &'a mut [u8],
+    dtype: Dtype,
+    /// From each cell to the next, in cells.
+    stride: usize,
+    cells: usize,
+}
+
+impl<'a> HostLine<'a> {
     /// The `cells` cells of `bytes` from the cell `start` on, each `stride` cells behind the one
     /// before it.
     pub fn new(
@@ -25,108 +62,145 @@ impl<'a> Line<'a> {
         stride: usize,
         cells: usize,
     ) -> Self {
-        Line {
-            bytes,
+        HostLine {
+            bytes: &mut bytes[start * dtype.size()..],
             dtype,
-            start,
             stride,
             cells,
         }
     }
 
-    fn at(&self, cell: usize) -> std::ops::Range<usize> {
+    fn cell(&mut self, index: usize) -> &mut [u8] {
         let size = self.dtype.size();
-        let start = (self.start + cell * self.stride) * size;
-        start..start + size
+        &mut self.bytes[index * self.stride * size..][..size]
     }
 
-    pub fn bytes_of(&self, cell: usize) -> Vec<u8> {
-        self.bytes[self.at(cell)].to_vec()
+    /// Calls `act` for parts of the line, on all cores if there are many cells: with the index of
+    /// the first cell, and with the cells.
+    fn each_part<R: Send>(
+        &mut self,
+        act: impl Fn(usize, &mut dyn Iterator<Item = &mut [u8]>) -> R + Sync,
+    ) -> Vec<R> {
+        /// Cells that take a thread about a millisecond.
+        const PART: usize = 1 << 17;
+        let (size, cells) = (self.dtype.size(), self.cells);
+        let step = self.stride * size;
+        let parts = self
+            .bytes
+            .chunks_mut(PART * step)
+            .zip(0..cells.div_ceil(PART));
+        let parts: Vec<_> = parts.map(Mutex::new).collect();
+        each_on_a_thread(&parts, |part| {
+            let (bytes, number) = &mut *lock(part);
+            let (first, steps) = (*number * PART, bytes.chunks_mut(step));
+            let mut each = steps.take(cells - first).map(|step| &mut step[..size]);
+            act(first, &mut each)
+        })
     }
 
-    pub fn put(&mut self, cell: usize, bytes: &[u8]) {
-        let place = self.at(cell);
-        self.bytes[place].copy_from_slice(bytes);
+    /// Calls `act` for each cell: with its index and its bytes.
+    fn each(&mut self, act: impl Fn(u64, &mut [u8]) + Sync) {
+        self.each_part(|first, cells| {
+            (first as u64..)
+                .zip(cells)
+                .for_each(|(index, cell)| act(index, cell));
+        });
     }
 
-    pub fn get(&self, cell: usize) -> f64 {
-        self.dtype.decode(&self.bytes[self.at(cell)])
-    }
-
-    pub fn set(&mut self, cell: usize, number: f64) {
-        let place = self.at(cell);
-        self.dtype.encode_each(&mut self.bytes[place], || number);
-    }
-
-    /// Sets each cell to what `change` makes of its place and its number.
-    pub fn each(&mut self, mut change: impl FnMut(usize, f64) -> f64) {
-        for at in 0..self.cells {
-            let number = change(at, self.get(at));
-            self.set(at, number);
-        }
-    }
-
-    /// [`Line::each`] where the place does not matter: on all cores if there are many cells.
-    pub fn map(&mut self, change: impl Fn(f64) -> f64 + Sync) {
+    fn change_once(&mut self, change: LineChange) {
         let dtype = self.dtype;
-        if self.stride != 1 {
-            return self.each(|_, number| change(number));
-        }
-        each_part(self.whole(), dtype.size(), |part| {
-            for cell in part.chunks_exact_mut(dtype.size()) {
-                let number = change(dtype.decode(cell));
-                dtype.encode_each(cell, || number);
+        match change {
+            LineChange::Map {
+                factor,
+                sign,
+                low,
+                high,
+            } => {
+                let [factor, low, high] = [factor, low, high].map(f64::from_bits);
+                self.each(|index, cell| {
+                    let number = signed(dtype.decode(cell) * factor, sign, index);
+                    dtype.encode_each(cell, || number.clamp(low, high));
+                });
             }
-        });
-    }
-
-    /// Writes the same bytes into each cell.
-    pub fn repeat(&mut self, bytes: &[u8]) {
-        if self.stride != 1 {
-            return (0..self.cells).for_each(|at| self.put(at, bytes));
+            LineChange::Replace { edge, is_low, by } => {
+                let edge = rank_of(dtype.value_of_bits(edge));
+                self.each(|_, cell| {
+                    let rank = rank_of(dtype.value(cell));
+                    let is_beyond = if is_low { rank <= edge } else { rank >= edge };
+                    if is_beyond {
+                        dtype.put_bits(cell, by);
+                    }
+                });
+            }
+            LineChange::Draw { numbers, seed } => {
+                self.each(|index, cell| fill(numbers, dtype, cell, seed, index..));
+            }
+            LineChange::Repeat { of, seed } => {
+                let numbers = CellNumbers::OneOf(of.map(|index| bits_of(self.cell(index))));
+                self.change_once(LineChange::Draw { numbers, seed });
+            }
+            LineChange::Put { cell, bits } => dtype.put_bits(self.cell(cell), bits),
         }
-        let size = self.dtype.size();
-        each_part(self.whole(), size, |part| {
-            let cells = part.chunks_exact_mut(size);
-            cells.for_each(|cell| cell.copy_from_slice(bytes));
-        });
+    }
+}
+
+impl Line for HostLine<'_> {
+    fn cells(&self) -> usize {
+        self.cells
     }
 
-    /// The largest size of a number.
-    pub fn reach(&mut self) -> f64 {
+    fn change(&mut self, changes: Vec<LineChange>) -> Result<(), Stop> {
+        changes
+            .into_iter()
+            .for_each(|change| self.change_once(change));
+        Ok(())
+    }
+
+    fn extremes(&mut self) -> Result<LineExtremes, Stop> {
         let dtype = self.dtype;
-        let larger = |largest: f64, number: f64| largest.max(number.abs());
-        if self.stride != 1 {
-            return (0..self.cells).map(|at| self.get(at)).fold(0.0, larger);
-        }
-        let found = Mutex::new(0.0);
-        each_part(self.whole(), dtype.size(), |part| {
-            let cells = part.chunks_exact(dtype.size());
-            let largest = cells.map(|cell| dtype.decode(cell)).fold(0.0, larger);
-            let mut found = lock(&found);
-            *found = larger(*found, largest);
+        let found = self.each_part(|first, cells| {
+            // The complement of a rank is smaller the larger the rank is. So the smallest pair of a
+            // complement and an index is that of the first largest number.
+            let mut found = [(i64::MAX, usize::MAX); 2];
+            for (index, cell) in (first..).zip(cells) {
+                let rank = rank_of(dtype.value(cell));
+                found = [found[0].min((!rank, index)), found[1].min((rank, index))];
+            }
+            found
         });
-        *lock(&found)
-    }
-
-    /// The bytes of a line whose cells are neighbours.
-    fn whole(&mut self) -> &mut [u8] {
-        let size = self.dtype.size();
-        &mut self.bytes[self.start * size..(self.start + self.cells) * size]
-    }
-
-    pub fn copy(&mut self, from: usize, to: usize) {
-        let from = self.at(from);
-        let to = self.at(to).start;
-        self.bytes.copy_within(from, to);
+        let [largest, smallest] = [0, 1].map(|which| {
+            let index = found.iter().map(|of_part| of_part[which]).min();
+            index.map_or(0, |(_, index)| index)
+        });
+        Ok(LineExtremes {
+            largest: (largest, bits_of(self.cell(largest))),
+            smallest: (smallest, bits_of(self.cell(smallest))),
+        })
     }
 }
 
-/// Calls `act` for parts of whole cells, on all cores if there are many.
-fn each_part(bytes: &mut [u8], size: usize, act: impl Fn(&mut [u8]) + Sync) {
-    /// Cells that take a thread about a millisecond.
-    const PART: usize = 1 << 17;
-    let parts = bytes.chunks_mut(PART * size).map(Mutex::new);
-    let parts: Vec<Mutex<&mut [u8]>> = parts.collect();
-    each_on_a_thread(&parts, |part| act(&mut lock(part)));
+/// A number with this sign, in the cell with this index.
+fn signed(number: f64, sign: Sign, index: u64) -> f64 {
+    match sign {
+        Sign::Own => number,
+        Sign::Positive => number.abs(),
+        Sign::Negative => -number.abs(),
+        Sign::Random { seed } if word(seed, index) >> 63 == 1 => -number,
+        Sign::Random { .. } => number,
+    }
 }
+
+/// Returns a rank that is larger the larger a cell's number is; −0 is as large as 0.
+fn rank_of(value: CellValue) -> i64 {
+    match value {
+        CellValue::Integer(number) => number,
+        CellValue::Float(0.0) => 0,
+        CellValue::Float(number) => {
+            let bits = number.to_bits() as i64;
+            if bits < 0 { bits ^ i64::MAX } else { bits }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,10 @@ use super::super::planted::Extreme;
 use super::super::random::below;
 use super::super::spec::CaseTensor;
 use super::line::Line;
+use crate::outcome::Stop;
+use crate::worker::cell_work::{CellNumbers, LineChange, LineExtremes, Sign};
 use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::Rng;
 use strum::IntoStaticStr;
 
 /// An extreme at a place of a line.
@@ -70,15 +73,56 @@ impl CaseTensor {
         (self.ends().1 / self.reach()).min(1000.0)
     }
 
-    /// A number of the outermost tenth before the end on one side of zero, which is whole in a type
-    /// of integers.
-    fn outermost(&self, end: f64, rng: &mut ChaCha8Rng) -> f64 {
-        let number = share_of(end, rng);
-        self.clamp(if self.dtype.integers().is_some() {
-            number.round()
+    /// Draws numbers of the outermost tenth before the end on one side of zero. They are whole in a
+    /// type of integers, and none lies outside `within`.
+    fn outermost(&self, end: f64, within: (f64, f64), rng: &mut ChaCha8Rng) -> LineChange {
+        let inner = end * 0.9;
+        let [low, high] = [end.min(inner), end.max(inner)];
+        let bring = |number: f64| number.clamp(within.0, within.1);
+        let numbers = if self.dtype.integers().is_some() {
+            let [low, high] = [low, high].map(|number| bring(number.round()) as i64);
+            CellNumbers::Integers { low, high }
         } else {
-            number
-        })
+            let [low, high] = [low, high].map(|number| bring(number).to_bits());
+            CellNumbers::Uniform { low, high }
+        };
+        let seed = rng.next_u64();
+        LineChange::Draw { numbers, seed }
+    }
+
+    /// Multiplies each number, and brings it between the ends.
+    fn map(&self, factor: f64, sign: Sign) -> LineChange {
+        let (low, high) = self.ends();
+        let [factor, low, high] = [factor, low, high].map(f64::to_bits);
+        LineChange::Map {
+            factor,
+            sign,
+            low,
+            high,
+        }
+    }
+
+    /// Writes one of two numbers into each cell.
+    fn either(&self, numbers: [f64; 2], rng: &mut ChaCha8Rng) -> LineChange {
+        let [one, other] = numbers.map(|number| self.dtype.bits(number));
+        LineChange::Draw {
+            numbers: CellNumbers::OneOf([one, other, one, other]),
+            seed: rng.next_u64(),
+        }
+    }
+
+    /// Writes the same number into each cell.
+    fn every(&self, number: f64) -> LineChange {
+        LineChange::Draw {
+            numbers: CellNumbers::OneOf([self.dtype.bits(number); 4]),
+            seed: 0,
+        }
+    }
+
+    /// Writes a number into one cell.
+    fn put(&self, cell: usize, number: f64) -> LineChange {
+        let bits = self.dtype.bits(number);
+        LineChange::Put { cell, bits }
     }
 
     fn holds(&self, number: f64) -> bool {
@@ -112,12 +156,6 @@ impl CaseTensor {
     fn may_be_negative(&self) -> bool {
         self.range().is_none_or(|(low, _)| low < 0.0) && self.dtype.encodes(-1.0)
     }
-}
-
-/// At least nine tenths of a number.
-fn share_of(end: f64, rng: &mut ChaCha8Rng) -> f64 {
-    let share = below(rng, 1 << 20) as f64 / f64::from(1 << 20);
-    end * (1.0 - 0.1 * share)
 }
 
 impl Pattern {
@@ -158,147 +196,159 @@ impl Pattern {
     }
 
     /// Plants it into a line of a drawn tensor.
-    pub fn write(self, line: &mut Line, tensor: &CaseTensor, rng: &mut ChaCha8Rng) {
-        let last = line.cells - 1;
-        let (range, largest) = (tensor.range(), tensor.dtype.largest());
+    pub fn write(
+        self,
+        line: &mut dyn Line,
+        tensor: &CaseTensor,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<(), Stop> {
+        let last = line.cells() - 1;
+        let (range, largest, ends) = (tensor.range(), tensor.dtype.largest(), tensor.ends());
         let (lowest, highest) = range.unwrap_or((-largest, largest));
-        match self.kind {
-            Extreme::Large => line.map(|x| match range {
-                Some((_, high)) => high,
-                None => tensor.clamp(x * tensor.enlarged()),
-            }),
-            Extreme::Small => line.map(|x| match range {
-                Some((low, _)) => low,
-                None => tensor.clamp(x / 1000.0),
-            }),
-            Extreme::Zero => line.map(|_| tensor.clamp(0.0)),
-            Extreme::Negative => line.map(|x| tensor.clamp(-x.abs())),
-            Extreme::Positive => line.map(|x| tensor.clamp(x.abs())),
-            Extreme::LargeNegative => line.each(|_, _| tensor.outermost(tensor.ends().0, rng)),
-            Extreme::LargePositive => line.each(|_, _| tensor.outermost(tensor.ends().1, rng)),
-            Extreme::Constant => {
-                let first = line.bytes_of(0);
-                line.repeat(&first);
-            }
-            Extreme::LargeFirst => peak(line, 0, 1.0, tensor),
-            Extreme::LargeLast => peak(line, last, 1.0, tensor),
-            Extreme::LowestFirst => peak(line, 0, -1.0, tensor),
-            Extreme::LowestLast => peak(line, last, -1.0, tensor),
-            Extreme::Ties => self.tie(line, rng),
-            Extreme::Repeated => {
-                let chosen = [0; 4].map(|_| below(rng, line.cells));
-                let palette = chosen.map(|at| line.bytes_of(at));
-                (0..line.cells).for_each(|at| line.put(at, &palette[below(rng, palette.len())]));
-            }
+        let changes = match self.kind {
+            Extreme::Large => vec![match range {
+                Some((_, high)) => tensor.every(high),
+                None => tensor.map(tensor.enlarged(), Sign::Own),
+            }],
+            Extreme::Small => vec![match range {
+                Some((low, _)) => tensor.every(low),
+                None => tensor.map(1.0 / 1000.0, Sign::Own),
+            }],
+            Extreme::Zero => vec![tensor.every(tensor.clamp(0.0))],
+            Extreme::Negative => vec![tensor.map(1.0, Sign::Negative)],
+            Extreme::Positive => vec![tensor.map(1.0, Sign::Positive)],
+            Extreme::LargeNegative => vec![tensor.outermost(ends.0, ends, rng)],
+            Extreme::LargePositive => vec![tensor.outermost(ends.1, ends, rng)],
+            Extreme::Constant => vec![LineChange::Repeat {
+                of: [0; 4],
+                seed: 0,
+            }],
+            Extreme::LargeFirst => peak(line, 0, 1.0, tensor)?,
+            Extreme::LargeLast => peak(line, last, 1.0, tensor)?,
+            Extreme::LowestFirst => peak(line, 0, -1.0, tensor)?,
+            Extreme::LowestLast => peak(line, last, -1.0, tensor)?,
+            Extreme::Ties => self.tie(line, rng)?,
+            Extreme::Repeated => vec![LineChange::Repeat {
+                of: [0; 4].map(|_| below(rng, line.cells())),
+                seed: rng.next_u64(),
+            }],
             Extreme::SignedZero => {
-                let positive = if last > 0 {
-                    1 + below(rng, last)
-                } else {
-                    usize::MAX
-                };
-                line.each(|at, _| {
-                    let is_positive = at == positive || (at > 0 && below(rng, 2) == 0);
-                    if is_positive { 0.0 } else { -0.0 }
-                });
+                let mut changes = vec![tensor.either([0.0, -0.0], rng), tensor.put(0, -0.0)];
+                if last > 0 {
+                    changes.push(tensor.put(1 + below(rng, last), 0.0));
+                }
+                changes
             }
             Extreme::Denormal => {
                 let Some((step, count)) = tensor.dtype.subnormals() else {
-                    return;
+                    return Ok(());
                 };
-                line.each(|_, _| {
-                    let size = step * (1 + below(rng, count as usize)) as f64;
-                    let is_negative = tensor.may_be_negative() && below(rng, 2) == 0;
-                    if is_negative {
-                        tensor.clamp(-size)
-                    } else {
-                        size
-                    }
-                });
+                // Draws whole numbers, and multiplies them by the smallest number of the type.
+                let (low, high) = (1, i64::from(count));
+                let numbers = CellNumbers::Integers { low, high };
+                let [seed, signs] = [0; 2].map(|_| rng.next_u64());
+                let sign = match tensor.may_be_negative() {
+                    true => Sign::Random { seed: signs },
+                    false => Sign::Own,
+                };
+                vec![LineChange::Draw { numbers, seed }, tensor.map(step, sign)]
             }
-            Extreme::Saturated => self.saturate(line, [lowest, highest], rng),
-            Extreme::Inf => self.write_special(f64::INFINITY, line, highest, rng),
-            Extreme::NegativeInf => self.write_special(f64::NEG_INFINITY, line, lowest, rng),
-            Extreme::Nan => self.write_special(f64::NAN, line, lowest, rng),
-        }
+            Extreme::Saturated => self.saturate(line, tensor, (lowest, highest), rng),
+            Extreme::Inf => self.special(f64::INFINITY, line, highest, tensor, rng),
+            Extreme::NegativeInf => self.special(f64::NEG_INFINITY, line, lowest, tensor, rng),
+            Extreme::Nan => self.special(f64::NAN, line, lowest, tensor, rng),
+        };
+        line.change(changes)
     }
 
     /// Writes both ends in turn or at random, or numbers beside one of them.
-    fn saturate(self, line: &mut Line, ends: [f64; 2], rng: &mut ChaCha8Rng) {
+    fn saturate(
+        self,
+        line: &dyn Line,
+        tensor: &CaseTensor,
+        ends: (f64, f64),
+        rng: &mut ChaCha8Rng,
+    ) -> Vec<LineChange> {
         match self.place {
-            Place::Low => line.each(|_, _| share_of(ends[0], rng)),
-            Place::High => line.each(|_, _| share_of(ends[1], rng)),
+            Place::Low => vec![tensor.outermost(ends.0, ends, rng)],
+            Place::High => vec![tensor.outermost(ends.1, ends, rng)],
             _ => {
+                let both = [ends.0, ends.1];
                 let first = below(rng, 2);
-                line.each(|at, _| match at {
-                    0 | 1 => ends[(at + first + 1) % 2],
-                    _ => ends[usize::from(below(rng, 2) == 0)],
-                });
+                let mut changes = vec![tensor.either(both, rng)];
+                let in_turn = 0..line.cells().min(2);
+                changes.extend(in_turn.map(|at| tensor.put(at, both[(at + first) % 2])));
+                changes
             }
         }
     }
 
     /// Writes a number that no range holds. `neighbour` is the last finite number before it.
-    fn write_special(self, special: f64, line: &mut Line, neighbour: f64, rng: &mut ChaCha8Rng) {
-        let last = line.cells - 1;
-        let places = match self.place {
-            Place::First => vec![0],
-            Place::Last => vec![last],
-            Place::All | Place::AllButOne => (0..line.cells).collect(),
+    fn special(
+        self,
+        special: f64,
+        line: &dyn Line,
+        neighbour: f64,
+        tensor: &CaseTensor,
+        rng: &mut ChaCha8Rng,
+    ) -> Vec<LineChange> {
+        let last = line.cells() - 1;
+        match self.place {
+            Place::First => vec![tensor.put(0, special)],
+            Place::Last => vec![tensor.put(last, special)],
+            Place::All => vec![tensor.every(special)],
+            Place::AllButOne => {
+                let but_one = tensor.put(1 + below(rng, last), neighbour);
+                vec![tensor.every(special), but_one]
+            }
             _ => (0..=below(rng, 2))
-                .map(|_| below(rng, line.cells))
+                .map(|_| tensor.put(below(rng, line.cells()), special))
                 .collect(),
-        };
-        places.into_iter().for_each(|at| line.set(at, special));
-        if self.place == Place::AllButOne {
-            line.set(1 + below(rng, last), neighbour);
         }
     }
 
     /// Copies the largest number to a second place, and the smallest one where there is room.
-    fn tie(self, line: &mut Line, rng: &mut ChaCha8Rng) {
-        let by_size = |a: &usize, b: &usize| line.get(*a).total_cmp(&line.get(*b));
-        let (Some(largest), Some(smallest)) = (
-            (0..line.cells).max_by(by_size),
-            (0..line.cells).min_by(by_size),
-        ) else {
-            return;
-        };
+    fn tie(self, line: &mut dyn Line, rng: &mut ChaCha8Rng) -> Result<Vec<LineChange>, Stop> {
+        let LineExtremes { largest, smallest } = line.extremes()?;
+        let last = line.cells() - 1;
         let other = |taken: &[usize], rng: &mut ChaCha8Rng| {
-            std::iter::repeat_with(|| below(rng, line.cells)).find(|at| !taken.contains(at))
+            std::iter::repeat_with(|| below(rng, line.cells())).find(|at| !taken.contains(at))
         };
         let twin = match self.place {
             // If the largest number is there already, it gets its twin elsewhere.
-            Place::Last if largest != line.cells - 1 => Some(line.cells - 1),
-            _ => other(&[largest], rng),
+            Place::Last if largest.0 != last => Some(last),
+            _ => other(&[largest.0], rng),
         };
-        let low_twin = twin.filter(|_| line.cells > 3 && largest != smallest);
-        let low_twin = low_twin.and_then(|twin| other(&[largest, smallest, twin], rng));
-        // The twin may have taken the place of the smallest number.
-        let low_twin = low_twin.filter(|_| twin != Some(smallest));
-        if let Some(twin) = twin {
-            line.copy(largest, twin);
-        }
-        if let Some(twin) = low_twin {
-            line.copy(smallest, twin);
-        }
+        // There is room in four cells, unless the twin has taken the place of the smallest number.
+        let has_room = last > 2 && largest.0 != smallest.0 && twin != Some(smallest.0);
+        let low_twin = twin.filter(|_| has_room);
+        let low_twin = low_twin.and_then(|twin| other(&[largest.0, smallest.0, twin], rng));
+        let copy = |cell: Option<usize>, bits| cell.map(|cell| LineChange::Put { cell, bits });
+        let copies = [copy(twin, largest.1), copy(low_twin, smallest.1)];
+        Ok(copies.into_iter().flatten().collect())
     }
 }
 
 /// Makes one cell of a line its largest number, or with the sign −1 its smallest one, and the only
 /// one of its size.
-fn peak(line: &mut Line, place: usize, sign: f64, tensor: &CaseTensor) {
+fn peak(
+    line: &mut dyn Line,
+    place: usize,
+    sign: f64,
+    tensor: &CaseTensor,
+) -> Result<Vec<LineChange>, Stop> {
     if let Some((low, high)) = tensor.range() {
-        let (end, other) = if sign > 0.0 { (high, low) } else { (low, high) };
-        line.set(place, end);
-        let end = line.get(place);
-        line.map(|x| if sign * x >= sign * end { other } else { x });
-        line.set(place, end);
-        return;
+        let is_low = sign < 0.0;
+        let (end, other) = if is_low { (low, high) } else { (high, low) };
+        let [edge, by] = [end, other].map(|number| tensor.dtype.bits(number));
+        let replace = LineChange::Replace { edge, is_low, by };
+        return Ok(vec![replace, tensor.put(place, end)]);
     }
-    let peak = 20.0 * line.reach();
-    let (_, largest) = tensor.ends();
-    if peak > largest {
-        line.map(|x| x * (largest / peak));
-    }
-    line.set(place, sign * peak.min(largest));
+    let LineExtremes { largest, smallest } = line.extremes()?;
+    let sizes = [largest.1, smallest.1].map(|bits| tensor.dtype.value_of_bits(bits).as_f64().abs());
+    let peak = 20.0 * sizes[0].max(sizes[1]);
+    let (_, end) = tensor.ends();
+    let smaller = (peak > end).then(|| tensor.map(end / peak, Sign::Own));
+    let put = tensor.put(place, sign * peak.min(end));
+    Ok(smaller.into_iter().chain([put]).collect())
 }

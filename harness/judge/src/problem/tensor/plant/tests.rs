@@ -1,4 +1,7 @@
 #![allow(clippy::unwrap_used)]
+
+mod planted_lines;
+
 use super::*;
 use crate::dtype::Dtype;
 use crate::gates::Tolerance;
@@ -54,7 +57,7 @@ fn drawn(tensor: &CaseTensor) -> Vec<f64> {
 /// The bytes of the first tensor after these patterns were planted.
 fn planted_into(bytes: Vec<u8>, placed: &[Placed], tensors: &[CaseTensor], seed: u64) -> Vec<u8> {
     let mut inputs = vec![Some(Cells::Host(bytes))];
-    plant(&mut inputs, placed, tensors, seed, &[0]).unwrap();
+    plant(&mut inputs, placed, tensors, seed, &[0], 0).unwrap();
     inputs[0].as_ref().unwrap().to_host().unwrap().into_owned()
 }
 
