@@ -48,7 +48,8 @@ pub fn compare(
             let there = memory.draw(vec![drawn]).unwrap().remove(0);
             let planted = |cells: Cells| {
                 let mut inputs = [Some(cells)];
-                plant(&mut inputs, &placed, &tensors, 9, &[SEED], most_sent).unwrap();
+                let sent = plant(&mut inputs, &placed, &tensors, 9, &[SEED], most_sent);
+                sent.unwrap().send(memory).unwrap();
                 let [cells] = inputs.map(Option::unwrap);
                 cells.to_host().unwrap().into_owned()
             };

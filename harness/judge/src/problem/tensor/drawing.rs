@@ -1,7 +1,7 @@
 //! Drawing the sets of a case's inputs, and having the reference say what is expected of them.
 
 use super::case_data::{CaseData, CaseSet, Contents, draw, draw_there, seed_of};
-use super::plant::{PlantedSets, plant};
+use super::plant::{PlantedSets, SentLines, plant};
 use super::reference::{ReferenceKernel, WantedSets};
 use super::renewed::{Kept, renew};
 use super::spec::{Case, CaseTensor, TensorRole};
@@ -89,14 +89,15 @@ impl<'a> Drawing<'a> {
         self.memory.filter(|_| part != Part::Renewed)
     }
 
-    /// Draws a set of a part. `contents` are the inputs that were drawn already.
+    /// Draws a set of a part. `contents` are the inputs that were drawn already. Also returns what is
+    /// to be sent to the card.
     fn set(
         self,
         (case, part): (&Case, Part),
         planted: &PlantedSets,
         (number, attempt): (usize, u32),
         contents: Contents,
-    ) -> Result<CaseSet, Stop> {
+    ) -> Result<(CaseSet, SentLines), Stop> {
         let (name, drawn) = Self::drawn_as(part, number, attempt);
         let seed = case.seed(self.seed, &name);
         let further = (part == Part::Planted).then_some(number);
@@ -113,7 +114,7 @@ impl<'a> Drawing<'a> {
             .map(|tensor| seed_of(case, self.seed, drawn, tensor))
             .collect();
         let tensors = &case.tensors;
-        plant(
+        let sent = plant(
             &mut set.inputs,
             &set.planted,
             tensors,
@@ -126,7 +127,12 @@ impl<'a> Drawing<'a> {
             set.inputs = renew(case, self.seed, &set.inputs, kept)?;
             set.planted.clear();
         }
-        Ok(set)
+        Ok((set, sent))
+    }
+
+    /// Sends planted lines to the card.
+    fn send(self, lines: SentLines) -> Result<(), Stop> {
+        self.memory.map_or(Ok(()), |memory| lines.send(memory))
     }
 
     /// Draws the first set of a case, without what is expected of it.
@@ -160,9 +166,13 @@ impl<'a> Drawing<'a> {
             .iter()
             .map(|(case, _)| CaseData::new(case, Vec::new()));
         let mut all: Vec<CaseData> = empty.collect();
-        for ((at, ..), set) in each.into_iter().zip(drawn) {
-            all[at].sets.push(set?);
+        let mut sent = SentLines::default();
+        for ((at, ..), drawn) in each.into_iter().zip(drawn) {
+            let (set, lines) = drawn?;
+            all[at].sets.push(set);
+            sent.join(lines);
         }
+        self.send(sent)?;
         Ok(all)
     }
 
@@ -212,7 +222,10 @@ impl<'a> Drawing<'a> {
         attempt: u32,
     ) -> Result<CaseSet, Stop> {
         let planted = self.planted_sets(case);
-        self.set((case, part), &planted, (number, attempt), Contents::new())
+        let set = (number, attempt);
+        let (set, sent) = self.set((case, part), &planted, set, Contents::new())?;
+        self.send(sent)?;
+        Ok(set)
     }
 
     /// Has the reference say what is expected of the sets. Draws those again that it does not

@@ -22,8 +22,8 @@ use super::planted::Axis;
 use super::random::{below, shuffle};
 use super::spec::CaseTensor;
 use crate::outcome::Stop;
-use crate::worker::Cells;
 use crate::worker::cell_work::CellLine;
+use crate::worker::{Cells, JudgeMemory};
 use line::{HeldLine, HostLine};
 use pattern::Pattern;
 use rand_chacha::ChaCha8Rng;
@@ -197,10 +197,34 @@ fn place(groups: &[Group], tensors: &[CaseTensor], seed: u64) -> Vec<Placed> {
     placed
 }
 
+/// Lines of held tensors that were written in the judge's memory, and are to be sent to the card.
+#[derive(Default)]
+pub struct SentLines {
+    lines: Vec<CellLine>,
+    /// One line after the other.
+    cells: Vec<u8>,
+}
+
+impl SentLines {
+    /// Adds the lines of another set.
+    pub fn join(&mut self, mut other: SentLines) {
+        self.lines.append(&mut other.lines);
+        self.cells.append(&mut other.cells);
+    }
+
+    /// Sends the lines to where the tensors are held.
+    pub fn send(self, memory: &JudgeMemory) -> Result<(), Stop> {
+        match self.lines.is_empty() {
+            true => Ok(()),
+            false => memory.put_lines(self.lines, &self.cells),
+        }
+    }
+}
+
 /// Writes the patterns into the inputs of a set; `None` is an output. `drawn` are the seeds that the
 /// tensors were drawn with. Of held tensors, lines of at most `most_sent` cells are written in the
-/// judge's memory and sent to the card together. The card changes longer ones itself, which takes a
-/// request or two for each line.
+/// judge's memory, and returned. The card changes longer ones itself, which takes a request or two
+/// for each line.
 pub fn plant(
     inputs: &mut [Option<Cells>],
     placed: &[Placed],
@@ -208,9 +232,9 @@ pub fn plant(
     seed: u64,
     drawn: &[u64],
     most_sent: usize,
-) -> Result<(), Stop> {
+) -> Result<SentLines, Stop> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed ^ WRITTEN);
-    let (mut memory, mut lines, mut cells_of_lines) = (None, Vec::new(), Vec::new());
+    let mut sent = SentLines::default();
     for Placed {
         tensor: at,
         axis,
@@ -246,17 +270,13 @@ pub fn plant(
                 let mut bytes = values.line(dtype, drawn[*at], start, stride, length);
                 let mut line = HostLine::new(&mut bytes, dtype, 0, 1, length);
                 pattern.write(&mut line, tensor, &mut rng)?;
-                memory = Some(held.memory.clone());
-                lines.push(there);
-                cells_of_lines.append(&mut bytes);
+                sent.lines.push(there);
+                sent.cells.append(&mut bytes);
             }
             (Cells::Held(_), None) => {}
         }
     }
-    match memory {
-        Some(memory) => memory.put_lines(lines, &cells_of_lines),
-        None => Ok(()),
-    }
+    Ok(sent)
 }
 
 /// Says what is planted in the lines that a cell of an output belongs to, as in
