@@ -90,14 +90,17 @@ impl Kernels<'_> {
     }
 
     fn draw_each(&mut self, drawn: &[DrawCells]) -> Result<Vec<BufferId>, Stop> {
-        let ids: Result<Vec<BufferId>, Stop> = drawn.iter().map(|one| self.draw(one)).collect();
+        let bytes = drawn.iter().map(|one| one.cells * one.dtype.size());
+        let buffers = self.device.hold_all(&bytes.collect::<Vec<_>>())?;
+        for (drawn, buffer) in drawn.iter().zip(&buffers) {
+            self.draw(drawn, *buffer)?;
+        }
         self.run()?;
-        ids
+        Ok(buffers)
     }
 
-    fn draw(&mut self, drawn: &DrawCells) -> Result<BufferId, Stop> {
+    fn draw(&mut self, drawn: &DrawCells, buffer: BufferId) -> Result<(), Stop> {
         let (dtype, cells) = (drawn.dtype, drawn.cells);
-        let buffer = self.device.hold(cells * dtype.size(), &[])?;
         let whole = CellLine {
             buffer,
             dtype,
@@ -105,8 +108,7 @@ impl Kernels<'_> {
             stride: 1,
             cells,
         };
-        self.add_drawing(&whole, drawn.numbers, drawn.seed)?;
-        Ok(buffer)
+        self.add_drawing(&whole, drawn.numbers, drawn.seed)
     }
 
     /// Adds a launch that draws the cells of a line.

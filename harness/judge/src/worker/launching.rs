@@ -13,7 +13,7 @@ use crate::outcome::Stop;
 use lab_device::{
     Arg, DeviceError, Entry, ExecutionOrder, MemoryRange, POISON, Shape, Step, Submission,
 };
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -138,11 +138,23 @@ impl Launching {
             .ok_or(statement))
     }
 
-    /// Runs the launch statement of a launch that follows. Returns the bytes of scratch that it
-    /// asks for, and its line.
-    pub fn state(&mut self, device: &mut Device, launch: &Launch) -> Result<(u64, u32), Stop> {
-        let plan = self.plan(device, launch)?;
-        Ok((plan.statement.scratch_bytes, plan.statement.line))
+    /// Runs the launch statement of launches that follow. Returns for each the bytes of scratch that
+    /// it asks for, and its line.
+    pub fn state(
+        &mut self,
+        device: &mut Device,
+        launches: &[Launch],
+    ) -> Result<Vec<(u64, u32)>, Stop> {
+        let mut asked = Vec::with_capacity(launches.len());
+        for launch in launches {
+            let (plan, _) = self.stated(device, launch)?;
+            asked.push((plan.statement.scratch_bytes, plan.statement.line));
+        }
+        let modules: BTreeSet<u32> = launches.iter().map(|launch| launch.module.0).collect();
+        for module in modules {
+            self.reload(device, ModuleId(module))?;
+        }
+        Ok(asked)
     }
 
     /// Launches, or runs the list of launches that the statement asks for, and waits. Returns the
@@ -361,13 +373,23 @@ impl Launching {
         Ok(())
     }
 
-    /// Runs the launch statement, once for an entry and dims, and checks what it asks for. This
-    /// happens outside the timed part of a launch. The module is loaded again afterwards, so that
-    /// the statement leaves nothing in its globals.
+    /// What the launch statement asks for. If it runs for that, the module is loaded again
+    /// afterwards, so that the statement leaves nothing in its globals.
     fn plan(&mut self, device: &mut Device, launch: &Launch) -> Result<Rc<Plan>, Stop> {
+        let (plan, has_run) = self.stated(device, launch)?;
+        if has_run {
+            self.reload(device, launch.module)?;
+        }
+        Ok(plan)
+    }
+
+    /// Runs the launch statement, once for an entry and dims, and checks what it asks for. This
+    /// happens outside the timed part of a launch. Also returns whether it ran now: then the module
+    /// is to be loaded again.
+    fn stated(&mut self, device: &mut Device, launch: &Launch) -> Result<(Rc<Plan>, bool), Stop> {
         let key = (launch.module, launch.entry.clone(), launch.dims.clone());
         if let Some(known) = self.plans.get(&key) {
-            return Ok(known.clone());
+            return Ok((known.clone(), false));
         }
         let found = self
             .statement_kernel(device, launch.module, &launch.entry)?
@@ -407,13 +429,12 @@ impl Launching {
         let launched = self.check(device, launch.module, &statement, &what)?;
         // From here on no launch gets it.
         device.fill(out, POISON, Filling::Waits)?;
-        self.reload(device, launch.module)?;
         let plan = Rc::new(Plan {
             statement,
             launched,
         });
         self.plans.insert(key, plan.clone());
-        Ok(plan)
+        Ok((plan, true))
     }
 
     /// Runs a launch statement. Returns the buffer of its result, and the result.

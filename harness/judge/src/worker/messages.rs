@@ -43,9 +43,10 @@ pub enum WorkerRequest {
     },
     /// Loads a module again.
     Reload { module: ModuleId },
-    /// Runs the launch statement of a launch that follows, which then needs to run none. A failure
-    /// is the statement's. The reply is the bytes of scratch that it asks for, and its line.
-    State(Launch),
+    /// Runs the launch statement of launches that follow, which then need to run none. They are of
+    /// one entry. A failure is the statement's. The reply is for each the bytes of scratch that it
+    /// asks for, and its line.
+    State(Vec<Launch>),
     /// Asks for the name that a module lacks to launch `entry`. A function in Python must also take
     /// these parameters, if any are given: else the failure says at which line it does not.
     MissingEntry {

@@ -161,7 +161,7 @@ impl Served {
                 json!(device.fill_all(&fills, how)?)
             }
             WorkerRequest::Free { buffer } => json!(device.free(buffer)?),
-            WorkerRequest::State(launch) => json!(launching.state(device, &launch)?),
+            WorkerRequest::State(launches) => json!(launching.state(device, &launches)?),
             WorkerRequest::Launch { fills, launches } => {
                 device.fill_all(&fills, Filling::Ahead)?;
                 json!(launching.launch_each(device, &launches))

@@ -23,8 +23,10 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Most bytes that are drawn ahead.
+/// Most bytes that are drawn ahead in the judge's own memory, and which part of the device's memory
+/// where they are held there.
 const MOST_AHEAD: usize = 1 << 30;
+const PART_AHEAD: u64 = 4;
 
 /// A problem whose workloads are chosen and whose reference has started, or whose results are there.
 /// The judge verifies the candidate with it, and times kernels.
@@ -106,9 +108,13 @@ impl Prepared {
         let mut parts: Vec<(Arc<Case>, Part)> = parts.into_iter().flat_map(of).collect();
         parts.retain(|(case, part)| *part != Part::Renewed || self.0.renewed.contains(&case.index));
         let (all, drawing, mut bytes) = (parts.len(), Drawing::of(cx), 0);
+        let most = match cx.memory {
+            Some(_) => (cx.device.memory_bytes / PART_AHEAD) as usize,
+            None => MOST_AHEAD,
+        };
         let exceeds = |(case, part): &(Arc<Case>, Part)| {
             bytes += drawing.bytes(case, *part);
-            bytes > MOST_AHEAD
+            bytes > most
         };
         parts.truncate(parts.iter().position(exceeds).unwrap_or(all));
         let drawn = drawing.draw_each(&parts, &mut self.0.reference, is_idle)?;

@@ -39,10 +39,7 @@ impl Resident {
         key: u64,
     ) -> Result<Resident, Stop> {
         let scratch = launcher::scratch(spec, worker)?;
-        let mut launchers = Vec::with_capacity(timed.len());
-        for drawn in timed.iter() {
-            launchers.push(CaseLauncher::set_up(drawn, worker)?);
-        }
+        let launchers = CaseLauncher::set_up_all(&timed.iter().collect::<Vec<_>>(), worker)?;
         Ok(Resident {
             spec: spec.clone(),
             timed: timed.clone(),
@@ -56,9 +53,7 @@ impl Resident {
 
     /// Frees its buffers.
     pub fn take_down(self, worker: &mut Worker) -> Result<(), Stop> {
-        for launcher in self.launchers {
-            launcher.take_down(worker)?;
-        }
+        CaseLauncher::take_down_all(self.launchers, worker)?;
         self.scratch.map_or(Ok(()), |scratch| worker.free(scratch))
     }
 

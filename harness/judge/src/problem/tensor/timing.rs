@@ -5,12 +5,13 @@
 //! another in a CUDA graph, so it holds what the device needs between two launches, and nothing of
 //! the host. `latency_us` is the time between two device events around a single launch.
 
+use super::launcher::Written;
 use super::objective::{Amounts, Figure, Objective};
 use super::parameters::require_entries;
 use super::random::{draw_sets, shuffle};
 use super::resident::{AcceptedOutputs, Resident};
 use super::spec::Case;
-use super::tally::{CaseOutcome, ComparedOutputs, GateTally};
+use super::tally::{CaseOutcome, ComparedLaunch, ComparedOutputs, GateTally};
 use crate::measure::{self, TimingSummary};
 use crate::outcome::{Correctness, Stop};
 use crate::probe::bounds::{CacheState, Demand};
@@ -95,7 +96,7 @@ impl TensorTiming {
         }
         let how = (self.flush(), self.resident.spec.graph);
         let (replayed, failure) = worker.replay_each(wanted, how, self.resident.key)?;
-        let mut seconds = Vec::with_capacity(windows.len());
+        let (mut seconds, mut written) = (Vec::with_capacity(windows.len()), Vec::new());
         for ((at, sets), replayed) in windows.iter().zip(replayed) {
             if let Some(why) = &replayed.uncaptured
                 && self.submission != replayed.submission
@@ -103,9 +104,12 @@ impl TensorTiming {
                 self.submission = replayed.submission;
                 write_no_graph(why, out)?;
             }
-            self.compare(worker, *at, sets, &replayed.digests, out)?;
+            let each = (replayed.digests.len() / sets.len().max(1)).max(1);
+            let digests = sets.iter().zip(replayed.digests.chunks(each));
+            written.extend(digests.map(|(set, digests)| (*at, *set, digests.to_vec())));
             seconds.push(replayed.seconds / sets.len() as f64);
         }
+        self.compare(worker, written, out)?;
         match failure {
             Some(stop) => {
                 let at = windows.get(seconds.len()).map(|(at, _)| *at);
@@ -159,29 +163,51 @@ impl TensorTiming {
         self.resident.scratch.filter(|_| is_cold)
     }
 
-    /// Checks what the last launches on these sets wrote: by digests, and only if one is new, by
-    /// comparing all cells.
+    /// Checks what the last launches on these sets of cases wrote: by digests, and only if one is
+    /// new, by comparing all cells.
     fn compare(
         &mut self,
         worker: &mut Worker,
-        at: usize,
-        sets: &[usize],
-        digests: &[u64],
+        mut written: Vec<(usize, usize, Vec<u64>)>,
         out: &mut Writer,
     ) -> Result<(), Stop> {
-        let each = (digests.len() / sets.len().max(1)).max(1);
-        for (set, digests) in sets.iter().zip(digests.chunks(each)) {
-            let outputs = (at, *set, digests.to_vec());
-            if self.accepted[0].borrow().contains(&outputs) {
-                continue;
-            }
-            let drawn = &self.resident.timed[at];
-            let written = self.resident.launchers[at].written(worker, *set, Worker::look_at)?;
-            let how = format!("timed launch in turn {}", self.turns);
-            let want = &drawn.sets[*set].expected;
-            let compared = ComparedOutputs::of(&drawn.case, &written, None, want)?;
-            if self.tally.add(drawn, *set, &how, compared, out)? {
-                self.accepted[0].borrow_mut().insert(outputs);
+        written.retain(|outputs| !self.accepted[0].borrow().contains(outputs));
+        // In the judge's memory there is room for one after the other.
+        let together = match worker.has_shared_buffers() {
+            true => written.len().max(1),
+            false => 1,
+        };
+        written
+            .chunks(together)
+            .try_for_each(|written| self.compare_all(worker, written, out))
+    }
+
+    /// Compares all cells of what launches wrote.
+    fn compare_all(
+        &mut self,
+        worker: &mut Worker,
+        written: &[(usize, usize, Vec<u64>)],
+        out: &mut Writer,
+    ) -> Result<(), Stop> {
+        let resident = self.resident.clone();
+        let read = |(at, set, _): &(usize, usize, Vec<u64>)| {
+            resident.launchers[*at].written(worker, *set, Worker::look_at)
+        };
+        let contents: Result<Vec<Written>, Stop> = written.iter().map(read).collect();
+        let contents = contents?;
+        let each = written.iter().zip(&contents);
+        let launches: Vec<ComparedLaunch> = each
+            .map(|((at, set, _), content)| {
+                let drawn = &resident.timed[*at];
+                (&*drawn.case, content, None, &drawn.sets[*set].expected)
+            })
+            .collect();
+        let compared = ComparedOutputs::of_each(&launches)?;
+        let how = format!("timed launch in turn {}", self.turns);
+        for (outputs, compared) in written.iter().zip(compared) {
+            let (drawn, set) = (&resident.timed[outputs.0], outputs.1);
+            if self.tally.add(drawn, set, &how, compared, out)? {
+                self.accepted[0].borrow_mut().insert(outputs.clone());
             }
         }
         Ok(())
@@ -204,7 +230,7 @@ impl TensorTiming {
             let seconds = self.noting_a_crash(Some(at), launched, out)?;
             self.latencies[at].push(seconds);
             let digests = self.resident.output_digests(worker, &[(at, 0)])?.concat();
-            self.compare(worker, at, &[0], &digests, out)?;
+            self.compare(worker, vec![(at, 0, digests)], out)?;
         }
         Ok(())
     }

@@ -92,31 +92,29 @@ fn round(
     order: ExecutionOrder,
 ) -> Result<Round, Stop> {
     let (mut before, mut cleared, mut poisoned) = (Vec::new(), Vec::new(), Vec::new());
-    let mut launches: Vec<Launch> = Vec::new();
+    let mut groups: Vec<Vec<Launch>> = Vec::with_capacity(cases.len());
     for ((launcher, data), sets) in cases.iter().zip(sets) {
+        let mut launches = Vec::with_capacity(*sets);
         for (set, content) in data.sets.iter().take(*sets).enumerate() {
             before.extend(launcher.written_before(set, &content.inputs));
             cleared.extend(launcher.cleared(set));
             poisoned.extend(launcher.poisoned(set));
             launches.push(launcher.launch_of(module, data, set, order));
         }
+        groups.push(launches);
     }
     worker.write_cells(&before, false)?;
     worker.clear_all(cleared)?;
-    let (mut seconds, mut failure) = (Vec::new(), None);
-    if !launches.is_empty() {
-        (seconds, failure) = worker.poison_and_launch_each(poisoned, &launches)?;
-    }
-    let (mut rest, mut each, mut failed) = (seconds.into_iter(), Vec::new(), None);
-    for (at, ((launcher, _), sets)) in cases.iter().zip(sets).enumerate() {
-        let of_case: Vec<f64> = rest.by_ref().take(*sets).collect();
-        if of_case.len() < *sets
-            && let Some(stop) = failure.take()
-        {
-            failed = Some((at, with_parameters(stop, launcher.case())));
-        }
-        each.push(of_case);
-    }
+    // The launches of each case are a request, so that it is known in which case a kernel hangs.
+    let (each, mut failure) = worker.poison_and_launch_each(poisoned, groups)?;
+    let at = each
+        .iter()
+        .zip(sets)
+        .position(|(seconds, sets)| seconds.len() < *sets);
+    let failed = at.and_then(|at| {
+        let stop = failure.take()?;
+        Some((at, with_parameters(stop, cases[at].0.case())))
+    });
     Ok(Round {
         seconds: each,
         failed,

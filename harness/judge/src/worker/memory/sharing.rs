@@ -15,6 +15,9 @@ use std::os::fd::OwnedFd;
 /// own buffers have lower ones.
 pub const FIRST: u32 = 1 << 30;
 
+/// The alignment of buffers that are held in one allocation.
+const ALIGNED: usize = 256;
+
 /// Whether the judge's own worker has allocated a buffer.
 pub fn is_shared(id: BufferId) -> bool {
     id.0 >= FIRST
@@ -22,9 +25,16 @@ pub fn is_shared(id: BufferId) -> bool {
 
 /// A buffer without guard zones.
 pub struct Plain {
-    /// The address of its allocation.
-    block: u64,
+    /// The allocation that it is in, alone or with others.
+    block: Block,
     pub range: MemoryRange,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Block {
+    address: u64,
+    /// Bytes of memory that this process holds for itself; `None` of a mapped allocation.
+    held: Option<usize>,
 }
 
 /// Freed memory of held buffers, which waits for others of the same size: to get memory from the
@@ -103,34 +113,64 @@ impl Device {
 
     /// Maps what [`Device::allocate_shared`] of another process has made.
     pub fn map(&mut self, memory: &OwnedFd, shared: &SharedBlock) -> Result<(), DeviceError> {
-        let block = self.driver.map_shared(memory, shared.bytes)?;
+        let block = Block {
+            address: self.driver.map_shared(memory, shared.bytes)?,
+            held: None,
+        };
         for (id, offset, bytes) in &shared.buffers {
             let range = MemoryRange {
-                address: block + *offset as u64,
+                address: block.address + *offset as u64,
                 bytes: *bytes,
             };
-            self.add_plain(*id, block, range);
+            self.plain.insert(id.0, Plain { block, range });
         }
         Ok(())
-    }
-
-    fn add_plain(&mut self, id: BufferId, block: u64, range: MemoryRange) {
-        self.plain.insert(id.0, Plain { block, range });
     }
 
     /// Makes a buffer that the judge holds for itself, with this content; with unspecified content if
     /// there is none.
     pub fn hold(&mut self, bytes: usize, content: &[u8]) -> Result<BufferId, DeviceError> {
-        let address = match self.spare.take(bytes) {
-            Some(address) => address,
-            None => self.allocate_held(bytes)?,
-        };
-        let id = BufferId(self.next_shared(1));
-        self.add_plain(id, address, MemoryRange { address, bytes });
+        let id = self.hold_all(&[bytes])?[0];
         if !content.is_empty() {
+            let address = self.range(id)?.address;
             self.driver.upload(address, content)?;
         }
         Ok(id)
+    }
+
+    /// [`Device::hold`] of buffers with so many bytes, in one allocation and with unspecified content.
+    pub fn hold_all(&mut self, bytes: &[usize]) -> Result<Vec<BufferId>, DeviceError> {
+        let mut ends = Vec::with_capacity(bytes.len());
+        let mut end = 0usize;
+        for bytes in bytes {
+            let next = end
+                .checked_add(*bytes)
+                .and_then(|end| end.checked_next_multiple_of(ALIGNED));
+            end = next.ok_or_else(|| DeviceError::Driver(format!("{bytes} bytes are too many")))?;
+            ends.push(end);
+        }
+        let end = end.max(ALIGNED);
+        let address = match self.spare.take(end) {
+            Some(address) => address,
+            None => self.allocate_held(end)?,
+        };
+        let block = Block {
+            address,
+            held: Some(end),
+        };
+        let first = self.next_shared(bytes.len());
+        let begins = [0].into_iter().chain(ends);
+        let each = (first..).zip(begins.zip(bytes));
+        Ok(each
+            .map(|(number, (begin, bytes))| {
+                let range = MemoryRange {
+                    address: address + begin as u64,
+                    bytes: *bytes,
+                };
+                self.plain.insert(number, Plain { block, range });
+                BufferId(number)
+            })
+            .collect())
     }
 
     /// New memory; where the device has too little, it first gets back what is spare.
@@ -149,15 +189,17 @@ impl Device {
 
     /// [`Device::hold`] of copies of these buffers.
     pub fn hold_copies(&mut self, of: &[BufferId]) -> Result<Vec<BufferId>, DeviceError> {
-        let copy = |of: &BufferId| {
-            let from = self.range(*of)?;
-            let id = self.hold(from.bytes, &[])?;
-            let to = self.range(id)?;
+        let from: Result<Vec<MemoryRange>, DeviceError> =
+            of.iter().map(|id| self.range(*id)).collect();
+        let from = from?;
+        let bytes: Vec<usize> = from.iter().map(|range| range.bytes).collect();
+        let ids = self.hold_all(&bytes)?;
+        for (from, id) in from.iter().zip(&ids) {
+            let to = self.range(*id)?;
             self.driver
                 .copy_before(from.address, to.address, from.bytes)?;
-            Ok(id)
-        };
-        of.iter().map(copy).collect()
+        }
+        Ok(ids)
     }
 
     /// Copies a held buffer into another one of its size; `is_input` declares it an input there.
@@ -203,19 +245,21 @@ impl Device {
             .into_iter()
             .partition(is_unused);
         self.freed = used;
+        let mut blocks = BTreeSet::new();
         for id in unused {
             let Some(plain) = self.plain.remove(&id) else {
                 continue;
             };
-            let is_mapped = plain.range.address != plain.block;
-            let mut others = self.plain.values();
-            if is_mapped && others.any(|other| other.block == plain.block) {
-                continue;
-            }
-            let spare = !is_mapped && self.spare.put(plain.range.bytes, plain.block);
-            if !spare {
+            blocks.insert(plain.block);
+        }
+        for plain in self.plain.values() {
+            blocks.remove(&plain.block);
+        }
+        for Block { address, held } in blocks {
+            let is_spare = held.is_some_and(|bytes| self.spare.put(bytes, address));
+            if !is_spare {
                 self.driver.finish()?;
-                self.driver.free(plain.block)?;
+                self.driver.free(address)?;
             }
         }
         Ok(())

@@ -1,0 +1,288 @@
+//! The buffers of a worker: their content, and who has them.
+
+use super::{BufferId, Known, Worker};
+use crate::outcome::Stop;
+use crate::worker::judge_memory::{Cells, Share};
+use crate::worker::link::Operation;
+use crate::worker::memory::{Filling, SharedBlock, is_shared};
+use crate::worker::messages::WorkerRequest;
+use lab_device::POISONS;
+use lab_system::random;
+use std::os::fd::{AsFd, OwnedFd};
+
+impl Worker {
+    /// Allocates a buffer between guard zones and fills it with poison. `name` is what messages
+    /// call it.
+    pub fn buffer(&mut self, name: &str, bytes: usize) -> Result<BufferId, Stop> {
+        Ok(self.buffers(vec![(name.to_owned(), bytes)])?[0])
+    }
+
+    /// [`Worker::buffer`] for several buffers: names and bytes.
+    pub fn buffers(&mut self, wanted: Vec<(String, usize)>) -> Result<Vec<BufferId>, Stop> {
+        if wanted.is_empty() {
+            return Ok(Vec::new());
+        }
+        let sizes: Vec<usize> = wanted.iter().map(|(_, bytes)| *bytes).collect();
+        let ids = match &self.memory {
+            Some(share) => {
+                let (shared, memory) = share.memory.allocate(share.owner, wanted)?;
+                let ids = shared.buffers.iter().map(|(id, ..)| *id).collect();
+                self.map(shared, memory)?;
+                ids
+            }
+            None => self.allocate(wanted)?,
+        };
+        self.know(&ids, sizes)?;
+        Ok(ids)
+    }
+
+    /// [`Worker::buffer`] in the worker's own process: for what the kernel gets no address of.
+    pub fn own_buffer(&mut self, name: &str, bytes: usize) -> Result<BufferId, Stop> {
+        let ids = self.allocate(vec![(name.to_owned(), bytes)])?;
+        self.know(&ids, vec![bytes])?;
+        Ok(ids[0])
+    }
+
+    fn allocate(&mut self, buffers: Vec<(String, usize)>) -> Result<Vec<BufferId>, Stop> {
+        self.request(&WorkerRequest::Allocate { buffers })
+    }
+
+    /// Maps an allocation of the judge's own worker.
+    fn map(&mut self, shared: SharedBlock, memory: OwnedFd) -> Result<(), Stop> {
+        let number = self
+            .link
+            .ask(&WorkerRequest::Map(shared), Operation::Own, &[])?;
+        self.link
+            .connection
+            .send_descriptor(memory.as_fd())
+            .map_err(|error| Stop::Lab(format!("shared memory cannot be sent: {error}")))?;
+        let ((), _) = self.link.answer(number, Operation::Own, 0)?;
+        Ok(())
+    }
+
+    /// Notes buffers of these sizes.
+    fn know(&mut self, ids: &[BufferId], sizes: Vec<usize>) -> Result<(), Stop> {
+        if ids.len() != sizes.len() {
+            return Err(self
+                .link
+                .invalid_answer("not as many buffers as were asked for"));
+        }
+        let known = |(id, bytes): (&BufferId, usize)| {
+            let known = Known {
+                bytes,
+                poisons: POISONS,
+                // Chance selects the first pattern.
+                next: random::number() as usize % POISONS.len(),
+                last: None,
+            };
+            (*id, known)
+        };
+        self.buffers.extend(ids.iter().zip(sizes).map(known));
+        Ok(())
+    }
+
+    /// Writes a whole buffer. Breaks its seal.
+    pub fn write(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Stop> {
+        self.write_all(vec![buffer], false, bytes)
+    }
+
+    /// Writes a whole buffer and declares its content an input: [`Worker::breaches`] reports a
+    /// change of it.
+    pub fn write_input(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Stop> {
+        self.write_all(vec![buffer], true, bytes)
+    }
+
+    /// [`Worker::write_input`] for several buffers. Small contents go in one message.
+    pub fn write_inputs(&mut self, contents: &[(BufferId, &[u8])]) -> Result<(), Stop> {
+        /// Bytes above which copying them together takes longer than further messages.
+        const SMALL: usize = 1 << 20;
+        let bytes: usize = contents.iter().map(|(_, content)| content.len()).sum();
+        if contents.len() < 2 || bytes > SMALL {
+            return contents
+                .iter()
+                .try_for_each(|(buffer, content)| self.write_input(*buffer, content));
+        }
+        let (buffers, body): (_, Vec<&[u8]>) = contents.iter().copied().unzip();
+        self.write_all(buffers, true, &body.concat())
+    }
+
+    /// The buffer of an input that stays as it is as long as the worker lives. Only the first call
+    /// with this key uploads the content.
+    pub fn fixed_input(&mut self, key: u64, name: &str, bytes: &[u8]) -> Result<BufferId, Stop> {
+        if let Some(buffer) = self.fixed.get(&key) {
+            return Ok(*buffer);
+        }
+        let buffer = self.buffer(name, bytes.len())?;
+        self.write_input(buffer, bytes)?;
+        self.fixed.insert(key, buffer);
+        Ok(buffer)
+    }
+
+    fn write_all(
+        &mut self,
+        buffers: Vec<BufferId>,
+        are_inputs: bool,
+        body: &[u8],
+    ) -> Result<(), Stop> {
+        let first = buffers.first().copied();
+        let request = WorkerRequest::Write {
+            buffers,
+            are_inputs,
+        };
+        let (reply, _) = self.buffer_work(first, &request, body, 0)?;
+        Ok(reply)
+    }
+
+    /// Writes whole buffers; `are_inputs` as in [`Worker::write_input`]. What the judge's own worker
+    /// holds is copied on the device.
+    pub fn write_cells(
+        &mut self,
+        contents: &[(BufferId, &Cells)],
+        are_inputs: bool,
+    ) -> Result<(), Stop> {
+        let (mut held, mut host) = (Vec::new(), Vec::new());
+        for (buffer, cells) in contents {
+            match cells {
+                Cells::Held(cells) if self.memory.is_some() => held.push((cells.id, *buffer)),
+                _ => host.push((*buffer, cells.to_host()?)),
+            }
+        }
+        if let Some(share) = self.memory.as_ref().filter(|_| !held.is_empty()) {
+            share.memory.copy(held, are_inputs)?;
+        }
+        let host: Vec<(BufferId, &[u8])> = host.iter().map(|(id, cells)| (*id, &**cells)).collect();
+        match are_inputs {
+            true => self.write_inputs(&host),
+            false => host
+                .iter()
+                .try_for_each(|(buffer, content)| self.write(*buffer, content)),
+        }
+    }
+
+    /// Whether it can map what the judge's own worker allocates.
+    pub fn maps_memory(&self) -> bool {
+        self.opened.shares_memory
+    }
+
+    /// Whether the judge's own worker has its buffers.
+    pub fn has_shared_buffers(&self) -> bool {
+        self.memory.is_some()
+    }
+
+    /// What buffers hold: copies that stay what they are. On the device if the judge's own worker
+    /// has the buffers.
+    pub fn take(&mut self, buffers: &[BufferId]) -> Result<Vec<Cells>, Stop> {
+        let Some(Share { memory, .. }) = &self.memory else {
+            return self.read_all(buffers);
+        };
+        let bytes = |id: &BufferId| self.buffers.get(id).map_or(0, |known| known.bytes);
+        let each: Vec<(BufferId, usize)> = buffers.iter().map(|id| (*id, bytes(id))).collect();
+        memory.hold_copies(&each)
+    }
+
+    /// What buffers hold until the next launch.
+    pub fn look_at(&mut self, buffers: &[BufferId]) -> Result<Vec<Cells>, Stop> {
+        let Some(Share { memory, .. }) = &self.memory else {
+            return self.read_all(buffers);
+        };
+        let bytes = |id: &BufferId| self.buffers.get(id).map_or(0, |known| known.bytes);
+        Ok(buffers
+            .iter()
+            .map(|id| memory.lent(*id, bytes(id)))
+            .collect())
+    }
+
+    fn read_all(&mut self, buffers: &[BufferId]) -> Result<Vec<Cells>, Stop> {
+        let read = |id: &BufferId| self.read(*id).map(Cells::Host);
+        buffers.iter().map(read).collect()
+    }
+
+    /// Reads a whole buffer.
+    pub fn read(&mut self, buffer: BufferId) -> Result<Vec<u8>, Stop> {
+        let expected = self.buffers.get(&buffer).map_or(0, |known| known.bytes);
+        let request = WorkerRequest::Read { buffer };
+        let ((), bytes) = self.buffer_work(Some(buffer), &request, &[], expected)?;
+        if bytes.len() == expected {
+            Ok(bytes)
+        } else {
+            Err(self.link.invalid_answer("too few bytes of a buffer"))
+        }
+    }
+
+    /// Fills a buffer with one of [`POISONS`], so that a cell that the kernel does not write is
+    /// found. The patterns take turns, and chance selects the first one: the pattern says nothing
+    /// about the launch that follows.
+    pub fn poison(&mut self, buffer: BufferId) -> Result<(), Stop> {
+        self.poison_all(vec![buffer])
+    }
+
+    /// [`Worker::poison`] for several buffers.
+    pub fn poison_all(&mut self, buffers: Vec<BufferId>) -> Result<(), Stop> {
+        let fills = self.chosen_patterns(buffers);
+        self.fill(fills, Filling::Waits)
+    }
+
+    pub(super) fn chosen_patterns(&mut self, buffers: Vec<BufferId>) -> Vec<(BufferId, u32)> {
+        let known = &mut self.buffers;
+        let choose = |id: BufferId| Some((id, known.get_mut(&id)?.next_pattern()));
+        buffers.into_iter().filter_map(choose).collect()
+    }
+
+    /// Makes [`Worker::poison`] fill a buffer with these patterns, as the type of its cells needs
+    /// them.
+    pub fn set_poisons(&mut self, buffer: BufferId, patterns: [u32; 2]) {
+        if let Some(known) = self.buffers.get_mut(&buffer) {
+            known.poisons = patterns;
+        }
+    }
+
+    /// The pattern that [`Worker::poison`] last filled a buffer with; `None` if it never did.
+    pub fn last_poison(&self, buffer: BufferId) -> Option<u32> {
+        self.buffers.get(&buffer)?.last
+    }
+
+    /// As [`Worker::poison`], for a buffer larger than the L2 cache: nothing that was in the cache
+    /// is there afterwards.
+    pub fn flush_cache(&mut self, buffer: BufferId) -> Result<(), Stop> {
+        self.fill(vec![(buffer, POISONS[0])], Filling::FlushesCache)
+    }
+
+    /// Fills buffers with zeros.
+    pub fn clear_all(&mut self, buffers: Vec<BufferId>) -> Result<(), Stop> {
+        let fills = buffers.into_iter().map(|buffer| (buffer, 0)).collect();
+        self.fill(fills, Filling::Waits)
+    }
+
+    fn fill(&mut self, fills: Vec<(BufferId, u32)>, how: Filling) -> Result<(), Stop> {
+        if fills.is_empty() {
+            return Ok(());
+        }
+        let first = fills.first().map(|(buffer, _)| *buffer);
+        let (reply, _) = self.buffer_work(first, &WorkerRequest::Fill { fills, how }, &[], 0)?;
+        Ok(reply)
+    }
+
+    /// Frees a buffer.
+    pub fn free(&mut self, buffer: BufferId) -> Result<(), Stop> {
+        self.buffers.remove(&buffer);
+        if self.memory.is_some() && is_shared(buffer) {
+            return self.free_all(vec![buffer]);
+        }
+        self.request(&WorkerRequest::Free { buffer })
+    }
+
+    /// Frees buffers.
+    pub fn free_all(&mut self, buffers: Vec<BufferId>) -> Result<(), Stop> {
+        let memory = self.memory.as_ref().map(|share| share.memory.clone());
+        let is_shared = |id: &BufferId| is_shared(*id);
+        let Some(memory) = memory.filter(|_| buffers.iter().all(is_shared)) else {
+            return buffers.into_iter().try_for_each(|buffer| self.free(buffer));
+        };
+        self.buffers.retain(|id, _| !buffers.contains(id));
+        self.request::<()>(&WorkerRequest::Unmap {
+            buffers: buffers.clone(),
+        })?;
+        memory.let_go(buffers);
+        Ok(())
+    }
+}
