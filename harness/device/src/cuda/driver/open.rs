@@ -20,6 +20,10 @@ pub fn open(ordinal: u32) -> Result<Box<dyn Driver>, DeviceError> {
         return Err(no_such_device(ordinal, &names));
     };
     let device = devices::device(ordinal as c_int)?;
+    let mode = attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE)?;
+    if let Some(why) = why_closed(mode, ordinal, name) {
+        return Err(DeviceError::Unavailable(why));
+    }
     let limits = limits(device)?;
     let major = attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
     let minor = attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
@@ -69,6 +73,23 @@ pub fn open(ordinal: u32) -> Result<Box<dyn Driver>, DeviceError> {
     }))
 }
 
+/// Why a device in this compute mode cannot be used; `None` if it can.
+fn why_closed(mode: u32, ordinal: u32, name: &str) -> Option<String> {
+    // CU_COMPUTEMODE_PROHIBITED and CU_COMPUTEMODE_EXCLUSIVE_PROCESS.
+    let why = match mode {
+        2 => "is in the compute mode Prohibited, in which no process can use it",
+        3 => {
+            "is in the compute mode Exclusive_Process, and a run uses it in several processes: the judge's, the kernel's and the \
+             reference's"
+        }
+        _ => return None,
+    };
+    Some(format!(
+        "cuda:{ordinal} ({name}) {why}. Change the mode as root with `nvidia-smi -i {ordinal} -c DEFAULT`, or set device = \"cpu\" \
+         in lab.toml."
+    ))
+}
+
 fn no_such_device(ordinal: u32, names: &[String]) -> DeviceError {
     DeviceError::Unavailable(match names.len() {
         0 => "the NVIDIA driver is here, but there is no CUDA device. Check `nvidia-smi` and \
@@ -111,4 +132,22 @@ fn attribute(device: CUdevice, name: Attribute) -> Result<u32, DeviceError> {
     unsafe { ffi::cuDeviceGetAttribute(&mut value, name, device) }
         .check("read the device's limits")?;
     Ok(value as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::why_closed;
+
+    #[test]
+    fn a_device_that_one_process_may_use_is_refused_with_the_remedy() {
+        let why = why_closed(3, 1, "NVIDIA H200").unwrap_or_default();
+        assert_eq!(
+            why,
+            "cuda:1 (NVIDIA H200) is in the compute mode Exclusive_Process, and a run uses it in several processes: the judge's, the \
+             kernel's and the reference's. Change the mode as root with `nvidia-smi -i 1 -c DEFAULT`, or set device = \"cpu\" in \
+             lab.toml."
+        );
+        assert!(why_closed(2, 0, "x").is_some_and(|why| why.contains("Prohibited")));
+        assert_eq!(why_closed(0, 0, "x"), None);
+    }
 }
