@@ -14,7 +14,7 @@ use super::launch_lines::write_launches;
 use super::measuring::{self, Candidate};
 use super::peers::{self, PeerFiles};
 use super::probing;
-use super::processes::start_memory;
+use super::processes::{as_kernel_output, start_memory, start_worker};
 use super::race_check::RaceCheck;
 use super::sealed_check;
 use super::session::Session;
@@ -124,8 +124,17 @@ impl Run<Problem> {
         let compiles = [Some(language), reference].contains(&Some(Language::Cuda));
         let compiles = compiles || has_compiled_peer();
         let memory = start_memory(request)?;
+        // A Python imports for seconds, which several do at the same time.
+        let is_python = language == Language::Python;
+        let early = is_python.then(|| incumbent::start(request));
+        let of_reference = (reference == Some(Language::Python)).then(|| {
+            let output = as_kernel_output(sink.writer());
+            let target = lab_device::resolve(request.device);
+            start_worker(request, Language::Python, target, output)
+        });
         let (mut session, worker) =
             Session::open(request, sink, language, compiles || memory.is_some())?;
+        session.reference = of_reference.transpose()?;
         let (uuid, driver) = (session.device.uuid.clone(), session.device.driver.clone());
         session.write_device(&[("device_uuid", &uuid), ("driver", &driver)])?;
         if compiles {
@@ -157,7 +166,7 @@ impl Run<Problem> {
             session,
             worker,
             problem,
-            incumbent_state: IncumbentState::default(),
+            incumbent_state: early.unwrap_or_default(),
             incumbent: None,
             sealed,
         })
@@ -278,8 +287,11 @@ impl<P: Phase> Run<P> {
         let (mut session, mut worker) = (self.session, self.worker);
         Ok(Run {
             problem: self.problem.prepared(&mut session, &mut worker)?,
-            // Not before: processes that open one GPU at the same time wait for one another.
-            incumbent_state: incumbent::start(&session.request),
+            incumbent_state: match session.request.language() {
+                Language::Python => self.incumbent_state,
+                // Not before: processes that open one GPU at the same time wait for one another.
+                Language::Cuda => incumbent::start(&session.request),
+            },
             session,
             worker,
             needs: self.needs,

@@ -41,6 +41,8 @@ pub struct Session {
     pub figures: Option<DeviceFigures>,
     /// The judge's own worker, on a device whose memory can be shared.
     pub memory: Option<Arc<JudgeMemory>>,
+    /// A reference's worker in Python that was started before it is needed.
+    pub reference: Option<StartingWorker>,
 }
 
 impl Session {
@@ -74,6 +76,7 @@ impl Session {
             access: DeviceAccess::of(&device, &cache_dir),
             figures: probe::load(&cache_dir, &device),
             memory: None,
+            reference: None,
             request: Arc::clone(request),
             out: sink.writer(),
             sink: sink.clone(),
@@ -183,6 +186,7 @@ impl Session {
     pub fn with<T>(&mut self, act: impl FnOnce(&mut ProblemContext) -> T) -> T {
         let (request, target, sink) = (&self.request, self.target, &self.sink);
         let (builder, memory) = (&mut self.builder, self.memory.as_ref());
+        let reference = &mut self.reference;
         act(&mut ProblemContext {
             device: &self.device,
             figures: self.figures,
@@ -196,9 +200,15 @@ impl Session {
                     WorkerFor::Candidate => request.language(),
                     WorkerFor::Reference(language) => language,
                 };
-                let output = as_kernel_output(sink.writer());
-                let worker = start_worker(request, language, target, output)?.ready()?;
-                Ok(with_memory(worker, memory))
+                let starting = match (wanted, reference.take()) {
+                    (WorkerFor::Reference(_), Some(starting)) => starting,
+                    (_, started) => {
+                        *reference = started;
+                        let output = as_kernel_output(sink.writer());
+                        start_worker(request, language, target, output)?
+                    }
+                };
+                Ok(with_memory(starting.ready()?, memory))
             },
             build: &mut |source, header| builder.reference(source, header),
         })
