@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 pub enum CellWork {
     /// Holds random numbers. The reply is a [`BufferId`] for each.
     Draw(Vec<DrawCells>),
-    /// Writes lines into held buffers. Their cells follow one another in the body.
+    /// Writes lines into held buffers. Their cells follow one another in the body, where each line
+    /// has [`CellLine::sent_bytes`].
     PutLines(Vec<CellLine>),
     /// Makes changes of a line, one after the other.
     ChangeLine(CellLine, Vec<LineChange>),
@@ -29,6 +30,14 @@ pub struct CellLine {
     pub stride: usize,
     /// The number of cells.
     pub cells: usize,
+}
+
+impl CellLine {
+    /// Bytes of its cells in a message of lines of all types. On the card each line begins at a
+    /// multiple of its cells' size.
+    pub fn sent_bytes(&self) -> usize {
+        (self.cells * self.dtype.size()).next_multiple_of(8)
+    }
 }
 
 /// A change of the cells of a line. Numbers of f64 are written as their bits. A cell's bytes are

@@ -36,6 +36,8 @@ pub struct Link {
     pub time_limit: Duration,
     /// A lower one for the launches that are made now.
     pub launch_limit: Option<Duration>,
+    /// How many launches the next request makes.
+    pub launches: u32,
     /// The deadline for all answers of the worker, if it has one, and the time that it was given.
     pub deadline: Option<(Instant, Duration)>,
     /// A tool in the worker may have threads and processes of its own.
@@ -55,6 +57,7 @@ impl Link {
             connection,
             time_limit,
             launch_limit: None,
+            launches: 1,
             deadline: None,
             under_tool: false,
             tasks: None,
@@ -110,9 +113,12 @@ impl Link {
             .deadline
             .map(|(deadline, _)| deadline.saturating_duration_since(Instant::now()));
         let limit = match (operation, &self.python) {
-            (Operation::Launch, _) => self
-                .launch_limit
-                .map_or(self.time_limit, |limit| limit.min(self.time_limit)),
+            (Operation::Launch, _) => {
+                let limit = self
+                    .launch_limit
+                    .map_or(self.time_limit, |limit| limit.min(self.time_limit));
+                limit * self.launches
+            }
             (Operation::Statement(_), _) => self.time_limit,
             (Operation::Open | Operation::Load, Some(python)) => python.load_limit,
             (Operation::Open | Operation::Load | Operation::Own, _) => OWN_WORK,
@@ -184,9 +190,12 @@ impl Link {
         }
         let limit = seconds(self.limit(operation));
         match (operation, &self.python) {
-            (Operation::Launch, _) => Stop::Crash(format!(
-                "the kernel did not end within {limit}: it hangs, or is far too slow"
-            )),
+            (Operation::Launch, _) => Stop::Crash(match self.launches {
+                1 => format!("the kernel did not end within {limit}: it hangs, or is far too slow"),
+                launches => format!(
+                    "{launches} launches did not end within {limit}: the kernel hangs, or is far too slow"
+                ),
+            }),
             (Operation::Statement(entry), _) => Stop::Crash(format!(
                 "{STATEMENT_OF} {entry} did not end within {limit}: it hangs"
             )),

@@ -430,3 +430,13 @@ fn a_mistake_is_told_once_however_the_kernel_is_registered() {
         "{log}"
     );
 }
+
+#[test]
+fn a_header_of_the_library_that_uses_a_name_of_cudas_keywords_is_included() {
+    let built = build(
+        "#include <memory>\n#include <lab.h>\n__host__ int three() { return *std::make_shared<int>(3); }\n\
+         __device__ __noinline__ int four() { return 4; }\n\
+         extern \"C\" __global__ void k(int* out) { out[0] = four(); }\nLAB_LAUNCH(k) {}\n",
+    );
+    assert!(built.image.is_some(), "{}", built.log);
+}

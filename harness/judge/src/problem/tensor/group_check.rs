@@ -4,8 +4,8 @@ use super::Problem;
 use super::case_data::CaseData;
 use super::checked_cases::CaseSets;
 use super::launcher::CaseLauncher;
-use super::verify::{CaseCheck, CheckedSets, ComparedTogether};
-use crate::outcome::Stop;
+use super::verify::{CaseCheck, CheckedSets, ComparedTogether, Comparing};
+use crate::outcome::{Correctness, Stop};
 use crate::worker::Breach;
 use std::ops::ControlFlow;
 
@@ -63,6 +63,15 @@ impl Problem {
                 check.tally.note_accepts(of_set.sets.drawn);
                 launches += launched.len();
                 first = first.or(Some(of_set.sets.launcher));
+                let is_first_failure =
+                    check.tally.verdict() == Correctness::Pass && failed.is_none();
+                if is_first_failure
+                    && launched.iter().any(Comparing::is_wrong)
+                    && check.look_after_each(of_set.sets)?
+                {
+                    // What is wrong is what the stores left.
+                    continue;
+                }
                 for launched in launched {
                     // Further ones would show nothing new.
                     if !check.tally.has_seen_enough() {

@@ -270,6 +270,7 @@ pub fn plant(
                 let mut bytes = values.line(dtype, drawn[*at], start, stride, length);
                 let mut line = HostLine::new(&mut bytes, dtype, 0, 1, length);
                 pattern.write(&mut line, tensor, &mut rng)?;
+                bytes.resize(there.sent_bytes(), 0);
                 sent.lines.push(there);
                 sent.cells.append(&mut bytes);
             }

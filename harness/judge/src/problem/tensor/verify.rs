@@ -69,6 +69,17 @@ pub struct ComparedTogether<'a> {
     pub failed: Option<(usize, Stop)>,
 }
 
+impl Comparing<'_, '_> {
+    /// Whether it has ended, and something is wrong.
+    pub fn is_wrong(&self) -> bool {
+        let case = &self.launch.of.drawn.case;
+        match &self.compared {
+            Compared::Now(Ok(compared)) => compared.iter().any(|outputs| !outputs.pass(case)),
+            Compared::Now(Err(_)) | Compared::Soon(_) => false,
+        }
+    }
+}
+
 /// The comparison of a launch.
 pub struct Comparing<'scope, 'a> {
     launch: CheckedLaunch<'a>,
@@ -162,6 +173,23 @@ impl CaseCheck<'_> {
             each: found,
             failed,
         })
+    }
+
+    /// Launches on the first sets again, one after the other, and looks at all memory after each.
+    /// Only that tells a store into the output of an earlier launch from that launch's own. Returns
+    /// whether there was one.
+    pub fn look_after_each(&mut self, of: CheckedSets) -> Result<bool, Stop> {
+        for set in 0..of.drawn.sets.len().min(LOOKS) {
+            let (worker, module) = (&mut *self.worker, self.module);
+            let order = ExecutionOrder::Forward;
+            of.launcher.launch(worker, module, of.drawn, set, order)?;
+            let breaches = worker.breaches()?;
+            if !breaches.is_empty() {
+                self.report(of.launcher, breaches, &format!("launch {}", set + 1))?;
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The digests of the outputs of each launch on a timed case.

@@ -13,14 +13,15 @@ impl Kernels<'_> {
             && line.stride == 1
         {
             let to = self.address_of(line)?;
-            return Ok(self.device.driver.upload(to, cells)?);
+            let bytes = cells.len().min(line.cells * line.dtype.size());
+            return Ok(self.device.driver.upload(to, &cells[..bytes])?);
         }
         let held = self.device.hold(cells.len(), cells)?;
         let mut from = self.device.read_address(held)?;
         let end = from + cells.len() as u64;
         for line in lines {
             let args = [&self.words_of(line)?[..], &[from]].map(bytes_of);
-            from += (line.cells * line.dtype.size()) as u64;
+            from += line.sent_bytes() as u64;
             if from > end {
                 return Err(Stop::Lab("a line has fewer cells than it says".into()));
             }

@@ -89,8 +89,7 @@ impl Worker {
         failure.map_or_else(|| seconds.ok_or_else(failed), Err)
     }
 
-    /// [`Worker::poison_all`], then [`Worker::launch`] for each launch of these groups: those of a
-    /// group may take as long as one launch. Returns the seconds of those that ended well, and why
+    /// [`Worker::poison_all`], then [`Worker::launch`] for each launch of these groups. Returns the seconds of those that ended well, and why
     /// the next one did not.
     pub fn poison_and_launch_each(
         &mut self,
@@ -106,13 +105,18 @@ impl Worker {
         let given = given.flat_map(|launch| launch.args.clone()).collect();
         let mut fills = self.prepare(fills, given)?;
         let (mut each, mut failure) = (Vec::with_capacity(groups.len()), None);
-        for launches in groups {
-            let (seconds, failed) = match failure.is_none() && !launches.is_empty() {
-                true => self.launch_group(std::mem::take(&mut fills), launches)?,
-                false => (Vec::new(), None),
-            };
+        for mut launches in groups {
+            // A kernel that hangs does so in the first launch mostly, and that is sooner known alone.
+            let rest = launches.split_off(launches.len().min(1));
+            let mut seconds = Vec::with_capacity(rest.len() + 1);
+            for part in [launches, rest] {
+                if failure.is_none() && !part.is_empty() {
+                    let (timed, failed) = self.launch_group(std::mem::take(&mut fills), part)?;
+                    seconds.extend(timed);
+                    failure = failed;
+                }
+            }
             each.push(seconds);
-            failure = failure.or(failed);
         }
         Ok((each, failure))
     }
@@ -125,11 +129,14 @@ impl Worker {
     ) -> Result<(Vec<f64>, Option<Stop>), Stop> {
         let count = launches.len();
         let request = WorkerRequest::Launch { fills, launches };
+        self.link.launches = count as u32;
+        let answered = self.call(&request, Operation::Launch, &[]);
+        self.link.launches = 1;
         let LaunchedEach {
             seconds,
             launched,
             failure,
-        } = match self.call(&request, Operation::Launch, &[]) {
+        } = match answered {
             Err(stop @ Stop::Crash(_)) => return Ok((Vec::new(), Some(stop))),
             answered => answered?,
         };
