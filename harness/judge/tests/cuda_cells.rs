@@ -231,7 +231,8 @@ fn a_line_lies_where_it_belongs() {
         stride: 5,
         cells,
     };
-    let written = [1, 2, 3, 4, 5, 6];
+    // Each line takes a multiple of eight bytes.
+    let written = [1, 2, 3, 4, 0, 0, 0, 0, 5, 6, 0, 0, 0, 0, 0, 0];
     memory
         .put_lines(vec![line(3, 2), line(13, 1)], &written)
         .unwrap();

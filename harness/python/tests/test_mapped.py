@@ -5,8 +5,7 @@ import socket
 import tempfile
 import unittest
 
-from lab_harness.worker import framing
-from lab_harness.worker.memory import Memory
+from . import judge
 
 
 class Block:
@@ -37,8 +36,11 @@ class Device:
             block.base = self.next
 
 
+@unittest.skipUnless(judge.has_numpy(), "this Python has no NumPy or no ml_dtypes")
 class Mapped(unittest.TestCase):
     def setUp(self):
+        from lab_harness.worker.memory import Memory
+
         self.device = Device()
         self.memory = Memory(self.device, guarded=False)
         self.memory.map(0, 4096, [[7, 64, 16], [8, 1024, 32]])
@@ -63,6 +65,20 @@ class Mapped(unittest.TestCase):
         self.assertEqual(self.memory.place(8).address - after, 1024 - 64)
 
 
+def connection(end):
+    """The worker's connection at this end of a socket."""
+    from lab_harness.worker import framing
+
+    return framing.Connection(end)
+
+
+def invalid():
+    """What the worker raises where no descriptor came."""
+    from lab_harness.worker import framing
+
+    return framing.Invalid
+
+
 class Descriptors(unittest.TestCase):
     def test_a_descriptor_follows_a_frame(self):
         ours, theirs = socket.socketpair()
@@ -70,7 +86,7 @@ class Descriptors(unittest.TestCase):
             file.write(b"content")
             file.flush()
             socket.send_fds(ours, [b"f"], [file.fileno()])
-            received = framing.Connection(theirs).receive_descriptor()
+            received = connection(theirs).receive_descriptor()
             with os.fdopen(received, "rb") as same:
                 same.seek(0)
                 self.assertEqual(same.read(), b"content")
@@ -79,8 +95,8 @@ class Descriptors(unittest.TestCase):
         ours, theirs = socket.socketpair()
         with ours, theirs:
             ours.sendall(b"f")
-            with self.assertRaises(framing.Invalid):
-                framing.Connection(theirs).receive_descriptor()
+            with self.assertRaises(invalid()):
+                connection(theirs).receive_descriptor()
 
 
 if __name__ == "__main__":

@@ -28,7 +28,6 @@ const HEADERS: &[(&str, &str)] = headers![
     "lab_cpu/groups.h",
     "lab_cpu/atomic_ref.h",
     "lab_cpu/keywords.h",
-    "bits/shared_ptr_base.h",
 ];
 
 /// CUDA's headers whose content is in `lab_cpu.h`. They are written as empty files.

@@ -81,8 +81,13 @@ impl<'r> Sources<'r> {
                 edits.push(Edit::new(include.start, include.end, quoted));
             }
         }
+        // A .cpp is written for the host, whose library uses this keyword of CUDA as an attribute.
+        let is_host = Path::new(shown_as)
+            .extension()
+            .is_some_and(|ending| ending == "cpp");
+        let before = if is_host { "#undef __noinline__\n" } else { "" };
         Ok(format!(
-            "#line 1 {}\n{}\n",
+            "{before}#line 1 {}\n{}\n",
             rewrite::quoted(shown_as),
             rewrite::apply(source, edits)
         ))

@@ -432,11 +432,16 @@ fn a_mistake_is_told_once_however_the_kernel_is_registered() {
 }
 
 #[test]
-fn a_header_of_the_library_that_uses_a_name_of_cudas_keywords_is_included() {
-    let built = build(
-        "#include <memory>\n#include <lab.h>\n__host__ int three() { return *std::make_shared<int>(3); }\n\
-         __device__ __noinline__ int four() { return 4; }\n\
-         extern \"C\" __global__ void k(int* out) { out[0] = four(); }\nLAB_LAUNCH(k) {}\n",
-    );
+fn a_source_for_the_host_may_use_a_header_that_has_cudas_keyword_as_an_attribute() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("reference.cpp");
+    let source = "#include <lab.h>\n#include <memory>\n\
+         extern \"C\" __global__ void k(int* out) { out[0] = *std::make_shared<int>(3); }\nLAB_LAUNCH(k) {}\n";
+    std::fs::write(&path, source).unwrap();
+    let request = BuildRequest {
+        shown_as: "reference.cpp".into(),
+        ..request(path)
+    };
+    let built = builder().unwrap().build(&request).unwrap();
     assert!(built.image.is_some(), "{}", built.log);
 }

@@ -175,21 +175,12 @@ impl CaseCheck<'_> {
         })
     }
 
-    /// Launches on the first sets again, one after the other, and looks at all memory after each.
-    /// Only that tells a store into the output of an earlier launch from that launch's own. Returns
-    /// whether there was one.
-    pub fn look_after_each(&mut self, of: CheckedSets) -> Result<bool, Stop> {
-        for set in 0..of.drawn.sets.len().min(LOOKS) {
-            let (worker, module) = (&mut *self.worker, self.module);
-            let order = ExecutionOrder::Forward;
-            of.launcher.launch(worker, module, of.drawn, set, order)?;
-            let breaches = worker.breaches()?;
-            if !breaches.is_empty() {
-                self.report(of.launcher, breaches, &format!("launch {}", set + 1))?;
-                return Ok(true);
-            }
-        }
-        Ok(false)
+    /// Checks the sets anew, one after the other, with a module that was loaded anew. Only that tells a
+    /// store into the output of another launch from that launch's own, and an output that a later
+    /// launch completed.
+    pub fn run_apart(&mut self, of: CheckedSets) -> Result<(), Stop> {
+        self.worker.reload(self.module)?;
+        self.run(of, 0)
     }
 
     /// The digests of the outputs of each launch on a timed case.
