@@ -6,6 +6,7 @@ use super::case_data::CaseData;
 use super::drawing::{Ahead, Drawing, Part};
 use super::input_values::InputValues;
 use super::launcher::CaseLauncher;
+use super::random::told;
 use super::resident::{Resident, TimedCases};
 use super::spec::Case;
 use super::tally::GateTally;
@@ -16,7 +17,6 @@ use crate::worker::{ModuleId, Worker};
 use lab_device::DeviceInfo;
 use lab_protocol::When;
 use lab_protocol::report::JudgedWorkloads;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -112,7 +112,7 @@ impl Problem {
                 tally,
                 worker,
                 out: cx.out,
-                seed: cx.seed,
+                seed: told(cx.seed, "the order of threads"),
             };
             self.check_cases(group, &drawn, &mut check, chosen.len())?;
             if tally.breached() {
@@ -172,24 +172,15 @@ impl Problem {
         check: &mut CaseCheck,
         all: usize,
     ) -> Result<(), Stop> {
-        let begin = &mut |check: &mut CaseCheck, at: usize| check.tally.begin_case(group[at].0);
-        // After each case, so that the gates of a long problem show while it runs.
-        let end = &mut |check: &mut CaseCheck, at: usize| {
-            let is_last = check.tally.breached() || group[at].0 + 1 == all;
-            check.tally.write(is_last, check.out)?;
-            Ok(match check.tally.breached() {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            })
-        };
         let shares = check.worker.has_shared_buffers();
         if shares && group.iter().all(|(_, case)| case.steps == 1) {
-            return self.check_group(drawn, check, begin, end);
+            let first = group.first().map_or(0, |(position, _)| *position);
+            return self.check_group(drawn, check, (first, all));
         }
-        for (at, ((_, case), drawn)) in group.iter().zip(drawn).enumerate() {
-            begin(check, at);
+        for ((position, case), drawn) in group.iter().zip(drawn) {
+            check.tally.begin_case(*position);
             self.check_case(case, drawn, check)?;
-            if end(check, at)?.is_break() {
+            if check.end_case(position + 1 == all)?.is_break() {
                 break;
             }
         }

@@ -345,7 +345,7 @@ const TOGETHER: usize = 512 << 20;
 
 /// Most cells of a planted line that the judge writes and sends to the card. The card changes a
 /// longer line itself. A request takes 0.1 ms, and a set may have hundreds of short lines.
-const MOST_SENT: usize = 1 << 18;
+const MOST_SENT: usize = 1 << 15;
 
 /// The first bit of a set's number that says how often the set was drawn again.
 const ATTEMPT: usize = 40;

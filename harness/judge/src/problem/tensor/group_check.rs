@@ -7,7 +7,6 @@ use super::launcher::CaseLauncher;
 use super::verify::{CaseCheck, CheckedSets, ComparedTogether, Comparing};
 use crate::outcome::{Correctness, Stop};
 use crate::worker::Breach;
-use std::ops::ControlFlow;
 
 /// Sets that are launched together, and the position of their case in the group.
 struct GroupSets<'a> {
@@ -16,20 +15,18 @@ struct GroupSets<'a> {
 }
 
 impl Problem {
-    /// Checks the cases of a group on all their sets. `begin` is called before the results of the
-    /// case at this position are added to the gates, and `end` after it: it says whether the check
-    /// goes on.
+    /// Checks the cases of a group on all their sets. The first of them is at this position among the
+    /// cases of the check, of which there are `all`.
     pub(super) fn check_group(
         &self,
         group: &[CaseSets],
         check: &mut CaseCheck,
-        begin: &mut dyn FnMut(&mut CaseCheck, usize),
-        end: &mut dyn FnMut(&mut CaseCheck, usize) -> Result<ControlFlow<()>, Stop>,
+        (position, all): (usize, usize),
     ) -> Result<(), Stop> {
-        let all = group.iter().flat_map(CaseSets::further);
-        let all: Vec<&CaseData> = all.map(|(_, drawn)| drawn).collect();
-        let launchers = CaseLauncher::set_up_all(&all, check.worker)?;
-        let mut of_further = launchers.iter().zip(&all);
+        let further = group.iter().flat_map(CaseSets::further);
+        let drawn: Vec<&CaseData> = further.map(|(_, drawn)| drawn).collect();
+        let launchers = CaseLauncher::set_up_all(&drawn, check.worker)?;
+        let mut of_further = launchers.iter().zip(&drawn);
         let mut sets = Vec::new();
         for (case, of) in group.iter().enumerate() {
             sets.extend(of.timed.map(|at| GroupSets {
@@ -55,7 +52,7 @@ impl Problem {
         };
         let mut compared = sets.iter().zip(each).enumerate().peekable();
         for (case, of) in group.iter().enumerate() {
-            begin(check, case);
+            check.tally.begin_case(position + case);
             let (mut first, mut launches) = (None, 0);
             while let Some((at, (of_set, launched))) =
                 compared.next_if(|(_, (of_set, _))| of_set.case == case)
@@ -92,7 +89,7 @@ impl Problem {
                 check.report(launcher, of_case, &how)?;
             }
             self.check_renewed(of, check)?;
-            if end(check, case)?.is_break() {
+            if check.end_case(position + case + 1 == all)?.is_break() {
                 return Ok(());
             }
         }

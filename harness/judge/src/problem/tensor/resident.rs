@@ -3,6 +3,7 @@
 
 use super::case_data::CaseData;
 use super::launcher::{self, CaseLauncher};
+use super::random::told;
 use super::spec::{Case, ProblemSpec};
 use crate::outcome::Stop;
 use crate::worker::{Breach, BufferId, Worker};
@@ -31,12 +32,12 @@ pub struct Resident {
 }
 
 impl Resident {
-    /// Uploads the inputs. `key` is the key of all digests of the run.
+    /// Uploads the inputs. The digests of a run have a key that follows from its seed.
     pub fn set_up(
         spec: &Rc<ProblemSpec>,
         timed: &TimedCases,
         worker: &mut Worker,
-        key: u64,
+        seed: u64,
     ) -> Result<Resident, Stop> {
         let scratch = launcher::scratch(spec, worker)?;
         let launchers = CaseLauncher::set_up_all(&timed.iter().collect::<Vec<_>>(), worker)?;
@@ -47,7 +48,7 @@ impl Resident {
             launchers,
             submission: worker.submission(spec.graph),
             scratch,
-            key,
+            key: told(seed, "the digests of outputs"),
         })
     }
 

@@ -213,9 +213,23 @@ impl TensorTiming {
         Ok(())
     }
 
-    /// Times single launches, with all that a launch costs.
-    fn time_single_launches(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<(), Stop> {
-        for at in 0..self.latencies.len() {
+    /// Times single launches, with all that a launch costs. `windows` has the seconds of a launch in
+    /// each window of this turn.
+    fn time_single_launches(
+        &mut self,
+        worker: &mut Worker,
+        windows: &[f64],
+        out: &mut Writer,
+    ) -> Result<(), Stop> {
+        let has_latencies = !self.latencies.is_empty();
+        for (at, window) in windows.iter().enumerate().filter(|_| has_latencies) {
+            let is_one =
+                self.resident.launchers[at].sets() == 1 || self.resident.timed[at].case.has_fixed();
+            if is_one && self.submission == Submission::Plain {
+                // The window was a single launch.
+                self.latencies[at].push(*window);
+                continue;
+            }
             if self.resident.timed[at].case.has_fixed() {
                 worker.reload(self.module)?;
             }
@@ -371,7 +385,7 @@ impl Timed for TensorTiming {
             }
         }
         if self.turns <= LATENCY_TURNS {
-            self.time_single_launches(worker, out)?;
+            self.time_single_launches(worker, &seconds, out)?;
         }
         self.report_breaches(worker, out)?;
         Ok((self.verdict(out)? == Correctness::Pass).then_some(seconds))

@@ -9,6 +9,7 @@ use crate::outcome::Stop;
 use crate::worker::{Breach, ModuleId, Worker};
 use lab_device::ExecutionOrder;
 use lab_protocol::report::Writer;
+use std::ops::ControlFlow;
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Duration;
 
@@ -172,6 +173,17 @@ impl CaseCheck<'_> {
         Ok(ComparedTogether {
             each: found,
             failed,
+        })
+    }
+
+    /// Writes the gates after a case, so that those of a long problem show while it runs. Says whether
+    /// the check goes on: not after a store out of bounds.
+    pub fn end_case(&mut self, is_last: bool) -> Result<ControlFlow<()>, Stop> {
+        let breached = self.tally.breached();
+        self.tally.write(breached || is_last, self.out)?;
+        Ok(match breached {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
         })
     }
 
