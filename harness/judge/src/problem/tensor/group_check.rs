@@ -60,19 +60,15 @@ impl Problem {
                 check.tally.note_accepts(of_set.sets.drawn);
                 launches += launched.len();
                 first = first.or(Some(of_set.sets.launcher));
-                // The first failure is looked at closely. What fails together and not apart counts too.
+                // Further sets of the case would show nothing new.
+                let has_seen_enough = check.tally.has_seen_enough();
+                // The first failure is looked at closely, before what was found in launches together.
                 let passes = check.tally.verdict() == Correctness::Pass;
                 if passes && failed.is_none() && launched.iter().any(Comparing::is_wrong) {
                     check.run_apart(of_set.sets)?;
-                    if check.tally.verdict() == Correctness::Fail {
-                        continue;
-                    }
                 }
-                for launched in launched {
-                    // Further ones would show nothing new.
-                    if !check.tally.has_seen_enough() {
-                        check.finish(Some(launched))?;
-                    }
+                for launched in launched.into_iter().filter(|_| !has_seen_enough) {
+                    check.finish(Some(launched))?;
                 }
                 if let Some((_, stop)) = failed.take_if(|(failed, _)| *failed == at) {
                     return Err(stop);
