@@ -22,7 +22,8 @@ pub enum Operation<'a> {
     Open,
     /// Loading an image, or executing a source.
     Load,
-    Launch,
+    /// So many launches.
+    Launch(u32),
     /// The launch statement of this entry.
     Statement(&'a str),
     /// The worker's own work, between launches.
@@ -36,8 +37,6 @@ pub struct Link {
     pub time_limit: Duration,
     /// A lower one for the launches that are made now.
     pub launch_limit: Option<Duration>,
-    /// How many launches the next request makes.
-    pub launches: u32,
     /// The deadline for all answers of the worker, if it has one, and the time that it was given.
     pub deadline: Option<(Instant, Duration)>,
     /// A tool in the worker may have threads and processes of its own.
@@ -57,7 +56,6 @@ impl Link {
             connection,
             time_limit,
             launch_limit: None,
-            launches: 1,
             deadline: None,
             under_tool: false,
             tasks: None,
@@ -100,7 +98,7 @@ impl Link {
             .connection
             .answer::<Result<R, Stop>>(number, body_limit, limit);
         let (answer, body) = answer.map_err(|e| self.failed(e, operation))?;
-        if matches!(operation, Operation::Launch | Operation::Statement(_)) {
+        if matches!(operation, Operation::Launch(_) | Operation::Statement(_)) {
             self.expect_nothing_left()?;
         }
         let reply = answer.map_err(|failure| self.described(failure, operation))?;
@@ -113,11 +111,11 @@ impl Link {
             .deadline
             .map(|(deadline, _)| deadline.saturating_duration_since(Instant::now()));
         let limit = match (operation, &self.python) {
-            (Operation::Launch, _) => {
+            (Operation::Launch(launches), _) => {
                 let limit = self
                     .launch_limit
                     .map_or(self.time_limit, |limit| limit.min(self.time_limit));
-                limit * self.launches
+                limit * launches
             }
             (Operation::Statement(_), _) => self.time_limit,
             (Operation::Open | Operation::Load, Some(python)) => python.load_limit,
@@ -190,7 +188,7 @@ impl Link {
         }
         let limit = seconds(self.limit(operation));
         match (operation, &self.python) {
-            (Operation::Launch, _) => Stop::Crash(match self.launches {
+            (Operation::Launch(launches), _) => Stop::Crash(match launches {
                 1 => format!("the kernel did not end within {limit}: it hangs, or is far too slow"),
                 launches => format!(
                     "{launches} launches did not end within {limit}: the kernel hangs, or is far too slow"
@@ -219,7 +217,9 @@ impl Link {
                 Stop::Lab(format!("the worker {how} before its device was open"))
             }
             (Operation::Open, Some(python)) => Stop::Lab(python.why_not_ready(&how)),
-            (Operation::Launch, _) => Stop::Crash(format!("the kernel crashed: its process {how}")),
+            (Operation::Launch(_), _) => {
+                Stop::Crash(format!("the kernel crashed: its process {how}"))
+            }
             (Operation::Statement(entry), _) => Stop::Crash(format!(
                 "{STATEMENT_OF} {entry} crashed: the worker process {how}"
             )),

@@ -296,7 +296,11 @@ impl<'a> Drawing<'a> {
     /// Splits what follows one another into groups that are worked on together: where the device
     /// holds the sets, in as few steps as its memory allows, and elsewhere one by one.
     pub fn groups<T>(self, all: &[T], bytes: impl Fn(&T) -> usize) -> Vec<&[T]> {
-        let most = if self.memory.is_some() { TOGETHER } else { 0 };
+        let most = if self.memory.is_some() {
+            MOST_TOGETHER
+        } else {
+            0
+        };
         let (mut sum, mut groups, mut first) = (0, Vec::new(), 0);
         for (at, one) in all.iter().enumerate() {
             let bytes = bytes(one);
@@ -341,7 +345,7 @@ const PLANTED_CELLS_EMULATED: usize = 1 << 19;
 
 /// Most bytes of the sets that are worked on together on a device. Then the steps between launches
 /// take less time than the launches.
-const TOGETHER: usize = 512 << 20;
+const MOST_TOGETHER: usize = 512 << 20;
 
 /// Most cells of a planted line that the judge writes and sends to the card. The card changes a
 /// longer line itself. A request takes 0.1 ms, and a set may have hundreds of short lines.

@@ -4,6 +4,7 @@ use super::drawing::{Drawing, Part};
 use super::launcher::CaseLauncher;
 use super::objective::Figure;
 use super::parameters::parameters;
+use super::random::told;
 use super::reference::ReferenceKernel;
 use super::resident::Resident;
 use super::spec::Case;
@@ -256,7 +257,7 @@ impl Watched {
         module: ModuleId,
     ) -> Result<(), Stop> {
         self.problem.require_entries(worker, module)?;
-        let order = ExecutionOrder::Shuffled(cx.seed);
+        let order = ExecutionOrder::Shuffled(told(cx.seed, "the order of threads"));
         let mut chosen = self.problem.chosen.iter();
         chosen.try_for_each(|case| launch_once(cx, worker, module, case, order))
     }

@@ -48,7 +48,7 @@ pub struct TensorTiming {
 
 /// Windows that are asked for together: to ask takes as long as a short window. All of them may take
 /// as long as one launch.
-const TOGETHER: usize = 16;
+const MOST_WINDOWS: usize = 16;
 
 /// Turns after which single launches are timed too. More would take time from the windows, which
 /// decide.
@@ -372,7 +372,7 @@ impl Timed for TensorTiming {
         };
         let together = windows.chunk_by(|one, next| !is_alone(one.0) && !is_alone(next.0));
         let together: Vec<_> = together
-            .flat_map(|windows| windows.chunks(TOGETHER))
+            .flat_map(|windows| windows.chunks(MOST_WINDOWS))
             .collect();
         let mut seconds = vec![f64::NAN; windows.len()];
         for windows in together {

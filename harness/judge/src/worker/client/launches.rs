@@ -129,9 +129,8 @@ impl Worker {
     ) -> Result<(Vec<f64>, Option<Stop>), Stop> {
         let count = launches.len();
         let request = WorkerRequest::Launch { fills, launches };
-        self.link.launches = count as u32;
-        let answered = self.call(&request, Operation::Launch, &[]);
-        self.link.launches = 1;
+        let operation = Operation::Launch(count as u32);
+        let answered = self.call(&request, operation, &[]);
         let LaunchedEach {
             seconds,
             launched,
@@ -146,7 +145,7 @@ impl Worker {
                 .invalid_answer("more launches than were asked for"));
         }
         self.launched = launched.or(self.launched.take());
-        let failure = failure.map(|stop| self.link.described(stop, Operation::Launch));
+        let failure = failure.map(|stop| self.link.described(stop, operation));
         Ok((seconds, failure))
     }
 
@@ -246,11 +245,13 @@ impl Worker {
             submission: asked,
             key,
         };
+        // All windows may take as long as one launch.
+        let together = Operation::Launch(1);
         let ReplayedEach {
             windows,
             uncaptured,
             failure,
-        } = self.call(&request, Operation::Launch, &[])?;
+        } = self.call(&request, together, &[])?;
         if windows.len() + usize::from(failure.is_some()) > count {
             return Err(self.link.invalid_answer("more windows than were asked for"));
         }
@@ -265,7 +266,7 @@ impl Worker {
             submission,
             uncaptured: uncaptured.clone(),
         });
-        let failure = failure.map(|stop| self.link.described(stop, Operation::Launch));
+        let failure = failure.map(|stop| self.link.described(stop, together));
         Ok((replayed.collect(), failure))
     }
 }
