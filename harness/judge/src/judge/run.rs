@@ -142,6 +142,10 @@ impl Run<Problem> {
         }
         if let Some(memory) = memory {
             session.take_memory(memory)?;
+            if session.memory.is_none() && !compiles {
+                // It was for the judge's own worker, and may have ended.
+                session.builder.compiler = None;
+            }
         }
         let worker = session.with_memory(worker);
         if language == Language::Python {
