@@ -5,7 +5,7 @@
 
 use lab_device::{
     BuildRequest, Builder, COMPARE_CHUNK_BYTES, DeviceError, Driver, Entry, ExecutionOrder,
-    FolderTrust, Shape, cuda,
+    FolderTrust, MemoryRange, Shape, Step, Submission, Window, cuda,
 };
 use lab_protocol::CompileOptions;
 
@@ -445,6 +445,71 @@ fn an_illegal_address_is_explained_and_the_context_stays_broken() {
                 .download(u64::from_le_bytes(x), &mut [0; 4])
                 .unwrap_err();
             assert!(matches!(error, DeviceError::Kernel(_)), "{error:?}");
+        },
+    ));
+}
+
+/// A kernel that adds to a word, and leaves no word to add to where its step is 0.
+const COUNT: &str = r#"extern "C" __global__ void count(unsigned* x, unsigned step) {
+    if (step == 0) x = (unsigned*)16;
+    *x += step;
+}"#;
+
+/// A window that fills a word with 5, adds `step` to it `launches` times, and digests it.
+fn window(entry: Entry, address: u64, step: u32, launches: usize) -> Window {
+    let word = MemoryRange { address, bytes: 4 };
+    let step = Step {
+        zeroed: None,
+        entry,
+        shape: shape(1, 1, 0, false),
+        args: vec![address.to_le_bytes().to_vec(), step.to_le_bytes().to_vec()],
+        order: ExecutionOrder::Forward,
+    };
+    Window {
+        fills: vec![(word, 5)],
+        steps: vec![step; launches],
+        digested: vec![word],
+        ..Window::default()
+    }
+}
+
+#[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
+fn windows_follow_one_another_each_with_its_time_and_digests() {
+    const KEY: u64 = 77;
+    let mut gpu = gpu(COUNT);
+    let (x, entry) = (gpu.buffer(&[0.0]), gpu.entry("count"));
+    let windows: Vec<Window> = (1..=40).map(|step| window(entry, x, step, 3)).collect();
+    for submission in [Submission::Graph, Submission::Plain] {
+        let replayed = gpu.driver.replay(&windows, submission, KEY);
+        assert!(replayed.failure.is_none(), "{:?}", replayed.failure);
+        assert_eq!(replayed.windows.len(), windows.len());
+        for (step, window) in (1u32..).zip(&replayed.windows) {
+            let word = (5 + 3 * step).to_le_bytes();
+            let digest = lab_device::digest(&word, x, KEY);
+            assert_eq!(window.digests, Some(vec![digest]), "{submission:?} {step}");
+            assert!(window.seconds.is_some_and(|seconds| seconds > 0.0));
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
+fn a_window_that_fails_is_known_among_those_around_it() {
+    succeeded(alone(
+        "a_window_that_fails_is_known_among_those_around_it",
+        COUNT,
+        |mut gpu| {
+            let (x, entry) = (gpu.buffer(&[0.0]), gpu.entry("count"));
+            let windows = [1, 2, 0, 3].map(|step| window(entry, x, step, 1));
+            let replayed = gpu.driver.replay(&windows, Submission::Graph, 7);
+            let failure = replayed.failure.unwrap();
+            assert!(matches!(failure, DeviceError::Kernel(_)), "{failure:?}");
+            assert_eq!(replayed.windows.len(), 2, "{:?}", replayed.windows);
+            for (step, window) in [1u32, 2].iter().zip(&replayed.windows) {
+                let digest = lab_device::digest(&(5 + step).to_le_bytes(), x, 7);
+                assert_eq!(window.digests, Some(vec![digest]));
+            }
         },
     ));
 }

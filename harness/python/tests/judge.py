@@ -222,7 +222,8 @@ class Worker:
 
     def replay(self, launches, flush=None, submission="plain"):
         """Runs launches one after the other. Returns the fields of the reply."""
-        window = {"fills": [], "read": [], "launches": launches, "digested": []}
+        repeated = {"launch": launches[0], "further": [launch["args"] for launch in launches[1:]]}
+        window = {"fills": [], "read": [], "launches": repeated, "digested": []}
         each = self.call("Replay", windows=[window], flush=flush, submission=submission, key=0)
         if each["failure"] is not None:
             raise Refused(*each["failure"].popitem())

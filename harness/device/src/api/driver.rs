@@ -168,7 +168,41 @@ pub enum ExecutionOrder {
     Shuffled(u64),
 }
 
-/// One launch of [`Driver::replay`].
+/// Launches that are timed together, and what surrounds them on the device.
+#[derive(Clone, Debug, Default)]
+pub struct Window {
+    /// Memory that is filled before, each with a repeated pattern.
+    pub fills: Vec<(MemoryRange, u32)>,
+    /// Memory that is read before, which brings it into the cache.
+    pub read: Vec<MemoryRange>,
+    /// Done last before the launches: see [`Driver::flush_cache`].
+    pub flush: Option<(MemoryRange, u32)>,
+    /// The launches, one after the other.
+    pub steps: Vec<Step>,
+    /// Memory whose digests are computed afterwards.
+    pub digested: Vec<MemoryRange>,
+}
+
+/// What became of windows that follow one another.
+#[derive(Debug, Default)]
+pub struct Replayed {
+    /// Those that ended well.
+    pub windows: Vec<ReplayedWindow>,
+    /// Why the next one failed; it is the last that ran.
+    pub failure: Option<DeviceError>,
+}
+
+/// What became of a window.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReplayedWindow {
+    /// From the first launch's begin to the last one's end. `None` where a later window broke the
+    /// device before the time was read.
+    pub seconds: Option<f64>,
+    /// The digests; `None` on a device that computes none.
+    pub digests: Option<Vec<u64>>,
+}
+
+/// One launch of a [`Window`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// Memory that is filled with zeros before the launch, as a part of its time. Whole words.
@@ -278,7 +312,7 @@ pub trait Driver {
         }
         Ok(None)
     }
-    /// Fills memory with a repeated 32-bit pattern. `bytes` is a multiple of 4.
+    /// Fills memory with a repeated 32-bit pattern, the last of which may be cut.
     fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError>;
     /// [`Driver::upload`] for work that follows on the device: may return before the copy has
     /// ended. Next to other processes, each wait for a GPU takes as long as a turn of theirs.
@@ -344,29 +378,21 @@ pub trait Driver {
         args: &[Arg],
         order: ExecutionOrder,
     ) -> Result<f64, DeviceError>;
-    /// Runs these steps one after the other, waits for all, and returns the seconds from the first
-    /// one's begin to the last one's end. With `flush`, first does what [`Driver::flush_cache`]
-    /// does to this memory with this pattern. A CUDA device runs all of it as `submission` says;
-    /// the cpu device has no graphs, and returns the sum of the steps' times.
-    fn replay(
-        &mut self,
-        steps: &[Step],
-        flush: Option<(MemoryRange, u32)>,
-        _submission: Submission,
-    ) -> Result<f64, DeviceError> {
-        if let Some((memory, pattern)) = flush {
-            self.flush_cache(memory.address, memory.bytes, pattern)?;
-        }
-        let mut seconds = 0.0;
-        for step in steps {
-            if let Some(memory) = step.zeroed {
-                let began = Instant::now();
-                self.fill(memory.address, memory.bytes, 0)?;
-                seconds += began.elapsed().as_secs_f64();
+    /// Runs these windows one after the other, up to the first that fails, and waits for all. A CUDA
+    /// device runs the launches of each as `submission` says; the cpu device has no graphs, and a
+    /// window's time is the sum of its steps' times. The digests are under `key`.
+    fn replay(&mut self, windows: &[Window], _submission: Submission, key: u64) -> Replayed {
+        let mut replayed = Replayed::default();
+        for window in windows {
+            match run_window(self, window, key) {
+                Ok(window) => replayed.windows.push(window),
+                Err(failure) => {
+                    replayed.failure = Some(failure);
+                    break;
+                }
             }
-            seconds += self.launch(step.entry, &step.shape, &step.args, step.order)?;
         }
-        Ok(seconds)
+        replayed
     }
     /// Whether [`Submission::Graph`] makes a graph here.
     fn has_graphs(&self) -> bool {
@@ -383,4 +409,32 @@ pub trait Driver {
     fn kernels(&mut self, _module: u32) -> Result<Vec<String>, DeviceError> {
         Ok(Vec::new())
     }
+}
+
+/// Runs a window on a device that has no graphs.
+fn run_window(
+    driver: &mut (impl Driver + ?Sized),
+    window: &Window,
+    key: u64,
+) -> Result<ReplayedWindow, DeviceError> {
+    for (MemoryRange { address, bytes }, pattern) in &window.fills {
+        driver.fill_before(*address, *bytes, *pattern)?;
+    }
+    driver.digests(&window.read, key)?;
+    if let Some((memory, pattern)) = window.flush {
+        driver.flush_cache(memory.address, memory.bytes, pattern)?;
+    }
+    let mut seconds = 0.0;
+    for step in &window.steps {
+        if let Some(memory) = step.zeroed {
+            let began = Instant::now();
+            driver.fill(memory.address, memory.bytes, 0)?;
+            seconds += began.elapsed().as_secs_f64();
+        }
+        seconds += driver.launch(step.entry, &step.shape, &step.args, step.order)?;
+    }
+    Ok(ReplayedWindow {
+        seconds: Some(seconds),
+        digests: driver.digests(&window.digested, key)?,
+    })
 }

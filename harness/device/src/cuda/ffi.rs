@@ -117,6 +117,7 @@ functions! {
     cuMemcpyDtoHAsync_v2(*mut c_void, CUdeviceptr, usize, CUstream);
     cuMemcpyHtoDAsync_v2(CUdeviceptr, *const c_void, usize, CUstream);
     cuMemsetD32Async(CUdeviceptr, c_uint, usize, CUstream);
+    cuMemsetD8Async(CUdeviceptr, u8, usize, CUstream);
     cuModuleEnumerateFunctions(*mut CUfunction, c_uint, CUmodule);
     cuModuleGetFunctionCount(*mut c_uint, CUmodule);
     cuModuleGetFunction(*mut CUfunction, CUmodule, *const c_char);

@@ -12,7 +12,7 @@ use super::memory::Device;
 use super::{BufferId, ModuleId};
 use crate::dtype::Dtype;
 use crate::outcome::Stop;
-use lab_device::{DeviceError, ExecutionOrder, Shape, Step, Submission};
+use lab_device::{DeviceError, ExecutionOrder, Shape, Step, Submission, Window};
 use serde_json::{Value, json};
 
 /// The kernels' source.
@@ -84,9 +84,13 @@ impl Kernels<'_> {
     /// Makes the launches one after the other, and waits for all.
     fn run(&mut self) -> Result<(), Stop> {
         let steps = std::mem::take(&mut self.steps);
+        let window = Window {
+            steps,
+            ..Window::default()
+        };
         let driver = &mut self.device.driver;
-        driver.replay(&steps, None, Submission::Plain)?;
-        Ok(())
+        let ran = driver.replay(&[window], Submission::Plain, 0);
+        ran.failure.map_or(Ok(()), |failure| Err(failure.into()))
     }
 
     fn draw_each(&mut self, drawn: &[DrawCells]) -> Result<Vec<BufferId>, Stop> {

@@ -10,7 +10,7 @@ use super::link::{Link, Operation};
 use super::memory::{OWN, is_shared};
 use super::messages::{Opened, WorkerRequest, missing_text};
 use super::{
-    Breach, BufferId, Launch, LaunchArg, LaunchParameter, Launched, ModuleId, Replayed,
+    Breach, BufferId, Launch, LaunchArg, LaunchParameter, Launched, ModuleId, Repeated, Replayed,
     WantedWindow,
 };
 use crate::outcome::Stop;

@@ -14,7 +14,7 @@ const NAMED: usize = 20;
 /// The bytes of a tensor map. `scratch` are the address and the bytes of the scratch buffer.
 pub fn encoded(
     device: &mut Device,
-    launch: &Launch,
+    (launch, args): (&Launch, &[LaunchArg]),
     asked: &StatedMap,
     scratch: Option<(u64, u64)>,
 ) -> Result<Arg, Stop> {
@@ -30,7 +30,7 @@ pub fn encoded(
         .iter()
         .find(|tensor| tensor.name == asked.tensor);
     let (address, bytes) = match (tensor, scratch) {
-        (Some(tensor), _) => match launch.args.get(tensor.arg) {
+        (Some(tensor), _) => match args.get(tensor.arg) {
             Some(LaunchArg::Buffer(buffer)) => (device.address(*buffer)?, tensor.bytes()),
             _ => return Err(refused("it is not in memory")),
         },

@@ -1,18 +1,14 @@
 //! Modules, and launches of their kernels: finds the launch statement of an entry, runs it once for
 //! each set of dimensions, and turns what it asks for into the steps that the device runs.
 
-use super::launch_checks::{
-    build, check_shape, crash, encoded, explained, kernel_names, of_statement,
-};
+use super::launch_checks::{build, check_shape, crash, encoded, kernel_names, of_statement};
 use super::launch_statement::{self, LIST_BYTES, Refused, SHAPE_BYTES, Statement};
 use super::memory::{Device, Filling, OWN};
-use super::messages::{LaunchedEach, ReplayedEach, TWO_STATEMENTS, Window, missing_text};
+use super::messages::{LaunchedEach, TWO_STATEMENTS, missing_text};
 use super::scratch::ScratchPool;
 use super::{BufferId, Launch, LaunchArg, Launched, LaunchedKernel, ModuleId, STATEMENT_OF};
 use crate::outcome::Stop;
-use lab_device::{
-    Arg, DeviceError, Entry, ExecutionOrder, MemoryRange, POISON, Shape, Step, Submission,
-};
+use lab_device::{Arg, DeviceError, Entry, ExecutionOrder, MemoryRange, POISON, Shape, Step};
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -39,8 +35,8 @@ struct StatementKernel {
 }
 
 /// A launch statement that has run.
-struct Plan {
-    statement: Statement,
+pub(super) struct Plan {
+    pub(super) statement: Statement,
     launched: Launched,
 }
 
@@ -54,7 +50,7 @@ pub struct Launching {
     /// Where launch statements write a `LabShape`, and a `LabLaunches`.
     shape_result: Option<BufferId>,
     list_result: Option<BufferId>,
-    scratch: ScratchPool,
+    pub(super) scratch: ScratchPool,
 }
 
 impl Launching {
@@ -163,16 +159,10 @@ impl Launching {
         let plan = self.plan(device, launch)?;
         let launched = plan.launched.clone();
         if plan.statement.is_list {
-            let seconds = self.replay(
-                device,
-                std::slice::from_ref(launch),
-                None,
-                Submission::Plain,
-            )?;
-            return Ok((seconds, launched));
+            return Ok((self.run_list(device, launch)?, launched));
         }
         let mut steps = Vec::new();
-        self.steps(device, launch, &plan, None, &mut steps)?;
+        self.steps(device, (launch, &launch.args), &plan, None, &mut steps)?;
         let mut seconds = 0.0;
         for Step {
             entry,
@@ -205,129 +195,11 @@ impl Launching {
         each
     }
 
-    /// Runs windows one after the other, up to the first that fails. `flush` and the submission as in
-    /// [`Launching::replay`]; the digests are under `key`.
-    pub fn replay_each(
+    /// Appends the steps of one launch or list with these arguments.
+    pub(super) fn steps(
         &mut self,
         device: &mut Device,
-        windows: &[Window],
-        (flush, submission): (Option<(BufferId, u32)>, Submission),
-        key: u64,
-    ) -> ReplayedEach {
-        let mut replay = |window: &Window| -> Result<(f64, Vec<u64>), Stop> {
-            device.fill_all(&window.fills, Filling::Ahead)?;
-            device.digests(&window.read, key)?;
-            let seconds = self.replay(device, &window.launches, flush, submission)?;
-            Ok((seconds, device.digests(&window.digested, key)?))
-        };
-        let mut each = ReplayedEach::default();
-        for window in windows {
-            match replay(window) {
-                Ok(replayed) => each.windows.push(replayed),
-                Err(failure) => {
-                    each.failure = Some(failure);
-                    break;
-                }
-            }
-        }
-        each
-    }
-
-    /// Runs these one after the other, and returns the seconds of all. With `flush`, first fills
-    /// this buffer with a pattern, so that nothing else is in the L2 cache.
-    fn replay(
-        &mut self,
-        device: &mut Device,
-        launches: &[Launch],
-        flush: Option<(BufferId, u32)>,
-        submission: Submission,
-    ) -> Result<f64, Stop> {
-        // All statements first: a statement that runs loads its module again, and entries change.
-        let mut plans = Vec::with_capacity(launches.len());
-        for launch in launches {
-            plans.push(self.plan(device, launch)?);
-        }
-        let mut seconds = 0.0;
-        let mut rest: Vec<(&Launch, Rc<Plan>)> = launches.iter().zip(plans).collect();
-        while !rest.is_empty() {
-            // Usually all of them. If the device has too little memory for all scratch buffers,
-            // they take turns, and each is filled again before its next turn.
-            let scratch = self.take_scratch(device, &rest)?;
-            let here: Vec<_> = rest.drain(..scratch.len().clamp(1, rest.len())).collect();
-            let mut steps = Vec::with_capacity(here.len());
-            for ((launch, plan), scratch) in here.iter().zip(&scratch) {
-                self.steps(device, launch, plan, *scratch, &mut steps)?;
-            }
-            let flush = match flush {
-                Some((buffer, pattern)) => Some((device.flush_range(buffer, pattern)?, pattern)),
-                None => None,
-            };
-            let is_list = here.iter().any(|(_, plan)| plan.statement.is_list);
-            seconds += device
-                .driver
-                .replay(&steps, flush, submission)
-                .map_err(|e| explained(e, is_list))?;
-        }
-        Ok(seconds)
-    }
-
-    /// A scratch buffer for each of the first of these launches, `None` where one needs none. They
-    /// are ready for the window.
-    fn take_scratch(
-        &mut self,
-        device: &mut Device,
-        launches: &[(&Launch, Rc<Plan>)],
-    ) -> Result<Vec<Option<BufferId>>, Stop> {
-        let Some((first, plan)) = launches.first() else {
-            return Ok(Vec::new());
-        };
-        let Statement {
-            scratch_bytes,
-            zeroed,
-            line,
-            ..
-        } = plan.statement;
-        if scratch_bytes == 0 {
-            let without = launches
-                .iter()
-                .take_while(|(_, other)| other.statement.scratch_bytes == 0)
-                .count();
-            return Ok(vec![None; without]);
-        }
-        // The launches of a window are of one entry and dims, and have the same scratch. Others
-        // take their turn.
-        let same = launches
-            .iter()
-            .take_while(|(_, other)| Rc::ptr_eq(other, plan))
-            .count();
-        let bytes = scratch_bytes.next_multiple_of(4) as usize;
-        let wanted = if zeroed { 1 } else { same };
-        let taken = self
-            .scratch
-            .take(device, &first.scratch, bytes, wanted)
-            .map_err(|e| {
-                crash(
-                    line,
-                    &format!(
-                        "the launch list of {} asks for {scratch_bytes} bytes of scratch: {e}",
-                        first.entry
-                    ),
-                )
-            })?;
-        if zeroed {
-            return Ok(vec![taken.first().copied(); same]);
-        }
-        for buffer in &taken {
-            self.scratch.poison(device, *buffer)?;
-        }
-        Ok(taken.into_iter().map(Some).collect())
-    }
-
-    /// Appends the steps of one launch or list.
-    fn steps(
-        &mut self,
-        device: &mut Device,
-        launch: &Launch,
+        (launch, args): (&Launch, &[LaunchArg]),
         plan: &Plan,
         scratch: Option<BufferId>,
         steps: &mut Vec<Step>,
@@ -339,7 +211,7 @@ impl Launching {
             zeroed,
             ..
         } = &plan.statement;
-        let args = args(device, launch)?;
+        let taken = taken(device, args)?;
         let scratch = scratch.map(|buffer| device.address(buffer)).transpose()?;
         let zeroed = scratch.filter(|_| *zeroed).map(|address| MemoryRange {
             address,
@@ -349,14 +221,14 @@ impl Launching {
             let Some(entry) = self.entry(device, launch.module, &stated.entry)? else {
                 return Err(Stop::Build(missing_text(&stated.entry, &stated.entry)));
             };
-            let mut args = args.clone();
+            let mut with_maps = taken.clone();
             if *is_list {
-                args.push(scratch.unwrap_or(0).to_le_bytes().to_vec());
+                with_maps.push(scratch.unwrap_or(0).to_le_bytes().to_vec());
             }
             for map in &stated.maps {
-                args.push(encoded(
+                with_maps.push(encoded(
                     device,
-                    launch,
+                    (launch, args),
                     map,
                     scratch.map(|address| (address, *scratch_bytes)),
                 )?);
@@ -366,7 +238,7 @@ impl Launching {
                 zeroed,
                 entry,
                 shape: stated.shape,
-                args,
+                args: with_maps,
                 order: launch.order,
             });
         }
@@ -375,7 +247,7 @@ impl Launching {
 
     /// What the launch statement asks for. If it runs for that, the module is loaded again
     /// afterwards, so that the statement leaves nothing in its globals.
-    fn plan(&mut self, device: &mut Device, launch: &Launch) -> Result<Rc<Plan>, Stop> {
+    pub(super) fn plan(&mut self, device: &mut Device, launch: &Launch) -> Result<Rc<Plan>, Stop> {
         let (plan, has_run) = self.stated(device, launch)?;
         if has_run {
             self.reload(device, launch.module)?;
@@ -534,12 +406,12 @@ impl Launching {
     }
 }
 
-/// The problem's arguments of a launch that follows.
-fn args(device: &mut Device, launch: &Launch) -> Result<Vec<Arg>, DeviceError> {
+/// The problem's arguments of a launch that follows, as the kernel takes them.
+fn taken(device: &mut Device, args: &[LaunchArg]) -> Result<Vec<Arg>, DeviceError> {
     device.expect_launch(OWN)?;
-    let arg = |arg: &LaunchArg| match arg {
+    let taken = |arg: &LaunchArg| match arg {
         LaunchArg::Buffer(id) => Ok(device.address(*id)?.to_le_bytes().to_vec()),
         LaunchArg::Value(bytes) => Ok(bytes.clone()),
     };
-    launch.args.iter().map(arg).collect()
+    args.iter().map(taken).collect()
 }

@@ -269,10 +269,7 @@ impl Device {
     /// The digest of each buffer under a key that the kernel does not know. A device that computes
     /// no digests gives others than one that does.
     pub fn digests(&mut self, ids: &[BufferId], key: u64) -> Result<Vec<u64>, DeviceError> {
-        let mut ranges = Vec::with_capacity(ids.len());
-        for id in ids {
-            ranges.push(self.range(*id)?);
-        }
+        let ranges = self.ranges(ids)?;
         if let Some(digests) = self.driver.digests(&ranges, key)? {
             return Ok(digests);
         }
@@ -363,6 +360,32 @@ impl Device {
         self.driver.finish()
     }
 
+    /// Where a window begins by filling a buffer that its launches are given; `None` where a tool watches
+    /// instead of poison.
+    pub fn filled_by_window(
+        &mut self,
+        id: BufferId,
+        pattern: u32,
+    ) -> Result<Option<MemoryRange>, DeviceError> {
+        if self.guards.is_none() && is_poison(pattern) {
+            return Ok(None);
+        }
+        if !self.plain.contains_key(&id.0) {
+            self.get(id)?.open();
+        }
+        self.range(id).map(Some)
+    }
+
+    /// The ranges of these buffers.
+    pub fn ranges(&mut self, ids: &[BufferId]) -> Result<Vec<MemoryRange>, DeviceError> {
+        ids.iter().map(|id| self.range(*id)).collect()
+    }
+
+    /// Whether the device computes digests.
+    pub fn has_digests(&mut self) -> Result<bool, DeviceError> {
+        Ok(self.driver.digests(&[], 0)?.is_some())
+    }
+
     /// The range of a buffer that a replay flushes the cache with. The buffer holds the pattern
     /// already, so that the replay does not change what is known of it.
     pub fn flush_range(&mut self, id: BufferId, pattern: u32) -> Result<MemoryRange, DeviceError> {
@@ -447,19 +470,11 @@ fn fill(
     pattern: u32,
     how: Filling,
 ) -> Result<(), DeviceError> {
-    let tail = bytes % 4;
-    let even = bytes - tail;
-    if even > 0 {
-        match how {
-            Filling::Waits => driver.fill(address, even, pattern)?,
-            Filling::Ahead => driver.fill_before(address, even, pattern)?,
-            Filling::FlushesCache => driver.flush_cache(address, even, pattern)?,
-        }
+    match how {
+        Filling::Waits => driver.fill(address, bytes, pattern),
+        Filling::Ahead => driver.fill_before(address, bytes, pattern),
+        Filling::FlushesCache => driver.flush_cache(address, bytes, pattern),
     }
-    if tail > 0 {
-        driver.upload(address + even as u64, &pattern.to_le_bytes()[..tail])?;
-    }
-    Ok(())
 }
 
 impl Guards {

@@ -3,7 +3,7 @@
 
 use super::cell_work::CellWork;
 use super::memory::{Filling, OWN, SharedBlock};
-use super::{BufferId, Launch, LaunchParameter, Launched, ModuleId};
+use super::{BufferId, Launch, LaunchParameter, Launched, ModuleId, Repeated};
 use crate::outcome::Stop;
 use lab_device::sandbox::{FileAccess, SandboxState};
 use lab_device::{DeviceError, DeviceInfo, Submission};
@@ -147,7 +147,7 @@ pub struct Window {
     pub fills: Vec<(BufferId, u32)>,
     /// Read before, which brings it into the cache.
     pub read: Vec<BufferId>,
-    pub launches: Vec<Launch>,
+    pub launches: Repeated,
     /// Digested afterwards.
     pub digested: Vec<BufferId>,
 }
@@ -155,8 +155,9 @@ pub struct Window {
 /// What became of windows that follow one another.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct ReplayedEach {
-    /// The seconds of each window that ended well, and its digests.
-    pub windows: Vec<(f64, Vec<u64>)>,
+    /// The seconds of each window that ended well, and its digests. `None` where a later window broke
+    /// the device before the time was read.
+    pub windows: Vec<(Option<f64>, Vec<u64>)>,
     /// Why launches were submitted one after the other although a graph was asked for.
     pub uncaptured: Option<String>,
     /// Why the next window failed; it is the last that ran.

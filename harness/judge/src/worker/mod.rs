@@ -29,6 +29,7 @@ mod starting;
 mod tensor_maps;
 #[cfg(test)]
 mod tests;
+mod windows;
 
 #[cfg(test)]
 pub use launch_statement::{SHAPE_BYTES, encoding as statement_encoding};
@@ -149,6 +150,31 @@ pub struct Launch {
     pub scratch: String,
 }
 
+/// A launch, and further ones that differ from it in their arguments only.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Repeated {
+    /// The first one.
+    pub launch: Launch,
+    /// The arguments of each further one.
+    pub further: Vec<Vec<LaunchArg>>,
+}
+
+impl Repeated {
+    /// The arguments of each launch.
+    pub fn args(&self) -> impl Iterator<Item = &Vec<LaunchArg>> {
+        std::iter::once(&self.launch.args).chain(&self.further)
+    }
+}
+
+impl From<Launch> for Repeated {
+    fn from(launch: Launch) -> Self {
+        Repeated {
+            launch,
+            further: Vec::new(),
+        }
+    }
+}
+
 /// What a launch statement asked for, or what a launch of Python code did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -181,10 +207,9 @@ pub struct KernelResources {
 }
 
 /// A window of launches that are to be timed, and what surrounds them.
-#[derive(Default)]
 pub struct WantedWindow {
     /// One after the other.
-    pub launches: Vec<Launch>,
+    pub launches: Repeated,
     /// Filled with poison before.
     pub poisoned: Vec<BufferId>,
     /// Read before, which brings it into the cache.
@@ -196,7 +221,8 @@ pub struct WantedWindow {
 /// A window of launches, as a worker has timed it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replayed {
-    /// From the first launch's begin to the last one's end.
+    /// From the first launch's begin to the last one's end. NaN where a later window broke the device
+    /// before the time was read.
     pub seconds: f64,
     /// Of the buffers that were asked for.
     pub digests: Vec<u64>,

@@ -5,7 +5,7 @@
 //! zeroed within the time of the list, so one buffer serves all lists of a window.
 
 use super::BufferId;
-use super::memory::{Device, Filling, OWN};
+use super::memory::{Device, OWN};
 use lab_device::{DeviceError, POISONS};
 use lab_system::random;
 
@@ -22,6 +22,24 @@ pub struct ScratchPool {
 }
 
 impl ScratchPool {
+    /// Whether [`ScratchPool::take`] frees buffers that it has given out before.
+    pub fn frees_others(&self, device: &Device, bytes: usize, count: usize) -> bool {
+        let (kept, count) = Self::fitting(device, bytes, count);
+        let others = self.buffers.iter().filter(|(size, _)| *size != bytes);
+        let others: u64 = others.map(|(size, _)| *size as u64).sum();
+        others + (bytes * count) as u64 > kept
+    }
+
+    /// The bytes that are kept, and how many of `count` buffers of this size fit there, at least one.
+    fn fitting(device: &Device, bytes: usize, count: usize) -> (u64, usize) {
+        let kept = match device.info.memory_bytes {
+            0 => KEPT,
+            all => all / 4,
+        };
+        let most = (kept / (bytes as u64).max(1)) as usize;
+        (kept, most.clamp(1, count.max(1)))
+    }
+
     /// Returns up to `count` buffers of this size, at least one, named `name` in messages. Buffers
     /// of other sizes are freed where there would be too many bytes otherwise. Fails if the device
     /// has no memory for one.
@@ -32,20 +50,10 @@ impl ScratchPool {
         bytes: usize,
         count: usize,
     ) -> Result<Vec<BufferId>, DeviceError> {
-        let kept = match device.info.memory_bytes {
-            0 => KEPT,
-            all => all / 4,
-        };
-        let count = ((kept / (bytes as u64).max(1)) as usize).clamp(1, count.max(1));
-        let others: u64 = self
-            .buffers
-            .iter()
-            .filter(|(size, _)| *size != bytes)
-            .map(|(size, _)| *size as u64)
-            .sum();
-        if others + (bytes * count) as u64 > kept {
+        if self.frees_others(device, bytes, count) {
             self.free_others(device, bytes)?;
         }
+        let (_, count) = Self::fitting(device, bytes, count);
         let mut taken: Vec<BufferId> = self.of_size(bytes).take(count).collect();
         while taken.len() < count {
             let allocated = device.allocate(name.to_owned(), bytes).or_else(|_| {
@@ -67,14 +75,13 @@ impl ScratchPool {
         Ok(taken)
     }
 
-    /// Fills a buffer with a pattern that a kernel cannot take for a result.
-    pub fn poison(&mut self, device: &mut Device, buffer: BufferId) -> Result<(), DeviceError> {
+    /// The next pattern for a buffer, which a kernel cannot take for a result.
+    pub fn poison(&mut self) -> u32 {
         if self.fills == 0 {
             self.fills = 1 + random::number() as usize % POISONS.len();
         }
         self.fills += 1;
-        let pattern = POISONS[self.fills % POISONS.len()];
-        device.fill(buffer, pattern, Filling::Waits)
+        POISONS[self.fills % POISONS.len()]
     }
 
     fn of_size(&self, bytes: usize) -> impl Iterator<Item = BufferId> {

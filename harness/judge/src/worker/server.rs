@@ -4,6 +4,7 @@ use super::cells;
 use super::launching::Launching;
 use super::memory::{Device, Filling};
 use super::messages::{ForWorkers, Opened, SandboxRequest, WorkerRequest};
+use super::windows::Manner;
 use crate::outcome::Stop;
 use crate::process::descriptors;
 use crate::process::framing::{self, FrameError};
@@ -171,7 +172,14 @@ impl Served {
                 flush,
                 submission,
                 key,
-            } => json!(launching.replay_each(device, &windows, (flush, submission), key)),
+            } => {
+                let manner = Manner {
+                    flush,
+                    submission,
+                    key,
+                };
+                json!(launching.replay_each(device, &windows, manner))
+            }
             WorkerRequest::Digests { buffers, key } => json!(device.digests(&buffers, key)?),
             WorkerRequest::Breaches { of_given, owner } => {
                 json!(device.breaches(owner, of_given)?)

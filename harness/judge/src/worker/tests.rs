@@ -85,8 +85,8 @@ impl Driver for Fake {
         Ok(())
     }
     fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {
-        assert_eq!(bytes % 4, 0);
-        self.upload(address, &pattern.to_le_bytes().repeat(bytes / 4))
+        let words = pattern.to_le_bytes().repeat(bytes.div_ceil(4));
+        self.upload(address, &words[..bytes])
     }
     fn launch(
         &mut self,

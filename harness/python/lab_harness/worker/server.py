@@ -184,7 +184,7 @@ class Worker:
                     self._memory.fill(buffer, pattern)
                 if window["read"]:
                     self._memory.digests(window["read"], fields["key"])
-                seconds, why, _ = self._run(window["launches"], fields["flush"], as_graph)
+                seconds, why, _ = self._run(_launches(window["launches"]), fields["flush"], as_graph)
             except Failure as error:
                 failure = error.answer()["Err"]
                 break
@@ -205,8 +205,6 @@ class Worker:
 
     def _run(self, launches, flush, as_graph):
         """Runs launches one after the other: the seconds, why they did not run as a graph, and resources."""
-        if not launches:
-            return 0.0, None, []
         calls, given = [], {}
         for launch in launches:
             numbers = [arg["Buffer"] for arg in launch["args"] if "Buffer" in arg]
@@ -242,6 +240,12 @@ class Worker:
 _REQUESTS = {"Open": "open", "Load": "load", "Reload": "reload", "MissingEntry": "missing_entry", "Allocate": "allocate",
              "Write": "write", "Read": "read", "Fill": "fill", "Free": "free", "Map": "map", "Unmap": "unmap",
              "Launch": "launch", "Replay": "replay", "Digests": "digests", "Breaches": "breaches", "Versions": "versions"}
+
+
+def _launches(repeated):
+    """A launch, and further ones with other arguments."""
+    launch = repeated["launch"]
+    return [launch] + [{**launch, "args": args} for args in repeated["further"]]
 
 
 def _split(request):

@@ -158,7 +158,11 @@ impl Driver for CpuDriver {
             // range.
             unsafe { (address as *mut u32).add(word).write_unaligned(pattern) };
         }
-        Ok(())
+        let tail = bytes % 4;
+        self.upload(
+            address + (bytes - tail) as u64,
+            &pattern.to_le_bytes()[..tail],
+        )
     }
 
     fn launch(

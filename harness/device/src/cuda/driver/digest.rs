@@ -7,7 +7,7 @@
 #![allow(unsafe_code)]
 
 use super::refusal::DeviceLimits;
-use super::staging::Staging;
+use super::staging::{PageLocked, Staging};
 use crate::api::{COMPARE_CHUNK_BYTES, DeviceError, MemoryRange, NOISE_WORDS, Noise};
 use crate::cuda::ffi::{self, Code};
 use cudarc::driver::sys::{CUfunction, CUfunction_attribute as Attribute, CUstream};
@@ -128,40 +128,62 @@ impl Digester {
         key: u64,
     ) -> Result<Vec<u64>, DeviceError> {
         let mut digests = vec![0u64; ranges.len()];
-        let mut chunks = ranges
-            .iter()
-            .enumerate()
-            .flat_map(|(range, memory)| chunks(*memory).map(move |chunk| (range, chunk)));
+        let mut chunks = chunks_of(ranges);
         loop {
-            let (owners, table): (Vec<usize>, Vec<Chunk>) =
-                chunks.by_ref().take(MAX_CHUNKS).unzip();
-            if table.is_empty() {
+            let queued = QueuedDigests {
+                chunks: chunks.by_ref().take(MAX_CHUNKS).collect(),
+                first: 0,
+                ranges: ranges.len(),
+            };
+            if queued.chunks.is_empty() {
                 return Ok(digests);
             }
-            let [input, output] = staging.page_locked()?;
-            let (mut input_address, mut output_address, mut key) =
-                (input.device, output.device, key);
+            let pages = staging.page_locked()?;
+            // SAFETY: the caller's promise. Nothing else uses the page-locked memory until the stream
+            // was waited for.
+            let part = unsafe {
+                self.queue(&pages, stream, &queued, key)?;
+                ffi::cuStreamSynchronize(stream).check(ACTION)?;
+                queued.read(&pages[1])
+            };
+            for (digest, part) in digests.iter_mut().zip(part) {
+                *digest = digest.wrapping_add(part);
+            }
+        }
+    }
+
+    /// Puts the computation of digests on the stream. [`QueuedDigests::read`] has them after that.
+    ///
+    /// # Safety
+    /// As [`Digester::digests`]. `pages` are the buffers of a [`Staging`], and until the stream was
+    /// waited for nothing else uses the parts of them that belong to `queued`.
+    pub unsafe fn queue(
+        &self,
+        pages: &[PageLocked; 2],
+        stream: CUstream,
+        queued: &QueuedDigests,
+        mut key: u64,
+    ) -> Result<(), DeviceError> {
+        let table: Vec<Chunk> = queued.chunks.iter().map(|(_, chunk)| *chunk).collect();
+        if table.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: a queue has no more than MAX_CHUNKS chunks, for which and for whose results either
+        // buffer has room; page-locked memory is aligned to a page. The kernel takes two pointers and
+        // a 64-bit word. It reads the words of the ranges, which the caller promises to be allocated:
+        // allocations hold whole words.
+        unsafe {
+            let input = pages[0].at(queued.first * size_of::<Chunk>());
+            let output = pages[1].at(queued.first * size_of::<u64>());
+            let (mut input_address, mut output_address) = (input.device, output.device);
             let mut parameters = [
                 (&raw mut input_address).cast(),
                 (&raw mut output_address).cast(),
                 (&raw mut key).cast(),
             ];
+            std::ptr::copy_nonoverlapping(table.as_ptr(), input.host.cast(), table.len());
             let blocks = table.len() as u32;
-            // SAFETY: both buffers have COMPARE_CHUNK_BYTES, which is enough for MAX_CHUNKS chunks
-            // and as many results; page-locked memory is aligned to a page, and nothing else uses
-            // it until the stream was waited for. The kernel takes two pointers and a 64-bit word.
-            // It reads the words of the ranges, which the caller promises to be allocated:
-            // allocations hold whole words.
-            unsafe {
-                std::ptr::copy_nonoverlapping(table.as_ptr(), input.host.cast(), table.len());
-                let code = launch(self.digest, blocks, THREADS, 0, stream, &mut parameters);
-                code.check(ACTION)?;
-                ffi::cuStreamSynchronize(stream).check(ACTION)?;
-                let results = std::slice::from_raw_parts(output.host.cast::<u64>(), table.len());
-                for (range, result) in owners.iter().zip(results) {
-                    digests[*range] = digests[*range].wrapping_add(*result);
-                }
-            }
+            launch(self.digest, blocks, THREADS, 0, stream, &mut parameters).check(ACTION)
         }
     }
 
@@ -199,6 +221,56 @@ impl Digester {
     }
 }
 
+/// Digests whose computation is put on a stream, and their parts of the tables.
+pub struct QueuedDigests {
+    /// Each with the index of its range.
+    chunks: Vec<(usize, Chunk)>,
+    /// The place of the first one in the tables.
+    first: usize,
+    ranges: usize,
+}
+
+impl QueuedDigests {
+    /// Bytes of the results of all that a table holds.
+    pub const RESULT_BYTES: usize = MAX_CHUNKS * size_of::<u64>();
+
+    /// The digests of these ranges, in the tables from this place on; `None` if they have no room.
+    pub fn of(ranges: &[MemoryRange], first: usize) -> Option<QueuedDigests> {
+        let most = MAX_CHUNKS.saturating_sub(first);
+        let chunks: Vec<(usize, Chunk)> = chunks_of(ranges).take(most + 1).collect();
+        (chunks.len() <= most).then_some(QueuedDigests {
+            chunks,
+            first,
+            ranges: ranges.len(),
+        })
+    }
+
+    /// The place behind the last one.
+    pub fn end(&self) -> usize {
+        self.first + self.chunks.len()
+    }
+
+    /// The digest of each range.
+    ///
+    /// # Safety
+    /// `output` is the second buffer that [`Digester::queue`] got, and the computation has ended.
+    pub unsafe fn read(&self, output: &PageLocked) -> Vec<u64> {
+        let mut digests = vec![0u64; self.ranges];
+        for (place, (range, _)) in (self.first..).zip(&self.chunks) {
+            // SAFETY: the kernel has written a word for each chunk.
+            let part = unsafe {
+                output
+                    .at(place * size_of::<u64>())
+                    .host
+                    .cast::<u64>()
+                    .read()
+            };
+            digests[*range] = digests[*range].wrapping_add(part);
+        }
+        digests
+    }
+}
+
 /// Puts a launch of `blocks` blocks of `threads` threads on the stream, and returns the driver's
 /// code.
 ///
@@ -230,6 +302,12 @@ unsafe fn launch(
             extra,
         )
     }
+}
+
+/// The chunks of ranges, in order, each with the index of its range.
+fn chunks_of(ranges: &[MemoryRange]) -> impl Iterator<Item = (usize, Chunk)> {
+    let each = ranges.iter().enumerate();
+    each.flat_map(|(range, memory)| chunks(*memory).map(move |chunk| (range, chunk)))
 }
 
 /// The chunks of a range, in order. Each is a run of whole words.

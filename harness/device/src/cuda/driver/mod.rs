@@ -19,13 +19,14 @@ use super::ffi;
 use crate::allocations::Allocations;
 use crate::api::{
     Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, MemoryRange, Noise, Occupancy,
-    Shape, Step, Submission, TensorMap,
+    Replayed, Shape, Submission, TensorMap, Window,
 };
-use cudarc::driver::sys::{CUdevice, CUevent, CUmodule, CUstream};
+use cudarc::driver::sys::{CUdevice, CUmodule, CUstream};
 use digest::Digester;
 use kernel::Kernel;
 use memory::PAGE;
 use refusal::DeviceLimits;
+use replay::Timer;
 use shared::Mapped;
 use staging::Staging;
 use std::ffi::CString;
@@ -42,8 +43,7 @@ struct CudaDriver {
     info: DeviceInfo,
     limits: DeviceLimits,
     stream: CUstream,
-    started: CUevent,
-    ended: CUevent,
+    timers: [Timer; replay::MOST_QUEUED],
     /// By number. `None` for a module that was unloaded.
     modules: Vec<Option<Module>>,
     allocations: Allocations,
@@ -85,9 +85,19 @@ impl CudaDriver {
     fn put_words(&self, memory: MemoryRange, word: u32, action: &str) -> Result<(), DeviceError> {
         let MemoryRange { address, bytes } = memory;
         self.allocations.check(address, bytes)?;
+        let tail = bytes % 4;
         // SAFETY: the range is inside a live allocation, and no call frees it before the stream was
         // waited for: each method of the driver waits for what it launches.
-        unsafe { ffi::cuMemsetD32Async(address, word, bytes / 4, self.stream) }.check(action)
+        unsafe {
+            if bytes > tail {
+                ffi::cuMemsetD32Async(address, word, bytes / 4, self.stream).check(action)?;
+            }
+            let last = address + (bytes - tail) as u64;
+            for (at, byte) in (last..).zip(&word.to_le_bytes()[..tail]) {
+                ffi::cuMemsetD8Async(at, *byte, 1, self.stream).check(action)?;
+            }
+        }
+        Ok(())
     }
 
     /// Notes shared memory as allocated, and returns its address.
@@ -404,16 +414,8 @@ impl Driver for CudaDriver {
         self.timed(&action, || self.submit(kernel, shape, args, &action))
     }
 
-    fn replay(
-        &mut self,
-        steps: &[Step],
-        flush: Option<(MemoryRange, u32)>,
-        submission: Submission,
-    ) -> Result<f64, DeviceError> {
-        match submission {
-            Submission::Graph => self.replay_graph(steps, flush),
-            Submission::Plain => self.replay_plain(steps, flush),
-        }
+    fn replay(&mut self, windows: &[Window], submission: Submission, key: u64) -> Replayed {
+        self.replay_windows(windows, submission, key)
     }
 
     fn has_graphs(&self) -> bool {

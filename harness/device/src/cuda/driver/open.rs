@@ -2,6 +2,7 @@
 
 use super::digest::Digester;
 use super::refusal::DeviceLimits;
+use super::replay::Timer;
 use super::{CudaDriver, RetainedContext, Staging, memory};
 use crate::allocations::Allocations;
 use crate::api::{DeviceError, DeviceInfo, Driver};
@@ -44,15 +45,12 @@ pub fn open(ordinal: u32) -> Result<Box<dyn Driver>, DeviceError> {
     unsafe { ffi::cuDevicePrimaryCtxRetain(&mut context, device) }
         .check(&format!("open cuda:{ordinal} ({name})"))?;
     let retained = RetainedContext(device);
-    let (mut stream, mut started, mut ended) = (null_mut(), null_mut(), null_mut());
-    // SAFETY: the context was retained above. The other pointers are to live handles to write
-    // to.
+    let mut stream = null_mut();
+    // SAFETY: the context was retained above. The other pointer is to a live handle to write to.
     unsafe {
         ffi::cuCtxSetCurrent(context).check("make the device current")?;
         let flags = CUstream_flags::CU_STREAM_NON_BLOCKING as c_uint;
         ffi::cuStreamCreate(&mut stream, flags).check("create a stream")?;
-        ffi::cuEventCreate(&mut started, 0).check("create an event")?;
-        ffi::cuEventCreate(&mut ended, 0).check("create an event")?;
         // No part of the L2 cache is set aside for lines that a kernel asks to keep. A device
         // that cannot keep lines refuses the limit.
         ffi::cuCtxSetLimit(CUlimit::CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0);
@@ -62,8 +60,7 @@ pub fn open(ordinal: u32) -> Result<Box<dyn Driver>, DeviceError> {
         info,
         limits,
         stream,
-        started,
-        ended,
+        timers: Timer::all()?,
         modules: Vec::new(),
         allocations: Allocations::new("CUDA"),
         shared: Vec::new(),

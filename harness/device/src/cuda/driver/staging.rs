@@ -39,6 +39,20 @@ pub struct PageLocked {
     pub device: CUdeviceptr,
 }
 
+impl PageLocked {
+    /// The memory from this byte on.
+    ///
+    /// # Safety
+    /// The memory has more bytes than that.
+    pub unsafe fn at(&self, byte: usize) -> PageLocked {
+        PageLocked {
+            // SAFETY: the caller's promise.
+            host: unsafe { self.host.byte_add(byte) },
+            device: self.device + byte as u64,
+        }
+    }
+}
+
 impl Staging {
     /// The two buffers. Nothing else uses them until the next call of a method of `self`.
     pub fn page_locked(&mut self) -> Result<[PageLocked; 2], DeviceError> {

@@ -3,6 +3,7 @@
 
 use super::kernel::Kernel;
 use super::refusal::{self, cluster_of};
+use super::replay::Timer;
 use super::{CudaDriver, let_go_of_kept_lines};
 use crate::api::{Arg, DeviceError, MemoryRange, Shape, Step, check_parameters};
 use crate::arguments::KernelArguments;
@@ -168,67 +169,35 @@ impl CudaDriver {
         .check(action)
     }
 
-    /// Waits for the stream, lets the kernels' output leave the process, and returns the seconds
-    /// between the events.
-    pub fn finish(&self, action: &str) -> Result<f64, DeviceError> {
-        let waited = self.wait(action);
-        let mut milliseconds = 0.0;
-        // SAFETY: a null stream makes `fflush` flush all. The driver writes the output of `printf`
-        // to the buffer of the C library, and it must leave the process even if a launch failed.
-        // `milliseconds` is a live float to write to, and the events are live and belong to the
-        // context that is current.
-        unsafe {
-            libc::fflush(std::ptr::null_mut());
-            waited?;
-            ffi::cuEventElapsedTime(&mut milliseconds, self.started, self.ended)
-                .check("read the time")?;
-        }
-        Ok(f64::from(milliseconds) / 1e3)
-    }
-
-    /// Runs the steps without a graph: flush, event, steps, event. The flush has ended when the
-    /// clock starts, so that it hides nothing of what the host needs for a launch.
-    pub fn replay_plain(
-        &mut self,
-        steps: &[Step],
-        flush: Option<(MemoryRange, u32)>,
-    ) -> Result<f64, DeviceError> {
-        let Some(action) = self.action_of(steps, "one after the other")? else {
-            return Ok(0.0);
-        };
-        self.check_steps(steps, flush)?;
-        if let Some((memory, pattern)) = flush {
-            self.put_words(memory, pattern, &action)?;
-            self.wait(&action)?;
-        }
-        self.timed(&action, || self.submit_steps(steps, &action))
-    }
-
-    /// Runs what `submit` puts on the stream between two events, and returns the seconds between
-    /// these.
+    /// Runs what `submit` puts on the stream between two events, waits for it, lets the kernels' output
+    /// leave the process, and returns the seconds between the events.
     pub fn timed(
         &self,
         action: &str,
         submit: impl FnOnce() -> Result<(), DeviceError>,
     ) -> Result<f64, DeviceError> {
-        // SAFETY: event and stream are live and belong to the context that is current.
-        unsafe { ffi::cuEventRecord(self.started, self.stream) }.check(action)?;
-        submit()?;
-        // SAFETY: as above.
-        unsafe { ffi::cuEventRecord(self.ended, self.stream) }.check(action)?;
-        self.finish(action)
+        let timer = &self.timers[0];
+        self.between(timer, action, submit)?;
+        let waited = self.wait(action);
+        // SAFETY: a null stream makes `fflush` flush all. The driver writes the output of `printf`
+        // to the buffer of the C library, and it must leave the process even if a launch failed.
+        unsafe { libc::fflush(std::ptr::null_mut()) };
+        waited?;
+        timer.seconds()
     }
 
-    /// What an error calls these steps; `None` if there is none.
-    pub fn action_of(&self, steps: &[Step], how: &str) -> Result<Option<String>, DeviceError> {
-        let Some(first) = steps.first() else {
-            return Ok(None);
-        };
-        let name = &self.kernel(first.entry)?.attributes.name;
-        Ok(Some(match steps.len() {
-            1 => format!("run {name}"),
-            launches => format!("run {name} ({launches} launches {how})"),
-        }))
+    /// Puts an event, what `submit` puts there, and an event on the stream.
+    pub fn between(
+        &self,
+        timer: &Timer,
+        action: &str,
+        submit: impl FnOnce() -> Result<(), DeviceError>,
+    ) -> Result<(), DeviceError> {
+        // SAFETY: event and stream are live and belong to the context that is current.
+        unsafe { ffi::cuEventRecord(timer.started, self.stream) }.check(action)?;
+        submit()?;
+        // SAFETY: as above.
+        unsafe { ffi::cuEventRecord(timer.ended, self.stream) }.check(action)
     }
 }
 

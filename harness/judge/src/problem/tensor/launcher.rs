@@ -304,6 +304,15 @@ impl CaseLauncher {
         inputs.map(|(_, id, content)| (id, content))
     }
 
+    /// The arguments of a launch on this set.
+    pub fn args_of(&self, data: &CaseData, set: usize) -> Vec<LaunchArg> {
+        let null = LaunchArg::Value(0u64.to_le_bytes().to_vec());
+        let buffers = self.all_buffers(set).iter();
+        let buffers = buffers.map(|id| id.map_or(null.clone(), LaunchArg::Buffer));
+        let numbers = self.case.numbers(&data.sets[set].scalars).into_iter();
+        buffers.chain(numbers.map(LaunchArg::Value)).collect()
+    }
+
     /// The launch of `module`'s kernel on this set.
     pub fn launch_of(
         &self,
@@ -319,14 +328,10 @@ impl CaseLauncher {
             element: tensor.dtype.map_element(),
             shape: tensor.extents(),
         };
-        let null = LaunchArg::Value(0u64.to_le_bytes().to_vec());
-        let buffers = self.all_buffers(set).iter();
-        let buffers = buffers.map(|id| id.map_or(null.clone(), LaunchArg::Buffer));
-        let numbers = case.numbers(&data.sets[set].scalars).into_iter();
         Launch {
             module,
             entry: case.entry.clone(),
-            args: buffers.chain(numbers.map(LaunchArg::Value)).collect(),
+            args: self.args_of(data, set),
             dims: case
                 .dims
                 .iter()

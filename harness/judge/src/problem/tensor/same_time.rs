@@ -75,7 +75,7 @@ impl TensorTiming {
             self.prepare(worker, at, &[0])?;
             let data = &resident.timed[at];
             let launch = launcher.launch_of(self.module, data, 0, ExecutionOrder::Forward);
-            let replayed = worker.replay(vec![launch], self.flush(), resident.spec.graph)?;
+            let replayed = worker.replay(launch, self.flush(), resident.spec.graph)?;
             each.push(replayed.seconds);
             if number.is_some() {
                 launcher.write_inputs(worker, 0, known)?;

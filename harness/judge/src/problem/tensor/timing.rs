@@ -16,7 +16,7 @@ use crate::measure::{self, TimingSummary};
 use crate::outcome::{Correctness, Stop};
 use crate::probe::bounds::{CacheState, Demand};
 use crate::problem::api::{Timed, WorkerRole, WorkloadFigures, in_digits};
-use crate::worker::{BufferId, ModuleId, WantedWindow, Worker};
+use crate::worker::{BufferId, ModuleId, Repeated, WantedWindow, Worker};
 use lab_device::{ExecutionOrder, Submission};
 use lab_protocol::report::{Measure, Writer};
 use lab_stats::aggregate::{Aggregate, Better};
@@ -123,16 +123,20 @@ impl TensorTiming {
     fn window(&self, worker: &mut Worker, at: usize, sets: &[usize]) -> Result<WantedWindow, Stop> {
         let resident = &*self.resident;
         let (launcher, data) = (&resident.launchers[at], &resident.timed[at]);
-        let launch =
-            |set: &usize| launcher.launch_of(self.module, data, *set, ExecutionOrder::Forward);
         let of = |buffers: &dyn Fn(usize) -> Vec<BufferId>| {
             sets.iter().flat_map(|set| buffers(*set)).collect()
         };
         for set in sets {
             launcher.write_before(worker, data, *set)?;
         }
+        let (first, further) = sets.split_first().unwrap_or((&0, &[]));
+        let forward = ExecutionOrder::Forward;
+        let further = further.iter().map(|set| launcher.args_of(data, *set));
         Ok(WantedWindow {
-            launches: sets.iter().map(launch).collect(),
+            launches: Repeated {
+                launch: launcher.launch_of(self.module, data, *first, forward),
+                further: further.collect(),
+            },
             poisoned: of(&|set| launcher.poisoned(set)),
             read: match resident.spec.cache {
                 CacheState::Cold => Vec::new(),

@@ -1,6 +1,6 @@
 //! Launches of a worker, and timed windows of launches.
 
-use super::{BufferId, Launch, LaunchArg, Replayed, WantedWindow, Worker};
+use super::{BufferId, Launch, LaunchArg, Repeated, Replayed, WantedWindow, Worker};
 use crate::outcome::Stop;
 use crate::worker::judge_memory::Share;
 use crate::worker::link::Operation;
@@ -155,13 +155,15 @@ impl Worker {
     /// there when the first launch begins.
     pub fn replay(
         &mut self,
-        launches: Vec<Launch>,
+        launches: impl Into<Repeated>,
         flush: Option<BufferId>,
         graph: bool,
     ) -> Result<Replayed, Stop> {
         let window = WantedWindow {
-            launches,
-            ..WantedWindow::default()
+            launches: launches.into(),
+            poisoned: Vec::new(),
+            read: Vec::new(),
+            digested: Vec::new(),
         };
         let (mut replayed, failure) = self.replay_each(vec![window], (flush, graph), 0)?;
         match failure {
@@ -180,13 +182,13 @@ impl Worker {
         (flush, graph): (Option<BufferId>, bool),
         key: u64,
     ) -> Result<(Vec<Replayed>, Option<Stop>), Stop> {
-        self.state(windows.iter().flat_map(|window| &window.launches))?;
-        let launches = windows.iter().flat_map(|window| &window.launches);
-        let given = launches.flat_map(|launch| launch.args.clone()).collect();
+        self.state(windows.iter().map(|window| &window.launches.launch))?;
         // What surrounds the windows of Python is not left to its process, which runs the kernel too.
         if self.is_python() && self.memory.is_some() {
             return self.replay_one_by_one(windows, (flush, graph), key);
         }
+        let given = windows.iter().flat_map(|window| window.launches.args());
+        let given = given.flatten().cloned().collect();
         self.prepare(Vec::new(), given)?;
         let windows: Vec<Window> = windows
             .into_iter()
@@ -209,8 +211,7 @@ impl Worker {
         let mut all = Vec::with_capacity(windows.len());
         for window in windows {
             let fills = self.chosen_patterns(window.poisoned);
-            let given = window.launches.iter();
-            let given = given.flat_map(|launch| launch.args.clone()).collect();
+            let given = window.launches.args().flatten().cloned().collect();
             self.prepare(fills, given)?;
             self.digests(window.read, key)?;
             let asked = vec![Window {
@@ -260,8 +261,12 @@ impl Worker {
             Some(_) => Submission::Plain,
             None => asked,
         };
+        let has_all = windows.iter().all(|(seconds, _)| seconds.is_some());
+        if failure.is_none() && !has_all {
+            return Err(self.link.invalid_answer("no time of a window"));
+        }
         let replayed = windows.into_iter().map(|(seconds, digests)| Replayed {
-            seconds,
+            seconds: seconds.unwrap_or(f64::NAN),
             digests,
             submission,
             uncaptured: uncaptured.clone(),

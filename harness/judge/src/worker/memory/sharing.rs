@@ -189,9 +189,7 @@ impl Device {
 
     /// [`Device::hold`] of copies of these buffers.
     pub fn hold_copies(&mut self, of: &[BufferId]) -> Result<Vec<BufferId>, DeviceError> {
-        let from: Result<Vec<MemoryRange>, DeviceError> =
-            of.iter().map(|id| self.range(*id)).collect();
-        let from = from?;
+        let from = self.ranges(of)?;
         let bytes: Vec<usize> = from.iter().map(|range| range.bytes).collect();
         let ids = self.hold_all(&bytes)?;
         for (from, id) in from.iter().zip(&ids) {

@@ -35,6 +35,12 @@ fn notes(seen: &std::sync::Arc<std::sync::Mutex<Vec<u32>>>, write: u32) -> Kerne
     })
 }
 
+/// So many launches on the same arguments.
+fn repeated(launch: Launch, count: usize) -> Repeated {
+    let further = vec![launch.args.clone(); count - 1];
+    Repeated { launch, further }
+}
+
 #[test]
 fn the_kernels_of_a_list_share_scratch_and_no_run_of_the_list_finds_what_another_left() {
     for zeroed in [false, true] {
@@ -55,11 +61,7 @@ fn the_kernels_of_a_list_share_scratch_and_no_run_of_the_list_finds_what_another
         };
         let module = worker.load(Path::new("image")).unwrap();
         worker
-            .replay(
-                vec![launch(module), launch(module), launch(module)],
-                None,
-                true,
-            )
+            .replay(repeated(launch(module), 3), None, true)
             .unwrap();
         let seen = seen.lock().unwrap().clone();
         assert_eq!(seen.len(), 8);
@@ -169,7 +171,8 @@ fn scratch_buffers_take_turns_where_the_device_has_too_little_memory_for_all() {
         parameters: Vec::new(),
         scratch: SCRATCH_NAME.into(),
     };
-    let seconds = worker.replay(vec![launch; 5], None, true).unwrap().seconds;
+    let replayed = worker.replay(repeated(launch, 5), None, true).unwrap();
+    let seconds = replayed.seconds;
     assert_eq!(seconds, 2.5, "all five count");
     let seen = seen.lock().unwrap().clone();
     assert!(

@@ -9,7 +9,8 @@ use crate::testing;
 use crate::worker::Cells;
 use crate::worker::{SHAPE_BYTES, statement_encoding};
 use lab_device::{
-    Arg, DeviceError, DeviceInfo, Driver, Entry, MemoryRange, Shape, Step, Submission,
+    Arg, DeviceError, DeviceInfo, Driver, Entry, MemoryRange, Replayed, ReplayedWindow, Shape,
+    Submission, Window,
 };
 use std::collections::BTreeSet;
 use std::io;
@@ -138,20 +139,27 @@ impl Driver for Fake {
     fn has_graphs(&self) -> bool {
         true
     }
-    fn replay(
-        &mut self,
-        steps: &[Step],
-        flush: Option<(MemoryRange, u32)>,
-        submission: Submission,
-    ) -> Result<f64, DeviceError> {
+    fn replay(&mut self, windows: &[Window], submission: Submission, key: u64) -> Replayed {
         assert_eq!(submission, Submission::Graph);
-        if let Some((memory, _)) = flush {
-            self.note(DeviceCall::Filled(memory.bytes));
+        let run = |window: &Window| {
+            for (memory, _) in &window.fills {
+                self.note(DeviceCall::Filled(memory.bytes));
+            }
+            self.digests(&window.read, key).unwrap();
+            if let Some((memory, _)) = window.flush {
+                self.note(DeviceCall::Filled(memory.bytes));
+            }
+            let launches = window.steps.iter().map(|step| pointers(&step.args));
+            self.note(DeviceCall::Replayed(launches.collect()));
+            ReplayedWindow {
+                seconds: Some(3.0 * window.steps.len() as f64),
+                digests: self.digests(&window.digested, key).unwrap(),
+            }
+        };
+        Replayed {
+            windows: windows.iter().map(run).collect(),
+            failure: None,
         }
-        self.note(DeviceCall::Replayed(
-            steps.iter().map(|step| pointers(&step.args)).collect(),
-        ));
-        Ok(3.0 * steps.len() as f64)
     }
 }
 
