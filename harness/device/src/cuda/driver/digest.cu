@@ -1,5 +1,5 @@
-// Kernels of the lab itself: digests of device memory and the noise of guard zones, as api/digest.rs defines them, and a
-// kernel that fills shared memory.
+// Kernels of the lab itself: digests of device memory and the noise of guard zones, as api/digest.rs defines them, and kernels
+// that fill device memory and shared memory.
 // digest.ptx is made from this file: NVRTC 12.9 with --gpu-architecture=compute_70 --std=c++17, and then `.version` is
 // lowered to 6.4, so that every driver since CUDA 10.1 takes it. `ptxas` accepts it for sm_70 to sm_120.
 typedef unsigned long long u64;
@@ -11,7 +11,7 @@ struct Chunk {
     u64 index;    // of its first word in the range
     u32 words;
     u32 first_mask, last_mask;  // the bits of the first and of the last word that belong to the range
-    u32 unused;
+    u32 pattern;                // what lab_fill writes
 };
 
 __device__ __forceinline__ u64 mix(u64 value, u64 key) {
@@ -26,11 +26,18 @@ extern "C" __global__ void __launch_bounds__(256) lab_digest(const Chunk* table,
     const Chunk c = table[blockIdx.x];
     const u32* words = (const u32*)c.address;
     u64 sum = 0;
-    for (u32 i = threadIdx.x; i < c.words; i += 256) {
-        u32 w = __ldcg(words + i);
-        if (i == 0) w &= c.first_mask;
-        if (i == c.words - 1) w &= c.last_mask;
-        sum += mix((c.index + i) << 32 | w, key);
+    constexpr u32 AHEAD = 8;  // words that a thread waits for together
+    for (u32 begin = threadIdx.x; begin < c.words; begin += AHEAD * 256) {
+        u32 w[AHEAD];
+#pragma unroll
+        for (u32 j = 0; j < AHEAD; j++) w[j] = begin + 256 * j < c.words ? __ldcg(words + begin + 256 * j) : 0;
+#pragma unroll
+        for (u32 j = 0; j < AHEAD; j++) {
+            const u32 i = begin + 256 * j;
+            if (i == 0) w[j] &= c.first_mask;
+            if (i == c.words - 1) w[j] &= c.last_mask;
+            if (i < c.words) sum += mix((c.index + i) << 32 | w[j], key);
+        }
     }
     for (int o = 16; o > 0; o /= 2) sum += __shfl_down_sync(0xffffffffu, sum, o);
     if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = sum;
@@ -39,6 +46,18 @@ extern "C" __global__ void __launch_bounds__(256) lab_digest(const Chunk* table,
         u64 all = 0;
         for (int i = 0; i < 8; i++) all += part[i];
         results[blockIdx.x] = all;
+    }
+}
+
+// One block fills one chunk. Bits of a word that do not belong to the range stay.
+extern "C" __global__ void __launch_bounds__(256) lab_fill(const Chunk* table) {
+    const Chunk c = table[blockIdx.x];
+    u32* words = (u32*)c.address;
+    for (u32 i = threadIdx.x; i < c.words; i += 256) {
+        u32 mask = 0xffffffffu;
+        if (i == 0) mask &= c.first_mask;
+        if (i == c.words - 1) mask &= c.last_mask;
+        words[i] = mask == 0xffffffffu ? c.pattern : (words[i] & ~mask) | (c.pattern & mask);
     }
 }
 

@@ -1,8 +1,8 @@
-//! Kernels of the lab's own: digests of device memory, the noise of guard zones, and the wiping of
-//! shared memory. They read as fast as the memory delivers, where a comparison on the host takes as
+//! Kernels of the lab's own: digests of device memory, patterns, the noise of guard zones, and the wiping
+//! of shared memory. They read as fast as the memory delivers, where a comparison on the host takes as
 //! long as the copy.
 //!
-//! The table of what to read, and the results, lie in page-locked host memory, which the device
+//! The table of what to read or fill, and the results, lie in page-locked host memory, which the device
 //! accesses there. So nothing of it lies in device memory, where a kernel could find it later.
 #![allow(unsafe_code)]
 
@@ -20,10 +20,15 @@ const ACTION: &str = "compute digests of device memory";
 
 /// Threads of a block of either kernel.
 const THREADS: u32 = 256;
-/// Words that a block reads.
-const CHUNK_WORDS: usize = 1 << 16;
-/// Chunks of one launch: as many as a buffer of [`Staging`] holds.
+/// Fewest words of a chunk that is not the last of its range. A block has one chunk: with few words in each,
+/// all of the device works on a small tensor.
+const CHUNK_WORDS: usize = 1 << 12;
+/// Chunks of all tables together: as many as a buffer of [`Staging`] holds.
 const MAX_CHUNKS: usize = COMPARE_CHUNK_BYTES / size_of::<Chunk>();
+/// Beside one for each range, most chunks of a table.
+const MOST_CHUNKS: usize = 1 << 13;
+/// The same where several tables share the buffer.
+const MOST_OF_SEVERAL: usize = 1 << 9;
 
 /// `Chunk` in digest.cu.
 #[repr(C)]
@@ -34,12 +39,13 @@ struct Chunk {
     words: u32,
     first_mask: u32,
     last_mask: u32,
-    unused: u32,
+    pattern: u32,
 }
 
 /// The kernels.
 pub struct Digester {
     digest: CUfunction,
+    fill: CUfunction,
     noise: CUfunction,
     scrub: CUfunction,
     wait: CUfunction,
@@ -64,9 +70,9 @@ impl Digester {
                 .ok()
                 .map(|()| function)
         };
-        let names = [c"lab_digest", c"lab_noise", c"lab_scrub", c"lab_wait"];
-        let [digest, noise, scrub, wait] = names.map(find);
-        let (digest, noise, scrub, wait) = (digest?, noise?, scrub?, wait?);
+        let [digest, fill] = [c"lab_digest", c"lab_fill"].map(find);
+        let [noise, scrub, wait] = [c"lab_noise", c"lab_scrub", c"lab_wait"].map(find);
+        let (digest, fill, noise, scrub, wait) = (digest?, fill?, noise?, scrub?, wait?);
         let attribute = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         // SAFETY: the driver returned the function just now.
         unsafe { ffi::cuFuncSetAttribute(scrub, attribute, limits.shared_bytes as c_int) }
@@ -83,6 +89,7 @@ impl Digester {
         .ok()?;
         Some(Digester {
             digest,
+            fill,
             noise,
             scrub,
             wait,
@@ -128,9 +135,9 @@ impl Digester {
         key: u64,
     ) -> Result<Vec<u64>, DeviceError> {
         let mut digests = vec![0u64; ranges.len()];
-        let mut chunks = chunks_of(ranges);
+        let mut chunks = chunks_of(ranges, MOST_CHUNKS);
         loop {
-            let queued = QueuedDigests {
+            let queued = Table {
                 chunks: chunks.by_ref().take(MAX_CHUNKS).collect(),
                 first: 0,
                 ranges: ranges.len(),
@@ -152,7 +159,7 @@ impl Digester {
         }
     }
 
-    /// Puts the computation of digests on the stream. [`QueuedDigests::read`] has them after that.
+    /// Puts the computation of digests on the stream. [`Table::read`] has them after that.
     ///
     /// # Safety
     /// As [`Digester::digests`]. `pages` are the buffers of a [`Staging`], and until the stream was
@@ -161,29 +168,48 @@ impl Digester {
         &self,
         pages: &[PageLocked; 2],
         stream: CUstream,
-        queued: &QueuedDigests,
+        queued: &Table,
         mut key: u64,
     ) -> Result<(), DeviceError> {
-        let table: Vec<Chunk> = queued.chunks.iter().map(|(_, chunk)| *chunk).collect();
-        if table.is_empty() {
+        if queued.chunks.is_empty() {
             return Ok(());
         }
-        // SAFETY: a queue has no more than MAX_CHUNKS chunks, for which and for whose results either
-        // buffer has room; page-locked memory is aligned to a page. The kernel takes two pointers and
-        // a 64-bit word. It reads the words of the ranges, which the caller promises to be allocated:
-        // allocations hold whole words.
+        // SAFETY: either buffer has room for MAX_CHUNKS chunks and for as many results, and a table ends
+        // there. The kernel takes two pointers and a 64-bit word. It reads the words of the ranges,
+        // which the caller promises to be allocated: allocations hold whole words.
         unsafe {
-            let input = pages[0].at(queued.first * size_of::<Chunk>());
             let output = pages[1].at(queued.first * size_of::<u64>());
-            let (mut input_address, mut output_address) = (input.device, output.device);
+            let (mut input_address, mut output_address) = (queued.put(pages), output.device);
             let mut parameters = [
                 (&raw mut input_address).cast(),
                 (&raw mut output_address).cast(),
                 (&raw mut key).cast(),
             ];
-            std::ptr::copy_nonoverlapping(table.as_ptr(), input.host.cast(), table.len());
-            let blocks = table.len() as u32;
+            let blocks = queued.chunks.len() as u32;
             launch(self.digest, blocks, THREADS, 0, stream, &mut parameters).check(ACTION)
+        }
+    }
+
+    /// Puts the filling of memory with patterns on the stream.
+    ///
+    /// # Safety
+    /// As [`Digester::queue`].
+    pub unsafe fn fill(
+        &self,
+        pages: &[PageLocked; 2],
+        stream: CUstream,
+        queued: &Table,
+    ) -> Result<(), DeviceError> {
+        if queued.chunks.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: as in `queue`. The kernel takes a pointer, and writes words of the ranges.
+        unsafe {
+            let mut input_address = queued.put(pages);
+            let mut parameters = [(&raw mut input_address).cast()];
+            let blocks = queued.chunks.len() as u32;
+            launch(self.fill, blocks, THREADS, 0, stream, &mut parameters)
+                .check("fill device memory")
         }
     }
 
@@ -221,33 +247,57 @@ impl Digester {
     }
 }
 
-/// Digests whose computation is put on a stream, and their parts of the tables.
-pub struct QueuedDigests {
+/// What a kernel reads or fills, and its part of the buffers.
+pub struct Table {
     /// Each with the index of its range.
     chunks: Vec<(usize, Chunk)>,
-    /// The place of the first one in the tables.
+    /// The place of the first one in the buffers.
     first: usize,
     ranges: usize,
 }
 
-impl QueuedDigests {
-    /// Bytes of the results of all that a table holds.
+impl Table {
+    /// Bytes of the results of all chunks that a buffer holds.
     pub const RESULT_BYTES: usize = MAX_CHUNKS * size_of::<u64>();
 
-    /// The digests of these ranges, in the tables from this place on; `None` if they have no room.
-    pub fn of(ranges: &[MemoryRange], first: usize) -> Option<QueuedDigests> {
-        let most = MAX_CHUNKS.saturating_sub(first);
-        let chunks: Vec<(usize, Chunk)> = chunks_of(ranges).take(most + 1).collect();
-        (chunks.len() <= most).then_some(QueuedDigests {
+    /// These ranges, from this place in the buffers on; `None` if they have no room.
+    pub fn of(ranges: &[MemoryRange], first: usize) -> Option<Table> {
+        let chunks: Vec<(usize, Chunk)> = chunks_of(ranges, MOST_OF_SEVERAL).collect();
+        (first + chunks.len() <= MAX_CHUNKS).then_some(Table {
             chunks,
             first,
             ranges: ranges.len(),
         })
     }
 
+    /// [`Table::of`] ranges that are filled with patterns.
+    pub fn of_fills(fills: &[(MemoryRange, u32)], first: usize) -> Option<Table> {
+        let ranges: Vec<MemoryRange> = fills.iter().map(|(range, _)| *range).collect();
+        let mut table = Table::of(&ranges, first)?;
+        for (range, chunk) in &mut table.chunks {
+            chunk.pattern = fills[*range].1;
+        }
+        Some(table)
+    }
+
     /// The place behind the last one.
     pub fn end(&self) -> usize {
         self.first + self.chunks.len()
+    }
+
+    /// Writes the chunks into the first buffer, and returns their address on the device.
+    ///
+    /// # Safety
+    /// The buffers are those of a [`Staging`], and nothing uses this part of the first one.
+    unsafe fn put(&self, pages: &[PageLocked; 2]) -> u64 {
+        let table: Vec<Chunk> = self.chunks.iter().map(|(_, chunk)| *chunk).collect();
+        // SAFETY: the buffer has room for MAX_CHUNKS chunks, and page-locked memory is aligned to a
+        // page.
+        unsafe {
+            let input = pages[0].at(self.first * size_of::<Chunk>());
+            std::ptr::copy_nonoverlapping(table.as_ptr(), input.host.cast(), table.len());
+            input.device
+        }
     }
 
     /// The digest of each range.
@@ -304,19 +354,22 @@ unsafe fn launch(
     }
 }
 
-/// The chunks of ranges, in order, each with the index of its range.
-fn chunks_of(ranges: &[MemoryRange]) -> impl Iterator<Item = (usize, Chunk)> {
-    let each = ranges.iter().enumerate();
-    each.flat_map(|(range, memory)| chunks(*memory).map(move |chunk| (range, chunk)))
+/// The chunks of ranges, in order, each with the index of its range. There are about `most` at most, beside
+/// one for each range.
+fn chunks_of(ranges: &[MemoryRange], most: usize) -> impl Iterator<Item = (usize, Chunk)> {
+    let words: usize = ranges.iter().map(|range| range.bytes / 4).sum();
+    let each = words.div_ceil(most).next_power_of_two().max(CHUNK_WORDS);
+    let ranges = ranges.iter().enumerate();
+    ranges.flat_map(move |(range, memory)| chunks(*memory, each).map(move |chunk| (range, chunk)))
 }
 
-/// The chunks of a range, in order. Each is a run of whole words.
-fn chunks(range: MemoryRange) -> impl Iterator<Item = Chunk> {
+/// The chunks of a range, in order. Each is a run of so many words, the last of fewer.
+fn chunks(range: MemoryRange, each: usize) -> impl Iterator<Item = Chunk> {
     let head = range.address % 4;
     let end = head as usize + range.bytes;
     let words = if range.bytes == 0 { 0 } else { end.div_ceil(4) };
-    (0..words).step_by(CHUNK_WORDS).map(move |index| {
-        let here = (words - index).min(CHUNK_WORDS);
+    (0..words).step_by(each).map(move |index| {
+        let here = (words - index).min(each);
         let (is_first, is_last) = (index == 0, index + here == words);
         Chunk {
             address: range.address - head + 4 * index as u64,
@@ -332,7 +385,7 @@ fn chunks(range: MemoryRange) -> impl Iterator<Item = Chunk> {
             } else {
                 u32::MAX
             },
-            unused: 0,
+            pattern: 0,
         }
     })
 }
@@ -362,7 +415,7 @@ mod tests {
                 ))
             })
         };
-        chunks(range).fold(0, |all, chunk| all.wrapping_add(sum(chunk)))
+        chunks(range, CHUNK_WORDS).fold(0, |all, chunk| all.wrapping_add(sum(chunk)))
     }
 
     #[test]
@@ -396,6 +449,7 @@ mod tests {
         for text in [
             ".version 6.4\n",
             ".entry lab_digest(",
+            ".entry lab_fill(",
             ".entry lab_noise(",
             ".entry lab_scrub(",
         ] {

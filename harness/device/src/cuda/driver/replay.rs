@@ -12,7 +12,7 @@
 #![allow(unsafe_code)]
 
 use super::CudaDriver;
-use super::digest::QueuedDigests;
+use super::digest::Table;
 use super::staging::PageLocked;
 use crate::api::{
     DeviceError, Driver, MemoryRange, Replayed, ReplayedWindow, Step, Submission, Window,
@@ -86,12 +86,12 @@ impl Drop for Graph {
 
 /// Windows on the stream, which are not waited for yet.
 struct Queue {
-    /// The tables of digests lie in the first, their results and then the marks of the windows that
-    /// have ended in the second.
+    /// The tables of what is filled and digested lie in the first, the digests and then the marks of the
+    /// windows that have ended in the second.
     pages: [PageLocked; 2],
     /// The digests of each window.
-    digests: Vec<Option<QueuedDigests>>,
-    /// How many parts of a digest there are so far.
+    digests: Vec<Option<Table>>,
+    /// The end of the tables so far.
     parts: usize,
     graphs: Vec<Graph>,
 }
@@ -170,7 +170,7 @@ impl CudaDriver {
         refused.map_or(Ok(()), Err)
     }
 
-    /// Runs a window whose digests take more than one table.
+    /// Runs a window whose tables do not fit into the buffers.
     fn replay_large(
         &mut self,
         window: &Window,
@@ -204,14 +204,21 @@ impl CudaDriver {
         let (steps, flush) = (&window.steps[..], window.flush);
         let action = self.action_of(steps, submission)?;
         self.check_steps(steps, flush)?;
-        for range in window.read.iter().chain(&window.digested) {
+        let filled = window.fills.iter().map(|(range, _)| range);
+        for range in filled.chain(&window.read).chain(&window.digested) {
             self.allocations.check(range.address, range.bytes)?;
         }
-        let Some((read, digested)) = queue.make_room(window) else {
+        let Some([filled, read, digested]) = queue.make_room(window) else {
             return Ok(false);
         };
-        for (memory, pattern) in &window.fills {
-            self.put_words(*memory, *pattern, &action)?;
+        match &self.digester {
+            // SAFETY: as in `queue_digests`.
+            Some(kernels) => unsafe { kernels.fill(&queue.pages, self.stream, &filled)? },
+            None => {
+                for (memory, pattern) in &window.fills {
+                    self.put_words(*memory, *pattern, &action)?;
+                }
+            }
         }
         self.queue_digests(&read, key, queue)?;
         let timer = self.timers[queue.digests.len()];
@@ -247,12 +254,7 @@ impl CudaDriver {
         Ok(true)
     }
 
-    fn queue_digests(
-        &self,
-        digests: &QueuedDigests,
-        key: u64,
-        queue: &Queue,
-    ) -> Result<(), DeviceError> {
+    fn queue_digests(&self, digests: &Table, key: u64, queue: &Queue) -> Result<(), DeviceError> {
         let Some(digester) = &self.digester else {
             return Ok(());
         };
@@ -334,7 +336,7 @@ impl Queue {
     /// The word of a window.
     fn mark(&self, window: usize) -> PageLocked {
         // SAFETY: the marks lie behind the results of digests, inside the buffer.
-        unsafe { self.pages[1].at(QueuedDigests::RESULT_BYTES + 4 * window) }
+        unsafe { self.pages[1].at(Table::RESULT_BYTES + 4 * window) }
     }
 
     fn clear_marks(&mut self) {
@@ -353,11 +355,12 @@ impl Queue {
         each.take_while(|word| *word == MARK).count()
     }
 
-    /// The parts of the tables for what a window reads and digests; `None` if there is no room.
-    fn make_room(&mut self, window: &Window) -> Option<(QueuedDigests, QueuedDigests)> {
-        let read = QueuedDigests::of(&window.read, self.parts)?;
-        let digested = QueuedDigests::of(&window.digested, read.end())?;
+    /// The tables of what a window fills, reads and digests; `None` if there is no room.
+    fn make_room(&mut self, window: &Window) -> Option<[Table; 3]> {
+        let filled = Table::of_fills(&window.fills, self.parts)?;
+        let read = Table::of(&window.read, filled.end())?;
+        let digested = Table::of(&window.digested, read.end())?;
         self.parts = digested.end();
-        Some((read, digested))
+        Some([filled, read, digested])
     }
 }
