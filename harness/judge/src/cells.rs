@@ -19,10 +19,14 @@ pub struct Unwritten<'a> {
 }
 
 impl<'a> Unwritten<'a> {
-    /// For an output of which there is one launch only: a pattern that is no value of its type.
-    pub fn of(dtype: Dtype) -> Self {
+    /// For an output of which there is one launch only, before which it was filled with `pattern`: one
+    /// that marks a cell. A cell with another is only compared.
+    pub fn by_marks(dtype: Dtype, pattern: Option<u32>) -> Self {
         Unwritten {
-            patterns: (!dtype.poison_is_a_value()).then_some(dtype.poisons()),
+            patterns: match pattern {
+                Some(pattern) => dtype.is_mark(pattern).then_some([pattern; 2]),
+                None => dtype.marks(),
+            },
             other: None,
         }
     }

@@ -4,7 +4,10 @@ mod float8;
 
 use float8::{E4M3, E5M2};
 use half::{bf16, f16};
-use lab_device::{BYTE_POISONS, FLOAT8_POISONS, MapElement, POISONS};
+use lab_device::{
+    BYTE_POISONS, FLOAT_POISONS, FLOAT8_POISONS, HUGE_POISONS, MapElement, NEGATIVE_POISONS,
+    POISONS,
+};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use strum::IntoStaticStr;
@@ -279,25 +282,38 @@ impl Dtype {
         cell
     }
 
-    /// The two patterns that outputs of this type are filled with before a launch, in turn. In
-    /// every cell the two differ, and neither is a value that kernels often write, as the ends of a
-    /// type's range are.
-    pub fn poisons(self) -> [u32; 2] {
+    /// The patterns that outputs of this type are filled with before a launch, in turn: each second one
+    /// is huge, positive or negative. They differ from their neighbours in every cell, and those between
+    /// are no value that kernels often write, as the ends of a type's range are.
+    pub fn poisons(self) -> [u32; 4] {
+        let ([first, third], [second, fourth]) = match self {
+            Dtype::F32 | Dtype::F16 | Dtype::Bf16 => return FLOAT_POISONS,
+            Dtype::F8e5m2 => (FLOAT8_POISONS, HUGE_POISONS),
+            Dtype::F8e4m3 => (BYTE_POISONS, HUGE_POISONS),
+            Dtype::I8 | Dtype::U8 | Dtype::Bool => {
+                (BYTE_POISONS, [HUGE_POISONS[0], NEGATIVE_POISONS[0]])
+            }
+            Dtype::I32 | Dtype::I64 => (POISONS, NEGATIVE_POISONS),
+        };
+        [first, second, third, fourth]
+    }
+
+    /// The patterns among them that no operation gives, which mark a cell that a kernel never wrote.
+    /// `None` if each may also be a value: such a cell is then known only by two launches, before
+    /// which it held two patterns.
+    pub fn marks(self) -> Option<[u32; 2]> {
         match self {
-            Dtype::F32 | Dtype::F16 | Dtype::Bf16 | Dtype::I32 | Dtype::I64 => POISONS,
-            Dtype::F8e5m2 => FLOAT8_POISONS,
-            Dtype::F8e4m3 | Dtype::I8 | Dtype::U8 | Dtype::Bool => BYTE_POISONS,
+            Dtype::F32 | Dtype::F16 | Dtype::Bf16 => Some(POISONS),
+            Dtype::F8e5m2 => Some(FLOAT8_POISONS),
+            Dtype::F8e4m3 | Dtype::I8 | Dtype::U8 | Dtype::I32 | Dtype::I64 | Dtype::Bool => None,
         }
     }
 
-    /// Whether a pattern may also be a value that a kernel writes. An unwritten cell is then known
-    /// only by two launches, before which it held two patterns.
-    pub fn poison_is_a_value(self) -> bool {
-        match self {
-            // The patterns are NaNs that no operation gives.
-            Dtype::F32 | Dtype::F16 | Dtype::Bf16 | Dtype::F8e5m2 => false,
-            Dtype::F8e4m3 | Dtype::I8 | Dtype::U8 | Dtype::I32 | Dtype::I64 | Dtype::Bool => true,
-        }
+    /// Whether a cell with this pattern is one that the kernel never wrote. A huge number of 32 bits is not
+    /// met by chance.
+    pub fn is_mark(self, pattern: u32) -> bool {
+        let is_huge = self == Dtype::F32 && HUGE_POISONS.contains(&pattern);
+        is_huge || self.marks().is_some_and(|all| all.contains(&pattern))
     }
 
     /// Returns whether a cell still holds this pattern.
@@ -341,14 +357,14 @@ impl fmt::Display for Dtype {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lab_device::is_poison;
 
     impl Dtype {
         /// Returns whether a cell still holds one of the patterns that outputs are filled with before a
         /// launch.
         fn is_poison(self, cell: &[u8]) -> bool {
-            self.poisons()
-                .iter()
-                .any(|pattern| self.holds(cell, *pattern))
+            let patterns = self.marks().unwrap_or(BYTE_POISONS);
+            patterns.iter().any(|pattern| self.holds(cell, *pattern))
         }
     }
 
@@ -445,7 +461,7 @@ mod tests {
     fn poison_is_known_in_each_type() {
         for dtype in Dtype::ALL {
             let size = dtype.size();
-            for pattern in dtype.poisons() {
+            for pattern in dtype.marks().unwrap_or(BYTE_POISONS) {
                 let mut cells = vec![0; 6 * size];
                 assert!(!cells.chunks(size).any(|cell| dtype.is_poison(cell)));
                 // As memory is filled: the pattern again and again.
@@ -487,21 +503,40 @@ mod tests {
     }
 
     #[test]
-    fn the_two_patterns_of_a_type_differ_in_every_cell_and_are_numbers_only_where_it_says_so() {
+    fn neighbouring_patterns_differ_in_every_cell_and_only_marks_are_no_numbers() {
         for dtype in Dtype::ALL {
-            let [one, other] = dtype
-                .poisons()
-                .map(|pattern| pattern.to_le_bytes().repeat(8));
-            let cells = one
-                .chunks_exact(dtype.size())
-                .zip(other.chunks_exact(dtype.size()));
-            for (one, other) in cells {
-                assert_ne!(one, other, "{dtype}");
-                assert!(
-                    dtype.poison_is_a_value() || dtype.decode(one).is_nan(),
-                    "{dtype}"
-                );
+            let poisons = dtype.poisons();
+            let filled = poisons.map(|pattern| pattern.to_le_bytes().repeat(8));
+            for (at, one) in filled.iter().enumerate() {
+                let next = &filled[(at + 1) % filled.len()];
+                let size = dtype.size();
+                for (one, next) in one.chunks_exact(size).zip(next.chunks_exact(size)) {
+                    assert_ne!(one, next, "{dtype}");
+                    let is_mark = dtype.marks().is_some_and(|all| all.contains(&poisons[at]));
+                    assert_eq!(dtype.decode(one).is_nan(), is_mark, "{dtype} {one:x?}");
+                }
             }
+            assert!(poisons.iter().all(|pattern| is_poison(*pattern)));
+        }
+    }
+
+    #[test]
+    fn each_type_has_a_huge_positive_and_a_huge_negative_pattern() {
+        for dtype in Dtype::ALL {
+            let each = dtype.poisons().map(|pattern| {
+                let cells = pattern.to_le_bytes().repeat(2);
+                dtype.decode(&cells[..dtype.size()])
+            });
+            let largest = dtype.largest();
+            let most = each.iter().copied().fold(0.0, f64::max);
+            let least = each.iter().copied().fold(0.0, f64::min);
+            // As far as the exponent goes, of which a float's pattern uses most.
+            assert!(most.ln() > 0.6 * largest.ln(), "{dtype}: {most}");
+            let is_signed = !matches!(dtype, Dtype::U8 | Dtype::Bool);
+            assert!(
+                !is_signed || (-least).ln() > 0.6 * largest.ln(),
+                "{dtype}: {least}"
+            );
         }
     }
 }

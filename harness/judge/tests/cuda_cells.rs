@@ -154,7 +154,7 @@ fn comparisons_find_what_the_processor_finds() {
                         [&got, &want, &other].map(|cells| Cells::Host(cells.clone()));
                     let [there, held] = [&got, &want].map(|cells| memory.hold(cells).unwrap());
                     let two = Unwritten::by_two_launches(POISONS[0], &first, POISONS[1]);
-                    for unwritten in [Unwritten::of(dtype), two] {
+                    for unwritten in [Unwritten::by_marks(dtype, None), two] {
                         let expected = found(&here, &wanted, unwritten);
                         assert_eq!(
                             found(&there, &held, unwritten),

@@ -215,7 +215,7 @@ class Worker:
 
     def make(self, wanted):
         """Makes a launch. Returns the seconds, and what the launch was. Raises Refused if it fails."""
-        each = self.call("Launch", fills=[], launches=[wanted])
+        each = self.call("Launch", fills=[], launches=[wanted], wiped=False)
         if each["failure"] is not None:
             raise Refused(*each["failure"].popitem())
         return each["seconds"][0], each["launched"]

@@ -85,7 +85,7 @@ class Run:
         x, y = self.connection.call({"Allocate": {"buffers": [["x", 8], ["y", 8]]}})[0]
         self.connection.call({"Write": {"buffers": [x], "are_inputs": True}}, floats(1, 2))
         launch = judge.launch(module, "f", tensor("x", "f32", [2], x), tensor("y", "f32", [2], y))
-        return {"Launch": {"fills": [], "launches": [launch]}}, y
+        return {"Launch": {"fills": [], "launches": [launch], "wiped": False}}, y
 
     def launch(self, source):
         """Loads a source and launches its function f on x and y. Returns what y holds."""

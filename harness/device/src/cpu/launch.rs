@@ -20,6 +20,8 @@ pub struct Launch {
     pub order: ExecutionOrder,
     /// Static shared declarations of the module.
     pub slots: u32,
+    /// What shared memory holds before each block.
+    pub poison: u32,
     /// Blocks of the grid.
     pub blocks: u64,
     /// Workers that share the launch.
@@ -81,7 +83,7 @@ impl Launch {
         arguments: *mut *mut c_void,
         shape: &Shape,
         order: ExecutionOrder,
-        slots: u32,
+        (slots, poison): (u32, u32),
         workers: u32,
     ) -> Launch {
         let blocks = shape.blocks();
@@ -102,6 +104,7 @@ impl Launch {
             shape: *shape,
             order,
             slots,
+            poison,
             blocks,
             workers,
             races: None,

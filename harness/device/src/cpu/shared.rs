@@ -7,10 +7,6 @@ use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 
 /// Bytes of shared memory that one block may use, as on an H100.
 pub const LIMIT: u32 = 227 * 1024;
-/// The pattern of shared memory when a block begins: the NaN that operations give, as f16. It is
-/// none of [`POISONS`](crate::api::POISONS), so an output into which a kernel copies shared memory
-/// that it never wrote counts as a NaN, and not as unwritten.
-const POISON: u32 = 0x7fff_7fff;
 /// Bytes behind each declaration that must stay poisoned.
 const RED_ZONE: usize = 128;
 
@@ -30,15 +26,18 @@ pub struct SharedMemory {
     slots: Vec<*mut u8>,
     /// Bytes that this block uses.
     used_bytes: usize,
+    /// What it holds when a block begins, and the red zones always.
+    pattern: u32,
 }
 
 impl SharedMemory {
-    pub fn new(dynamic_bytes: u32, slots: u32) -> SharedMemory {
+    pub fn new(dynamic_bytes: u32, slots: u32, pattern: u32) -> SharedMemory {
         SharedMemory {
-            dynamic: SharedPiece::new(dynamic_bytes as usize, 1024),
+            dynamic: SharedPiece::new(dynamic_bytes as usize, 1024, pattern),
             pieces: (0..slots).map(|_| None).collect(),
             slots: vec![std::ptr::null_mut(); slots as usize],
             used_bytes: 0,
+            pattern,
         }
     }
 
@@ -89,7 +88,7 @@ impl SharedMemory {
             ));
         }
         let piece = self.pieces[slot as usize]
-            .get_or_insert_with(|| SharedPiece::new(bytes, align.max(128)));
+            .get_or_insert_with(|| SharedPiece::new(bytes, align.max(128), self.pattern));
         piece.poison();
         self.slots[slot as usize] = piece.at;
         Ok(piece.at)
@@ -107,10 +106,11 @@ struct SharedPiece {
     /// Without the red zone.
     bytes: usize,
     layout: Layout,
+    pattern: u32,
 }
 
 impl SharedPiece {
-    fn new(bytes: usize, align: usize) -> SharedPiece {
+    fn new(bytes: usize, align: usize, pattern: u32) -> SharedPiece {
         let layout = Layout::from_size_align(bytes.next_multiple_of(4).max(4) + red_zone(), align)
             .expect("a few KiB with a power-of-two alignment");
         // SAFETY: the size is at least 4.
@@ -118,7 +118,12 @@ impl SharedPiece {
         if at.is_null() {
             handle_alloc_error(layout);
         }
-        let mut piece = SharedPiece { at, bytes, layout };
+        let mut piece = SharedPiece {
+            at,
+            bytes,
+            layout,
+            pattern,
+        };
         piece.poison();
         piece
     }
@@ -127,7 +132,7 @@ impl SharedPiece {
         for word in 0..self.layout.size() / 4 {
             // SAFETY: `new` allocated this many words at an address that is a multiple of 4. A word
             // is written without a reference to it, because the memory may be uninitialised.
-            unsafe { self.at.cast::<u32>().add(word).write(POISON) };
+            unsafe { self.at.cast::<u32>().add(word).write(self.pattern) };
         }
     }
 
@@ -136,7 +141,7 @@ impl SharedPiece {
         (words - red_zone() / 4..words).all(|word| {
             // SAFETY: `new` allocated this many words at an address that is a multiple of 4, and
             // `poison` initialised them.
-            unsafe { self.at.cast::<u32>().add(word).read() == POISON }
+            unsafe { self.at.cast::<u32>().add(word).read() == self.pattern }
         })
     }
 }

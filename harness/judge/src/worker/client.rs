@@ -36,6 +36,8 @@ pub struct Worker {
     stated: HashSet<(ModuleId, String, Vec<u8>)>,
     /// Inputs that stay as they are as long as the worker lives, by their key.
     fixed: HashMap<u64, BufferId>,
+    /// The next buffer of a name begins with this one of its patterns.
+    turns: HashMap<String, usize>,
     /// What the largest scratch buffer takes that a launch statement asked for, on the cpu device.
     scratch_held: u64,
     launched: Option<Launched>,
@@ -47,7 +49,7 @@ pub struct Worker {
 struct Known {
     bytes: usize,
     /// The patterns that it is filled with.
-    poisons: [u32; 2],
+    poisons: [u32; 4],
     /// Which of them comes next.
     next: usize,
     /// The pattern that it was last filled with.
@@ -70,6 +72,7 @@ impl Worker {
             buffers: HashMap::new(),
             stated: HashSet::new(),
             fixed: HashMap::new(),
+            turns: HashMap::new(),
             scratch_held: 0,
             launched: None,
             memory: None,

@@ -177,11 +177,21 @@ impl Launching {
         Ok((seconds, launched))
     }
 
-    /// [`Launching::launch`] for each of these, up to the first that fails.
-    pub fn launch_each(&mut self, device: &mut Device, launches: &[Launch]) -> LaunchedEach {
+    /// [`Launching::launch`] for each of these, up to the first that fails; with `wiped` each after wiping
+    /// shared memory.
+    pub fn launch_each(
+        &mut self,
+        device: &mut Device,
+        launches: &[Launch],
+        wiped: bool,
+    ) -> LaunchedEach {
         let mut each = LaunchedEach::default();
         for launch in launches {
-            match self.launch(device, launch) {
+            let ready = match wiped {
+                true => device.driver.scrub().map_err(Stop::from),
+                false => Ok(()),
+            };
+            match ready.and_then(|()| self.launch(device, launch)) {
                 Ok((seconds, launched)) => {
                     each.seconds.push(seconds);
                     each.launched = Some(launched);

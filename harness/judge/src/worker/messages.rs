@@ -71,11 +71,12 @@ pub enum WorkerRequest {
     },
     /// Frees a buffer.
     Free { buffer: BufferId },
-    /// Fills buffers ahead, then makes each of these launches and waits for it. The reply is a
-    /// [`LaunchedEach`].
+    /// Fills buffers ahead, then makes each of these launches and waits for it; with `wiped` after wiping
+    /// shared memory. The reply is a [`LaunchedEach`].
     Launch {
         fills: Vec<(BufferId, u32)>,
         launches: Vec<Launch>,
+        wiped: bool,
     },
     /// Runs these windows one after the other. With `flush`, the launches of each begin after this
     /// buffer was filled with a pattern, which flushes the cache. The digests are under `key`. The

@@ -163,9 +163,13 @@ impl Served {
             }
             WorkerRequest::Free { buffer } => json!(device.free(buffer)?),
             WorkerRequest::State(launches) => json!(launching.state(device, &launches)?),
-            WorkerRequest::Launch { fills, launches } => {
+            WorkerRequest::Launch {
+                fills,
+                launches,
+                wiped,
+            } => {
                 device.fill_all(&fills, Filling::Ahead)?;
-                json!(launching.launch_each(device, &launches))
+                json!(launching.launch_each(device, &launches, wiped))
             }
             WorkerRequest::Replay {
                 windows,

@@ -22,5 +22,6 @@ mod rmsnorm;
 mod support;
 mod toy;
 mod types;
+mod unwritten;
 mod wavegru;
 mod when;

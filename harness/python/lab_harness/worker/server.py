@@ -165,6 +165,8 @@ class Worker:
         each, launched, failure = [], None, None
         for launch in fields["launches"]:
             try:
+                if fields["wiped"]:
+                    self._device.scrub()
                 seconds, _, resources = self._run([launch], None, as_graph=False)
             except Failure as error:
                 failure = error.answer()["Err"]

@@ -11,7 +11,8 @@ use super::scheduler::Worker;
 use super::shared::LIMIT;
 use crate::allocations::Allocations;
 use crate::api::{
-    Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Shape, check_parameters,
+    Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, SHARED_POISONS, Shape,
+    check_parameters,
 };
 use crate::arguments::KernelArguments;
 use module::Module;
@@ -27,6 +28,8 @@ struct CpuDriver {
     /// By number. `None` for a module that was unloaded.
     modules: Vec<Option<Module>>,
     memory: Allocations,
+    /// How many launches there were.
+    launches: usize,
 }
 
 /// Opens the cpu device, with one worker for each core. The environment variable `LAB_CPU_SMS` sets
@@ -55,6 +58,7 @@ pub fn open() -> Result<Box<dyn Driver>, DeviceError> {
         workers,
         modules: Vec::new(),
         memory: Allocations::new("cpu"),
+        launches: 0,
     }))
 }
 
@@ -172,6 +176,8 @@ impl Driver for CpuDriver {
         args: &[Arg],
         order: ExecutionOrder,
     ) -> Result<f64, DeviceError> {
+        let poison = SHARED_POISONS[self.launches % SHARED_POISONS.len()];
+        self.launches += 1;
         let module = self.module(entry.module)?;
         let kernel = module.kernels.get(entry.index as usize).ok_or_else(|| {
             DeviceError::Driver(format!("module {} has no such kernel", entry.module))
@@ -198,7 +204,7 @@ impl Driver for CpuDriver {
             arguments.pointers(),
             shape,
             order,
-            module.shared_slots,
+            (module.shared_slots, poison),
             workers,
         );
         launch.races = instrumented

@@ -51,11 +51,17 @@ impl Barrier {
 }
 
 impl Block {
-    /// Makes a block of a launch. `slots` is the number of the module's static shared declarations.
+    /// Makes a block of a launch. `slots` is the number of the module's static shared declarations,
+    /// `poison` what shared memory holds before the block.
     /// The result comes from `Box::into_raw`.
-    pub fn new(worker: *mut Worker, shape: &Shape, slots: u32, seed: u64) -> *mut Block {
+    pub fn new(
+        worker: *mut Worker,
+        shape: &Shape,
+        (slots, poison): (u32, u32),
+        seed: u64,
+    ) -> *mut Block {
         let threads = shape.threads() as u32;
-        let mut shared = SharedMemory::new(shape.shared_bytes, slots);
+        let mut shared = SharedMemory::new(shape.shared_bytes, slots, poison);
         let head = BlockHead {
             index: [0; 3],
             dim: shape.block,

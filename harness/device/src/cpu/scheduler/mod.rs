@@ -146,7 +146,7 @@ unsafe fn make_blocks(this: *mut Worker, launch: &Launch, number: u32) {
         launch.next_block().into_iter().collect()
     };
     for linear in indices {
-        let block = Block::new(this, &launch.shape, launch.slots, linear);
+        let block = Block::new(this, &launch.shape, (launch.slots, launch.poison), linear);
         // SAFETY: the block is new and used by nobody else. The caller promises that `this` is
         // valid and its launch is set.
         unsafe {

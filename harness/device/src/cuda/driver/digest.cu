@@ -69,10 +69,10 @@ extern "C" __global__ void __launch_bounds__(256) lab_noise(u32* to, u64 words, 
 }
 
 // Fills the shared memory of a block, as much as a block may have. `volatile`: nothing reads it here.
-extern "C" __global__ void __launch_bounds__(1024) lab_scrub(u32 words) {
+extern "C" __global__ void __launch_bounds__(1024) lab_scrub(u32 words, u32 pattern) {
     extern __shared__ u32 shared[];
     volatile u32* all = shared;
-    for (u32 i = threadIdx.x; i < words; i += 1024) all[i] = 0x7fff7fffu;
+    for (u32 i = threadIdx.x; i < words; i += 1024) all[i] = pattern;
 }
 
 // Takes about so many nanoseconds, with one thread.

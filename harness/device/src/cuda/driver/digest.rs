@@ -107,16 +107,16 @@ impl Digester {
         unsafe { launch(self.wait, 1, 1, 0, stream, &mut parameters) }.check("wait on the device")
     }
 
-    /// Overwrites the shared memory of every multiprocessor. A block gets all that a block may
+    /// Overwrites the shared memory of every multiprocessor with a pattern. A block gets all that a block may
     /// have, so each multiprocessor runs one. Does not wait: what follows on the stream does.
     ///
     /// # Safety
     /// The stream is live and belongs to the context in which `self` was made.
-    pub unsafe fn scrub(&self, stream: CUstream) -> Result<(), DeviceError> {
+    pub unsafe fn scrub(&self, stream: CUstream, mut pattern: u32) -> Result<(), DeviceError> {
         let mut words = self.limits.shared_bytes / 4;
         let (blocks, bytes) = (self.limits.sms, self.limits.shared_bytes);
-        let mut parameters = [(&raw mut words).cast()];
-        // SAFETY: the kernel takes a 32-bit word, and writes to its own shared memory, of which it
+        let mut parameters = [(&raw mut words).cast(), (&raw mut pattern).cast()];
+        // SAFETY: the kernel takes two 32-bit words, and writes to its own shared memory, of which it
         // gets this many bytes.
         unsafe { launch(self.scrub, blocks, 1024, bytes, stream, &mut parameters) }
             .check("wipe shared memory")

@@ -19,7 +19,7 @@ use super::ffi;
 use crate::allocations::Allocations;
 use crate::api::{
     Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, MemoryRange, Noise, Occupancy,
-    Replayed, Shape, Submission, TensorMap, Window,
+    Replayed, SHARED_POISONS, Shape, Submission, TensorMap, Window,
 };
 use cudarc::driver::sys::{CUdevice, CUmodule, CUstream};
 use digest::Digester;
@@ -50,6 +50,8 @@ struct CudaDriver {
     /// The allocations that other processes can map, or that are theirs.
     shared: Vec<Mapped>,
     staging: Staging,
+    /// How often shared memory was overwritten.
+    scrubs: usize,
     /// `None` where the driver cannot compile them: memory is then compared on the host.
     digester: Option<Digester>,
     /// Last: everything above belongs to the context, and is dropped before it.
@@ -329,9 +331,10 @@ impl Driver for CudaDriver {
         let Some(digester) = &self.digester else {
             return Ok(());
         };
+        let pattern = SHARED_POISONS[self.scrubs % SHARED_POISONS.len()];
+        self.scrubs += 1;
         // SAFETY: stream and kernel belong to the context that is current.
-        unsafe { digester.scrub(self.stream)? };
-        self.wait("wipe shared memory")
+        unsafe { digester.scrub(self.stream, pattern) }
     }
 
     fn flush_cache(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {

@@ -65,6 +65,7 @@ pub fn open(ordinal: u32) -> Result<Box<dyn Driver>, DeviceError> {
         allocations: Allocations::new("CUDA"),
         shared: Vec::new(),
         staging: Staging::new()?,
+        scrubs: 0,
         digester: Digester::load(limits),
         context: retained,
     }))

@@ -26,8 +26,12 @@ use std::ptr::null_mut;
 /// after the replay.
 const EXTERNAL: c_uint = 1;
 
-/// The wait before launches without a flush, in nanoseconds: as long as a flush takes on an H200.
-const WAIT_NS: u64 = 60_000;
+/// The wait before launches without a flush, in nanoseconds for each launch, and for few and many of them.
+/// On an H200, 80 of 100 windows of 16 launches of 1.5 µs lie within 4 % after 40 µs, within 31 % after
+/// 20 µs, and those of 4 launches within 13 % after 10 µs as after 60 µs.
+const WAIT_NS: u64 = 3_000;
+const LEAST_WAIT_NS: u64 = 10_000;
+const MOST_WAIT_NS: u64 = 60_000;
 
 /// Most windows on the stream at a time.
 pub const MOST_QUEUED: usize = 16;
@@ -300,8 +304,11 @@ impl CudaDriver {
     ) -> Result<(), DeviceError> {
         match (flush, &self.digester) {
             (Some((memory, pattern)), _) => self.put_words(memory, pattern, action)?,
-            // SAFETY: the stream belongs to the context in which the kernel was loaded.
-            (None, Some(kernels)) => unsafe { kernels.wait(self.stream, WAIT_NS)? },
+            (None, Some(kernels)) => {
+                let wait = (WAIT_NS * steps.len() as u64).clamp(LEAST_WAIT_NS, MOST_WAIT_NS);
+                // SAFETY: the stream belongs to the context in which the kernel was loaded.
+                unsafe { kernels.wait(self.stream, wait)? }
+            }
             (None, None) => {}
         }
         // SAFETY: event and stream are live and belong to the context that is current.

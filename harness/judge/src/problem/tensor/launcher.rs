@@ -39,11 +39,11 @@ impl Written {
         let other = other.and_then(|other| Some((other.outputs[i].as_ref()?, other.patterns[i]?)));
         match (self.patterns[i], other) {
             (Some(pattern), Some((other, other_pattern)))
-                if dtype.poison_is_a_value() && pattern != other_pattern =>
+                if !dtype.is_mark(pattern) && pattern != other_pattern =>
             {
                 Unwritten::by_two_launches(pattern, other, other_pattern)
             }
-            _ => Unwritten::of(dtype),
+            (pattern, _) => Unwritten::by_marks(dtype, pattern),
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::worker::judge_memory::{Cells, Share};
 use crate::worker::link::Operation;
 use crate::worker::memory::{Filling, SharedBlock, is_shared};
 use crate::worker::messages::WorkerRequest;
-use lab_device::POISONS;
+use lab_device::{FLOAT_POISONS, POISONS};
 use lab_system::random;
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -22,7 +22,7 @@ impl Worker {
         if wanted.is_empty() {
             return Ok(Vec::new());
         }
-        let sizes: Vec<usize> = wanted.iter().map(|(_, bytes)| *bytes).collect();
+        let named = wanted.clone();
         let ids = match &self.memory {
             Some(share) => {
                 let (shared, memory) = share.memory.allocate(share.owner, wanted)?;
@@ -32,14 +32,15 @@ impl Worker {
             }
             None => self.allocate(wanted)?,
         };
-        self.know(&ids, sizes)?;
+        self.know(&ids, named)?;
         Ok(ids)
     }
 
     /// [`Worker::buffer`] in the worker's own process: for what the kernel gets no address of.
     pub fn own_buffer(&mut self, name: &str, bytes: usize) -> Result<BufferId, Stop> {
-        let ids = self.allocate(vec![(name.to_owned(), bytes)])?;
-        self.know(&ids, vec![bytes])?;
+        let named = vec![(name.to_owned(), bytes)];
+        let ids = self.allocate(named.clone())?;
+        self.know(&ids, named)?;
         Ok(ids[0])
     }
 
@@ -60,24 +61,27 @@ impl Worker {
         Ok(())
     }
 
-    /// Notes buffers of these sizes.
-    fn know(&mut self, ids: &[BufferId], sizes: Vec<usize>) -> Result<(), Stop> {
-        if ids.len() != sizes.len() {
+    /// Notes buffers of these names and sizes.
+    fn know(&mut self, ids: &[BufferId], named: Vec<(String, usize)>) -> Result<(), Stop> {
+        if ids.len() != named.len() {
             return Err(self
                 .link
                 .invalid_answer("not as many buffers as were asked for"));
         }
-        let known = |(id, bytes): (&BufferId, usize)| {
+        for (id, (name, bytes)) in ids.iter().zip(named) {
+            // Chance selects the first pattern, one that marks a cell. The buffers of a tensor begin
+            // with one after the other, so that each of its patterns comes in few launches.
+            let turn = self.turns.entry(name);
+            let turn = turn.or_insert_with(|| 2 * (random::number() as usize % 2));
             let known = Known {
                 bytes,
-                poisons: POISONS,
-                // Chance selects the first pattern.
-                next: random::number() as usize % POISONS.len(),
+                poisons: FLOAT_POISONS,
+                next: *turn % FLOAT_POISONS.len(),
                 last: None,
             };
-            (*id, known)
-        };
-        self.buffers.extend(ids.iter().zip(sizes).map(known));
+            *turn += 1;
+            self.buffers.insert(*id, known);
+        }
         Ok(())
     }
 
@@ -209,9 +213,9 @@ impl Worker {
         }
     }
 
-    /// Fills a buffer with one of [`POISONS`], so that a cell that the kernel does not write is
-    /// found. The patterns take turns, and chance selects the first one: the pattern says nothing
-    /// about the launch that follows.
+    /// Fills a buffer with one of its patterns, so that a cell that the kernel does not write is found, and
+    /// one that it reads before. The patterns take turns, and chance selects the first one: the pattern
+    /// says nothing about the launch that follows.
     pub fn poison(&mut self, buffer: BufferId) -> Result<(), Stop> {
         self.poison_all(vec![buffer])
     }
@@ -230,7 +234,7 @@ impl Worker {
 
     /// Makes [`Worker::poison`] fill a buffer with these patterns, as the type of its cells needs
     /// them.
-    pub fn set_poisons(&mut self, buffer: BufferId, patterns: [u32; 2]) {
+    pub fn set_poisons(&mut self, buffer: BufferId, patterns: [u32; 4]) {
         if let Some(known) = self.buffers.get_mut(&buffer) {
             known.poisons = patterns;
         }

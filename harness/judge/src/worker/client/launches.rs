@@ -70,17 +70,26 @@ impl Worker {
     /// Launches, waits for the end, and returns the seconds between the device events around the
     /// launch.
     pub fn launch(&mut self, launch: &Launch) -> Result<f64, Stop> {
-        self.poison_and_launch(Vec::new(), launch)
+        self.launch_one(Vec::new(), launch, false)
     }
 
-    /// [`Worker::poison_all`], then [`Worker::launch`], in one message.
+    /// [`Worker::poison_all`], and the same with shared memory, then [`Worker::launch`].
     pub fn poison_and_launch(
         &mut self,
         buffers: Vec<BufferId>,
         launch: &Launch,
     ) -> Result<f64, Stop> {
+        self.launch_one(buffers, launch, true)
+    }
+
+    fn launch_one(
+        &mut self,
+        buffers: Vec<BufferId>,
+        launch: &Launch,
+        wiped: bool,
+    ) -> Result<f64, Stop> {
         let launches = vec![vec![launch.clone()]];
-        let (seconds, failure) = self.poison_and_launch_each(buffers, launches)?;
+        let (seconds, failure) = self.launch_each(buffers, launches, wiped)?;
         let failed = || {
             self.link
                 .invalid_answer("neither a time of a launch nor why it failed")
@@ -89,12 +98,22 @@ impl Worker {
         failure.map_or_else(|| seconds.ok_or_else(failed), Err)
     }
 
-    /// [`Worker::poison_all`], then [`Worker::launch`] for each launch of these groups. Returns the seconds of those that ended well, and why
-    /// the next one did not.
+    /// [`Worker::poison_and_launch`] for each launch of these groups. Returns the seconds of those that
+    /// ended well, and why the next one did not.
     pub fn poison_and_launch_each(
         &mut self,
         buffers: Vec<BufferId>,
         groups: Vec<Vec<Launch>>,
+    ) -> Result<(Vec<Vec<f64>>, Option<Stop>), Stop> {
+        self.launch_each(buffers, groups, true)
+    }
+
+    /// Fills these buffers, and makes the launches; with `wiped` each after wiping shared memory.
+    fn launch_each(
+        &mut self,
+        buffers: Vec<BufferId>,
+        groups: Vec<Vec<Launch>>,
+        wiped: bool,
     ) -> Result<(Vec<Vec<f64>>, Option<Stop>), Stop> {
         if groups.iter().all(Vec::is_empty) {
             return Ok((vec![Vec::new(); groups.len()], None));
@@ -111,7 +130,8 @@ impl Worker {
             let mut seconds = Vec::with_capacity(rest.len() + 1);
             for part in [launches, rest] {
                 if failure.is_none() && !part.is_empty() {
-                    let (timed, failed) = self.launch_group(std::mem::take(&mut fills), part)?;
+                    let (timed, failed) =
+                        self.launch_group(std::mem::take(&mut fills), part, wiped)?;
                     seconds.extend(timed);
                     failure = failed;
                 }
@@ -126,9 +146,14 @@ impl Worker {
         &mut self,
         fills: Vec<(BufferId, u32)>,
         launches: Vec<Launch>,
+        wiped: bool,
     ) -> Result<(Vec<f64>, Option<Stop>), Stop> {
         let count = launches.len();
-        let request = WorkerRequest::Launch { fills, launches };
+        let request = WorkerRequest::Launch {
+            fills,
+            launches,
+            wiped,
+        };
         let operation = Operation::Launch(count as u32);
         let answered = self.call(&request, operation, &[]);
         let LaunchedEach {

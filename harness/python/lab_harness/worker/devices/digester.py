@@ -20,6 +20,8 @@ _ROW_WORDS = _CHUNK.itemsize // 8
 _STAGING_BYTES = 1 << 20
 _MAX_CHUNKS = _STAGING_BYTES // _CHUNK.itemsize
 _ALL = 0xFFFF_FFFF
+# A NaN, a huge number and a huge negative one.
+_SHARED_POISONS = (0x7FFF_7FFF, 0x7B7B_7B7B, 0xFBFB_FBFB)
 _NUM_REGS, _MAX_DYNAMIC_SHARED = 4, 8
 # Ranges whose chunks are remembered.
 _REMEMBERED = 4096
@@ -33,7 +35,7 @@ class Digester:
 
     def __init__(self, driver, stream, sms, shared_bytes):
         self._driver, self._stream, self._sms, self._shared_bytes = driver, stream, sms, shared_bytes
-        self._functions = {}
+        self._functions, self._scrubs = {}, -1
         for text, names in ((digest_ptx.TEXT, ("lab_digest", "lab_noise", "lab_scrub", "lab_wait")),
                             (scramble_ptx.TEXT, ("lab_scramble",))):
             module = driver.ask(_c_void, "cuModuleLoadData", text.encode("ascii"), action="load the lab's kernels")
@@ -61,8 +63,10 @@ class Digester:
         self._launch("lab_wait", 1, 1, 0, _c_u64(nanoseconds))
 
     def scrub(self):
-        """Overwrites the shared memory of every multiprocessor."""
-        self._launch("lab_scrub", self._sms, 1024, self._shared_bytes, _c_uint(self._shared_bytes // 4))
+        """Overwrites the shared memory of every multiprocessor, with a NaN, a huge number and a huge negative one in turn."""
+        self._scrubs += 1
+        self._launch("lab_scrub", self._sms, 1024, self._shared_bytes, _c_uint(self._shared_bytes // 4),
+                     _c_uint(_SHARED_POISONS[self._scrubs % len(_SHARED_POISONS)]))
 
     def fill_noise(self, address, length, noise, first):
         """Fills memory with noise, from word `first` on. `address` and `length` are multiples of 4."""
