@@ -26,7 +26,7 @@ fn expected(folder: &Folder, device: Target, seed: u64) -> BTreeMap<String, Vec<
         dump: Some(dump.clone()),
         ..folder.options()
     })
-    .expect(Exit::Passed);
+    .expect(Exit::Wrong);
     let mut expected = BTreeMap::new();
     for entry in std::fs::read_dir(dump).unwrap() {
         let path = entry.unwrap().path();
@@ -64,12 +64,14 @@ fn reference_cu_and_reference_cpp_of_wavegru_agree_on_16_seeds() {
     // On the card and on the processor the same few steps.
     let problem = include_str!("kernels/wavegru/problem.toml").replace("steps = 48", "steps = 24");
     let problem = problem.replace("cpu = { steps = 24 }\n", "");
+    // The candidate computes nothing: on the processor that would take longer than the references.
+    let begins = "    extern __shared__ __align__(16) bf16 chip[];";
+    let kernel = include_str!("../../../kernels/wavegru/kernel.cu");
+    assert!(kernel.contains(begins));
+    let kernel = kernel.replace(begins, &format!("    return;\n{begins}"));
     let folder = Folder::new(&[
         ("problem.toml", &problem),
-        (
-            "kernel.cu",
-            include_str!("../../../kernels/wavegru/kernel.cu"),
-        ),
+        ("kernel.cu", &kernel),
         (
             "reference.cu",
             include_str!("../../../kernels/wavegru/reference.cu"),

@@ -6,7 +6,7 @@ use super::memory::Device;
 use super::messages::{ReplayedEach, Window};
 use super::{BufferId, Launch, LaunchArg, Repeated};
 use crate::outcome::Stop;
-use lab_device::{MemoryRange, Replayed, Submission};
+use lab_device::{DeviceError, MemoryRange, Replayed, Submission};
 
 /// How windows run.
 #[derive(Clone, Copy)]
@@ -170,7 +170,7 @@ impl Launching {
                 }
                 self.steps(device, (launch, args), &plan, scratch, &mut part.steps)?;
             }
-            part.flush = self.flush(device, queue.manner)?;
+            part.flush = flush(device, queue.manner)?;
             queue.parts.push(Part {
                 on_device: part,
                 is_last: false,
@@ -178,17 +178,6 @@ impl Launching {
             });
         }
         Ok(())
-    }
-
-    fn flush(
-        &mut self,
-        device: &mut Device,
-        manner: Manner,
-    ) -> Result<Option<(MemoryRange, u32)>, Stop> {
-        Ok(match manner.flush {
-            Some((buffer, pattern)) => Some((device.flush_range(buffer, pattern)?, pattern)),
-            None => None,
-        })
     }
 
     /// A scratch buffer for each of the first of so many launches, `None` where they need none.
@@ -243,4 +232,12 @@ impl Launching {
         let ran = queue.each.windows.first().and_then(|(seconds, _)| *seconds);
         ran.ok_or_else(|| Stop::Lab("the device gave no time of a launch list".into()))
     }
+}
+
+/// What a window flushes the cache with.
+fn flush(device: &mut Device, manner: Manner) -> Result<Option<(MemoryRange, u32)>, DeviceError> {
+    Ok(match manner.flush {
+        Some((buffer, pattern)) => Some((device.flush_range(buffer, pattern)?, pattern)),
+        None => None,
+    })
 }
