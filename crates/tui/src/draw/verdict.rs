@@ -6,7 +6,7 @@ mod figures;
 use super::big_letters;
 use super::view_names::{ViewNames, draw_views};
 use crate::geometry::Button;
-use crate::model::Model;
+use crate::model::{Model, in_words, time_left};
 use crate::prelude::*;
 use crate::state::{FinishedRun, LiveRun, Running};
 use figures::{change_style, figures, peers_behind, qualifies, so_far, third_line};
@@ -14,6 +14,7 @@ use lab_protocol::report::{Report, Stage, attribute};
 use lab_run::experiment::Status;
 use lab_run::verdict::Outcome;
 use lab_run::{Reason, RunStart};
+use std::time::Duration;
 
 /// Cells of the progress bar.
 const BAR: u64 = 16;
@@ -293,8 +294,13 @@ fn progress(model: &Model) -> Vec<Span<'static>> {
         line.push("▱".repeat((BAR - full) as usize).quiet());
         line.push(Span::raw(format!(" {done}/{all}")));
     }
-    let time = format::elapsed(model.now.saturating_sub(since));
-    line.push(Span::raw(format!("  {}", fit(&time, 14))));
+    let elapsed = model.now.saturating_sub(since);
+    let time = format::elapsed(elapsed);
+    let time = match left(model, elapsed) {
+        Some(left) => fit(&format!("{time}, {left}"), 26),
+        None => fit(&time, 14),
+    };
+    line.push(Span::raw(format!("  {time}")));
     if let Some(checking) = held_out {
         let cancel = model.way(Action::Close);
         let inputs = match checking.sealed_runs {
@@ -305,6 +311,17 @@ fn progress(model: &Model) -> Vec<Span<'static>> {
         line.push(text.quiet());
     }
     line
+}
+
+/// How long the stage of the run or of the held-out check still takes, after so long.
+fn left(model: &Model, elapsed: Duration) -> Option<String> {
+    let present = match (&model.decision.held_out, &model.runs.running) {
+        (Some(checking), _) => &checking.report,
+        (None, Running::Live(live)) => &live.report,
+        (None, Running::Asked(..) | Running::No) => return None,
+    };
+    let last = model.runs.last.as_ref().map(|last| &*last.report);
+    time_left(present, last, elapsed).map(in_words)
 }
 
 /// The device's name without its attributes: `NVIDIA H200` of `NVIDIA H200 emulated=1`.

@@ -3,9 +3,11 @@
 
 pub mod copy;
 mod rows;
+mod time_left;
 mod usable;
 
 pub use rows::Rows;
+pub use time_left::{in_words, time_left};
 
 use crate::effect::{Effect, Redraw};
 use crate::geometry::FrameGeometry;

@@ -185,7 +185,17 @@ pub struct Report {
     doubt: Option<String>,
     /// The last stage that the run reached before `done`.
     reached: Option<Stage>,
+    /// The stages that said when they began, each with the seconds since the run's start.
+    began: Vec<(Stage, f64)>,
+    /// How far the present stage is.
+    progress: Option<(u64, u64)>,
     diagnostics: Vec<Diagnostic>,
+}
+
+/// `3/10` as a pair.
+fn parts(value: &str) -> Option<(u64, u64)> {
+    let (done, all) = first_word(value).split_once('/')?;
+    Some((done.parse().ok()?, all.parse().ok()?))
 }
 
 /// A message is compared with so many before it, because a harness may print any number of them.
@@ -226,11 +236,20 @@ impl Report {
             }
             _ => self.set(key, value),
         }
-        if key == "stage" {
-            self.reached = self
-                .stage()
-                .filter(|stage| *stage != Stage::Done)
-                .or(self.reached);
+        match key {
+            "stage" => self.note_stage(value),
+            "progress" => self.progress = parts(value),
+            _ => {}
+        }
+    }
+
+    fn note_stage(&mut self, value: &str) {
+        let stage = self.stage();
+        self.reached = stage.filter(|stage| *stage != Stage::Done).or(self.reached);
+        self.progress = None;
+        if let Some(stage) = stage.filter(|stage| self.stage_began(*stage).is_none()) {
+            let at = attribute(value, "at").and_then(number);
+            self.began.extend(at.map(|at| (stage, at)));
         }
     }
 
@@ -332,10 +351,23 @@ impl Report {
         self.reached
     }
 
-    /// How far the stage is: `progress: 3/10` is `(3, 10)`.
+    /// How far the stage is: `progress: 3/10` is `(3, 10)`. `None` before the first such line of the
+    /// stage.
     pub fn progress(&self) -> Option<(u64, u64)> {
-        let (done, all) = first_word(self.value("progress")?).split_once('/')?;
-        Some((done.parse().ok()?, all.parse().ok()?))
+        self.progress
+    }
+
+    /// When a stage began, in seconds since the run's start; `None` where the harness does not say.
+    pub fn stage_began(&self, stage: Stage) -> Option<f64> {
+        let mut began = self.began.iter();
+        began.find(|(of, _)| *of == stage).map(|(_, at)| *at)
+    }
+
+    /// The seconds that a stage took; `None` before the next one has begun.
+    pub fn stage_took(&self, stage: Stage) -> Option<f64> {
+        let at = self.began.iter().position(|(of, _)| *of == stage)?;
+        let (_, next) = self.began.get(at + 1)?;
+        Some(next - self.began[at].1)
     }
 
     /// The value of `device:`.

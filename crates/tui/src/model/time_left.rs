@@ -1,0 +1,75 @@
+//! How long the present stage of a run still takes.
+
+use lab_protocol::report::Report;
+use std::time::Duration;
+
+/// A part of a stage from which on it says how long the rest takes.
+const ENOUGH: f64 = 0.12;
+
+/// Seconds of a stage from which on the time left is worth a word.
+const WORTH_A_WORD: f64 = 1.0;
+
+/// The time that the stage still takes, about: from how far it is, else from how long it took in the last
+/// run. `elapsed` is the time since the run's start. `None` of a short stage, and where nothing can be
+/// said.
+pub fn time_left(report: &Report, last: Option<&Report>, elapsed: Duration) -> Option<Duration> {
+    let stage = report.stage()?;
+    let here = elapsed.as_secs_f64() - report.stage_began(stage)?;
+    let done = report.progress().filter(|(_, all)| *all > 0);
+    let part = done.map_or(0.0, |(done, all)| done as f64 / all as f64);
+    let whole = match part >= ENOUGH {
+        true => here / part,
+        false => last?.stage_took(stage)?,
+    };
+    let left = Duration::try_from_secs_f64(whole - here).ok()?;
+    (whole >= WORTH_A_WORD && !left.is_zero()).then_some(left)
+}
+
+/// `about 9 s left`, in whole seconds or minutes.
+pub fn in_words(left: Duration) -> String {
+    let seconds = left.as_secs_f64().ceil() as u64;
+    match seconds {
+        ..120 => format!("about {seconds} s left"),
+        _ => format!("about {} min left", seconds.div_ceil(60)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(report: &str, last: &str, elapsed: f64) -> String {
+        let last = (!last.is_empty()).then(|| Report::read(last));
+        let elapsed = Duration::from_secs_f64(elapsed);
+        let left = time_left(&Report::read(report), last.as_ref(), elapsed);
+        left.map_or_else(String::new, in_words)
+    }
+
+    const CHECKING: &str = "stage: build at=0\nstage: verify at=2.0\n";
+
+    #[test]
+    fn how_far_a_stage_is_says_how_long_it_takes() {
+        let third = format!("{CHECKING}progress: 6/20\n");
+        assert_eq!(words(&third, "", 5.0), "about 7 s left");
+        let nearly_nothing = format!("{CHECKING}progress: 1/20\n");
+        assert_eq!(words(&nearly_nothing, "", 5.0), "");
+        let long = format!("{CHECKING}progress: 1/4\n");
+        assert_eq!(words(&long, "", 102.0), "about 5 min left");
+    }
+
+    #[test]
+    fn before_that_the_last_run_says_it() {
+        let last =
+            "stage: build at=0\nstage: verify at=1.5\nstage: measure at=9.6\nstage: done at=10\n";
+        assert_eq!(words(CHECKING, last, 5.0), "about 6 s left");
+        assert_eq!(words(CHECKING, last, 50.0), "", "longer than the last time");
+        assert_eq!(words(CHECKING, "", 5.0), "");
+        let measuring = format!("{CHECKING}progress: 20/20\nstage: measure at=4.0\n");
+        assert_eq!(words(&measuring, last, 4.1), "", "a short stage");
+        assert_eq!(
+            words("stage: verify\n", last, 5.0),
+            "",
+            "a harness that tells no times"
+        );
+    }
+}
