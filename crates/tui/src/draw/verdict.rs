@@ -315,13 +315,16 @@ fn progress(model: &Model) -> Vec<Span<'static>> {
 
 /// How long the stage of the run or of the held-out check still takes, after so long.
 fn left(model: &Model, elapsed: Duration) -> Option<String> {
-    let present = match (&model.decision.held_out, &model.runs.running) {
-        (Some(checking), _) => &checking.report,
-        (None, Running::Live(live)) => &live.report,
-        (None, Running::Asked(..) | Running::No) => return None,
+    let left = match (&model.decision.held_out, &model.runs.running) {
+        // It checks other inputs than a run does.
+        (Some(checking), _) => time_left(&checking.report, None, elapsed),
+        (None, Running::Live(live)) => {
+            let last = model.runs.last.as_ref().map(|last| &*last.report);
+            time_left(&live.report, last, elapsed)
+        }
+        (None, Running::Asked(..) | Running::No) => None,
     };
-    let last = model.runs.last.as_ref().map(|last| &*last.report);
-    time_left(present, last, elapsed).map(in_words)
+    left.map(in_words)
 }
 
 /// The device's name without its attributes: `NVIDIA H200` of `NVIDIA H200 emulated=1`.

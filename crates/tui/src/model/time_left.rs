@@ -9,18 +9,17 @@ const ENOUGH: f64 = 0.12;
 /// Seconds of a stage from which on the time left is worth a word.
 const WORTH_A_WORD: f64 = 1.0;
 
-/// The time that the stage still takes, about: from how far it is, else from how long it took in the last
-/// run. `elapsed` is the time since the run's start. `None` of a short stage, and where nothing can be
-/// said.
+/// The time that the stage still takes, about: from how long it took in the last run, and if that time is
+/// over or unknown, from how far the stage is. `elapsed` is the time since the run's start. `None` of a
+/// short stage, and where nothing can be said.
 pub fn time_left(report: &Report, last: Option<&Report>, elapsed: Duration) -> Option<Duration> {
     let stage = report.stage()?;
     let here = elapsed.as_secs_f64() - report.stage_began(stage)?;
     let done = report.progress().filter(|(_, all)| *all > 0);
     let part = done.map_or(0.0, |(done, all)| done as f64 / all as f64);
-    let whole = match part >= ENOUGH {
-        true => here / part,
-        false => last?.stage_took(stage)?,
-    };
+    let by_last = last.and_then(|last| last.stage_took(stage));
+    let by_progress = (part >= ENOUGH).then(|| here / part);
+    let whole = by_last.filter(|whole| *whole > here).or(by_progress)?;
     let left = Duration::try_from_secs_f64(whole - here).ok()?;
     (whole >= WORTH_A_WORD && !left.is_zero()).then_some(left)
 }
@@ -58,11 +57,14 @@ mod tests {
     }
 
     #[test]
-    fn before_that_the_last_run_says_it() {
+    fn the_last_run_says_how_long_the_stage_takes_until_that_time_is_over() {
         let last =
             "stage: build at=0\nstage: verify at=1.5\nstage: measure at=9.6\nstage: done at=10\n";
         assert_eq!(words(CHECKING, last, 5.0), "about 6 s left");
         assert_eq!(words(CHECKING, last, 50.0), "", "longer than the last time");
+        let half = format!("{CHECKING}progress: 1/2\n");
+        assert_eq!(words(&half, last, 5.0), "about 6 s left");
+        assert_eq!(words(&half, last, 12.0), "about 10 s left");
         assert_eq!(words(CHECKING, "", 5.0), "");
         let measuring = format!("{CHECKING}progress: 20/20\nstage: measure at=4.0\n");
         assert_eq!(words(&measuring, last, 4.1), "", "a short stage");
