@@ -188,7 +188,7 @@ impl Launching {
         let mut each = LaunchedEach::default();
         for launch in launches {
             let ready = match wiped {
-                true => device.driver.scrub().map_err(Stop::from),
+                true => device.wipe_shared_memory().map_err(Stop::from),
                 false => Ok(()),
             };
             match ready.and_then(|()| self.launch(device, launch)) {

@@ -360,6 +360,15 @@ impl Device {
         self.driver.finish()
     }
 
+    /// Wipes shared memory, where a launch could find what an earlier one left. A tool that watches instead
+    /// would watch this too, store by store.
+    pub fn wipe_shared_memory(&mut self) -> Result<(), DeviceError> {
+        match self.guards {
+            Some(_) => self.driver.scrub(),
+            None => Ok(()),
+        }
+    }
+
     /// Where a window begins by filling a buffer that its launches are given; `None` where a tool watches
     /// instead of poison.
     pub fn filled_by_window(

@@ -201,6 +201,11 @@ class Memory:
         buffer = self.get(number)
         return self._device.download(buffer.address, buffer.length)
 
+    def wipe_shared(self):
+        """Wipes shared memory. A tool that watches instead would watch this too, store by store."""
+        if self._guarded:
+            self._device.scrub()
+
     def fill(self, number, pattern):
         """Fills a buffer with a repeated pattern. Breaks its seal."""
         self._fill_content(number, pattern, self._device.fill)

@@ -166,7 +166,7 @@ class Worker:
         for launch in fields["launches"]:
             try:
                 if fields["wiped"]:
-                    self._device.scrub()
+                    self._memory.wipe_shared()
                 seconds, _, resources = self._run([launch], None, as_graph=False)
             except Failure as error:
                 failure = error.answer()["Err"]
