@@ -19,8 +19,8 @@ pub struct Unwritten<'a> {
 }
 
 impl<'a> Unwritten<'a> {
-    /// For an output of which there is one launch only, before which it was filled with `pattern`: one
-    /// that marks a cell. A cell with another is only compared.
+    /// For an output of which there is one launch only, before which it was filled with `pattern`:
+    /// one that marks a cell. A cell with another is only compared.
     pub fn by_marks(dtype: Dtype, pattern: Option<u32>) -> Self {
         Unwritten {
             patterns: match pattern {

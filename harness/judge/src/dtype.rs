@@ -282,9 +282,9 @@ impl Dtype {
         cell
     }
 
-    /// The patterns that outputs of this type are filled with before a launch, in turn: each second one
-    /// is huge, positive or negative. They differ from their neighbours in every cell, and those between
-    /// are no value that kernels often write, as the ends of a type's range are.
+    /// The patterns that outputs of this type are filled with before a launch, in turn: each second
+    /// one is huge, positive or negative. They differ from their neighbours in every cell, and
+    /// those between are no value that kernels often write, as the ends of a type's range are.
     pub fn poisons(self) -> [u32; 4] {
         let ([first, third], [second, fourth]) = match self {
             Dtype::F32 | Dtype::F16 | Dtype::Bf16 => return FLOAT_POISONS,
@@ -309,8 +309,8 @@ impl Dtype {
         }
     }
 
-    /// Whether a cell with this pattern is one that the kernel never wrote. A huge number of 32 bits is not
-    /// met by chance.
+    /// Whether a cell with this pattern is one that the kernel never wrote. A huge number of 32
+    /// bits is not met by chance.
     pub fn is_mark(self, pattern: u32) -> bool {
         let is_huge = self == Dtype::F32 && HUGE_POISONS.contains(&pattern);
         is_huge || self.marks().is_some_and(|all| all.contains(&pattern))
@@ -360,8 +360,8 @@ mod tests {
     use lab_device::is_poison;
 
     impl Dtype {
-        /// Returns whether a cell still holds one of the patterns that outputs are filled with before a
-        /// launch.
+        /// Returns whether a cell still holds one of the patterns that outputs are filled with
+        /// before a launch.
         fn is_poison(self, cell: &[u8]) -> bool {
             let patterns = self.marks().unwrap_or(BYTE_POISONS);
             patterns.iter().any(|pattern| self.holds(cell, *pattern))

@@ -9,9 +9,9 @@ const ENOUGH: f64 = 0.12;
 /// Seconds of a stage from which on the time left is worth a word.
 const WORTH_A_WORD: f64 = 1.0;
 
-/// The time that the stage still takes, about: from how long it took in the last run, and if that time is
-/// over or unknown, from how far the stage is. `elapsed` is the time since the run's start. `None` of a
-/// short stage, and where nothing can be said.
+/// The time that the stage still takes, about: from how long it took in the last run, and if that
+/// time is over or unknown, from how far the stage is. `elapsed` is the time since the run's start.
+/// `None` of a short stage, and where nothing can be said.
 pub fn time_left(report: &Report, last: Option<&Report>, elapsed: Duration) -> Option<Duration> {
     let stage = report.stage()?;
     let here = elapsed.as_secs_f64() - report.stage_began(stage)?;

@@ -13,8 +13,8 @@ use std::time::Instant;
 ///
 /// No operation gives them: a GPU's NaNs are `0x7fffffff` and `0x7fff`, a processor's are quiet,
 /// and as f32 these are signalling. Memory that a kernel writes with a NaN therefore differs from
-/// memory that it did not write. Two launches on the same kind of buffer may get different patterns,
-/// so a value that equals a pattern by chance counts as unwritten in one launch at most.
+/// memory that it did not write. Two launches on the same kind of buffer may get different
+/// patterns, so a value that equals a pattern by chance counts as unwritten in one launch at most.
 ///
 /// ```
 /// assert!(lab_device::POISONS.iter().all(|pattern| f32::from_bits(*pattern).is_nan()));
@@ -29,20 +29,21 @@ pub const BYTE_POISONS: [u32; 2] = [0xa5a5_a5a5, 0x9a9a_9a9a];
 /// Conversions give the quiet ones, `0x7e` and `0x7f`, with either sign.
 pub const FLOAT8_POISONS: [u32; 2] = [0x7d7d_7d7d, 0xfdfd_fdfd];
 
-/// Patterns that take turns with the NaNs: a huge positive and a huge negative number as f32, f16, bf16 and
-/// 8-bit float. A kernel that reads what nobody wrote and drops NaNs, as `fmaxf` and `fminf` do, gets a
-/// wrong result with one of them.
+/// Patterns that take turns with the NaNs: a huge positive and a huge negative number as f32, f16,
+/// bf16 and 8-bit float. A kernel that reads what nobody wrote and drops NaNs, as `fmaxf` and
+/// `fminf` do, gets a wrong result with one of them.
 pub const HUGE_POISONS: [u32; 2] = [0x7b7b_7b7b, 0xfbfb_fbfb];
 
 /// The patterns of memory whose cells are f32, f16 or bf16, or of no known type, in turn.
 pub const FLOAT_POISONS: [u32; 4] = [POISONS[0], HUGE_POISONS[0], POISONS[1], HUGE_POISONS[1]];
 
-/// The same for integers: large negative numbers, also as i8. The NaNs above are large positive ones.
+/// The same for integers: large negative numbers, also as i8. The NaNs above are large positive
+/// ones.
 pub const NEGATIVE_POISONS: [u32; 2] = [0x8585_8585, 0x9a9a_9a9a];
 
-/// The patterns of shared memory before launches, in turn. The first is the NaN that operations give as
-/// f16. It is none of [`POISONS`], so an output into which a kernel copies shared memory that it never
-/// wrote counts as a NaN, and not as unwritten.
+/// The patterns of shared memory before launches, in turn. The first is the NaN that operations
+/// give as f16. It is none of [`POISONS`], so an output into which a kernel copies shared memory
+/// that it never wrote counts as a NaN, and not as unwritten.
 pub const SHARED_POISONS: [u32; 3] = [0x7fff_7fff, HUGE_POISONS[0], HUGE_POISONS[1]];
 
 /// The pattern of a new buffer, one of [`POISONS`].
@@ -375,8 +376,8 @@ pub trait Driver {
         Ok(None)
     }
     /// Overwrites the shared memory of every multiprocessor, where a launch could find what an
-    /// earlier one left, with the next of [`SHARED_POISONS`]. What follows on the device finds it. The cpu
-    /// device does so when a block begins, with a pattern for each launch.
+    /// earlier one left, with the next of [`SHARED_POISONS`]. What follows on the device finds it.
+    /// The cpu device does so when a block begins, with a pattern for each launch.
     fn scrub(&mut self) -> Result<(), DeviceError> {
         Ok(())
     }
@@ -395,9 +396,9 @@ pub trait Driver {
         args: &[Arg],
         order: ExecutionOrder,
     ) -> Result<f64, DeviceError>;
-    /// Runs these windows one after the other, up to the first that fails, and waits for all. A CUDA
-    /// device runs the launches of each as `submission` says; the cpu device has no graphs, and a
-    /// window's time is the sum of its steps' times. The digests are under `key`.
+    /// Runs these windows one after the other, up to the first that fails, and waits for all. A
+    /// CUDA device runs the launches of each as `submission` says; the cpu device has no graphs,
+    /// and a window's time is the sum of its steps' times. The digests are under `key`.
     fn replay(&mut self, windows: &[Window], _submission: Submission, key: u64) -> Replayed {
         let mut replayed = Replayed::default();
         for window in windows {

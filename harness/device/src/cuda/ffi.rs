@@ -47,8 +47,8 @@ pub fn loader_message(error: &libloading::Error) -> String {
 /// driver does not have, because it is too old or missing, returns [`CUDA_ERROR_NOT_SUPPORTED`].
 ///
 /// To call one is unsafe. NVIDIA documents what each function requires: pointers are valid for what
-/// it reads and writes, handles are live, and memory that a copy uses lives until the stream has been
-/// waited for.
+/// it reads and writes, handles are live, and memory that a copy uses lives until the stream has
+/// been waited for.
 macro_rules! functions {
     ($($name:ident($($type:ty),*);)*) => {
         $(pub static $name: LazyLock<unsafe extern "C" fn($($type),*) -> Code> = LazyLock::new(|| {
@@ -56,8 +56,8 @@ macro_rules! functions {
                 CUDA_ERROR_NOT_SUPPORTED
             }
             type Function = unsafe extern "C" fn($($type),*) -> Code;
-            // SAFETY: cuda.h declares the function of this name with these parameters. Its result is
-            // a C enum, which has the size of an int here. The pointer stays valid, because the
+            // SAFETY: cuda.h declares the function of this name with these parameters. Its result
+            // is a C enum, which has the size of an int here. The pointer stays valid, because the
             // library is never unloaded.
             let find = |library: &Library| unsafe { library.get::<Function>(stringify!($name)).map(|found| *found) };
             let found = library().as_ref().ok().and_then(|library| find(library).ok());

@@ -86,7 +86,8 @@ impl Worker {
         self
     }
 
-    /// Makes it the judge's own worker, with the built cells.cu. `None` if its memory cannot be shared.
+    /// Makes it the judge's own worker, with the built cells.cu. `None` if its memory cannot be
+    /// shared.
     pub fn into_memory(self, kernels: &Path) -> Result<Option<Arc<JudgeMemory>>, Stop> {
         match self.opened.shares_memory {
             true => self.into_unshared_memory(kernels).map(Some),

@@ -134,8 +134,8 @@ impl Launching {
             .ok_or(statement))
     }
 
-    /// Runs the launch statement of launches that follow. Returns for each the bytes of scratch that
-    /// it asks for, and its line.
+    /// Runs the launch statement of launches that follow. Returns for each the bytes of scratch
+    /// that it asks for, and its line.
     pub fn state(
         &mut self,
         device: &mut Device,
@@ -177,8 +177,8 @@ impl Launching {
         Ok((seconds, launched))
     }
 
-    /// [`Launching::launch`] for each of these, up to the first that fails; with `wiped` each after wiping
-    /// shared memory.
+    /// [`Launching::launch`] for each of these, up to the first that fails; with `wiped` each after
+    /// wiping shared memory.
     pub fn launch_each(
         &mut self,
         device: &mut Device,

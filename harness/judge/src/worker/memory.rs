@@ -1,10 +1,10 @@
 //! Device buffers between guard zones, and what each byte that no launch may write must hold.
 //!
-//! Everything before and behind a buffer, up to the next buffer and to the end of the allocation, is
-//! a guard zone: noise under a key that only this process knows. A buffer's own
-//! content is known too, unless a launch got the buffer since: an input, a pattern, or the results
-//! that the launches before left. So a store is found wherever in the lab's memory it goes.
-//! [`Device::breaches`] looks; what is cheap on the device is compared by digest.
+//! Everything before and behind a buffer, up to the next buffer and to the end of the allocation,
+//! is a guard zone: noise under a key that only this process knows. A buffer's own content is known
+//! too, unless a launch got the buffer since: an input, a pattern, or the results that the launches
+//! before left. So a store is found wherever in the lab's memory it goes. [`Device::breaches`]
+//! looks; what is cheap on the device is compared by digest.
 
 mod allocating;
 mod sharing;
@@ -23,8 +23,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// allocation.
 pub const FRONT: usize = 64 << 10;
 
-/// Least bytes of the guard zone behind a buffer on a device with pages, where several buffers lie in
-/// one allocation.
+/// Least bytes of the guard zone behind a buffer on a device with pages, where several buffers lie
+/// in one allocation.
 const BACK_IN_PAGES: usize = 192 << 10;
 
 /// Bytes whose multiples a buffer takes with its guard zones on a device with pages.
@@ -38,8 +38,8 @@ pub const BACK: usize = 2 << 20;
 /// beside a buffer that it was given.
 const NEAR: usize = 16 << 10;
 
-/// Bytes of a buffer with its guard zones, on a device with pages or without. `None` if they are too
-/// many for a number.
+/// Bytes of a buffer with its guard zones, on a device with pages or without. `None` if they are
+/// too many for a number.
 pub fn guarded_bytes(bytes: usize, has_pages: bool) -> Option<usize> {
     let (step, back) = match has_pages {
         true => (STEP_IN_PAGES, BACK_IN_PAGES),
@@ -84,8 +84,8 @@ pub enum Filling {
     Waits,
     /// What follows on the device finds the pattern, and may be started before it is there.
     Ahead,
-    /// As `Waits`, and nothing that was in the L2 cache before is there afterwards, if the buffer is
-    /// larger than the cache.
+    /// As `Waits`, and nothing that was in the L2 cache before is there afterwards, if the buffer
+    /// is larger than the cache.
     FlushesCache,
 }
 
@@ -360,8 +360,8 @@ impl Device {
         self.driver.finish()
     }
 
-    /// Wipes shared memory, where a launch could find what an earlier one left. A tool that watches instead
-    /// would watch this too, store by store.
+    /// Wipes shared memory, where a launch could find what an earlier one left. A tool that watches
+    /// instead would watch this too, store by store.
     pub fn wipe_shared_memory(&mut self) -> Result<(), DeviceError> {
         match self.guards {
             Some(_) => self.driver.scrub(),
@@ -369,8 +369,8 @@ impl Device {
         }
     }
 
-    /// Where a window begins by filling a buffer that its launches are given; `None` where a tool watches
-    /// instead of poison.
+    /// Where a window begins by filling a buffer that its launches are given; `None` where a tool
+    /// watches instead of poison.
     pub fn filled_by_window(
         &mut self,
         id: BufferId,
@@ -414,9 +414,9 @@ impl Device {
     }
 
     /// The first changed byte of each zone and of each buffer that no launch may have written. What
-    /// is known of them is restored, so that each breach is reported once. With `of_given` only those
-    /// of the buffers that launches were given since the last check: what launches wrote elsewhere is
-    /// found by the next check of all. Only the buffers of this owner are looked at.
+    /// is known of them is restored, so that each breach is reported once. With `of_given` only
+    /// those of the buffers that launches were given since the last check: what launches wrote
+    /// elsewhere is found by the next check of all. Only the buffers of this owner are looked at.
     pub fn breaches(&mut self, owner: u32, of_given: bool) -> Result<Vec<Breach>, DeviceError> {
         match of_given {
             true => self.check_those(owner, |buffer| buffer.given)?,

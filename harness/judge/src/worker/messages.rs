@@ -71,8 +71,8 @@ pub enum WorkerRequest {
     },
     /// Frees a buffer.
     Free { buffer: BufferId },
-    /// Fills buffers ahead, then makes each of these launches and waits for it; with `wiped` after wiping
-    /// shared memory. The reply is a [`LaunchedEach`].
+    /// Fills buffers ahead, then makes each of these launches and waits for it; with `wiped` after
+    /// wiping shared memory. The reply is a [`LaunchedEach`].
     Launch {
         fills: Vec<(BufferId, u32)>,
         launches: Vec<Launch>,
@@ -156,8 +156,8 @@ pub struct Window {
 /// What became of windows that follow one another.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct ReplayedEach {
-    /// The seconds of each window that ended well, and its digests. `None` where a later window broke
-    /// the device before the time was read.
+    /// The seconds of each window that ended well, and its digests. `None` where a later window
+    /// broke the device before the time was read.
     pub windows: Vec<(Option<f64>, Vec<u64>)>,
     /// Why launches were submitted one after the other although a graph was asked for.
     pub uncaptured: Option<String>,

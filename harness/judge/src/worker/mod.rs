@@ -1,11 +1,11 @@
 //! The worker process, which holds the device and runs the kernel, and the judge's client for it,
 //! [`Worker`].
 //!
-//! A worker that runs a kernel of the user knows no problem and no expected value. It offers buffers
-//! between guard zones, poison, copies of inputs, and launches. Its answers are untrusted, because on
-//! the cpu device the kernel shares its memory. On a GPU the judge has a worker of its own, which runs
-//! no kernel of the user: it has the buffers of the others, and holds expected values
-//! ([`JudgeMemory`]).
+//! A worker that runs a kernel of the user knows no problem and no expected value. It offers
+//! buffers between guard zones, poison, copies of inputs, and launches. Its answers are untrusted,
+//! because on the cpu device the kernel shares its memory. On a GPU the judge has a worker of its
+//! own, which runs no kernel of the user: it has the buffers of the others, and holds expected
+//! values ([`JudgeMemory`]).
 
 pub mod cell_work;
 pub mod cells;
@@ -221,8 +221,8 @@ pub struct WantedWindow {
 /// A window of launches, as a worker has timed it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replayed {
-    /// From the first launch's begin to the last one's end. NaN where a later window broke the device
-    /// before the time was read.
+    /// From the first launch's begin to the last one's end. NaN where a later window broke the
+    /// device before the time was read.
     pub seconds: f64,
     /// Of the buffers that were asked for.
     pub digests: Vec<u64>,
@@ -264,8 +264,8 @@ pub enum Breach {
         /// The first byte that changed, if that is known.
         offset: Option<u64>,
     },
-    /// Results changed when their launch was over, before any other launch: code in Python may leave
-    /// a thread or a process that works on.
+    /// Results changed when their launch was over, before any other launch: code in Python may
+    /// leave a thread or a process that works on.
     LateStore {
         /// The buffer's name.
         buffer: String,

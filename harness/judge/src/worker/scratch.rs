@@ -30,7 +30,8 @@ impl ScratchPool {
         others + (bytes * count) as u64 > kept
     }
 
-    /// The bytes that are kept, and how many of `count` buffers of this size fit there, at least one.
+    /// The bytes that are kept, and how many of `count` buffers of this size fit there, at least
+    /// one.
     fn fitting(device: &Device, bytes: usize, count: usize) -> (u64, usize) {
         let kept = match device.info.memory_bytes {
             0 => KEPT,

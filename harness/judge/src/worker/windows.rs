@@ -11,8 +11,8 @@ use lab_device::{DeviceError, MemoryRange, Replayed, Submission};
 /// How windows run.
 #[derive(Clone, Copy)]
 pub struct Manner {
-    /// A buffer that each window fills with a pattern just before its launches, so that nothing else is in
-    /// the L2 cache.
+    /// A buffer that each window fills with a pattern just before its launches, so that nothing
+    /// else is in the L2 cache.
     pub flush: Option<(BufferId, u32)>,
     pub submission: Submission,
     /// The key of the digests.
@@ -145,8 +145,8 @@ impl Launching {
         Ok(())
     }
 
-    /// Queues launches in as few parts as there is room for their scratch buffers. `first` is what comes
-    /// before them.
+    /// Queues launches in as few parts as there is room for their scratch buffers. `first` is what
+    /// comes before them.
     fn queue_launches(
         &mut self,
         device: &mut Device,

@@ -1,5 +1,5 @@
-//! Kernels that read what nobody has written and drop a NaN: what they read is a huge positive and a huge
-//! negative number too, in some launches.
+//! Kernels that read what nobody has written and drop a NaN: what they read is a huge positive and
+//! a huge negative number too, in some launches.
 
 use crate::doubled;
 use crate::support::Judged;

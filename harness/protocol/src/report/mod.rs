@@ -351,8 +351,8 @@ impl Report {
         self.reached
     }
 
-    /// How far the stage is: `progress: 3/10` is `(3, 10)`. `None` before the first such line of the
-    /// stage.
+    /// How far the stage is: `progress: 3/10` is `(3, 10)`. `None` before the first such line of
+    /// the stage.
     pub fn progress(&self) -> Option<(u64, u64)> {
         self.progress
     }

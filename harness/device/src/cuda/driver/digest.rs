@@ -1,9 +1,10 @@
-//! Kernels of the lab's own: digests of device memory, patterns, the noise of guard zones, and the wiping
-//! of shared memory. They read as fast as the memory delivers, where a comparison on the host takes as
-//! long as the copy.
+//! Kernels of the lab's own: digests of device memory, patterns, the noise of guard zones, and the
+//! wiping of shared memory. They read as fast as the memory delivers, where a comparison on the
+//! host takes as long as the copy.
 //!
-//! The table of what to read or fill, and the results, lie in page-locked host memory, which the device
-//! accesses there. So nothing of it lies in device memory, where a kernel could find it later.
+//! The table of what to read or fill, and the results, lie in page-locked host memory, which the
+//! device accesses there. So nothing of it lies in device memory, where a kernel could find it
+//! later.
 #![allow(unsafe_code)]
 
 use super::refusal::DeviceLimits;
@@ -20,8 +21,8 @@ const ACTION: &str = "compute digests of device memory";
 
 /// Threads of a block of either kernel.
 const THREADS: u32 = 256;
-/// Fewest words of a chunk that is not the last of its range. A block has one chunk: with few words in each,
-/// all of the device works on a small tensor.
+/// Fewest words of a chunk that is not the last of its range. A block has one chunk: with few words
+/// in each, all of the device works on a small tensor.
 const CHUNK_WORDS: usize = 1 << 12;
 /// Chunks of all tables together: as many as a buffer of [`Staging`] holds.
 const MAX_CHUNKS: usize = COMPARE_CHUNK_BYTES / size_of::<Chunk>();
@@ -107,8 +108,9 @@ impl Digester {
         unsafe { launch(self.wait, 1, 1, 0, stream, &mut parameters) }.check("wait on the device")
     }
 
-    /// Overwrites the shared memory of every multiprocessor with a pattern. A block gets all that a block may
-    /// have, so each multiprocessor runs one. Does not wait: what follows on the stream does.
+    /// Overwrites the shared memory of every multiprocessor with a pattern. A block gets all that a
+    /// block may have, so each multiprocessor runs one. Does not wait: what follows on the stream
+    /// does.
     ///
     /// # Safety
     /// The stream is live and belongs to the context in which `self` was made.
@@ -116,8 +118,8 @@ impl Digester {
         let mut words = self.limits.shared_bytes / 4;
         let (blocks, bytes) = (self.limits.sms, self.limits.shared_bytes);
         let mut parameters = [(&raw mut words).cast(), (&raw mut pattern).cast()];
-        // SAFETY: the kernel takes two 32-bit words, and writes to its own shared memory, of which it
-        // gets this many bytes.
+        // SAFETY: the kernel takes two 32-bit words, and writes to its own shared memory, of which
+        // it gets this many bytes.
         unsafe { launch(self.scrub, blocks, 1024, bytes, stream, &mut parameters) }
             .check("wipe shared memory")
     }
@@ -146,8 +148,8 @@ impl Digester {
                 return Ok(digests);
             }
             let pages = staging.page_locked()?;
-            // SAFETY: the caller's promise. Nothing else uses the page-locked memory until the stream
-            // was waited for.
+            // SAFETY: the caller's promise. Nothing else uses the page-locked memory until the
+            // stream was waited for.
             let part = unsafe {
                 self.queue(&pages, stream, &queued, key)?;
                 ffi::cuStreamSynchronize(stream).check(ACTION)?;
@@ -174,9 +176,9 @@ impl Digester {
         if queued.chunks.is_empty() {
             return Ok(());
         }
-        // SAFETY: either buffer has room for MAX_CHUNKS chunks and for as many results, and a table ends
-        // there. The kernel takes two pointers and a 64-bit word. It reads the words of the ranges,
-        // which the caller promises to be allocated: allocations hold whole words.
+        // SAFETY: either buffer has room for MAX_CHUNKS chunks and for as many results, and a table
+        // ends there. The kernel takes two pointers and a 64-bit word. It reads the words of the
+        // ranges, which the caller promises to be allocated: allocations hold whole words.
         unsafe {
             let output = pages[1].at(queued.first * size_of::<u64>());
             let (mut input_address, mut output_address) = (queued.put(pages), output.device);
@@ -354,8 +356,8 @@ unsafe fn launch(
     }
 }
 
-/// The chunks of ranges, in order, each with the index of its range. There are about `most` at most, beside
-/// one for each range.
+/// The chunks of ranges, in order, each with the index of its range. There are about `most` at
+/// most, beside one for each range.
 fn chunks_of(ranges: &[MemoryRange], most: usize) -> impl Iterator<Item = (usize, Chunk)> {
     let words: usize = ranges.iter().map(|range| range.bytes / 4).sum();
     let each = words.div_ceil(most).next_power_of_two().max(CHUNK_WORDS);

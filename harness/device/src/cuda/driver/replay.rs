@@ -1,14 +1,14 @@
-//! Windows of launches, timed one after the other without the host in between: each is a CUDA graph with
-//! a device event before its first kernel and one behind its last.
+//! Windows of launches, timed one after the other without the host in between: each is a CUDA graph
+//! with a device event before its first kernel and one behind its last.
 //!
 //! A device takes up the first nodes of a graph with varying delays. Therefore the graph begins
 //! with work that is not timed and takes longer than that: the flush of the L2 cache, or else a
 //! kernel that waits. When it ends, the device has taken up the launches. On an H200 the turns of a
 //! problem with launches of 8 µs vary by 0.2 to 0.6 % so, and by 0.8 to 3 % without it.
 //!
-//! Several windows are put on the stream before the first is waited for. So the host prepares a graph
-//! while the device runs the ones before it: to make a graph of 16 launches, start it and wait for it
-//! takes 0.1 ms on the host of an H200, and 0.03 ms more to read digests.
+//! Several windows are put on the stream before the first is waited for. So the host prepares a
+//! graph while the device runs the ones before it: to make a graph of 16 launches, start it and
+//! wait for it takes 0.1 ms on the host of an H200, and 0.03 ms more to read digests.
 #![allow(unsafe_code)]
 
 use super::CudaDriver;
@@ -26,9 +26,9 @@ use std::ptr::null_mut;
 /// after the replay.
 const EXTERNAL: c_uint = 1;
 
-/// The wait before launches without a flush, in nanoseconds for each launch, and for few and many of them.
-/// On an H200, 80 of 100 windows of 16 launches of 1.5 µs lie within 4 % after 40 µs, within 31 % after
-/// 20 µs, and those of 4 launches within 13 % after 10 µs as after 60 µs.
+/// The wait before launches without a flush, in nanoseconds for each launch, and for few and many
+/// of them. On an H200, 80 of 100 windows of 16 launches of 1.5 µs lie within 4 % after 40 µs,
+/// within 31 % after 20 µs, and those of 4 launches within 13 % after 10 µs as after 60 µs.
 const WAIT_NS: u64 = 3_000;
 const LEAST_WAIT_NS: u64 = 10_000;
 const MOST_WAIT_NS: u64 = 60_000;
@@ -90,8 +90,8 @@ impl Drop for Graph {
 
 /// Windows on the stream, which are not waited for yet.
 struct Queue {
-    /// The tables of what is filled and digested lie in the first, the digests and then the marks of the
-    /// windows that have ended in the second.
+    /// The tables of what is filled and digested lie in the first, the digests and then the marks
+    /// of the windows that have ended in the second.
     pages: [PageLocked; 2],
     /// The digests of each window.
     digests: Vec<Option<Table>>,
@@ -148,8 +148,8 @@ impl CudaDriver {
             }
         }
         // SAFETY: the stream lives as long as `self`. A null stream makes `fflush` flush all: the
-        // driver writes the output of `printf` to the buffer of the C library, and it must leave the
-        // process even if a launch failed.
+        // driver writes the output of `printf` to the buffer of the C library, and it must leave
+        // the process even if a launch failed.
         let code = unsafe {
             let code = ffi::cuStreamSynchronize(self.stream);
             libc::fflush(null_mut());
@@ -356,7 +356,8 @@ impl Queue {
     /// How many windows have ended.
     fn marked(&self) -> usize {
         let each = (0..self.digests.len()).map(|window| {
-            // SAFETY: the word is inside the page-locked memory, and the device writes there no more.
+            // SAFETY: the word is inside the page-locked memory, and the device writes there no
+            // more.
             unsafe { self.mark(window).host.cast::<u32>().read_volatile() }
         });
         each.take_while(|word| *word == MARK).count()

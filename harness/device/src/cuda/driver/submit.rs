@@ -169,8 +169,8 @@ impl CudaDriver {
         .check(action)
     }
 
-    /// Runs what `submit` puts on the stream between two events, waits for it, lets the kernels' output
-    /// leave the process, and returns the seconds between the events.
+    /// Runs what `submit` puts on the stream between two events, waits for it, lets the kernels'
+    /// output leave the process, and returns the seconds between the events.
     pub fn timed(
         &self,
         action: &str,

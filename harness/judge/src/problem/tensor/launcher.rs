@@ -64,8 +64,8 @@ pub struct Launched {
 /// them.
 pub struct CaseLauncher {
     case: Arc<Case>,
-    /// The buffers of each set, in the order of the case's tensors; `None` for a null pointer. Those of
-    /// fixed inputs belong to the worker.
+    /// The buffers of each set, in the order of the case's tensors; `None` for a null pointer.
+    /// Those of fixed inputs belong to the worker.
     sets: Vec<Vec<Option<BufferId>>>,
     /// All sets of inputs have the buffers of the first.
     shares_buffers: bool,
@@ -451,8 +451,8 @@ impl CaseLauncher {
         Ok(self.written_to(worker, set, &mut read.into_iter()))
     }
 
-    /// Frees every buffer of its own. Nothing stays of what the reference wrote: later launches must
-    /// not find it.
+    /// Frees every buffer of its own. Nothing stays of what the reference wrote: later launches
+    /// must not find it.
     pub fn take_down(self, worker: &mut Worker) -> Result<(), Stop> {
         CaseLauncher::take_down_all([self], worker)
     }

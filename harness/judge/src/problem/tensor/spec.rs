@@ -77,7 +77,8 @@ pub struct Case {
     pub steps: usize,
     /// Sets of inputs; `None` lets their number follow from the size.
     pub sets: Option<usize>,
-    /// Whether only the cpu device, or only other devices run the case; `None` if every device does.
+    /// Whether only the cpu device, or only other devices run the case; `None` if every device
+    /// does.
     pub only_emulated: Option<bool>,
     /// What the reference writes about the inputs.
     pub accepts: Vec<Accept>,
@@ -192,7 +193,8 @@ impl Case {
         of_a_set.map(CaseTensor::cells).sum()
     }
 
-    /// Whether inputs have the same values in every run, so that one launch could do work for the next.
+    /// Whether inputs have the same values in every run, so that one launch could do work for the
+    /// next.
     pub fn has_fixed(&self) -> bool {
         self.tensors.iter().any(|tensor| tensor.fixed.is_some())
     }
@@ -231,8 +233,8 @@ impl Case {
             .fold(0, usize::saturating_add)
     }
 
-    /// The bytes of the kernel's last parameters, with these scalars: the scalars, then the dims; or
-    /// one struct of the scalars.
+    /// The bytes of the kernel's last parameters, with these scalars: the scalars, then the dims;
+    /// or one struct of the scalars.
     pub fn numbers(&self, scalars: &[Vec<u8>]) -> Vec<Vec<u8>> {
         if !self.has_struct {
             let dims = self.dims.iter().map(|(_, n)| n.to_le_bytes().to_vec());

@@ -38,16 +38,16 @@ pub struct TensorTiming {
     /// How the launches of a window get to the device.
     submission: Submission,
     turns: usize,
-    /// The indices of the cases of a candidate in Python whose time on new inputs is compared with that on known
-    /// ones. Such a kernel may keep what it computes beyond its module, so every turn begins with a
-    /// module that was loaded anew.
+    /// The indices of the cases of a candidate in Python whose time on new inputs is compared with
+    /// that on known ones. Such a kernel may keep what it computes beyond its module, so every turn
+    /// begins with a module that was loaded anew.
     pub(super) renewed: BTreeSet<usize>,
     /// Seconds of single launches, by case; empty if they are not measured.
     latencies: Vec<Vec<f64>>,
 }
 
-/// Windows that are asked for together: to ask takes as long as a short window. All of them may take
-/// as long as one launch.
+/// Windows that are asked for together: to ask takes as long as a short window. All of them may
+/// take as long as one launch.
 const MOST_WINDOWS: usize = 16;
 
 /// Turns after which single launches are timed too. More would take time from the windows, which
@@ -82,8 +82,8 @@ impl TensorTiming {
         }
     }
 
-    /// Times windows, each of a case on these sets, one launch after the other. Returns the seconds of
-    /// a launch in each.
+    /// Times windows, each of a case on these sets, one launch after the other. Returns the seconds
+    /// of a launch in each.
     fn windows(
         &mut self,
         worker: &mut Worker,
@@ -217,8 +217,8 @@ impl TensorTiming {
         Ok(())
     }
 
-    /// Times single launches, with all that a launch costs. `windows` has the seconds of a launch in
-    /// each window of this turn.
+    /// Times single launches, with all that a launch costs. `windows` has the seconds of a launch
+    /// in each window of this turn.
     fn time_single_launches(
         &mut self,
         worker: &mut Worker,

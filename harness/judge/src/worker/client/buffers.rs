@@ -69,8 +69,8 @@ impl Worker {
                 .invalid_answer("not as many buffers as were asked for"));
         }
         for (id, (name, bytes)) in ids.iter().zip(named) {
-            // Chance selects the first pattern, one that marks a cell. The buffers of a tensor begin
-            // with one after the other, so that each of its patterns comes in few launches.
+            // Chance selects the first pattern, one that marks a cell. The buffers of a tensor
+            // begin with one after the other, so that each of its patterns comes in few launches.
             let turn = self.turns.entry(name);
             let turn = turn.or_insert_with(|| 2 * (random::number() as usize % 2));
             let known = Known {
@@ -137,8 +137,8 @@ impl Worker {
         Ok(reply)
     }
 
-    /// Writes whole buffers; `are_inputs` as in [`Worker::write_input`]. What the judge's own worker
-    /// holds is copied on the device.
+    /// Writes whole buffers; `are_inputs` as in [`Worker::write_input`]. What the judge's own
+    /// worker holds is copied on the device.
     pub fn write_cells(
         &mut self,
         contents: &[(BufferId, &Cells)],
@@ -213,9 +213,9 @@ impl Worker {
         }
     }
 
-    /// Fills a buffer with one of its patterns, so that a cell that the kernel does not write is found, and
-    /// one that it reads before. The patterns take turns, and chance selects the first one: the pattern
-    /// says nothing about the launch that follows.
+    /// Fills a buffer with one of its patterns, so that a cell that the kernel does not write is
+    /// found, and one that it reads before. The patterns take turns, and chance selects the first
+    /// one: the pattern says nothing about the launch that follows.
     pub fn poison(&mut self, buffer: BufferId) -> Result<(), Stop> {
         self.poison_all(vec![buffer])
     }

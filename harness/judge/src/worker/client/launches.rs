@@ -98,8 +98,8 @@ impl Worker {
         failure.map_or_else(|| seconds.ok_or_else(failed), Err)
     }
 
-    /// [`Worker::poison_and_launch`] for each launch of these groups. Returns the seconds of those that
-    /// ended well, and why the next one did not.
+    /// [`Worker::poison_and_launch`] for each launch of these groups. Returns the seconds of those
+    /// that ended well, and why the next one did not.
     pub fn poison_and_launch_each(
         &mut self,
         buffers: Vec<BufferId>,
@@ -125,7 +125,8 @@ impl Worker {
         let mut fills = self.prepare(fills, given)?;
         let (mut each, mut failure) = (Vec::with_capacity(groups.len()), None);
         for mut launches in groups {
-            // A kernel that hangs does so in the first launch mostly, and that is sooner known alone.
+            // A kernel that hangs does so in the first launch mostly, and that is sooner known
+            // alone.
             let rest = launches.split_off(launches.len().min(1));
             let mut seconds = Vec::with_capacity(rest.len() + 1);
             for part in [launches, rest] {
@@ -208,7 +209,8 @@ impl Worker {
         key: u64,
     ) -> Result<(Vec<Replayed>, Option<Stop>), Stop> {
         self.state(windows.iter().map(|window| &window.launches.launch))?;
-        // What surrounds the windows of Python is not left to its process, which runs the kernel too.
+        // What surrounds the windows of Python is not left to its process, which runs the kernel
+        // too.
         if self.is_python() && self.memory.is_some() {
             return self.replay_one_by_one(windows, (flush, graph), key);
         }

@@ -1,9 +1,9 @@
 //! Buffers that two processes have, and buffers without guard zones.
 //!
-//! The judge's own worker allocates what the other workers of a run launch on, guard zones included,
-//! and each of them maps its part. So what a kernel does to the memory of its process cannot reach
-//! what the judge knows of the buffers. What the judge holds for itself, such as inputs and expected
-//! results, no other process maps, and it needs no guard zones.
+//! The judge's own worker allocates what the other workers of a run launch on, guard zones
+//! included, and each of them maps its part. So what a kernel does to the memory of its process
+//! cannot reach what the judge knows of the buffers. What the judge holds for itself, such as
+//! inputs and expected results, no other process maps, and it needs no guard zones.
 
 use super::{Buffer, BufferId, Content, Device, FRONT, present};
 use lab_device::{DeviceError, MemoryRange};
@@ -127,8 +127,8 @@ impl Device {
         Ok(())
     }
 
-    /// Makes a buffer that the judge holds for itself, with this content; with unspecified content if
-    /// there is none.
+    /// Makes a buffer that the judge holds for itself, with this content; with unspecified content
+    /// if there is none.
     pub fn hold(&mut self, bytes: usize, content: &[u8]) -> Result<BufferId, DeviceError> {
         let id = self.hold_all(&[bytes])?[0];
         if !content.is_empty() {
@@ -138,7 +138,8 @@ impl Device {
         Ok(id)
     }
 
-    /// [`Device::hold`] of buffers with so many bytes, in one allocation and with unspecified content.
+    /// [`Device::hold`] of buffers with so many bytes, in one allocation and with unspecified
+    /// content.
     pub fn hold_all(&mut self, bytes: &[usize]) -> Result<Vec<BufferId>, DeviceError> {
         let mut ends = Vec::with_capacity(bytes.len());
         let mut end = 0usize;
