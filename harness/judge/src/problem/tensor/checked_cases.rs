@@ -78,7 +78,7 @@ impl Problem {
         self.folder.join("problem.toml")
     }
 
-    /// [`Problem::verify`] after the entries were found.
+    /// [`crate::problem::Prepared::verify`] after the entries were found.
     pub(super) fn verify_cases(
         &mut self,
         cx: &mut ProblemContext,
