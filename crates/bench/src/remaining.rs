@@ -77,22 +77,6 @@ impl Position {
     }
 }
 
-/// A length of time for people: `45 s`, `2 min 10 s`, `1 h 5 min`.
-///
-/// ```
-/// use lab_bench::remaining::in_words;
-/// use std::time::Duration;
-/// assert_eq!([0.4, 45.2, 130.0, 3900.0].map(|s| in_words(Duration::from_secs_f64(s))), ["1 s", "46 s", "2 min 10 s", "1 h 5 min"]);
-/// ```
-pub fn in_words(time: Duration) -> String {
-    let seconds = time.as_secs() + u64::from(time.subsec_nanos() > 0);
-    match seconds.max(1) {
-        s @ ..60 => format!("{s} s"),
-        s @ 60..3600 => format!("{} min {} s", s / 60, s % 60),
-        s => format!("{} h {} min", s / 3600, s % 3600 / 60),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

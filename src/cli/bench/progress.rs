@@ -2,10 +2,11 @@
 
 use super::complain;
 use super::text::run_line;
-use lab_bench::remaining::{Position, in_words, part_done};
+use lab_bench::remaining::{Position, part_done};
 use lab_bench::{BenchRun, Session};
 use lab_protocol::console;
 use lab_protocol::report::{Report, Stage};
+use lab_text::age::in_words;
 use std::time::{Duration, Instant};
 
 /// Shortest time between two lines on a terminal.

@@ -6,7 +6,7 @@ mod figures;
 use super::big_letters;
 use super::view_names::{ViewNames, draw_views};
 use crate::geometry::Button;
-use crate::model::{Model, in_words, time_left};
+use crate::model::{Model, time_left};
 use crate::prelude::*;
 use crate::state::{FinishedRun, LiveRun, Running};
 use figures::{change_style, figures, peers_behind, qualifies, so_far, third_line};
@@ -14,6 +14,7 @@ use lab_protocol::report::{Report, Stage, attribute};
 use lab_run::experiment::Status;
 use lab_run::verdict::Outcome;
 use lab_run::{Reason, RunStart};
+use lab_text::age::in_words;
 use std::time::Duration;
 
 /// Cells of the progress bar.
@@ -324,7 +325,7 @@ fn left(model: &Model, elapsed: Duration) -> Option<String> {
         }
         (None, Running::Asked(..) | Running::No) => None,
     };
-    left.map(in_words)
+    left.map(|left| format!("about {} left", in_words(left)))
 }
 
 /// The device's name without its attributes: `NVIDIA H200` of `NVIDIA H200 emulated=1`.

@@ -7,7 +7,7 @@ mod time_left;
 mod usable;
 
 pub use rows::Rows;
-pub use time_left::{in_words, time_left};
+pub use time_left::time_left;
 
 use crate::effect::{Effect, Redraw};
 use crate::geometry::FrameGeometry;

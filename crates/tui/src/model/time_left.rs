@@ -24,15 +24,6 @@ pub fn time_left(report: &Report, last: Option<&Report>, elapsed: Duration) -> O
     (whole >= WORTH_A_WORD && !left.is_zero()).then_some(left)
 }
 
-/// `about 9 s left`, in whole seconds or minutes.
-pub fn in_words(left: Duration) -> String {
-    let seconds = left.as_secs_f64().ceil() as u64;
-    match seconds {
-        ..120 => format!("about {seconds} s left"),
-        _ => format!("about {} min left", seconds.div_ceil(60)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -41,7 +32,7 @@ mod tests {
         let last = (!last.is_empty()).then(|| Report::read(last));
         let elapsed = Duration::from_secs_f64(elapsed);
         let left = time_left(&Report::read(report), last.as_ref(), elapsed);
-        left.map_or_else(String::new, in_words)
+        left.map_or_else(String::new, lab_text::age::in_words)
     }
 
     const CHECKING: &str = "stage: build at=0\nstage: verify at=2.0\n";
@@ -49,22 +40,22 @@ mod tests {
     #[test]
     fn how_far_a_stage_is_says_how_long_it_takes() {
         let third = format!("{CHECKING}progress: 6/20\n");
-        assert_eq!(words(&third, "", 5.0), "about 7 s left");
+        assert_eq!(words(&third, "", 5.0), "7 s");
         let nearly_nothing = format!("{CHECKING}progress: 1/20\n");
         assert_eq!(words(&nearly_nothing, "", 5.0), "");
         let long = format!("{CHECKING}progress: 1/4\n");
-        assert_eq!(words(&long, "", 102.0), "about 5 min left");
+        assert_eq!(words(&long, "", 102.0), "5 min 0 s");
     }
 
     #[test]
     fn the_last_run_says_how_long_the_stage_takes_until_that_time_is_over() {
         let last =
             "stage: build at=0\nstage: verify at=1.5\nstage: measure at=9.6\nstage: done at=10\n";
-        assert_eq!(words(CHECKING, last, 5.0), "about 6 s left");
+        assert_eq!(words(CHECKING, last, 5.0), "6 s");
         assert_eq!(words(CHECKING, last, 50.0), "", "longer than the last time");
         let half = format!("{CHECKING}progress: 1/2\n");
-        assert_eq!(words(&half, last, 5.0), "about 6 s left");
-        assert_eq!(words(&half, last, 12.0), "about 10 s left");
+        assert_eq!(words(&half, last, 5.0), "6 s");
+        assert_eq!(words(&half, last, 12.0), "10 s");
         assert_eq!(words(CHECKING, "", 5.0), "");
         let measuring = format!("{CHECKING}progress: 20/20\nstage: measure at=4.0\n");
         assert_eq!(words(&measuring, last, 4.1), "", "a short stage");
