@@ -105,6 +105,20 @@ pub fn judge(
     }
 }
 
+/// Half the width of the widest interval of the first step, in units of the logarithm; infinite
+/// where there is none yet, and 0 of fewer than two workloads.
+pub fn widest(workloads: &[LogRatios]) -> f64 {
+    if workloads.len() < 2 {
+        return 0.0;
+    }
+    let missed = MISSED / workloads.len() as f64;
+    let half_width = |trials: &LogRatios| {
+        let ratio = Ratio::of_one_among_several(trials, missed);
+        ratio.map_or(f64::INFINITY, |ratio| ratio.log.half_width)
+    };
+    workloads.iter().map(half_width).fold(0.0, f64::max)
+}
+
 fn shown(ratio: &Ratio, speed: Speed) -> WorkloadSpeed {
     WorkloadSpeed {
         ratio: ratio.value(),

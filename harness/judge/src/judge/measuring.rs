@@ -18,6 +18,7 @@ use crate::problem::{
 use crate::worker::{ModuleId, Worker};
 use lab_protocol::plan::{LEAST_BLOCKS, Plan, SoFar};
 use lab_protocol::report::Writer;
+use lab_stats::several;
 use lab_stats::speed::Speed;
 use std::io;
 use std::path::Path;
@@ -489,6 +490,7 @@ impl Measuring<'_> {
                 blocks,
                 half_width,
                 undecided: speed == Speed::Undecided,
+                widest_workload: several::widest(&self.times.of_each_launch()),
             };
         }
         let own = timed.timed.throughput(&self.times.candidate);
@@ -498,6 +500,7 @@ impl Measuring<'_> {
             blocks,
             half_width,
             undecided: false,
+            widest_workload: 0.0,
         }
     }
 }

@@ -95,6 +95,7 @@ fn so_far(plan: &Plan, ratio: &Ratio) -> SoFar {
         blocks: ratio.blocks,
         half_width: ratio.log.half_width,
         undecided,
+        widest_workload: 0.0,
     }
 }
 
@@ -349,6 +350,7 @@ fn the_textbook_interval_holds_the_truth_too_seldom() {
                     blocks: logs.len() / 2,
                     half_width: centre.half_width,
                     undecided,
+                    widest_workload: 0.0,
                 };
                 if !plan.goes_on(&so_far, spent) {
                     break centre.value.abs() <= centre.half_width;

@@ -37,6 +37,9 @@ const WAIT_NS: u64 = 3_000;
 const LEAST_WAIT_NS: u64 = 10_000;
 const MOST_WAIT_NS: u64 = 60_000;
 
+/// Launches that a device takes up during a flush.
+const FLUSHED_LAUNCHES: usize = 12;
+
 /// Most windows on the stream at a time.
 pub const MOST_QUEUED: usize = 16;
 
@@ -303,14 +306,16 @@ impl CudaDriver {
         timer: &Timer,
         action: &str,
     ) -> Result<(), DeviceError> {
-        match (flush, &self.digester) {
-            (Some((memory, pattern)), _) => self.put_words(memory, pattern, action)?,
-            (None, Some(kernels)) => {
-                let wait = (WAIT_NS * steps.len() as u64).clamp(LEAST_WAIT_NS, MOST_WAIT_NS);
-                // SAFETY: the stream belongs to the context in which the kernel was loaded.
-                unsafe { kernels.wait(self.stream, wait)? }
-            }
-            (None, None) => {}
+        if let Some((memory, pattern)) = flush {
+            self.put_words(memory, pattern, action)?;
+        }
+        let launches = steps
+            .len()
+            .saturating_sub(flush.map_or(0, |_| FLUSHED_LAUNCHES));
+        if let Some(kernels) = self.digester.as_ref().filter(|_| launches > 0) {
+            let wait = (WAIT_NS * launches as u64).clamp(LEAST_WAIT_NS, MOST_WAIT_NS);
+            // SAFETY: the stream belongs to the context in which the kernel was loaded.
+            unsafe { kernels.wait(self.stream, wait)? }
         }
         // SAFETY: event and stream are live and belong to the context that is current.
         unsafe { ffi::cuEventRecordWithFlags(timer.started, self.stream, EXTERNAL) }

@@ -1,6 +1,6 @@
 //! How often the intervals of several workloads hold the truth all together, and how often a word
-//! about one of them is wrong. The turns of all workloads end when the aggregate's interval is
-//! narrow, as in a save.
+//! about one of them is wrong. The turns of all workloads end when the intervals are narrow, as in a
+//! save.
 
 use super::*;
 use lab_stats::several::{self, LogRatios, WorkloadSpeed};
@@ -48,8 +48,13 @@ fn measured(seed: u64, slower: &[f64], seconds: f64, shared: Kind, own: Kind) ->
         whole.extend([mean(&a1) - mean(&b1), mean(&a2) - mean(&b2)]);
         let ratio = Ratio::of(std::slice::from_ref(&whole)).unwrap();
         let spent = Duration::from_secs_f64(4.0 * seconds * ratio.blocks as f64);
-        if !plan.goes_on(&so_far(&plan, &ratio), spent) {
-            let trials: Vec<LogRatios> = logs.into_iter().map(|logs| vec![logs]).collect();
+        let mut so_far = so_far(&plan, &ratio);
+        if plan.goes_on(&so_far, spent) {
+            continue;
+        }
+        let trials: Vec<LogRatios> = logs.iter().map(|logs| vec![logs.clone()]).collect();
+        so_far.widest_workload = several::widest(&trials);
+        if !plan.goes_on(&so_far, spent) {
             let found = several::judge(&trials, plan.same_within, false);
             return Measured {
                 found: found.into_iter().flatten().collect(),

@@ -323,20 +323,23 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// The number of input sets. A timed window launches each set once at most, so a case with short
-/// launches gets as many as make the window long enough for the device's clock. A huge case has one
-/// set, to save time. A case that is not timed has two, so that no launch can know which one it
-/// gets.
+/// The number of input sets. A timed window launches each set once at most, so a case gets as many
+/// as make the window long enough for the device's clock. A case that is not timed has two, so that
+/// no launch can know which one it gets, and a huge one, to save time, has one.
 pub fn sets(case: &Case, device: &DeviceInfo) -> usize {
     if let Some(sets) = case.sets {
         return sets;
     }
-    let timed = !device.emulated && !case.held_out;
-    match case.cells() {
-        cells if cells > HUGE => 1,
-        cells if timed => (WINDOW_CELLS / cells.max(1)).clamp(2, MOST_SETS),
-        _ => 2,
+    if device.emulated || case.held_out {
+        return if case.cells() > HUGE { 1 } else { 2 };
     }
+    let bytes = case.bytes_of(CaseTensor::is_of_a_set).max(1);
+    let room = match device.memory_bytes {
+        0 => usize::MAX,
+        memory => memory as usize / PART_OF_DEVICE / bytes,
+    };
+    let least = if case.cells() > HUGE { 1 } else { 2 };
+    case.window_sets.min(room).max(least)
 }
 
 /// Most cells of all further sets of a case together. The cpu device is slow.
@@ -360,10 +363,6 @@ const FIRST_PLANTED: usize = 1 << 32;
 /// Cells of a case from which on drawing, copying and comparing it takes the lab most of a second.
 const HUGE: usize = 8 << 20;
 
-/// Cells of all sets of a case together, where the number of sets is not at one of its limits. Of
-/// 2048 × 512 in and out a window then has seven launches: with two of 5 µs each, its time spread
-/// by 2.3 % on an H200, more than that of any other shape.
-const WINDOW_CELLS: usize = 16 << 20;
-
-/// Launches of 2 µs then fill a window of more than 30 µs.
-const MOST_SETS: usize = 16;
+/// The part of the device's memory that the sets of a case may have, as its inverse. They lie there
+/// up to three times.
+const PART_OF_DEVICE: usize = 128;

@@ -3,18 +3,19 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
 
-/// The sets that a window launches, in their order. A kernel can know neither the order nor the
-/// number.
-pub fn draw_sets(rng: &mut ChaCha8Rng, sets: usize, emulated: bool) -> Vec<usize> {
+/// At most so many of the sets: those that a window launches, in their order. A kernel can know
+/// neither the order nor the number.
+pub fn draw_sets(rng: &mut ChaCha8Rng, sets: usize, most: usize, emulated: bool) -> Vec<usize> {
     let mut drawn: Vec<usize> = (0..sets).collect();
     shuffle(rng, &mut drawn);
+    let most = most.clamp(1, sets.max(1));
     // The emulated device is slow, and its times mean nothing.
     let left_out = if emulated {
-        sets - 1
+        most - 1
     } else {
-        below(rng, sets / 4 + 1)
+        below(rng, most / 4 + 1)
     };
-    drawn.truncate(sets - left_out);
+    drawn.truncate(most - left_out);
     drawn
 }
 

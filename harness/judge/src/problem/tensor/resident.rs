@@ -2,6 +2,7 @@
 //! every kernel in that worker use the same buffers.
 
 use super::case_data::CaseData;
+use super::file::WINDOW_SECONDS;
 use super::launcher::{self, CaseLauncher};
 use super::random::told;
 use super::spec::{Case, ProblemSpec};
@@ -29,7 +30,13 @@ pub struct Resident {
     pub scratch: Option<BufferId>,
     /// The key of all digests of the run.
     pub key: u64,
+    /// For each timed case the seconds of a launch, of the slowest kernel that has taken a turn; 0
+    /// before.
+    slowest: RefCell<Vec<f64>>,
 }
+
+/// Most launches of a window before it is known how long one takes.
+const FIRST_LAUNCHES: usize = 16;
 
 impl Resident {
     /// Uploads the inputs. The digests of a run have a key that follows from its seed.
@@ -49,7 +56,25 @@ impl Resident {
             submission: worker.submission(spec.graph),
             scratch,
             key: told(seed, "the digests of outputs"),
+            slowest: RefCell::new(vec![0.0; timed.len()]),
         })
+    }
+
+    /// Most launches of a window of a timed case: with more it would last longer than it needs to.
+    /// The same for all kernels here, as long as none takes its first turn.
+    pub fn most_launches(&self, at: usize) -> usize {
+        match self.slowest.borrow().get(at) {
+            Some(seconds) if *seconds > 0.0 => (WINDOW_SECONDS / seconds).ceil() as usize,
+            _ => FIRST_LAUNCHES,
+        }
+    }
+
+    /// Notes the seconds of a launch of each timed case in the first turn of a kernel.
+    pub fn note_first_turn(&self, seconds: &[f64]) {
+        let mut slowest = self.slowest.borrow_mut();
+        for (slowest, seconds) in slowest.iter_mut().zip(seconds) {
+            *slowest = slowest.max(*seconds);
+        }
     }
 
     /// Frees its buffers.

@@ -77,6 +77,8 @@ pub struct Case {
     pub steps: usize,
     /// Sets of inputs; `None` lets their number follow from the size.
     pub sets: Option<usize>,
+    /// Sets that make a timed window as long as it should be.
+    pub window_sets: usize,
     /// Whether only the cpu device, or only other devices run the case; `None` if every device
     /// does.
     pub only_emulated: Option<bool>,

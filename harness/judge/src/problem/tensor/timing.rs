@@ -362,7 +362,11 @@ impl Timed for TensorTiming {
         let mut order: Vec<usize> = (0..self.resident.timed.len()).collect();
         shuffle(&mut rng, &mut order);
         let drawn = order.into_iter().map(|at| {
-            let mut sets = draw_sets(&mut rng, self.resident.launchers[at].sets(), emulated);
+            let (all, most) = (
+                self.resident.launchers[at].sets(),
+                self.resident.most_launches(at),
+            );
+            let mut sets = draw_sets(&mut rng, all, most, emulated);
             if self.resident.timed[at].case.has_fixed() {
                 // What one launch computes of fixed inputs would help the next.
                 sets.truncate(1);
@@ -387,6 +391,9 @@ impl Timed for TensorTiming {
             for ((at, _), timed) in windows.iter().zip(timed) {
                 seconds[*at] = timed;
             }
+        }
+        if self.turns == 1 {
+            self.resident.note_first_turn(&seconds);
         }
         if self.turns <= LATENCY_TURNS {
             self.time_single_launches(worker, &seconds, out)?;

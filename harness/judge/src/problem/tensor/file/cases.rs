@@ -16,6 +16,24 @@ use crate::problem::key_error::{InKey, KeyError, wrong};
 use lab_protocol::When;
 use std::sync::Arc;
 
+/// The launches that take this time together on a card that moves 4 TB and computes 10^15 operations
+/// in a second, at most as many as the host can submit in about that time: launches of 2 µs then
+/// fill a window of 50 to 70 µs.
+fn window_sets(case: &Case, window_seconds: f64, timed: usize) -> usize {
+    let bytes = case.bytes_of(CaseTensor::is_of_a_set).max(1);
+    let seconds = (bytes as f64 / 4e12).max(case.amounts.flops.unwrap_or(0.0) / 1e15);
+    let wanted = (window_seconds / seconds).ceil() as usize;
+    wanted
+        .min(ALL_SETS_BYTES / timed.max(1) / bytes)
+        .min(MOST_SETS)
+}
+
+/// Most sets of a case.
+const MOST_SETS: usize = 32;
+
+/// Most bytes of the sets of all timed cases.
+const ALL_SETS_BYTES: usize = 8 << 30;
+
 /// Most cells of a tensor: 4 GiB in f32. A larger one takes unreasonably long to pass through the
 /// lab.
 const MAX_CELLS: usize = 1 << 30;
@@ -155,8 +173,10 @@ impl ProblemFile {
         // Workloads of the same dimensions may differ in what they hold. Each has a name of its
         // own.
         let labels: Vec<String> = cases.iter().map(|case| case.label.clone()).collect();
+        let timed = cases.iter().filter(|case| !case.held_out).count();
         for (at, case) in cases.iter_mut().enumerate() {
             case.index = at;
+            case.window_sets = window_sets(case, self.window_seconds, timed);
             let same = |label: &&String| **label == labels[at];
             let earlier = labels[..at].iter().filter(same).count();
             if earlier > 0 {
@@ -281,6 +301,7 @@ impl ProblemFile {
             amounts,
             steps: self.steps,
             sets: workload.text.sets,
+            window_sets: 0,
             only_emulated: None,
             accepts: self.accepts(),
             has_struct: self.scalar_struct.is_some(),

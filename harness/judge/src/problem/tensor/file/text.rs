@@ -60,6 +60,9 @@ pub struct ProblemFile {
     /// unless the problem is read for the check before a keep.
     #[serde(skip)]
     pub drawn: Option<Vec<(usize, WorkloadText)>>,
+    /// How long the launches on all sets of a timed workload should take at least.
+    #[serde(skip)]
+    pub window_seconds: f64,
     /// In the check before a keep, the workloads of this occasion and of those before it are timed,
     /// the others only checked.
     #[serde(skip)]
