@@ -59,6 +59,8 @@ pub struct Device {
     pub info: DeviceInfo,
     buffers: BTreeMap<u32, Buffer>,
     next: u32,
+    /// How many buffers of each name there were.
+    named: HashMap<String, usize>,
     /// Buffers without guard zones; see [`sharing`].
     plain: BTreeMap<u32, Plain>,
     /// Those of them that were freed, and are still the content of an input.
@@ -191,6 +193,7 @@ impl Device {
             driver,
             buffers: BTreeMap::new(),
             next: 0,
+            named: HashMap::new(),
             plain: BTreeMap::new(),
             freed: BTreeSet::new(),
             spare: Spare::default(),

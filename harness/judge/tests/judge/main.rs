@@ -6,6 +6,7 @@
 )]
 #![allow(clippy::unwrap_used)]
 
+mod behind_the_end;
 mod bench;
 mod check;
 mod declared;

@@ -31,11 +31,13 @@ def _mix(values, key):
 
 
 class Noise:
-    """An endless sequence of random words that a key determines. It repeats after NOISE_WORDS words."""
+    """An endless sequence of huge numbers that a key determines, of either sign in turn. It repeats after NOISE_WORDS words."""
 
     def __init__(self, key):
         self.key = key
-        words = (_mix(arange(NOISE_WORDS, dtype=uint64), key) >> uint64(32)).astype(uint32)
+        numbers = arange(NOISE_WORDS, dtype=uint64)
+        words = (_mix(numbers, key) >> uint64(32)).astype(uint32) & uint32(0x03FF_03FF) | uint32(0x7800_7800)
+        words[1::2] |= uint32(0x8000_8000)
         self._content = memoryview(words.tobytes())
 
     def parts(self, start, length):

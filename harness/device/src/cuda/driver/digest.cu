@@ -61,10 +61,11 @@ extern "C" __global__ void __launch_bounds__(256) lab_fill(const Chunk* table) {
     }
 }
 
-// Writes words of the noise. `mask` is the number of words after which the noise repeats, less one.
+// Writes words of the noise, as noise_word of api/digest.rs. `mask` is the number of words after which the noise repeats, less one.
 extern "C" __global__ void __launch_bounds__(256) lab_noise(u32* to, u64 words, u64 first, u64 mask, u64 key) {
     for (u64 i = blockIdx.x * 256ull + threadIdx.x; i < words; i += gridDim.x * 256ull) {
-        to[i] = (u32)(mix((first + i) & mask, key) >> 32);
+        u64 word = (first + i) & mask;
+        to[i] = ((u32)(mix(word, key) >> 32) & 0x03ff03ffu) | 0x78007800u | (word & 1 ? 0x80008000u : 0u);
     }
 }
 

@@ -82,6 +82,7 @@ impl Device {
         let mut begin = 0;
         let mut buffers = Vec::with_capacity(wanted.len());
         for (((name, bytes), end), number) in wanted.into_iter().zip(ends).zip(first..) {
+            let number_of_name = self.named.entry(name.clone()).or_default();
             buffers.push(Buffer {
                 name,
                 owner,
@@ -91,12 +92,13 @@ impl Device {
                 bytes,
                 allocated: end - begin,
                 is_freed: false,
-                noise: noise_of(number),
+                noise: noise_of(number, *number_of_name),
                 content: Content::Open,
                 given: false,
                 launch: 0,
                 digests: [None; 3],
             });
+            *number_of_name += 1;
             begin = end;
         }
         if let Some(guards) = &mut self.guards {
@@ -173,10 +175,11 @@ impl Device {
     }
 }
 
-/// The first word of a buffer's noise. The windows of two buffers differ, so that a copy from one
-/// zone into another is a change.
-fn noise_of(number: u32) -> u64 {
-    u64::from(number) * 40_503
+/// The first word of a buffer's noise, which has this number among those of its name. The windows of
+/// two buffers differ, so that a copy from one zone into another is a change. The signs of what lies
+/// behind the sets of a tensor alternate.
+fn noise_of(number: u32, number_of_name: usize) -> u64 {
+    u64::from(number) * 2 * 40_503 + (number_of_name % 2) as u64
 }
 
 impl Guards {

@@ -492,45 +492,51 @@ $L__BB1_5:
 )
 .maxntid 256, 1, 1
 {
-	.reg .pred 	%p<3>;
-	.reg .b32 	%r<4>;
-	.reg .b64 	%rd<26>;
+	.reg .pred 	%p<4>;
+	.reg .b32 	%r<8>;
+	.reg .b64 	%rd<27>;
 
 
-	ld.param.u64 	%rd5, [lab_noise_param_0];
-	ld.param.u64 	%rd6, [lab_noise_param_1];
-	ld.param.u64 	%rd7, [lab_noise_param_2];
-	ld.param.u64 	%rd8, [lab_noise_param_3];
-	ld.param.u64 	%rd9, [lab_noise_param_4];
+	ld.param.u64 	%rd6, [lab_noise_param_0];
+	ld.param.u64 	%rd7, [lab_noise_param_1];
+	ld.param.u64 	%rd8, [lab_noise_param_2];
+	ld.param.u64 	%rd9, [lab_noise_param_3];
+	ld.param.u64 	%rd10, [lab_noise_param_4];
 	mov.u32 	%r1, %ctaid.x;
-	mul.wide.u32 	%rd10, %r1, 256;
+	mul.wide.u32 	%rd11, %r1, 256;
 	mov.u32 	%r2, %tid.x;
-	cvt.u64.u32 	%rd11, %r2;
-	add.s64 	%rd25, %rd10, %rd11;
-	setp.ge.u64 	%p1, %rd25, %rd6;
+	cvt.u64.u32 	%rd12, %r2;
+	add.s64 	%rd26, %rd11, %rd12;
+	setp.ge.u64 	%p1, %rd26, %rd7;
 	@%p1 bra 	$L__BB2_3;
 
 	mov.u32 	%r3, %nctaid.x;
 	mul.wide.u32 	%rd2, %r3, 256;
-	cvta.to.global.u64 	%rd22, %rd5;
+	cvta.to.global.u64 	%rd3, %rd6;
 
 $L__BB2_2:
-	add.s64 	%rd12, %rd25, %rd7;
-	and.b64  	%rd13, %rd12, %rd8;
-	xor.b64  	%rd14, %rd13, %rd9;
-	mul.lo.s64 	%rd15, %rd14, -7046029254386353131;
-	shr.u64 	%rd16, %rd15, 32;
-	xor.b64  	%rd17, %rd16, %rd15;
-	mul.lo.s64 	%rd18, %rd17, -2960836687051489901;
-	shr.u64 	%rd19, %rd18, 29;
-	xor.b64  	%rd20, %rd19, %rd18;
-	shr.u64 	%rd21, %rd20, 32;
-	shl.b64 	%rd23, %rd25, 2;
-	add.s64 	%rd24, %rd22, %rd23;
-	st.global.u32 	[%rd24], %rd21;
-	add.s64 	%rd25, %rd25, %rd2;
-	setp.lt.u64 	%p2, %rd25, %rd6;
-	@%p2 bra 	$L__BB2_2;
+	add.s64 	%rd13, %rd26, %rd8;
+	and.b64  	%rd14, %rd13, %rd9;
+	xor.b64  	%rd15, %rd14, %rd10;
+	mul.lo.s64 	%rd16, %rd15, -7046029254386353131;
+	shr.u64 	%rd17, %rd16, 32;
+	xor.b64  	%rd18, %rd17, %rd16;
+	mul.lo.s64 	%rd19, %rd18, -2960836687051489901;
+	shr.u64 	%rd20, %rd19, 29;
+	xor.b64  	%rd21, %rd20, %rd19;
+	shr.u64 	%rd22, %rd21, 32;
+	cvt.u32.u64 	%r4, %rd22;
+	and.b32  	%r5, %r4, 67044351;
+	and.b64  	%rd23, %rd14, 1;
+	setp.eq.b64 	%p2, %rd23, 1;
+	selp.b32 	%r6, -134154240, 2013296640, %p2;
+	or.b32  	%r7, %r6, %r5;
+	shl.b64 	%rd24, %rd26, 2;
+	add.s64 	%rd25, %rd3, %rd24;
+	st.global.u32 	[%rd25], %r7;
+	add.s64 	%rd26, %rd26, %rd2;
+	setp.lt.u64 	%p3, %rd26, %rd7;
+	@%p3 bra 	$L__BB2_2;
 
 $L__BB2_3:
 	ret;
@@ -598,4 +604,5 @@ $L__BB4_1:
 	ret;
 
 }
+
 """

@@ -1,0 +1,20 @@
+//! Kernels that read one cell behind the end of an input.
+
+use crate::doubled;
+use lab_protocol::Exit;
+
+#[test]
+fn a_cell_behind_the_end_that_counts_makes_the_result_wrong() {
+    for joined in [
+        "fmaxf(y[i], x[i + 1])",
+        "fminf(y[i], x[i + 1])",
+        "y[i] + x[i + 1]",
+    ] {
+        let body =
+            format!("if (i < n) {{ y[i] = 2 * x[i]; if (i == n - 1) y[i] = {joined}; return; }}");
+        let judged = doubled::folder(&[100], &doubled::kernel("", &body)).judge();
+        judged.expect(Exit::Wrong).expect_in("correctness", "fail");
+        judged.expect_in("y_mismatched", "1e-2 limit=0e0");
+        judged.expect_in("out_of_bounds", "0 limit=0");
+    }
+}
