@@ -103,6 +103,18 @@ pub fn auto_caveat(asked: Target) -> Option<String> {
     ))
 }
 
+/// The caveat of a device that is a part of a card. The driver says so in its name, as in
+/// `NVIDIA H200 MIG 1g.18gb`.
+pub fn part_of_a_card_caveat(name: &str) -> Option<String> {
+    let is_part = name.split_whitespace().any(|word| word == "MIG");
+    is_part.then(|| {
+        format!(
+            "{name} is a part of a card: the work of others on its other parts changes the clocks and the times, and the lab \
+             cannot see it"
+        )
+    })
+}
+
 /// Creates the folder for what outlives a run, and returns its absolute path: the children may have
 /// another current folder.
 pub fn cache_dir(request: &JudgeRequest) -> Result<PathBuf, Stop> {
@@ -149,4 +161,18 @@ pub fn arch(request: &JudgeRequest, device: &DeviceInfo) -> String {
         .as_deref()
         .or(named)
         .map_or_else(|| device.arch.clone(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::part_of_a_card_caveat;
+
+    #[test]
+    fn a_part_of_a_card_is_told_from_a_card() {
+        let caveat = part_of_a_card_caveat("NVIDIA H200 MIG 1g.18gb");
+        assert!(caveat.is_some_and(|caveat| caveat.starts_with(
+            "NVIDIA H200 MIG 1g.18gb is a part of a card: the work of others on its other parts"
+        )));
+        assert_eq!(part_of_a_card_caveat("NVIDIA H200"), None);
+    }
 }

@@ -5,7 +5,8 @@ use super::confinement;
 use super::device_access::{DeviceAccess, PATIENCE};
 use super::kernel_builder::KernelBuilder;
 use super::processes::{
-    arch, as_kernel_output, auto_caveat, cache_dir, sandbox_of, start_compiler, start_worker,
+    arch, as_kernel_output, auto_caveat, cache_dir, part_of_a_card_caveat, sandbox_of,
+    start_compiler, start_worker,
 };
 use crate::device_lock::{DeviceUse, LockGuard};
 use crate::outcome::Stop;
@@ -113,16 +114,20 @@ impl Session {
     }
 
     /// Writes `device:` and these further lines of the device, if they say something; and a caveat
-    /// if it is not the device that the request prefers.
+    /// if it is not the device that the request prefers, or only a part of one.
     pub fn write_device(&mut self, further: &[(&str, &str)]) -> Result<(), Stop> {
         self.out.line("device", &self.device.name)?;
         for (key, value) in further.iter().filter(|(_, value)| !value.is_empty()) {
             self.out.line(key, value)?;
         }
-        match auto_caveat(self.request.device) {
-            Some(caveat) => Ok(self.out.caveat(caveat)?),
-            None => Ok(()),
+        let caveats = [
+            auto_caveat(self.request.device),
+            part_of_a_card_caveat(&self.device.name),
+        ];
+        for caveat in caveats.into_iter().flatten() {
+            self.out.caveat(caveat)?;
         }
+        Ok(())
     }
 
     /// Writes what confines the children. Returns [`Stop::Lab`] if the request needs a sandbox and
