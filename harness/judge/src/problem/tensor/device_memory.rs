@@ -5,7 +5,8 @@
 //! results where that can be shared; else those are in the memory of the machine. On the cpu device both are in the memory of the machine, and a
 //! worker also knows there what each of its buffers must hold.
 
-use super::drawing::{Drawing, Part, sets};
+use super::drawing::{Drawing, Part};
+use super::input_sets::sets;
 use super::spec::{Case, CaseTensor, TensorRole};
 use crate::problem::key_error::{InKey, KeyError, wrong};
 use crate::worker::guarded_bytes;

@@ -1,6 +1,7 @@
 //! Drawing the sets of a case's inputs, and having the reference say what is expected of them.
 
 use super::case_data::{CaseData, CaseSet, Contents, draw, draw_there, seed_of};
+use super::input_sets::sets;
 use super::plant::{PlantedSets, SentLines, plant};
 use super::reference::{ReferenceKernel, WantedSets};
 use super::renewed::{Kept, renew};
@@ -323,25 +324,6 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// The number of input sets. A timed window launches each set once at most, so a case gets as many
-/// as make the window long enough for the device's clock. A case that is not timed has two, so that
-/// no launch can know which one it gets, and a huge one, to save time, has one.
-pub fn sets(case: &Case, device: &DeviceInfo) -> usize {
-    if let Some(sets) = case.sets {
-        return sets;
-    }
-    if device.emulated || case.held_out {
-        return if case.cells() > HUGE { 1 } else { 2 };
-    }
-    let bytes = case.bytes_of(CaseTensor::is_of_a_set).max(1);
-    let room = match device.memory_bytes {
-        0 => usize::MAX,
-        memory => memory as usize / PART_OF_DEVICE / bytes,
-    };
-    let least = if case.cells() > HUGE { 1 } else { 2 };
-    case.window_sets.min(room).max(least)
-}
-
 /// Most cells of all further sets of a case together. The cpu device is slow.
 const PLANTED_CELLS: usize = 4 << 20;
 const PLANTED_CELLS_EMULATED: usize = 1 << 19;
@@ -359,10 +341,3 @@ const ATTEMPT: usize = 40;
 
 /// Gives a further set other values than any other set has.
 const FIRST_PLANTED: usize = 1 << 32;
-
-/// Cells of a case from which on drawing, copying and comparing it takes the lab most of a second.
-const HUGE: usize = 8 << 20;
-
-/// The part of the device's memory that the sets of a case may have, as its inverse. They lie there
-/// up to three times.
-const PART_OF_DEVICE: usize = 128;

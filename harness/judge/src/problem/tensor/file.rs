@@ -11,6 +11,7 @@ mod tolerance;
 
 use super::expression::Expression;
 use super::gate_keys::GateOf;
+use super::input_sets::{SHORT_WINDOW_SECONDS, WINDOW_SECONDS};
 use super::objective::{Figure, Objective};
 use super::planted::{PlantedText, Planting};
 use super::spec::{ProblemSpec, TensorRole};
@@ -33,11 +34,6 @@ pub struct KeepCheck {
     /// The occasion whose workloads it times.
     pub timed: When,
 }
-
-/// How long the launches of a timed window should take at least: its ends vary by 1 µs on an H200. A reference in Python takes
-/// long for many sets, and the results of those for a keep are kept on disk.
-pub const WINDOW_SECONDS: f64 = 100e-6;
-const SHORT_WINDOW_SECONDS: f64 = 16e-6;
 
 /// Reads the problem.toml at `path`, which has this text. With `held_out`, the shapes that
 /// `[[keep]]` describes are drawn and added. An error names the line and the column of the key.

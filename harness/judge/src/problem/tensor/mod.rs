@@ -15,6 +15,7 @@ mod file;
 mod fixed;
 mod gate_keys;
 mod group_check;
+mod input_sets;
 pub mod input_values;
 mod launcher;
 mod named_gates;

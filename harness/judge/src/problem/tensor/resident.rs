@@ -2,7 +2,7 @@
 //! every kernel in that worker use the same buffers.
 
 use super::case_data::CaseData;
-use super::file::WINDOW_SECONDS;
+use super::input_sets::WINDOW_SECONDS;
 use super::launcher::{self, CaseLauncher};
 use super::random::told;
 use super::spec::{Case, ProblemSpec};

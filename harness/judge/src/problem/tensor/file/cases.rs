@@ -3,6 +3,7 @@
 
 use super::super::drawn_shapes::{self, DrawnShapes, Extents};
 use super::super::expression::Expression;
+use super::super::input_sets::window_sets;
 use super::super::number::Variables;
 use super::super::objective::{Amounts, Figure};
 use super::super::planted::Planting;
@@ -15,24 +16,6 @@ use crate::dtype::Dtype;
 use crate::problem::key_error::{InKey, KeyError, wrong};
 use lab_protocol::When;
 use std::sync::Arc;
-
-/// The launches that take this time together on a card that moves 4 TB and computes 10^15 operations
-/// in a second, at most as many as the host can submit in about that time: launches of 2 µs then
-/// fill a window of 50 to 70 µs.
-fn window_sets(case: &Case, window_seconds: f64, timed: usize) -> usize {
-    let bytes = case.bytes_of(CaseTensor::is_of_a_set).max(1);
-    let seconds = (bytes as f64 / 4e12).max(case.amounts.flops.unwrap_or(0.0) / 1e15);
-    let wanted = (window_seconds / seconds).ceil() as usize;
-    wanted
-        .min(ALL_SETS_BYTES / timed.max(1) / bytes)
-        .min(MOST_SETS)
-}
-
-/// Most sets of a case.
-const MOST_SETS: usize = 32;
-
-/// Most bytes of the sets of all timed cases.
-const ALL_SETS_BYTES: usize = 8 << 30;
 
 /// Most cells of a tensor: 4 GiB in f32. A larger one takes unreasonably long to pass through the
 /// lab.

@@ -3,8 +3,8 @@
 
 use super::*;
 use crate::problem::tensor::case_data::{CaseData, CaseSet, draw};
-use crate::problem::tensor::drawing::sets;
 use crate::problem::tensor::file;
+use crate::problem::tensor::input_sets::sets;
 use crate::testing;
 use crate::worker::Cells;
 use crate::worker::{SHAPE_BYTES, statement_encoding};
