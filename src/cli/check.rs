@@ -1,8 +1,9 @@
 //! `lab check`: runs the present bytes under tools that watch each memory access.
 
 use super::json::run::RunReport;
+use super::live::HarnessLines;
 use super::run::judge;
-use super::{JsonArg, KernelArg, answer, code, failed, is_json, say, say_batch};
+use super::{JsonArg, KernelArg, answer, code, failed, is_json, say};
 use anyhow::{Result, bail};
 use clap::Args;
 use lab_project::Project;
@@ -50,11 +51,13 @@ pub fn main(options: &CheckArgs) -> Result<ExitCode> {
         tools: options.tools.clone(),
         ..RunSpec::new(Reason::Check)
     };
+    let mut lines = HarnessLines::new(None);
     let record = judge(&project, spec, &mut RunIndex::new(&project), |event| {
         if let RunEvent::Progress(_, batch) = event {
-            say_batch(&batch);
+            lines.print(&batch);
         }
     })?;
+    drop(lines);
     Ok(match record.verdict.as_ref() {
         Some(verdict) => report(&project, &record, verdict),
         None => failed("the check ended without a result", Exit::Crashed),

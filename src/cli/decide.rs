@@ -3,8 +3,9 @@
 use super::interrupt::controlled;
 use super::json::Resumed;
 use super::json::decision::{DecisionAnswer, DecisionReport, LastDecision, RefusedDecision};
+use super::live::HarnessLines;
 use super::output::{FAILED, failed_with};
-use super::{JsonArg, KernelArg, answer, complain, is_json, refused, say, say_batch, say_below};
+use super::{JsonArg, KernelArg, answer, complain, is_json, refused, say, say_below};
 use anyhow::Result;
 use clap::Args;
 use lab_decide::{Decided, Refusal, Ruling, with_tested};
@@ -174,7 +175,8 @@ pub fn discard(options: &DiscardArgs) -> Result<ExitCode> {
 /// Calls `act` with what a held-out check needs, and prints the lines of the check.
 fn with_check<T>(by_rule: bool, act: impl FnOnce(&mut RunContext) -> T) -> Result<T> {
     let control = controlled()?;
-    let mut tell = |_, batch| say_batch(&batch);
+    let mut lines = HarnessLines::new(None);
+    let mut tell = |_, batch| lines.print(&batch);
     Ok(act(&mut RunContext {
         control: &control,
         program: own_program(),

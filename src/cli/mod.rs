@@ -17,6 +17,7 @@ mod init;
 mod interrupt;
 mod json;
 mod lessons;
+mod live;
 mod log;
 mod mcp;
 mod new;
@@ -45,10 +46,7 @@ use lab_protocol::Exit;
 use lab_runner::execute::NotRun;
 use lab_text::shell;
 use lab_tui::theme::AppearanceChoice;
-use output::{
-    answer, code, complain, failed, is_json, refused, say, say_batch, say_batch_of_run, say_below,
-    told,
-};
+use output::{answer, code, complain, failed, is_json, refused, say, say_below, told};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

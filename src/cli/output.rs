@@ -5,9 +5,7 @@ use super::json;
 use crate::screen::terminal::panicked;
 use lab_decide::Refusal;
 use lab_project::Project;
-use lab_protocol::report::parse;
 use lab_protocol::{Exit, console};
-use lab_runner::follow::Batch;
 use serde::Serialize;
 use std::fmt::Display;
 use std::io::BufWriter;
@@ -123,28 +121,6 @@ pub fn refused(refusal: &Refusal) -> ExitCode {
         } => told(json::Resumed::new(text, None), || say(text)),
         refusal => failed(&refusal.to_string(), FAILED),
     }
-}
-
-/// Prints the harness's output as it comes, for people; nothing with `--json`.
-pub fn say_batch(batch: &Batch) {
-    say_batch_but(batch, None);
-}
-
-/// [`say_batch`] where the verdict follows, which repeats why a run stopped.
-pub fn say_batch_of_run(batch: &Batch) {
-    say_batch_but(batch, Some("stopped"));
-}
-
-fn say_batch_but(batch: &Batch, told_later: Option<&str>) {
-    if is_json() {
-        return;
-    }
-    if batch.skipped > 0 {
-        say(&format!("… {} lines are in run.log alone", batch.skipped));
-    }
-    let is_told_now =
-        |text: &&str| told_later.is_none() || parse(text).map(|entry| entry.key) != told_later;
-    batch.for_people().filter(is_told_now).for_each(say);
 }
 
 /// Prints what clap has to say: help and version on stdout, errors on stderr. Coloured on a

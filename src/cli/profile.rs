@@ -2,7 +2,8 @@
 //! workload.
 
 use super::interrupt::controlled;
-use super::{JsonArg, KernelArg, say, say_batch, told};
+use super::live::HarnessLines;
+use super::{JsonArg, KernelArg, say, told};
 use crate::confinement;
 use anyhow::{Context, Result};
 use clap::Args;
@@ -53,12 +54,18 @@ pub fn main(options: &ProfileArgs) -> Result<ExitCode> {
         keeps_report: options.keep_report,
         ..ProfileSpec::new(options.set)
     };
-    let profiled = make(&project, spec, say_batch)?;
+    let mut lines = HarnessLines::new(None);
+    let profiled = make(&project, spec, |batch| lines.print(batch))?;
+    drop(lines);
     Ok(report(&project, &profiled, options).map_err(NotRun::Failed)?)
 }
 
 /// Makes a profile on this thread; a signal ends it. `tell` gets what the harness prints.
-pub fn make(project: &Project, spec: ProfileSpec, tell: fn(&Batch)) -> Result<Profiled, NotRun> {
+pub fn make(
+    project: &Project,
+    spec: ProfileSpec,
+    mut tell: impl FnMut(&Batch),
+) -> Result<Profiled, NotRun> {
     let spec = ProfileSpec {
         confinement: confinement::missing,
         ..spec

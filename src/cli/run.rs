@@ -5,10 +5,9 @@ use super::interrupt::controlled;
 use super::json::Resumed;
 use super::json::answer::{KnownAs, RunAnswer};
 use super::json::decision::LastDecision;
+use super::live::HarnessLines;
 use super::verdict::Judged;
-use super::{
-    JsonArg, KernelArg, answer, code, complain, decide, failed, is_json, say, say_batch_of_run,
-};
+use super::{JsonArg, KernelArg, answer, code, complain, decide, failed, is_json, say};
 use crate::confinement;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
@@ -147,14 +146,17 @@ pub fn judged(options: &RunArgs, spec: RunSpec) -> Result<ExitCode> {
         device: options.device,
         ..spec
     };
+    // The verdict repeats why a run stopped.
+    let mut lines = HarnessLines::new(Some("stopped"));
     let record = judge(&project, spec, &mut index, |event| match event {
-        RunEvent::Progress(_, batch) => say_batch_of_run(&batch),
+        RunEvent::Progress(_, batch) => lines.print(&batch),
         RunEvent::Joined(start) if !is_json() => say(&format!(
             "lab: run {} of a screen is about these bytes; its lines:",
             start.id
         )),
         _ => {}
     })?;
+    drop(lines);
     // Opened after the run, which may have taken minutes.
     let repo = Repo::open(&project);
     index.refresh();

@@ -305,11 +305,16 @@ impl Bench {
 
     /// The same in a terminal of this many columns.
     pub fn say_in_terminal_of(&self, columns: u16, args: &[&str]) -> String {
-        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_lab"));
-        command.args(args);
-        let mut lab = self.start(columns, 45, &[], command);
+        let mut lab = self.run_in_terminal(columns, args);
         lab.end();
         lab.said()
+    }
+
+    /// Starts `lab ARGS` in a terminal of this many columns.
+    pub fn run_in_terminal(&self, columns: u16, args: &[&str]) -> Lab {
+        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_lab"));
+        command.args(args);
+        self.start(columns, 45, &[], command)
     }
 
     /// An executable shell script beside the repository.

@@ -4,6 +4,7 @@
 use crate::bench::Bench;
 use lab_protocol::console::is_clean;
 use std::fs;
+use std::process::Command;
 
 const HOSTILE: &str = "\x1b]0;t\x07\x1b]52;c;eA==\x07\x1b[2J\u{9b}31m\u{202e}\u{200b}";
 
@@ -180,6 +181,28 @@ fn a_bench_shows_a_bar_on_a_terminal() {
 }
 
 /// A narrow terminal gets a bar of its width: a line that wraps could not be replaced.
+#[test]
+fn a_run_says_on_a_terminal_how_far_it_is_in_a_line_that_goes() {
+    let bench = Bench::untrusted();
+    let go = bench.folder.path().join("go");
+    assert!(Command::new("mkfifo").arg(&go).status().unwrap().success());
+    let harness = format!(
+        "echo 'stage: verify at=0.001'\necho 'progress: 6/20'\nread -r line < '{}'\n\
+         echo 'out_max_diff: 1e-06 limit=1e-05'\necho 'progress: 20/20'\necho 'correctness: pass'\n",
+        go.display()
+    );
+    fs::write(bench.repo().join("harness.sh"), harness).unwrap();
+    bench.lab(&["trust"]);
+    let mut lab = bench.run_in_terminal(160, &["run"]);
+    lab.see("verify 6/20");
+    fs::write(&go, "on\n").unwrap();
+    lab.end();
+    let left = lab.contents();
+    assert!(!left.contains("verify 6/20"), "{left}");
+    assert!(!left.contains("progress: "), "{left}");
+    assert!(left.contains("out_max_diff: 1e-06 limit=1e-05"), "{left}");
+}
+
 #[test]
 fn a_bar_is_no_wider_than_its_terminal() {
     let bench = Bench::new();

@@ -2,34 +2,25 @@
 
 use super::complain;
 use super::text::run_line;
+use crate::cli::live::{LiveLine, stage_and_progress};
 use lab_bench::remaining::{Position, part_done};
 use lab_bench::{BenchRun, Session};
-use lab_protocol::console;
-use lab_protocol::report::{Report, Stage};
+use lab_protocol::report::Report;
 use lab_text::age::in_words;
-use std::time::{Duration, Instant};
-
-/// Shortest time between two lines on a terminal.
-const SHOW_EVERY: Duration = Duration::from_millis(100);
+use std::time::Instant;
 
 /// Columns of the bar.
 const BAR: usize = 20;
 
-/// Columns of a terminal that does not tell its width.
-const USUAL_COLUMNS: usize = 80;
-
 pub struct Progress {
     position: Position,
     began: Instant,
-    shown: Option<Instant>,
-    /// Stderr is a terminal that can replace a line.
-    is_live: bool,
+    line: LiveLine,
 }
 
 impl Progress {
     pub fn new(session: &Session) -> Self {
         let took = session.bench.runs.iter().map(|run| run.seconds).collect();
-        let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
         Progress {
             position: Position {
                 done: session.bench.runs.len() as u32,
@@ -38,8 +29,7 @@ impl Progress {
                 ..Position::default()
             },
             began: Instant::now(),
-            shown: None,
-            is_live: console::stderr_is_terminal() && !is_dumb,
+            line: LiveLine::new(),
         }
     }
 
@@ -51,22 +41,9 @@ impl Progress {
 
     /// Shows how far the run in progress is.
     pub fn show(&mut self, run: u32, report: &Report) {
-        if !self.is_live || self.shown.is_some_and(|at| at.elapsed() < SHOW_EVERY) {
-            return;
-        }
-        self.shown = Some(Instant::now());
         (self.position.elapsed, self.position.part) =
             (self.began.elapsed().as_secs_f64(), part_done(report));
-        // The last column stays free: some terminals begin a new line after it.
-        let columns =
-            crossterm::terminal::size().map_or(USUAL_COLUMNS, |(columns, _)| usize::from(columns));
-        let text = line(&self.position, run, report);
-        console::replace_line(
-            &text
-                .chars()
-                .take(columns.saturating_sub(1))
-                .collect::<String>(),
-        );
+        self.line.show(|| line(&self.position, run, report));
     }
 
     /// The runs have ended, and the peers are timed.
@@ -86,9 +63,7 @@ impl Progress {
 
     /// Removes the line.
     pub fn clear(&mut self) {
-        if self.shown.take().is_some() {
-            console::replace_line("");
-        }
+        self.line.clear();
     }
 }
 
@@ -100,11 +75,8 @@ fn line(position: &Position, run: u32, report: &Report) -> String {
     let bar = format!("{}{}", "#".repeat(full), "-".repeat(BAR - full));
     let percent = (fraction * 100.0).floor();
     let mut text = format!("run {run} of {} [{bar}] {percent:>3} %", position.wanted);
-    if let Some(stage) = report.stage().filter(|stage| *stage != Stage::Done) {
-        text += &format!("  {}", stage.word());
-        if let Some((done, all)) = report.progress() {
-            text += &format!(" {done}/{all}");
-        }
+    if let Some(stage) = stage_and_progress(report) {
+        text += &format!("  {stage}");
     }
     if let Some(left) = position.left() {
         text += &format!("  about {} left", in_words(left));

@@ -3,11 +3,9 @@
 
 pub mod copy;
 mod rows;
-mod time_left;
 mod usable;
 
 pub use rows::Rows;
-pub use time_left::time_left;
 
 use crate::effect::{Effect, Redraw};
 use crate::geometry::FrameGeometry;

@@ -133,6 +133,7 @@ pub use launches::{LaunchLine, ScratchLine};
 pub use line::{LINE_LIMIT, ResultLine, attribute, first_word, number, parse};
 pub use log::Log;
 pub use peers::{Peer, PeerLeftOut, PeerPart, PeerRatio, PeerWorkload};
+pub use time_left::time_left;
 pub use turns::{TURN_BLOCKS, Turns, compared_words, series_of, time_words, us};
 pub use values::{Comparison, Gate, Measure, Stage};
 pub use workloads::{AggregateOf, JudgedWorkloads, Workload, WorkloadSpeeds, WorstWorkload};
@@ -490,3 +491,4 @@ fn words(line: &str) -> workloads::Words<'_> {
 
 #[cfg(test)]
 mod tests;
+mod time_left;

@@ -1,6 +1,6 @@
 //! How long the present stage of a run still takes.
 
-use lab_protocol::report::Report;
+use super::Report;
 use std::time::Duration;
 
 /// A part of a stage from which on it says how long the rest takes.
@@ -28,11 +28,11 @@ pub fn time_left(report: &Report, last: Option<&Report>, elapsed: Duration) -> O
 mod tests {
     use super::*;
 
-    fn words(report: &str, last: &str, elapsed: f64) -> String {
+    fn seconds(report: &str, last: &str, elapsed: f64) -> Option<f64> {
         let last = (!last.is_empty()).then(|| Report::read(last));
         let elapsed = Duration::from_secs_f64(elapsed);
         let left = time_left(&Report::read(report), last.as_ref(), elapsed);
-        left.map_or_else(String::new, lab_text::age::in_words)
+        left.map(|left| left.as_secs_f64().round())
     }
 
     const CHECKING: &str = "stage: build at=0\nstage: verify at=2.0\n";
@@ -40,28 +40,32 @@ mod tests {
     #[test]
     fn how_far_a_stage_is_says_how_long_it_takes() {
         let third = format!("{CHECKING}progress: 6/20\n");
-        assert_eq!(words(&third, "", 5.0), "7 s");
+        assert_eq!(seconds(&third, "", 5.0), Some(7.0));
         let nearly_nothing = format!("{CHECKING}progress: 1/20\n");
-        assert_eq!(words(&nearly_nothing, "", 5.0), "");
+        assert_eq!(seconds(&nearly_nothing, "", 5.0), None);
         let long = format!("{CHECKING}progress: 1/4\n");
-        assert_eq!(words(&long, "", 102.0), "5 min 0 s");
+        assert_eq!(seconds(&long, "", 102.0), Some(300.0));
     }
 
     #[test]
     fn the_last_run_says_how_long_the_stage_takes_until_that_time_is_over() {
         let last =
             "stage: build at=0\nstage: verify at=1.5\nstage: measure at=9.6\nstage: done at=10\n";
-        assert_eq!(words(CHECKING, last, 5.0), "6 s");
-        assert_eq!(words(CHECKING, last, 50.0), "", "longer than the last time");
-        let half = format!("{CHECKING}progress: 1/2\n");
-        assert_eq!(words(&half, last, 5.0), "6 s");
-        assert_eq!(words(&half, last, 12.0), "10 s");
-        assert_eq!(words(CHECKING, "", 5.0), "");
-        let measuring = format!("{CHECKING}progress: 20/20\nstage: measure at=4.0\n");
-        assert_eq!(words(&measuring, last, 4.1), "", "a short stage");
+        assert_eq!(seconds(CHECKING, last, 5.0), Some(5.0));
         assert_eq!(
-            words("stage: verify\n", last, 5.0),
-            "",
+            seconds(CHECKING, last, 50.0),
+            None,
+            "longer than the last time"
+        );
+        let half = format!("{CHECKING}progress: 1/2\n");
+        assert_eq!(seconds(&half, last, 5.0), Some(5.0));
+        assert_eq!(seconds(&half, last, 12.0), Some(10.0));
+        assert_eq!(seconds(CHECKING, "", 5.0), None);
+        let measuring = format!("{CHECKING}progress: 20/20\nstage: measure at=4.0\n");
+        assert_eq!(seconds(&measuring, last, 4.1), None, "a short stage");
+        assert_eq!(
+            seconds("stage: verify\n", last, 5.0),
+            None,
             "a harness that tells no times"
         );
     }

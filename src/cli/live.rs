@@ -1,0 +1,143 @@
+//! A line on a terminal that says how far something is, and is replaced as that goes on.
+
+use super::output::{is_json, say};
+use lab_protocol::console;
+use lab_protocol::report::{Report, Stage, parse, time_left};
+use lab_runner::follow::Batch;
+use lab_text::age::in_words;
+use std::time::{Duration, Instant};
+
+/// Shortest time between two lines on a terminal.
+const SHOW_EVERY: Duration = Duration::from_millis(100);
+
+/// Columns of a terminal that does not tell its width.
+const USUAL_COLUMNS: usize = 80;
+
+/// The line. It is shown on stderr, and only if that is a terminal which can replace a line.
+pub struct LiveLine {
+    shown: Option<Instant>,
+    pub is_live: bool,
+}
+
+impl LiveLine {
+    pub fn new() -> Self {
+        let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+        LiveLine {
+            shown: None,
+            is_live: console::stderr_is_terminal() && !is_dumb,
+        }
+    }
+
+    /// Shows this text, which has only characters of one column, unless a line was shown just now.
+    pub fn show(&mut self, text: impl FnOnce() -> String) {
+        if !self.is_live || self.shown.is_some_and(|at| at.elapsed() < SHOW_EVERY) {
+            return;
+        }
+        self.shown = Some(Instant::now());
+        // The last column stays free: some terminals begin a new line after it.
+        let columns =
+            crossterm::terminal::size().map_or(USUAL_COLUMNS, |(columns, _)| usize::from(columns));
+        let text: String = text().chars().take(columns.saturating_sub(1)).collect();
+        console::replace_line(&text);
+    }
+
+    /// Removes the line.
+    pub fn clear(&mut self) {
+        if self.shown.take().is_some() {
+            console::replace_line("");
+        }
+    }
+}
+
+impl Drop for LiveLine {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// Prints for people what the harness of a run or of a check prints; nothing with `--json`. On a
+/// terminal a line says how far it is in place of the lines `progress:`.
+pub struct HarnessLines {
+    line: LiveLine,
+    began: Instant,
+    /// The key of the lines that the command itself repeats later.
+    told_later: Option<&'static str>,
+}
+
+impl HarnessLines {
+    pub fn new(told_later: Option<&'static str>) -> Self {
+        let mut line = LiveLine::new();
+        line.is_live &= console::stdout_is_terminal();
+        HarnessLines {
+            line,
+            began: Instant::now(),
+            told_later,
+        }
+    }
+
+    pub fn print(&mut self, batch: &Batch) {
+        if is_json() {
+            return;
+        }
+        let is_live = self.line.is_live;
+        let is_told_now = |text: &&str| {
+            let key = parse(text).map(|entry| entry.key);
+            let is_in_line = is_live && key == Some("progress");
+            !is_in_line && (self.told_later.is_none() || key != self.told_later)
+        };
+        let mut lines = batch.for_people().filter(is_told_now).peekable();
+        if batch.skipped > 0 || lines.peek().is_some() {
+            self.line.clear();
+        }
+        if batch.skipped > 0 {
+            say(&format!("… {} lines are in run.log alone", batch.skipped));
+        }
+        lines.for_each(say);
+        if let Some(report) = &batch.report
+            && let Some(text) = how_far(report, self.began.elapsed())
+        {
+            self.line.show(|| text);
+        }
+    }
+}
+
+/// `verify 6/20`, and behind it how long the stage still takes, if that can be said; `None` of a stage
+/// that does not say how far it is.
+fn how_far(report: &Report, elapsed: Duration) -> Option<String> {
+    report.progress()?;
+    let mut text = stage_and_progress(report)?;
+    if let Some(left) = time_left(report, None, elapsed) {
+        text += &format!("  about {} left", in_words(left));
+    }
+    Some(text)
+}
+
+/// `verify 6/20`; `None` before the first stage and after the last.
+pub fn stage_and_progress(report: &Report) -> Option<String> {
+    let stage = report.stage().filter(|stage| *stage != Stage::Done)?;
+    let mut text = stage.word().to_owned();
+    if let Some((done, all)) = report.progress() {
+        text += &format!(" {done}/{all}");
+    }
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_says_how_far_the_stage_is_and_how_long_it_still_takes() {
+        let said = |report: &str, elapsed| {
+            let elapsed = Duration::from_secs_f64(elapsed);
+            how_far(&Report::read(report), elapsed).unwrap_or_default()
+        };
+        assert_eq!(said("", 1.0), "");
+        let begun = "stage: build at=0\nstage: verify at=2.0\n";
+        assert_eq!(said(begun, 3.0), "");
+        let half = format!("{begun}progress: 10/20\n");
+        assert_eq!(said(&half, 12.0), "verify 10/20  about 10 s left");
+        assert_eq!(said(&half, 2.2), "verify 10/20", "soon over");
+        assert_eq!(said(&format!("{half}stage: done at=9\n"), 9.0), "");
+    }
+}
