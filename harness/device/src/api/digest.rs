@@ -57,7 +57,7 @@ const NOISE_RANDOM: u32 = 0x03ff_03ff;
 const NOISE_HUGE: u32 = 0x7800_7800;
 const NOISE_SIGN: u32 = 0x8000_8000;
 
-/// An endless sequence of words that a key determines; see [`noise_word`].
+/// An endless sequence of words that a key determines. Each is a huge number, of either sign in turn.
 pub struct Noise {
     key: u64,
     /// The first [`NOISE_WORDS`] in little endian.
