@@ -101,8 +101,8 @@ impl HarnessLines {
     }
 }
 
-/// `verify 6/20`, and behind it how long the stage still takes, if that can be said; `None` of a stage
-/// that does not say how far it is.
+/// `verify 6/20`, and behind it how long the stage still takes, if that can be said; `None` of a
+/// stage that does not say how far it is.
 fn how_far(report: &Report, elapsed: Duration) -> Option<String> {
     report.progress()?;
     let mut text = stage_and_progress(report)?;

@@ -31,7 +31,8 @@ const WORKLOADS_WIDER: f64 = 4.0;
 /// let plan = Plan::default();
 /// assert_eq!(plan.budget, Duration::from_millis(250));
 /// // After three blocks with a narrow interval a save is measured long enough.
-/// assert!(!plan.goes_on(&SoFar { blocks: 3, half_width: 0.002, undecided: false, widest_workload: 0.0 }, Duration::from_millis(10)));
+/// let so_far = SoFar { blocks: 3, half_width: 0.002, undecided: false, widest_workload: 0.0 };
+/// assert!(!plan.goes_on(&so_far, Duration::from_millis(10)));
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
@@ -125,12 +126,12 @@ impl Plan {
     /// On save this is the rule of Y. S. Chow and H. Robbins (On the Asymptotic Theory of
     /// Fixed-Width Sequential Confidence Intervals for the Mean, Annals of Mathematical Statistics
     /// 36, 1965): go on until the interval is narrow enough or the budget is spent. If the verdict
-    /// is then still *undecided*, the measurement goes on for up to two further budgets. If only the
-    /// interval of one of several workloads is wide, it goes on for one, unless the first had too few
-    /// blocks. No rule favours a direction: the tests of `coverage` show that the intervals hold the
-    /// truth as often as without the second and the third. To go on until each workload is decided
-    /// would favour those at a threshold: of 10 such, a word was wrong in 5.5 of 100 simulated
-    /// measurements.
+    /// is then still *undecided*, the measurement goes on for up to two further budgets. If only
+    /// the interval of one of several workloads is wide, it goes on for one, unless the first had
+    /// too few blocks. No rule favours a direction: the tests of `coverage` show that the intervals
+    /// hold the truth as often as without the second and the third. To go on until each workload is
+    /// decided would favour those at a threshold: of 10 such, a word was wrong in 5.5 of 100
+    /// simulated measurements.
     pub fn goes_on(&self, so_far: &SoFar, spent: Duration) -> bool {
         match self.trials {
             Some(_) => so_far.blocks < self.shape().0 && spent < self.budget,

@@ -45,8 +45,8 @@ pub fn digest(bytes: &[u8], address: u64, key: u64) -> u64 {
 pub(crate) const NOISE_WORDS: usize = 1 << 18;
 
 /// Word `i` of the noise: random in 20 of its bits. Read as a float of 32 or 16 bits or as an
-/// integer, it is a huge number, positive if `i` is even and negative if it is odd. So a kernel that
-/// reads behind the end of an input finds what changes its sum, its maximum or its minimum.
+/// integer, it is a huge number, positive if `i` is even and negative if it is odd. So a kernel
+/// that reads behind the end of an input finds what changes its sum, its maximum or its minimum.
 pub(crate) fn noise_word(i: u64, key: u64) -> u32 {
     let random = (mix(i, key) >> 32) as u32;
     let sign = if i.is_multiple_of(2) { 0 } else { NOISE_SIGN };
@@ -57,7 +57,8 @@ const NOISE_RANDOM: u32 = 0x03ff_03ff;
 const NOISE_HUGE: u32 = 0x7800_7800;
 const NOISE_SIGN: u32 = 0x8000_8000;
 
-/// An endless sequence of words that a key determines. Each is a huge number, of either sign in turn.
+/// An endless sequence of words that a key determines. Each is a huge number, of either sign in
+/// turn.
 pub struct Noise {
     key: u64,
     /// The first [`NOISE_WORDS`] in little endian.

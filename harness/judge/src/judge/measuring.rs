@@ -359,7 +359,8 @@ impl Measuring<'_> {
         self.plan.trials.is_some() || self.times.pairs < LEAST_BLOCKS || fits
     }
 
-    /// What counts against the plan's budget: on save the time in turns, in `lab bench --verdict` all time.
+    /// What counts against the plan's budget: on save the time in turns, in `lab bench --verdict`
+    /// all time.
     fn spent(&self) -> Duration {
         if self.plan.trials.is_some() {
             self.began.elapsed()

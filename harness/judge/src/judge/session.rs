@@ -1,5 +1,5 @@
-//! What stays the same for everything that one judge does: the request, the device, the compiler, the
-//! log, the folder for what outlives a run. Every kind of judge is set up here.
+//! What stays the same for everything that one judge does: the request, the device, the compiler,
+//! the log, the folder for what outlives a run. Every kind of judge is set up here.
 
 use super::confinement;
 use super::device_access::{DeviceAccess, PATIENCE};
@@ -48,8 +48,8 @@ pub struct Session {
 
 impl Session {
     /// Starts a worker for code in this language, and a compiler if something `compiles`: the
-    /// compiler loads its libraries while the worker opens its device. Returns the worker too, which
-    /// told which device it is.
+    /// compiler loads its libraries while the worker opens its device. Returns the worker too,
+    /// which told which device it is.
     pub fn open(
         request: &Arc<JudgeRequest>,
         sink: &SharedSink,
@@ -150,8 +150,8 @@ impl Session {
         with_memory(worker, self.memory.as_ref())
     }
 
-    /// Takes the judge's own worker, which opens the device, and builds the kernels that it computes
-    /// with. Where it cannot be used, a caveat says why.
+    /// Takes the judge's own worker, which opens the device, and builds the kernels that it
+    /// computes with. Where it cannot be used, a caveat says why.
     pub fn take_memory(&mut self, starting: StartingWorker) -> Result<(), Stop> {
         let memory = self
             .builder
@@ -228,8 +228,8 @@ impl Session {
         (done, log.text())
     }
 
-    /// Calls `act` with what a problem may use for the launches of a check or a profile. Their inputs
-    /// are the same each time.
+    /// Calls `act` with what a problem may use for the launches of a check or a profile. Their
+    /// inputs are the same each time.
     pub fn with_fixed_inputs<T>(&mut self, act: impl FnOnce(&mut ProblemContext) -> T) -> T {
         let seed = self.request.seed.unwrap_or(1);
         self.with(|cx| {

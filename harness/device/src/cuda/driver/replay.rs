@@ -7,8 +7,8 @@
 //! problem with launches of 8 µs vary by 0.2 to 0.6 % so, and by 0.8 to 3 % without it.
 //!
 //! Several windows are put on the stream before the first is waited for. So the host prepares a
-//! graph while the device runs the ones before it: on the host of an H200, to make a graph of 16 launches
-//! and to start it takes 0.08 ms.
+//! graph while the device runs the ones before it: on the host of an H200, to make a graph of 16
+//! launches and to start it takes 0.08 ms.
 //!
 //! So the tables and results of digests lie in page-locked memory while kernels of the same request
 //! run. No kernel is told where. One that found out could change a digest, and nothing looks for

@@ -1,6 +1,6 @@
 //! How often the intervals of several workloads hold the truth all together, and how often a word
-//! about one of them is wrong. The turns of all workloads end when the intervals are narrow, as in a
-//! save.
+//! about one of them is wrong. The turns of all workloads end when the intervals are narrow, as in
+//! a save.
 
 use super::*;
 use lab_stats::several::{self, LogRatios, WorkloadSpeed};

@@ -1,9 +1,10 @@
 //! Whether the workloads fit in memory. Found before anything is drawn: inputs of a workload that
 //! fits nowhere would fill the memory of the machine first.
 //!
-//! The worker's buffers are in the memory of the device, and so are the judge's copies of inputs and
-//! results where that can be shared; else those are in the memory of the machine. On the cpu device both are in the memory of the machine, and a
-//! worker also knows there what each of its buffers must hold.
+//! The worker's buffers are in the memory of the device, and so are the judge's copies of inputs
+//! and results where that can be shared; else those are in the memory of the machine. On the cpu
+//! device both are in the memory of the machine, and a worker also knows there what each of its
+//! buffers must hold.
 
 use super::drawing::{Drawing, Part};
 use super::input_sets::sets;
@@ -23,8 +24,8 @@ pub struct HeldMemory<'a> {
     /// The indices of those that get new inputs where others have lain.
     pub renewed: &'a BTreeSet<usize>,
     pub device: &'a DeviceInfo,
-    /// Whether the judge's copies of inputs and results are in the device's memory, as on a GPU whose
-    /// memory can be shared.
+    /// Whether the judge's copies of inputs and results are in the device's memory, as on a GPU
+    /// whose memory can be shared.
     pub has_copies: bool,
 }
 
@@ -177,8 +178,8 @@ impl HeldMemory<'_> {
         })
     }
 
-    /// The most that the run holds at one time. All timed cases are there at once, and one case at a time is
-    /// checked.
+    /// The most that the run holds at one time. All timed cases are there at once, and one case at
+    /// a time is checked.
     fn together(&self) -> Bytes {
         let resident = self.chosen.iter().map(|case| self.resident(case));
         let checked = self.chosen.iter().map(|case| self.checked(case));
@@ -204,8 +205,8 @@ impl HeldMemory<'_> {
         }
     }
 
-    /// Memory that is used only while a case is checked: sets that are not timed, one of them at a time
-    /// on a worker, and what a launch wrote while that of the next launch is read.
+    /// Memory that is used only while a case is checked: sets that are not timed, one of them at a
+    /// time on a worker, and what a launch wrote while that of the next launch is read.
     fn checked(&self, case: &Case) -> Bytes {
         let is_renewed = self.renewed.contains(&case.index);
         let drawing = Drawing {

@@ -90,8 +90,8 @@ impl<'a> Drawing<'a> {
         self.memory.filter(|_| part != Part::Renewed)
     }
 
-    /// Draws a set of a part. `contents` are the inputs that were drawn already. Also returns what is
-    /// to be sent to the card.
+    /// Draws a set of a part. `contents` are the inputs that were drawn already. Also returns what
+    /// is to be sent to the card.
     fn set(
         self,
         (case, part): (&Case, Part),
@@ -142,8 +142,8 @@ impl<'a> Drawing<'a> {
         Ok(CaseData::new(case, vec![set]))
     }
 
-    /// Draws the sets of these parts of cases on all cores or on the device, without what is expected
-    /// of them.
+    /// Draws the sets of these parts of cases on all cores or on the device, without what is
+    /// expected of them.
     pub fn sets_of_parts(self, parts: &[(Arc<Case>, Part)]) -> Result<Vec<CaseData>, Stop> {
         let planted = parts.iter().map(|(case, _)| self.planted_sets(case));
         let planted: Vec<PlantedSets> = planted.collect();
@@ -259,7 +259,8 @@ impl<'a> Drawing<'a> {
     }
 
     /// [`Drawing::draw`] for several parts, as long as `is_idle` returns true: it is asked before
-    /// each. While the reference launches on some, the next are drawn. Returns those that were drawn.
+    /// each. While the reference launches on some, the next are drawn. Returns those that were
+    /// drawn.
     pub fn draw_each(
         self,
         parts: &[(Arc<Case>, Part)],

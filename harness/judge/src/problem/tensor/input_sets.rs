@@ -3,9 +3,11 @@
 use super::spec::{Case, CaseTensor};
 use lab_device::DeviceInfo;
 
-/// How long the launches of a timed window should take at least: its ends vary by 1 µs on an H200. A reference in Python takes
-/// long for many sets, and the results of those for a keep are kept on disk.
+/// How long the launches of a timed window should take at least: its ends vary by 1 µs on an H200.
 pub const WINDOW_SECONDS: f64 = 100e-6;
+
+/// The same where further sets take long: a reference in Python is slow, and the results of those for
+/// a keep are kept on disk.
 pub const SHORT_WINDOW_SECONDS: f64 = 16e-6;
 
 /// The number of input sets. A timed window launches each set once at most, so a case gets as many
@@ -34,9 +36,9 @@ const PART_OF_DEVICE: usize = 128;
 /// Cells of a case from which on drawing, copying and comparing it takes the lab most of a second.
 const HUGE: usize = 8 << 20;
 
-/// The launches that take this time together on a card that moves 4 TB and computes 10^15 operations
-/// in a second, as far as their number and their memory are not limited. Each of many cases gets
-/// fewer: to check and to time all of them should not take much longer.
+/// The launches that take this time together on a card that moves 4 TB and computes 10^15
+/// operations in a second, as far as their number and their memory are not limited. Each of many
+/// cases gets fewer: to check and to time all of them should not take much longer.
 pub fn window_sets(case: &Case, window_seconds: f64, timed: usize) -> usize {
     let bytes = case.bytes_of(CaseTensor::is_of_a_set).max(1);
     let seconds = (bytes as f64 / 4e12).max(case.amounts.flops.unwrap_or(0.0) / 1e15);

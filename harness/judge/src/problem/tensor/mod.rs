@@ -107,8 +107,8 @@ pub struct Problem {
     resident: Option<Rc<Resident>>,
     /// The outputs of the candidate that are known to be right, and those of the incumbent.
     accepted: [AcceptedOutputs; 2],
-    /// How the run uses the stock of sealed inputs. `None` if it does not: the kernel could read the
-    /// stock, or the user repeats a run.
+    /// How the run uses the stock of sealed inputs. `None` if it does not: the kernel could read
+    /// the stock, or the user repeats a run.
     stock_use: Option<StockUse>,
     /// The seed of the inputs that were taken out of the stock.
     sealed_seed: Option<u64>,

@@ -114,7 +114,8 @@ impl Resident {
         timed.position(|timed| timed.case.index == case.index)
     }
 
-    /// The timed case whose buffer a breach concerns; `None` if the buffer belongs to no timed case.
+    /// The timed case whose buffer a breach concerns; `None` if the buffer belongs to no timed
+    /// case.
     pub fn owner(&self, breach: &Breach) -> Option<&CaseLauncher> {
         let mut launchers = self.launchers.iter();
         launchers.find(|launcher| launcher.owns(breach))

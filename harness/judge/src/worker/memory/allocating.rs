@@ -175,9 +175,9 @@ impl Device {
     }
 }
 
-/// The first word of a buffer's noise, which has this number among those of its name. The windows of
-/// two buffers differ, so that a copy from one zone into another is a change. The signs of what lies
-/// behind the sets of a tensor alternate.
+/// The first word of a buffer's noise, which has this number among those of its name. The windows
+/// of two buffers differ, so that a copy from one zone into another is a change. The signs of what
+/// lies behind the sets of a tensor alternate.
 fn noise_of(number: u32, number_of_name: usize) -> u64 {
     u64::from(number) * 2 * 40_503 + (number_of_name % 2) as u64
 }
