@@ -186,12 +186,16 @@ pub struct Report {
     doubt: Option<String>,
     /// The last stage that the run reached before `done`.
     reached: Option<Stage>,
-    /// The stages that said when they began, each with the seconds since the run's start.
+    /// The last stages that said when they began, each with the seconds since the run's start. A check
+    /// on several sealed inputs has the same stages several times.
     began: Vec<(Stage, f64)>,
     /// How far the present stage is.
     progress: Option<(u64, u64)>,
     diagnostics: Vec<Diagnostic>,
 }
+
+/// Most beginnings of stages that are kept.
+const STAGES: usize = 32;
 
 /// `3/10` as a pair.
 fn parts(value: &str) -> Option<(u64, u64)> {
@@ -248,9 +252,12 @@ impl Report {
         let stage = self.stage();
         self.reached = stage.filter(|stage| *stage != Stage::Done).or(self.reached);
         self.progress = None;
-        if let Some(stage) = stage.filter(|stage| self.stage_began(*stage).is_none()) {
-            let at = attribute(value, "at").and_then(number);
-            self.began.extend(at.map(|at| (stage, at)));
+        let at = attribute(value, "at").and_then(number);
+        if let Some(began) = stage.zip(at) {
+            if self.began.len() == STAGES {
+                self.began.remove(0);
+            }
+            self.began.push(began);
         }
     }
 
@@ -358,15 +365,16 @@ impl Report {
         self.progress
     }
 
-    /// When a stage began, in seconds since the run's start; `None` where the harness does not say.
+    /// When a stage began last, in seconds since the run's start; `None` where the harness does not
+    /// say.
     pub fn stage_began(&self, stage: Stage) -> Option<f64> {
-        let mut began = self.began.iter();
+        let mut began = self.began.iter().rev();
         began.find(|(of, _)| *of == stage).map(|(_, at)| *at)
     }
 
-    /// The seconds that a stage took; `None` before the next one has begun.
+    /// The seconds that a stage took the last time; `None` before the next one has begun.
     pub fn stage_took(&self, stage: Stage) -> Option<f64> {
-        let at = self.began.iter().position(|(of, _)| *of == stage)?;
+        let at = self.began.iter().rposition(|(of, _)| *of == stage)?;
         let (_, next) = self.began.get(at + 1)?;
         Some(next - self.began[at].1)
     }

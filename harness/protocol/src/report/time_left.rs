@@ -26,6 +26,7 @@ pub fn time_left(report: &Report, last: Option<&Report>, elapsed: Duration) -> O
 
 #[cfg(test)]
 mod tests {
+    use super::super::Stage;
     use super::*;
 
     fn seconds(report: &str, last: &str, elapsed: f64) -> Option<f64> {
@@ -45,6 +46,19 @@ mod tests {
         assert_eq!(seconds(&nearly_nothing, "", 5.0), None);
         let long = format!("{CHECKING}progress: 1/4\n");
         assert_eq!(seconds(&long, "", 102.0), Some(300.0));
+    }
+
+    #[test]
+    fn a_stage_that_comes_again_begins_anew() {
+        let again = format!("{CHECKING}progress: 20/20\nstage: verify at=40.0\n");
+        assert_eq!(seconds(&again, "", 45.0), None, "it has no progress yet");
+        assert_eq!(
+            seconds(&format!("{again}progress: 10/20\n"), "", 45.0),
+            Some(5.0)
+        );
+        let many = format!("{}stage: done at=50\n", again.repeat(100));
+        let took = Report::read(&many).stage_took(Stage::Verify);
+        assert_eq!(took, Some(10.0));
     }
 
     #[test]

@@ -14,6 +14,7 @@ use super::gate_keys::GateOf;
 use super::input_sets::{SHORT_WINDOW_SECONDS, WINDOW_SECONDS};
 use super::objective::{Figure, Objective};
 use super::planted::{PlantedText, Planting};
+use super::reference;
 use super::spec::{ProblemSpec, TensorRole};
 use super::values_text::NpyFiles;
 use crate::dtype::Dtype;
@@ -39,10 +40,9 @@ pub struct KeepCheck {
 /// `[[keep]]` describes are drawn and added. An error names the line and the column of the key.
 pub fn parse(path: &Path, text: &str, held_out: Option<KeepCheck>) -> Result<ProblemSpec, Stop> {
     let mut file = read(path, text)?;
-    file.files = NpyFiles::new(path.parent().unwrap_or(Path::new(".")));
-    let has_fast_reference = path
-        .with_file_name(Language::Cuda.reference_name())
-        .is_file();
+    let folder = path.parent().unwrap_or(Path::new("."));
+    file.files = NpyFiles::new(folder);
+    let has_fast_reference = reference::language(folder) == Language::Cuda;
     file.window_seconds = match has_fast_reference && held_out.is_none() {
         true => WINDOW_SECONDS,
         false => SHORT_WINDOW_SECONDS,

@@ -80,9 +80,7 @@ mod tests {
             "{top}{further}{tensors}[objective]\nsamples = \"n\"\n{}",
             each.repeat(count)
         );
-        // There is a reference.cu beside it.
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/rmsnorm");
-        let spec = file::parse(&folder.join("problem.toml"), &text, None).unwrap();
+        let spec = file::parse(Path::new("problem.toml"), &text, None).unwrap();
         let device = DeviceInfo {
             memory_bytes: 141 << 30,
             ..testing::device()
