@@ -195,7 +195,7 @@ impl Served {
                     memory.ok_or_else(|| Stop::Lab("no memory came to be mapped".into()))?;
                 json!(device.map(&memory, &shared)?)
             }
-            WorkerRequest::Unmap { buffers } => json!(device.free_all(&[], &buffers)?),
+            WorkerRequest::Unmap { buffers } => json!(device.free_all(&buffers)?),
             WorkerRequest::Cells { module, work } => {
                 json!(cells::work(device, launching, module, work, &body)?)
             }
@@ -220,7 +220,9 @@ impl Served {
                 given,
             } => json!(device.prepare_launch(owner, fills, &given)?),
             ForWorkers::Check { owner } => json!(device.check(owner)?),
-            ForWorkers::Free { owners, buffers } => json!(device.free_all(&owners, &buffers)?),
+            ForWorkers::Free { owners, buffers } => {
+                json!(device.free_with_owners(&owners, &buffers)?)
+            }
             ForWorkers::Hold => json!(device.hold(body.len(), body)?),
             ForWorkers::HoldCopies { buffers } => json!(device.hold_copies(&buffers)?),
             ForWorkers::Copy { pairs, are_inputs } => {

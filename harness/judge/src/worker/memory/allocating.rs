@@ -6,7 +6,7 @@
 
 use super::{Buffer, BufferId, Content, Device, FRONT, Filling, Guards, OWN, guarded_bytes};
 use lab_device::{DeviceError, Driver, POISON};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Most bytes of freed allocations that wait for others of their size.
 const MOST_WAITING: usize = 256 << 20;
@@ -113,28 +113,42 @@ impl Device {
         self.guards.is_some() && self.driver.page_bytes() > 1
     }
 
-    /// Frees a buffer. The device gets its memory back once all buffers of the allocation are
-    /// freed. A small allocation may wait for others of its size, and is watched until then.
+    /// Frees a buffer; see [`Device::free_all`].
     pub fn free(&mut self, id: BufferId) -> Result<(), DeviceError> {
-        if self.free_plain(id)? {
-            return Ok(());
+        self.free_all(&[id])
+    }
+
+    /// Frees buffers. The device gets the memory of an allocation back once all its buffers are
+    /// freed. A small allocation may wait for others of its size, and is watched until then.
+    pub fn free_all(&mut self, ids: &[BufferId]) -> Result<(), DeviceError> {
+        let mut blocks = BTreeMap::new();
+        for id in ids {
+            if self.plain.contains_key(&id.0) {
+                self.freed.insert(id.0);
+                continue;
+            }
+            let buffer = self.get(*id)?;
+            if buffer.content.is_input() {
+                // The copy of an input is not needed any more.
+                buffer.open();
+            }
+            buffer.is_freed = true;
+            // Memory that another process maps gets no other use.
+            blocks.insert(buffer.block, buffer.owner == OWN);
         }
-        let has_pages = self.has_pages();
-        let buffer = self.get(id)?;
-        // Memory that another process maps gets no other use.
-        let may_wait = buffer.owner == OWN;
-        if buffer.content.is_input() {
-            // The copy of an input is not needed any more.
-            buffer.open();
+        let (waiting, has_pages) = (self.waiting(), self.has_pages());
+        let mut bytes: usize = waiting.values().sum();
+        let mut unused = BTreeSet::new();
+        for (block, may_wait) in blocks {
+            let Some(size) = waiting.get(&block) else {
+                continue;
+            };
+            if !(may_wait && has_pages && bytes <= MOST_WAITING) {
+                bytes -= size;
+                unused.insert(block);
+            }
         }
-        buffer.is_freed = true;
-        let block = buffer.block;
-        let waiting = self.waiting();
-        let bytes: usize = waiting.values().sum();
-        if !waiting.contains_key(&block) || (may_wait && has_pages && bytes <= MOST_WAITING) {
-            return Ok(());
-        }
-        self.give_back(block)
+        self.give_back(&unused)
     }
 
     /// An allocation of so many bytes: one that waits, or a new one. Where the device has too
@@ -147,19 +161,20 @@ impl Device {
         }
         match self.driver.alloc(bytes) {
             Err(_) if !waiting.is_empty() => {
-                waiting
-                    .keys()
-                    .try_for_each(|block| self.give_back(*block))?;
+                self.give_back(&waiting.into_keys().collect())?;
                 self.driver.alloc(bytes)
             }
             allocated => allocated,
         }
     }
 
-    fn give_back(&mut self, block: u64) -> Result<(), DeviceError> {
-        self.buffers.retain(|_, buffer| buffer.block != block);
+    fn give_back(&mut self, blocks: &BTreeSet<u64>) -> Result<(), DeviceError> {
+        if !blocks.is_empty() {
+            self.buffers
+                .retain(|_, buffer| !blocks.contains(&buffer.block));
+        }
         self.free_unused()?;
-        self.driver.free(block)
+        blocks.iter().try_for_each(|block| self.driver.free(*block))
     }
 
     /// The allocations all of whose buffers are freed, with their bytes.

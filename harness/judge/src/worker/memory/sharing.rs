@@ -217,16 +217,6 @@ impl Device {
         }
     }
 
-    /// Frees a buffer without guard zones; returns false for another one.
-    pub(super) fn free_plain(&mut self, id: BufferId) -> Result<bool, DeviceError> {
-        if !self.plain.contains_key(&id.0) {
-            return Ok(false);
-        }
-        self.freed.insert(id.0);
-        self.free_unused()?;
-        Ok(true)
-    }
-
     /// Frees the allocations all of whose buffers are freed, and are the content of no input.
     pub(super) fn free_unused(&mut self) -> Result<(), DeviceError> {
         if self.freed.is_empty() {
@@ -265,17 +255,17 @@ impl Device {
     }
 
     /// Frees these buffers, and every buffer of these owners, whose workers have ended.
-    pub fn free_all(&mut self, owners: &[u32], buffers: &[BufferId]) -> Result<(), DeviceError> {
-        let (plain, guarded): (Vec<BufferId>, Vec<BufferId>) =
-            (buffers.iter().copied()).partition(|id| self.plain.contains_key(&id.0));
-        guarded.into_iter().try_for_each(|id| self.free(id))?;
+    pub fn free_with_owners(
+        &mut self,
+        owners: &[u32],
+        buffers: &[BufferId],
+    ) -> Result<(), DeviceError> {
+        self.free_all(buffers)?;
         let of_owner = |(id, buffer): (&u32, &Buffer)| {
             (owners.contains(&buffer.owner) && !buffer.is_freed).then_some(BufferId(*id))
         };
         let left: Vec<BufferId> = self.buffers.iter().filter_map(of_owner).collect();
-        left.into_iter().try_for_each(|id| self.free(id))?;
-        self.freed.extend(plain.into_iter().map(|id| id.0));
-        self.free_unused()
+        self.free_all(&left)
     }
 
     /// Prepares buffers for a launch of another process: fills these, and expects that the launch
