@@ -25,7 +25,7 @@ use crate::outcome::{Correctness, Stop};
 use crate::problem::{self, BuildNeeds, Prepared, Problem, ProblemContext, StockUse};
 use crate::sink::SharedSink;
 use crate::worker::compile_ahead::CompileAhead;
-use crate::worker::{Interpreter, ModuleId, Worker};
+use crate::worker::{Interpreter, ModuleId, StartingWorker, Worker};
 use lab_protocol::report::{JudgedWorkloads, Report, Severity, Stage, Writer};
 use lab_protocol::{JudgeKind, JudgeRequest, Language};
 use std::path::{Path, PathBuf};
@@ -101,6 +101,8 @@ struct Run<P> {
     race_check: Option<RaceCheck>,
     /// Sealed sets of inputs that the candidate must pass; `None` in a run.
     sealed: Option<usize>,
+    /// The candidate's workers for further trials, which are opening the device.
+    further: Vec<StartingWorker>,
 }
 
 impl Run<Problem> {
@@ -173,6 +175,7 @@ impl Run<Problem> {
             incumbent_state: early.unwrap_or_default(),
             incumbent: None,
             sealed,
+            further: Vec::new(),
         })
     }
 
@@ -291,6 +294,10 @@ impl<P: Phase> Run<P> {
         let (mut session, mut worker) = (self.session, self.worker);
         Ok(Run {
             problem: self.problem.prepared(&mut session, &mut worker)?,
+            further: match P::IS_PREPARED {
+                true => self.further,
+                false => session.start_further()?,
+            },
             incumbent_state: match session.request.language() {
                 Language::Python => self.incumbent_state,
                 // Not before: processes that open one GPU at the same time wait for one another.
@@ -348,6 +355,12 @@ impl Run<Prepared> {
         peer_files: Option<&PeerFiles>,
     ) -> Result<Correctness, Stop> {
         self.session.out.stage(Stage::Measure)?;
+        let further = self.further.drain(..).map(StartingWorker::ready);
+        let further: Vec<Worker> = further.collect::<Result<_, Stop>>()?;
+        let further = further
+            .into_iter()
+            .map(|worker| self.session.with_memory(worker));
+        self.session.further = further.collect();
         let is_bench = matches!(self.session.request.kind, JudgeKind::Bench(_));
         if !is_bench {
             if self.incumbent.is_none() {
@@ -391,6 +404,21 @@ impl Session {
     pub fn prepare(&mut self, problem: Problem, worker: &mut Worker) -> Result<Prepared, Stop> {
         self.out.stage(Stage::Reference)?;
         self.with(|cx| problem.prepare(cx, worker))
+    }
+
+    /// Starts a worker for each trial but the first. An emulated device is open at once.
+    fn start_further(&self) -> Result<Vec<StartingWorker>, Stop> {
+        let discipline = match self.request.kind {
+            JudgeKind::Bench(discipline) => Some(discipline),
+            _ => self.request.plan.trials,
+        };
+        let trials = discipline.filter(|_| !self.device.emulated);
+        let each = 1..trials.map_or(1, |discipline| discipline.trials);
+        let start = |_| {
+            let output = as_kernel_output(self.sink.writer());
+            start_worker(&self.request, self.request.language(), self.target, output)
+        };
+        each.map(start).collect()
     }
 
     /// Works before the start signal, as long as `act` hears that nobody waits. If the work

@@ -44,6 +44,9 @@ pub struct Session {
     pub memory: Option<Arc<JudgeMemory>>,
     /// A reference's worker in Python that was started before it is needed.
     pub reference: Option<StartingWorker>,
+    /// Workers of the candidate for further trials, which have opened the device before anything is
+    /// timed.
+    pub further: Vec<Worker>,
 }
 
 impl Session {
@@ -78,6 +81,7 @@ impl Session {
             figures: probe::load(&cache_dir, &device),
             memory: None,
             reference: None,
+            further: Vec::new(),
             request: Arc::clone(request),
             out: sink.writer(),
             sink: sink.clone(),
@@ -191,7 +195,7 @@ impl Session {
     pub fn with<T>(&mut self, act: impl FnOnce(&mut ProblemContext) -> T) -> T {
         let (request, target, sink) = (&self.request, self.target, &self.sink);
         let (builder, memory) = (&mut self.builder, self.memory.as_ref());
-        let reference = &mut self.reference;
+        let (reference, further) = (&mut self.reference, &mut self.further);
         act(&mut ProblemContext {
             device: &self.device,
             figures: self.figures,
@@ -201,6 +205,11 @@ impl Session {
             seed_is_fixed: request.seed.is_some(),
             out: &mut self.out,
             spawn_worker: &mut |wanted| {
+                if wanted == WorkerFor::Candidate
+                    && let Some(worker) = further.pop()
+                {
+                    return Ok(worker);
+                }
                 let language = match wanted {
                     WorkerFor::Candidate => request.language(),
                     WorkerFor::Reference(language) => language,
