@@ -1,12 +1,12 @@
 //! The timed launches of `lab bench`: the candidate alone, and exactly as many launches as were
 //! asked for.
 //!
-//! A trial is a new process of the candidate: first untimed turns, then timed ones. The time of a
-//! workload in a trial is the median of its timed launches, and its time in the run is the mean
-//! over the trials. Nothing stops earlier because the times agree, so two runs of one discipline
+//! A trial is a new process of the candidate: first untimed launches, then timed ones, several in
+//! a window ([`crate::problem::Timed::turn`]). The time of a workload in a trial is the median of
+//! its windows, and its time in the run is the mean over the trials. Nothing stops earlier because the times agree, so two runs of one discipline
 //! can be compared.
 
-use super::measuring::{Candidate, TurnOutcome, TurnTaker, check_bounds, checked_turn, in_workers};
+use super::measuring::{Candidate, TurnOutcome, TurnTaker, check_bounds, in_workers};
 use crate::measure::discipline::{TrialTimes, WorkloadTime, mean};
 use crate::outcome::{Correctness, Stop};
 use crate::problem::{ProblemContext, SetsUp, Timed};
@@ -18,9 +18,6 @@ use std::time::{Duration, Instant};
 /// Shortest time between two `progress:` lines. A terminal cannot show more.
 const WRITE_EVERY: Duration = Duration::from_millis(50);
 
-/// What to do if the workers have too few inputs.
-const TOO_FEW: &str = "problem.toml has too few inputs for so many launches: raise timed_launches, or ask for fewer iterations";
-
 /// Times the candidate by the discipline and writes a `workload:` line for each workload. Returns
 /// `Fail` if the outputs of a launch were wrong, or if it took less time than the device can.
 pub fn measure<P: SetsUp>(
@@ -29,7 +26,7 @@ pub fn measure<P: SetsUp>(
     candidate: Candidate<P>,
 ) -> Result<Correctness, Stop> {
     let mut bench = Bench::new(on_device(cx, asked)?);
-    in_workers(cx, candidate, &mut bench, TOO_FEW)
+    in_workers(cx, candidate, &mut bench)
 }
 
 /// Writes `discipline:`, and returns what this device does of what was asked for. The times of the
@@ -67,50 +64,42 @@ fn on_device(cx: &mut ProblemContext, asked: Discipline) -> Result<Discipline, S
 struct Bench {
     discipline: Discipline,
     trials: TrialTimes,
-    /// Timed turns so far.
-    turns: usize,
     /// When the progress was last written.
     written: Option<Instant>,
 }
 
 impl Bench {
     fn new(discipline: Discipline) -> Self {
-        let trials = TrialTimes::new(discipline.trials, discipline.iterations);
         Bench {
             discipline,
-            trials,
-            turns: 0,
+            trials: TrialTimes::default(),
             written: None,
         }
     }
 
-    /// Times turns in one worker until the trial is complete or the worker's inputs are used up.
-    /// Returns false if the results of a turn were wrong.
+    /// Makes the launches of a trial. Returns false if the results of a turn were wrong.
     fn take_turns(
         &mut self,
         worker: &mut Worker,
         timed: &mut dyn Timed,
         out: &mut Writer,
     ) -> Result<bool, Stop> {
-        let mut inputs = timed.inputs();
-        // Warming up leaves an input for one timed turn.
-        let spare = inputs
-            .size_hint()
-            .1
-            .map_or(self.discipline.warm_up, |all| all.saturating_sub(1));
-        for inputs in inputs.by_ref().take(self.discipline.warm_up.min(spare)) {
-            if checked_turn(timed, worker, inputs, out)?.is_none() {
-                return Ok(false);
-            }
-        }
-        for inputs in inputs {
-            let Some(seconds) = checked_turn(timed, worker, inputs, out)? else {
-                return Ok(false);
-            };
-            self.turns += 1;
-            self.write_progress(out)?;
-            if self.trials.push(seconds) {
-                break;
+        let workloads = timed.demands().len();
+        self.trials.begin_trial();
+        for (launches, counts) in [
+            (self.discipline.warm_up, false),
+            (self.discipline.iterations, true),
+        ] {
+            let mut left = vec![launches; workloads];
+            while left.iter().any(|left| *left > 0) {
+                let inputs = timed.next_inputs();
+                let Some(seconds) = timed.turn(worker, inputs, Some(&mut left), out)? else {
+                    return Ok(false);
+                };
+                if counts {
+                    self.trials.push(seconds);
+                    self.write_progress(&left, out)?;
+                }
             }
         }
         Ok(true)
@@ -126,22 +115,32 @@ impl Bench {
         timed.write_once(cx.out)?;
         let demands = timed.demands().into_iter();
         let labels: Vec<String> = demands.map(|demand| demand.label).collect();
-        write_times(&labels, &self.trials.workloads(), cx.out)?;
+        let launches = self.discipline.trials * self.discipline.iterations;
+        write_times(&labels, &self.trials.workloads(), launches, cx.out)?;
         Ok(TurnOutcome::TimeUp)
     }
 
-    fn write_progress(&mut self, out: &mut Writer) -> Result<(), Stop> {
-        let all = self.discipline.trials * self.discipline.iterations;
-        if self.turns < all && self.written.is_some_and(|at| at.elapsed() < WRITE_EVERY) {
+    /// Writes how many of its launches a workload has had, on the mean. In this trial `left` are to
+    /// come of each.
+    fn write_progress(&mut self, left: &[usize], out: &mut Writer) -> Result<(), Stop> {
+        let Discipline {
+            iterations, trials, ..
+        } = self.discipline;
+        let left = left.iter().sum::<usize>().div_ceil(left.len().max(1));
+        let (done, all) = (
+            self.trials.trials() * iterations - left,
+            trials * iterations,
+        );
+        if done < all && self.written.is_some_and(|at| at.elapsed() < WRITE_EVERY) {
             return Ok(());
         }
         self.written = Some(Instant::now());
-        Ok(out.progress(self.turns as u64, all as u64)?)
+        Ok(out.progress(done as u64, all as u64)?)
     }
 }
 
 impl TurnTaker for Bench {
-    fn use_worker_up(
+    fn take_trial(
         &mut self,
         cx: &mut ProblemContext,
         worker: &mut Worker,
@@ -152,27 +151,27 @@ impl TurnTaker for Bench {
         if !right || timed.check(worker, cx.out)? == Correctness::Fail {
             return Ok(TurnOutcome::WrongResult);
         }
-        if self.trials.is_complete() {
+        if self.trials.trials() >= self.discipline.trials {
             return self.finish(cx, &*timed);
         }
         Ok(TurnOutcome::Continue)
-    }
-
-    fn turns(&self) -> usize {
-        self.turns
     }
 }
 
 /// Writes `mean_us:`, the arithmetic mean over the workloads, and a `workload:` line for each: its
 /// time, its time in each trial, and the number of timed launches.
-fn write_times(labels: &[String], times: &[WorkloadTime], out: &mut Writer) -> Result<(), Stop> {
+fn write_times(
+    labels: &[String],
+    times: &[WorkloadTime],
+    launches: usize,
+    out: &mut Writer,
+) -> Result<(), Stop> {
     for (label, time) in labels.iter().zip(times) {
         let trials: Vec<String> = time.trials.iter().map(|seconds| us(*seconds)).collect();
         let line = format!(
-            "{label} kernel_us={} trials_us={} n={} correctness=pass",
+            "{label} kernel_us={} trials_us={} n={launches} correctness=pass",
             us(time.seconds),
             trials.join(","),
-            time.launches
         );
         out.line("workload", line.trim_start())?;
     }

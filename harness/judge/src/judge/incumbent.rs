@@ -4,8 +4,8 @@
 //! A failure of the incumbent never counts against the candidate: the run goes on without a
 //! comparison and with a caveat.
 //!
-//! If the problem supports it, the timed launches of the incumbent run in the candidate's worker
-//! instead ([`Timed::in_same_worker`]). A failure there counts like any failure in that worker,
+//! The timed launches of the incumbent run in the candidate's worker instead
+//! ([`Timed::in_same_worker`]). A failure there counts like any failure in that worker,
 //! because the candidate may have caused it.
 
 use super::kernel_snapshot::KernelSnapshot;
@@ -173,7 +173,7 @@ impl Incumbent {
         let began = Instant::now();
         let turn = self
             .timed
-            .turn(&mut self.worker, inputs, &mut self.discarded);
+            .turn(&mut self.worker, inputs, None, &mut self.discarded);
         self.last_turn = began.elapsed();
         turn.map_err(|stop| stop.to_string())?
             .ok_or_else(|| WRONG.to_owned())

@@ -8,8 +8,7 @@ mod times;
 mod workloads;
 
 use super::incumbent::{Incumbent, WRONG, no_comparison};
-use crate::measure::abba::AbbaBlock;
-use crate::measure::summarise;
+use crate::measure;
 use crate::outcome::{Correctness, Stop};
 use crate::probe::bounds;
 use crate::problem::{
@@ -54,8 +53,7 @@ pub fn measure<P: SetsUp>(
         disturbed: false,
     };
     measuring.leave_out_a_slow_incumbent(cx)?;
-    let too_few = "problem.toml has too few inputs to time a kernel: raise timed_launches";
-    let verdict = in_workers(cx, candidate, &mut measuring, too_few);
+    let verdict = in_workers(cx, candidate, &mut measuring);
     match verdict {
         Ok(Correctness::Pass) => {
             measuring.disturbed = ended(cx.out)?;
@@ -94,25 +92,22 @@ impl<P> Candidate<'_, P> {
 
 /// What times turns of a candidate in one worker after the other.
 pub trait TurnTaker {
-    /// Times turns in a worker in which the candidate is set up, and checks what they left behind.
-    fn use_worker_up(
+    /// Times a trial in a worker in which the candidate is set up, and checks what it left behind.
+    fn take_trial(
         &mut self,
         cx: &mut ProblemContext,
         worker: &mut Worker,
         timed: Box<dyn Timed>,
         is_first: bool,
     ) -> Result<TurnOutcome, Stop>;
-    /// The number of turns so far.
-    fn turns(&self) -> usize;
 }
 
-/// Times turns in the candidate's worker, and then in further ones until there are enough. Returns
-/// `Fail` if a result was wrong. `too_few` is the error if a worker has no inputs for a turn.
+/// Times a trial in the candidate's worker, and each further one in a worker of its own. Returns
+/// `Fail` if a result was wrong.
 pub fn in_workers<P: SetsUp>(
     cx: &mut ProblemContext,
     candidate: Candidate<P>,
     taker: &mut dyn TurnTaker,
-    too_few: &str,
 ) -> Result<Correctness, Stop> {
     let Candidate {
         problem,
@@ -125,14 +120,10 @@ pub fn in_workers<P: SetsUp>(
     let mut number = 0;
     loop {
         let worker = fresh.as_mut().unwrap_or(worker);
-        let before = taker.turns();
-        match taker.use_worker_up(cx, worker, timed, number == 0)? {
+        match taker.take_trial(cx, worker, timed, number == 0)? {
             TurnOutcome::Continue => {}
             TurnOutcome::TimeUp => return Ok(Correctness::Pass),
             TurnOutcome::WrongResult => return Ok(Correctness::Fail),
-        }
-        if number > 0 && taker.turns() == before {
-            return Err(Stop::Problem(too_few.into()));
         }
         // The old worker ends before the new one starts, so that it holds no device memory.
         drop(fresh.take());
@@ -144,30 +135,11 @@ pub fn in_workers<P: SetsUp>(
     }
 }
 
-/// Times a turn of the candidate; `None` if its results were wrong.
-pub fn checked_turn(
-    timed: &mut dyn Timed,
-    worker: &mut Worker,
-    inputs: u64,
-    out: &mut Writer,
-) -> Result<Option<Vec<f64>>, Stop> {
-    let Some(seconds) = timed.turn(worker, inputs, out)? else {
-        return Ok(None);
-    };
-    // Whoever changed an input is found before the incumbent gets the same input.
-    Ok((timed.check_memory(worker, out)? == Correctness::Pass).then_some(seconds))
-}
-
-/// The candidate set up in one worker, and the inputs that it may still have there.
+/// The candidate set up in one worker.
 struct TimedWorker {
     timed: Box<dyn Timed>,
-    inputs: Box<dyn Iterator<Item = u64>>,
-    /// The incumbent in the same worker, if the problem supports that. Unless the problem lets both
-    /// kernels share their inputs ([`Timed::shares_inputs`]), the incumbent gets inputs that the
-    /// candidate had already, so that nothing that it leaves behind helps the candidate.
+    /// The incumbent in the same worker, unless it has one of its own.
     incumbent: Option<Box<dyn Timed>>,
-    /// Inputs that the candidate had already.
-    used: Vec<u64>,
 }
 
 impl TimedWorker {
@@ -179,25 +151,8 @@ impl TimedWorker {
         let image = incumbent.and_then(|incumbent| incumbent.image.as_deref());
         let incumbent = image
             .map(|image| timed.in_same_worker(worker, image))
-            .transpose()?
-            .flatten();
-        Ok(TimedWorker {
-            inputs: timed.inputs(),
-            used: Vec::new(),
-            timed,
-            incumbent,
-        })
-    }
-
-    /// Times a turn of the candidate; `None` if its results were wrong.
-    fn turn(
-        &mut self,
-        worker: &mut Worker,
-        inputs: u64,
-        out: &mut Writer,
-    ) -> Result<Option<Vec<f64>>, Stop> {
-        self.used.push(inputs);
-        checked_turn(&mut *self.timed, worker, inputs, out)
+            .transpose()?;
+        Ok(TimedWorker { timed, incumbent })
     }
 
     /// Where both kernels share a worker and its inputs, the first turn of each takes up to 11 %
@@ -208,15 +163,13 @@ impl TimedWorker {
         worker: &mut Worker,
         out: &mut Writer,
     ) -> Result<Correctness, Stop> {
-        if !self.timed.shares_inputs() {
-            return Ok(Correctness::Pass);
-        }
-        let (Some(incumbent), Some(inputs)) = (&mut self.incumbent, self.inputs.next()) else {
+        let Some(incumbent) = &mut self.incumbent else {
             return Ok(Correctness::Pass);
         };
+        let inputs = self.timed.next_inputs();
         // If its results are wrong, its first turn that counts finds that.
-        incumbent.turn(worker, inputs, &mut Writer::new(io::sink()))?;
-        let right = self.turn(worker, inputs, out)?.is_some();
+        incumbent.turn(worker, inputs, None, &mut Writer::new(io::sink()))?;
+        let right = self.timed.turn(worker, inputs, None, out)?.is_some();
         Ok(if right {
             Correctness::Pass
         } else {
@@ -242,9 +195,9 @@ struct Measuring<'a> {
     disturbed: bool,
 }
 
-/// What follows a turn, or the turns in a worker.
+/// What follows a turn, or a trial.
 pub enum TurnOutcome {
-    /// The next turn, or the next worker.
+    /// The next one.
     Continue,
     /// The time is up, possibly within a pair.
     TimeUp,
@@ -252,7 +205,7 @@ pub enum TurnOutcome {
 }
 
 impl TurnTaker for Measuring<'_> {
-    fn use_worker_up(
+    fn take_trial(
         &mut self,
         cx: &mut ProblemContext,
         worker: &mut Worker,
@@ -270,10 +223,6 @@ impl TurnTaker for Measuring<'_> {
         } else {
             TurnOutcome::WrongResult
         })
-    }
-
-    fn turns(&self) -> usize {
-        self.times.candidate.len()
     }
 }
 
@@ -294,8 +243,7 @@ impl Measuring<'_> {
         Ok(())
     }
 
-    /// Measures in one worker, until its inputs are used up, its trial is complete or the time is
-    /// up.
+    /// Measures in one worker, until its trial is complete or the time is up.
     fn take_turns(
         &mut self,
         cx: &mut ProblemContext,
@@ -307,25 +255,17 @@ impl Measuring<'_> {
         if cx.device.emulated && self.incumbent.is_none() {
             return self.single_turn(cx, worker, timed);
         }
-        // Warming up leaves inputs for one pair at least.
-        let spare = timed
-            .inputs
-            .size_hint()
-            .1
-            .map_or(warm_up, |all| all.saturating_sub(2));
-        for _ in 0..warm_up.min(spare) {
-            let Some(inputs) = timed.inputs.next() else {
-                break;
-            };
-            if timed.turn(worker, inputs, cx.out)?.is_none() {
+        for _ in 0..warm_up {
+            let inputs = timed.timed.next_inputs();
+            if timed.timed.turn(worker, inputs, None, cx.out)?.is_none() {
                 return Ok(TurnOutcome::WrongResult);
             }
         }
         if timed.warm_up_in_turns(worker, cx.out)? == Correctness::Fail {
             return Ok(TurnOutcome::WrongResult);
         }
-        while let (Some(first), Some(second)) = (timed.inputs.next(), timed.inputs.next()) {
-            match self.pair(cx, worker, timed, [first, second])? {
+        loop {
+            match self.pair(cx, worker, timed)? {
                 TurnOutcome::Continue => {}
                 ended @ (TurnOutcome::TimeUp | TurnOutcome::WrongResult) => return Ok(ended),
             }
@@ -341,22 +281,6 @@ impl Measuring<'_> {
                 return Ok(TurnOutcome::Continue);
             }
         }
-        let so_far = self.so_far(timed);
-        let another = !cx.device.emulated && self.worth_another_worker(&so_far);
-        if another {
-            Ok(TurnOutcome::Continue)
-        } else {
-            self.finish(cx, timed)
-        }
-    }
-
-    /// Whether to start another worker, which takes long. On save only if there are too few pairs
-    /// for a verdict, or if a pair still fits in the budget.
-    fn worth_another_worker(&self, so_far: &SoFar) -> bool {
-        let each = self.in_turns / self.times.pairs.max(1) as u32;
-        let budget = self.plan.budget_for(so_far);
-        let fits = self.in_turns + each <= budget && self.began.elapsed() < self.plan.patience();
-        self.plan.trials.is_some() || self.times.pairs < LEAST_BLOCKS || fits
     }
 
     /// What counts against the plan's budget: on save the time in turns, in `lab bench --verdict`
@@ -393,8 +317,8 @@ impl Measuring<'_> {
         worker: &mut Worker,
         timed: &mut TimedWorker,
     ) -> Result<TurnOutcome, Stop> {
-        let inputs = timed.inputs.next().unwrap_or(0);
-        let Some(seconds) = timed.turn(worker, inputs, cx.out)? else {
+        let inputs = timed.timed.next_inputs();
+        let Some(seconds) = timed.timed.turn(worker, inputs, None, cx.out)? else {
             return Ok(TurnOutcome::WrongResult);
         };
         self.times.candidate.push(seconds);
@@ -408,14 +332,14 @@ impl Measuring<'_> {
         cx: &mut ProblemContext,
         worker: &mut Worker,
         timed: &mut TimedWorker,
-        inputs: [u64; 2],
     ) -> Result<TurnOutcome, Stop> {
+        let inputs = [timed.timed.next_inputs(), timed.timed.next_inputs()];
         let began = Instant::now();
         let before = self.in_turns;
         let first = self.turn_of_incumbent(cx, worker, timed, inputs[0])?;
         let mut between = [Vec::new(), Vec::new()];
         for (turn, inputs) in between.iter_mut().zip(inputs) {
-            let Some(seconds) = timed.turn(worker, inputs, cx.out)? else {
+            let Some(seconds) = timed.timed.turn(worker, inputs, None, cx.out)? else {
                 return Ok(TurnOutcome::WrongResult);
             };
             turn.clone_from(&seconds);
@@ -433,7 +357,7 @@ impl Measuring<'_> {
                 b: between,
             };
             let whole = |turn: &Vec<f64>| timed.timed.seconds_of_turn(turn).unwrap_or(f64::NAN);
-            let block = AbbaBlock {
+            let block = measure::abba::AbbaBlock {
                 a: turns.a.each_ref().map(whole),
                 b: turns.b.each_ref().map(whole),
             };
@@ -454,15 +378,13 @@ impl Measuring<'_> {
         let Some(incumbent) = self.incumbent.as_mut() else {
             return Ok(None);
         };
-        let shared = timed.timed.shares_inputs().then_some(&inputs);
-        let turn = match (&mut timed.incumbent, shared.or(timed.used.last())) {
-            (Some(here), Some(inputs)) => {
+        let turn = match &mut timed.incumbent {
+            Some(here) => {
                 let discarded = &mut Writer::new(io::sink());
-                let turn = here.turn(worker, *inputs, discarded)?;
-                let intact = here.check_memory(worker, discarded)? == Correctness::Pass;
-                turn.filter(|_| intact).ok_or_else(|| WRONG.to_owned())
+                let turn = here.turn(worker, inputs, None, discarded)?;
+                turn.ok_or_else(|| WRONG.to_owned())
             }
-            _ => incumbent.turn(inputs),
+            None => incumbent.turn(inputs),
         };
         match turn {
             Ok(seconds) => {
@@ -517,13 +439,7 @@ pub fn check_bounds(
         return Ok(Correctness::Pass);
     };
     let demands = timed.demands();
-    let median = |at: usize| {
-        let seconds: Vec<f64> = turns
-            .iter()
-            .filter_map(|turn| turn.get(at).copied())
-            .collect();
-        summarise(&seconds).map(|s| s.median)
-    };
+    let median = |at: usize| measure::of_workload(turns, at).map(|s| s.median);
     let seconds: Option<Vec<f64>> = (0..demands.len()).map(median).collect();
     let Some(seconds) = seconds else {
         return Ok(Correctness::Pass);

@@ -7,3 +7,10 @@ pub mod discipline;
 
 pub use lab_stats::summary::{TimingSummary, summarise};
 pub use lab_stats::{abba, centre};
+
+/// Summary of the seconds of a workload in the turns that have timed it; NaN stands in the others.
+pub fn of_workload(turns: &[Vec<f64>], at: usize) -> Option<TimingSummary> {
+    let seconds = turns.iter().filter_map(|turn| turn.get(at).copied());
+    let timed: Vec<f64> = seconds.filter(|seconds| !seconds.is_nan()).collect();
+    summarise(&timed)
+}

@@ -9,7 +9,7 @@ use crate::worker::{JudgeMemory, ModuleId, Worker};
 use lab_device::DeviceInfo;
 use lab_protocol::Language;
 use lab_protocol::report::{Measure, Writer};
-use lab_stats::aggregate::{Aggregate, Better};
+use lab_stats::aggregate::Aggregate;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -115,75 +115,44 @@ impl WorkerRole {
 /// warm-up.
 pub const CHECKED_LAUNCHES: usize = 2;
 
-/// A kernel that is set up in a worker for its timed launches. A *turn* launches every timed
-/// workload once.
+/// A kernel that is set up in a worker for its timed launches. A *turn* has a window of launches of
+/// every timed workload, which are timed together.
 pub trait Timed {
-    /// The numbers of the inputs that turns in this worker may have, in an order that follows from
-    /// the run's seed. Each is used once, so that a kernel gains nothing from remembering results.
-    fn inputs(&self) -> Box<dyn Iterator<Item = u64>>;
-    /// Times a turn and returns the seconds of each workload's launch. `inputs` selects the same
-    /// inputs for every kernel. Checks at once what the next turn would overwrite. Returns `None`
-    /// if a result was wrong, after writing what was wrong to `out`.
+    /// The number of a further turn's inputs. The numbers follow from the run's seed.
+    fn next_inputs(&mut self) -> u64;
+    /// Times a turn and returns the seconds of a launch of each workload. `inputs` selects the same
+    /// inputs for every kernel. `left` limits the launches of each workload, and loses those that
+    /// were made; a workload of which none is left has no window, and NaN seconds. Checks that the
+    /// turn wrote its outputs and nothing else. Returns `None` if a result was wrong, after writing
+    /// what was wrong to `out`.
     fn turn(
         &mut self,
         worker: &mut Worker,
         inputs: u64,
+        left: Option<&mut [usize]>,
         out: &mut Writer,
     ) -> Result<Option<Vec<f64>>, Stop>;
     /// Sets up another kernel's image in the same worker, with the same buffers. The place of the
     /// buffers in memory makes a kernel that exchanges words faster or slower by a percent; with
-    /// the same buffers this is no difference between two kernels. `None` if every kernel needs a
-    /// worker of its own.
-    fn in_same_worker(
-        &self,
-        _worker: &mut Worker,
-        _image: &Path,
-    ) -> Result<Option<Box<dyn Timed>>, Stop> {
-        Ok(None)
-    }
-    /// Returns whether a kernel that [`Timed::in_same_worker`] sets up may have inputs before this
-    /// one had them, because nothing that it leaves behind can help this one.
-    fn shares_inputs(&self) -> bool {
-        false
-    }
-    /// Checks that the turn wrote nothing but its outputs. Called after each turn, so that a kernel
-    /// which spoils what another one in the same worker gets next is found before that one is
-    /// judged. [`Timed::turn`] may do it itself.
-    fn check_memory(
-        &mut self,
-        _worker: &mut Worker,
-        _out: &mut Writer,
-    ) -> Result<Correctness, Stop> {
-        Ok(Correctness::Pass)
-    }
+    /// the same buffers this is no difference between two kernels.
+    fn in_same_worker(&self, worker: &mut Worker, image: &Path) -> Result<Box<dyn Timed>, Stop>;
     /// Checks what the turns so far left behind.
     fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness, Stop>;
     /// Samples per second over these turns, with the 95 % interval if there are enough.
     fn throughput(&self, turns: &[Vec<f64>]) -> Option<Measure>;
     /// The seconds that stand for a whole turn: if those of one kernel are half of another's, it is
     /// twice as good.
-    fn seconds_of_turn(&self, turn: &[f64]) -> Option<f64> {
-        Aggregate::Geometric.of(turn.iter().copied(), Better::Smaller)
-    }
+    fn seconds_of_turn(&self, turn: &[f64]) -> Option<f64>;
     /// What each launch of a turn must do, for the bounds.
     fn demands(&self) -> Vec<Demand>;
     /// How the times of several launches become one, for the bounds.
-    fn aggregate(&self) -> Aggregate {
-        Aggregate::Geometric
-    }
-    /// The figures of each workload over these turns, for the lines `workload:`. Empty if a turn is
-    /// not about workloads.
-    fn workloads(&self, _turns: &[Vec<f64>]) -> Vec<WorkloadFigures> {
-        Vec::new()
-    }
+    fn aggregate(&self) -> Aggregate;
+    /// The figures of each workload over these turns, for the lines `workload:`.
+    fn workloads(&self, turns: &[Vec<f64>]) -> Vec<WorkloadFigures>;
     /// The keys of the lines that [`Timed::write`] writes.
-    fn measures(&self) -> Vec<&'static str> {
-        vec!["throughput_sps", "kernel_us"]
-    }
+    fn measures(&self) -> Vec<&'static str>;
     /// Writes the lines that do not depend on the turns. Called once, after the last turn.
-    fn write_once(&self, _out: &mut Writer) -> Result<(), Stop> {
-        Ok(())
-    }
+    fn write_once(&self, out: &mut Writer) -> Result<(), Stop>;
     /// Writes the lines of the measures over these turns.
     fn write(&self, turns: &[Vec<f64>], out: &mut Writer) -> Result<(), Stop>;
 }

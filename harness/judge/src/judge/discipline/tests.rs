@@ -22,13 +22,12 @@ struct Measured {
     launches: Vec<WorkerRole>,
 }
 
-/// Measures by [`ASKED`]; a process has `pool` inputs.
-fn run(pool: u64, emulated: bool, takes: Takes) -> Measured {
+/// Measures by [`ASKED`].
+fn run(emulated: bool, takes: Takes) -> Measured {
     let launches = Launches::default();
     let mut script = Script {
         takes,
         launches: launches.clone(),
-        pool,
     };
     let mut of_candidate = worker().unwrap();
     let device = DeviceInfo {
@@ -75,7 +74,7 @@ fn count(measured: &Measured, place: WorkerRole) -> usize {
 #[test]
 fn every_trial_is_a_process_with_its_untimed_and_its_timed_launches() {
     // Untimed launches take 100 s each: they count for nothing.
-    let measured = run(100, false, |_, launch| {
+    let measured = run(false, |_, launch| {
         Some(if launch % 7 < 3 { 100.0 } else { launch as f64 })
     });
     assert_eq!(measured.verdict, Ok(Correctness::Pass));
@@ -98,18 +97,8 @@ fn every_trial_is_a_process_with_its_untimed_and_its_timed_launches() {
 }
 
 #[test]
-fn a_trial_whose_process_runs_out_of_inputs_goes_on_in_another_one() {
-    // The verified process has 5 inputs left: 3 untimed launches, then 2 timed ones.
-    let measured = run(7, false, |_, _| Some(1.0));
-    assert_eq!(measured.verdict, Ok(Correctness::Pass));
-    assert_eq!(count(&measured, WorkerRole::Verified), 3 + 2);
-    assert_eq!(count(&measured, WorkerRole::Fresh(1)), 3 + 2);
-    assert_eq!(measured.report.workloads()[0][2], ("n", "8"));
-}
-
-#[test]
 fn on_the_emulated_device_a_trial_is_one_launch_and_the_log_says_so() {
-    let measured = run(100, true, |_, _| Some(1.0));
+    let measured = run(true, |_, _| Some(1.0));
     assert_eq!(measured.verdict, Ok(Correctness::Pass));
     assert_eq!(
         measured.launches,
@@ -127,18 +116,13 @@ fn on_the_emulated_device_a_trial_is_one_launch_and_the_log_says_so() {
 }
 
 #[test]
-fn a_wrong_result_and_spoiled_memory_fail_in_an_untimed_launch_too() {
-    for takes in [
-        (|_, launch| (launch != 1).then_some(1.0)) as Takes,
-        |_, _| Some(-1.0),
-    ] {
-        let measured = run(100, false, takes);
-        assert_eq!(measured.verdict, Ok(Correctness::Fail));
-        assert!(measured.report.value("first_failure").is_some());
-        assert_eq!(
-            measured.report.value("mean_us"),
-            None,
-            "no figure stands beside a failure"
-        );
-    }
+fn a_wrong_result_fails_in_an_untimed_launch_too() {
+    let measured = run(false, |_, launch| (launch != 1).then_some(1.0));
+    assert_eq!(measured.verdict, Ok(Correctness::Fail));
+    assert!(measured.report.value("first_failure").is_some());
+    assert_eq!(
+        measured.report.value("mean_us"),
+        None,
+        "no figure stands beside a failure"
+    );
 }

@@ -7,12 +7,13 @@ use super::super::incumbent::Incumbent;
 use super::*;
 use crate::probe::DeviceFigures;
 use crate::probe::bounds::Demand;
-use crate::problem::in_digits;
+use crate::problem::{WorkloadFigures, in_digits};
 use crate::testing;
 use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Shape};
 use lab_protocol::plan::Discipline;
 use lab_protocol::report::Log;
 use lab_protocol::report::{Measure, Report, Speed};
+use lab_stats::aggregate::{Aggregate, Better};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -72,21 +73,19 @@ pub fn worker() -> Result<Worker, Stop> {
 pub type Launches = Rc<RefCell<Vec<(WorkerRole, u64)>>>;
 
 /// Seconds of a launch, given the kernel and the number of launches before it; `None` if its
-/// results are wrong. A negative number means that it spoils memory.
+/// results are wrong, or if it spoils memory.
 pub type Takes = fn(WorkerRole, usize) -> Option<f64>;
 
 pub struct Script {
     pub takes: Takes,
     pub launches: Launches,
-    /// Number of inputs of a worker.
-    pub pool: u64,
 }
 
 struct Scripted {
     place: WorkerRole,
     takes: Takes,
     launches: Launches,
-    pool: u64,
+    turns: u64,
 }
 
 impl SetsUp for Script {
@@ -97,31 +96,31 @@ impl SetsUp for Script {
         _: ModuleId,
         place: WorkerRole,
     ) -> Result<Box<dyn Timed>, Stop> {
-        // Verification has used up two inputs of the worker.
-        let pool = if place == WorkerRole::Verified {
-            self.pool - 2
-        } else {
-            self.pool
-        };
         Ok(Box::new(Scripted {
             place,
             takes: self.takes,
             launches: self.launches.clone(),
-            pool,
+            turns: 0,
         }))
     }
 }
 
 impl Timed for Scripted {
-    fn inputs(&self) -> Box<dyn Iterator<Item = u64>> {
-        Box::new((0..self.pool).collect::<Vec<u64>>().into_iter())
+    fn next_inputs(&mut self) -> u64 {
+        self.turns += 1;
+        self.turns - 1
     }
+    /// A window is one launch.
     fn turn(
         &mut self,
         _: &mut Worker,
         inputs: u64,
+        left: Option<&mut [usize]>,
         out: &mut Writer,
     ) -> Result<Option<Vec<f64>>, Stop> {
+        if let Some([left, ..]) = left {
+            *left -= 1;
+        }
         let seconds = (self.takes)(self.place, self.launches.borrow().len());
         self.launches.borrow_mut().push((self.place, inputs));
         if seconds.is_none() {
@@ -129,26 +128,36 @@ impl Timed for Scripted {
         }
         Ok(seconds.map(|seconds| vec![seconds]))
     }
-    fn check_memory(&mut self, _: &mut Worker, out: &mut Writer) -> Result<Correctness, Stop> {
-        let last = self.launches.borrow().len() - 1;
-        if (self.takes)(self.place, last).is_none_or(|seconds| seconds >= 0.0) {
-            return Ok(Correctness::Pass);
-        }
-        out.line("first_failure", "a timed launch spoiled memory")?;
-        Ok(Correctness::Fail)
+    fn in_same_worker(&self, _: &mut Worker, _: &Path) -> Result<Box<dyn Timed>, Stop> {
+        Err(Stop::Lab("each has its own worker here".into()))
     }
     fn check(&mut self, _: &mut Worker, _: &mut Writer) -> Result<Correctness, Stop> {
         Ok(Correctness::Pass)
     }
     fn throughput(&self, turns: &[Vec<f64>]) -> Option<Measure> {
         let rates: Vec<f64> = turns.iter().map(|turn| 1.0 / turn[0]).collect();
-        let rate = summarise(&rates)?;
+        let rate = measure::summarise(&rates)?;
         let (low, high) = rate.interval.unzip();
         Some(Measure {
             value: rate.median,
             low,
             high,
         })
+    }
+    fn seconds_of_turn(&self, turn: &[f64]) -> Option<f64> {
+        Aggregate::Geometric.of(turn.iter().copied(), Better::Smaller)
+    }
+    fn aggregate(&self) -> Aggregate {
+        Aggregate::Geometric
+    }
+    fn workloads(&self, _: &[Vec<f64>]) -> Vec<WorkloadFigures> {
+        Vec::new()
+    }
+    fn measures(&self) -> Vec<&'static str> {
+        vec!["throughput_sps", "kernel_us"]
+    }
+    fn write_once(&self, _: &mut Writer) -> Result<(), Stop> {
+        Ok(())
     }
     /// One step, so that a launch takes one trip to the L2 cache at least.
     fn demands(&self) -> Vec<Demand> {
@@ -182,24 +191,17 @@ struct Measured {
 }
 
 /// Measures with or without an incumbent, on a device that was not probed.
-fn run(plan: &Plan, pool: u64, beside: bool, takes: Takes) -> Measured {
-    run_on(None, plan, pool, beside, takes)
+fn run(plan: &Plan, beside: bool, takes: Takes) -> Measured {
+    run_on(None, plan, beside, takes)
 }
 
-fn run_on(
-    figures: Option<DeviceFigures>,
-    plan: &Plan,
-    pool: u64,
-    beside: bool,
-    takes: Takes,
-) -> Measured {
-    measured_on(figures, plan, pool, beside, takes, false)
+fn run_on(figures: Option<DeviceFigures>, plan: &Plan, beside: bool, takes: Takes) -> Measured {
+    measured_on(figures, plan, beside, takes, false)
 }
 
 fn measured_on(
     figures: Option<DeviceFigures>,
     plan: &Plan,
-    pool: u64,
     beside: bool,
     takes: Takes,
     disturbed: bool,
@@ -208,7 +210,6 @@ fn measured_on(
     let mut script = Script {
         takes,
         launches: launches.clone(),
-        pool,
     };
     let (verdict, report) = measured_of(&mut script, figures, plan, beside, disturbed);
     let launches = launches.borrow().clone();
@@ -262,20 +263,12 @@ fn measured_of(
     (verdict, Report::read(&log.text()))
 }
 
-/// No interval can be this narrow, so only the plan's other rules end the measurement.
-fn never_narrow() -> Plan {
-    Plan {
-        half_width: -1.0,
-        ..Plan::default()
-    }
-}
-
 const A: WorkerRole = WorkerRole::Incumbent;
 const B: WorkerRole = WorkerRole::Verified;
 
 #[test]
 fn turns_are_a_b_b_a_on_the_same_inputs_in_pairs() {
-    let measured = run(&Plan::default(), 8, true, |_, _| Some(0.02));
+    let measured = run(&Plan::default(), true, |_, _| Some(0.02));
     assert_eq!(measured.launches[..4], [(A, 0), (B, 0), (B, 1), (A, 1)]);
     assert_eq!(
         measured.launches.len(),
@@ -307,7 +300,7 @@ fn one_that_takes_two_percent_longer_is_slower_though_the_clock_falls() {
         let clock = 1.0 + 0.003 * before as f64;
         Some(0.02 * clock * if place == A { 1.0 } else { 1.02 })
     };
-    let report = run(&Plan::default(), 8, true, takes).report;
+    let report = run(&Plan::default(), true, takes).report;
     let comparison = report.comparison().unwrap();
     assert_eq!(comparison.speed, Some(Speed::Slower));
     let turns = report.series("turns").unwrap();
@@ -327,48 +320,6 @@ fn one_that_takes_two_percent_longer_is_slower_though_the_clock_falls() {
 }
 
 #[test]
-fn a_process_that_has_seen_its_inputs_is_replaced_by_a_fresh_one() {
-    let plan = Plan {
-        trials: Some(Discipline {
-            warm_up: 1,
-            iterations: 20,
-            trials: 1,
-        }),
-        ..never_narrow()
-    };
-    let measured = run(&plan, 8, true, |_, _| Some(0.02));
-    for number in 0..4 {
-        let place = if number == 0 {
-            B
-        } else {
-            WorkerRole::Fresh(number)
-        };
-        let mut seen: Vec<u64> = measured
-            .launches
-            .iter()
-            .filter(|l| l.0 == place)
-            .map(|l| l.1)
-            .collect();
-        // A fresh worker makes one launch to warm up, and three pairs.
-        assert_eq!(
-            seen.len(),
-            [6, 7, 7, 3][number as usize],
-            "{place:?}: {seen:?}"
-        );
-        seen.dedup();
-        assert_eq!(
-            seen,
-            (0..seen.len() as u64).collect::<Vec<_>>(),
-            "no input twice"
-        );
-    }
-    assert_eq!(
-        measured.report.comparison().unwrap().speed,
-        Some(Speed::Same)
-    );
-}
-
-#[test]
 fn the_full_discipline_takes_every_launch_of_every_trial() {
     let trials = Some(Discipline {
         warm_up: 3,
@@ -380,7 +331,6 @@ fn the_full_discipline_takes_every_launch_of_every_trial() {
             trials,
             ..Plan::default()
         },
-        100,
         true,
         |_, _| Some(0.02),
     );
@@ -405,7 +355,7 @@ fn the_full_discipline_takes_every_launch_of_every_trial() {
 
 #[test]
 fn an_incumbent_that_fails_is_given_up_and_the_candidate_passes() {
-    let measured = run(&Plan::default(), 8, true, |place, before| {
+    let measured = run(&Plan::default(), true, |place, before| {
         (place == B || before < 7).then_some(0.02)
     });
     assert_eq!(measured.verdict, Correctness::Pass);
@@ -430,20 +380,13 @@ fn an_incumbent_that_fails_is_given_up_and_the_candidate_passes() {
 }
 
 #[test]
-fn a_candidate_that_spoils_memory_is_found_before_the_incumbent_is_launched_again() {
+fn a_wrong_candidate_is_found_before_the_incumbent_is_launched_again() {
     // What the candidate spoils would make the incumbent's next result wrong.
-    let takes: Takes = |place, before| match (place, before) {
-        (A, 3..) => None,
-        (A, _) => Some(0.02),
-        _ => Some(if before == 2 { -0.02 } else { 0.02 }),
-    };
-    let measured = run(&Plan::default(), 8, true, takes);
+    let measured = run(&Plan::default(), true, |_, before| {
+        (before < 2).then_some(0.02)
+    });
     assert_eq!(measured.verdict, Correctness::Fail);
     assert_eq!(measured.launches, [(A, 0), (B, 0), (B, 1)]);
-    assert_eq!(
-        measured.report.value("first_failure"),
-        Some("a timed launch spoiled memory")
-    );
     assert!(
         measured.report.caveats().is_empty(),
         "nobody else is blamed"
@@ -452,7 +395,7 @@ fn a_candidate_that_spoils_memory_is_found_before_the_incumbent_is_launched_agai
 
 #[test]
 fn without_an_incumbent_the_candidate_is_timed_alone() {
-    let measured = run(&Plan::default(), 8, false, |_, _| Some(0.02));
+    let measured = run(&Plan::default(), false, |_, _| Some(0.02));
     assert_eq!(
         measured.launches,
         (0..6).map(|inputs| (B, inputs)).collect::<Vec<_>>()
@@ -470,7 +413,7 @@ fn a_launch_that_takes_longer_than_all_that_is_to_be_spent_is_the_only_one() {
         budget: Duration::from_nanos(1),
         ..Plan::default()
     };
-    let measured = run(&plan, 8, true, |_, _| Some(30.0));
+    let measured = run(&plan, true, |_, _| Some(30.0));
     assert_eq!(measured.verdict, Correctness::Pass);
     assert_eq!(measured.launches, [(A, 0), (B, 0)]);
     let throughput = measured.report.measure("throughput_sps").unwrap();
@@ -484,7 +427,7 @@ fn a_launch_that_takes_longer_than_all_that_is_to_be_spent_is_the_only_one() {
 
 #[test]
 fn a_kernel_that_is_wrong_in_its_last_timed_launch_has_no_figure() {
-    let measured = run(&Plan::default(), 8, true, |_, before| {
+    let measured = run(&Plan::default(), true, |_, before| {
         (before < 10).then_some(0.02)
     });
     assert_eq!(measured.verdict, Correctness::Fail);
@@ -517,7 +460,7 @@ fn a_noisy_comparison_is_undecided_and_says_why() {
         ..Plan::default()
     };
     assert_eq!(
-        run(&plan, 8, true, NOISY).launches.len(),
+        run(&plan, true, NOISY).launches.len(),
         2,
         "the budget is nothing"
     );
@@ -526,7 +469,6 @@ fn a_noisy_comparison_is_undecided_and_says_why() {
             half_width: 0.09,
             ..least
         },
-        8,
         true,
         NOISY,
     )
@@ -556,7 +498,6 @@ fn the_full_discipline_may_be_undecided_too() {
             budget: Duration::from_secs(1000),
             ..Plan::default()
         },
-        100,
         true,
         NOISY,
     )
@@ -573,7 +514,7 @@ fn the_full_discipline_may_be_undecided_too() {
 fn a_disturbed_measurement_says_faster_only_if_it_is_clear() {
     let plan = Plan::default();
     let by = |takes: Takes, disturbed| {
-        let report = measured_on(None, &plan, 8, true, takes, disturbed).report;
+        let report = measured_on(None, &plan, true, takes, disturbed).report;
         (
             report.comparison().unwrap().speed.unwrap(),
             report.caveats().first().cloned(),
@@ -611,9 +552,7 @@ const FIGURES: DeviceFigures = DeviceFigures {
 
 #[test]
 fn a_time_below_the_floor_is_refused_and_no_figure_stands() {
-    let measured = run_on(Some(FIGURES), &Plan::default(), 8, true, |_, _| {
-        Some(0.4e-6)
-    });
+    let measured = run_on(Some(FIGURES), &Plan::default(), true, |_, _| Some(0.4e-6));
     assert_eq!(measured.verdict, Correctness::Fail);
     let report = measured.report;
     let failure = report.value("first_failure").unwrap();
@@ -637,14 +576,14 @@ fn a_time_below_the_floor_is_refused_and_no_figure_stands() {
 
 #[test]
 fn an_honest_time_is_shown_beside_the_estimate() {
-    let measured = run_on(Some(FIGURES), &Plan::default(), 8, true, |_, _| Some(20e-6));
+    let measured = run_on(Some(FIGURES), &Plan::default(), true, |_, _| Some(20e-6));
     assert_eq!(measured.verdict, Correctness::Pass);
     let lines = ["floor_us", "estimate_us", "of_estimate"].map(|key| measured.report.value(key));
     assert_eq!(
         lines,
         [Some("0.5000"), Some("8.000 exchanges=2"), Some("40")]
     );
-    let unknown = run(&Plan::default(), 8, true, |_, _| Some(0.4e-6));
+    let unknown = run(&Plan::default(), true, |_, _| Some(0.4e-6));
     assert_eq!(
         (unknown.verdict, unknown.report.value("floor_us")),
         (Correctness::Pass, None)

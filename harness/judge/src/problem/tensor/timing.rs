@@ -35,6 +35,8 @@ pub struct TensorTiming {
     pub accepted: [AcceptedOutputs; 2],
     tally: GateTally,
     pub(super) seed: u64,
+    /// Gives each turn the number of its inputs.
+    numbers: ChaCha8Rng,
     /// How the launches of a window get to the device.
     submission: Submission,
     turns: usize,
@@ -76,25 +78,53 @@ impl TensorTiming {
             module,
             accepted,
             tally,
-            seed: seed ^ place.salt(),
+            seed,
+            numbers: ChaCha8Rng::seed_from_u64(seed ^ place.salt()),
             turns: 0,
             renewed: BTreeSet::new(),
         }
     }
 
-    /// Times windows, each of a case on these sets, one launch after the other. Returns the seconds
-    /// of a launch in each.
+    /// Times windows of different cases, each of a case on these sets, one launch after the other.
+    /// Returns the seconds of a launch of each case; NaN of one without a window. With `graph` as
+    /// the launches of a turn.
     fn windows(
         &mut self,
         worker: &mut Worker,
         windows: &[(usize, Vec<usize>)],
+        graph: bool,
+        out: &mut Writer,
+    ) -> Result<Vec<f64>, Stop> {
+        let resident = self.resident.clone();
+        let case = |at: usize| &resident.timed[at].case;
+        let is_alone = |at: usize| case(at).has_fixed() || case(at).has_state();
+        let together = windows.chunk_by(|one, next| !is_alone(one.0) && !is_alone(next.0));
+        let mut seconds = vec![f64::NAN; resident.timed.len()];
+        for windows in together.flat_map(|windows| windows.chunks(MOST_WINDOWS)) {
+            if case(windows[0].0).has_fixed() {
+                worker.reload(self.module)?;
+            }
+            let timed = self.windows_together(worker, windows, graph, out)?;
+            for ((at, _), timed) in windows.iter().zip(timed) {
+                seconds[*at] = timed;
+            }
+        }
+        Ok(seconds)
+    }
+
+    /// [`TensorTiming::windows`] in one request. Returns the seconds of a launch in each.
+    fn windows_together(
+        &mut self,
+        worker: &mut Worker,
+        windows: &[(usize, Vec<usize>)],
+        graph: bool,
         out: &mut Writer,
     ) -> Result<Vec<f64>, Stop> {
         let mut wanted = Vec::with_capacity(windows.len());
         for (at, sets) in windows {
             wanted.push(self.window(worker, *at, sets)?);
         }
-        let how = (self.flush(), self.resident.spec.graph);
+        let how = (self.flush(), graph && self.resident.spec.graph);
         let (replayed, failure) = worker.replay_each(wanted, how, self.resident.key)?;
         let (mut seconds, mut written) = (Vec::with_capacity(windows.len()), Vec::new());
         for ((at, sets), replayed) in windows.iter().zip(replayed) {
@@ -217,38 +247,21 @@ impl TensorTiming {
         Ok(())
     }
 
-    /// Times single launches, with all that a launch costs. `windows` has the seconds of a launch
-    /// in each window of this turn.
+    /// Times a single launch of each case that had a window, with all that a launch costs.
     fn time_single_launches(
         &mut self,
         worker: &mut Worker,
-        windows: &[f64],
+        windows: &[(usize, Vec<usize>)],
         out: &mut Writer,
     ) -> Result<(), Stop> {
-        let has_latencies = !self.latencies.is_empty();
-        for (at, window) in windows.iter().enumerate().filter(|_| has_latencies) {
-            let is_one =
-                self.resident.launchers[at].sets() == 1 || self.resident.timed[at].case.has_fixed();
-            if is_one && self.submission == Submission::Plain {
-                // The window was a single launch.
-                self.latencies[at].push(*window);
-                continue;
-            }
-            if self.resident.timed[at].case.has_fixed() {
-                worker.reload(self.module)?;
-            }
-            self.prepare(worker, at, &[0])?;
-            if let Some(scratch) = self.flush() {
-                worker.flush_cache(scratch)?;
-            }
-            let (module, data) = (self.module, &self.resident.timed[at]);
-            let launcher = &self.resident.launchers[at];
-            let launch = launcher.launch_of(module, data, 0, ExecutionOrder::Forward);
-            let launched = worker.launch(&launch);
-            let seconds = self.noting_a_crash(Some(at), launched, out)?;
-            self.latencies[at].push(seconds);
-            let digests = self.resident.output_digests(worker, &[(at, 0)])?.concat();
-            self.compare(worker, vec![(at, 0, digests)], out)?;
+        if self.latencies.is_empty() {
+            return Ok(());
+        }
+        let single: Vec<(usize, Vec<usize>)> =
+            windows.iter().map(|(at, _)| (*at, vec![0])).collect();
+        let seconds = self.windows(worker, &single, false, out)?;
+        for (at, _) in single {
+            self.latencies[at].push(seconds[at]);
         }
         Ok(())
     }
@@ -316,19 +329,15 @@ impl TensorTiming {
 
     /// Summary of each case's times over all turns.
     fn summaries(&self, turns: &[Vec<f64>]) -> Option<Vec<TimingSummary>> {
-        let of = |at: usize| {
-            let seconds = turns.iter().filter_map(|turn| turn.get(at).copied());
-            measure::summarise(&seconds.collect::<Vec<f64>>())
-        };
-        (0..self.resident.timed.len()).map(of).collect()
+        let cases = 0..self.resident.timed.len();
+        cases.map(|at| measure::of_workload(turns, at)).collect()
     }
 }
 
 impl Timed for TensorTiming {
-    /// The numbers have no end: each number is the seed of a turn's order.
-    fn inputs(&self) -> Box<dyn Iterator<Item = u64>> {
-        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
-        Box::new(std::iter::repeat_with(move || rng.next_u64()))
+    /// Each number is the seed of a turn's order.
+    fn next_inputs(&mut self) -> u64 {
+        self.numbers.next_u64()
     }
 
     /// The first turn uses the module as verification left it: that finds a kernel that is right in
@@ -346,6 +355,7 @@ impl Timed for TensorTiming {
         &mut self,
         worker: &mut Worker,
         inputs: u64,
+        mut left: Option<&mut [usize]>,
         out: &mut Writer,
     ) -> Result<Option<Vec<f64>>, Stop> {
         self.turns += 1;
@@ -361,64 +371,44 @@ impl Timed for TensorTiming {
         let mut rng = ChaCha8Rng::seed_from_u64(inputs);
         let mut order: Vec<usize> = (0..self.resident.timed.len()).collect();
         shuffle(&mut rng, &mut order);
-        let drawn = order.into_iter().map(|at| {
-            let (all, most) = (
-                self.resident.launchers[at].sets(),
-                self.resident.most_launches(at),
-            );
+        let drawn = order.into_iter().filter_map(|at| {
+            let left = left.as_mut().map(|left| &mut left[at]);
+            let most = left.as_ref().map_or(usize::MAX, |left| **left);
+            let most = most.min(self.resident.most_launches(at));
+            if most == 0 {
+                return None;
+            }
+            let all = self.resident.launchers[at].sets();
             let mut sets = draw_sets(&mut rng, all, most, emulated);
             if self.resident.timed[at].case.has_fixed() {
                 // What one launch computes of fixed inputs would help the next.
                 sets.truncate(1);
             }
-            (at, sets)
+            if let Some(left) = left {
+                *left -= sets.len();
+            }
+            Some((at, sets))
         });
         let windows: Vec<(usize, Vec<usize>)> = drawn.collect();
-        let is_alone = |at: usize| {
-            let case = &self.resident.timed[at].case;
-            case.has_fixed() || case.has_state()
-        };
-        let together = windows.chunk_by(|one, next| !is_alone(one.0) && !is_alone(next.0));
-        let together: Vec<_> = together
-            .flat_map(|windows| windows.chunks(MOST_WINDOWS))
-            .collect();
-        let mut seconds = vec![f64::NAN; windows.len()];
-        for windows in together {
-            if self.resident.timed[windows[0].0].case.has_fixed() {
-                worker.reload(self.module)?;
-            }
-            let timed = self.windows(worker, windows, out)?;
-            for ((at, _), timed) in windows.iter().zip(timed) {
-                seconds[*at] = timed;
-            }
-        }
+        let seconds = self.windows(worker, &windows, true, out)?;
         if self.turns == 1 {
             self.resident.note_first_turn(&seconds);
         }
         if self.turns <= LATENCY_TURNS {
-            self.time_single_launches(worker, &seconds, out)?;
+            self.time_single_launches(worker, &windows, out)?;
         }
         self.report_breaches(worker, out)?;
         Ok((self.verdict(out)? == Correctness::Pass).then_some(seconds))
     }
 
-    /// Both kernels get the same launches in the same order, so that only the kernels differ.
-    fn shares_inputs(&self) -> bool {
-        true
-    }
-
-    fn in_same_worker(
-        &self,
-        worker: &mut Worker,
-        image: &Path,
-    ) -> Result<Option<Box<dyn Timed>>, Stop> {
+    fn in_same_worker(&self, worker: &mut Worker, image: &Path) -> Result<Box<dyn Timed>, Stop> {
         let module = worker.load(image)?;
         require_entries(&self.resident.spec, worker, module)?;
         let mut accepted = self.accepted.clone();
         accepted.reverse();
         let (resident, place) = (self.resident.clone(), WorkerRole::Incumbent);
         let timing = TensorTiming::new(resident, module, accepted, place, self.seed);
-        Ok(Some(Box::new(timing)))
+        Ok(Box::new(timing))
     }
 
     fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness, Stop> {

@@ -35,18 +35,34 @@ impl SetsUp for SeveralScript {
 }
 
 impl Timed for SeveralScripted {
-    fn inputs(&self) -> Box<dyn Iterator<Item = u64>> {
-        self.timed.inputs()
+    fn next_inputs(&mut self) -> u64 {
+        self.timed.next_inputs()
     }
     /// The script's time says how much longer than usual everything takes.
     fn turn(
         &mut self,
         worker: &mut Worker,
         inputs: u64,
+        left: Option<&mut [usize]>,
         out: &mut Writer,
     ) -> Result<Option<Vec<f64>>, Stop> {
-        let turn = self.timed.turn(worker, inputs, out)?;
+        let turn = self.timed.turn(worker, inputs, left, out)?;
         Ok(turn.map(|by| self.seconds.iter().map(|seconds| seconds * by[0]).collect()))
+    }
+    fn in_same_worker(&self, worker: &mut Worker, image: &Path) -> Result<Box<dyn Timed>, Stop> {
+        self.timed.in_same_worker(worker, image)
+    }
+    fn seconds_of_turn(&self, turn: &[f64]) -> Option<f64> {
+        self.timed.seconds_of_turn(turn)
+    }
+    fn aggregate(&self) -> Aggregate {
+        self.timed.aggregate()
+    }
+    fn measures(&self) -> Vec<&'static str> {
+        self.timed.measures()
+    }
+    fn write_once(&self, out: &mut Writer) -> Result<(), Stop> {
+        self.timed.write_once(out)
     }
     fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness, Stop> {
         self.timed.check(worker, out)
@@ -74,7 +90,7 @@ impl Timed for SeveralScripted {
     fn workloads(&self, turns: &[Vec<f64>]) -> Vec<WorkloadFigures> {
         let of = |at: usize| {
             let seconds: Vec<f64> = turns.iter().map(|turn| turn[at]).collect();
-            let seconds = summarise(&seconds).unwrap();
+            let seconds = measure::summarise(&seconds).unwrap();
             WorkloadFigures {
                 label: format!("n={} k=4", at + 1),
                 seconds,
@@ -97,7 +113,6 @@ fn report(each: Each, beside: bool, disturbed: bool) -> Report {
     let script = Script {
         takes: noisy,
         launches: Launches::default(),
-        pool: 40,
     };
     let mut problem = SeveralScript { script, each };
     // 20 blocks, however fast the machine is.

@@ -45,7 +45,7 @@ struct Fake {
     calls: Calls,
     /// The address at which memory reads as twos.
     wrong: Arc<Mutex<Option<u64>>>,
-    /// Whether a single launch crashes.
+    /// Whether single launches crash.
     crashes: Arc<AtomicBool>,
 }
 
@@ -127,23 +127,17 @@ impl Driver for Fake {
         &mut self,
         entry: Entry,
         _: &Shape,
-        args: &[Arg],
+        _: &[Arg],
         _: ExecutionOrder,
     ) -> Result<f64, DeviceError> {
-        if entry.index == 0 {
-            let (x, y) = pointers(args);
-            self.note(DeviceCall::Launched(x, y));
-            if self.crashes.load(Ordering::Relaxed) {
-                return Err(DeviceError::Kernel("an illegal address".into()));
-            }
-        }
-        Ok(1.0)
+        assert_eq!(entry.index, 1, "only the launch statement");
+        Ok(0.0)
     }
     fn has_graphs(&self) -> bool {
         true
     }
     fn replay(&mut self, windows: &[Window], submission: Submission, key: u64) -> Replayed {
-        assert_eq!(submission, Submission::Graph);
+        let is_single = submission == Submission::Plain;
         let run = |window: &Window| {
             for (memory, _) in &window.fills {
                 self.note(DeviceCall::Filled(memory.bytes));
@@ -153,14 +147,27 @@ impl Driver for Fake {
                 self.note(DeviceCall::Filled(memory.bytes));
             }
             let launches = window.steps.iter().map(|step| pointers(&step.args));
-            self.note(DeviceCall::Replayed(launches.collect()));
+            let launches: Vec<(u64, u64)> = launches.collect();
+            let each = if is_single { 1.0 } else { LAUNCH_SECONDS };
+            let seconds = Some(each * launches.len() as f64);
+            self.note(match is_single {
+                true => DeviceCall::Launched(launches[0].0, launches[0].1),
+                false => DeviceCall::Replayed(launches),
+            });
             ReplayedWindow {
-                seconds: Some(LAUNCH_SECONDS * window.steps.len() as f64),
+                seconds,
                 digests: self.digests(&window.digested, key).unwrap(),
             }
         };
+        let windows: Vec<ReplayedWindow> = windows.iter().map(run).collect();
+        if is_single && self.crashes.load(Ordering::Relaxed) {
+            return Replayed {
+                windows: Vec::new(),
+                failure: Some(DeviceError::Kernel("an illegal address".into())),
+            };
+        }
         Replayed {
-            windows: windows.iter().map(run).collect(),
+            windows,
             failure: None,
         }
     }
@@ -221,7 +228,10 @@ impl World {
     fn turn(&mut self, inputs: u64) -> (Vec<DeviceCall>, Option<Vec<f64>>) {
         self.calls.lock().unwrap().clear();
         let out = &mut Writer::new(io::sink());
-        let seconds = self.timing.turn(&mut self.worker, inputs, out).unwrap();
+        let seconds = self
+            .timing
+            .turn(&mut self.worker, inputs, None, out)
+            .unwrap();
         (std::mem::take(&mut *self.calls.lock().unwrap()), seconds)
     }
 
@@ -326,6 +336,33 @@ fn both_kernels_of_a_pair_get_the_same_launches_and_other_pairs_get_others() {
 }
 
 #[test]
+fn a_turn_makes_no_more_launches_than_are_left() {
+    let mut world = world("cold");
+    let mut left = [40];
+    let mut made = Vec::new();
+    while left[0] > 0 {
+        let (before, out) = (left[0], &mut Writer::new(io::sink()));
+        let turn = world
+            .timing
+            .turn(&mut world.worker, 1, Some(&mut left), out);
+        assert_eq!(turn.unwrap(), Some(vec![LAUNCH_SECONDS]));
+        made.push(before - left[0]);
+    }
+    assert!(made.len() < 5, "windows of several launches: {made:?}");
+    let replayed = std::mem::take(&mut *world.calls.lock().unwrap());
+    let replayed = replayed.iter().filter_map(|call| match call {
+        DeviceCall::Replayed(launches) => Some(launches.len()),
+        _ => None,
+    });
+    assert_eq!(replayed.collect::<Vec<_>>(), made);
+    let out = &mut Writer::new(io::sink());
+    let none = world
+        .timing
+        .turn(&mut world.worker, 2, Some(&mut left), out);
+    assert!(none.unwrap().unwrap()[0].is_nan(), "no window");
+}
+
+#[test]
 fn a_wrong_result_of_a_late_turn_is_found() {
     let mut world = world("cold");
     for inputs in 1..20 {
@@ -374,7 +411,7 @@ fn a_crash_of_a_single_launch_says_which_workload_it_was() {
     let written = lab_protocol::report::Log::default();
     let turn = world
         .timing
-        .turn(&mut world.worker, 1, &mut written.writer());
+        .turn(&mut world.worker, 1, None, &mut written.writer());
     assert!(matches!(turn, Err(Stop::Crash(_))), "{turn:?}");
     assert!(
         written
