@@ -62,7 +62,7 @@ pub mod telemetry;
 pub use api::*;
 pub use build_cache::own_build;
 pub use cpu::LAB_H;
-pub use cuda::findings;
+pub use cuda::{ILLEGAL_ADDRESS, findings};
 pub use image::{allocators, image_kernels, image_target};
 
 use lab_protocol::Target;

@@ -298,8 +298,14 @@ pub trait Driver {
         Err(DeviceError::Driver(NOT_SHARED.into()))
     }
     /// Maps memory that another process has allocated by [`Driver::alloc_shared`], and returns its
-    /// address here. `bytes` are all of it, in whole pages. Ends with [`Driver::free`].
-    fn map_shared(&mut self, _memory: &OwnedFd, _bytes: usize) -> Result<u64, DeviceError> {
+    /// address here. `bytes` are all of it, in whole pages. `is_read_only` makes every store there
+    /// an illegal address. Ends with [`Driver::free`].
+    fn map_shared(
+        &mut self,
+        _memory: &OwnedFd,
+        _bytes: usize,
+        _is_read_only: bool,
+    ) -> Result<u64, DeviceError> {
         Err(DeviceError::Driver(NOT_SHARED.into()))
     }
     /// Frees an allocation. `address` is its start.

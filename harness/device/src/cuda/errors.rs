@@ -16,6 +16,10 @@ enum Cause {
     Other,
 }
 
+/// What the message says of a launch that has ended because of a load or a store.
+pub const ILLEGAL_ADDRESS: &str =
+    "the kernel read or wrote an address that belongs to no buffer, or wrote to an input";
+
 /// Codes, their cause, their meaning and the remedy.
 type Row = (&'static [CUresult], Cause, &'static str, &'static str);
 
@@ -26,7 +30,7 @@ const MEANINGS: &[Row] = {
         (
             &[CUDA_ERROR_ILLEGAL_ADDRESS],
             Kernel,
-            "the kernel read or wrote an address that belongs to no buffer",
+            ILLEGAL_ADDRESS,
             "Check its indices against the sizes; `lab check` names the line.",
         ),
         (

@@ -17,6 +17,7 @@ mod toolkit;
 
 pub use build::NvrtcBuilder;
 pub use driver::open;
+pub use errors::ILLEGAL_ADDRESS;
 pub use fault::driver_fault;
 pub use findings::findings;
 pub use nvml::telemetry;

@@ -113,12 +113,7 @@ pub fn measure(
                 out.line("peer", format_args!("{name} failed={}", in_a_word(&why)))?;
             }
             Compared::CandidateFailed(lines) => {
-                for line in lines.lines() {
-                    match line.split_once(": ") {
-                        Some((key, value)) => out.line(key, value)?,
-                        None => out.text(line)?,
-                    }
-                }
+                out.append(&lines)?;
                 return Ok(Correctness::Fail);
             }
         }

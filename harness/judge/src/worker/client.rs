@@ -19,7 +19,7 @@ use lab_device::sandbox::SandboxState;
 use lab_device::{DeviceInfo, Submission};
 use serde::de::DeserializeOwned;
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -43,6 +43,10 @@ pub struct Worker {
     launched: Option<Launched>,
     /// Where its buffers are, and its number there. `None` if it allocates them itself.
     memory: Option<Share>,
+    /// Its launches may store into inputs, where others could only read them.
+    writes_inputs: bool,
+    /// The images or sources that it has loaded, in order.
+    loaded: Vec<PathBuf>,
 }
 
 /// What the judge knows of a buffer.
@@ -76,7 +80,15 @@ impl Worker {
             scratch_held: 0,
             launched: None,
             memory: None,
+            writes_inputs: false,
+            loaded: Vec::new(),
         }
+    }
+
+    /// Loads what another worker has loaded: its modules have the same numbers here.
+    pub fn load_as(&mut self, other: &Worker) -> Result<(), Stop> {
+        let mut images = other.loaded.iter();
+        images.try_for_each(|image| self.load(image).map(drop))
     }
 
     /// Makes the judge's own worker allocate the buffers, which this one maps.
@@ -183,6 +195,7 @@ impl Worker {
         image: &Path,
         functions: &[(String, String)],
     ) -> Result<ModuleId, Stop> {
+        self.loaded.push(image.to_owned());
         let image = match &mut self.images {
             Some(images) => images.add(image)?,
             None => image.to_owned(),

@@ -109,14 +109,20 @@ impl JudgeMemory {
         lock(&self.inner).give_back()
     }
 
-    /// Allocates buffers for a worker: names and bytes.
+    /// Allocates buffers for a worker: names and bytes. `is_read_only` says that it can only read
+    /// them.
     pub fn allocate(
         &self,
         owner: u32,
         buffers: Vec<(String, usize)>,
+        is_read_only: bool,
     ) -> Result<(SharedBlock, OwnedFd), Stop> {
         let mut inner = lock(&self.inner);
-        let request = WorkerRequest::ForWorkers(ForWorkers::Allocate { owner, buffers });
+        let request = WorkerRequest::ForWorkers(ForWorkers::Allocate {
+            owner,
+            buffers,
+            is_read_only,
+        });
         inner.give_back()?;
         let (shared, _) = inner.call(&request, &[], 0)?;
         let memory = inner

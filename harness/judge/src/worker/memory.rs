@@ -104,6 +104,8 @@ struct Buffer {
     name: String,
     /// The worker that maps the buffer; [`OWN`] if none does.
     owner: u32,
+    /// That worker can only read it, so that nothing here has to be watched.
+    is_read_only: bool,
     /// Address of the allocation that its pages are part of.
     block: u64,
     /// Address of the guard zone before it.
@@ -410,6 +412,9 @@ impl Device {
     /// Declares the content of a buffer an input, which must not change.
     fn seal_as(&mut self, id: BufferId, content: Content) -> Result<(), DeviceError> {
         let buffer = self.get(id)?;
+        if buffer.is_read_only {
+            return Ok(());
+        }
         buffer.content = content;
         buffer.digests[1] = None;
         self.undigested.insert(id.0);
@@ -449,7 +454,8 @@ impl Device {
         let Some(guards) = self.guards.as_ref().filter(|_| launched) else {
             return Ok(());
         };
-        let wanted = |buffer: &Buffer| buffer.owner == owner && wanted(buffer);
+        let wanted =
+            |buffer: &Buffer| buffer.owner == owner && !buffer.is_read_only && wanted(buffer);
         let ranges: Vec<MemoryRange> = self
             .buffers
             .values()

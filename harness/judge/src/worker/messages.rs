@@ -116,6 +116,7 @@ pub enum ForWorkers {
     Allocate {
         owner: u32,
         buffers: Vec<(String, usize)>,
+        is_read_only: bool,
     },
     /// A launch with these buffers follows, once these are filled.
     Prepare {

@@ -209,8 +209,12 @@ impl Served {
     fn for_workers(&mut self, asked: ForWorkers, body: &[u8]) -> Result<Value, DeviceError> {
         let device = &mut self.device;
         Ok(match asked {
-            ForWorkers::Allocate { owner, buffers } => {
-                let (shared, memory) = device.allocate_shared(owner, buffers)?;
+            ForWorkers::Allocate {
+                owner,
+                buffers,
+                is_read_only,
+            } => {
+                let (shared, memory) = device.allocate_shared(owner, buffers, is_read_only)?;
                 self.outgoing = Some(memory);
                 json!(shared)
             }

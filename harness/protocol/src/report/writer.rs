@@ -172,6 +172,17 @@ impl Writer {
         self.sink.flush()
     }
 
+    /// Writes what was written to another log.
+    pub fn append(&mut self, log: &str) -> io::Result<()> {
+        for line in log.lines() {
+            match super::parse(line) {
+                Some(found) => self.line(found.key, found.value)?,
+                None => self.text(line)?,
+            }
+        }
+        Ok(())
+    }
+
     /// Writes a line of the kernel's own output behind `| `, so that it never reads as a result
     /// line. A byte that is not UTF-8 becomes `\u{fffd}`.
     pub fn kernel_output(&mut self, line: &[u8]) -> io::Result<()> {

@@ -268,8 +268,13 @@ impl Driver for CudaDriver {
         Ok((self.note(mapped), descriptor))
     }
 
-    fn map_shared(&mut self, memory: &OwnedFd, bytes: usize) -> Result<u64, DeviceError> {
-        let mapped = shared::import(self.context.0, memory, bytes)?;
+    fn map_shared(
+        &mut self,
+        memory: &OwnedFd,
+        bytes: usize,
+        is_read_only: bool,
+    ) -> Result<u64, DeviceError> {
+        let mapped = shared::import(self.context.0, memory, bytes, is_read_only)?;
         Ok(self.note(mapped))
     }
 

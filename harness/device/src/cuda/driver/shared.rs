@@ -75,11 +75,17 @@ pub fn allocate(device: CUdevice, bytes: usize) -> Result<(Mapped, OwnedFd), Dev
     .check("share device memory with another process")?;
     // SAFETY: the driver has opened the descriptor for the caller.
     let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor) };
-    Ok((map(device, &handle, bytes)?, descriptor))
+    let mapped = map(device, &handle, bytes, READ_AND_WRITE)?;
+    Ok((mapped, descriptor))
 }
 
 /// Maps memory that [`allocate`] has made in another process: `bytes` are all of it.
-pub fn import(device: CUdevice, memory: &OwnedFd, bytes: usize) -> Result<Mapped, DeviceError> {
+pub fn import(
+    device: CUdevice,
+    memory: &OwnedFd,
+    bytes: usize,
+    is_read_only: bool,
+) -> Result<Mapped, DeviceError> {
     let mut handle: CUmemGenericAllocationHandle = 0;
     let descriptor = memory.as_raw_fd() as usize;
     // SAFETY: `handle` is a live handle to write to. For this type of handle the driver takes the
@@ -92,7 +98,11 @@ pub fn import(device: CUdevice, memory: &OwnedFd, bytes: usize) -> Result<Mapped
         )
     }
     .check("take over device memory of another process")?;
-    map(device, &Handle(handle), bytes)
+    let access = match is_read_only {
+        true => CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READ,
+        false => READ_AND_WRITE,
+    };
+    map(device, &Handle(handle), bytes, access)
 }
 
 /// A handle to memory. The memory lives on while it is mapped or another process has it.
@@ -112,8 +122,15 @@ fn location(device: CUdevice) -> CUmemLocation {
     }
 }
 
-/// Maps all of a memory, for reading and writing.
-fn map(device: CUdevice, handle: &Handle, bytes: usize) -> Result<Mapped, DeviceError> {
+const READ_AND_WRITE: CUmemAccess_flags = CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+
+/// Maps all of a memory.
+fn map(
+    device: CUdevice,
+    handle: &Handle,
+    bytes: usize,
+    access: CUmemAccess_flags,
+) -> Result<Mapped, DeviceError> {
     let mut address = 0;
     // SAFETY: `address` is a live integer to write to.
     unsafe { ffi::cuMemAddressReserve(&mut address, bytes, PAGE, 0, 0) }
@@ -128,7 +145,7 @@ fn map(device: CUdevice, handle: &Handle, bytes: usize) -> Result<Mapped, Device
     let mapped = Mapped { address, bytes };
     let access = CUmemAccessDesc {
         location: location(device),
-        flags: CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+        flags: access,
     };
     // SAFETY: the range is mapped, and the driver only reads the description.
     unsafe { ffi::cuMemSetAccess(address, bytes, &access, 1) }

@@ -130,23 +130,30 @@ impl CaseLauncher {
         });
         let mut launchers: Vec<CaseLauncher> = empty.collect();
         let is_own = |tensor: &&CaseTensor| !tensor.is_null && tensor.fixed.is_none();
-        let each = launchers.iter().zip(cases);
-        let wanted = each.flat_map(|(launcher, (case, sets))| {
-            let tensors = (0..*sets).flat_map(|_| case.tensors.iter().filter(is_own));
-            tensors.map(|tensor| (launcher.name_of(&tensor.name), tensor.bytes()))
-        });
-        let mut ids = worker.buffers(wanted.collect())?.into_iter();
+        let wanted = |are_inputs: bool| {
+            let each = launchers.iter().zip(cases);
+            let wanted = each.flat_map(|(launcher, (case, sets))| {
+                let tensors = (0..*sets).flat_map(|_| case.tensors.iter().filter(is_own));
+                let meant =
+                    tensors.filter(move |tensor| (tensor.role == TensorRole::In) == are_inputs);
+                meant.map(|tensor| (launcher.name_of(&tensor.name), tensor.bytes()))
+            });
+            wanted.collect::<Vec<_>>()
+        };
+        let (inputs, outputs) = (wanted(true), wanted(false));
+        let mut inputs = worker.input_buffers(inputs)?.into_iter();
+        let mut outputs = worker.buffers(outputs)?.into_iter();
         for (launcher, (_, sets)) in launchers.iter_mut().zip(cases) {
-            launcher.take_buffers(*sets, &mut ids, worker)?;
+            launcher.take_buffers(*sets, [&mut inputs, &mut outputs], worker)?;
         }
         Ok(launchers)
     }
 
-    /// Takes its buffers out of those that were allocated, for so many sets.
+    /// Takes its buffers out of the inputs and the outputs that were allocated, for so many sets.
     fn take_buffers(
         &mut self,
         sets: usize,
-        ids: &mut impl Iterator<Item = BufferId>,
+        [inputs, outputs]: [&mut impl Iterator<Item = BufferId>; 2],
         worker: &mut Worker,
     ) -> Result<(), Stop> {
         for _ in 0..sets {
@@ -158,7 +165,8 @@ impl CaseLauncher {
                         Some(worker.fixed_input(fixed.key(), &name, fixed.bytes())?)
                     }
                     None if tensor.is_null => None,
-                    None => ids.next(),
+                    None if tensor.role == TensorRole::In => inputs.next(),
+                    None => outputs.next(),
                 });
             }
             self.sets.push(buffers);

@@ -13,11 +13,11 @@ use super::timing::TensorTiming;
 use super::{Problem, dump};
 use crate::outcome::{Correctness, Stop};
 use crate::problem::api::{
-    BuildNeeds, LeftOut, ProblemContext, SetsUp, StockUse, Timed, WorkerRole,
+    BuildNeeds, LeftOut, ProblemContext, SetsUp, StockUse, Timed, WorkerFor, WorkerRole,
 };
 use crate::worker::{ModuleId, Worker};
-use lab_device::{DeviceInfo, ExecutionOrder};
-use lab_protocol::report::JudgedWorkloads;
+use lab_device::{DeviceInfo, ExecutionOrder, ILLEGAL_ADDRESS};
+use lab_protocol::report::{JudgedWorkloads, Log};
 use lab_system::memory;
 use std::ops::Deref;
 use std::path::Path;
@@ -147,12 +147,43 @@ impl Prepared {
         }
         let mut tally = GateTally::new(&self.0.spec, &self.0.chosen, CaseOutcome::NotJudged);
         let verdict = self.0.verify_cases(cx, worker, module, &mut tally);
-        match verdict {
+        match &verdict {
             Ok(Correctness::Fail) => tally.write_outcomes(cx.out)?,
-            Err(Stop::Crash(_)) => tally.crash(None, cx.out)?,
+            Err(Stop::Crash(why)) => {
+                let may_be_an_input = worker.only_reads_inputs() && why.contains(ILLEGAL_ADDRESS);
+                if may_be_an_input && self.fails_on_inputs_of_its_own(cx, worker, module)? {
+                    return Ok(Correctness::Fail);
+                }
+                tally.crash(None, cx.out)?;
+            }
             Ok(Correctness::Pass) | Err(_) => {}
         }
         verdict
+    }
+
+    /// Whether a kernel that ended with an illegal address fails in another worker, where it can
+    /// store into its inputs: then it writes which input, and which cell.
+    fn fails_on_inputs_of_its_own(
+        &mut self,
+        cx: &mut ProblemContext,
+        crashed: &Worker,
+        module: ModuleId,
+    ) -> Result<bool, Stop> {
+        let mut worker = (cx.spawn_worker)(WorkerFor::Candidate)?.writing_inputs();
+        worker.load_as(crashed)?;
+        self.0.resident = None;
+        let mut tally = GateTally::new(&self.0.spec, &self.0.chosen, CaseOutcome::NotJudged);
+        let log = Log::default();
+        let out = std::mem::replace(cx.out, log.writer());
+        let verdict = self.0.verify_cases(cx, &mut worker, module, &mut tally);
+        *cx.out = out;
+        self.0.resident = None;
+        let fails = matches!(verdict, Ok(Correctness::Fail));
+        if fails {
+            cx.out.append(&log.text())?;
+            tally.write_outcomes(cx.out)?;
+        }
+        Ok(fails)
     }
 
     /// Frees what the problem holds on the worker of its check. It is not used after that.

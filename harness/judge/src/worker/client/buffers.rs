@@ -19,13 +19,40 @@ impl Worker {
 
     /// [`Worker::buffer`] for several buffers: names and bytes.
     pub fn buffers(&mut self, wanted: Vec<(String, usize)>) -> Result<Vec<BufferId>, Stop> {
+        self.allocate_all(wanted, false)
+    }
+
+    /// [`Worker::buffers`] for what the kernel only reads, and the judge writes with
+    /// [`Worker::write_cells`] or [`Worker::write_inputs`].
+    pub fn input_buffers(&mut self, wanted: Vec<(String, usize)>) -> Result<Vec<BufferId>, Stop> {
+        self.allocate_all(wanted, self.only_reads_inputs())
+    }
+
+    /// Whether a store into an input ends the launch. Python records its launches on other inputs,
+    /// which it writes itself.
+    pub fn only_reads_inputs(&self) -> bool {
+        self.memory.is_some() && !self.is_python() && !self.writes_inputs
+    }
+
+    /// Lets launches store into inputs: [`Worker::breaches`] says which of them did.
+    #[must_use]
+    pub fn writing_inputs(mut self) -> Self {
+        self.writes_inputs = true;
+        self
+    }
+
+    fn allocate_all(
+        &mut self,
+        wanted: Vec<(String, usize)>,
+        is_read_only: bool,
+    ) -> Result<Vec<BufferId>, Stop> {
         if wanted.is_empty() {
             return Ok(Vec::new());
         }
         let named = wanted.clone();
         let ids = match &self.memory {
-            Some(share) => {
-                let (shared, memory) = share.memory.allocate(share.owner, wanted)?;
+            Some(Share { memory, owner }) => {
+                let (shared, memory) = memory.allocate(*owner, wanted, is_read_only)?;
                 let ids = shared.buffers.iter().map(|(id, ..)| *id).collect();
                 self.map(shared, memory)?;
                 ids
@@ -116,7 +143,7 @@ impl Worker {
         if let Some(buffer) = self.fixed.get(&key) {
             return Ok(*buffer);
         }
-        let buffer = self.buffer(name, bytes.len())?;
+        let buffer = self.input_buffers(vec![(name.to_owned(), bytes.len())])?[0];
         self.write_input(buffer, bytes)?;
         self.fixed.insert(key, buffer);
         Ok(buffer)

@@ -44,7 +44,7 @@ impl Device {
         };
         let first = self.next;
         self.next += wanted.len() as u32;
-        self.lay_out(OWN, block, front, first, wanted)
+        self.lay_out((OWN, false), block, front, first, wanted)
     }
 
     /// Where in one allocation each of these buffers ends, guard zones included.
@@ -69,10 +69,11 @@ impl Device {
         Ok(ends)
     }
 
-    /// Makes buffers in an allocation at `block`, with numbers from `first` on.
+    /// Makes buffers of this owner, which may be able to read them only, in an allocation at
+    /// `block`, with numbers from `first` on.
     pub(super) fn lay_out(
         &mut self,
-        owner: u32,
+        (owner, is_read_only): (u32, bool),
         block: u64,
         front: usize,
         first: u32,
@@ -86,6 +87,7 @@ impl Device {
             buffers.push(Buffer {
                 name,
                 owner,
+                is_read_only,
                 block,
                 base: block + begin as u64,
                 front,
@@ -215,14 +217,18 @@ impl Guards {
                 &self.noise,
                 buffer.noise + words,
             )?;
-            buffer.fill(driver, POISON, Filling::Ahead)?;
-            buffer.content = Content::Pattern(POISON);
+            if !buffer.is_read_only {
+                buffer.fill(driver, POISON, Filling::Ahead)?;
+                buffer.content = Content::Pattern(POISON);
+            }
         }
-        let ranges: Vec<_> = buffers.iter().flat_map(Buffer::ranges).collect();
+        let watched = buffers.iter_mut().filter(|buffer| !buffer.is_read_only);
+        let watched: Vec<&mut Buffer> = watched.collect();
+        let ranges: Vec<_> = watched.iter().flat_map(|buffer| buffer.ranges()).collect();
         let Some(digests) = driver.digests(&ranges, self.key)? else {
             return Ok(());
         };
-        for (buffer, digests) in buffers.iter_mut().zip(digests.as_chunks::<3>().0) {
+        for (buffer, digests) in watched.into_iter().zip(digests.as_chunks::<3>().0) {
             self.patterns.insert((buffer.bytes, POISON), digests[1]);
             buffer.digests = digests.map(Some);
         }

@@ -4,6 +4,8 @@
 //! included, and each of them maps its part. So what a kernel does to the memory of its process
 //! cannot reach what the judge knows of the buffers. What the judge holds for itself, such as
 //! inputs and expected results, no other process maps, and it needs no guard zones.
+//!
+//! A worker of CUDA C++ can only read its inputs: a store into one ends the launch.
 
 use super::{Buffer, BufferId, Content, Device, FRONT, present};
 use lab_device::{DeviceError, MemoryRange};
@@ -79,6 +81,8 @@ pub struct SharedBlock {
     pub bytes: usize,
     /// Its buffers: the number, the offset and the bytes of each.
     pub buffers: Vec<(BufferId, usize, usize)>,
+    /// The worker that maps it can only read it.
+    pub is_read_only: bool,
 }
 
 impl Device {
@@ -89,10 +93,12 @@ impl Device {
     }
 
     /// Makes buffers between guard zones that another process can map: names and bytes.
+    /// `is_read_only` says that it can only read them.
     pub fn allocate_shared(
         &mut self,
         owner: u32,
         wanted: Vec<(String, usize)>,
+        is_read_only: bool,
     ) -> Result<(SharedBlock, OwnedFd), DeviceError> {
         let bytes = self.layout(&wanted)?.pop().unwrap_or(0);
         let (block, descriptor) = self.driver.alloc_shared(bytes).or_else(|_| {
@@ -100,7 +106,7 @@ impl Device {
             self.driver.alloc_shared(bytes)
         })?;
         let first = self.next_shared(wanted.len());
-        let ids = self.lay_out(owner, block, FRONT, first, wanted)?;
+        let ids = self.lay_out((owner, is_read_only), block, FRONT, first, wanted)?;
         // Another process reads what was filled here.
         self.driver.finish()?;
         let mut buffers = Vec::with_capacity(ids.len());
@@ -108,13 +114,18 @@ impl Device {
             let buffer = self.get(id)?;
             buffers.push((id, (buffer.address() - block) as usize, buffer.bytes));
         }
-        Ok((SharedBlock { bytes, buffers }, descriptor))
+        let shared = SharedBlock {
+            bytes,
+            buffers,
+            is_read_only,
+        };
+        Ok((shared, descriptor))
     }
 
     /// Maps what [`Device::allocate_shared`] of another process has made.
     pub fn map(&mut self, memory: &OwnedFd, shared: &SharedBlock) -> Result<(), DeviceError> {
         let block = Block {
-            address: self.driver.map_shared(memory, shared.bytes)?,
+            address: (self.driver).map_shared(memory, shared.bytes, shared.is_read_only)?,
             held: None,
         };
         for (id, offset, bytes) in &shared.buffers {
