@@ -209,6 +209,7 @@ fn plan(measure: &MeasureConfig, full: bool) -> Plan {
             iterations: measure.iterations,
             trials: measure.trials,
         }),
+        each_workload: true,
     }
 }
 

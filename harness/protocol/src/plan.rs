@@ -46,6 +46,8 @@ pub struct Plan {
     /// `None` on save: the budget and the width decide. Otherwise as many launches as this says,
     /// and the budget is a limit.
     pub trials: Option<Discipline>,
+    /// Whether the interval of a workload may need a further budget.
+    pub each_workload: bool,
 }
 
 /// What a measurement shows so far.
@@ -103,6 +105,7 @@ impl Default for Plan {
             same_within: 0.005,
             half_width: 0.0025,
             trials: None,
+            each_workload: true,
         }
     }
 }
@@ -145,7 +148,7 @@ impl Plan {
     }
 
     fn are_workloads_narrow(&self, so_far: &SoFar) -> bool {
-        so_far.widest_workload <= WORKLOADS_WIDER * self.half_width
+        !self.each_workload || so_far.widest_workload <= WORKLOADS_WIDER * self.half_width
     }
 
     /// The time that the timed launches may take if this is what was measured so far.
@@ -229,6 +232,11 @@ mod tests {
             "though the whole is narrow"
         );
         assert!(!plan.goes_on(&wide(0.0101), 500 * MS));
+        let of_keep = Plan {
+            each_workload: false,
+            ..plan.clone()
+        };
+        assert!(!of_keep.goes_on(&wide(0.0101), 10 * MS));
         assert!(!plan.goes_on(&wide(0.0100), 10 * MS));
         let few = SoFar {
             blocks: 5,

@@ -123,8 +123,8 @@ pub trait Timed {
     /// Times a turn and returns the seconds of a launch of each workload. `inputs` selects the same
     /// inputs for every kernel. `left` limits the launches of each workload, and loses those that
     /// were made; a workload of which none is left has no window, and NaN seconds. Checks that the
-    /// turn wrote its outputs and nothing else. Returns `None` if a result was wrong, after writing
-    /// what was wrong to `out`.
+    /// turn wrote its outputs and nothing else, with `left` in some of the turns. Returns `None` if
+    /// a result was wrong, after writing what was wrong to `out`.
     fn turn(
         &mut self,
         worker: &mut Worker,
