@@ -79,9 +79,6 @@ class Axpy:
         began = time.perf_counter()
         self.worker.call("Reload", module=module)
         seconds = self.replay(module, flush=True)["seconds"]
-        self.worker.call("Digests", buffers=self.y, key=1234)
-        broken = self.worker.breaches()
-        assert broken == [], broken
         return seconds, time.perf_counter() - began
 
 
@@ -103,7 +100,6 @@ def check_speed(worker):
         if "triton" in name or name == "autotuned":
             check(f"{name}: resources", resources and resources[0]["registers"] > 0 and
                   resources[0]["name"] == "axpy_kernel", resources)
-        check(f"{name}: no breach", worker.breaches() == [])
         for submission in ("graph", "plain"):
             for flush in (False, True):
                 replayed = sets.replay(module, submission, flush)
@@ -148,42 +144,17 @@ class Pair:
 def check_rules(worker):
     """What a launch must not do."""
     pair = Pair(worker, gpu_kernels.RULES)
-    out = {"OutOfBounds": {"buffer": "y", "offset": 4 * (pair.n + 2)}}
-    pair.launch("behind")
-    found = worker.breaches()
-    check("a store behind y", found == [out] and worker.breaches() == [], found)
-    pair.launch("before")
-    found = worker.breaches()
-    check("a store before y", found == [{"OutOfBounds": {"buffer": "y", "offset": -12}}], found)
-    pair.launch("change_input")
-    found = worker.breaches()
-    # 4.0 and 9.0 differ in the third byte of the cell.
-    changed = found and "InputChanged" in found[0] and 12 <= found[0]["InputChanged"]["offset"] < 16
-    check("an input changed", len(found) == 1 and changed, found)
-    check("the input is restored", worker.read(pair.x) == floats(pair.values))
-    other = worker.buffer("other", 4 * pair.n)
-    worker.make(pair.spec("keep", y=other))
-    check("a launch that only keeps breaks no rule", worker.breaches() == [])
-    pair.launch("store_elsewhere")
-    found = worker.breaches()
-    check("a store into another buffer", len(found) == 1 and found[0].get("StrayStore", {}).get("buffer") == "other", found)
     pair.launch("writes_nothing")
     check("what is not written is poison", worker.read(pair.y) == struct.pack("<8I", *8 * [POISONS[0]]))
-    expect("a value is returned", "Crash", ["returned a value of type torch.Tensor", "kernel.py:30"], pair.launch, "returns")
-    expect("an exception", "Crash", ["ValueError: line 40", "kernel.py:35", "Traceback"], pair.launch, "raises")
+    expect("a value is returned", "Crash", ["returned a value of type torch.Tensor", "kernel.py:10"], pair.launch, "returns")
+    expect("an exception", "Crash", ["ValueError: line 40", "kernel.py:15", "Traceback"], pair.launch, "raises")
     expect("no such function", "Build", ["def axpy(x, y):", "x (f32, 8)"], pair.launch, "axpy")
     pair.launch("lists")
     check("**rest gets what has no parameter", worker.read(pair.y)[:4] == floats([0.0]))
     pair.launch("prints")
     check("a print goes on", pair.is_right())
     pair.launch("forks")
-    check("a copy of the process answers nothing", pair.is_right() and worker.breaches() == [])
-    before = worker.call("Digests", buffers=[pair.x, pair.y], key=7)
-    worker.call("Write", floats(pair.values[:-1] + [0.5]), buffers=[pair.y], are_inputs=False)
-    after = worker.call("Digests", buffers=[pair.x, pair.y], key=7)
-    other_key = worker.call("Digests", buffers=[pair.x], key=8)
-    check("digests", before[0] == after[0] and before[1] != after[1] and other_key[0] != after[0] and
-          before[0] == before[1], before)
+    check("a copy of the process answers nothing", pair.is_right())
     return pair
 
 
@@ -192,7 +163,6 @@ def check_streams(worker, pair):
     elsewhere = "a stream that the measured time does not hold"
     for submission in ("graph", "plain"):
         expect(f"a side stream that is not joined, {submission}", "Crash", [elsewhere], pair.replay, "not_joined", submission)
-        worker.breaches()
         seconds = pair.replay("joined", submission)["seconds"]
         check(f"a side stream that is joined, {submission}", pair.is_right() and 3e-4 < seconds < 1e-2, f"{seconds * 1e6:.0f} µs")
         replayed = pair.replay("default_stream", submission)
@@ -201,18 +171,14 @@ def check_streams(worker, pair):
         check(f"a long launch, {submission}", pair.is_right() and 5e-3 < replayed["seconds"] < 5e-2, replayed)
     expect("a launch on a side stream", "Crash", [elsewhere], pair.launch, "not_joined")
     expect("a stream that stays current", "Crash", [elsewhere], pair.launch, "leaves_a_stream")
-    worker.breaches()
     replayed = pair.replay("reads_back", "graph")
     check("what cannot be recorded runs plainly and says why", pair.is_right() and "uncaptured" in replayed, replayed)
     pair.replay("beside", "graph")
     check("results that were computed beside the recording are wrong", not pair.is_right())
-    worker.breaches()
     for submission in ("graph", "plain"):
         worker.call("Reload", module=pair.module)
-        worker.breaches()
         flush = [worker.buffer("flush", 64), POISONS[0]]
         expect(f"work before the window, {submission}", "Crash", [elsewhere], pair.replay, "at_first", submission, flush)
-    worker.breaches()
 
 
 def check_later(worker, pair):
@@ -222,18 +188,6 @@ def check_later(worker, pair):
 
 def check_reload(worker, pair):
     """What a module remembers is gone or wrong after a reload."""
-    pair.launch("by_address")
-    check("by address, at first", pair.is_right())
-    others = [worker.input(f"x{i}", floats([float(10 * i + j) for j in range(pair.n)])) for i in range(3)]
-    for x in others:
-        worker.make(pair.spec("by_address", x=x))
-    worker.call("Reload", module=pair.module)
-    wrong = 0
-    for x in [pair.x, *others]:
-        worker.call("Fill", fills=[[pair.y, POISONS[0]]], how="Waits")
-        worker.make(pair.spec("by_address", x=x))
-        wrong += worker.read(pair.y) != worker.read(x)
-    check("results by address are wrong after a reload", wrong >= 3, f"{wrong} of 4")
     for turn in range(3):
         worker.call("Reload", module=pair.module)
         pair.launch("finds_memory")
@@ -249,7 +203,7 @@ def check_reload(worker, pair):
     worker.call("Reload", module=pair.module)
     table.launch("f")
     check("another module's table is there after a reload", table.is_right())
-    check("inputs keep their content", worker.read(pair.x) == floats(pair.values) and worker.breaches() == [])
+    check("inputs keep their content", worker.read(pair.x) == floats(pair.values))
 
 
 def check_types(worker):
@@ -269,7 +223,6 @@ def check_types(worker):
         worker.call("Free", buffer=y)
     empty = worker.buffer("e", 0)
     worker.launch(module, "same", tensor("x", "f32", [0, 3], empty), tensor("y", "f32", [0, 3], empty))
-    check("types: no breach", worker.breaches() == [])
 
 
 def check_patched():
@@ -283,7 +236,7 @@ def check_patched_in(worker):
         seconds = pair.replay("sleeps", submission)["seconds"]
         check(f"patched events measure the same, {submission}", pair.is_right() and 5e-3 < seconds < 5e-2, f"{seconds:.4f} s")
     worker.call("Reload", module=pair.module)
-    check("patched: the worker goes on", pair.launch("writes_nothing") > 0 and worker.breaches() == [])
+    check("patched: the worker goes on", pair.launch("writes_nothing") > 0)
 
 
 def check_faults(worker):
@@ -299,7 +252,7 @@ def check_memory(worker):
     pair = Pair(worker, gpu_kernels.HOARDS)
     expect("more memory than there is", "Crash", ["OutOfMemoryError", "kernel.py:7"], pair.launch, "fails")
     pair.launch("hoards")
-    check("a launch that takes all memory goes on", pair.is_right() and worker.breaches() == [])
+    check("a launch that takes all memory goes on", pair.is_right())
     expect("no memory for the next buffer", "Crash", ["the kernel holds"], worker.buffer, "z", 2 << 30)
     worker.call("Reload", module=pair.module)
     worker.buffer("z", 2 << 30)
@@ -326,7 +279,7 @@ def check_standby():
             module = worker.load(source)
             replayed = sets.replay(module)
             whole = time.perf_counter() - began
-            check(f"standby: {name}", sets.is_right() and "uncaptured" not in replayed and worker.breaches() == [],
+            check(f"standby: {name}", sets.is_right() and "uncaptured" not in replayed,
                   f"open after {opened:.2f} s, buffers {prepared:.2f} s, result {whole:.2f} s")
             worker.kill()
         check("standby goes on", standby.poll() is None)

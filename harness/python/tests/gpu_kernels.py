@@ -58,26 +58,6 @@ import torch
 
 kept = []
 
-def keep(x, y):
-    kept.append(y)
-
-def store_elsewhere(x, y):
-    y.copy_(x)
-    kept[0][2] = 5
-
-def behind(x, y):
-    torch.as_strided(y, (y.numel() + 3,), (1,), y.storage_offset())[y.numel() + 2] = 1
-    y.copy_(x)
-
-def before(x, y):
-    whole = torch.empty(0, device="cuda").set_(y.untyped_storage(), y.storage_offset() - 4, (4,), (1,))
-    whole[1] = 7
-    y.copy_(x)
-
-def change_input(x, y):
-    y.copy_(x)
-    x[3] = 9
-
 def writes_nothing(x, y):
     pass
 
@@ -128,15 +108,6 @@ def later(x, y):
             y.copy_(x)
         torch.cuda.synchronize()
     threading.Thread(target=write).start()
-
-cache = {}
-
-def by_address(x, y):
-    import builtins
-    cache = builtins.__dict__.setdefault("_cache", {})
-    if x.data_ptr() not in cache:
-        cache[x.data_ptr()] = x.clone()
-    y.copy_(cache[x.data_ptr()])
 
 def finds_memory(x, y):
     found = torch.empty(1 << 20, dtype=torch.int32, device="cuda")

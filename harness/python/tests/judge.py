@@ -199,7 +199,7 @@ class Worker:
         return self.call("Allocate", buffers=[[name, length]])[0]
 
     def input(self, name, content):
-        """Allocates a buffer with this content, which no launch may change."""
+        """Allocates a buffer with this content."""
         number = self.buffer(name, len(content))
         self.call("Write", bytes(content), buffers=[number], are_inputs=True)
         return number
@@ -230,10 +230,6 @@ class Worker:
         seconds, uncaptured = each["windows"][0][0], each["uncaptured"]
         return {"seconds": seconds} if uncaptured is None else {"seconds": seconds, "uncaptured": uncaptured}
 
-    def breaches(self):
-        """What the launches broke."""
-        return self.call("Breaches", of_given=False)
-
     def kill(self):
         """Ends the worker. Its output is complete afterwards."""
         self.connection.socket.close()
@@ -258,9 +254,9 @@ def floats(*values):
     return struct.pack(f"<{len(values)}f", *values)
 
 
-def tensor(name, dtype, shape, buffer):
+def tensor(name, dtype, shape, buffer, is_input=False):
     """An argument of a launch that is a tensor."""
-    return {"name": name, "dtype": dtype, "shape": list(shape)}, {"Buffer": buffer}
+    return {"name": name, "dtype": dtype, "shape": list(shape), "is_input": is_input}, {"Buffer": buffer}
 
 
 def value(name, dtype, content):

@@ -1,4 +1,4 @@
-"""The digests and the noise that a CUDA device computes, against their definition on the host."""
+"""The digests that a CUDA device computes, against their definition on the host."""
 
 import importlib.util
 import os
@@ -51,17 +51,6 @@ class Digests(unittest.TestCase):
                     word &= int(chunk["last"]) if i == count - 1 else MASK
                     total += mix(index + i << 32 | word, 5)
             self.assertEqual(total & ALL, digest(memory[address:address + length], address, 5), (address, length))
-
-    def test_noise_is_that_of_the_kernel_and_goes_on_after_its_last_word(self):
-        from lab_harness.worker.noise import NOISE_WORDS, Noise
-
-        noise = Noise(3)
-        whole = b"".join(noise.parts(0, 8 * NOISE_WORDS + 8))
-        self.assertEqual(whole[:4 * NOISE_WORDS], whole[4 * NOISE_WORDS:8 * NOISE_WORDS])
-        self.assertEqual(b"".join(noise.parts(4 * NOISE_WORDS - 3, 10)), whole[4 * NOISE_WORDS - 3:4 * NOISE_WORDS + 7])
-        for i in (0, 1, 77, NOISE_WORDS - 1):
-            word = mix(i, 3) >> 32 & 0x03FF_03FF | 0x7800_7800 | (i % 2 and 0x8000_8000)
-            self.assertEqual(whole[4 * i:4 * i + 4], word.to_bytes(4, "little"))
 
 
 if __name__ == "__main__":

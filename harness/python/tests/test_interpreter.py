@@ -136,7 +136,6 @@ references = []
         seconds = self.worker.make(self.spec())[0]
         self.assertEqual(self.worker.read(self.y), X)
         self.assertGreater(seconds, 0.2)
-        self.assertEqual(self.worker.breaches(), [])
 
     def test_a_thread_that_begins_to_work_when_the_launch_is_over_is_found(self):
         for target in ("wait", "exec('def g():\\n  wait()', globals()) or g", "pool"):
@@ -197,9 +196,8 @@ def set_again():
 
 class Patched(WorkerCase):
     def test_functions_of_builtins_are_the_workers_own(self):
-        self.load("""import builtins, ctypes
+        self.load("""import builtins
 def f(x, y):
-    ctypes.c_ubyte.from_address(y.__array_interface__["data"][0] + 40).value ^= 1
     y[...] = x
     nothing = lambda *args, **named: None
     for name in ("enumerate", "zip", "list", "len", "isinstance", "range", "min", "max", "next", "memoryview", "bytes", "type",
@@ -208,7 +206,6 @@ def f(x, y):
         setattr(builtins, name, nothing)
 """)
         self.assertEqual(self.launch(), X)
-        self.assertEqual(self.worker.breaches(), [{"OutOfBounds": {"buffer": "y", "offset": 40}}])
         self.worker.call("Write", floats(1, 1, 1, 1), buffers=[self.y], are_inputs=False)
         self.assertEqual(self.worker.read(self.y), floats(1, 1, 1, 1))
 
@@ -223,21 +220,18 @@ def f(x, y):
         self.assertEqual(len(self.worker.read(self.y)), 16)
 
     def test_modules_of_the_package_are_not_the_workers_own(self):
-        self.load("""import ctypes, sys
+        self.load("""import sys
 found = [name for name in sys.modules if name.startswith("lab_harness")]
 assert not found, found
 import lab_harness.worker.memory as memory
 import lab_harness.worker.server as server
-memory.Memory.check = memory.Memory.breaches = lambda self, *args: []
-memory.Memory._check_those = lambda self, buffers: None
+memory.Memory.read = memory.Memory.place = lambda self, *args: b""
 server.Worker._read = lambda self, fields, body: b""
 assert not hasattr(sys.modules["__main__"], "process")
 def f(x, y):
-    ctypes.c_ubyte.from_address(y.__array_interface__["data"][0] + 40).value ^= 1
     y[...] = x
 """)
         self.assertEqual(self.launch(), X)
-        self.assertEqual(self.worker.breaches(), [{"OutOfBounds": {"buffer": "y", "offset": 40}}])
 
     def test_functions_under_those_that_the_worker_calls_are_patched_in_vain(self):
         self.load("""import copy, ctypes, os, posixpath, threading
@@ -253,7 +247,6 @@ def f(x, y):
         for _ in range(2):
             self.assertEqual(self.launch(), X)
             self.worker.call("Reload", module=self.module)
-        self.assertEqual(self.worker.breaches(), [])
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ class WorkerCase(unittest.TestCase):
 
     def spec(self, entry="f", x=None, y=None):
         """The launch of an entry on x and y, or on other buffers."""
-        return judge.launch(self.module, entry, tensor("x", "f32", [4], self.x if x is None else x),
+        return judge.launch(self.module, entry, tensor("x", "f32", [4], self.x if x is None else x, is_input=True),
                             tensor("y", "f32", [4], self.y if y is None else y))
 
     def launch(self, entry="f", **buffers):

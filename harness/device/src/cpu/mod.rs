@@ -74,7 +74,7 @@ mod stacks;
 #[cfg(test)]
 mod tests;
 
-pub use driver::open;
+pub use driver::{open, open_memory};
 pub use headers::LAB_H;
 pub use races::{
     BarrierScope, LOG_VARIABLE as RACE_LOG_VARIABLE, MemorySpace, Race, RacingAccess,

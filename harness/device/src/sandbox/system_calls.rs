@@ -31,7 +31,7 @@ macro_rules! calls {
 const COMPUTING: &[Call] = calls![
     SYS_read SYS_write SYS_readv SYS_writev SYS_pread64 SYS_pwrite64 SYS_lseek SYS_close SYS_close_range SYS_fstat
     SYS_newfstatat SYS_statx SYS_faccessat SYS_faccessat2 SYS_openat SYS_dup SYS_dup3 SYS_ppoll SYS_pselect6
-    SYS_sendto SYS_recvfrom SYS_shutdown SYS_getsockopt SYS_getsockname
+    SYS_sendto SYS_recvfrom SYS_recvmsg SYS_shutdown SYS_getsockopt SYS_getsockname
     SYS_mmap SYS_munmap SYS_mprotect SYS_mremap SYS_madvise SYS_brk SYS_membarrier
     SYS_clone SYS_exit SYS_exit_group SYS_futex SYS_set_robust_list SYS_get_robust_list SYS_set_tid_address SYS_rseq
     SYS_sched_yield SYS_sched_getaffinity SYS_getcpu SYS_gettid SYS_getpid SYS_getppid

@@ -122,7 +122,7 @@ fn set_up(
             (copy.source(), Some(copy))
         }
     };
-    let mut worker = session.with_memory(starting.ready()?);
+    let mut worker = session.with_memory(starting.ready()?)?;
     let module = worker.load(&image)?;
     let timed =
         session.with(|cx| problem.set_up(cx, &mut worker, module, WorkerRole::Incumbent))?;

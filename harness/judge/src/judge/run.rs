@@ -150,7 +150,7 @@ impl Run<Problem> {
                 session.builder.compiler = None;
             }
         }
-        let worker = session.with_memory(worker);
+        let worker = session.with_memory(worker)?;
         if language == Language::Python {
             out.line("python", Interpreter::of(request))?;
         }
@@ -358,10 +358,9 @@ impl Run<Prepared> {
         self.session.out.stage(Stage::Measure)?;
         let further = self.further.drain(..).map(StartingWorker::ready);
         let further: Vec<Worker> = further.collect::<Result<_, Stop>>()?;
-        let further = further
-            .into_iter()
-            .map(|worker| self.session.with_memory(worker));
-        self.session.further = further.collect();
+        let mapping = further.into_iter();
+        let mapping = mapping.map(|worker| self.session.with_memory(worker));
+        self.session.further = mapping.collect::<Result<_, Stop>>()?;
         let is_bench = matches!(self.session.request.kind, JudgeKind::Bench(_));
         if !is_bench {
             if self.incumbent.is_none() {

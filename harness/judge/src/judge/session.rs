@@ -40,7 +40,8 @@ pub struct Session {
     pub access: DeviceAccess,
     /// What the device can do; `None` if it was not probed.
     pub figures: Option<DeviceFigures>,
-    /// The judge's own worker, on a device whose memory can be shared.
+    /// The judge's own worker, which has the buffers of the others: on the cpu device a thread of
+    /// this process.
     pub memory: Option<Arc<JudgeMemory>>,
     /// A reference's worker in Python that was started before it is needed.
     pub reference: Option<StartingWorker>,
@@ -79,7 +80,9 @@ impl Session {
             telemetry: TelemetryMonitor::open(&device)?,
             access: DeviceAccess::of(&device, &cache_dir),
             figures: probe::load(&cache_dir, &device),
-            memory: None,
+            memory: matches!(target, Target::Cpu)
+                .then(memory_of_cpu)
+                .transpose()?,
             reference: None,
             further: Vec::new(),
             request: Arc::clone(request),
@@ -146,29 +149,30 @@ impl Session {
     pub fn start_worker(&self, language: Language) -> Result<Worker, Stop> {
         let output = as_kernel_output(self.sink.writer());
         let worker = start_worker(&self.request, language, self.target, output)?.ready()?;
-        Ok(self.with_memory(worker))
+        self.with_memory(worker)
     }
 
     /// Lets a worker that has allocated nothing yet map what the judge's own worker allocates.
-    pub fn with_memory(&self, worker: Worker) -> Worker {
+    pub fn with_memory(&self, worker: Worker) -> Result<Worker, Stop> {
         with_memory(worker, self.memory.as_ref())
     }
 
     /// Takes the judge's own worker, which opens the device, and builds the kernels that it
     /// computes with. Where it cannot be used, a caveat says why.
     pub fn take_memory(&mut self, starting: StartingWorker) -> Result<(), Stop> {
-        let memory = self
-            .builder
-            .own_source("cells.cu", cells::SOURCE, "")
-            .and_then(|kernels| starting.ready()?.into_memory(&kernels.path));
-        let why = match memory {
-            Ok(Some(memory)) => {
-                self.memory = Some(memory);
+        let kernels = self.builder.own_source("cells.cu", cells::SOURCE, "");
+        let worker = starting.ready()?;
+        let why = match kernels {
+            _ if !worker.maps_memory() => NOT_SHARED.to_owned(),
+            Ok(kernels) => {
+                self.memory = Some(worker.into_memory(&kernels.path)?);
                 return Ok(());
             }
-            Ok(None) => "this driver cannot share device memory between processes".to_owned(),
             // A run of Python needs NVRTC for nothing else.
-            Err(stop) if self.request.language() == Language::Python => stop.to_string(),
+            Err(stop) if self.request.language() == Language::Python => {
+                self.memory = Some(worker.into_memory_without_cells());
+                stop.to_string()
+            }
             Err(stop) => return Err(stop),
         };
         let why = why.lines().next().unwrap_or_default();
@@ -200,7 +204,7 @@ impl Session {
             device: &self.device,
             figures: self.figures,
             cache_dir: &self.cache_dir,
-            memory: self.memory.as_ref(),
+            memory: memory.filter(|memory| memory.has_cells()),
             seed: self.seed,
             seed_is_fixed: request.seed.is_some(),
             out: &mut self.out,
@@ -222,7 +226,7 @@ impl Session {
                         start_worker(request, language, target, output)?
                     }
                 };
-                Ok(with_memory(starting.ready()?, memory))
+                with_memory(starting.ready()?, memory)
             },
             build: &mut |source, header| builder.reference(source, header),
         })
@@ -248,10 +252,19 @@ impl Session {
     }
 }
 
-fn with_memory(worker: Worker, memory: Option<&Arc<JudgeMemory>>) -> Worker {
-    // Python maps memory on a GPU only.
-    match worker.maps_memory() {
-        true => worker.with_memory(memory),
-        false => worker,
+/// The judge's own worker of the cpu device. No kernel runs in it.
+fn memory_of_cpu() -> Result<Arc<JudgeMemory>, Stop> {
+    let worker = Worker::on_a_thread(lab_device::cpu::open_memory, Duration::from_secs(60))?;
+    Ok(worker.into_memory_without_cells())
+}
+
+const NOT_SHARED: &str = "this driver cannot share device memory between processes";
+
+fn with_memory(worker: Worker, memory: Option<&Arc<JudgeMemory>>) -> Result<Worker, Stop> {
+    match memory.filter(|_| worker.maps_memory()) {
+        None if worker.is_python() => Err(Stop::Lab(format!(
+            "{NOT_SHARED}, and nothing else keeps a kernel in Python from the memory that judges it"
+        ))),
+        memory => Ok(worker.with_memory(memory)),
     }
 }

@@ -98,19 +98,15 @@ impl Worker {
         self
     }
 
-    /// Makes it the judge's own worker, with the built cells.cu. `None` if its memory cannot be
-    /// shared.
-    pub fn into_memory(self, kernels: &Path) -> Result<Option<Arc<JudgeMemory>>, Stop> {
-        match self.opened.shares_memory {
-            true => self.into_unshared_memory(kernels).map(Some),
-            false => Ok(None),
-        }
+    /// Makes it the judge's own worker, with the built cells.cu.
+    pub fn into_memory(mut self, kernels: &Path) -> Result<Arc<JudgeMemory>, Stop> {
+        let kernels = self.load(kernels)?;
+        Ok(JudgeMemory::new(self.link, self.images, Some(kernels)))
     }
 
-    /// [`Worker::into_memory`] where no other worker maps the memory.
-    pub fn into_unshared_memory(mut self, kernels: &Path) -> Result<Arc<JudgeMemory>, Stop> {
-        let kernels = self.load(kernels)?;
-        Ok(JudgeMemory::new(self.link, self.images, kernels))
+    /// [`Worker::into_memory`] where the judge computes with cells itself, as on the cpu device.
+    pub fn into_memory_without_cells(self) -> Arc<JudgeMemory> {
+        JudgeMemory::new(self.link, self.images, None)
     }
 
     /// Sends a request that runs no kernel of a user, with a body, and returns the reply with its

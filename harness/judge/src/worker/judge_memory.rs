@@ -27,8 +27,8 @@ struct Inner {
     link: Link,
     /// The image of cells.cu lies there.
     _images: Option<Images>,
-    /// The kernels of cells.cu.
-    kernels: ModuleId,
+    /// The kernels of cells.cu; `None` on the cpu device, where the judge computes with cells.
+    kernels: Option<ModuleId>,
     /// The number of the last worker that maps memory.
     owners: u32,
     /// Workers that have ended, and buffers that nobody has any more. Their memory is given
@@ -62,8 +62,8 @@ impl Inner {
 }
 
 impl JudgeMemory {
-    /// A worker that has opened the device and has loaded cells.cu.
-    pub fn new(link: Link, images: Option<Images>, kernels: ModuleId) -> Arc<JudgeMemory> {
+    /// A worker that has opened the device and, on a GPU, has loaded cells.cu.
+    pub fn new(link: Link, images: Option<Images>, kernels: Option<ModuleId>) -> Arc<JudgeMemory> {
         let inner = Inner {
             link,
             _images: images,
@@ -82,6 +82,11 @@ impl JudgeMemory {
         let mut inner = lock(&self.inner);
         inner.owners += 1;
         inner.owners
+    }
+
+    /// Whether it draws and compares cells, and holds them.
+    pub fn has_cells(&self) -> bool {
+        lock(&self.inner).kernels.is_some()
     }
 
     /// Whether its process has not ended.
@@ -208,6 +213,7 @@ impl JudgeMemory {
 
     fn work<R: DeserializeOwned>(&self, work: CellWork, body: &[u8]) -> Result<R, Stop> {
         let module = lock(&self.inner).kernels;
+        let module = module.ok_or_else(|| Stop::Lab("this device holds no cells".into()))?;
         let (reply, _) = self.call(&WorkerRequest::Cells { module, work }, body, 0)?;
         Ok(reply)
     }

@@ -33,6 +33,9 @@ const STEP_IN_PAGES: usize = 64 << 10;
 /// Bytes of the guard zone behind a buffer on a device without pages.
 pub const BACK: usize = 2 << 20;
 
+/// The alignment of buffers.
+const ALIGNED: usize = 256;
+
 /// Bytes of a guard zone, beside the buffer, that are compared after launches that were not given
 /// the buffer, on a device that computes no digests. What the launch writes farther away lies
 /// beside a buffer that it was given.
@@ -43,7 +46,7 @@ const NEAR: usize = 16 << 10;
 pub fn guarded_bytes(bytes: usize, has_pages: bool) -> Option<usize> {
     let (step, back) = match has_pages {
         true => (STEP_IN_PAGES, BACK_IN_PAGES),
-        false => (4, BACK),
+        false => (ALIGNED, BACK),
     };
     bytes
         .checked_add(FRONT + back)?

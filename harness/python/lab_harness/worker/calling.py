@@ -160,4 +160,4 @@ def _place(arg, parameter, memory):
     expected = dtypes.cells(shape) * dtypes.SIZES.get(parameter["dtype"], 0)
     if expected != buffer.length:
         raise Lab(f"{parameter['name']}: a shape of {expected} bytes on a buffer of {buffer.length}")
-    return buffer.address, buffer.length, buffer.is_sealed or parameter.get("is_input", False)
+    return buffer.address, buffer.length, parameter.get("is_input", False)

@@ -52,7 +52,7 @@ class Worker:
 
     def __init__(self, request):
         self._device = open_device(request["target"])
-        self._memory = Memory(self._device, guarded=not request["under_tool"])
+        self._memory = Memory(self._device)
         self._output = process.Output()
         self._process = process.Identity()
         self._interpreter = Interpreter(process.module_folders())
@@ -110,10 +110,8 @@ class Worker:
         return self._modules.load(fields["image"], fields.get("functions", ()))
 
     def _reload(self, fields, body):
-        # What launches left beside their buffers is noted as a breach and restored.
-        self._memory.check()
         self._modules.reload(fields["module"], self._device)
-        self._memory.exchange_places()
+        self._memory.map_elsewhere()
         self._device.scrub()
 
     def _missing_entry(self, fields, body):
@@ -124,28 +122,20 @@ class Worker:
         return None if module.entry(entry) is not None else module.name_of(entry)
 
     def _allocate(self, fields, body):
-        return [self._memory.allocate(name, length) for name, length in fields["buffers"]]
+        return [self._memory.allocate(length) for _, length in fields["buffers"]]
 
     def _write(self, fields, body):
-        *others, last = fields["buffers"]
-        for buffer in others:
-            length = self._memory.get(buffer).length
-            content, body = body[:length], body[length:]
-            self._write_one(buffer, content, fields["are_inputs"])
-        self._write_one(last, body, fields["are_inputs"])
-
-    def _write_one(self, buffer, content, is_input):
-        self._memory.write(buffer, content)
-        if is_input:
-            self._memory.seal(buffer, content)
+        for buffer in fields["buffers"]:
+            length = self._memory.place(buffer).length
+            self._memory.write(buffer, body[:length])
+            body = body[length:]
 
     def _read(self, fields, body):
         return self._memory.read(fields["buffer"])
 
     def _fill(self, fields, body):
-        fill = self._memory.flush_cache if fields["how"] == "FlushesCache" else self._memory.fill
         for buffer, pattern in fields["fills"]:
-            fill(buffer, pattern)
+            self._memory.fill(buffer, pattern, fields["how"] == "FlushesCache")
 
     def _free(self, fields, body):
         self._memory.free(fields["buffer"])
@@ -160,13 +150,11 @@ class Worker:
         self._memory.unmap(fields["buffers"])
 
     def _launch(self, fields, body):
-        for buffer, pattern in fields["fills"]:
-            self._memory.fill(buffer, pattern)
         each, launched, failure = [], None, None
         for launch in fields["launches"]:
             try:
                 if fields["wiped"]:
-                    self._memory.wipe_shared()
+                    self._device.scrub()
                 seconds, _, resources = self._run([launch], None, as_graph=False)
             except Failure as error:
                 failure = error.answer()["Err"]
@@ -182,41 +170,31 @@ class Worker:
         each, uncaptured, failure = [], None, None
         for window in fields["windows"]:
             try:
-                for buffer, pattern in window["fills"]:
-                    self._memory.fill(buffer, pattern)
-                if window["read"]:
-                    self._memory.digests(window["read"], fields["key"])
                 seconds, why, _ = self._run(_launches(window["launches"]), fields["flush"], as_graph)
             except Failure as error:
                 failure = error.answer()["Err"]
                 break
-            digested = window["digested"]
-            each.append([seconds, self._memory.digests(digested, fields["key"]) if digested else []])
+            # The judge's own worker fills, reads and digests: not the process of the kernel.
+            each.append([seconds, []])
             uncaptured = uncaptured or why
         return {"windows": each, "uncaptured": uncaptured, "failure": failure}
 
-    def _digests(self, fields, body):
-        return self._memory.digests(fields["buffers"], fields["key"])
-
     def _breaches(self, fields, body):
-        of_given = fields["of_given"]
-        return self._memory.breaches_of_given() if of_given else self._memory.breaches()
+        # The judge's own worker watches the buffers.
+        return []
 
     def _versions(self, fields, body):
         return versions.of_packages(self._modules.packages() | self._device.packages)
 
     def _run(self, launches, flush, as_graph):
         """Runs launches one after the other: the seconds, why they did not run as a graph, and resources."""
-        calls, given = [], {}
-        for launch in launches:
-            numbers = [arg["Buffer"] for arg in launch["args"] if "Buffer" in arg]
-            given.update({buffer: None for buffer in self._memory.give(numbers)})
-            calls.append(self._call(launch))
+        calls = [self._call(launch) for launch in launches]
         if flush is not None:
-            flush = (*self._memory.flush_range(*flush), flush[1])
+            buffer = self._memory.place(flush[0])
+            flush = buffer.address, buffer.length, flush[1]
         self._expect_nothing_opened(calls[0])
         try:
-            seconds, uncaptured = self._device.run(calls, flush, as_graph, lambda: self._memory.take_back(list(given)))
+            seconds, uncaptured = self._device.run(calls, flush, as_graph)
         finally:
             self._expect_nothing_opened(calls[0])
             self._interpreter.go_on()
@@ -241,7 +219,7 @@ class Worker:
 
 _REQUESTS = {"Open": "open", "Load": "load", "Reload": "reload", "MissingEntry": "missing_entry", "Allocate": "allocate",
              "Write": "write", "Read": "read", "Fill": "fill", "Free": "free", "Map": "map", "Unmap": "unmap",
-             "Launch": "launch", "Replay": "replay", "Digests": "digests", "Breaches": "breaches", "Versions": "versions"}
+             "Launch": "launch", "Replay": "replay", "Breaches": "breaches", "Versions": "versions"}
 
 
 def _launches(repeated):

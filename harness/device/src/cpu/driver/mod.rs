@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 
 mod limits;
+mod mapped;
 mod module;
 
 use super::launch::{FailureRank, Launch};
@@ -15,9 +16,12 @@ use crate::api::{
     check_parameters,
 };
 use crate::arguments::KernelArguments;
+use mapped::Mapped;
 use module::Module;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::Instant;
 
@@ -28,6 +32,8 @@ struct CpuDriver {
     /// By number. `None` for a module that was unloaded.
     modules: Vec<Option<Module>>,
     memory: Allocations,
+    /// The allocations that other processes can map, or that are theirs, by their address.
+    mapped: BTreeMap<u64, Mapped>,
     /// How many launches there were.
     launches: usize,
 }
@@ -36,8 +42,17 @@ struct CpuDriver {
 /// the number of multiprocessors that it reports, from 1 to 1024; any other value is an error.
 pub fn open() -> Result<Box<dyn Driver>, DeviceError> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let sms = limits::sms(std::env::var_os("LAB_CPU_SMS"))?;
     crate::cpu::signal::install();
+    Ok(Box::new(driver(threads)?))
+}
+
+/// Opens the memory of the cpu device, for a process that launches nothing.
+pub fn open_memory() -> Result<Box<dyn Driver>, DeviceError> {
+    Ok(Box::new(driver(0)?))
+}
+
+fn driver(threads: usize) -> Result<CpuDriver, DeviceError> {
+    let sms = limits::sms(std::env::var_os("LAB_CPU_SMS"))?;
     let info = DeviceInfo {
         name: format!(
             "cpu (emulated, {threads} {})",
@@ -53,19 +68,28 @@ pub fn open() -> Result<Box<dyn Driver>, DeviceError> {
         driver: String::from("none (emulated)"),
     };
     let workers = (0..threads).map(|_| Worker::new()).collect();
-    Ok(Box::new(CpuDriver {
+    Ok(CpuDriver {
         info,
         workers,
         modules: Vec::new(),
         memory: Allocations::new("cpu"),
+        mapped: BTreeMap::new(),
         launches: 0,
-    }))
+    })
 }
 
 impl CpuDriver {
     fn module(&self, module: u32) -> Result<&Module, DeviceError> {
         let found = self.modules.get(module as usize).and_then(Option::as_ref);
         found.ok_or_else(|| DeviceError::Driver(format!("module {module} is not loaded")))
+    }
+
+    /// Notes a mapping of so many bytes, and returns its address.
+    fn note(&mut self, mapped: Mapped, bytes: usize) -> u64 {
+        let address = mapped.address();
+        self.memory.live.insert(address, bytes);
+        self.mapped.insert(address, mapped);
+        address
     }
 }
 
@@ -127,8 +151,30 @@ impl Driver for CpuDriver {
         Ok(address)
     }
 
+    fn shares_memory(&self) -> bool {
+        true
+    }
+
+    fn alloc_shared(&mut self, bytes: usize) -> Result<(u64, OwnedFd), DeviceError> {
+        let (mapped, descriptor) = Mapped::allocate(bytes)?;
+        Ok((self.note(mapped, bytes), descriptor))
+    }
+
+    fn map_shared(
+        &mut self,
+        memory: &OwnedFd,
+        bytes: usize,
+        is_read_only: bool,
+    ) -> Result<u64, DeviceError> {
+        let mapped = Mapped::import(memory, bytes, is_read_only)?;
+        Ok(self.note(mapped, bytes))
+    }
+
     fn free(&mut self, address: u64) -> Result<(), DeviceError> {
         let bytes = self.memory.remove(address)?;
+        if self.mapped.remove(&address).is_some() {
+            return Ok(());
+        }
         if let Some(layout) = layout(bytes) {
             // SAFETY: `alloc` allocated the address with this layout. It was removed from the map,
             // so it is freed once.

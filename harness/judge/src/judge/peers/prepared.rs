@@ -97,7 +97,7 @@ fn start(
     if !call.is_empty() {
         of_peer(session, "peer_call", &call)?;
     }
-    let mut worker = session.with_memory(starting.ready()?);
+    let mut worker = session.with_memory(starting.ready()?)?;
     worker.limit_altogether(Some(request.peer_limit));
     let module = load(session, of, (peer, file), &mut worker)?;
     let mut problem = problem::open(&request.folder)?;

@@ -172,7 +172,7 @@ impl Problem {
         check: &mut CaseCheck,
         all: usize,
     ) -> Result<(), Stop> {
-        let shares = check.worker.has_shared_buffers();
+        let shares = check.worker.holds_cells();
         if shares && group.iter().all(|(_, case)| case.steps == 1) {
             let first = group.first().map_or(0, |(position, _)| *position);
             return self.check_group(drawn, check, (first, all));

@@ -132,7 +132,7 @@ impl ReferenceKernel {
     }
 
     fn launch_all(&mut self, wanted: &mut [WantedSets]) -> Result<(), Stop> {
-        let shares = self.worker.has_shared_buffers();
+        let shares = self.worker.holds_cells();
         let is_together = |wanted: &&mut WantedSets| shares && wanted.data.case.steps == 1;
         let there = wanted.iter_mut().filter(|wanted| !wanted.sets.is_empty());
         let (mut together, alone): (Vec<_>, Vec<_>) = there.partition(is_together);

@@ -210,7 +210,7 @@ impl TensorTiming {
     ) -> Result<(), Stop> {
         written.retain(|outputs| !self.accepted[0].borrow().contains(outputs));
         // In the judge's memory there is room for one after the other.
-        let together = match worker.has_shared_buffers() {
+        let together = match worker.holds_cells() {
             true => written.len().max(1),
             false => 1,
         };

@@ -345,7 +345,7 @@ impl CaseCheck<'_> {
                 .collect()
         };
         // Where the outputs are compared, the next launch writes to them.
-        let compared = match self.worker.has_shared_buffers() {
+        let compared = match self.worker.holds_cells() {
             true => Compared::Now(compare()),
             false => Compared::Soon(scope.spawn(compare)),
         };

@@ -2,13 +2,14 @@
 
 use super::{BufferId, Known, Worker};
 use crate::outcome::Stop;
-use crate::worker::judge_memory::{Cells, Share};
+use crate::worker::judge_memory::{Cells, JudgeMemory, Share};
 use crate::worker::link::Operation;
 use crate::worker::memory::{Filling, SharedBlock, is_shared};
 use crate::worker::messages::WorkerRequest;
 use lab_device::{FLOAT_POISONS, POISONS};
 use lab_system::random;
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
 
 impl Worker {
     /// Allocates a buffer between guard zones and fills it with poison. `name` is what messages
@@ -31,7 +32,7 @@ impl Worker {
     /// Whether a store into an input ends the launch. Python records its launches on other inputs,
     /// which it writes itself.
     pub fn only_reads_inputs(&self) -> bool {
-        self.memory.is_some() && !self.is_python() && !self.writes_inputs
+        self.holds_cells() && !self.is_python() && !self.writes_inputs
     }
 
     /// Lets launches store into inputs: [`Worker::breaches`] says which of them did.
@@ -195,15 +196,21 @@ impl Worker {
         self.opened.shares_memory
     }
 
-    /// Whether the judge's own worker has its buffers.
-    pub fn has_shared_buffers(&self) -> bool {
-        self.memory.is_some()
+    /// The judge's own worker, if it has the buffers and computes with their cells.
+    fn cells_on_device(&self) -> Option<&Arc<JudgeMemory>> {
+        let memory = self.memory.as_ref().map(|share| &share.memory);
+        memory.filter(|memory| memory.has_cells())
+    }
+
+    /// Whether what its buffers hold can stay on the device.
+    pub fn holds_cells(&self) -> bool {
+        self.cells_on_device().is_some()
     }
 
     /// What buffers hold: copies that stay what they are. On the device if the judge's own worker
     /// has the buffers.
     pub fn take(&mut self, buffers: &[BufferId]) -> Result<Vec<Cells>, Stop> {
-        let Some(Share { memory, .. }) = &self.memory else {
+        let Some(memory) = self.cells_on_device() else {
             return self.read_all(buffers);
         };
         let bytes = |id: &BufferId| self.buffers.get(id).map_or(0, |known| known.bytes);
@@ -213,7 +220,7 @@ impl Worker {
 
     /// What buffers hold until the next launch.
     pub fn look_at(&mut self, buffers: &[BufferId]) -> Result<Vec<Cells>, Stop> {
-        let Some(Share { memory, .. }) = &self.memory else {
+        let Some(memory) = self.cells_on_device() else {
             return self.read_all(buffers);
         };
         let bytes = |id: &BufferId| self.buffers.get(id).map_or(0, |known| known.bytes);

@@ -211,7 +211,7 @@ impl Worker {
         self.state(windows.iter().map(|window| &window.launches.launch))?;
         // What surrounds the windows of Python is not left to its process, which runs the kernel
         // too.
-        if self.is_python() && self.memory.is_some() {
+        if self.is_python() {
             return self.replay_one_by_one(windows, (flush, graph), key);
         }
         let given = windows.iter().flat_map(|window| window.launches.args());

@@ -8,22 +8,16 @@ import sys
 
 from .. import dtypes
 from ..failures import Crash, Failure, Lab
-from ..noise import digest_of
 from ..private import BUILTINS as __builtins__
 from . import triton_kernels
 from .digester import Digester
 from .libcuda import OUT_OF_MEMORY, Access, Driver
-from .staging import LEAST as STAGED
-from .staging import Staging
 from .windows import Window
 
 # The driver hands out memory in pages of this many bytes.
 PAGE = 2 << 20
-# Bytes of the device memory through which buffers exchange their places.
-_EXCHANGED_AT_ONCE = 32 << 20
 # Tensors of PyTorch of this many bytes do not keep their content when their module is loaded anew.
 _KEPT_BYTES = 64 << 10
-_COMPARED_AT_ONCE = 16 << 20
 _POISON = 0x7FA5_7FA5
 
 # Attributes of a device.
@@ -87,7 +81,6 @@ class Block:
 class CudaDevice:
     """A CUDA device with its primary context, which PyTorch uses too."""
 
-    page_bytes = PAGE
     # What decides how fast a kernel is, whether or not its source imports it.
     packages = frozenset({"numpy", "torch", "triton", "cupy"})
     has_graphs = True
@@ -128,12 +121,10 @@ class CudaDevice:
         # Whether it maps memory of the judge's own worker.
         self.shares_memory = bool(exchanges)
         self._digester = self._load_digester()
-        self._staging = Staging(driver, self._stream)
         # Bytes of each allocation, and a tensor of them all.
         self._tensors = {}
         # Views of them, by address, type and shape.
         self._views = {}
-        self._exchange = None
         self._wipes = 0
         self._window = Window(self)
         self.use_own_stream()
@@ -258,26 +249,19 @@ class CudaDevice:
 
     def upload(self, address, content):
         """Writes bytes to memory."""
-        length = len(content)
-        if length:
-            action = f"copy {length} bytes to the device"
-            if length >= STAGED and type(content) is bytearray:
-                self._staging.upload(address, content)
-            else:
-                source = content if type(content) is bytes else bytes(content)
-                self._driver.call("cuMemcpyHtoDAsync_v2", address, source, length, self._stream, action=action)
-            self.wait(action)
+        if len(content):
+            self._driver.call("cuMemcpyHtoDAsync_v2", address, bytes(content), len(content), self._stream,
+                              action=f"copy {len(content)} bytes to the device")
+            self.wait("copy to the device")
 
     def download(self, address, length):
         """Returns bytes of memory."""
         content = bytearray(length)
-        if length >= STAGED:
-            self._staging.download(address, content)
-        elif length:
-            action = f"copy {length} bytes from the device"
+        if length:
             target = (_Character * length).from_buffer(content)
-            self._driver.call("cuMemcpyDtoHAsync_v2", target, address, length, self._stream, action=action)
-            self.wait(action)
+            self._driver.call("cuMemcpyDtoHAsync_v2", target, address, length, self._stream,
+                              action=f"copy {length} bytes from the device")
+            self.wait("copy from the device")
         return content
 
     def copy(self, target, source, length):
@@ -295,45 +279,9 @@ class CudaDevice:
         self._driver.let_go_of_kept_lines()
         self.fill(address, length, pattern)
 
-    def fill_noise(self, address, length, noise, first):
-        """Fills memory with noise, from word `first` of the noise on."""
-        if self._digester is not None:
-            self._digester.fill_noise(address, length, noise, first)
-            return
-        for part in noise.parts(4 * first, length):
-            self.upload(address, part)
-            address += len(part)
-
     def digests(self, ranges, key):
         """The digest of each range under a key; None where the driver cannot compile the lab's kernels."""
         return None if self._digester is None else self._digester.digests(ranges, key)
-
-    def host_digest(self, address, length, key):
-        """The digest of a range under a key, for a device without the lab's kernels."""
-        return digest_of(self.download(address, length), key)
-
-    def first_difference(self, address, right):
-        """The offset of the first byte that differs from `right`; None if none does."""
-        right = memoryview(right)
-        for offset in range(0, len(right), _COMPARED_AT_ONCE):
-            expected = bytes(right[offset:offset + _COMPARED_AT_ONCE])
-            actual = self.download(address + offset, len(expected))
-            if actual != expected:
-                return offset + next(i for i, (a, b) in enumerate(zip(actual, expected)) if a != b)
-        return None
-
-    def rotate(self, addresses, length):
-        """Moves the content of each address to the next address of the list, and the last content to the first."""
-        if self._exchange is None:
-            self._exchange = self.allocate(_EXCHANGED_AT_ONCE)
-        for offset in range(0, length, _EXCHANGED_AT_ONCE):
-            count = min(_EXCHANGED_AT_ONCE, length - offset)
-            self.copy(self._exchange, addresses[-1] + offset, count)
-            for source, target in zip(addresses[-2::-1], addresses[:0:-1]):
-                self.copy(target + offset, source + offset, count)
-            self.copy(addresses[0] + offset, self._exchange, count)
-        self._driver.call("cuMemsetD32Async", self._exchange, _POISON, min(length, _EXCHANGED_AT_ONCE) // 4, self._stream,
-                          action="exchange device memory")
 
     def scrub(self):
         """Wipes the shared memory of the multiprocessors."""
@@ -384,10 +332,9 @@ class CudaDevice:
                 return self._reshaped(self._part(tensor, slice(address - base, address - base + length)), kind)
         raise Lab(f"no buffer lies at {address:#x}")
 
-    def run(self, calls, flush, as_graph, take_back):
+    def run(self, calls, flush, as_graph):
         """Runs the calls one after the other. Returns the seconds, and why they did not run as a graph."""
         seconds, uncaptured = self._window.run(calls, flush, as_graph)
-        take_back()
         for call in calls:
             call.let_go()
         return seconds, uncaptured

@@ -1,4 +1,4 @@
-"""Kernels of the lab's own on a CUDA device: digests of memory, noise, the wiping of shared memory, a wait.
+"""Kernels of the lab's own on a CUDA device: digests of memory, the wiping of shared memory, a wait.
 
 They are those of harness/device/src/cuda/driver/digest.cu, and one that scrambles memory. The table of what to read and the
 results lie in page-locked host memory, so that nothing of them lies in device memory, where a kernel could find it.
@@ -8,7 +8,6 @@ import ctypes
 
 from numpy import array, concatenate, cumsum, dtype, frombuffer, uint32, uint64, zeros
 
-from ..noise import NOISE_WORDS
 from ..private import BUILTINS as __builtins__
 from . import digest_ptx, scramble_ptx
 
@@ -36,7 +35,7 @@ class Digester:
     def __init__(self, driver, stream, sms, shared_bytes):
         self._driver, self._stream, self._sms, self._shared_bytes = driver, stream, sms, shared_bytes
         self._functions, self._scrubs = {}, -1
-        for text, names in ((digest_ptx.TEXT, ("lab_digest", "lab_noise", "lab_scrub", "lab_wait")),
+        for text, names in ((digest_ptx.TEXT, ("lab_digest", "lab_scrub", "lab_wait")),
                             (scramble_ptx.TEXT, ("lab_scramble",))):
             module = driver.ask(_c_void, "cuModuleLoadData", text.encode("ascii"), action="load the lab's kernels")
             for name in names:
@@ -67,13 +66,6 @@ class Digester:
         self._scrubs += 1
         self._launch("lab_scrub", self._sms, 1024, self._shared_bytes, _c_uint(self._shared_bytes // 4),
                      _c_uint(_SHARED_POISONS[self._scrubs % len(_SHARED_POISONS)]))
-
-    def fill_noise(self, address, length, noise, first):
-        """Fills memory with noise, from word `first` on. `address` and `length` are multiples of 4."""
-        words = length // 4
-        if words:
-            self._launch("lab_noise", min(-(-words // 256), 1024), 256, 0, _c_u64(address), _c_u64(words),
-                         _c_u64(first), _c_u64(NOISE_WORDS - 1), _c_u64(noise.key))
 
     def digests(self, ranges, key):
         """The digest of each range (address, bytes) under a key. Waits for the stream."""

@@ -9,10 +9,10 @@ for the whole device and takes the digests again. Nothing may have been written 
 """
 
 import ctypes
+import os
 import time
 
 from ..failures import Crash, Failure
-from ..noise import secret
 from ..private import BUILTINS as __builtins__
 
 _RELAXED = 2
@@ -26,7 +26,7 @@ _SLACK = 64 << 10
 _LATER_S, _LATER_PART = 300e-6, 0.1
 _FLOAT, _VOID = ctypes.c_float, ctypes.c_void_p
 _byref = ctypes.byref
-_perf_counter, _thread_time = time.perf_counter, time.thread_time
+_perf_counter, _thread_time, _random = time.perf_counter, time.thread_time, os.urandom
 
 _ELSEWHERE = ("the kernel ran work on a stream that the measured time does not hold: {}. Launch on "
               "torch.cuda.current_stream(), or let that stream wait for your stream before the function returns.")
@@ -43,7 +43,7 @@ class Window:
         self._device, driver = device, device.driver
         self._began = driver.ask(_VOID, "cuEventCreate", 0, action="create an event")
         self._ended = driver.ask(_VOID, "cuEventCreate", 0, action="create an event")
-        self._key = secret()
+        self._key = _secret(8)
         # Why an entry of a module cannot be recorded as a graph, by module and entry.
         self._uncaptured = {}
         # The launches that have run since their module was loaded: each compiles in its first one.
@@ -134,7 +134,7 @@ class Window:
         that are wrong, in whatever memory it keeps them.
         """
         buffers = list({place: None for call in calls for place in call.buffers if place[1]})
-        digester, word = self._device.digester, secret() >> 32
+        digester, word = self._device.digester, _secret(4)
         if digester is not None and buffers:
             digester.scramble(buffers, word)
         try:
@@ -237,6 +237,11 @@ class _Outputs:
 
 def _action(calls):
     return f"run {calls[0].entry}" + (f" ({len(calls)} launches)" if len(calls) > 1 else "")
+
+
+def _secret(length):
+    """A random key of so many bytes."""
+    return int.from_bytes(_random(length), "little")
 
 
 def _first_line(failure):
