@@ -130,14 +130,22 @@ impl Run<Problem> {
         // A Python imports for seconds, which several do at the same time.
         let is_python = language == Language::Python;
         let early = is_python.then(|| incumbent::start(request));
-        let of_reference = (reference == Some(Language::Python)).then(|| {
+        let start_reference = |language| {
             let output = as_kernel_output(sink.writer());
             let target = lab_device::resolve(request.device);
-            start_worker(request, Language::Python, target, output)
-        });
+            start_worker(request, language, target, output)
+        };
+        let of_reference = reference.filter(|language| *language == Language::Python);
+        let of_reference = of_reference.map(start_reference).transpose()?;
         let (mut session, worker) =
             Session::open(request, sink, language, compiles || memory.is_some())?;
-        session.reference = of_reference.transpose()?;
+        session.reference = match (of_reference, reference) {
+            // It opens the device while the candidate is built. A keep has its results already.
+            (None, Some(language)) if memory.is_some() && request.sealed_runs().is_none() => {
+                Some(start_reference(language)?)
+            }
+            (started, _) => started,
+        };
         let (uuid, driver) = (session.device.uuid.clone(), session.device.driver.clone());
         session.write_device(&[("device_uuid", &uuid), ("driver", &driver)])?;
         if compiles {
