@@ -154,7 +154,7 @@ impl Session {
 
     /// Lets a worker that has allocated nothing yet map what the judge's own worker allocates.
     pub fn with_memory(&self, worker: Worker) -> Result<Worker, Stop> {
-        with_memory(worker, self.memory.as_ref())
+        with_memory(worker, self.memory.as_ref(), &self.telemetry)
     }
 
     /// Takes the judge's own worker, which opens the device, and builds the kernels that it
@@ -199,6 +199,7 @@ impl Session {
     pub fn with<T>(&mut self, act: impl FnOnce(&mut ProblemContext) -> T) -> T {
         let (request, target, sink) = (&self.request, self.target, &self.sink);
         let (builder, memory) = (&mut self.builder, self.memory.as_ref());
+        let telemetry = &self.telemetry;
         let (reference, further) = (&mut self.reference, &mut self.further);
         act(&mut ProblemContext {
             device: &self.device,
@@ -226,7 +227,7 @@ impl Session {
                         start_worker(request, language, target, output)?
                     }
                 };
-                with_memory(starting.ready()?, memory)
+                with_memory(starting.ready()?, memory, telemetry)
             },
             build: &mut |source, header| builder.reference(source, header),
         })
@@ -260,7 +261,15 @@ fn memory_of_cpu() -> Result<Arc<JudgeMemory>, Stop> {
 
 const NOT_SHARED: &str = "this driver cannot share device memory between processes";
 
-fn with_memory(worker: Worker, memory: Option<&Arc<JudgeMemory>>) -> Result<Worker, Stop> {
+fn with_memory(
+    worker: Worker,
+    memory: Option<&Arc<JudgeMemory>>,
+    telemetry: &TelemetryMonitor,
+) -> Result<Worker, Stop> {
+    worker
+        .id()
+        .into_iter()
+        .for_each(|id| telemetry.note_own(id));
     match memory.filter(|_| worker.maps_memory()) {
         None if worker.is_python() => Err(Stop::Lab(format!(
             "{NOT_SHARED}, and nothing else keeps a kernel in Python from the memory that judges it"

@@ -4,13 +4,15 @@
 pub mod summary;
 
 use crate::outcome::Stop;
+use crate::sync::lock;
 use lab_device::DeviceInfo;
 use lab_device::telemetry::{self, Telemetry};
 use lab_protocol::report::Writer;
 use lab_protocol::telemetry::Reading;
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 use summary::{Sample, TelemetrySummary};
 
@@ -28,7 +30,11 @@ pub struct TelemetryMonitor {
     requests: Sender<MonitorCommand>,
     /// Why the device's state cannot be read. The thread sets it before it ends.
     missing: Arc<OnceLock<String>>,
+    /// Processes that are the run's own though this process did not start them.
+    own: OwnProcesses,
 }
+
+type OwnProcesses = Arc<Mutex<BTreeSet<u32>>>;
 
 enum MonitorCommand {
     Start,
@@ -49,11 +55,12 @@ impl TelemetryMonitor {
     ) -> io::Result<TelemetryMonitor> {
         let (sender, requests) = channel();
         let missing = Arc::new(OnceLock::new());
-        let reason = missing.clone();
+        let (reason, own) = (missing.clone(), OwnProcesses::default());
+        let known = own.clone();
         std::thread::Builder::new()
             .name("telemetry".into())
             .spawn(move || match open() {
-                Ok(Some(source)) => run_monitor(source, &requests),
+                Ok(Some(source)) => run_monitor(source, &requests, &known),
                 Ok(None) => {}
                 Err(why) => {
                     let _ = reason.set(why);
@@ -63,7 +70,13 @@ impl TelemetryMonitor {
         Ok(TelemetryMonitor {
             requests: sender,
             missing,
+            own,
         })
+    }
+
+    /// Notes a worker of the run, which another process may have forked.
+    pub fn note_own(&self, process: u32) {
+        lock(&self.own).insert(process);
     }
 
     /// Starts reading, and forgets earlier readings.
@@ -108,13 +121,22 @@ impl TelemetryMonitor {
     }
 }
 
-fn run_monitor(mut source: Box<dyn Telemetry>, requests: &Receiver<MonitorCommand>) {
+fn run_monitor(
+    mut source: Box<dyn Telemetry>,
+    requests: &Receiver<MonitorCommand>,
+    own: &OwnProcesses,
+) {
     let slowdown_c = source.slowdown_c();
     while let Ok(request) = requests.recv() {
         match request {
             MonitorCommand::Start => {
-                let (samples, asked) = read_until_asked(&mut *source, requests);
+                let (mut samples, asked) = read_until_asked(&mut *source, requests);
                 let Some(answer) = asked else { return };
+                let known = lock(own);
+                let readings = samples.iter_mut().map(|sample| &mut sample.reading);
+                let processes = readings.flat_map(|reading| reading.processes.iter_mut().flatten());
+                processes.for_each(|process| process.own |= known.contains(&process.pid));
+                drop(known);
                 let _ = answer.send(TelemetrySummary::of(samples, slowdown_c));
             }
             // Reading was not started.
@@ -163,6 +185,7 @@ fn read_until_asked(
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use lab_protocol::telemetry::Process;
 
     /// Reports each reading on a channel, and is one degree warmer at each.
     struct Warming(Sender<u32>, u32);
@@ -179,6 +202,42 @@ mod tests {
         fn slowdown_c(&self) -> Option<u32> {
             Some(90)
         }
+    }
+
+    /// A device that two processes use, one of which this process has started.
+    struct Shared;
+
+    impl Telemetry for Shared {
+        fn read(&mut self, _: bool) -> Reading {
+            let process = |pid, own| Process {
+                pid,
+                name: "python3".into(),
+                own,
+                is_lab: false,
+                busy: Some(30),
+                memory: None,
+            };
+            Reading {
+                processes: Some(vec![process(7, true), process(8, false)]),
+                ..Reading::default()
+            }
+        }
+        fn slowdown_c(&self) -> Option<u32> {
+            None
+        }
+    }
+
+    #[test]
+    fn a_worker_that_a_python_on_standby_has_forked_disturbs_nothing() {
+        let monitor = || TelemetryMonitor::with(|| Ok(Some(Box::new(Shared)))).unwrap();
+        let caveats = |monitor: TelemetryMonitor| {
+            monitor.start();
+            lines(&monitor).matches("used up to 30 %").count()
+        };
+        assert_eq!(caveats(monitor()), 1);
+        let told = monitor();
+        told.note_own(8);
+        assert_eq!(caveats(told), 0);
     }
 
     fn lines(monitor: &TelemetryMonitor) -> String {
