@@ -151,7 +151,10 @@ impl Prepared {
             Ok(Correctness::Fail) => tally.write_outcomes(cx.out)?,
             Err(Stop::Crash(why)) => {
                 let may_be_an_input = worker.only_reads_inputs() && why.contains(ILLEGAL_ADDRESS);
-                if may_be_an_input && self.fails_on_inputs_of_its_own(cx, worker, module)? {
+                let explained =
+                    may_be_an_input.then(|| self.fails_on_inputs_of_its_own(cx, worker, module));
+                // Whatever goes wrong with the explanation, the kernel has crashed.
+                if let Some(Ok(true)) = explained {
                     return Ok(Correctness::Fail);
                 }
                 tally.crash(None, cx.out)?;
