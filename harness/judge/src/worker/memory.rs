@@ -23,34 +23,22 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// allocation.
 pub const FRONT: usize = 64 << 10;
 
-/// Least bytes of the guard zone behind a buffer on a device with pages, where several buffers lie
-/// in one allocation.
-const BACK_IN_PAGES: usize = 192 << 10;
+/// Least bytes of the guard zone behind a buffer.
+pub const BACK: usize = 192 << 10;
 
-/// Bytes whose multiples a buffer takes with its guard zones on a device with pages.
-const STEP_IN_PAGES: usize = 64 << 10;
-
-/// Bytes of the guard zone behind a buffer on a device without pages.
-pub const BACK: usize = 2 << 20;
-
-/// The alignment of buffers.
-const ALIGNED: usize = 256;
+/// Bytes whose multiples a buffer takes with its guard zones.
+const STEP: usize = 64 << 10;
 
 /// Bytes of a guard zone, beside the buffer, that are compared after launches that were not given
 /// the buffer, on a device that computes no digests. What the launch writes farther away lies
 /// beside a buffer that it was given.
 const NEAR: usize = 16 << 10;
 
-/// Bytes of a buffer with its guard zones, on a device with pages or without. `None` if they are
-/// too many for a number.
-pub fn guarded_bytes(bytes: usize, has_pages: bool) -> Option<usize> {
-    let (step, back) = match has_pages {
-        true => (STEP_IN_PAGES, BACK_IN_PAGES),
-        false => (ALIGNED, BACK),
-    };
+/// Bytes of a buffer with its guard zones. `None` if they are too many for a number.
+pub fn guarded_bytes(bytes: usize) -> Option<usize> {
     bytes
-        .checked_add(FRONT + back)?
-        .checked_next_multiple_of(step)
+        .checked_add(FRONT + BACK)?
+        .checked_next_multiple_of(STEP)
 }
 
 /// The owner of buffers that no other worker maps.

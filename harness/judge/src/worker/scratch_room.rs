@@ -20,7 +20,7 @@ impl AskedScratch<'_> {
     /// content.
     pub fn held(&self) -> u64 {
         let bytes = usize::try_from(self.bytes).unwrap_or(usize::MAX);
-        let guarded = guarded_bytes(bytes, false).unwrap_or(usize::MAX) as u64;
+        let guarded = guarded_bytes(bytes).unwrap_or(usize::MAX) as u64;
         if bytes == 0 {
             0
         } else {

@@ -240,7 +240,7 @@ impl HeldMemory<'_> {
     /// they must hold.
     fn on_worker(&self, case: &Case) -> u64 {
         let buffers = case.tensors.iter().map(|tensor| {
-            let guarded = guarded_bytes(tensor.bytes(), !self.device.emulated);
+            let guarded = guarded_bytes(tensor.bytes());
             let guarded = guarded.unwrap_or(usize::MAX) as u64;
             let known = if self.device.emulated {
                 tensor.bytes() as u64

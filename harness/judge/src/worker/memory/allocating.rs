@@ -54,7 +54,7 @@ impl Device {
         for (name, bytes) in wanted {
             let allocated = match self.guards {
                 None => Some(*bytes),
-                Some(_) => guarded_bytes(*bytes, self.driver.page_bytes() > 1),
+                Some(_) => guarded_bytes(*bytes),
             };
             let too_many = || DeviceError::Driver(format!("{name}: {bytes} bytes are too many"));
             end = allocated

@@ -7,7 +7,7 @@
 //!
 //! A worker of CUDA C++ can only read its inputs: a store into one ends the launch.
 
-use super::{ALIGNED, Buffer, BufferId, Content, Device, FRONT, present};
+use super::{Buffer, BufferId, Content, Device, FRONT, present};
 use lab_device::{DeviceError, MemoryRange};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -16,6 +16,9 @@ use std::os::fd::OwnedFd;
 /// The first number of a buffer that the judge's own worker has allocated for others. A worker's
 /// own buffers have lower ones.
 pub const FIRST: u32 = 1 << 30;
+
+/// The alignment of buffers that are held in one allocation.
+const ALIGNED: usize = 256;
 
 /// Whether the judge's own worker has allocated a buffer.
 pub fn is_shared(id: BufferId) -> bool {

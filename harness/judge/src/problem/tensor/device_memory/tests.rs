@@ -73,14 +73,14 @@ fn workloads_that_fit_one_by_one_may_not_fit_together() {
 
 #[test]
 fn the_guard_zones_of_many_small_workloads_count() {
-    // Two sets of two buffers each, with 2 MiB and 64 KiB of guard zones around every buffer.
+    // Two sets of two buffers each, with 256 KiB of guard zones around every buffer at least.
     let hundred = [1000; 100];
-    let why = refusal(&hundred, 800, true).unwrap();
+    let why = refusal(&hundred, 120, true).unwrap();
     assert!(
-        why.starts_with("the workloads together need 830 MiB of device memory"),
+        why.starts_with("the workloads together need 128 MiB of device memory"),
         "{why}"
     );
-    assert_eq!(refusal(&hundred, 900, true), None);
+    assert_eq!(refusal(&hundred, 140, true), None);
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn the_sets_that_hold_extremes_count() {
     // 13 sets of 20,000 numbers in two tensors fit among the cells of further sets, and one of them
     // is on a worker at a time.
     assert_eq!(planted.judge - plain.judge, 13 * 160_000);
-    assert!((4 * MIB..5 * MIB).contains(&(planted.workers - plain.workers)));
+    assert!((900_000..MIB).contains(&(planted.workers - plain.workers)));
 }
 
 #[test]
