@@ -206,7 +206,7 @@ fn store_at(is_gpu: bool, offset: i64, sealed: bool) -> Vec<Breach> {
 #[test]
 fn a_store_outside_a_buffer_is_found_on_both_sides() {
     let (front, back) = (FRONT as i64, BACK as i64);
-    for offset in [10, 11, 4000, 8192, 100 << 10, -1, -4096, -8192, -front] {
+    for offset in [10, 11, 4000, 8192, 1 << 20, -1, -4096, -8192, -front] {
         for is_gpu in [false, true] {
             let found = store_at(is_gpu, offset, false);
             assert_eq!(
@@ -275,7 +275,7 @@ fn stray_store(is_gpu: bool, prepare: impl FnOnce(&mut Worker, BufferId)) -> Vec
     let distance = if is_gpu {
         2 << 20
     } else {
-        (FRONT + 20 + BACK).next_multiple_of(64 << 10)
+        (FRONT + 20 + BACK).next_multiple_of(64 << 10) + BACK_OF_LAST
     };
     let mut worker = worker_of_two(is_gpu, changes(distance as i64 + 5), idle());
     let (x, y) = (

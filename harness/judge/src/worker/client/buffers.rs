@@ -6,7 +6,7 @@ use crate::worker::judge_memory::{Cells, JudgeMemory, Share};
 use crate::worker::link::Operation;
 use crate::worker::memory::{Filling, SharedBlock, is_shared};
 use crate::worker::messages::WorkerRequest;
-use lab_device::{FLOAT_POISONS, POISONS};
+use lab_device::FLOAT_POISONS;
 use lab_system::random;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -277,12 +277,6 @@ impl Worker {
     /// The pattern that [`Worker::poison`] last filled a buffer with; `None` if it never did.
     pub fn last_poison(&self, buffer: BufferId) -> Option<u32> {
         self.buffers.get(&buffer)?.last
-    }
-
-    /// As [`Worker::poison`], for a buffer larger than the L2 cache: nothing that was in the cache
-    /// is there afterwards.
-    pub fn flush_cache(&mut self, buffer: BufferId) -> Result<(), Stop> {
-        self.fill(vec![(buffer, POISONS[0])], Filling::FlushesCache)
     }
 
     /// Fills buffers with zeros.

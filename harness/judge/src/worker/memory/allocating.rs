@@ -4,7 +4,9 @@
 //! the same. So several buffers are made in one allocation, and a few that were freed wait for
 //! others of their size.
 
-use super::{Buffer, BufferId, Content, Device, FRONT, Filling, Guards, OWN, guarded_bytes};
+use super::{
+    BACK_OF_LAST, Buffer, BufferId, Content, Device, FRONT, Filling, Guards, OWN, guarded_bytes,
+};
 use lab_device::{DeviceError, Driver, POISON};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -62,9 +64,13 @@ impl Device {
                 .ok_or_else(too_many)?;
             ends.push(end);
         }
-        // The kernel can access every byte of the last page.
         if let Some(last) = ends.last_mut().filter(|_| self.guards.is_some()) {
-            *last = last.next_multiple_of(self.driver.page_bytes());
+            *last = match self.driver.page_bytes() {
+                1 => last.checked_add(BACK_OF_LAST),
+                // The kernel can access every byte of the last page.
+                page => last.checked_next_multiple_of(page),
+            }
+            .ok_or_else(|| DeviceError::Driver(format!("{last} bytes are too many")))?;
         }
         Ok(ends)
     }
