@@ -3,8 +3,8 @@
 //!
 //! A trial is a new process of the candidate: first untimed launches, then timed ones, several in
 //! a window ([`crate::problem::Timed::turn`]). The time of a workload in a trial is the median of
-//! its windows, and its time in the run is the mean over the trials. Nothing stops earlier because the times agree, so two runs of one discipline
-//! can be compared.
+//! its windows, and its time in the run is the mean over the trials. Nothing stops earlier because
+//! the times agree, so two runs of one discipline can be compared.
 
 use super::measuring::{Candidate, TurnOutcome, TurnTaker, check_bounds, in_workers};
 use crate::measure::discipline::{TrialTimes, WorkloadTime, mean};

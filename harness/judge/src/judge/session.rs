@@ -266,13 +266,12 @@ fn with_memory(
     memory: Option<&Arc<JudgeMemory>>,
     telemetry: &TelemetryMonitor,
 ) -> Result<Worker, Stop> {
-    worker
-        .id()
-        .into_iter()
-        .for_each(|id| telemetry.note_own(id));
+    if let Some(id) = worker.id() {
+        telemetry.note_own(id);
+    }
     match memory.filter(|_| worker.maps_memory()) {
         None if worker.is_python() => Err(Stop::Lab(format!(
-            "{NOT_SHARED}, and nothing else keeps a kernel in Python from the memory that judges it"
+            "{NOT_SHARED}, and a kernel in Python is judged only on memory that it shares with the judge"
         ))),
         memory => Ok(worker.with_memory(memory)),
     }
