@@ -23,7 +23,6 @@
 struct LabDevice {
     unsigned sms;               // streaming multiprocessors; 16 on the cpu device unless LAB_CPU_SMS says otherwise
     unsigned max_shared_bytes;  // the most shared memory that one block may use
-    unsigned emulated;          // 1 on the cpu device
 };
 
 // What the cpu device cannot run: a call is a build error that names the line.

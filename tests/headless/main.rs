@@ -4,6 +4,8 @@
 
 #[path = "../../harness/device/tests/support/headers.rs"]
 mod headers;
+#[path = "../../harness/device/tests/support/host_header.rs"]
+mod host_header;
 
 mod auto;
 mod auto_changed_harness;

@@ -1,6 +1,7 @@
 //! The sandbox through `lab run`: its state in a record, and the trust that a run without it needs.
 
 use crate::built_in::rmsnorm;
+use crate::host_header;
 use crate::lab::{CommandOutput, Lab, finish};
 use lab_device::sandbox;
 use std::fs;
@@ -58,11 +59,15 @@ fn with_constructor(lab: &Lab) {
     let mark = lab.path("../ran");
     let kernel = "kernels/rmsnorm/kernel.cu";
     let constructor = format!(
-        "#include <fcntl.h>\n#include <unistd.h>\n__attribute__((constructor)) static void mark() {{ \
+        "#include \"host.h\"\n__attribute__((constructor)) static void mark() {{ \
          close(open(\"{}\", O_CREAT | O_WRONLY, 0600)); }}\n",
         mark.display()
     );
-    lab.write(kernel, constructor + &lab.read(kernel));
+    lab.write(
+        kernel,
+        format!("#include \"lab.h\"\n{constructor}{}", lab.read(kernel)),
+    );
+    lab.write("kernels/rmsnorm/host.h", host_header::text());
 }
 
 #[test]

@@ -52,6 +52,9 @@ pub struct Config {
     pub time_limit_s: f64,
     /// MiB of output after which a run is ended, from 1 to 65,536.
     pub output_limit_mib: u64,
+    /// Names of environment variables that reach the kernel's processes beside the usual ones, in
+    /// a trusted folder.
+    pub environment: Vec<String>,
     pub compile: CompileConfig,
     pub measure: MeasureConfig,
     pub watch: WatchConfig,
@@ -131,6 +134,7 @@ impl Default for Config {
             goal: Goal::Maximize,
             time_limit_s: 60.0,
             output_limit_mib: 64,
+            environment: Vec::new(),
             compile: CompileConfig::default(),
             measure: MeasureConfig::default(),
             watch: WatchConfig::default(),

@@ -10,7 +10,7 @@ use lab_project::Project;
 use lab_project::python::{self, Interpreter};
 use lab_python::First;
 use lab_system::child_group::ChildGroup;
-use lab_system::large_pages;
+use lab_system::{environment, large_pages};
 use rustix::process::Signal;
 use std::io::{self, PipeWriter};
 use std::path::{Path, PathBuf};
@@ -71,6 +71,7 @@ impl PythonStandby {
             // Each run says what is missing.
             .stdout(Stdio::null())
             .stderr(Stdio::null());
+        environment::restrict(&mut command);
         large_pages::allow(&mut command);
         let group = ChildGroup::spawn(&mut command)?;
         Ok(Some(PythonStandby {

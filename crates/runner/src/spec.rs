@@ -8,7 +8,7 @@ use lab_protocol::plan::{Discipline, Plan};
 use lab_protocol::{JudgeKind, JudgeRequest, Target, Tool, When};
 use lab_run::Reason;
 use lab_run::inputs::{self, Inputs, KernelError};
-use lab_system::large_pages;
+use lab_system::{environment, large_pages};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -129,6 +129,12 @@ impl RunSpec {
         let mut command = Command::new(&self.program);
         command.arg0("lab").args(["harness", "--request"]);
         command.current_dir(&project.root);
+        // A stranger's lab.toml must not hand a secret to a kernel.
+        if trust::is_granted(project).unwrap_or(false) && !project.config.environment.is_empty() {
+            let own = std::env::var(environment::NAMES).unwrap_or_default();
+            let names = [own, project.config.environment.join(",")].join(",");
+            command.env(environment::NAMES, names);
+        }
         large_pages::allow(&mut command);
         command
     }

@@ -8,6 +8,7 @@
 //! | [`leftovers`] | removes those of killed processes |
 //! | [`child_group`] | starts a child as the leader of a process group, and ends the whole group |
 //! | [`descendants`] | the processes that a process has started |
+//! | [`environment`] | which variables reach the processes of a kernel |
 //! | [`random`] | random numbers of the operating system |
 //! | [`root`] | opens the files of a folder without following links |
 //! | [`large_pages`] | lets a program have its memory in large pages |
@@ -23,6 +24,7 @@
 pub mod atomic_file;
 pub mod child_group;
 pub mod descendants;
+pub mod environment;
 pub mod file_lock;
 pub mod large_pages;
 pub mod leftovers;

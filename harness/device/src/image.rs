@@ -68,6 +68,21 @@ pub fn allocators(image: &[u8]) -> Vec<&'static str> {
     ALLOCATORS.into_iter().filter(is_called).collect()
 }
 
+/// Returns the names of what a shared object takes from other libraries, without their versions.
+pub fn imports(image: &[u8]) -> Vec<String> {
+    let names = undefined_symbols(image).unwrap_or_default();
+    let mut names: Vec<String> = names
+        .into_iter()
+        .map(|name| {
+            String::from_utf8_lossy(name.split(|c| *c == b'@').next().unwrap_or(name)).into_owned()
+        })
+        .filter(|name| !name.is_empty())
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
 /// The names of the undefined symbols; `None` if the file is no complete ELF file of this kind.
 fn undefined_symbols(file: &[u8]) -> Option<Vec<&[u8]>> {
     let sections = sections(file)?;

@@ -56,7 +56,9 @@ pub mod confined;
 pub mod cpu;
 pub mod cuda;
 mod image;
+mod nvrtc_beside;
 pub mod sandbox;
+mod standard_headers;
 pub mod telemetry;
 
 pub use api::*;
@@ -103,7 +105,7 @@ pub fn builder(target: Target) -> Result<Box<dyn Builder>, DeviceError> {
 pub fn builder_in(target: Target, folder: FolderTrust) -> Result<Box<dyn Builder>, DeviceError> {
     match resolve(target) {
         Target::Cuda(_) => Ok(Box::new(cuda::nvrtc_builder(folder)?)),
-        Target::Cpu | Target::Auto => cpu::builder(),
+        Target::Cpu | Target::Auto => nvrtc_beside::builder(folder),
     }
 }
 

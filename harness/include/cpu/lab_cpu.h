@@ -12,7 +12,10 @@
 //       Yields, then does a volatile load. For loops that wait for one word.
 //
 // A plain volatile load in a loop never yields. Such a loop ends only at the time limit.
+//
+// What CUDA keeps in headers of its own is in headers of these names here too, and a kernel has to include them.
 #pragma once
+#pragma GCC system_header
 
 #define LAB_CPU 1
 
@@ -20,13 +23,11 @@
 #include "lab_cpu/standard.h"
 #include "lab_cpu/runtime.h"
 #include "lab_cpu/races.h"
+#include "lab_cpu/checked.h"
 #include "lab_cpu/vector_types.h"
 #include "lab_cpu/math.h"
+#include "lab_cpu/simd.h"
 #include "lab_cpu/memory.h"
 #include "lab_cpu/warp.h"
-#include "lab_cpu/half.h"
-#include "lab_cpu/fp8.h"
 #include "lab_cpu/atomics.h"
-#include "lab_cpu/groups.h"
-#include "lab_cpu/atomic_ref.h"
 #include "lab_cpu/keywords.h"

@@ -18,32 +18,46 @@ mod support;
 use lab_device::{FolderTrust, cuda};
 use lab_protocol::Target;
 
-/// Judges every kernel of one of the folders on the first CUDA device.
-fn judge_all(kind: &str) {
+/// Judges every kernel of some folders on the first CUDA device.
+fn judge_all(kinds: &[&str]) {
     cuda::nvrtc_builder(FolderTrust::Untrusted).expect("these tests need NVRTC");
-    cases::judge_all(kind, Target::Cuda(0));
+    cases::judge_all(kinds, Target::Cuda(0));
 }
 
 #[test]
 #[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn honest_kernels_pass() {
-    judge_all("honest");
+    judge_all(&["honest"]);
 }
 
 #[test]
 #[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn wrong_kernels_fail_by_the_gate_that_is_meant_for_them() {
-    judge_all("wrong");
+    judge_all(&["wrong"]);
 }
 
 #[test]
 #[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn cheating_kernels_gain_nothing() {
-    judge_all("cheating");
+    judge_all(&["cheating"]);
 }
 
 #[test]
 #[ignore = "needs a CUDA device: scripts/gpu-tests"]
 fn harmful_kernels_end_as_a_verdict() {
-    judge_all("harmful");
+    judge_all(&["harmful"]);
+}
+
+#[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
+fn the_corpus_is_judged_as_its_labels_say() {
+    judge_all(&[
+        "corpus/language",
+        "corpus/alignment",
+        "corpus/unwritten",
+        "corpus/races",
+        "corpus/branches",
+        "corpus/values",
+        "corpus/honest",
+    ]);
 }

@@ -216,7 +216,7 @@ fn a_kernel_does_not_get_what_the_shell_holds_open() {
     let open =
         rustix::fs::open(&path, rustix::fs::OFlags::RDONLY, rustix::fs::Mode::empty()).unwrap();
     let number = open.as_raw_fd();
-    let folder = folder("#include <unistd.h>");
+    let folder = folder("#include \"host.h\"");
     let kernel = std::fs::read_to_string(folder.path().join("kernel.cu")).unwrap();
     let reads =
         format!("char byte; if (pread({number}, &byte, 1, 0) == 1) return;\n    if (i < n)");

@@ -77,8 +77,8 @@ pub struct Built {
     pub seconds: f64,
     /// Whether the image was found in the build cache.
     pub reused: bool,
-    /// Where the source asks which device it is built for, as in `kernel.cu:26 asks for LAB_CPU`;
-    /// only on the cpu device, which then runs another path than a GPU.
+    /// Where the source is other code on a GPU, as in `kernel.cu:26 is other code there`, or asks
+    /// its compiler a question; only on the cpu device, which then runs another path than a GPU.
     pub device_branch: Option<String>,
     /// Registers per thread: the largest number over the module's functions. `None` where the
     /// compiler reports none.

@@ -44,7 +44,14 @@ pub const NEGATIVE_POISONS: [u32; 2] = [0x8585_8585, 0x9a9a_9a9a];
 /// The patterns of shared memory before launches, in turn. The first is the NaN that operations
 /// give as f16. It is none of [`POISONS`], so an output into which a kernel copies shared memory
 /// that it never wrote counts as a NaN, and not as unwritten.
-pub const SHARED_POISONS: [u32; 3] = [0x7fff_7fff, HUGE_POISONS[0], HUGE_POISONS[1]];
+/// An ordinary number and zeros show kernels that leave out what is no ordinary number.
+pub const SHARED_POISONS: [u32; 5] = [
+    0x7fff_7fff,
+    HUGE_POISONS[0],
+    0x3f2a_3f2a,
+    HUGE_POISONS[1],
+    0,
+];
 
 /// The pattern of a new buffer, one of [`POISONS`].
 pub const POISON: u32 = POISONS[0];

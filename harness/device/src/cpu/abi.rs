@@ -86,6 +86,7 @@ pub struct Runtime {
     pub yield_now: unsafe extern "C" fn(*mut Thread),
     pub shared: unsafe extern "C" fn(*mut Thread, u32, usize, usize) -> *mut c_void,
     pub fail: unsafe extern "C" fn(*mut Thread, *const c_char, *const c_char, u32) -> !,
+    pub is_shared: unsafe extern "C" fn(*mut Thread, *const c_void) -> u32,
 }
 
 /// A kernel, as its module registered it.
@@ -97,6 +98,8 @@ pub struct EntryRecord {
     pub sizes: *const u32,
     /// Number of parameters.
     pub arguments: u32,
+    /// The threads of a block that `__launch_bounds__` allows; 0 without it.
+    pub most_threads: u32,
     pub next: *const EntryRecord,
 }
 

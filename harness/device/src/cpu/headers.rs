@@ -1,6 +1,8 @@
 //! The headers of the cpu device. The binary holds them, and the builder writes them to the cache,
 //! in a folder named by their hash.
 
+use crate::standard_headers::STANDARD;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The header with the launch statement and the helpers, which is the same on every device.
@@ -13,13 +15,16 @@ macro_rules! headers {
 }
 
 /// Name and text.
-const HEADERS: &[(&str, &str)] = headers![
+pub const HEADERS: &[(&str, &str)] = headers![
     "lab_cpu.h",
+    "lab_cpu_races.h",
     "lab_cpu/standard.h",
     "lab_cpu/runtime.h",
     "lab_cpu/races.h",
+    "lab_cpu/checked.h",
     "lab_cpu/vector_types.h",
     "lab_cpu/math.h",
+    "lab_cpu/simd.h",
     "lab_cpu/memory.h",
     "lab_cpu/warp.h",
     "lab_cpu/half.h",
@@ -27,56 +32,128 @@ const HEADERS: &[(&str, &str)] = headers![
     "lab_cpu/atomics.h",
     "lab_cpu/groups.h",
     "lab_cpu/atomic_ref.h",
+    "lab_cpu/constants.h",
     "lab_cpu/keywords.h",
+    "nvrtc_macros.h",
 ];
 
-/// CUDA's headers whose content is in `lab_cpu.h`. They are written as empty files.
-const PROVIDED: &[&str] = &[
-    "cuda.h",
-    "cuda_runtime.h",
-    "cuda_runtime_api.h",
-    "cuda_fp16.h",
-    "cuda_bf16.h",
-    "cuda_fp8.h",
-    "device_launch_parameters.h",
-    "device_functions.h",
-    "vector_types.h",
-    "vector_functions.h",
-    "math_functions.h",
-    "cuda_fp16.hpp",
-    "cuda_bf16.hpp",
-    "cuda_fp8.hpp",
-    "math_constants.h",
-    "cooperative_groups.h",
-    "cooperative_groups/reduce.h",
-    "cooperative_groups/scan.h",
-    "cuda/atomic",
-    "cuda/std/atomic",
-    "cuda/std/cmath",
-    "cuda/std/cstddef",
-    "cuda/std/cstdint",
-    "cuda/std/limits",
-    "cuda/std/tuple",
-    "cuda/std/type_traits",
-    "cuda/std/utility",
-    "cuda/std/array",
-    "assert.h",
-    "cassert",
+/// The macros that NVRTC defines.
+pub const NVRTC_MACROS: &str = "nvrtc_macros.h";
+
+/// The macros of this device, each of which stands for itself. A source that is preprocessed with
+/// them keeps its words, and its conditions find the same macros as with `lab_cpu.h`.
+pub const OWN_MACROS: &str = "own_macros.h";
+
+/// CUDA's headers, and the headers that hold their content here. `lab_cpu.h`, which every source
+/// includes, holds what NVRTC has built in.
+const CUDA: &[(&str, &[&str])] = &[
+    ("cuda.h", &[]),
+    ("cuda_runtime.h", &[]),
+    ("cuda_runtime_api.h", &[]),
+    ("device_launch_parameters.h", &[]),
+    ("device_functions.h", &[]),
+    ("vector_types.h", &[]),
+    ("vector_functions.h", &[]),
+    ("math_functions.h", &[]),
+    ("math_constants.h", &["constants.h"]),
+    ("cuda_fp16.h", HALF),
+    ("cuda_fp16.hpp", HALF),
+    ("cuda_bf16.h", HALF),
+    ("cuda_bf16.hpp", HALF),
+    ("cuda_fp8.h", FP8),
+    ("cuda_fp8.hpp", FP8),
+    ("cooperative_groups.h", GROUPS),
+    ("cooperative_groups/reduce.h", GROUPS),
+    ("cooperative_groups/scan.h", GROUPS),
+    ("cuda/atomic", ATOMIC),
+    ("cuda/std/atomic", ATOMIC),
 ];
+const HALF: &[&str] = &["half.h"];
+const FP8: &[&str] = &["half.h", "fp8.h"];
+const GROUPS: &[&str] = &["groups.h"];
+const ATOMIC: &[&str] = &["atomic_ref.h"];
+
+/// The headers of CUDA's C++ library that hold what [`STANDARD`] has under the same name.
+const CUDA_STANDARD: &[&str] = &[
+    "algorithm",
+    "array",
+    "cassert",
+    "cfloat",
+    "climits",
+    "cmath",
+    "cstddef",
+    "cstdint",
+    "cstring",
+    "initializer_list",
+    "limits",
+    "type_traits",
+    "utility",
+];
+
+/// The folder, in that of the headers, which device code searches for those of the C and C++
+/// library.
+pub const STANDARD_FOLDER: &str = "standard";
 
 /// Name and text of every file.
-fn files() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let provided = PROVIDED.iter().map(|name| {
-        let text = "// The content is in lab_cpu.h, which every kernel.cu includes.\n";
-        (*name, text)
+fn files() -> impl Iterator<Item = (String, String)> {
+    let own = HEADERS
+        .iter()
+        .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+    let cuda = CUDA.iter().map(|(name, content)| {
+        let lines = content
+            .iter()
+            .map(|name| format!("#include \"lab_cpu/{name}\"\n"));
+        (
+            (*name).to_owned(),
+            format!("{GUARD}{}", lines.collect::<String>()),
+        )
     });
-    HEADERS.iter().copied().chain(provided)
+    let cuda_standard = CUDA_STANDARD.iter().map(|name| {
+        let text = format!(
+            "{GUARD}#include <{name}>\nnamespace cuda::std {{\nusing namespace ::std;\n}}\n"
+        );
+        (format!("cuda/std/{name}"), text)
+    });
+    let standard = STANDARD.iter().map(|(name, text)| {
+        (
+            format!("{STANDARD_FOLDER}/{name}"),
+            format!("{SYSTEM}{text}"),
+        )
+    });
+    let macros = [(OWN_MACROS.to_owned(), own_macros())];
+    own.chain(cuda)
+        .chain(cuda_standard)
+        .chain(standard)
+        .chain(macros)
 }
+
+/// The text of [`OWN_MACROS`].
+fn own_macros() -> String {
+    let texts = HEADERS.iter().filter(|(name, _)| *name != NVRTC_MACROS);
+    let names: BTreeSet<&str> = texts
+        .flat_map(|(_, text)| text.lines())
+        .filter_map(|line| {
+            line.trim_start()
+                .strip_prefix("#define ")?
+                .split([' ', '('])
+                .next()
+        })
+        .filter(|name| *name != "LAB_CPU")
+        .collect();
+    let lines = names
+        .iter()
+        .map(|name| format!("#undef {name}\n#define {name} {name}\n"));
+    lines.chain(["#define LAB_CPU 1\n".to_owned()]).collect()
+}
+
+/// What a header begins with for which the compiler gives no warnings.
+const SYSTEM: &str = "#pragma GCC system_header\n";
+const GUARD: &str = "#pragma once\n#pragma GCC system_header\n";
 
 /// Returns a hash of everything that [`write`](write()) writes.
 pub fn hash() -> blake3::Hash {
     let mut hasher = blake3::Hasher::new();
-    for part in files().flat_map(|(name, text)| [name, text]) {
+    for part in files().flat_map(<[String; 2]>::from) {
         hasher.update(part.as_bytes()).update(&[0]);
     }
     hasher.finalize()

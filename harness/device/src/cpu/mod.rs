@@ -74,6 +74,7 @@ mod stacks;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use build::HostCompiler;
 pub use driver::{open, open_memory};
 pub use headers::LAB_H;
 pub use races::{
@@ -81,12 +82,10 @@ pub use races::{
     SHADOW_PER_BYTE,
 };
 
-use crate::api::{Builder, DeviceError};
+use crate::api::DeviceError;
 
 /// Returns a builder that uses the host's C++ compiler: `$CXX`, or the first of `g++`, `clang++`,
 /// `c++` that runs. Fails where none runs.
-pub fn builder() -> Result<Box<dyn Builder>, DeviceError> {
-    Ok(Box::new(build::HostCompiler::find(std::env::var_os(
-        "CXX",
-    ))?))
+pub(crate) fn builder() -> Result<HostCompiler, DeviceError> {
+    HostCompiler::find(std::env::var_os("CXX"))
 }

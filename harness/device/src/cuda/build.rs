@@ -99,8 +99,8 @@ impl NvrtcBuilder {
             .collect();
         let is_fixed = |spelled: &str| {
             let name = &spelled[1..spelled.len() - 1];
-            let embedded = headers::EMBEDDED.iter().any(|(known, _)| *known == name);
-            (embedded || spelled.starts_with('<') && self.toolkit.has_header(name))
+            (headers::is_embedded(name)
+                || spelled.starts_with('<') && self.toolkit.has_header(name))
                 && !users.iter().any(|folder| folder.join(name).exists())
         };
         let can = request.options.include_folders().next().is_none();
@@ -113,6 +113,34 @@ impl NvrtcBuilder {
             options: options.to_vec(),
             problem_header: request.problem_header.clone(),
         }
+    }
+}
+
+/// The architecture for which a source is looked at where there is no GPU.
+const LOOKED_AT_FOR: &str = "sm_90";
+
+impl NvrtcBuilder {
+    /// Returns what NVRTC has against a source, without building it. `None` if it takes the source.
+    pub fn errors(&self, request: &BuildRequest) -> Result<Option<String>, DeviceError> {
+        let text =
+            std::fs::read(&request.source).map_err(|e| cannot("read", &request.source, &e))?;
+        let request = &BuildRequest {
+            arch: LOOKED_AT_FOR.to_owned(),
+            ..request.clone()
+        };
+        let mut options = self.options(request)?;
+        options.push("--fdevice-syntax-only".to_owned());
+        let path = std::path::absolute(&request.source)
+            .map_err(|e| cannot("find", &request.source, &e))?;
+        let output = self.nvrtc.compile(&Input {
+            text: &text,
+            name: &path.to_string_lossy(),
+            headers: &headers::with_problem(&request.problem_header),
+            options: &options,
+            syntax_only: true,
+        })?;
+        let log = with_user_paths(&output.log, &path, &request.shown_as);
+        Ok((!output.taken).then_some(log))
     }
 }
 
@@ -180,6 +208,7 @@ impl Builder for NvrtcBuilder {
             name: &name,
             headers: &headers,
             options: &options,
+            syntax_only: false,
         };
         let output = self.nvrtc.compile(&input)?;
 

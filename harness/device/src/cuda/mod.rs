@@ -41,6 +41,14 @@ pub fn nvrtc_builder(folder: FolderTrust) -> Result<NvrtcBuilder, DeviceError> {
     NvrtcBuilder::new(toolkit)
 }
 
+/// As [`nvrtc_builder`], if the toolkit has the headers that kernels include. Says nothing about why
+/// there is none: on the cpu device a kernel can do without.
+pub fn nvrtc_with_headers(folder: FolderTrust) -> Option<NvrtcBuilder> {
+    let toolkit = toolkits(folder).into_iter().next()?;
+    let has_headers = toolkit.has_header("cooperative_groups.h");
+    NvrtcBuilder::new(toolkit).ok().filter(|_| has_headers)
+}
+
 /// Returns every toolkit on this machine, the preferred one first. Those of the current folder only
 /// if it is trusted.
 fn toolkits(folder: FolderTrust) -> Vec<Toolkit> {

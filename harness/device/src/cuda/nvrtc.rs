@@ -40,11 +40,15 @@ pub struct Input<'a> {
     /// Name and text of headers that need no file.
     pub headers: &'a [(&'a str, &'a str)],
     pub options: &'a [String],
+    /// The options ask NVRTC to look at the text only, so there is no cubin.
+    pub syntax_only: bool,
 }
 
 /// The result of a compilation.
 pub struct Output {
-    /// `None` where the text or the options have errors, which are in the log.
+    /// Whether the text and the options have no errors. They are in the log.
+    pub taken: bool,
+    /// `None` where there are errors, or where only the syntax was looked at.
     pub cubin: Option<Vec<u8>>,
     pub log: String,
 }
@@ -172,13 +176,18 @@ impl Nvrtc {
             .trim_end_matches('\0')
             .to_owned();
         let cubin = match code {
+            SUCCESS if input.syntax_only => None,
             SUCCESS => Some(self.bytes(&program, self.cubin)?),
             COMPILATION | INVALID_OPTION => None,
             _ => {
                 return Err(self.failure(&format!("compile {} ({})", input.name, log.trim()), code));
             }
         };
-        Ok(Output { cubin, log })
+        Ok(Output {
+            taken: code == SUCCESS,
+            cubin,
+            log,
+        })
     }
 
     /// Returns the log or the cubin of a program: asks for its size, then for its bytes.

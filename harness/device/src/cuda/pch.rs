@@ -101,6 +101,7 @@ fn make(nvrtc: &Nvrtc, prefix: &Prefix, file: PathBuf) -> Option<PathBuf> {
         name: "precompiled.cu",
         headers: &headers,
         options: &options,
+        syntax_only: false,
     };
     let made = nvrtc
         .compile(&input)

@@ -6,58 +6,56 @@
 template <class T, class Op>
 inline T lab_cpu_atomic(T* address, Op op) {
     static_assert(sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8);
-    using Word = std::conditional_t<sizeof(T) == 8, unsigned long long, std::conditional_t<sizeof(T) == 4, unsigned, unsigned short>>;
+    using Word = lab_cpu_word<sizeof(T)>;
     lab_cpu_polled();
     Word* word = reinterpret_cast<Word*>(address);
     Word seen = __atomic_load_n(word, __ATOMIC_RELAXED);
     for (;;) {
         T before;
-        std::memcpy(&before, &seen, sizeof before);
+        __builtin_memcpy(&before, &seen, sizeof before);
         const T after = op(before);
         Word wanted;
-        std::memcpy(&wanted, &after, sizeof after);
+        __builtin_memcpy(&wanted, &after, sizeof after);
         if (__atomic_compare_exchange_n(word, &seen, wanted, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return before;
     }
 }
 
-#define LAB_CPU_INTEGER_ATOMICS(T)                                                        \
-    inline T atomicAdd(T* address, T value) {                                             \
-        lab_cpu_polled();                                                                 \
-        return __atomic_fetch_add(address, value, __ATOMIC_ACQ_REL);                      \
-    }                                                                                     \
-    inline T atomicExch(T* address, T value) {                                            \
-        lab_cpu_polled();                                                                 \
-        return __atomic_exchange_n(address, value, __ATOMIC_ACQ_REL);                     \
-    }                                                                                     \
-    inline T atomicCAS(T* address, T compare, T value) {                                  \
-        lab_cpu_polled();                                                                 \
-        __atomic_compare_exchange_n(address, &compare, value, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE); \
-        return compare;                                                                   \
-    }                                                                                     \
-    inline T atomicMin(T* address, T value) {                                             \
-        return lab_cpu_atomic(address, [=](T x) { return x < value ? x : value; });       \
-    }                                                                                     \
-    inline T atomicMax(T* address, T value) {                                             \
-        return lab_cpu_atomic(address, [=](T x) { return x > value ? x : value; });       \
-    }                                                                                     \
-    inline T atomicAnd(T* address, T value) {                                             \
-        lab_cpu_polled();                                                                 \
-        return __atomic_fetch_and(address, value, __ATOMIC_ACQ_REL);                      \
-    }                                                                                     \
-    inline T atomicOr(T* address, T value) {                                              \
-        lab_cpu_polled();                                                                 \
-        return __atomic_fetch_or(address, value, __ATOMIC_ACQ_REL);                       \
-    }                                                                                     \
-    inline T atomicXor(T* address, T value) {                                             \
-        lab_cpu_polled();                                                                 \
-        return __atomic_fetch_xor(address, value, __ATOMIC_ACQ_REL);                      \
+// CUDA's own overloads, and no others: there is no atomicAdd of a signed 64-bit number.
+#define LAB_CPU_ATOMIC(T, name, builtin)                       \
+    inline T name(T* address, T value) {                       \
+        lab_cpu_polled();                                      \
+        return builtin(address, value, __ATOMIC_ACQ_REL);      \
     }
-LAB_CPU_INTEGER_ATOMICS(int)
-LAB_CPU_INTEGER_ATOMICS(unsigned)
-LAB_CPU_INTEGER_ATOMICS(long long)
-LAB_CPU_INTEGER_ATOMICS(unsigned long long)
-LAB_CPU_INTEGER_ATOMICS(unsigned long)
-#undef LAB_CPU_INTEGER_ATOMICS
+#define LAB_CPU_ATOMIC_CAS(T)                                  \
+    inline T atomicCAS(T* address, T compare, T value) {       \
+        lab_cpu_polled();                                      \
+        __atomic_compare_exchange_n(address, &compare, value, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE); \
+        return compare;                                        \
+    }
+#define LAB_CPU_ATOMIC_BITS(T)                                 \
+    inline T atomicMin(T* address, T value) {                  \
+        return lab_cpu_atomic(address, [=](T x) { return x < value ? x : value; }); \
+    }                                                          \
+    inline T atomicMax(T* address, T value) {                  \
+        return lab_cpu_atomic(address, [=](T x) { return x > value ? x : value; }); \
+    }                                                          \
+    LAB_CPU_ATOMIC(T, atomicAnd, __atomic_fetch_and)           \
+    LAB_CPU_ATOMIC(T, atomicOr, __atomic_fetch_or)             \
+    LAB_CPU_ATOMIC(T, atomicXor, __atomic_fetch_xor)
+#define LAB_CPU_ATOMICS(T)                                     \
+    LAB_CPU_ATOMIC(T, atomicAdd, __atomic_fetch_add)           \
+    LAB_CPU_ATOMIC(T, atomicExch, __atomic_exchange_n)         \
+    LAB_CPU_ATOMIC_CAS(T)                                      \
+    LAB_CPU_ATOMIC_BITS(T)
+LAB_CPU_ATOMICS(int)
+LAB_CPU_ATOMICS(unsigned)
+LAB_CPU_ATOMICS(unsigned long long)
+LAB_CPU_ATOMIC_BITS(long long)
+LAB_CPU_ATOMIC_CAS(unsigned short)
+#undef LAB_CPU_ATOMICS
+#undef LAB_CPU_ATOMIC_BITS
+#undef LAB_CPU_ATOMIC_CAS
+#undef LAB_CPU_ATOMIC
 
 inline int atomicSub(int* address, int value) { return atomicAdd(address, -value); }
 inline unsigned atomicSub(unsigned* address, unsigned value) { return atomicAdd(address, 0u - value); }
@@ -67,25 +65,16 @@ inline unsigned atomicInc(unsigned* address, unsigned limit) {
 inline unsigned atomicDec(unsigned* address, unsigned limit) {
     return lab_cpu_atomic(address, [=](unsigned x) { return x == 0 || x > limit ? limit : x - 1; });
 }
-inline unsigned short atomicCAS(unsigned short* address, unsigned short compare, unsigned short value) {
-    lab_cpu_polled();
-    __atomic_compare_exchange_n(address, &compare, value, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-    return compare;
-}
-
 inline float atomicExch(float* address, float value) {
     return lab_cpu_atomic(address, [=](float) { return value; });
 }
 
-#define LAB_CPU_ATOMIC_ADD(T, expression) \
-    inline T atomicAdd(T* address, T value) { return lab_cpu_atomic(address, [=](T x) -> T { return expression; }); }
-LAB_CPU_ATOMIC_ADD(float, x + value)
-LAB_CPU_ATOMIC_ADD(double, x + value)
-LAB_CPU_ATOMIC_ADD(__half, __hadd(x, value))
-LAB_CPU_ATOMIC_ADD(__half2, __hadd2(x, value))
-LAB_CPU_ATOMIC_ADD(__nv_bfloat16, __hadd(x, value))
-LAB_CPU_ATOMIC_ADD(__nv_bfloat162, __hadd2(x, value))
-#undef LAB_CPU_ATOMIC_ADD
+inline float atomicAdd(float* address, float value) {
+    return lab_cpu_atomic(address, [=](float x) { return x + value; });
+}
+inline double atomicAdd(double* address, double value) {
+    return lab_cpu_atomic(address, [=](double x) { return x + value; });
+}
 inline float2 atomicAdd(float2* address, float2 value) {
     return {atomicAdd(&address->x, value.x), atomicAdd(&address->y, value.y)};
 }

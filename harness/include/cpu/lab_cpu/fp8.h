@@ -89,9 +89,9 @@ struct lab_cpu_fp8 {
 
     lab_cpu_fp8() = default;
     // From any number, saturated. CUDA converts integers to float first.
-    template <class From, class = std::enable_if_t<std::is_arithmetic<From>::value>>
+    template <class From, class = lab_cpu_if<lab_cpu_is_arithmetic<From>, int>>
     explicit lab_cpu_fp8(From x)
-        : __x(__nv_cvt_double_to_fp8(std::is_integral<From>::value ? double(float(x)) : double(x), __NV_SATFINITE, kind)) {}
+        : __x(__nv_cvt_double_to_fp8(lab_cpu_is_integral<From> ? double(float(x)) : double(x), __NV_SATFINITE, kind)) {}
     explicit lab_cpu_fp8(__half x) : lab_cpu_fp8(float(x)) {}
     explicit lab_cpu_fp8(__nv_bfloat16 x) : lab_cpu_fp8(float(x)) {}
 
@@ -118,8 +118,8 @@ private:
     To clamped() const {
         const float x = float(*this);
         if (x != x) return 0;
-        if (x <= float(std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
-        if (x >= float(std::numeric_limits<To>::max())) return std::numeric_limits<To>::max();
+        if (x <= float(lab_cpu_lowest<To>)) return lab_cpu_lowest<To>;
+        if (x >= float(lab_cpu_highest<To>)) return lab_cpu_highest<To>;
         return To(x);
     }
 };

@@ -117,14 +117,14 @@ class lab_cpu_lanes {
         for (size_t done = 0; done < sizeof(T); done += 8) {
             const size_t size = sizeof(T) - done < 8 ? sizeof(T) - done : 8;
             unsigned long long bits = 0;
-            std::memcpy(&bits, reinterpret_cast<const char*>(&value) + done, size);
+            __builtin_memcpy(&bits, reinterpret_cast<const char*>(&value) + done, size);
             const unsigned long long* all = lab_cpu_gather(mask, bits, what, at);
             const unsigned here = lab_cpu_self->participants;
             count = 0;
             for (unsigned rest = skip ? here : mask; rest; rest &= rest - 1) {
                 const unsigned lane = unsigned(__builtin_ctz(rest));
                 const unsigned long long* from = here >> lane & 1 ? &all[lane] : &lab_cpu_undefined;
-                std::memcpy(reinterpret_cast<char*>(values + count++) + done, from, size);
+                __builtin_memcpy(reinterpret_cast<char*>(values + count++) + done, from, size);
             }
         }
         return count;
@@ -254,7 +254,7 @@ struct bit_xor {
 template <class T, class Op>
 inline constexpr bool lab_cpu_reduces_at_once = false;
 template <class T>
-inline constexpr bool lab_cpu_is_word = std::is_integral_v<T> && sizeof(T) == 4;
+inline constexpr bool lab_cpu_is_word = lab_cpu_is_integral<T> && sizeof(T) == 4;
 template <class T, class U>
 inline constexpr bool lab_cpu_reduces_at_once<T, plus<U>> = lab_cpu_is_word<T>;
 template <class T, class U>

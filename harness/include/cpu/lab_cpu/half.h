@@ -30,7 +30,7 @@ inline unsigned short lab_cpu_round(double x) {
 // Returns a * b + c in double, rounded to odd. A later rounding to a narrower format is then correct.
 inline double lab_cpu_fma_to_odd(double a, double b, double c) {
     const double product = a * b, sum = product + c;
-    if (!std::isfinite(sum)) return sum;
+    if (!isfinite(sum)) return sum;
     const double back = sum - product, error = (product - (sum - back)) + (c - back);
     auto bits = lab_cpu_bits<unsigned long long>(sum);
     if (error != 0 && !(bits & 1)) bits += (error > 0) == (sum > 0) ? 1 : -1ull;
@@ -76,23 +76,23 @@ struct lab_cpu_bf16 {
 };
 
 // Shared by the one-argument functions of both formats.
-#define LAB_CPU_SMALL_FUNCTIONS(F)                                                       \
-    F(hexp, std::exp(float(a)))                                                          \
-    F(hexp2, std::exp2(float(a)))                                                        \
-    F(hexp10, float(std::pow(10.0, double(float(a)))))                                   \
-    F(hlog, std::log(float(a)))                                                          \
-    F(hlog2, std::log2(float(a)))                                                        \
-    F(hlog10, std::log10(float(a)))                                                      \
-    F(hsqrt, std::sqrt(float(a)))                                                        \
-    F(hrsqrt, 1.0 / std::sqrt(double(float(a))))                                         \
-    F(hrcp, 1.0 / double(float(a)))                                                      \
-    F(hsin, std::sin(float(a)))                                                          \
-    F(hcos, std::cos(float(a)))                                                          \
-    F(htanh, std::tanh(float(a)))                                                        \
-    F(hfloor, std::floor(float(a)))                                                      \
-    F(hceil, std::ceil(float(a)))                                                        \
-    F(htrunc, std::trunc(float(a)))                                                      \
-    F(hrint, std::nearbyint(float(a)))
+#define LAB_CPU_SMALL_FUNCTIONS(F)                                         \
+    F(hexp, exp(float(a)))                                                 \
+    F(hexp2, exp2(float(a)))                                               \
+    F(hexp10, float(pow(10.0, double(float(a)))))                          \
+    F(hlog, log(float(a)))                                                 \
+    F(hlog2, log2(float(a)))                                               \
+    F(hlog10, log10(float(a)))                                             \
+    F(hsqrt, sqrt(float(a)))                                               \
+    F(hrsqrt, 1.0 / sqrt(double(float(a))))                                \
+    F(hrcp, 1.0 / double(float(a)))                                        \
+    F(hsin, sin(float(a)))                                                 \
+    F(hcos, cos(float(a)))                                                 \
+    F(htanh, tanh(float(a)))                                               \
+    F(hfloor, floor(float(a)))                                             \
+    F(hceil, ceil(float(a)))                                               \
+    F(htrunc, trunc(float(a)))                                             \
+    F(hrint, nearbyint(float(a)))
 
 #define LAB_CPU_SMALL_COMPARISONS(F)                                                     \
     F(__heq, __heq2, __hbeq2, ==) F(__hne, __hne2, __hbne2, !=) F(__hlt, __hlt2, __hblt2, <)      \
@@ -147,11 +147,11 @@ struct lab_cpu_small {
     friend T __hfma_relu(T a, T b, T c) { return __hmax(__hfma(a, b, c), of(0)); }
     friend T __hneg(T a) { return -a; }
     friend T __habs(T a) { return of(a.__x & 0x7fff); }
-    friend bool __hisnan(T a) { return std::isnan(float(a)); }
-    friend int __hisinf(T a) { return std::isinf(float(a)) ? (a.__x & 0x8000 ? -1 : 1) : 0; }
+    friend bool __hisnan(T a) { return isnan(float(a)); }
+    friend int __hisinf(T a) { return isinf(float(a)) ? (a.__x & 0x8000 ? -1 : 1) : 0; }
     // Of a number and a NaN, the result is the number.
-    friend T __hmin(T a, T b) { return std::fmin(float(a), float(b)); }
-    friend T __hmax(T a, T b) { return std::fmax(float(a), float(b)); }
+    friend T __hmin(T a, T b) { return fmin(float(a), float(b)); }
+    friend T __hmax(T a, T b) { return fmax(float(a), float(b)); }
     friend T __hmin_nan(T a, T b) { return __hisnan(a) || __hisnan(b) ? of(0x7fff) : __hmin(a, b); }
     friend T __hmax_nan(T a, T b) { return __hisnan(a) || __hisnan(b) ? of(0x7fff) : __hmax(a, b); }
 
@@ -224,6 +224,11 @@ struct alignas(4) lab_cpu_small2 {
     friend P h2tanh(P a) { return {htanh(a.x), htanh(a.y)}; }
 };
 
+template <class Format>
+inline constexpr bool lab_cpu_is_shuffled<lab_cpu_small<Format>> = true;
+template <class Format>
+inline constexpr bool lab_cpu_is_shuffled<lab_cpu_small2<Format>> = true;
+
 using __half = lab_cpu_small<lab_cpu_f16>;
 using __half2 = lab_cpu_small2<lab_cpu_f16>;
 using half = __half;
@@ -283,7 +288,13 @@ struct __nv_bfloat162_raw {
     inline int __##one##2int_rd(T x) { return __float2int_rd(x); }                           \
     inline int __##one##2int_ru(T x) { return __float2int_ru(x); }                           \
     inline unsigned __##one##2uint_rn(T x) { return __float2uint_rn(x); }                    \
-    inline unsigned __##one##2uint_rz(T x) { return __float2uint_rz(x); }
+    inline unsigned __##one##2uint_rz(T x) { return __float2uint_rz(x); }                    \
+    inline T atomicAdd(T* address, T value) {                                                \
+        return lab_cpu_atomic(address, [=](T x) { return __hadd(x, value); });               \
+    }                                                                                        \
+    inline P atomicAdd(P* address, P value) {                                                \
+        return lab_cpu_atomic(address, [=](P x) { return __hadd2(x, value); });              \
+    }
 LAB_CPU_NAMES(__half, __half2, half, half2)
 LAB_CPU_NAMES(__nv_bfloat16, __nv_bfloat162, bfloat16, bfloat162)
 #undef LAB_CPU_NAMES

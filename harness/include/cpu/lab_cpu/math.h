@@ -1,17 +1,168 @@
 // CUDA's arithmetic functions and intrinsics beyond <cmath>. The fast approximations call the accurate functions.
 #pragma once
 
-using std::abs;
-using std::fpclassify;
-using std::isfinite;
-using std::isinf;
-using std::isnan;
-using std::max;
-using std::min;
-using std::signbit;
+// The names that CUDA has built in are those of the C library. Each function without the letter f is a pair of templates, so
+// an argument of an integer type is ambiguous, as it is to NVRTC, and a kernel may define a function of its own with that name,
+// which the compiler then prefers.
+#ifndef LAB_CPU_HOST
+#define LAB_CPU_OVERLOAD template <int = 0> inline
 
-inline constexpr float CUDART_INF_F = __builtin_inff();
-inline constexpr float CUDART_NAN_F = __builtin_nanf("");
+#define LAB_CPU_FUNCTION(name)                                              \
+    extern "C" float name##f(float);                                        \
+    LAB_CPU_OVERLOAD float name(float x) { return __builtin_##name##f(x); } \
+    LAB_CPU_OVERLOAD double name(double x) { return __builtin_##name(x); }
+LAB_CPU_FUNCTION(sqrt)
+LAB_CPU_FUNCTION(cbrt)
+LAB_CPU_FUNCTION(exp)
+LAB_CPU_FUNCTION(exp2)
+LAB_CPU_FUNCTION(expm1)
+LAB_CPU_FUNCTION(log)
+LAB_CPU_FUNCTION(log2)
+LAB_CPU_FUNCTION(log10)
+LAB_CPU_FUNCTION(log1p)
+LAB_CPU_FUNCTION(logb)
+LAB_CPU_FUNCTION(sin)
+LAB_CPU_FUNCTION(cos)
+LAB_CPU_FUNCTION(tan)
+LAB_CPU_FUNCTION(asin)
+LAB_CPU_FUNCTION(acos)
+LAB_CPU_FUNCTION(atan)
+LAB_CPU_FUNCTION(sinh)
+LAB_CPU_FUNCTION(cosh)
+LAB_CPU_FUNCTION(tanh)
+LAB_CPU_FUNCTION(asinh)
+LAB_CPU_FUNCTION(acosh)
+LAB_CPU_FUNCTION(atanh)
+LAB_CPU_FUNCTION(erf)
+LAB_CPU_FUNCTION(erfc)
+LAB_CPU_FUNCTION(tgamma)
+LAB_CPU_FUNCTION(lgamma)
+LAB_CPU_FUNCTION(floor)
+LAB_CPU_FUNCTION(ceil)
+LAB_CPU_FUNCTION(trunc)
+LAB_CPU_FUNCTION(round)
+LAB_CPU_FUNCTION(rint)
+LAB_CPU_FUNCTION(nearbyint)
+LAB_CPU_FUNCTION(fabs)
+LAB_CPU_FUNCTION(j0)
+LAB_CPU_FUNCTION(j1)
+LAB_CPU_FUNCTION(y0)
+LAB_CPU_FUNCTION(y1)
+#undef LAB_CPU_FUNCTION
+
+#define LAB_CPU_FUNCTION_OF_TWO(name)                                                          \
+    extern "C" float name##f(float, float);                                                    \
+    LAB_CPU_OVERLOAD float name(float x, float y) { return __builtin_##name##f(x, y); }        \
+    LAB_CPU_OVERLOAD double name(double x, double y) { return __builtin_##name(x, y); }
+LAB_CPU_FUNCTION_OF_TWO(pow)
+LAB_CPU_FUNCTION_OF_TWO(atan2)
+LAB_CPU_FUNCTION_OF_TWO(fmod)
+LAB_CPU_FUNCTION_OF_TWO(remainder)
+LAB_CPU_FUNCTION_OF_TWO(hypot)
+LAB_CPU_FUNCTION_OF_TWO(copysign)
+LAB_CPU_FUNCTION_OF_TWO(nextafter)
+LAB_CPU_FUNCTION_OF_TWO(fdim)
+LAB_CPU_FUNCTION_OF_TWO(fmin)
+LAB_CPU_FUNCTION_OF_TWO(fmax)
+#undef LAB_CPU_FUNCTION_OF_TWO
+
+// A function with another result.
+#define LAB_CPU_FUNCTION_TO(result, name)                                    \
+    extern "C" result name##f(float);                                        \
+    LAB_CPU_OVERLOAD result name(float x) { return __builtin_##name##f(x); } \
+    LAB_CPU_OVERLOAD result name(double x) { return __builtin_##name(x); }
+LAB_CPU_FUNCTION_TO(int, ilogb)
+LAB_CPU_FUNCTION_TO(long, lround)
+LAB_CPU_FUNCTION_TO(long, lrint)
+LAB_CPU_FUNCTION_TO(long long, llround)
+LAB_CPU_FUNCTION_TO(long long, llrint)
+#undef LAB_CPU_FUNCTION_TO
+
+// A function whose second argument has a type of its own.
+#define LAB_CPU_FUNCTION_WITH(name, Second)                                                  \
+    extern "C" float name##f(float, Second);                                                 \
+    LAB_CPU_OVERLOAD float name(float x, Second n) { return __builtin_##name##f(x, n); }     \
+    LAB_CPU_OVERLOAD double name(double x, Second n) { return __builtin_##name(x, n); }
+LAB_CPU_FUNCTION_WITH(ldexp, int)
+LAB_CPU_FUNCTION_WITH(scalbn, int)
+LAB_CPU_FUNCTION_WITH(scalbln, long)
+LAB_CPU_FUNCTION_WITH(frexp, int*)
+#undef LAB_CPU_FUNCTION_WITH
+
+extern "C" {
+float fmaf(float x, float y, float z);
+float modff(float x, float* whole);
+float remquof(float x, float y, int* quotient);
+float nanf(const char*);
+float jnf(int n, float x);
+float ynf(int n, float x);
+double nan(const char*);
+double jn(int n, double x);
+double yn(int n, double x);
+int abs(int x);
+long labs(long x);
+long long llabs(long long x);
+}
+LAB_CPU_OVERLOAD float fma(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
+LAB_CPU_OVERLOAD double fma(double x, double y, double z) { return __builtin_fma(x, y, z); }
+LAB_CPU_OVERLOAD float modf(float x, float* whole) { return __builtin_modff(x, whole); }
+LAB_CPU_OVERLOAD double modf(double x, double* whole) { return __builtin_modf(x, whole); }
+LAB_CPU_OVERLOAD float remquo(float x, float y, int* quotient) { return __builtin_remquof(x, y, quotient); }
+LAB_CPU_OVERLOAD double remquo(double x, double y, int* quotient) { return __builtin_remquo(x, y, quotient); }
+LAB_CPU_OVERLOAD float pow(float x, int n) { return float(__builtin_powi(double(x), n)); }
+LAB_CPU_OVERLOAD double pow(double x, int n) { return __builtin_powi(x, n); }
+LAB_CPU_OVERLOAD long abs(long x) { return x < 0 ? -x : x; }
+LAB_CPU_OVERLOAD long long abs(long long x) { return x < 0 ? -x : x; }
+LAB_CPU_OVERLOAD float abs(float x) { return __builtin_fabsf(x); }
+LAB_CPU_OVERLOAD double abs(double x) { return __builtin_fabs(x); }
+
+#define LAB_CPU_QUESTION(name, builtin)                               \
+    LAB_CPU_OVERLOAD bool name(float x) { return builtin(x) != 0; }   \
+    LAB_CPU_OVERLOAD bool name(double x) { return builtin(x) != 0; }
+LAB_CPU_QUESTION(isnan, __builtin_isnan)
+LAB_CPU_QUESTION(isinf, __builtin_isinf)
+LAB_CPU_QUESTION(isfinite, __builtin_isfinite)
+LAB_CPU_QUESTION(signbit, __builtin_signbit)
+#undef LAB_CPU_QUESTION
+#else
+#define LAB_CPU_OVERLOAD template <int = 0> inline
+#endif
+
+// min and max take two of one type, a signed and an unsigned one (the unsigned one is computed), or float and double. Other
+// pairs are ambiguous, as they are to NVRTC.
+#define LAB_CPU_ENDS(A, B, C)                                                                                  \
+    LAB_CPU_OVERLOAD constexpr C min(A x, B y) {                                                               \
+        const C a = static_cast<C>(x), b = static_cast<C>(y);                                                  \
+        return b < a ? b : a;                                                                                  \
+    }                                                                                                          \
+    LAB_CPU_OVERLOAD constexpr C max(A x, B y) {                                                               \
+        const C a = static_cast<C>(x), b = static_cast<C>(y);                                                  \
+        return a < b ? b : a;                                                                                  \
+    }
+#define LAB_CPU_INTEGER_ENDS(T)                  \
+    LAB_CPU_ENDS(T, T, T)                        \
+    LAB_CPU_ENDS(unsigned T, unsigned T, unsigned T) \
+    LAB_CPU_ENDS(T, unsigned T, unsigned T)      \
+    LAB_CPU_ENDS(unsigned T, T, unsigned T)
+LAB_CPU_INTEGER_ENDS(int)
+LAB_CPU_INTEGER_ENDS(long)
+LAB_CPU_INTEGER_ENDS(long long)
+#undef LAB_CPU_INTEGER_ENDS
+#undef LAB_CPU_ENDS
+
+// Of a number and a NaN, min and max of floating types give the number.
+LAB_CPU_OVERLOAD float min(float a, float b) { return fminf(a, b); }
+LAB_CPU_OVERLOAD float max(float a, float b) { return fmaxf(a, b); }
+LAB_CPU_OVERLOAD double min(double a, double b) { return fmin(a, b); }
+LAB_CPU_OVERLOAD double max(double a, double b) { return fmax(a, b); }
+LAB_CPU_OVERLOAD double min(float a, double b) { return fmin(double(a), b); }
+LAB_CPU_OVERLOAD double max(float a, double b) { return fmax(double(a), b); }
+LAB_CPU_OVERLOAD double min(double a, float b) { return fmin(a, double(b)); }
+LAB_CPU_OVERLOAD double max(double a, float b) { return fmax(a, double(b)); }
+LAB_CPU_OVERLOAD long long llmin(long long a, long long b) { return b < a ? b : a; }
+LAB_CPU_OVERLOAD long long llmax(long long a, long long b) { return a < b ? b : a; }
+LAB_CPU_OVERLOAD unsigned long long ullmin(unsigned long long a, unsigned long long b) { return b < a ? b : a; }
+LAB_CPU_OVERLOAD unsigned long long ullmax(unsigned long long a, unsigned long long b) { return a < b ? b : a; }
 
 // Reinterprets the bits of one type as another.
 template <class To, class From>
@@ -30,48 +181,37 @@ inline double __hiloint2double(int high, int low) {
     return lab_cpu_bits<double>(static_cast<unsigned long long>(unsigned(high)) << 32 | unsigned(low));
 }
 
-// min and max of mixed types as in CUDA: the common type; the unsigned one if signedness is mixed.
-template <class A, class B, class = std::enable_if_t<std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && !std::is_same_v<A, B>>>
-inline constexpr std::common_type_t<A, B> min(A a, B b) {
-    using C = std::common_type_t<A, B>;
-    return C(b) < C(a) ? C(b) : C(a);
-}
-template <class A, class B, class = std::enable_if_t<std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && !std::is_same_v<A, B>>>
-inline constexpr std::common_type_t<A, B> max(A a, B b) {
-    using C = std::common_type_t<A, B>;
-    return C(a) < C(b) ? C(b) : C(a);
-}
 inline float __saturatef(float x) { return x > 0 ? (x < 1 ? x : 1) : 0; }
-inline int umin(unsigned a, unsigned b) { return int(a < b ? a : b); }
-inline int umax(unsigned a, unsigned b) { return int(a > b ? a : b); }
+inline unsigned umin(unsigned a, unsigned b) { return a < b ? a : b; }
+inline unsigned umax(unsigned a, unsigned b) { return a > b ? a : b; }
 
-inline float rsqrtf(float x) { return float(1.0 / std::sqrt(double(x))); }
-inline double rsqrt(double x) { return 1.0 / std::sqrt(x); }
+inline float rsqrtf(float x) { return float(1.0 / sqrt(double(x))); }
+inline double rsqrt(double x) { return 1.0 / sqrt(x); }
 inline float rsqrt(float x) { return rsqrtf(x); }
-inline float rcbrtf(float x) { return float(1.0 / std::cbrt(double(x))); }
+inline float rcbrtf(float x) { return float(1.0 / cbrt(double(x))); }
 inline float fdividef(float a, float b) { return a / b; }
-inline float exp10f(float x) { return float(std::pow(10.0, double(x))); }
-inline double exp10(double x) { return std::pow(10.0, x); }
-inline float sinpif(float x) { return float(std::sin(3.14159265358979323846 * std::remainder(double(x), 2.0))); }
-inline float cospif(float x) { return float(std::cos(3.14159265358979323846 * std::remainder(double(x), 2.0))); }
-inline double sinpi(double x) { return std::sin(3.14159265358979323846 * std::remainder(x, 2.0)); }
-inline double cospi(double x) { return std::cos(3.14159265358979323846 * std::remainder(x, 2.0)); }
+inline float exp10f(float x) { return float(pow(10.0, double(x))); }
+inline double exp10(double x) { return pow(10.0, x); }
+inline float sinpif(float x) { return float(sin(3.14159265358979323846 * remainder(double(x), 2.0))); }
+inline float cospif(float x) { return float(cos(3.14159265358979323846 * remainder(double(x), 2.0))); }
+inline double sinpi(double x) { return sin(3.14159265358979323846 * remainder(x, 2.0)); }
+inline double cospi(double x) { return cos(3.14159265358979323846 * remainder(x, 2.0)); }
 inline void sincospif(float x, float* s, float* c) { *s = sinpif(x), *c = cospif(x); }
-inline float normcdff(float x) { return float(0.5 * std::erfc(-double(x) * 0.70710678118654752440)); }
-inline double normcdf(double x) { return 0.5 * std::erfc(-x * 0.70710678118654752440); }
-inline float norm3df(float a, float b, float c) { return std::sqrt(a * a + b * b + c * c); }
+inline float normcdff(float x) { return float(0.5 * erfc(-double(x) * 0.70710678118654752440)); }
+inline double normcdf(double x) { return 0.5 * erfc(-x * 0.70710678118654752440); }
+inline float norm3df(float a, float b, float c) { return sqrt(a * a + b * b + c * c); }
 
-inline float __expf(float x) { return std::exp(x); }
+inline float __expf(float x) { return exp(x); }
 inline float __exp10f(float x) { return exp10f(x); }
-inline float __logf(float x) { return std::log(x); }
-inline float __log2f(float x) { return std::log2(x); }
-inline float __log10f(float x) { return std::log10(x); }
-inline float __powf(float x, float y) { return std::pow(x, y); }
-inline float __sinf(float x) { return std::sin(x); }
-inline float __cosf(float x) { return std::cos(x); }
-inline float __tanf(float x) { return std::tan(x); }
-inline float __tanhf(float x) { return std::tanh(x); }
-inline void __sincosf(float x, float* s, float* c) { *s = std::sin(x), *c = std::cos(x); }
+inline float __logf(float x) { return log(x); }
+inline float __log2f(float x) { return log2(x); }
+inline float __log10f(float x) { return log10(x); }
+inline float __powf(float x, float y) { return pow(x, y); }
+inline float __sinf(float x) { return sin(x); }
+inline float __cosf(float x) { return cos(x); }
+inline float __tanf(float x) { return tan(x); }
+inline float __tanhf(float x) { return tanh(x); }
+inline void __sincosf(float x, float* s, float* c) { *s = sin(x), *c = cos(x); }
 inline float __fdividef(float a, float b) { return a / b; }
 inline float __frsqrt_rn(float x) { return rsqrtf(x); }
 
@@ -80,31 +220,44 @@ inline float __fadd_rn(float a, float b) { return a + b; }
 inline float __fsub_rn(float a, float b) { return a - b; }
 inline float __fmul_rn(float a, float b) { return a * b; }
 inline float __fdiv_rn(float a, float b) { return a / b; }
-inline float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
-inline float __fsqrt_rn(float x) { return std::sqrt(x); }
+inline float __fmaf_rn(float a, float b, float c) { return fma(a, b, c); }
+inline float __fsqrt_rn(float x) { return sqrt(x); }
 inline float __frcp_rn(float x) { return 1.0f / x; }
 inline double __dadd_rn(double a, double b) { return a + b; }
 inline double __dsub_rn(double a, double b) { return a - b; }
 inline double __dmul_rn(double a, double b) { return a * b; }
 inline double __ddiv_rn(double a, double b) { return a / b; }
-inline double __fma_rn(double a, double b, double c) { return std::fma(a, b, c); }
-inline double __dsqrt_rn(double x) { return std::sqrt(x); }
+inline double __fma_rn(double a, double b, double c) { return fma(a, b, c); }
+inline double __dsqrt_rn(double x) { return sqrt(x); }
 inline double __drcp_rn(double x) { return 1.0 / x; }
 
 // Conversions saturate, and a NaN becomes 0, as on a GPU.
+template <class To>
+inline constexpr To lab_cpu_lowest = To(-1) < To(0) ? To(To(1) << (8 * sizeof(To) - 1)) : To(0);
+template <class To>
+inline constexpr To lab_cpu_highest = To(~lab_cpu_lowest<To>);
+
 template <class To, class From>
-inline To lab_cpu_saturate(From x) {
-    if (std::isnan(x)) return 0;
+inline constexpr To lab_cpu_saturate(From x) {
+    if (x != x) return 0;
     // The limits, rounded to the floating type. The upper limit may be the first value out of range.
-    if (x <= From(std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
-    if (x >= From(std::numeric_limits<To>::max())) return std::numeric_limits<To>::max();
+    if (x <= From(lab_cpu_lowest<To>)) return lab_cpu_lowest<To>;
+    if (x >= From(lab_cpu_highest<To>)) return lab_cpu_highest<To>;
     return To(x);
 }
+// A cast to an integer type, to which lab rewrites `(int)x`. A GPU converts to a type of fewer than 32 bits through 32 bits.
+template <class To, class From>
+inline constexpr To lab_cpu_cast(From x) {
+    if constexpr (!lab_cpu_is_floating<From>) return (To)x;
+    else if constexpr (sizeof(To) >= 4) return lab_cpu_saturate<To>(x);
+    else return To(lab_cpu_saturate<lab_cpu_if<To(-1) < To(0), int, unsigned>>(x));
+}
+
 #define LAB_CPU_ROUNDINGS(name, To, From)                                                   \
-    inline To name##_rn(From x) { return lab_cpu_saturate<To>(std::nearbyint(x)); }         \
-    inline To name##_rz(From x) { return lab_cpu_saturate<To>(std::trunc(x)); }             \
-    inline To name##_rd(From x) { return lab_cpu_saturate<To>(std::floor(x)); }             \
-    inline To name##_ru(From x) { return lab_cpu_saturate<To>(std::ceil(x)); }
+    inline To name##_rn(From x) { return lab_cpu_saturate<To>(nearbyint(x)); }         \
+    inline To name##_rz(From x) { return lab_cpu_saturate<To>(trunc(x)); }             \
+    inline To name##_rd(From x) { return lab_cpu_saturate<To>(floor(x)); }             \
+    inline To name##_ru(From x) { return lab_cpu_saturate<To>(ceil(x)); }
 LAB_CPU_ROUNDINGS(__float2int, int, float)
 LAB_CPU_ROUNDINGS(__float2uint, unsigned, float)
 LAB_CPU_ROUNDINGS(__float2ll, long long, float)

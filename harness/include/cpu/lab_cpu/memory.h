@@ -11,7 +11,7 @@ inline T __ldg(const T* address) {
     template <class T>                                                                          \
     inline T name(const T* address) {                                                           \
         lab_cpu_polled();                                                                       \
-        if constexpr (std::is_arithmetic_v<T>) return *static_cast<const volatile T*>(address); \
+        if constexpr (lab_cpu_is_arithmetic<T>) return *static_cast<const volatile T*>(address); \
         __atomic_signal_fence(__ATOMIC_SEQ_CST);                                                \
         return lab_cpu_load_words(address);                                                     \
     }
@@ -25,7 +25,7 @@ LAB_CPU_POLLING_LOAD(__ldcv)
 #define LAB_CPU_STORE(name)                                                                   \
     template <class T>                                                                        \
     inline void name(T* address, T value) {                                                   \
-        if constexpr (std::is_arithmetic_v<T>) *static_cast<volatile T*>(address) = value;    \
+        if constexpr (lab_cpu_is_arithmetic<T>) *static_cast<volatile T*>(address) = value;    \
         else lab_cpu_store_words(address, value);                                             \
         __atomic_signal_fence(__ATOMIC_SEQ_CST);                                              \
     }
@@ -42,19 +42,30 @@ inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline void __nanosleep(unsigned) { lab_yield(); }
 
 inline unsigned long long lab_cpu_nanoseconds() {
-    timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<unsigned long long>(now.tv_sec) * 1000000000ull + static_cast<unsigned long long>(now.tv_nsec);
+    long now[2];
+    lab_cpu_clock_gettime(1, now);  // CLOCK_MONOTONIC
+    return static_cast<unsigned long long>(now[0]) * 1000000000ull + static_cast<unsigned long long>(now[1]);
 }
 // Time in nanoseconds, as if the clock ran at 1 GHz. A kernel may wait in a loop around them, so they poll.
 inline long long clock64() {
     lab_cpu_polled();
     return static_cast<long long>(lab_cpu_nanoseconds());
 }
+#ifndef LAB_CPU_HOST
+inline clock_t clock() { return clock_t(clock64()); }
+#endif
 inline unsigned long long __globaltimer() {
     lab_cpu_polled();
     return lab_cpu_nanoseconds();
 }
+
+// Which memory an address is in. A thread's local memory is its stack, of 64 KiB.
+inline unsigned __isShared(const void* address) { return lab_cpu_runtime->is_shared(lab_cpu_self, address); }
+inline unsigned __isLocal(const void* address) {
+    const auto here = reinterpret_cast<size_t>(__builtin_frame_address(0)), there = reinterpret_cast<size_t>(address);
+    return (here < there ? there - here : here - there) < 64 * 1024;
+}
+inline unsigned __isGlobal(const void* address) { return !__isShared(address) && !__isLocal(address); }
 
 inline size_t __cvta_generic_to_shared(const void* address) { return reinterpret_cast<size_t>(address); }
 inline size_t __cvta_generic_to_global(const void* address) { return reinterpret_cast<size_t>(address); }

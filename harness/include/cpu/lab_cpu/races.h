@@ -50,6 +50,18 @@ LAB_CPU_ACCESSES(8)
 LAB_CPU_ACCESSES(16)
 #undef LAB_CPU_ACCESSES
 
+// The compiler calls these two for a kernel's memcpy and memset, and accesses no memory itself for them.
+LAB_CPU_HOOK void* memcpy(void* to, const void* from, size_t bytes) {
+    LAB_CPU_TELL(from, bytes, 0);
+    LAB_CPU_TELL(to, bytes, lab_cpu_writes);
+    return __builtin_memmove(to, from, bytes);
+}
+LAB_CPU_HOOK void* memset(void* to, int value, size_t bytes) {
+    LAB_CPU_TELL(to, bytes, lab_cpu_writes);
+    for (size_t i = 0; i < bytes; ++i) static_cast<volatile unsigned char*>(to)[i] = (unsigned char)value;
+    return to;
+}
+
 #define LAB_CPU_TELL_ATOMIC(kind, order)                                                                              \
     if (lab_cpu_self) lab_cpu_races->atomic(lab_cpu_self, a, sizeof *a, kind, unsigned(order), __builtin_return_address(0))
 #define LAB_CPU_ATOMICS(bits, T)                                                                                      \
@@ -93,6 +105,9 @@ LAB_CPU_ATOMICS(64, unsigned long)
 #undef LAB_CPU_TELL_ATOMIC
 #undef LAB_CPU_TELL
 
+// Memory that a thread frees is not handed to another one: the detector would take the second owner's accesses for a race.
+LAB_CPU_HOOK void free(void*) {}
+
 LAB_CPU_HOOK void __tsan_atomic_thread_fence(int) {
     if (lab_cpu_self) lab_cpu_races->fence(lab_cpu_self);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -101,11 +116,15 @@ LAB_CPU_HOOK void __tsan_atomic_signal_fence(int) {}
 #undef LAB_CPU_HOOK
 }
 
+__attribute__((used)) void operator delete(void*) noexcept {}
+__attribute__((used)) void operator delete(void*, size_t) noexcept {}
+__attribute__((used)) void operator delete[](void*) noexcept {}
+__attribute__((used)) void operator delete[](void*, size_t) noexcept {}
+
 // Structs that are loaded and stored past a cache pass data between threads like single words: word by word, volatile.
 template <class T>
 struct lab_cpu_words {
-    using Word = std::conditional_t<sizeof(T) % 8 == 0, unsigned long long,
-                                    std::conditional_t<sizeof(T) % 4 == 0, unsigned, unsigned char>>;
+    using Word = lab_cpu_word<sizeof(T) % 8 == 0 ? 8 : sizeof(T) % 4 == 0 ? 4 : 1>;
     static constexpr size_t count = sizeof(T) / sizeof(Word);
     Word word[count];
 };
@@ -115,13 +134,13 @@ inline T lab_cpu_load_words(const T* address) {
     const volatile auto* from = reinterpret_cast<const volatile typename lab_cpu_words<T>::Word*>(address);
     for (size_t i = 0; i < words.count; ++i) words.word[i] = from[i];
     T value;
-    std::memcpy(&value, &words, sizeof value);
+    __builtin_memcpy(&value, &words, sizeof value);
     return value;
 }
 template <class T>
 inline void lab_cpu_store_words(T* address, T value) {
     lab_cpu_words<T> words;
-    std::memcpy(&words, &value, sizeof words);
+    __builtin_memcpy(&words, &value, sizeof words);
     auto* to = reinterpret_cast<volatile typename lab_cpu_words<T>::Word*>(address);
     for (size_t i = 0; i < words.count; ++i) to[i] = words.word[i];
 }

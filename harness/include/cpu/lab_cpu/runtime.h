@@ -55,6 +55,8 @@ struct lab_cpu_runtime_table {
     // Allocates static shared memory at its first use in a block.
     void* (*shared)(lab_cpu_thread*, unsigned slot, size_t size, size_t align);
     [[noreturn]] void (*fail)(lab_cpu_thread*, const char* what, const char* file, unsigned line);
+    // 1 for an address in the block's shared memory.
+    unsigned (*is_shared)(lab_cpu_thread*, const void*);
 };
 
 struct lab_cpu_entry {
@@ -62,6 +64,7 @@ struct lab_cpu_entry {
     void (*call)(void** arguments);
     const unsigned* sizes;
     unsigned arguments;
+    unsigned most_threads;  // of a block, by __launch_bounds__; 0 without it
     lab_cpu_entry* next;
 };
 
@@ -79,7 +82,7 @@ __attribute__((visibility("default"), used)) inline void lab_cpu_install(const l
 }
 __attribute__((visibility("default"), used)) inline const lab_cpu_entry* lab_cpu_first_entry() { return lab_cpu_entries; }
 __attribute__((visibility("default"), used)) inline unsigned lab_cpu_slot_count() { return lab_cpu_shared_slots; }
-__attribute__((visibility("default"), used)) inline void lab_cpu_flush() { std::fflush(stdout); }
+__attribute__((visibility("default"), used)) inline void lab_cpu_flush() { lab_cpu_fflush(nullptr); }
 }
 
 // Static __shared__ memory. lab rewrites
@@ -107,6 +110,9 @@ LAB_CPU_UNSEEN inline T& lab_cpu_shared() {
     return *static_cast<T*>(slot);
 }
 
+// No constant expression, as on a GPU.
+inline int lab_cpu_warp_size() { return 32; }
+
 inline void* lab_cpu_dynamic() { return lab_cpu_self->block->dynamic; }
 
 // One kernel: its name, and a function that calls it with an array of argument addresses.
@@ -118,21 +124,28 @@ struct lab_cpu_call<kernel> {
     static constexpr unsigned sizes[sizeof...(P) + 1] = {sizeof(P)..., 0};
 
     template <size_t... i>
-    static void apply([[maybe_unused]] void** arguments, std::index_sequence<i...>) {
-        kernel(*static_cast<std::remove_cv_t<P>*>(arguments[i])...);
+    static void apply([[maybe_unused]] void** arguments, lab_cpu_indices<i...>) {
+        kernel(*static_cast<typename lab_cpu_without_const<P>::type*>(arguments[i])...);
     }
-    static void call(void** arguments) { apply(arguments, std::index_sequence_for<P...>{}); }
+    static void call(void** arguments) { apply(arguments, lab_cpu_first_indices<sizeof...(P)>{}); }
     static constexpr unsigned count = sizeof...(P);
 };
 
 // lab appends one of these for each kernel to the unit.
 struct lab_cpu_register : lab_cpu_entry {
     template <class Call>
-    lab_cpu_register(const char* name, Call)
-        : lab_cpu_entry{name, &Call::call, Call::sizes, Call::count, lab_cpu_entries} {
+    lab_cpu_register(const char* name, Call, unsigned most_threads)
+        : lab_cpu_entry{name, &Call::call, Call::sizes, Call::count, most_threads, lab_cpu_entries} {
         lab_cpu_entries = this;
     }
 };
+
+// The first argument of __launch_bounds__.
+constexpr unsigned lab_cpu_bounds() { return 0; }
+template <class... Rest>
+constexpr unsigned lab_cpu_bounds(unsigned most_threads, Rest...) {
+    return most_threads;
+}
 
 inline void lab_yield() { lab_cpu_runtime->yield(lab_cpu_self); }
 

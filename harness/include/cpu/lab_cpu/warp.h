@@ -26,42 +26,53 @@ constexpr unsigned long long lab_cpu_undefined = 0x7fff7fff7fff7fffull;
 // A shuffle exchanges up to eight bytes at once; wider values go in pieces.
 template <class T>
 inline T lab_cpu_shuffle(unsigned mask, T value, unsigned source, const char* what, lab_cpu_at at) {
-    static_assert(std::is_trivially_copyable_v<T>);
+    static_assert(__is_trivially_copyable(T));
     T result = value;
     for (size_t done = 0; done < sizeof(T); done += 8) {
         const size_t size = sizeof(T) - done < 8 ? sizeof(T) - done : 8;
         unsigned long long bits = 0;
-        std::memcpy(&bits, reinterpret_cast<const char*>(&value) + done, size);
+        __builtin_memcpy(&bits, reinterpret_cast<const char*>(&value) + done, size);
         const unsigned long long* all = lab_cpu_gather(mask, bits, what, at);
         bits = lab_cpu_self->participants >> source & 1 ? all[source] : lab_cpu_undefined;
-        std::memcpy(reinterpret_cast<char*>(&result) + done, &bits, size);
+        __builtin_memcpy(reinterpret_cast<char*>(&result) + done, &bits, size);
     }
     return result;
 }
 
+// What a shuffle of CUDA's own takes: numbers, and the small formats of half.h.
+template <class T>
+inline constexpr bool lab_cpu_is_shuffled = lab_cpu_is_arithmetic<T>;
+#define LAB_CPU_SHUFFLED(T) static_assert(lab_cpu_is_shuffled<T>, "a shuffle takes numbers: shuffle the parts of a struct")
+
 template <class T>
 inline T __shfl_sync(unsigned mask, T value, int source, int width = 32, lab_cpu_at at = lab_cpu_at::here()) {
+    LAB_CPU_SHUFFLED(T);
     const unsigned lane = lab_cpu_self->lane, segment = lane & ~unsigned(width - 1);
     return lab_cpu_shuffle(mask, value, segment | (unsigned(source) & unsigned(width - 1)), "__shfl_sync()", at);
 }
 template <class T>
 inline T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32, lab_cpu_at at = lab_cpu_at::here()) {
+    LAB_CPU_SHUFFLED(T);
     const unsigned lane = lab_cpu_self->lane, segment = lane & ~unsigned(width - 1);
     const int source = int(lane) - int(delta);
     return lab_cpu_shuffle(mask, value, source < int(segment) ? lane : unsigned(source), "__shfl_up_sync()", at);
 }
 template <class T>
 inline T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32, lab_cpu_at at = lab_cpu_at::here()) {
+    LAB_CPU_SHUFFLED(T);
     const unsigned lane = lab_cpu_self->lane, end = (lane | unsigned(width - 1)) + 1;
     const unsigned source = lane + delta;
     return lab_cpu_shuffle(mask, value, source >= end ? lane : source, "__shfl_down_sync()", at);
 }
 template <class T>
 inline T __shfl_xor_sync(unsigned mask, T value, int bits, int width = 32, lab_cpu_at at = lab_cpu_at::here()) {
+    LAB_CPU_SHUFFLED(T);
     const unsigned lane = lab_cpu_self->lane, end = (lane | unsigned(width - 1)) + 1;
     const unsigned source = lane ^ unsigned(bits);
     return lab_cpu_shuffle(mask, value, source >= end ? lane : source & 31, "__shfl_xor_sync()", at);
 }
+
+#undef LAB_CPU_SHUFFLED
 
 inline unsigned lab_cpu_ballot(unsigned mask, bool predicate, const char* what, lab_cpu_at at) {
     const unsigned long long* all = lab_cpu_gather(mask, predicate, what, at);
@@ -91,7 +102,7 @@ template <class T>
 inline unsigned __match_any_sync(unsigned mask, T value, lab_cpu_at at = lab_cpu_at::here()) {
     static_assert(sizeof(T) <= 8);
     unsigned long long bits = 0;
-    std::memcpy(&bits, &value, sizeof(T));
+    __builtin_memcpy(&bits, &value, sizeof(T));
     const unsigned long long* all = lab_cpu_gather(mask, bits, "__match_any_sync()", at);
     unsigned result = 0;
     for (unsigned rest = lab_cpu_self->participants; rest; rest &= rest - 1) {
@@ -112,14 +123,14 @@ template <class T, class Op>
 inline T lab_cpu_reduce(unsigned mask, T value, Op op, const char* what, lab_cpu_at at) {
     static_assert(sizeof(T) <= 8);
     unsigned long long bits = 0;
-    std::memcpy(&bits, &value, sizeof(T));
+    __builtin_memcpy(&bits, &value, sizeof(T));
     const unsigned long long* all = lab_cpu_gather(mask, bits, what, at);
     unsigned rest = lab_cpu_self->participants;
     T result;
-    std::memcpy(&result, &all[__builtin_ctz(rest)], sizeof(T));
+    __builtin_memcpy(&result, &all[__builtin_ctz(rest)], sizeof(T));
     for (rest &= rest - 1; rest; rest &= rest - 1) {
         T next;
-        std::memcpy(&next, &all[__builtin_ctz(rest)], sizeof(T));
+        __builtin_memcpy(&next, &all[__builtin_ctz(rest)], sizeof(T));
         result = op(result, next);
     }
     return result;

@@ -6,7 +6,7 @@ use super::forwarded_stream::ForwardedStream;
 use super::output;
 use lab_protocol::{FatalSignal, Program};
 use lab_system::child_group::{self, ChildGroup};
-use lab_system::{large_pages, lifetime};
+use lab_system::{environment, large_pages, lifetime};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeReader};
 use std::os::fd::{AsFd, OwnedFd};
@@ -120,8 +120,7 @@ impl Child {
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        // Where this repository is, is nothing that a kernel needs to know.
-        command.env_remove("PWD").env_remove("OLDPWD");
+        environment::restrict(command);
         large_pages::allow(command);
         // What the user's shell holds open is not the child's.
         lab_device::sandbox::keep_descriptors();

@@ -338,11 +338,7 @@ impl Launching {
         device.fill(out, UNSTATED, Filling::Waits)?;
         device.expect_launch(OWN)?;
         let address = device.address(out)?;
-        let info = [
-            device.info.sms,
-            device.info.max_shared_bytes,
-            u32::from(device.info.emulated),
-        ];
+        let info = [device.info.sms, device.info.max_shared_bytes];
         let args = [
             launch.dims.clone(),
             info.iter().flat_map(|n| n.to_le_bytes()).collect(),

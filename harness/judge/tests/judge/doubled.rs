@@ -1,7 +1,7 @@
 //! The smallest problem: a kernel that doubles numbers, with text of the test's own at its top and
 //! in its body.
 
-use crate::support::Folder;
+use crate::support::{Folder, host_header};
 
 /// Workloads of these numbers of cells.
 pub fn problem(cells: &[usize]) -> String {
@@ -43,5 +43,6 @@ pub fn folder(cells: &[usize], source: &str) -> Folder {
         ("problem.toml", &problem),
         ("reference.cu", &reference),
         ("kernel.cu", source),
+        (host_header::NAME, &host_header::text()),
     ])
 }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 /// A correct kernel that first runs `body` with the cell `i`.
 fn kernel(body: &str) -> String {
-    doubled::kernel("#include <stdio.h>", body)
+    doubled::kernel("#include \"host.h\"", body)
 }
 
 fn folder_of(source: &str) -> Folder {
@@ -48,7 +48,7 @@ fn a_kernel_that_crashes_is_named_by_its_signal() {
 
 #[test]
 fn a_kernel_that_kills_its_process_is_a_crash() {
-    let judged = judged("if (i == 5) __builtin_trap();");
+    let judged = judged("if (i == 5) abort();");
     judged.expect(Exit::Crashed).expect_in(
         "stopped",
         "the kernel crashed: its process was ended by SIG",
@@ -155,9 +155,7 @@ fn a_kernel_that_writes_to_the_workers_socket_is_a_crash() {
     // trusted.
     let forge =
         "if (i == 5) for (int fd = 3; fd < 40; fd++) write(fd, \"correctness: pass\\n\", 18);";
-    let source = format!("#include <unistd.h>\n{}", kernel(forge));
-    let folder = folder_of(&source);
-    let judged = folder.judge();
+    let judged = judged(forge);
     judged
         .expect(Exit::Crashed)
         .expect_in("stopped", "the worker sent an invalid answer");
@@ -437,9 +435,8 @@ fn a_judge_that_is_told_to_end_leaves_nothing_running() {
 #[test]
 fn a_kernel_dies_with_its_judge() {
     // The kernel prints its process id and never ends.
-    let spin = "if (i == 5) { printf(\"\\npid %d\\n\", (int)getpid()); fflush(stdout); volatile int on = 1; while (on) {} }";
-    let source = format!("#include <unistd.h>\n{}", kernel(spin));
-    let folder = folder_of(&source);
+    let spin = "if (i == 5) { printf(\"\\npid %d\\n\", (int)getpid()); fflush(nullptr); volatile int on = 1; while (on) {} }";
+    let folder = folder(spin);
     let mut judge = start_judge(&folder, None);
     let lines = BufReader::new(judge.stdout.take().unwrap())
         .lines()

@@ -140,7 +140,7 @@ fn a_last_cell_that_nobody_writes_is_named() {
 fn a_nan_is_named() {
     let judged = spoiled(
         STORE,
-        "        if (blockIdx.x == 2) narrow(&out.value[0], NAN);\n        ys[p] = out;\n",
+        "        if (blockIdx.x == 2) narrow(&out.value[0], nanf(\"\"));\n        ys[p] = out;\n",
     );
     judged.expect(Exit::Wrong).expect_no_measure();
     judged.expect_in("first_failure", "y[2, 0] is NaN, expected ");

@@ -2,6 +2,8 @@
 
 #[path = "../../../device/tests/support/headers.rs"]
 mod headers;
+#[path = "../../../device/tests/support/host_header.rs"]
+pub mod host_header;
 
 use lab_judge::judge::judge;
 use lab_judge::process::private_folder::PrivateFolder;

@@ -2,9 +2,9 @@
 //! form of a file.
 
 use crate::expected::Expected;
-use crate::support::{self, Judged};
+use crate::support::{self, Judged, host_header};
 use lab_device::sandbox;
-use lab_protocol::Target;
+use lab_protocol::{Exit, Target};
 use lab_protocol::{JudgeKind, JudgeRequest};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -17,6 +17,8 @@ pub struct Case {
     /// The expected verdict, and the one on a GPU if it differs.
     judged: Expected,
     on_cuda: Option<Expected>,
+    /// How the cpu device judges it instead, in a class of mistakes that it does not find yet.
+    gap: Option<Expected>,
     /// The expected verdict on held-out inputs; `None` is a pass.
     held_out: Option<Expected>,
     /// Texts that must be in run.log; the second list only on a GPU, the third only on the cpu
@@ -46,12 +48,9 @@ fn folder() -> PathBuf {
 
 /// The folder of a problem: here, or among the problems of the repository.
 fn problem_folder(name: &str) -> PathBuf {
-    let own = folder().join(name);
-    if own.is_dir() {
-        own
-    } else {
-        folder().join("../../../../kernels").join(name)
-    }
+    let own = ["", "corpus/problems"].map(|place| folder().join(place).join(name));
+    let found = own.into_iter().find(|place| place.is_dir());
+    found.unwrap_or_else(|| folder().join("../../../../kernels").join(name))
 }
 
 /// Every kernel of one of the folders, in the order of their names.
@@ -70,12 +69,16 @@ pub fn cases(kind: &str) -> Vec<Case> {
 fn case(kind: &str, path: &Path) -> Result<Case, String> {
     let stem = path.file_stem().and_then(|s| s.to_str()).ok_or("no name")?;
     let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
-    let (head, edits) = text.split_at(text.find("\n- ").map_or(text.len(), |at| at + 1));
+    // A kernel as a whole, or a change of its problem's.
+    let is_whole = path.extension().is_some_and(|ending| ending == "cu");
+    let begins = if is_whole { "\n#" } else { "\n- " };
+    let (head, edits) = text.split_at(text.find(begins).map_or(text.len(), |at| at + 1));
     let mut case = Case {
         name: format!("{kind}/{stem}"),
         problem: "wavegru".into(),
         judged: Expected::Pass,
         on_cuda: None,
+        gap: None,
         held_out: None,
         says: Vec::new(),
         says_on_cuda: Vec::new(),
@@ -93,6 +96,7 @@ fn case(kind: &str, path: &Path) -> Result<Case, String> {
             .ok_or(format!("'{line}' is neither a comment nor an edit"))?;
         match line.split_once(": ").unwrap_or(("", "")) {
             ("judged", value) => (case.judged, is_judged) = (Expected::read(value)?, true),
+            ("gap on cpu", value) => case.gap = Some(Expected::read(value)?),
             ("judged on cuda", value) => case.on_cuda = Some(Expected::read(value)?),
             ("held out", value) => case.held_out = Some(Expected::read(value)?),
             ("says", value) => case.says.push(value.to_owned()),
@@ -111,6 +115,10 @@ fn case(kind: &str, path: &Path) -> Result<Case, String> {
     }
     if !is_judged {
         return Err("it does not say how it must be judged".into());
+    }
+    if is_whole {
+        case.source = text;
+        return Ok(case);
     }
     let files = ["plain.cu", "kernel.cu"].map(|name| problem_folder(&case.problem).join(name));
     let plain = files
@@ -167,16 +175,25 @@ fn problem(case: &Case) -> tempfile::TempDir {
         std::fs::copy(&path, temporary.path().join(path.file_name().unwrap())).unwrap();
     }
     std::fs::write(temporary.path().join("kernel.cu"), &case.source).unwrap();
+    if case.source.contains(host_header::NAME) {
+        std::fs::write(
+            temporary.path().join(host_header::NAME),
+            host_header::text(),
+        )
+        .unwrap();
+    }
     temporary
 }
 
-/// Judges every kernel of a folder. Panics with the logs of those that were not judged as expected.
-pub fn judge_all(kind: &str, device: Target) {
+/// Judges every kernel of some folders. Panics with the logs of those that were not judged as
+/// expected.
+pub fn judge_all(kinds: &[&str], device: Target) {
     let mut wrong = Vec::new();
     // A choice for a developer who works on some of them.
     let only = std::env::var("LAB_TEST_KERNELS").unwrap_or_default();
-    for case in cases(kind)
-        .into_iter()
+    for case in kinds
+        .iter()
+        .flat_map(|kind| cases(kind))
         .filter(|case| case.name.contains(&only))
     {
         let began = Instant::now();
@@ -234,11 +251,8 @@ pub fn judge(case: &Case, device: Target) -> Result<(), String> {
         time_limit: case.limit,
         ..support::options(folder.path())
     };
-    let expected = case
-        .on_cuda
-        .as_ref()
-        .filter(|_| !on_cpu)
-        .unwrap_or(&case.judged);
+    let of_device = if on_cpu { &case.gap } else { &case.on_cuda };
+    let expected = of_device.as_ref().unwrap_or(&case.judged);
     let judged = patiently(&options, expected);
     let whole = |why: String, judged: &Judged| Err(format!("{why} in\n{}", judged.log));
     if let Some(why) = expected.differs(&judged) {
@@ -267,11 +281,11 @@ pub fn judge(case: &Case, device: Target) -> Result<(), String> {
     {
         return whole(format!("says '{words}'"), &judged);
     }
-    if *expected != Expected::Pass {
+    if judged.exit != Exit::Passed {
         judged.expect_no_measure();
     }
     // `lab keep` checks held-out inputs for every kernel that passes.
-    if *expected == Expected::Pass {
+    if *expected == Expected::Pass && case.gap.is_none() {
         let held_out = support::run(JudgeRequest {
             kind: JudgeKind::SealedCheck { runs: 1 },
             ..options

@@ -12,6 +12,10 @@ pub enum Expected {
         gates: Vec<String>,
         alone: bool,
     },
+    /// Any gate fails.
+    Fails,
+    /// Any gate fails, or a caveat contains these words.
+    FailsOrCaveat(String),
     /// `stopped:` contains these words.
     Crash(String),
     /// The kernel does not build, and run.log contains these words.
@@ -31,6 +35,9 @@ impl Expected {
                 words.trim_start_matches(':').trim().to_owned(),
             ));
         }
+        if let Some(words) = text.strip_prefix("fail or caveat") {
+            return Ok(Expected::FailsOrCaveat(words.trim().to_owned()));
+        }
         match text.strip_prefix("fail by ") {
             Some(gates) => {
                 let (gates, alone) = gates
@@ -42,6 +49,7 @@ impl Expected {
                 })
             }
             None if text == "pass" => Ok(Expected::Pass),
+            None if text == "fail" => Ok(Expected::Fails),
             None => Err(format!(
                 "'{text}' is no verdict: pass, fail by GATE, crash: WORDS, no build: WORDS"
             )),
@@ -59,7 +67,14 @@ impl Expected {
             .collect();
         let exit = match self {
             Expected::Pass => Exit::Passed,
-            Expected::Fail { .. } => Exit::Wrong,
+            Expected::Fail { .. } | Expected::Fails => Exit::Wrong,
+            Expected::FailsOrCaveat(words) => {
+                let caveats = judged.report.caveats();
+                match caveats.iter().any(|caveat| caveat.contains(words)) {
+                    true => Exit::Passed,
+                    false => Exit::Wrong,
+                }
+            }
             Expected::Crash(_) => Exit::Crashed,
             Expected::NoBuild(_) => Exit::NotBuilt,
         };

@@ -10,9 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Mutex, PoisonError};
 
-/// How device code is compiled.
+/// How every source is compiled.
 const FLAGS: &[&str] = &[
-    "-std=c++20",
     "-O2",
     "-march=native",
     "-fPIC",
@@ -32,6 +31,16 @@ const FLAGS: &[&str] = &[
     "-Wno-attributes",
 ];
 
+/// Device code is written in what NVRTC takes: C++17 without extensions, exceptions and run-time
+/// types, and without the host's headers.
+const DEVICE_FLAGS: &[&str] = &["-std=c++17", "-nostdinc", "-fno-rtti"];
+
+/// Device code has no wider floating type than `double`.
+const X86_FLAGS: &[&str] = &["-mlong-double-64"];
+
+/// A `.cpp` is host code.
+const HOST_FLAGS: &[&str] = &["-std=c++20"];
+
 /// g++ only. With unique symbols, the variables of one module would be those of another.
 const GNU_FLAGS: &[&str] = &["-fno-gnu-unique"];
 
@@ -42,6 +51,14 @@ pub struct HostCompiler {
     /// Such as `g++ 12.2.0`.
     pub version: String,
     pub clang: bool,
+}
+
+/// The header that every source includes first.
+pub fn header_name(sanitizer: Option<Sanitizer>) -> &'static str {
+    match sanitizer {
+        Some(Sanitizer::Thread) => "lab_cpu_races.h",
+        Some(Sanitizer::Address) | None => "lab_cpu.h",
+    }
 }
 
 impl HostCompiler {
@@ -109,14 +126,28 @@ impl HostCompiler {
         })
     }
 
-    /// The options for device code.
-    pub fn flags(&self, sanitizer: Option<Sanitizer>) -> Vec<OsString> {
+    /// The options for device code, or for host code.
+    pub fn flags(&self, is_host: bool, sanitizer: Option<Sanitizer>) -> Vec<OsString> {
         let gnu = if self.clang { &[][..] } else { GNU_FLAGS };
-        let sanitizer = sanitizer.map_or(&[][..], |kind| sanitizer::flags(kind, self.clang));
+        let (language, machine) = match (is_host, cfg!(target_arch = "x86_64")) {
+            (true, _) => (HOST_FLAGS, &[][..]),
+            (false, true) => (DEVICE_FLAGS, X86_FLAGS),
+            (false, false) => (DEVICE_FLAGS, &[][..]),
+        };
+        let checks = match sanitizer {
+            Some(kind) => sanitizer::flags(kind, self.clang),
+            None => &[],
+        };
+        // libasan brings its own entry points.
+        let is_checked = !is_host && sanitizer != Some(Sanitizer::Address);
+        let machine_checks = if is_checked { sanitizer::MACHINE } else { &[] };
         FLAGS
             .iter()
+            .chain(language)
+            .chain(machine)
             .chain(gnu)
-            .chain(sanitizer)
+            .chain(machine_checks)
+            .chain(checks)
             .map(OsString::from)
             .collect()
     }
@@ -128,7 +159,7 @@ impl HostCompiler {
         cache: &Path,
         sanitizer: Option<Sanitizer>,
     ) -> Result<PathBuf, DeviceError> {
-        let flags = self.flags(sanitizer);
+        let flags = self.flags(false, sanitizer);
         let work = crate::build_cache::shared_work_folder(cache);
         let cache = &cache.join(crate::build_cache::HEADERS);
         let folder = cache.join(format!("cpu-{}", self.headers_hash(&flags)));
@@ -149,18 +180,13 @@ impl HostCompiler {
         headers::write(temporary.path()).map_err(cannot_write)?;
         let mut arguments = flags;
         arguments.extend(["-x", "c++-header"].map(OsString::from));
-        arguments.push(temporary.path().join("lab_cpu.h").into());
-        arguments.push("-o".into());
-        arguments.push(
-            temporary
-                .path()
-                .join(if self.clang {
-                    "lab_cpu.h.pch"
-                } else {
-                    "lab_cpu.h.gch"
-                })
-                .into(),
+        let header = temporary.path().join(header_name(sanitizer));
+        let precompiled = format!(
+            "{}.{}",
+            header.display(),
+            if self.clang { "pch" } else { "gch" }
         );
+        arguments.extend([header.into(), "-o".into(), precompiled.into()]);
         let output = self.run(&arguments)?;
         if !output.status.success() {
             return Err(DeviceError::Unavailable(format!(

@@ -2,7 +2,9 @@
 //! the host compiler build a shared object from them, with precompiled headers.
 
 mod compiler;
+mod imports;
 mod limits;
+mod other_code;
 mod preprocessed;
 mod sanitizer;
 mod sources;
@@ -96,7 +98,7 @@ impl Builder for HostCompiler {
             .map_err(cannot_write)?;
         Ok(Built {
             image: Some(Image { path }),
-            device_branch: sources.branch,
+            device_branch: compiled.other_code.or(sources.branch),
             ..Built::failed(log, started)
         })
     }
@@ -112,7 +114,17 @@ fn unit_text(
     let lab = sources.text(headers::LAB_H, "lab.h", None)?;
     std::fs::write(folder.join("lab.h"), lab)?;
     std::fs::write(folder.join("lab_problem.h"), &request.problem_header)?;
-    let mut text = String::new();
+    // As a pragma: the option makes g++ refuse extended characters in the text of a #warning too.
+    let is_host = request
+        .source
+        .extension()
+        .is_some_and(|ending| ending == "cpp");
+    let pedantic = "#pragma GCC diagnostic warning \"-Wpedantic\"\n";
+    let mut text = if is_host {
+        String::new()
+    } else {
+        pedantic.to_owned()
+    };
     for (name, value) in &request.defines {
         text += &format!("#define {name} {value}\n");
     }

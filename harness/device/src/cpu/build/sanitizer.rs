@@ -1,6 +1,10 @@
-//! The compiler's options for the instrumentation that `lab check` asks for.
+//! The compiler's options for instrumentation: of every build of device code, and what the race check
+//! and `lab check` ask for.
 
 use crate::api::Sanitizer;
+
+/// What a GPU does otherwise than this processor is found by the functions in `lab_cpu/checked.h`.
+pub const MACHINE: &[&str] = &["-fsanitize=alignment", "-fno-sanitize-recover=alignment"];
 
 /// Returns the compiler's options. With all of them the kernel goes on after a finding.
 pub fn flags(sanitizer: Sanitizer, clang: bool) -> &'static [&'static str] {
@@ -16,9 +20,11 @@ pub fn flags(sanitizer: Sanitizer, clang: bool) -> &'static [&'static str] {
             // Compiles in two thirds of the time of -O2. The detector, which each access calls, takes most of
             // the launch's time.
             "-O1",
+            // `lab_cpu/races.h` watches the memory of these two.
+            "-fno-builtin-memcpy",
+            "-fno-builtin-memset",
             // A kernel cannot tell that it is watched.
             "-U__SANITIZE_THREAD__",
-            "-DLAB_CPU_RACES",
             "-g",
             // g++ warns that libtsan does not support fences. The lab's own runtime does.
             "-Wno-tsan",
@@ -27,7 +33,6 @@ pub fn flags(sanitizer: Sanitizer, clang: bool) -> &'static [&'static str] {
         ],
         (Sanitizer::Thread, true) => &[
             "-fsanitize=thread",
-            "-DLAB_CPU_RACES",
             "-g",
             "-mllvm",
             "-tsan-distinguish-volatile=1",

@@ -1,12 +1,15 @@
 //! Building one unit: the preprocessor, the scan of its result, then the compiler.
 
-use super::limits;
+use super::compiler::header_name;
 use super::preprocessed::host_code::HostCheck;
 use super::preprocessed::{
-    DEVICE, Declaration, GLOBAL, HOST, Preprocessed, SHARED, declarations, entries, prologue,
+    CONSTANT, DEVICE, Declaration, GLOBAL, HOST, Preprocessed, SHARED, declarations, entries,
+    prologue, refused,
 };
 use super::{HostCompiler, cannot_write};
+use super::{imports, limits};
 use crate::api::{BuildRequest, DeviceError, Sanitizer};
+use crate::cpu::headers;
 use crate::cpu::rewrite::{Edit, Refusal, apply, rewrite_preprocessed};
 use lab_source::line_start;
 use std::collections::HashSet;
@@ -38,9 +41,61 @@ enum Preprocessing {
 }
 
 /// The result of a step: what the compiler printed, and whether it succeeded.
+#[derive(Default)]
 pub struct Compiled {
     pub log: String,
     pub built: bool,
+    /// Where the source is other code on a GPU, as [`Unit::other_code`] says it.
+    pub other_code: Option<String>,
+}
+
+impl Compiled {
+    fn failed(log: String) -> Compiled {
+        Compiled {
+            log,
+            ..Compiled::default()
+        }
+    }
+}
+
+impl Compiled {
+    /// Makes an error of each warning that the source uses what C++17 lacks: NVRTC refuses it.
+    fn without_extensions(mut self) -> Compiled {
+        let extensions = [
+            "[-Wpedantic]",
+            "[-Wvla]",
+            "[-Wpointer-arith]",
+            "[-Wregister]",
+            "[-Wc++20-extensions]",
+            "[-Wc++23-extensions]",
+        ];
+        // NVRTC takes these.
+        let taken = [
+            "anonymous structs",
+            "variadic macro",
+            "variable number of arguments",
+            "#warning",
+            "extended character",
+        ];
+        let mut log = String::new();
+        for line in self.log.lines() {
+            let is_extension = line.contains(": warning: ")
+                && (extensions.iter().any(|option| line.ends_with(option))
+                    || line.contains(" only available with '-std=c++20'"));
+            if !is_extension {
+                log += &format!("{line}\n");
+            } else if !taken.iter().any(|words| line.contains(words)) {
+                let line = line.replacen(": warning: ", ": error: ", 1);
+                log += &format!(
+                    "{}\n",
+                    line.rsplit_once(" [").map_or(&*line, |(text, _)| text)
+                );
+                self.built = false;
+            }
+        }
+        self.log = log;
+        self
+    }
 }
 
 impl Unit<'_> {
@@ -48,52 +103,67 @@ impl Unit<'_> {
     pub fn compile(&self, source: &str, target: &Path) -> Result<Compiled, DeviceError> {
         let text = match self.preprocess(source)? {
             Preprocessing::Done(text) => text,
-            Preprocessing::LimitReached(log) => return Ok(Compiled { log, built: false }),
+            Preprocessing::LimitReached(log) => return Ok(Compiled::failed(log)),
             Preprocessing::Failed => return self.without_scan(source, target),
         };
+        let is_host = self.is_host();
+        let refused = if is_host {
+            String::new()
+        } else {
+            refused::errors(&text)
+        };
+        if !refused.is_empty() {
+            return Ok(Compiled::failed(refused));
+        }
+        // A macro of the user's own may declare shared memory.
+        let preprocessed = text.holds_word(SHARED);
         let declarations = declarations(&text);
-        let registrations = entries::registrations(&text, &declarations);
-        // A .cpp is written for the host as a whole: only its entry is called as a kernel.
-        let is_host = self
-            .request
-            .source
-            .extension()
-            .is_some_and(|ending| ending == "cpp");
+        let registrations = entries::registrations(&text, &declarations, preprocessed);
         let check = HostCheck::new(&text, &declarations).filter(|_| !is_host);
-        let (unit, preprocessed) = if text.holds_word(SHARED) {
+        let unit = if preprocessed {
             match without_words(&text) {
-                Ok(rest) => (
-                    self.write("expanded.ii", &format!("{rest}\n{registrations}"))?,
-                    true,
-                ),
-                Err(log) => return Ok(Compiled { log, built: false }),
+                Ok(rest) => self.write("expanded.ii", &format!("{rest}\n{registrations}"))?,
+                Err(log) => return Ok(Compiled::failed(log)),
             }
         } else {
-            (
-                self.write("kernel.cpp", &format!("{source}\n{registrations}"))?,
-                false,
-            )
+            self.write("kernel.cpp", &format!("{source}\n{registrations}"))?
         };
         std::thread::scope(|scope| {
             let checking = check
                 .as_ref()
                 .map(|check| scope.spawn(move || self.host_code(check)));
+            let asking = (!is_host && self.request.sanitizer.is_none())
+                .then(|| scope.spawn(|| self.other_code(source)));
             let mut compiled = self.to_image(&unit, preprocessed, target)?;
+            if compiled.built && !is_host && self.request.sanitizer.is_none() {
+                let image = self.file(std::fs::read(target))?;
+                for name in imports::forbidden(&image) {
+                    compiled.log += &format!("undefined reference to `{name}'\n");
+                    compiled.built = false;
+                }
+            }
             if !compiled.built {
                 compiled.log = undefined_named(&compiled.log, &text, &declarations);
             }
             compiled.log = entries::told_once(&compiled.log);
-            let found = checking.map(|thread| {
-                thread
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            });
-            if let Some(errors) = found.transpose()?.filter(|errors| !errors.is_empty()) {
+            compiled.other_code = asking.map(joined).transpose()?.flatten();
+            if let Some(errors) = checking
+                .map(joined)
+                .transpose()?
+                .filter(|errors| !errors.is_empty())
+            {
                 compiled.log += &errors;
                 compiled.built = false;
             }
             Ok(compiled)
         })
+    }
+
+    /// Whether the source is a `.cpp`. It is written for the host as a whole, and only its entry is
+    /// called as a kernel.
+    fn is_host(&self) -> bool {
+        let ending = self.request.source.extension();
+        ending.is_some_and(|ending| ending == "cpp")
     }
 
     /// Lets the compiler say what is wrong with a source that cannot be preprocessed.
@@ -144,18 +214,19 @@ impl Unit<'_> {
     ) -> Result<Compiled, DeviceError> {
         let object = self.folder.join("kernel.o");
         let (kind, made) = match self.request.sanitizer {
-            // With -fsanitize=thread the linker would add libtsan. Linked in a second step without
-            // the option, the module keeps the entry points in `lab_cpu/races.h`.
-            Some(Sanitizer::Thread) => (&["-c"][..], &*object),
             // clang leaves its AddressSanitizer to the program that loads the object.
             Some(Sanitizer::Address) if self.compiler.clang => (&["-shared"][..], target),
-            _ => (SHARED_OBJECT, target),
+            Some(Sanitizer::Address) => (SHARED_OBJECT, target),
+            // With -fsanitize the linker would add libtsan or libubsan. Linked in a second step
+            // without the option, the module keeps the entry points in `lab_cpu/races.h` and
+            // `lab_cpu/checked.h`.
+            Some(Sanitizer::Thread) | None => (&["-c"][..], &*object),
         };
         let mut arguments = self.with_options();
         arguments.extend(kind.iter().map(OsString::from));
         arguments.extend(self.language(preprocessed));
         arguments.extend([unit.into(), "-o".into(), made.into()]);
-        let mut compiled = self.run(&arguments)?;
+        let mut compiled = self.run(&arguments)?.without_extensions();
         if let Some(reached) = limits::reached(&compiled.log, &self.request.shown_as)
             && !compiled.built
         {
@@ -176,13 +247,14 @@ impl Unit<'_> {
         Ok(Compiled {
             log: String::from_utf8_lossy(&output.stderr).into_owned(),
             built: output.status.success(),
+            ..Compiled::default()
         })
     }
 
     /// Returns the errors of device code that uses host code.
     fn host_code(&self, check: &HostCheck) -> Result<String, DeviceError> {
         let path = self.write("checked.ii", &check.text())?;
-        let mut arguments = self.compiler.flags(self.request.sanitizer);
+        let mut arguments = self.compiler.flags(false, self.request.sanitizer);
         if self.compiler.clang {
             arguments.extend(self.precompiled());
         }
@@ -194,11 +266,29 @@ impl Unit<'_> {
 
     /// The options that the precompiled header was made with, those for headers, and the user's.
     fn with_options(&self) -> Vec<OsString> {
-        let mut options = self.compiler.flags(self.request.sanitizer);
-        options.extend(self.precompiled());
+        let is_host = self.is_host();
+        let mut options = self.compiler.flags(is_host, self.request.sanitizer);
+        if is_host {
+            options.push("-DLAB_CPU_HOST".into());
+            let header = header_name(self.request.sanitizer);
+            options.extend(["-include".into(), self.headers.join(header).into()]);
+        } else {
+            options.extend(self.precompiled());
+        }
+        options.extend(self.folders_and_users_options());
+        options
+    }
+
+    /// The folders that are searched for headers, and the user's options.
+    pub fn folders_and_users_options(&self) -> Vec<OsString> {
+        let mut options = Vec::new();
+        let standard = self.headers.join(headers::STANDARD_FOLDER);
         // In the order in which they are searched.
         let own = self.request.source.parent().into_iter();
-        let folders = [self.folder, self.headers].into_iter().chain(own);
+        let folders = [self.folder, self.headers]
+            .into_iter()
+            .chain((!self.is_host()).then_some(&*standard))
+            .chain(own);
         for folder in folders.chain(self.request.include_dirs.iter().map(PathBuf::as_path)) {
             options.extend(["-I".into(), folder.into()]);
         }
@@ -222,10 +312,11 @@ impl Unit<'_> {
 
     /// The options for the precompiled header.
     fn precompiled(&self) -> [OsString; 2] {
+        let header = header_name(self.request.sanitizer);
         let (option, header) = if self.compiler.clang {
-            ("-include-pch", "lab_cpu.h.pch")
+            ("-include-pch", format!("{header}.pch"))
         } else {
-            ("-include", "lab_cpu.h")
+            ("-include", header.to_owned())
         };
         [option.into(), self.headers.join(header).into()]
     }
@@ -239,7 +330,7 @@ impl Unit<'_> {
         options.iter().map(OsString::from).collect()
     }
 
-    fn write(&self, name: &str, text: &str) -> Result<PathBuf, DeviceError> {
+    pub fn write(&self, name: &str, text: &str) -> Result<PathBuf, DeviceError> {
         let path = self.folder.join(name);
         self.file(std::fs::write(&path, text))?;
         Ok(path)
@@ -249,6 +340,13 @@ impl Unit<'_> {
     fn file<T>(&self, result: io::Result<T>) -> Result<T, DeviceError> {
         result.map_err(|error| cannot_write(&self.request.cache_dir, &error))
     }
+}
+
+/// The result of a thread. Panics as it did.
+fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
+    thread
+        .join()
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Replaces the linker's messages about functions that nothing defines by compiler messages at
@@ -309,7 +407,7 @@ fn without_words(text: &Preprocessed) -> Result<String, String> {
         .collect();
     for (at, token) in text.tokens.iter().enumerate() {
         let plain = match text.at(at) {
-            DEVICE | HOST => "",
+            DEVICE | CONSTANT | HOST => "",
             GLOBAL => "__attribute__((used))",
             _ => continue,
         };

@@ -1,5 +1,6 @@
 //! The limits of a launch: those of the GPUs that the lab is for (compute capability 9.0).
 
+use super::module::Kernel;
 use crate::api::{DeviceError, Shape};
 use crate::cpu::shared::LIMIT;
 use crate::sandbox::machine_memory;
@@ -71,16 +72,24 @@ pub fn resident_blocks(threads: u64, shared_bytes: u32) -> u32 {
 
 /// Fails where the launch is not possible. `resident` is how many blocks of this shape the device
 /// holds at once.
-pub fn check(name: &str, shape: &Shape, resident: u64) -> Result<(), DeviceError> {
+pub fn check(kernel: &Kernel, shape: &Shape, resident: u64) -> Result<(), DeviceError> {
     let refuse = |text: String| {
         Err(DeviceError::Kernel(format!(
-            "kernel '{name}' cannot be launched: {text}"
+            "kernel '{}' cannot be launched: {text}",
+            kernel.name
         )))
     };
     let [x, y, z] = shape.block;
     if !(1..=1024).contains(&shape.threads()) || z > 64 {
         return refuse(format!(
             "a block has 1 to 1024 threads (z at most 64), not ({x},{y},{z}). Change launch.block."
+        ));
+    }
+    let most = kernel.most_threads;
+    if most > 0 && shape.threads() > u64::from(most) {
+        return refuse(format!(
+            "its __launch_bounds__ allows blocks of {most} threads, and launch.block asks for {}. Change one of them.",
+            shape.threads()
         ));
     }
     let [x, y, z] = shape.grid;

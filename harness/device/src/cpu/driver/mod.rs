@@ -230,11 +230,7 @@ impl Driver for CpuDriver {
         })?;
         check_parameters(&kernel.name, &kernel.parameters, args)?;
         let per_sm = limits::resident_blocks(shape.threads(), shape.shared_bytes);
-        limits::check(
-            &kernel.name,
-            shape,
-            u64::from(self.info.sms) * u64::from(per_sm),
-        )?;
+        limits::check(kernel, shape, u64::from(self.info.sms) * u64::from(per_sm))?;
 
         let mut arguments = KernelArguments::new(args);
         let instrumented = module.instrumented;

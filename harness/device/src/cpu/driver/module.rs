@@ -28,6 +28,8 @@ pub struct Kernel {
     pub call: KernelCall,
     /// The size of each parameter in bytes.
     pub parameters: Vec<usize>,
+    /// The threads of a block that `__launch_bounds__` allows; 0 without it.
+    pub most_threads: u32,
 }
 
 impl Module {
@@ -72,6 +74,7 @@ impl Module {
                     name: CStr::from_ptr(record.name).to_string_lossy().into_owned(),
                     call: record.call,
                     parameters: sizes.collect(),
+                    most_threads: record.most_threads,
                 });
                 next = record.next;
             }

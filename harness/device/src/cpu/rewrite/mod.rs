@@ -6,8 +6,10 @@
 //! - A `__shared__` declaration becomes a local struct and references into the block's shared
 //!   memory.
 //! - A construct that this device cannot run becomes a `#pragma GCC error`.
+//! - A cast to an integer type becomes a call.
 
 mod assembly;
+mod casts;
 mod device_branches;
 mod pass;
 mod shared_memory;
@@ -43,8 +45,8 @@ pub struct Rewritten {
     /// quotes or brackets.
     pub includes: Vec<Range<usize>>,
     pub refusals: Vec<Refusal>,
-    /// The first place where the source asks which device it is built for, as in
-    /// `kernel.cu:26 asks for LAB_CPU`.
+    /// The first place where the source asks its compiler a question that NVRTC may answer
+    /// otherwise, as in `kernel.cu:26 asks for __has_include`.
     pub branch: Option<String>,
 }
 

@@ -62,7 +62,8 @@ impl<'s> Pass<'s> {
             self.directive(token);
             return at + 1;
         }
-        self.branch_at_word(at);
+        self.question(self.code.at(at), token.start);
+        self.cast(at);
         match self.code.at(at) {
             "{" => {
                 let outside = self.outside() && self.opens_namespace(at);
@@ -112,7 +113,7 @@ impl<'s> Pass<'s> {
         let Some(directive) = Directive::parse(token.text(self.code.text)) else {
             return;
         };
-        self.branch_in_directive(directive, token.start);
+        self.question(directive.rest, token.start);
         match directive.name {
             "if" | "ifdef" | "ifndef" => self.conditions.push(self.scopes.clone()),
             "else" | "elif" => {

@@ -23,6 +23,7 @@ pub static RUNTIME: Runtime = Runtime {
     yield_now,
     shared,
     fail,
+    is_shared,
 };
 
 const WARP_SUM: &CStr = c"lab_cpu_warp_sum()";
@@ -300,4 +301,10 @@ unsafe extern "C" fn fail(
         (*thread).site = CallSite { what, file, line };
         abandon(thread, |thread, _| report::location(&thread.site))
     }
+}
+
+/// Returns 1 if the address lies in the block's shared memory, and 0 otherwise.
+unsafe extern "C" fn is_shared(thread: *mut Thread, address: *const c_void) -> u32 {
+    // SAFETY: the contract. The address is only compared.
+    unsafe { u32::from((*block_of(thread)).shared.contains(address as usize)) }
 }

@@ -27,7 +27,7 @@ extern "C" __global__ void __launch_bounds__(256) block_sum(const float* __restr
 LAB_LAUNCH(block_sum) {
     launch.grid[0] = dims.n / 256;
     launch.block[0] = 256;
-    launch.shared_bytes = device.emulated;
+    launch.shared_bytes = device.sms;
 }
 "#;
 
@@ -58,7 +58,7 @@ fn a_launch_statement_runs_on_the_device() {
         .unwrap();
     // A LabShape of lab.h.
     let out = bench.device.alloc(1912).unwrap();
-    let device: Vec<u8> = [16u32, 232448, 1]
+    let device: Vec<u8> = [16u32, 232448]
         .iter()
         .flat_map(|n| n.to_le_bytes())
         .collect();
@@ -76,7 +76,7 @@ fn a_launch_statement_runs_on_the_device() {
         .device
         .download(out, bytemuck::cast_slice_mut(&mut answer))
         .unwrap();
-    assert_eq!(answer, [8, 1, 1, 256, 1, 1, 1, 0]);
+    assert_eq!(answer, [8, 1, 1, 256, 1, 1, 16, 0]);
     assert_eq!(
         bench
             .device

@@ -50,7 +50,7 @@ LAB_LAUNCH(f) {
     ));
 }
 
-/// The first place where a source asks which device it is built for.
+/// The first place where a source is other code on a GPU, or asks its compiler a question.
 fn branch(source: &str) -> Option<String> {
     let built = build(source);
     assert!(built.image.is_some(), "{}", built.log);
@@ -60,45 +60,80 @@ fn branch(source: &str) -> Option<String> {
 const KERNEL: &str = "extern \"C\" __global__ void f(const int*, int*, int) {}\n";
 
 #[test]
-fn a_source_that_asks_for_its_device_says_so_in_the_build() {
-    let asks = |text: &str| branch(&format!("#include \"lab.h\"\n{text}{KERNEL}"));
-    let at = |line: u32, what: &str| Some(format!("kernels/t/kernel.cu:{line} asks for {what}"));
-    assert_eq!(asks("#ifdef LAB_CPU\n#endif\n"), at(2, "LAB_CPU"));
+fn a_source_that_is_other_code_on_a_gpu_says_so_in_the_build() {
+    let other = |text: &str| branch(&format!("#include \"lab.h\"\n{text}{KERNEL}"));
+    let at = |line: u32| Some(format!("kernels/t/kernel.cu:{line} is other code there"));
+    let one = "__device__ int a;\n";
+    assert_eq!(other(&format!("#ifdef LAB_CPU\n{one}#endif\n")), at(3));
     assert_eq!(
-        asks("\n# if 1 && \\\n  !defined(LAB_CPU)\n#endif\n"),
-        at(3, "LAB_CPU")
+        other(&format!("#if 1 && \\\n  !defined(LAB_CPU)\n{one}#endif\n")),
+        at(4)
     );
-    assert_eq!(asks("#define ON_GPU !defined(LAB_CPU)\n"), at(2, "LAB_CPU"));
+    // A name that is pasted.
     assert_eq!(
-        asks("#if 0\n#elif __CUDA_ARCH__ >= 900\n#endif\n"),
-        at(3, "__CUDA_ARCH__")
+        other(
+            "#define PASTED(a, b) a##b\n#define TEXT_OF(x) #x\n#define TEXT(x) TEXT_OF(x)\n\
+             __device__ const char* text = TEXT(PASTED(LAB_, CPU));\n"
+        ),
+        at(5)
     );
-    let statement = "LAB_LAUNCH(f) {\n    launch.grid[0] = device.emulated ? 1 : 132;\n}\n";
+    for condition in [
+        "1 + defined LAB_CPU > 1",
+        "__x86_64__ || __aarch64__",
+        "defined(__GNUC__)",
+        "!defined(__CUDA_ARCH__)",
+        "!defined __CUDACC_RTC__",
+        "defined threadIdx",
+        "defined LAB_CPU_ROUNDINGS",
+    ] {
+        assert_eq!(
+            other(&format!("#if {condition}\n{one}#endif\n")),
+            at(3),
+            "{condition}"
+        );
+    }
+    // What only a GPU compiles may hold anything.
     assert_eq!(
-        branch(&format!("#include \"lab.h\"\n{KERNEL}{statement}")),
-        at(4, "device.emulated")
+        other(&format!("#ifndef LAB_CPU\n#include <mma.h>\n{one}#endif\n")),
+        at(4)
     );
 }
 
 #[test]
-fn a_source_that_only_talks_of_the_cpu_device_does_not_ask() {
-    let text = "// LAB_CPU\n/* #ifdef LAB_CPU */\n#define TILE 32  // as with LAB_CPU\n#ifdef MY_LAB_CPU\n#endif\n";
+fn a_question_to_the_compiler_is_named() {
+    let asks = |text: &str| branch(&format!("#include \"lab.h\"\n{text}{KERNEL}"));
+    let at = |what: &str| Some(format!("kernels/t/kernel.cu:2 asks for {what}"));
+    assert_eq!(
+        asks("#if __has_include(<stdio.h>)\n#endif\n"),
+        at("__has_include")
+    );
+    assert_eq!(asks("#define ASK(x) __has_##x\n"), at("__has_"));
+    assert_eq!(
+        asks("__device__ const char* file = __BASE_FILE__;\n"),
+        at("__BASE_FILE__")
+    );
+}
+
+#[test]
+fn a_source_that_only_talks_of_the_cpu_device_is_the_same_code() {
+    let text = "// LAB_CPU\n/* #ifdef LAB_CPU */\n#define TILE 32  // as with LAB_CPU\n#ifdef MY_LAB_CPU\n#endif\n\
+                #ifdef LAB_CPU\n#endif\n__device__ const char* text = \"LAB_CPU\";\n";
     assert_eq!(branch(&format!("#include \"lab.h\"\n{text}{KERNEL}")), None);
 }
 
 #[test]
-fn a_header_of_the_user_that_asks_is_named() {
+fn a_header_of_the_user_that_is_other_code_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("snapshot.cu");
     std::fs::write(&path, format!("#include \"mine.cuh\"\n{KERNEL}")).unwrap();
     std::fs::write(
         folder.path().join("mine.cuh"),
-        "\n#ifndef LAB_CPU\n#endif\n",
+        "\n#ifdef LAB_CPU\n__device__ int a;\n#endif\n",
     )
     .unwrap();
     let built = builder().unwrap().build(&request(path)).unwrap();
     assert_eq!(
         built.device_branch.as_deref(),
-        Some("kernels/t/mine.cuh:2 asks for LAB_CPU")
+        Some("kernels/t/mine.cuh:3 is other code there")
     );
 }

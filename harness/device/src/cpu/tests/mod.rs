@@ -10,6 +10,7 @@ mod features;
 mod float8;
 mod gpu_only;
 mod halves;
+mod language;
 mod sources;
 
 use super::{builder, open};
@@ -17,7 +18,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use crate::api::{BuildRequest, Built, DeviceError, Driver, ExecutionOrder, Shape};
+use crate::api::{BuildRequest, Builder, Built, DeviceError, Driver, ExecutionOrder, Shape};
 use lab_protocol::CompileOptions;
 
 /// Builds a source as `kernel.cu`. Builds the same source only once.

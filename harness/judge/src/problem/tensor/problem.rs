@@ -22,6 +22,9 @@ use std::sync::Arc;
 
 /// Cells that make a workload large enough for a check: a single cell races with nothing.
 const ENOUGH: usize = 4096;
+/// Cells of a workload that a detector looks at in any case, and cells of all of them together.
+const FEW: usize = 16 * ENOUGH;
+const MOST: usize = 32 * ENOUGH;
 
 impl Problem {
     /// The problem's name, for the line `problem:`.
@@ -198,7 +201,9 @@ impl Problem {
     }
 
     /// Chooses the workloads of `[[check]]`; without any, for each entry the smallest workload with
-    /// at least `ENOUGH` cells, or else the largest.
+    /// at least `ENOUGH` cells, or else the largest, and with it all of at most `FEW` cells, the
+    /// smaller ones first, as long as they have `MOST` cells together: a path that only some shapes
+    /// take may race too.
     pub fn watched(mut self, device: &DeviceInfo) -> Watched {
         let checks = self.spec.checks.iter().filter(|case| case.is_for(device));
         self.chosen.extend(checks.cloned());
@@ -213,7 +218,16 @@ impl Problem {
                 let cells = case.cells();
                 (cells < ENOUGH, cells.abs_diff(ENOUGH))
             };
-            self.chosen.extend(cases.min_by_key(size).cloned());
+            let chosen = cases.clone().min_by_key(size);
+            let mut small: Vec<&Arc<Case>> = cases.filter(|case| case.cells() <= FEW).collect();
+            small.sort_by_key(|case| case.cells());
+            let mut cells = 0;
+            small.retain(|case| {
+                cells += case.cells();
+                cells <= MOST
+            });
+            small.retain(|case| chosen.is_none_or(|chosen| !Arc::ptr_eq(chosen, case)));
+            self.chosen.extend(chosen.into_iter().chain(small).cloned());
         }
         let labels = self.chosen.iter().map(|case| case.label.as_str());
         let size = labels.collect::<Vec<_>>().join("; ");

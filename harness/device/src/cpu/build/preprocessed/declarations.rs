@@ -7,7 +7,7 @@
 
 mod extents;
 
-use super::{DEVICE, GLOBAL, HOST, Preprocessed, SHARED};
+use super::{CONSTANT, DEVICE, GLOBAL, HOST, Preprocessed, SHARED};
 use lab_source::cpp::TokenKind;
 
 /// A function or a variable that is declared at namespace scope, or a function that is declared in
@@ -26,6 +26,8 @@ pub struct Declaration {
     pub extern_c: bool,
     /// `__device__`, or for a variable also `__constant__`, `__managed__` and `__shared__`.
     pub device: bool,
+    /// `__constant__`.
+    pub constant_memory: bool,
     pub global: bool,
     pub is_constexpr: bool,
     pub is_const: bool,
@@ -300,6 +302,7 @@ impl Walk<'_> {
                     continue;
                 }
                 DEVICE | SHARED => found.device = true,
+                CONSTANT => (found.device, found.constant_memory) = (true, true),
                 GLOBAL => found.global = true,
                 "class" | "struct" | "union" | "enum" if !found.is_function => {
                     class_key.get_or_insert(at);
@@ -349,7 +352,7 @@ impl Walk<'_> {
         let word = text.word(at);
         if word.is_empty()
             || NO_NAME.contains(&word)
-            || [DEVICE, HOST].contains(&word)
+            || [DEVICE, CONSTANT, HOST].contains(&word)
             || at < found.first
         {
             return;

@@ -1,6 +1,6 @@
 //! The kernels of a unit, and the lines that register them.
 
-use super::{Declaration, Preprocessed};
+use super::{BOUNDS, Declaration, Preprocessed};
 use crate::cpu::rewrite::quoted;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,17 +11,24 @@ const REGISTRATION: &str = "lab registration of ";
 
 /// What the declarations of one function say together.
 #[derive(Default)]
-struct Kernel {
+struct Kernel<'t> {
     global: bool,
     extern_c: bool,
     /// The first token of the definition.
     defined: Option<usize>,
+    /// What stands in the brackets of `__launch_bounds__`.
+    bounds: Option<&'t str>,
 }
 
 /// Returns the lines that register each `extern "C" __global__` function with a body, to be
 /// appended to the unit. A function may have these words in any of its declarations. Templates are
 /// left out: the lab cannot find them by name.
-pub fn registrations(text: &Preprocessed, declarations: &[Declaration]) -> String {
+pub fn registrations(
+    text: &Preprocessed,
+    declarations: &[Declaration],
+    is_preprocessed: bool,
+) -> String {
+    let line_word = line_word(is_preprocessed);
     let mut kernels: BTreeMap<(&[String], &str), Kernel> = BTreeMap::new();
     for found in declarations
         .iter()
@@ -30,11 +37,12 @@ pub fn registrations(text: &Preprocessed, declarations: &[Declaration]) -> Strin
         let kernel = kernels.entry((&found.path, &found.name)).or_default();
         kernel.global |= found.global;
         kernel.extern_c |= found.extern_c;
+        kernel.bounds = kernel.bounds.or_else(|| bounds(text, found));
         if found.body.is_some() {
             kernel.defined = Some(found.first);
         }
     }
-    let mut lines = String::new();
+    let mut lines = constant_memory(text, declarations, line_word);
     for ((path, name), kernel) in kernels {
         let Some(first) = kernel.defined.filter(|_| kernel.global && kernel.extern_c) else {
             continue;
@@ -45,11 +53,55 @@ pub fn registrations(text: &Preprocessed, declarations: &[Declaration]) -> Strin
         // parameters at the kernel.
         let _ = write!(
             lines,
-            "# {line} {}\nstatic lab_cpu_register lab_cpu_entry_{name}{{\"{name}\", lab_cpu_call<&{scope}::{name}>{{}}}};\n",
-            quoted(&format!("{REGISTRATION}{file}"))
+            "{line_word} {line} {}\nstatic lab_cpu_register lab_cpu_entry_{name}{{\"{name}\", lab_cpu_call<&{scope}::{name}>{{}}, \
+             lab_cpu_bounds({})}};\n",
+            quoted(&format!("{REGISTRATION}{file}")),
+            kernel.bounds.unwrap_or_default()
         );
     }
     lines
+}
+
+/// The word that names the place of what follows, in a source or in its preprocessed text.
+fn line_word(is_preprocessed: bool) -> &'static str {
+    if is_preprocessed { "#" } else { "#line" }
+}
+
+/// What stands in the brackets of the declaration's `__launch_bounds__`.
+fn bounds<'t>(text: &'t Preprocessed, found: &Declaration) -> Option<&'t str> {
+    let (parameters, _) = found.parameters?;
+    let word = (found.first..parameters).find(|at| text.at(*at) == BOUNDS)?;
+    let close = text.partner(word + 1);
+    Some(&text.text[text.tokens[word + 1].end..text.tokens[close].start])
+}
+
+/// Returns the line that checks that the unit's variables in constant memory fit there, at the last
+/// of them.
+fn constant_memory(text: &Preprocessed, declarations: &[Declaration], line_word: &str) -> String {
+    let variables = || {
+        declarations
+            .iter()
+            .filter(|d| d.constant_memory && !d.template)
+    };
+    let Some(last) = variables().next_back() else {
+        return String::new();
+    };
+    let sizes: String = variables()
+        .map(|found| {
+            let scope: String = found
+                .path
+                .iter()
+                .map(|space| format!("::{space}"))
+                .collect();
+            format!(" + sizeof({scope}::{})", found.name)
+        })
+        .collect();
+    let (file, line) = text.place(text.tokens[last.first].start);
+    format!(
+        "{line_word} {line} {}\nstatic_assert(0{sizes} <= 64 * 1024, \"a GPU has 64 KiB of __constant__ memory: keep larger \
+         tables in a tensor\");\n",
+        quoted(file)
+    )
 }
 
 /// Returns the compiler's messages without those about a registration where the kernel itself has

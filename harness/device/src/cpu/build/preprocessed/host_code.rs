@@ -7,7 +7,7 @@
 //! are resolved by the compiler, and each remaining use is in device code. g++ 11 does not know the
 //! attribute and finds nothing.
 
-use super::{DEVICE, Declaration, GLOBAL, HOST, Preprocessed, SHARED};
+use super::{CONSTANT, DEVICE, Declaration, GLOBAL, HOST, Preprocessed, SHARED};
 use crate::cpu::rewrite::{Edit, apply};
 use lab_source::line_start;
 use std::collections::HashSet;
@@ -54,7 +54,7 @@ impl<'t> HostCheck<'t> {
             }
         }
         for (at, token) in text.tokens.iter().enumerate() {
-            if [DEVICE, HOST, GLOBAL, SHARED].contains(&text.at(at)) {
+            if [DEVICE, CONSTANT, HOST, GLOBAL, SHARED].contains(&text.at(at)) {
                 edits.push(Edit::new(token.start, token.end, ""));
             }
         }

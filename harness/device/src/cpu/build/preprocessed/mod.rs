@@ -5,10 +5,12 @@
 //! - `declarations` finds the functions and variables outside of function bodies.
 //! - `entries` registers the kernels behind the unit.
 //! - `host_code` finds device code that uses a function or a variable without `__device__`.
+//! - `refused` finds words that NVRTC does not know.
 
 mod declarations;
 pub mod entries;
 pub mod host_code;
+pub mod refused;
 
 pub use declarations::{Declaration, declarations};
 use lab_source::cpp::Code;
@@ -18,13 +20,14 @@ use std::path::Path;
 /// CUDA's words as the scan sees them: the cpu device's own macros would leave nothing of them.
 pub const WORDS: [(&str, &str); 6] = [
     ("__device__", DEVICE),
-    ("__constant__", DEVICE),
+    ("__constant__", CONSTANT),
     ("__managed__", DEVICE),
     ("__host__", HOST),
     ("__global__", GLOBAL),
     ("__shared__", SHARED),
 ];
 pub const DEVICE: &str = "lab_cpu_word_device";
+pub const CONSTANT: &str = "lab_cpu_word_constant";
 pub const HOST: &str = "lab_cpu_word_host";
 pub const GLOBAL: &str = "lab_cpu_word_global";
 pub const SHARED: &str = "lab_cpu_word_shared";
@@ -32,11 +35,17 @@ pub const SHARED: &str = "lab_cpu_word_shared";
 /// Returns the lines that replace CUDA's words. They stand before a source that is only
 /// preprocessed.
 pub fn prologue() -> String {
-    WORDS
+    let words = WORDS
         .iter()
-        .map(|(word, marked)| format!("#undef {word}\n#define {word} {marked}\n"))
-        .collect()
+        .map(|(word, marked)| format!("#undef {word}\n#define {word} {marked}\n"));
+    let bounds = format!(
+        "#undef __launch_bounds__\n#define __launch_bounds__(...) __attribute__(({BOUNDS}(__VA_ARGS__)))\n"
+    );
+    words.chain([bounds]).collect()
 }
+
+/// The attribute that stands for `__launch_bounds__`. The compiler ignores it.
+const BOUNDS: &str = "lab_cpu_launch_bounds";
 
 /// Where a line of the preprocessed text comes from.
 #[derive(Clone, Copy)]

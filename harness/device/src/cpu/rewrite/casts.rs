@@ -1,0 +1,193 @@
+//! Casts to integer types. Of a number that the type cannot hold, a GPU gives the nearest one, and of
+//! a NaN 0; this processor gives neither. So each cast calls `lab_cpu_cast`.
+
+use super::pass::Pass;
+use lab_source::cpp::TokenKind;
+
+/// The words of integer types.
+const WORDS: [&str; 16] = [
+    "char",
+    "short",
+    "int",
+    "long",
+    "signed",
+    "unsigned",
+    "size_t",
+    "ptrdiff_t",
+    "int8_t",
+    "int16_t",
+    "int32_t",
+    "int64_t",
+    "uint8_t",
+    "uint16_t",
+    "uint32_t",
+    "uint64_t",
+];
+
+/// Words before a cast in brackets. After any other word the brackets hold parameters.
+const BEFORE: [&str; 4] = ["return", "case", "else", "do"];
+
+impl Pass<'_> {
+    /// Rewrites the cast that begins at a token, if one does. A `.cpp` is host code.
+    pub fn cast(&mut self, at: usize) {
+        if self.shown_as.ends_with(".cpp") {
+            return;
+        }
+        match self.code.at(at) {
+            "(" => self.cast_in_brackets(at),
+            "static_cast" if self.code.at(at + 1) == "<" => {
+                let behind = self.behind_type(at + 2);
+                if behind > at + 2 && self.code.at(behind) == ">" {
+                    let token = self.code.tokens[at];
+                    self.edit(token.start, token.end, "lab_cpu_cast");
+                }
+            }
+            word if WORDS.contains(&word) => self.cast_as_call(at),
+            _ => {}
+        }
+    }
+
+    /// `(int)x`, which becomes `lab_cpu_cast<int>(x)`.
+    fn cast_in_brackets(&mut self, open: usize) {
+        let close = self.behind_type(open + 1);
+        if close == open + 1 || self.code.at(close) != ")" || !self.may_precede(open) {
+            return;
+        }
+        let Some(behind) = self.behind_operand(close + 1) else {
+            return;
+        };
+        let tokens = &self.code.tokens;
+        let (start, end) = (tokens[open].start, tokens[close].end);
+        let name = &self.code.text[tokens[open].end..tokens[close].start];
+        let text = format!("lab_cpu_cast<{name}>(");
+        let Some(operand_end) = tokens.get(behind - 1).map(|token| token.end) else {
+            return;
+        };
+        self.edit(start, end, text);
+        self.edit(operand_end, operand_end, ")");
+    }
+
+    /// `int(x)`, which becomes `lab_cpu_cast<int>(x)`, where an expression stands.
+    fn cast_as_call(&mut self, at: usize) {
+        let is_operator = |word: &str| {
+            matches!(
+                word,
+                "=" | "("
+                    | ","
+                    | "+"
+                    | "-"
+                    | "*"
+                    | "/"
+                    | "%"
+                    | "?"
+                    | ":"
+                    | "["
+                    | "&"
+                    | "|"
+                    | "^"
+                    | "return"
+            )
+        };
+        let Some(before) = at.checked_sub(1) else {
+            return;
+        };
+        // `std::uint32_t(x)` begins at another word.
+        let is_qualified =
+            before > 0 && self.code.at(before) == ":" && self.code.at(before - 1) == ":";
+        if is_qualified || self.code.at(at + 1) != "(" || !is_operator(self.code.at(before)) {
+            return;
+        }
+        // `int(int)` is the type of a function, and `int(*)[4]` another type.
+        let inner = at + 2;
+        let is_type = self.behind_type(inner) > inner || matches!(self.code.at(inner), "*" | "&");
+        if is_type || self.code.at(inner) == ")" {
+            return;
+        }
+        let token = self.code.tokens[at];
+        let text = format!("lab_cpu_cast<{}>", self.code.at(at));
+        self.edit(token.start, token.end, text);
+    }
+
+    /// The first token that is no word of an integer type.
+    fn behind_type(&self, at: usize) -> usize {
+        let mut behind = at;
+        while WORDS.contains(&self.code.at(behind)) {
+            behind += 1;
+        }
+        behind
+    }
+
+    /// Whether a cast in brackets may stand at `open`.
+    fn may_precede(&self, open: usize) -> bool {
+        let Some(before) = open.checked_sub(1) else {
+            return false;
+        };
+        match self.code.kind(before) {
+            Some(TokenKind::Word) => BEFORE.contains(&self.code.at(before)),
+            Some(TokenKind::Directive) => false,
+            // Behind a bracket or a template's arguments the brackets hold parameters.
+            _ => !matches!(self.code.at(before), ")" | "]" | ">" | "}"),
+        }
+    }
+
+    /// The token behind the operand of a cast: what it is applied to, with what is called, indexed
+    /// or selected of it. `None` where no operand begins.
+    fn behind_operand(&self, at: usize) -> Option<usize> {
+        let code = self.code;
+        match code.at(at) {
+            "-" | "+" | "~" | "!" | "*" | "&" => return self.behind_operand(at + 1),
+            "(" => {
+                let behind = self.behind_type(at + 1);
+                if behind > at + 1 && code.at(behind) == ")" {
+                    return self.behind_operand(behind + 1);
+                }
+            }
+            _ if matches!(
+                code.kind(at),
+                Some(TokenKind::Word | TokenKind::Number | TokenKind::Text)
+            ) => {}
+            _ => return None,
+        }
+        let mut behind = if code.at(at) == "(" {
+            code.partner(at)
+        } else {
+            at
+        } + 1;
+        loop {
+            behind = match (code.at(behind), code.at(behind + 1)) {
+                ("(" | "[", _) => code.partner(behind) + 1,
+                (".", _) if code.kind(behind + 1) == Some(TokenKind::Word) => behind + 2,
+                ("-", ">") | (":", ":") => behind + 3,
+                ("<", _) => match self.behind_call_of_template(behind) {
+                    Some(next) => next,
+                    None => return Some(behind),
+                },
+                ("+", "+") | ("-", "-") if self.touch(behind) => behind + 2,
+                _ => return Some(behind),
+            };
+        }
+    }
+
+    /// The token behind `<…>`, if it is followed by the brackets of a call: a template's arguments.
+    fn behind_call_of_template(&self, open: usize) -> Option<usize> {
+        let mut depth = 0usize;
+        for at in open.. {
+            match self.code.at(at) {
+                "<" => depth += 1,
+                ">" if depth == 1 => return (self.code.at(at + 1) == "(").then_some(at + 1),
+                ">" => depth -= 1,
+                "" | ";" | "{" | "}" | "&" | "|" | "?" => return None,
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Whether two operators are one: nothing stands between them.
+    fn touch(&self, at: usize) -> bool {
+        let tokens = &self.code.tokens;
+        tokens
+            .get(at + 1)
+            .is_some_and(|next| next.start == tokens[at].end)
+    }
+}

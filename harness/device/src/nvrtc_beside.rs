@@ -1,0 +1,68 @@
+//! The compiler of the cpu device where NVRTC is on the machine too: what NVRTC refuses is no kernel,
+//! even if the host's compiler takes it. NVRTC needs no GPU, and pip's wheels are enough.
+
+use crate::api::{BuildRequest, Builder, Built, DeviceError, FolderTrust, SharedFiles};
+use crate::build_cache;
+use crate::cpu::{self, HostCompiler};
+use crate::cuda::{NvrtcBuilder, nvrtc_with_headers};
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// The host's compiler, which makes the image, and NVRTC.
+struct BesideNvrtc {
+    host: HostCompiler,
+    nvrtc: NvrtcBuilder,
+}
+
+/// Returns the builder of the cpu device. In a trusted folder NVRTC may come from a `.venv` of the
+/// current folder.
+pub fn builder(folder: FolderTrust) -> Result<Box<dyn Builder>, DeviceError> {
+    let host = cpu::builder()?;
+    Ok(match nvrtc_with_headers(folder) {
+        Some(nvrtc) => Box::new(BesideNvrtc { host, nvrtc }),
+        None => Box::new(host),
+    })
+}
+
+impl Builder for BesideNvrtc {
+    fn version(&self) -> String {
+        format!("{} beside {}", self.host.version(), self.nvrtc.version())
+    }
+
+    fn key(&self, request: &BuildRequest) -> Option<String> {
+        let compiler = [self.host.key(request)?, self.nvrtc.key(request)?].join(" ");
+        build_cache::key_of(request, &compiler)
+    }
+
+    fn own_files(&self) -> Vec<PathBuf> {
+        [self.host.own_files(), self.nvrtc.own_files()].concat()
+    }
+
+    fn shared_files(&self) -> SharedFiles {
+        self.host.shared_files()
+    }
+
+    fn build(&mut self, request: &BuildRequest) -> Result<Built, DeviceError> {
+        let started = Instant::now();
+        // The run's own build says what NVRTC says. A .cpp is host code.
+        let is_host = request
+            .source
+            .extension()
+            .is_some_and(|ending| ending == "cpp");
+        if request.sanitizer.is_some() || is_host {
+            return self.host.build(request);
+        }
+        let (host, nvrtc) = (&mut self.host, &self.nvrtc);
+        std::thread::scope(|scope| {
+            let building = scope.spawn(move || host.build(request));
+            let errors = nvrtc.errors(request);
+            let built = building
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            Ok(match errors? {
+                Some(log) => Built::failed(log, started),
+                None => built,
+            })
+        })
+    }
+}

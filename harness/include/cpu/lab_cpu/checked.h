@@ -1,0 +1,58 @@
+// The function that device code calls at a load or a store at an address that is no multiple of its size, which ends a launch on a
+// GPU and not on this processor. It is an entry point of UndefinedBehaviorSanitizer, but libubsan is not linked. The compilers
+// define the name and the parameters (GCC: gcc/ubsan.cc).
+#pragma once
+
+struct lab_cpu_place {
+    const char* file;
+    unsigned line, column;
+};
+struct lab_cpu_type {
+    unsigned short kind;  // 0: an integer, 1: a floating type
+    unsigned short info;  // of an integer: twice the logarithm of its bits, and 1 if it has a sign
+    char name[1];
+};
+struct lab_cpu_misaligned {
+    lab_cpu_place place;
+    const lab_cpu_type* type;
+    unsigned char log_alignment, access;
+};
+// A sentence in parts.
+class lab_cpu_sentence {
+    char text[200];
+    unsigned length = 0;
+
+  public:
+    lab_cpu_sentence& add(const char* part) {
+        while (*part && length + 1 < sizeof text) text[length++] = *part++;
+        text[length] = 0;
+        return *this;
+    }
+    lab_cpu_sentence& add(unsigned number) {
+        char digits[12] = {};
+        unsigned at = sizeof digits - 1;
+        do digits[--at] = char('0' + number % 10);
+        while (number /= 10);
+        return add(digits + at);
+    }
+    [[noreturn]] void fail(lab_cpu_place at) const {
+        // Without a thread this runs in an initialiser, which ends the process.
+        if (!lab_cpu_self) __builtin_trap();
+        lab_cpu_runtime->fail(lab_cpu_self, text, at.file, at.line);
+    }
+};
+
+extern "C" {
+[[noreturn]] __attribute__((used, cold, noinline, visibility("hidden"))) inline void __ubsan_handle_type_mismatch_v1_abort(lab_cpu_misaligned* found, void* address) {
+    const unsigned needed = 1u << found->log_alignment, off = unsigned(reinterpret_cast<size_t>(address) % needed);
+    lab_cpu_sentence()
+        .add("misaligned address: ")
+        .add(found->type->name)
+        .add(" needs a multiple of ")
+        .add(needed)
+        .add(" bytes, and the address is ")
+        .add(off)
+        .add(" bytes behind one")
+        .fail(found->place);
+}
+}

@@ -1,0 +1,2 @@
+// NVRTC has printf built in.
+#pragma once

@@ -1,0 +1,2 @@
+// NVRTC has malloc and free built in.
+#pragma once

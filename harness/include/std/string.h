@@ -1,0 +1,2 @@
+// NVRTC has memcpy and memset built in.
+#pragma once

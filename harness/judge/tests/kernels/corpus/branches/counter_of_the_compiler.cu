@@ -1,0 +1,15 @@
+// The factor is counted by __COUNTER__. NVRTC does not know it.
+// problem: twice
+// judged: no build
+#include "lab.h"
+
+extern "C" __global__ void twice(const float* x, float* y, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    y[i] = (__COUNTER__ >= 0 ? 2.0f : 3.0f) * x[i];
+}
+
+LAB_LAUNCH(twice) {
+    launch.grid[0] = (dims.n + 127) / 128;
+    launch.block[0] = 128;
+}

@@ -1,0 +1,17 @@
+// Adds to a count through a pointer to volatile. CUDA has no such atomicAdd.
+// problem: counts
+// judged: no build
+#include "lab.h"
+
+extern "C" __global__ void counts(const int* x, long long* wide, int* narrow, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    atomicAdd(reinterpret_cast<unsigned long long*>(wide + x[i]), 1ull);
+    volatile int* count = narrow + x[i];
+    atomicAdd(count, 1);
+}
+
+LAB_LAUNCH(counts) {
+    launch.grid[0] = (dims.n + 127) / 128;
+    launch.block[0] = 128;
+}

@@ -1,0 +1,16 @@
+// The next number is prefetched by a builtin of gcc. NVRTC does not know it.
+// problem: twice
+// judged: no build
+#include "lab.h"
+
+extern "C" __global__ void twice(const float* x, float* y, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    __builtin_prefetch(x + i);
+    y[i] = 2.0f * x[i];
+}
+
+LAB_LAUNCH(twice) {
+    launch.grid[0] = (dims.n + 127) / 128;
+    launch.block[0] = 128;
+}

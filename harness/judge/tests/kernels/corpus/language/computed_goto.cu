@@ -1,0 +1,18 @@
+// The address of a label is kept and jumped to. That is GNU's own C++, which NVRTC does not know.
+// problem: twice
+// judged: no build
+#include "lab.h"
+
+extern "C" __global__ void twice(const float* x, float* y, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    void* next = &&work;
+    goto *next;
+    work:
+    y[i] = 2.0f * x[i];
+}
+
+LAB_LAUNCH(twice) {
+    launch.grid[0] = (dims.n + 127) / 128;
+    launch.block[0] = 128;
+}

@@ -1,0 +1,17 @@
+// A thread takes the larger of two numbers from <algorithm>, which lab offers on every device.
+// problem: twice
+// judged: pass
+#include "lab.h"
+
+#include <algorithm>
+
+extern "C" __global__ void twice(const float* x, float* y, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    y[i] = 2.0f * std::max(x[i], x[i]);
+}
+
+LAB_LAUNCH(twice) {
+    launch.grid[0] = (dims.n + 127) / 128;
+    launch.block[0] = 128;
+}

@@ -1,0 +1,19 @@
+// The header <cstring> is included for memcpy. lab offers it on every device.
+// problem: twice
+// judged: pass
+#include "lab.h"
+
+#include <cstring>
+
+extern "C" __global__ void twice(const float* x, float* y, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    unsigned word;
+    memcpy(&word, x + i, 4);
+    y[i] = 2.0f * __uint_as_float(word);
+}
+
+LAB_LAUNCH(twice) {
+    launch.grid[0] = (dims.n + 127) / 128;
+    launch.block[0] = 128;
+}

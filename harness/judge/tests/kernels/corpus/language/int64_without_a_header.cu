@@ -1,0 +1,16 @@
+// The type int64_t is used, and no header is included. NVRTC does not define it.
+// problem: twice
+// judged: no build
+#include "lab.h"
+
+extern "C" __global__ void twice(const float* x, float* y, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    const int64_t at = i;
+    y[at] = 2.0f * x[at];
+}
+
+LAB_LAUNCH(twice) {
+    launch.grid[0] = (dims.n + 127) / 128;
+    launch.block[0] = 128;
+}

@@ -1,0 +1,16 @@
+// A lambda names its template parameter. That is C++20; g++ takes it in C++17 with a warning, NVRTC refuses it.
+// problem: twice
+// judged: no build
+#include "lab.h"
+
+extern "C" __global__ void twice(const float* x, float* y, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    auto doubled = []<class T>(T v) { return v + v; };
+    y[i] = doubled(x[i]);
+}
+
+LAB_LAUNCH(twice) {
+    launch.grid[0] = (dims.n + 127) / 128;
+    launch.block[0] = 128;
+}

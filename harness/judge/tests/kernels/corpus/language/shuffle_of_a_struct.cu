@@ -1,0 +1,19 @@
+// Lanes pass a struct to one another. A shuffle takes numbers only.
+// problem: twice
+// judged: no build
+#include "lab.h"
+
+extern "C" __global__ void twice(const float* x, float* y, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    struct Mine {
+        float v;
+    } mine{x[i]};
+    mine = __shfl_sync(__activemask(), mine, threadIdx.x % 32);
+    y[i] = 2.0f * mine.v;
+}
+
+LAB_LAUNCH(twice) {
+    launch.grid[0] = (dims.n + 127) / 128;
+    launch.block[0] = 128;
+}

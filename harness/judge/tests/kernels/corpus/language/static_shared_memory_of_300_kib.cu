@@ -1,0 +1,21 @@
+// A block declares 300 KiB of static shared memory. ptxas allows at most 227.
+// problem: tensor
+// judged: no build
+#include "lab.h"
+
+extern "C" __global__ void below_largest(const float* x, float* y, int rows, int cols) {
+    const int row = blockIdx.x, lane = threadIdx.x;
+    x += row * cols;
+    y += row * cols;
+    __shared__ float cells[76800];
+    for (int c = lane; c < cols; c += 32) cells[c] = x[c];
+    __syncthreads();
+    float largest = cells[0];
+    for (int c = 1; c < cols; c++) largest = fmaxf(largest, cells[c]);
+    for (int c = lane; c < cols; c += 32) y[c] = cells[c] - largest;
+}
+
+LAB_LAUNCH(below_largest) {
+    launch.grid[0] = dims.rows;
+    launch.block[0] = 32;
+}

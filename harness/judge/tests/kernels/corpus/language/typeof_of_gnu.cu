@@ -1,0 +1,16 @@
+// A variable's type is written with __typeof__. That is GNU's own C++, which NVRTC does not know.
+// problem: twice
+// judged: no build
+#include "lab.h"
+
+extern "C" __global__ void twice(const float* x, float* y, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    __typeof__(x[i]) v = x[i];
+    y[i] = v + v;
+}
+
+LAB_LAUNCH(twice) {
+    launch.grid[0] = (dims.n + 127) / 128;
+    launch.block[0] = 128;
+}

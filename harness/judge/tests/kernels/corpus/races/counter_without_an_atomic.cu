@@ -1,0 +1,16 @@
+// Threads count in global memory with ++. Counts of other threads are lost.
+// problem: counts
+// judged: fail by races
+#include "lab.h"
+
+extern "C" __global__ void counts(const int* x, long long* wide, int* narrow, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    wide[x[i]]++;
+    narrow[x[i]]++;
+}
+
+LAB_LAUNCH(counts) {
+    launch.grid[0] = (dims.n + 127) / 128;
+    launch.block[0] = 128;
+}

@@ -1,0 +1,23 @@
+// The block of row 40 and those behind it add up without an atomic. Earlier ones are right.
+// problem: int_totals
+// judged: fail by races
+#include "lab.h"
+
+extern "C" __global__ void int_totals(const int* x, int* y, int rows, int cols) {
+    const int row = blockIdx.x, lane = threadIdx.x;
+    x += row * cols;
+    __shared__ int total;
+    if (lane == 0) total = 0;
+    __syncthreads();
+    int sum = 0;
+    for (int c = lane; c < cols; c += 128) sum += x[c];
+    if (row >= 40) total += sum;
+    else atomicAdd(&total, sum);
+    __syncthreads();
+    if (lane == 0) y[row] = total;
+}
+
+LAB_LAUNCH(int_totals) {
+    launch.grid[0] = dims.rows;
+    launch.block[0] = 128;
+}

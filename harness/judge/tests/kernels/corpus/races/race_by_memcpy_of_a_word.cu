@@ -1,0 +1,25 @@
+// A sum is read, changed and stored with memcpy of four bytes. Updates are lost.
+// problem: int_totals
+// judged: fail by races
+#include "lab.h"
+
+extern "C" __global__ void int_totals(const int* x, int* y, int rows, int cols) {
+    const int row = blockIdx.x, lane = threadIdx.x;
+    x += row * cols;
+    __shared__ int total;
+    if (lane == 0) total = 0;
+    __syncthreads();
+    int sum = 0;
+    for (int c = lane; c < cols; c += 128) sum += x[c];
+    int before;
+    memcpy(&before, &total, 4);
+    before += sum;
+    memcpy(&total, &before, 4);
+    __syncthreads();
+    if (lane == 0) y[row] = total;
+}
+
+LAB_LAUNCH(int_totals) {
+    launch.grid[0] = dims.rows;
+    launch.block[0] = 128;
+}

@@ -1,0 +1,14 @@
+// Twice -0 becomes +0. lab compares numbers, and the two zeros are equal.
+// problem: twice
+// judged: pass
+#include "lab.h"
+
+extern "C" __global__ void twice(const float* x, float* y, int n) {
+    const int i = blockIdx.x * 128 + threadIdx.x;
+    if (i < n) y[i] = 2.0f * x[i] + 0.0f;
+}
+
+LAB_LAUNCH(twice) {
+    launch.grid[0] = (dims.n + 127) / 128;
+    launch.block[0] = 128;
+}
