@@ -45,11 +45,7 @@ impl Builder for BesideNvrtc {
     fn build(&mut self, request: &BuildRequest) -> Result<Built, DeviceError> {
         let started = Instant::now();
         // The run's own build says what NVRTC says. A .cpp is host code.
-        let is_host = request
-            .source
-            .extension()
-            .is_some_and(|ending| ending == "cpp");
-        if request.sanitizer.is_some() || is_host {
+        if request.sanitizer.is_some() || request.is_host() {
             return self.host.build(request);
         }
         let (host, nvrtc) = (&mut self.host, &self.nvrtc);

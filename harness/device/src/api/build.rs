@@ -29,6 +29,15 @@ pub struct BuildRequest {
     pub cache_dir: PathBuf,
 }
 
+impl BuildRequest {
+    /// Whether the source is a `.cpp`. It is written for the host as a whole, and only its entry is
+    /// called as a kernel.
+    pub fn is_host(&self) -> bool {
+        let ending = self.source.extension();
+        ending.is_some_and(|ending| ending == "cpp")
+    }
+}
+
 /// Whether the user trusts the current folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FolderTrust {

@@ -115,12 +115,8 @@ fn unit_text(
     std::fs::write(folder.join("lab.h"), lab)?;
     std::fs::write(folder.join("lab_problem.h"), &request.problem_header)?;
     // As a pragma: the option makes g++ refuse extended characters in the text of a #warning too.
-    let is_host = request
-        .source
-        .extension()
-        .is_some_and(|ending| ending == "cpp");
     let pedantic = "#pragma GCC diagnostic warning \"-Wpedantic\"\n";
-    let mut text = if is_host {
+    let mut text = if request.is_host() {
         String::new()
     } else {
         pedantic.to_owned()

@@ -56,9 +56,7 @@ impl Compiled {
             ..Compiled::default()
         }
     }
-}
 
-impl Compiled {
     /// Makes an error of each warning that the source uses what C++17 lacks: NVRTC refuses it.
     fn without_extensions(mut self) -> Compiled {
         let extensions = [
@@ -106,7 +104,7 @@ impl Unit<'_> {
             Preprocessing::LimitReached(log) => return Ok(Compiled::failed(log)),
             Preprocessing::Failed => return self.without_scan(source, target),
         };
-        let is_host = self.is_host();
+        let is_host = self.request.is_host();
         let refused = if is_host {
             String::new()
         } else {
@@ -157,13 +155,6 @@ impl Unit<'_> {
             }
             Ok(compiled)
         })
-    }
-
-    /// Whether the source is a `.cpp`. It is written for the host as a whole, and only its entry is
-    /// called as a kernel.
-    fn is_host(&self) -> bool {
-        let ending = self.request.source.extension();
-        ending.is_some_and(|ending| ending == "cpp")
     }
 
     /// Lets the compiler say what is wrong with a source that cannot be preprocessed.
@@ -226,7 +217,10 @@ impl Unit<'_> {
         arguments.extend(kind.iter().map(OsString::from));
         arguments.extend(self.language(preprocessed));
         arguments.extend([unit.into(), "-o".into(), made.into()]);
-        let mut compiled = self.run(&arguments)?.without_extensions();
+        let mut compiled = self.run(&arguments)?;
+        if !self.request.is_host() {
+            compiled = compiled.without_extensions();
+        }
         if let Some(reached) = limits::reached(&compiled.log, &self.request.shown_as)
             && !compiled.built
         {
@@ -266,7 +260,7 @@ impl Unit<'_> {
 
     /// The options that the precompiled header was made with, those for headers, and the user's.
     fn with_options(&self) -> Vec<OsString> {
-        let is_host = self.is_host();
+        let is_host = self.request.is_host();
         let mut options = self.compiler.flags(is_host, self.request.sanitizer);
         if is_host {
             options.push("-DLAB_CPU_HOST".into());
@@ -287,7 +281,7 @@ impl Unit<'_> {
         let own = self.request.source.parent().into_iter();
         let folders = [self.folder, self.headers]
             .into_iter()
-            .chain((!self.is_host()).then_some(&*standard))
+            .chain((!self.request.is_host()).then_some(&*standard))
             .chain(own);
         for folder in folders.chain(self.request.include_dirs.iter().map(PathBuf::as_path)) {
             options.extend(["-I".into(), folder.into()]);
