@@ -99,7 +99,7 @@ inline Plan make_plan(const std::string& entry, const std::vector<int>& dims, co
     check(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, current), "cannot read the device's attributes");
     check(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, current),
           "cannot read the device's attributes");
-    LabDevice device = {unsigned(sms), unsigned(shared), 0};
+    LabDevice device = {unsigned(sms), unsigned(shared)};
 
     const size_t bytes = found->is_list ? sizeof(LabLaunches) : sizeof(LabShape);
     void* out = nullptr;
