@@ -2,7 +2,7 @@
 //! in a folder named by their hash.
 
 use crate::standard_headers::STANDARD;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// The header with the launch statement and the helpers, which is the same on every device.
@@ -127,22 +127,28 @@ fn files() -> impl Iterator<Item = (String, String)> {
         .chain(macros)
 }
 
-/// The text of [`OWN_MACROS`].
+/// The text of [`OWN_MACROS`]. A macro that NVRTC has too stands for the same as there.
 fn own_macros() -> String {
-    let texts = HEADERS.iter().filter(|(name, _)| *name != NVRTC_MACROS);
-    let names: BTreeSet<&str> = texts
-        .flat_map(|(_, text)| text.lines())
-        .filter_map(|line| {
-            line.trim_start()
-                .strip_prefix("#define ")?
-                .split([' ', '('])
-                .next()
+    let defined = |text: &'static str| {
+        text.lines().filter_map(|line| {
+            let definition = line.trim_start().strip_prefix("#define ")?;
+            Some((definition.split([' ', '(']).next()?, definition))
         })
+    };
+    let (nvrtc, own): (Vec<_>, Vec<_>) =
+        HEADERS.iter().partition(|(name, _)| *name == NVRTC_MACROS);
+    let nvrtc: BTreeMap<&str, &str> = nvrtc.iter().flat_map(|(_, text)| defined(text)).collect();
+    let names: BTreeSet<&str> = own
+        .iter()
+        .flat_map(|(_, text)| defined(text))
+        .map(|(name, _)| name)
         .filter(|name| *name != "LAB_CPU")
         .collect();
-    let lines = names
-        .iter()
-        .map(|name| format!("#undef {name}\n#define {name} {name}\n"));
+    let lines = names.iter().map(|name| {
+        let definition = nvrtc.get(name).map(|text| (*text).to_owned());
+        let definition = definition.unwrap_or_else(|| format!("{name} {name}"));
+        format!("#undef {name}\n#define {definition}\n")
+    });
     lines.chain(["#define LAB_CPU 1\n".to_owned()]).collect()
 }
 

@@ -23,6 +23,7 @@ using std::signbit;
 
 #else
 
+#define NULL 0
 using size_t = decltype(sizeof 0);
 using ptrdiff_t = decltype(static_cast<char*>(nullptr) - static_cast<char*>(nullptr));
 using clock_t = long;

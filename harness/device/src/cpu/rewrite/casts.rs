@@ -137,9 +137,17 @@ impl Pass<'_> {
         match code.at(at) {
             "-" | "+" | "~" | "!" | "*" | "&" => return self.behind_operand(at + 1),
             "(" => {
+                let close = code.partner(at);
                 let behind = self.behind_type(at + 1);
-                if behind > at + 1 && code.at(behind) == ")" {
-                    return self.behind_operand(behind + 1);
+                let of_integers = behind > at + 1 && behind == close;
+                // Two operands never stand side by side, so brackets before one are a cast to some
+                // other type, whose name may be the user's own.
+                let before_operand = matches!(
+                    code.kind(close + 1),
+                    Some(TokenKind::Word | TokenKind::Number | TokenKind::Text)
+                ) || matches!(code.at(close + 1), "~" | "!");
+                if of_integers || before_operand {
+                    return self.behind_operand(close + 1);
                 }
             }
             _ if matches!(

@@ -186,6 +186,7 @@ extern "C" __global__ void casts(const float* in, int* out, int n) {
     struct { float x; } s = {large};
     out[0] = (int)inf; out[1] = (int)-inf; out[2] = (int)nan; out[3] = int(large * 2);
     out[4] = static_cast<int>(s.x); out[5] = (unsigned)low == 0u; out[6] = (unsigned char)300.5f;
+    typedef unsigned u32; out[3] &= (int)(u32)3e9f < 0 ? -1 : 0; out[8] = sizeof((int)(float)inf + NULL);
     out[7] = (int)low; out[8] = ((long long)large == 3000000000LL); out[9] = -(int)in[3] + (int)(2.9f) * 3;
     out[10] = (int)max(inf, 1.0f) == 2147483647; out[11] = (unsigned char)low;
 }
