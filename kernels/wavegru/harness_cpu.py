@@ -24,11 +24,16 @@ FLAGS = [
     "-ffp-contract=off",  # a multiplication and an addition become one operation only where the source says so
     "-fno-exceptions", "-fno-strict-aliasing", "-fwrapv", "-fno-finite-loops", "-fvisibility=hidden",
     "-fno-diagnostics-show-caret", "-U_FORTIFY_SOURCE",
+    "-DLAB_CPU_HOST",  # the C++ library is the host's
 ]  # fmt: skip
 
-# lab_cpu.h has the content of these headers of CUDA.
-EMPTY = ["cuda.h", "cuda_runtime.h", "cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h", "math_constants.h", "cuda/atomic"]
-EMPTY += ["cooperative_groups.h", "cooperative_groups/reduce.h", "cooperative_groups/scan.h"]
+# The parts of lab_cpu that hold the content of CUDA's headers.
+HEADERS = {
+    "cuda.h": [], "cuda_runtime.h": [], "math_constants.h": ["constants.h"], "cuda/atomic": ["atomic_ref.h"],
+    "cuda_fp16.h": ["half.h"], "cuda_bf16.h": ["half.h"], "cuda_fp8.h": ["half.h", "fp8.h"],
+    "cooperative_groups.h": ["groups.h"], "cooperative_groups/reduce.h": ["groups.h"],
+    "cooperative_groups/scan.h": ["groups.h"],
+}
 
 # Shared memory belongs to a block, which no C++ declaration says. So declarations are rewritten:
 #     extern __shared__ float x[];      ->  float* const x = static_cast<float*>(lab_cpu_dynamic());
@@ -68,14 +73,14 @@ class Device:
         """Compiles kernel.cu. Raises BuildError with the compiler's messages."""
         folder = tempfile.TemporaryDirectory(prefix="wavegru-")
         work = Path(folder.name)
-        for name in EMPTY:
+        for name, content in HEADERS.items():
             (work / name).parent.mkdir(exist_ok=True)
-            (work / name).write_text("// The content is in lab_cpu.h.\n")
+            (work / name).write_text("".join(f'#include "lab_cpu/{part}"\n' for part in content))
         (work / "lab_problem.h").write_text(problem_header)
         text = with_shared_memory(source.read_text())
         defined = "".join(f"#define {name} {value}\n" for name, value in defines.items())
         registered = "".join(
-            f'static lab_cpu_register lab_cpu_entry_{name}{{"{name}", lab_cpu_call<&{name}>{{}}}};\n'
+            f'static lab_cpu_register lab_cpu_entry_{name}{{"{name}", lab_cpu_call<&{name}>{{}}, 0}};\n'
             for name in (entry, f"lab_launch_{entry}")
         )
         # With #line, the compiler's messages name the lines of kernel.cu.

@@ -57,10 +57,10 @@ def launch_shape(kernel, dims):
     """Asks the kernel's launch statement, LAB_LAUNCH in kernel.cu: grid (3), block (3), shared_bytes, cooperative.
 
     The statement is a kernel of one thread. It gets `dims` (LabDims), the device (LabDevice: multiprocessors, shared
-    memory, emulated) and the address of a LabShape, which it fills; lab.h has the structs.
+    memory) and the address of a LabShape, which it fills; lab.h has the structs.
     """
     device = kernel.device
-    about = np.array([device.sms, device.max_shared_bytes, device.emulated], dtype=np.uint32).tobytes()
+    about = np.array([device.sms, device.max_shared_bytes], dtype=np.uint32).tobytes()
     answer = device.allocate(64 << 10)  # more than a LabShape
     kernel.run_launch_statement([dims, about, answer.address])
     shape = answer.read()[: 15 * 4].view(np.uint32).tolist()
