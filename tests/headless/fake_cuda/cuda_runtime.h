@@ -107,7 +107,7 @@ inline cudaError_t cudaGetFuncBySymbol(cudaFunction_t* function, const void* sym
 // For a launch statement: dimensions and device by value, in whole registers, and the result's address.
 inline cudaError_t cudaLaunchKernel(const void* function, dim3, dim3, void** parameters, size_t, cudaStream_t) {
     struct Device {
-        unsigned words[3];
+        unsigned words[2];
     };
     struct Dims {
         int extents[FAKE_DIMS];

@@ -96,9 +96,16 @@ pub const STANDARD_FOLDER: &str = "standard";
 
 /// Name and text of every file.
 fn files() -> impl Iterator<Item = (String, String)> {
-    let own = HEADERS
-        .iter()
-        .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+    // Included from `lab_cpu.h`, they are headers of the system: a message about one of their macros
+    // names the place in the user's file.
+    let own = HEADERS.iter().map(|(name, text)| {
+        let system = if name.starts_with("lab_cpu/") {
+            SYSTEM
+        } else {
+            ""
+        };
+        ((*name).to_owned(), format!("{system}{text}"))
+    });
     let cuda = CUDA.iter().map(|(name, content)| {
         let lines = content
             .iter()
