@@ -19,7 +19,7 @@ pub use judged_before::{JudgedBefore, judged_before};
 use lab_git::{Notes, Repo};
 use lab_project::Project;
 use lab_run::RunId;
-use lab_run::experiment::{Experiment, Row};
+use lab_run::experiment::{Experiment, Row, Status};
 use lab_run::ledger;
 use lab_run::peers;
 use lab_run::record::Record;
@@ -268,9 +268,10 @@ pub(crate) fn experiment(
             Some(summary) => summary.device.clone(),
             None => names.device.get(&row.commit).cloned(),
         },
-        row,
         run,
-        foreign: run.is_some() && summary.is_some_and(RunSummary::is_foreign),
+        // A change of the rules has no record.
+        foreign: row.status != Status::Rules && summary.is_none_or(RunSummary::is_foreign),
+        row,
         emulated,
         decided: decision.map(|d| d.decided),
         measured: summary.map(RunSummary::measured).unwrap_or_default(),

@@ -148,7 +148,8 @@ pub struct Experiment {
     pub renamed_from: Option<String>,
     /// Device name as the harness gave it.
     pub device: Option<String>,
-    /// The record was written by somebody else's lab, or was changed since.
+    /// No record of this user's lab says what the row says: there is none here, somebody else's lab
+    /// wrote it, or it was changed since.
     pub foreign: bool,
     /// Measured on an emulated device.
     pub emulated: bool,

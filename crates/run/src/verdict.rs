@@ -1,6 +1,7 @@
 //! The verdict on a run, from its report and its ending alone.
 
 mod change;
+mod contradictions;
 mod figure;
 mod outcome;
 
@@ -151,6 +152,8 @@ pub struct Facts<'a> {
     pub objective: &'a Objective,
     pub time_limit_s: f64,
     pub output_limit_mib: u64,
+    /// The difference in speed that does not matter, as a fraction: 0.005 for 0.5 %.
+    pub same_within: f64,
     /// The last line that the harness printed: often the reason of a crash.
     pub last_words: &'a str,
 }

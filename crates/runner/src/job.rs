@@ -170,6 +170,7 @@ impl Ended {
             objective: &project.config.objective,
             time_limit_s: project.config.time_limit_s,
             output_limit_mib: project.config.output_limit_mib,
+            same_within: project.config.measure.same_within / 100.0,
             last_words: &follow.last_words(),
         })
     }

@@ -51,8 +51,8 @@ def gate(name, value, limit, at=None, series=None):
     series  the largest difference of each cell, drawn as a strip; any length
     """
     value, limit = float(value), float(limit)
-    if math.isnan(limit):
-        raise ValueError(f"gate {name}: the limit is NaN")
+    if not math.isfinite(limit) or value == -math.inf:
+        raise ValueError(f"gate {name}: {value} with the limit {limit}, and lab judges no gate without finite numbers")
     passes = value <= limit
     place = "" if at is None else " at=" + _word(at)
     line(name, f"{number(value)} limit={number(limit)}{place}")
@@ -78,6 +78,8 @@ def measure(name, value, low=None, high=None, aggregate=None, workloads=None):
     """
     if (low is None) != (high is None):
         raise ValueError(f"{name}: give both ends of the interval, or none")
+    if low is not None and (low > value or value > high):
+        raise ValueError(f"{name}: {value} lies outside of its interval from {low} to {high}")
     interval = "" if low is None else f" low={number(low)} high={number(high)}"
     line(name, number(value) + interval + _aggregate(aggregate, workloads))
 

@@ -37,7 +37,7 @@ import traceback
 import warnings
 
 from . import descendants
-from .worker import process
+from .worker import domain, process
 
 # What is imported. Each takes a part of a second to seconds, and opens no device.
 PACKAGES = ("numpy", "ml_dtypes", "torch", "torch.nn.functional", "triton", "triton.language", "triton.compiler")
@@ -57,6 +57,8 @@ def main(args):
     process.live_no_longer_than_the_parent()
     # PYTHONPATH names the package; the folder where lab was started must not add modules.
     process.leave_the_start_folder()
+    # A kernel may ask for a process on the socket, as the judge does.
+    domain.enter()
     versions = import_packages(PACKAGES)
     warm_up_triton(versions)
     # Also the worker's own modules: a child has nothing left to import.
@@ -304,6 +306,8 @@ class Standby:
         environment = request.get("environment", {})
         search(environment.get("PYTHONPATH"))
         os.environ.update(environment)
+        # One of its own: workers beside each other have secrets too.
+        domain.enter()
         if request["run"] == "compile":
             from . import compile_ahead
 

@@ -82,6 +82,27 @@ impl Speed {
         }
     }
 
+    /// Whether a ratio's interval denies the verdict, whatever threshold somebody else has:
+    /// *faster* is denied unless the whole interval is above 1, *slower* unless it is below, and
+    /// *same* if it lies beyond [`SURELY_SAME`] times `same_within` (0.005 for 0.5 %).
+    ///
+    /// ```
+    /// use lab_stats::speed::Speed::{self, *};
+    ///
+    /// assert!(Faster.is_denied_by(0.4, 0.6, 0.005));
+    /// assert!(!Faster.is_denied_by(1.002, 1.004, 0.005));
+    /// assert!(Same.is_denied_by(1.4, 1.6, 0.005));
+    /// ```
+    pub fn is_denied_by(self, low: f64, high: f64, same_within: f64) -> bool {
+        let most = SURELY_SAME * same_within;
+        match self {
+            Speed::Faster => low <= 1.0,
+            Speed::Slower => high >= 1.0,
+            Speed::Same => low > 1.0 + most || high < 1.0 - most,
+            Speed::Undecided | Speed::Mixed => false,
+        }
+    }
+
     /// The word in the line `speed:`.
     pub fn word(self) -> &'static str {
         match self {

@@ -1,6 +1,6 @@
 //! The outcome of a run, from what its harness printed and how the run ended.
 
-use super::{Ending, Facts, Outcome};
+use super::{Ending, Facts, Outcome, contradictions};
 use lab_protocol::Exit;
 use lab_protocol::report::{Gate, Report, Severity, Stage};
 use lab_text::{figures, signal};
@@ -133,6 +133,12 @@ pub(super) fn outcome(facts: &Facts) -> (Outcome, String) {
         Ending::Exited(code) => code,
         _ => 0,
     };
+    let contradiction = facts
+        .external
+        .then(|| contradictions::found(report, facts.objective, facts.same_within));
+    if let Some(why) = contradiction.flatten() {
+        return (Outcome::NotJudged, why);
+    }
     match (report.correctness(), report.failing_gate()) {
         (None, _) => {
             let who = facts

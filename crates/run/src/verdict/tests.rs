@@ -14,6 +14,7 @@ fn judged(log: &str, ending: Ending, external: bool) -> Verdict {
         objective: &Objective::Throughput,
         time_limit_s: 60.0,
         output_limit_mib: 64,
+        same_within: 0.005,
         last_words: log
             .lines()
             .rfind(|l| !l.contains("limit=") && !l.contains("correctness"))
@@ -175,8 +176,8 @@ fn what_does_not_build_is_a_build_error() {
             "build: failed\nbuild: 0.4\ncorrectness: pass",
             Ending::Exited(0)
         )
-        .word(),
-        "PASS"
+        .why,
+        "the harness contradicts itself: 'build: failed', then 'build: 0.4'"
     );
     assert_eq!(judged("", Ending::Exited(2), true).why, "it does not build");
     let stopped = judged(
@@ -440,4 +441,195 @@ proptest! {
         prop_assert_eq!(verdict.outcome == Outcome::Void, ending == Ending::Superseded);
         prop_assert!(verdict.outcome == Outcome::Pass || verdict.objective.is_none());
     }
+}
+
+const RIGHT: &str = "device: GPU; a: 0.5 limit=1; throughput_sps: 100 low=99 high=101; kernel_us: 5; incumbent_sps: 98; \
+                     speed_ratio: 1.02 low=1.01 high=1.03; speed: faster; \
+                     workload: n=1 us=3 ratio=1.02 ratio_low=1.01 ratio_high=1.03 speed=faster correctness=pass; \
+                     workload: n=2 us=3 ratio=1.01 ratio_low=0.99 ratio_high=1.03 speed=undecided; \
+                     peer: other ratio=1.5 low=1.4 high=1.6; correctness: pass";
+
+/// The lines of [`RIGHT`] with one of them in place of the line with the same beginning.
+fn with(line: &str) -> String {
+    let key = line
+        .split(' ')
+        .take(if line.starts_with("workload") { 2 } else { 1 });
+    let begin = key.collect::<Vec<_>>().join(" ");
+    let lines = RIGHT
+        .split("; ")
+        .map(|own| if own.starts_with(&begin) { line } else { own });
+    lines.collect::<Vec<_>>().join("; ")
+}
+
+#[test]
+fn lines_of_a_harness_that_contradict_each_other_are_not_judged() {
+    let ok = Ending::Exited(0);
+    check(RIGHT, ok, "PASS");
+    for (lines, why) in [
+        (
+            "correctness: fail; correctness: pass",
+            "the harness contradicts itself: 'correctness: fail', then 'correctness: pass'",
+        ),
+        (
+            "correctness: pass; correctness: fail",
+            "the harness contradicts itself: 'correctness: pass', then 'correctness: fail'",
+        ),
+        (
+            "a: 5 limit=1; a: 0.1 limit=1; correctness: pass",
+            "the harness contradicts itself: 'a: 5 limit=1', then 'a: 0.1 limit=1'",
+        ),
+        (
+            "a: 5 limit=1; a: 5; correctness: pass",
+            "the harness contradicts itself: 'a: 5 limit=1', then 'a: 5'",
+        ),
+        (
+            "throughput_sps: 10; throughput_sps: 90; correctness: pass",
+            "the harness contradicts itself: 'throughput_sps: 10', then 'throughput_sps: 90'",
+        ),
+        (
+            "speed: slower; speed: faster; correctness: pass",
+            "the harness contradicts itself: 'speed: slower', then 'speed: faster'",
+        ),
+        (
+            "device: cpu (emulated); device: H200; correctness: pass",
+            "the harness contradicts itself: 'device: cpu (emulated)', then 'device: H200'",
+        ),
+        (
+            "build: failed; correctness: pass",
+            "the harness contradicts itself: 'correctness: pass' beside 'build: failed'",
+        ),
+        (
+            "fault: lab; correctness: pass",
+            "the harness contradicts itself: 'correctness: pass' beside 'fault: lab'",
+        ),
+        (
+            &with("workload: n=1 us=3 correctness=fail"),
+            "the harness contradicts itself: 'correctness: pass' beside 'workload: n=1 us=3 correctness=fail'",
+        ),
+        (
+            &with("a: -inf limit=1"),
+            "the harness printed 'a: -inf limit=1', and no difference is minus infinity",
+        ),
+        (
+            &with("a: 3 limit=inf"),
+            "the harness printed 'a: 3 limit=inf', and a limit is a finite number",
+        ),
+        (
+            &with("throughput_sps: -4"),
+            "the harness printed 'throughput_sps: -4', and such a figure is above zero",
+        ),
+        (
+            &with("kernel_us: 0"),
+            "the harness printed 'kernel_us: 0', and such a figure is above zero",
+        ),
+        (
+            &with("throughput_sps: 100 low=101 high=99"),
+            "the harness printed 'throughput_sps: 100 low=101 high=99', and its interval ends before it begins",
+        ),
+        (
+            &with("throughput_sps: 100 low=200 high=300"),
+            "the harness printed 'throughput_sps: 100 low=200 high=300', and it lies outside of its own interval",
+        ),
+        (
+            &with("throughput_sps: 100 low=200"),
+            "the harness printed 'throughput_sps: 100 low=200', and it lies outside of its own interval",
+        ),
+        (
+            &with("speed_ratio: 0.5 low=0.4 high=0.6"),
+            "the harness contradicts itself: 'speed: faster' beside 'speed_ratio: 0.5 low=0.4 high=0.6'",
+        ),
+        (
+            &with("speed_ratio: 1.02 low=0.99 high=1.04"),
+            "the harness contradicts itself: 'speed: faster' beside 'speed_ratio: 1.02 low=0.99 high=1.04'",
+        ),
+        (
+            &with("speed: slower"),
+            "the harness contradicts itself: 'speed: slower' beside 'speed_ratio: 1.02 low=1.01 high=1.03'",
+        ),
+        (
+            &with("speed_ratio: 1.02 low=1.03 high=1.01"),
+            "the harness printed 'speed_ratio: 1.02 low=1.03 high=1.01', and its interval ends before it begins",
+        ),
+        (
+            &with("speed_ratio: -1.02"),
+            "the harness printed 'speed_ratio: -1.02', and such a figure is above zero",
+        ),
+        (
+            &with("speed_ratio: 1.2 low=1.19 high=1.21"),
+            "the harness printed 'speed_ratio: 1.2 low=1.19 high=1.21', and the ratios of its workloads are from 0.99 to 1.03",
+        ),
+        (
+            &with("incumbent_sps: 150"),
+            "the harness contradicts itself: 'speed: faster' beside 'throughput_sps: 100 low=99 high=101', 'incumbent_sps: 150'",
+        ),
+        (
+            &with("workload: n=1 us=3 ratio=0.9 ratio_low=0.8 ratio_high=0.95 speed=faster"),
+            "the harness printed 'workload: n=1 us=3 ratio=0.9 ratio_low=0.8 ratio_high=0.95 speed=faster', and its ratio contradicts its verdict",
+        ),
+        (
+            &with("workload: n=1 us=-3 ratio=1.02 speed=faster"),
+            "the harness printed 'workload: n=1 us=-3 ratio=1.02 speed=faster', and such a figure is above zero",
+        ),
+        (
+            &with("peer: other ratio=1.5 low=1.6 high=1.7"),
+            "the harness printed a line 'peer: other' with the ratio 1.5, and it lies outside of its own interval",
+        ),
+        (
+            "speed_ratio: 2.0 low=1.9 high=2.1; speed: same; correctness: pass",
+            "the harness contradicts itself: 'speed: same' beside 'speed_ratio: 2.0 low=1.9 high=2.1'",
+        ),
+    ] {
+        check(lines, ok, &format!("NOT JUDGED {why}"));
+    }
+}
+
+#[test]
+fn a_harness_may_say_again_what_it_said_take_a_comparison_back_and_count_as_it_likes() {
+    let ok = Ending::Exited(0);
+    for lines in [
+        "correctness: pass; correctness: pass",
+        "stage: build; stage: verify; progress: 1/2; progress: 2/2; loss: 3; loss: 2; correctness: pass",
+        "speed_ratio: 1.2 low=1.1 high=1.3; speed: faster; speed_ratio: nan; speed: none; correctness: pass",
+        "speed_ratio: nan; speed: none; speed_ratio: 1.2 low=1.1 high=1.3; speed: faster; correctness: pass",
+        "speed_ratio: 1.2 low=1.1 high=1.3; speed_ratio: 1.3 low=1.2 high=1.4; speed_ratio: nan; correctness: pass",
+        "log_error: -7 limit=-5; correctness: pass",
+        "throughput_sps: nan; kernel_us: inf; correctness: pass",
+    ] {
+        check(lines, ok, "PASS");
+    }
+    check(
+        "throughput_sps: -4; correctness: fail",
+        ok,
+        "FAIL correctness: fail: throughput_sps: -4",
+    );
+    check(
+        "correctness: pass; a: 2 limit=1; throughput_sps: -4",
+        ok,
+        "FAIL a is 2, its limit 1",
+    );
+}
+
+#[test]
+fn an_objective_of_the_users_own_may_be_any_number() {
+    let judged = |log: &str| {
+        let report = Report::read(log);
+        let verdict = judge(&Facts {
+            report: &report,
+            ending: Ending::Exited(0),
+            external: true,
+            script: None,
+            changed: &[],
+            objective: &"score".into(),
+            time_limit_s: 60.0,
+            output_limit_mib: 64,
+            same_within: 0.005,
+            last_words: "",
+        });
+        format!("{} {}", verdict.outcome.word(), verdict.why)
+    };
+    assert_eq!(judged("score: -3\ncorrectness: pass\n").trim_end(), "PASS");
+    assert_eq!(
+        judged("score: -3 low=-2 high=-1\ncorrectness: pass\n"),
+        "NOT JUDGED the harness printed 'score: -3 low=-2 high=-1', and it lies outside of its own interval"
+    );
 }

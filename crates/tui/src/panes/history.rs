@@ -291,6 +291,7 @@ fn draw_chart(
         series: vec![
             series(best, GOOD, SeriesShape::Step(&steps)),
             counted("discarded", discard, discarded, kinds.discarded),
+            counted("foreign", WARN, ["◇", "f"], kinds.foreign),
             counted("wrong", WARN, WRONG, kinds.wrong),
             counted("crash", crash, [mark(Status::Crash), "x"], kinds.crashed),
             counted("kept", keep, [mark(Status::Keep), "O"], kinds.kept),
@@ -381,6 +382,7 @@ fn describe(
         Some(Span::styled(decided, style::experiment(row.status))),
         Some(format!("  {number}").strong()),
         change.map(|change| format!("  {change} vs the best before").quiet()),
+        experiment.foreign.then(|| "  foreign".warn()),
         Some(Span::raw(format!("  {}", printable(&row.description)))),
         date.map(|at| format!("  {}", data.date(at)).quiet()),
     ];

@@ -16,6 +16,8 @@ pub type Points = [(f64, f64)];
 pub struct Kinds<P> {
     pub kept: P,
     pub discarded: P,
+    /// Kept and discarded experiments that no record of this user's vouches for.
+    pub foreign: P,
     /// Experiments without a figure. They are drawn on the ground line.
     pub wrong: P,
     pub crashed: P,
@@ -95,8 +97,12 @@ impl ChartPoints {
                     if is_better && experiment.measured.part == part {
                         best.push((place(at), value));
                     }
-                    &mut kinds.kept
+                    match experiment.foreign {
+                        true => &mut kinds.foreign,
+                        false => &mut kinds.kept,
+                    }
                 }
+                Some(_) if experiment.foreign => &mut kinds.foreign,
                 Some(_) => &mut kinds.discarded,
                 // The experiment is correct but has no figure of this measure: the problem chose
                 // another measure then.
@@ -125,13 +131,16 @@ impl ChartPoints {
 
     fn matters(&self, shown: &Range<usize>) -> Reach {
         let Kinds {
-            kept, discarded, ..
+            kept,
+            discarded,
+            foreign,
+            ..
         } = self.kinds(shown);
-        let fences = fences(discarded);
-        let within = discarded
-            .iter()
-            .map(|(_, y)| *y)
-            .filter(|y| fences.contains(y));
+        let within = [discarded, foreign].into_iter().flat_map(|points| {
+            let fences = fences(points);
+            let figures = points.iter().map(|(_, y)| *y);
+            figures.filter(move |y| fences.contains(y))
+        });
         // The best among them is a kept one; only the first of them may stand beside an older best.
         Reach::of(
             self.best(shown.start)
@@ -146,12 +155,14 @@ impl ChartPoints {
         let Kinds {
             kept,
             discarded,
+            foreign,
             wrong,
             crashed,
         } = &self.kinds;
         Kinds {
             kept: within(kept, shown),
             discarded: within(discarded, shown),
+            foreign: within(foreign, shown),
             wrong: within(wrong, shown),
             crashed: within(crashed, shown),
         }

@@ -49,6 +49,13 @@ pub fn limit_worker(child: u32) {
     }
 }
 
+/// Keeps other processes of the user out of this one's memory, which holds what a kernel must not
+/// know. Debuggers cannot attach to it any more, unless they have the rights of root.
+pub fn hide_memory() {
+    let hidden = rustix::process::DumpableBehavior::NotDumpable;
+    let _ = rustix::process::set_dumpable_behavior(hidden);
+}
+
 /// Limits the user's threads and processes. Linux counts all of the user's, so the limit depends on
 /// how many there are now.
 fn tasks() {

@@ -24,8 +24,8 @@ mod system_calls;
 
 pub use descriptors::keep_descriptors;
 pub use folders::{include_entries, toolchain_folders};
-pub use limits::limit_worker;
 pub(crate) use limits::memory as machine_memory;
+pub use limits::{hide_memory, limit_worker};
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -70,8 +70,9 @@ const FOREIGN: &[Call] = calls![
     SYS_symlink SYS_rename SYS_renameat SYS_readlink SYS_getdents SYS_inotify_init SYS_modify_ldt
 ];
 
-/// Calls whose arguments decide: see [`foreign_arguments`].
-const BY_ARGUMENT: &[Call] = calls![SYS_kill SYS_tgkill SYS_clone SYS_prlimit64 SYS_openat];
+/// Calls whose arguments decide: see [`foreign_arguments`] and [`uncounted_memory`].
+const BY_ARGUMENT: &[Call] =
+    calls![SYS_kill SYS_tgkill SYS_clone SYS_prlimit64 SYS_openat SYS_mmap];
 
 /// Further calls that every other process must not make: see [`FORBIDDEN`].
 const NEVER: &[Call] = calls![
@@ -164,6 +165,7 @@ pub fn filters(
             known.extend(limited()?);
             let mut foreign = any(&FOREIGN_LISTS);
             foreign.extend(foreign_arguments(writes)?);
+            foreign.extend(uncounted_memory()?);
             // In this order: the second one forbids to add a third.
             return Ok(vec![
                 program(foreign, SeccompAction::Allow, SeccompAction::Trap)?,
@@ -174,6 +176,10 @@ pub fn filters(
             never.extend(any(&[PROGRAMS]));
             // Landlock decides which files are written.
             never.extend(foreign_arguments(true)?);
+            if policy == Policy::CpuTool {
+                never.extend(any(&[calls![SYS_memfd_create SYS_memfd_secret]]));
+                never.extend(uncounted_memory()?);
+            }
         }
         Policy::Compiler if landlock < WITH_SIGNALS => never.extend(any(&[SIGNALS])),
         Policy::Compiler => {}
@@ -302,6 +308,20 @@ fn foreign_arguments(writes: bool) -> Result<Rules, BackendError> {
         rules.insert(libc::SYS_open, opened_for(1)?);
     }
     Ok(rules)
+}
+
+/// Memory that the limit of a process's data does not count: shared memory without a file, and stacks
+/// that grow. The judge's buffers are files.
+fn uncounted_memory() -> Result<Rules, BackendError> {
+    let flags = |mask: i32| {
+        let all = mask as u64;
+        rule(&[(3, SeccompCmpOp::MaskedEq(all), all)])
+    };
+    let rules = vec![
+        flags(libc::MAP_SHARED | libc::MAP_ANONYMOUS)?,
+        flags(libc::MAP_GROWSDOWN)?,
+    ];
+    Ok(Rules::from([(libc::SYS_mmap, rules)]))
 }
 
 /// A rule for arguments of 32 bits.

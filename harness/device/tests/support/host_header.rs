@@ -79,10 +79,10 @@ __device__ inline void strcpy(char* to, const char* from) {
 
 /// The numbers of system calls and of a flag, which differ between processors.
 const NUMBERS: &str = if cfg!(target_arch = "aarch64") {
-    "#define SYS_openat 56\n#define SYS_pread64 67\n#define SYS_socket 198\n#define SYS_clone 220\n\
+    "#define SYS_openat 56\n#define SYS_pread64 67\n#define SYS_socket 198\n#define SYS_clone 220\n#define SYS_mmap 222\n\
      #define SYS_kill 129\n#define SYS_unlinkat 35\n#define SYS_execve 221\n#define O_DIRECTORY 040000\n"
 } else {
-    "#define SYS_openat 257\n#define SYS_pread64 17\n#define SYS_socket 41\n#define SYS_clone 56\n\
+    "#define SYS_openat 257\n#define SYS_pread64 17\n#define SYS_socket 41\n#define SYS_clone 56\n#define SYS_mmap 9\n\
      #define SYS_kill 62\n#define SYS_unlinkat 263\n#define SYS_execve 59\n#define O_DIRECTORY 0200000\n"
 };
 

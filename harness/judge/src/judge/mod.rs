@@ -62,6 +62,8 @@ use std::sync::Arc;
 /// It dies with the process that started it, and ends its children when a signal ends it. On
 /// standby it waits for its start signal on `stdin`.
 pub fn main(request: JudgeRequest, stdin: impl BufRead + Send + 'static) -> Exit {
+    // This process will have the expected values.
+    lab_device::sandbox::hide_memory();
     let signals = lifetime::kill_children_on_signals(private_folder::remove_own)
         .and_then(|()| descendants::adopt_orphans())
         .and_then(|()| lifetime::die_with_parent(rustix::process::Signal::TERM));

@@ -69,10 +69,10 @@ impl Expected {
             Expected::Pass => Exit::Passed,
             Expected::Fail { .. } | Expected::Fails => Exit::Wrong,
             Expected::FailsOrCaveat(words) => {
-                let caveats = judged.report.caveats();
-                match caveats.iter().any(|caveat| caveat.contains(words)) {
-                    true => Exit::Passed,
-                    false => Exit::Wrong,
+                let mut caveats = judged.report.caveats().iter();
+                match judged.exit {
+                    Exit::Passed if caveats.any(|caveat| caveat.contains(words)) => Exit::Passed,
+                    _ => Exit::Wrong,
                 }
             }
             Expected::Crash(_) => Exit::Crashed,

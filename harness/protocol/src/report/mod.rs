@@ -174,6 +174,8 @@ pub struct Report {
     /// The index of each key in `entries`. A harness may print any number of keys, so a search must
     /// not be linear.
     index: HashMap<String, usize>,
+    /// The first two different values of each key whose lines differ.
+    changed: HashMap<String, [String; 2]>,
     caveats: Vec<String>,
     /// The `workload:` lines as they were printed.
     printed_workloads: Vec<String>,
@@ -239,7 +241,10 @@ impl Report {
                     self.peer_lines.push((key.to_owned(), value.to_owned()));
                 }
             }
-            _ => self.set(key, value),
+            _ => {
+                self.note_change(key, value);
+                self.set(key, value);
+            }
         }
         match key {
             "stage" => self.note_stage(value),
@@ -273,6 +278,26 @@ impl Report {
                 .any(|known| *known == found)
         {
             self.diagnostics.push(found);
+        }
+    }
+
+    /// Keeps what a key said before, if that was something else. A comparison may be taken back.
+    fn note_change(&mut self, key: &str, value: &str) {
+        let is_none = |value: &str| {
+            let word = first_word(value);
+            word == "none" || number(word).is_some_and(f64::is_nan)
+        };
+        let can_be_taken_back = matches!(key, "speed" | "speed_ratio");
+        if can_be_taken_back && is_none(value) {
+            self.changed.remove(key);
+            return;
+        }
+        let Some(before) = self.value(key).filter(|before| *before != value) else {
+            return;
+        };
+        if !(can_be_taken_back && is_none(before)) && !self.changed.contains_key(key) {
+            let both = [before, value].map(str::to_owned);
+            self.changed.insert(key.to_owned(), both);
         }
     }
 
@@ -317,6 +342,32 @@ impl Report {
     /// The whole value of a key, attributes included.
     pub fn value(&self, key: &str) -> Option<&str> {
         self.index.get(key).map(|&at| self.entries[at].1.as_str())
+    }
+
+    /// The first two different values of a key; `None` if its lines agree, or the comparison that
+    /// they are about was taken back. Lines about speed do not count beside `turns:` lines.
+    ///
+    /// ```
+    /// use lab_protocol::report::Report;
+    ///
+    /// let report = Report::read("correctness: fail\ncorrectness: pass\n");
+    /// assert_eq!(report.changed("correctness"), Some(["fail", "pass"]));
+    /// ```
+    pub fn changed(&self, key: &str) -> Option<[&str; 2]> {
+        let follows_from_turns = matches!(key, "speed" | "speed_ratio") && !self.turns.is_empty();
+        let both = self.changed.get(key).filter(|_| !follows_from_turns)?;
+        Some(both.each_ref().map(String::as_str))
+    }
+
+    /// The gates whose lines differ, in the order of the keys, each with its first two values.
+    pub fn changed_gates(&self) -> impl Iterator<Item = (&str, [&str; 2])> {
+        let keys = self.entries.iter().map(|(key, _)| key.as_str());
+        let changed = keys.filter_map(|key| Some((key, self.changed(key)?)));
+        changed.filter(|(key, both)| {
+            let last = self.value(key);
+            let mut values = both.iter().copied().chain(last);
+            values.any(|value| attribute(value, "limit").is_some())
+        })
     }
 
     /// Every key and value except caveats and workloads, in order of first appearance.

@@ -2,7 +2,7 @@
 
 import sys
 
-from . import process
+from . import domain, process
 
 
 def main():
@@ -14,6 +14,7 @@ def main():
         return 2
     process.live_no_longer_than_the_parent()
     process.leave_the_start_folder()
+    domain.enter()
     # After the socket is taken: NumPy, which the server imports, must not find the socket as its stdin.
     from . import server
 

@@ -143,11 +143,18 @@ fn figures(experiment: &Experiment, objective: &Objective) -> Option<Line<'stati
         time.map(Span::raw),
         measured.change.map(|change| against(&change).into()),
         experiment.emulated.then(|| format!("  {EMULATED}").warn()),
-        experiment
-            .foreign
-            .then(|| "  foreign: another's lab recorded it".warn()),
+        foreign(experiment).map(Meaning::warn),
     ];
     Some(Line::from_iter(spans.into_iter().flatten()))
+}
+
+/// Why the figures are not vouched for by a record of this user's.
+fn foreign(experiment: &Experiment) -> Option<&'static str> {
+    let has_record = experiment.run.is_some() || experiment.decided.is_some();
+    experiment.foreign.then_some(match has_record {
+        true => "  foreign: another's lab recorded it",
+        false => "  foreign: no record here says so",
+    })
 }
 
 fn against(change: &Change) -> String {

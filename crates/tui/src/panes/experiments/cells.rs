@@ -86,7 +86,8 @@ pub fn text(
     }
 }
 
-/// The description; an experiment of another kernel or device names it in front, if no column does.
+/// The description; an experiment of another kernel or device names it in front, if no column does,
+/// and one that no record of this user's vouches for is marked there.
 pub fn description(
     experiment: &Experiment,
     facts: &RowFacts,
@@ -100,6 +101,7 @@ pub fn description(
     if facts.on_another_device && !shows_device {
         about.extend(experiment.device.as_deref().map(in_short));
     }
+    about.extend(experiment.foreign.then_some("foreign"));
     let text = printable(&experiment.row.description);
     match about.is_empty() {
         true => text,

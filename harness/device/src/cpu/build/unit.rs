@@ -29,7 +29,7 @@ pub struct Unit<'b> {
 
 /// The options for a shared object. A function without a definition is an error of the build, as
 /// with NVRTC.
-const SHARED_OBJECT: &[&str] = &["-shared", "-Wl,-z,defs"];
+const SHARED_OBJECT: &[&str] = &["-shared", "-Wl,-z,defs", "-Wl,-Bsymbolic"];
 
 /// The result of the preprocessor.
 enum Preprocessing {

@@ -1,6 +1,6 @@
 // Half of the threads count with an atomic, the others without one.
 // problem: counts
-// judged: fail by races
+// judged: fail
 #include "lab.h"
 
 extern "C" __global__ void counts(const int* x, long long* wide, int* narrow, int n) {

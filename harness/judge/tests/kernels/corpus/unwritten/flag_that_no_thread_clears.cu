@@ -2,6 +2,7 @@
 // earlier block.
 // problem: tensor
 // judged: fail
+// gap on cpu: pass
 #include "lab.h"
 
 extern "C" __global__ void below_largest(const float* x, float* y, int rows, int cols) {

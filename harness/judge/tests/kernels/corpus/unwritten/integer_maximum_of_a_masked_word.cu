@@ -1,7 +1,6 @@
 // An unwritten word counts for the largest number only if it is below a million. The usual pattern is above that.
 // problem: int_ends
 // judged: fail
-// gap on cpu: pass
 #include "lab.h"
 
 extern "C" __global__ void int_ends(const int* x, int* high, int* low, int rows, int cols) {

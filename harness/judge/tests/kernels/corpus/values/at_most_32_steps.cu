@@ -1,7 +1,8 @@
 // The steps left are bits of a word, so that there are at most 32. The timed workloads have fewer; lab keep draws
 // others up to 64.
 // problem: decay
-// judged: fail
+// judged: pass
+// held out: fail
 #include "lab.h"
 
 extern "C" __global__ void decay(const float* x, float* y, int n, int steps) {

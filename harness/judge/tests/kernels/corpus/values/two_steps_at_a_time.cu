@@ -1,7 +1,8 @@
 // Two steps are made at a time, so that an odd number of steps has one too few. The timed workloads have even
 // numbers; lab keep draws others.
 // problem: decay
-// judged: fail
+// judged: pass
+// held out: fail
 #include "lab.h"
 
 extern "C" __global__ void decay(const float* x, float* y, int n, int steps) {
