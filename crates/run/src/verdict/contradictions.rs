@@ -28,7 +28,7 @@ const POSITIVE: [&str; 7] = [
 ];
 
 /// Lines beside gates and figures that decide.
-const DECIDING: [&str; 5] = ["correctness", "build", "fault", "device", "speed"];
+const DECIDING: [&str; 3] = ["fault", "device", "speed"];
 
 /// What contradicts what, as a sentence without its end. `same_within` is a fraction: 0.005 for
 /// 0.5 %.

@@ -17,8 +17,9 @@ pub struct Case {
     /// The expected verdict, and the one on a GPU if it differs.
     judged: Expected,
     on_cuda: Option<Expected>,
-    /// How the cpu device judges it instead, in a class of mistakes that it does not find yet.
-    gap: Option<Expected>,
+    /// How a device judges it instead, in a class of mistakes that it does not find yet.
+    gap_on_cpu: Option<Expected>,
+    gap_on_cuda: Option<Expected>,
     /// The expected verdict on held-out inputs; `None` is a pass.
     held_out: Option<Expected>,
     /// Texts that must be in run.log; the second list only on a GPU, the third only on the cpu
@@ -78,7 +79,8 @@ fn case(kind: &str, path: &Path) -> Result<Case, String> {
         problem: "wavegru".into(),
         judged: Expected::Pass,
         on_cuda: None,
-        gap: None,
+        gap_on_cpu: None,
+        gap_on_cuda: None,
         held_out: None,
         says: Vec::new(),
         says_on_cuda: Vec::new(),
@@ -96,7 +98,12 @@ fn case(kind: &str, path: &Path) -> Result<Case, String> {
             .ok_or(format!("'{line}' is neither a comment nor an edit"))?;
         match line.split_once(": ").unwrap_or(("", "")) {
             ("judged", value) => (case.judged, is_judged) = (Expected::read(value)?, true),
-            ("gap on cpu", value) => case.gap = Some(Expected::read(value)?),
+            ("gap on cpu", value) => case.gap_on_cpu = Some(Expected::read(value)?),
+            ("gap on cuda", value) => case.gap_on_cuda = Some(Expected::read(value)?),
+            ("gap", value) => {
+                let gap = Some(Expected::read(value)?);
+                (case.gap_on_cpu, case.gap_on_cuda) = (gap.clone(), gap);
+            }
             ("judged on cuda", value) => case.on_cuda = Some(Expected::read(value)?),
             ("held out", value) => case.held_out = Some(Expected::read(value)?),
             ("says", value) => case.says.push(value.to_owned()),
@@ -251,8 +258,12 @@ pub fn judge(case: &Case, device: Target) -> Result<(), String> {
         time_limit: case.limit,
         ..support::options(folder.path())
     };
-    let of_device = if on_cpu { &case.gap } else { &case.on_cuda };
-    let expected = of_device.as_ref().unwrap_or(&case.judged);
+    let (gap, right) = if on_cpu {
+        (&case.gap_on_cpu, None)
+    } else {
+        (&case.gap_on_cuda, case.on_cuda.as_ref())
+    };
+    let expected = gap.as_ref().or(right).unwrap_or(&case.judged);
     let judged = patiently(&options, expected);
     let whole = |why: String, judged: &Judged| Err(format!("{why} in\n{}", judged.log));
     if let Some(why) = expected.differs(&judged) {
@@ -285,7 +296,7 @@ pub fn judge(case: &Case, device: Target) -> Result<(), String> {
         judged.expect_no_measure();
     }
     // `lab keep` checks held-out inputs for every kernel that passes.
-    if *expected == Expected::Pass && case.gap.is_none() {
+    if *expected == Expected::Pass && gap.is_none() {
         let held_out = support::run(JudgeRequest {
             kind: JudgeKind::SealedCheck { runs: 1 },
             ..options

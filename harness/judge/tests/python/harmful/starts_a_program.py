@@ -1,5 +1,5 @@
 # Starts a program and leaves it.
-# judged: crash: the kernel left 1 process running after its launch
+# judged: crash: 1 process running after its launch
 import subprocess
 
 

@@ -1,6 +1,7 @@
 // The factor depends on the time of the build. lab refuses sources that change by themselves.
 // problem: twice
 // judged: no build
+// judged on cuda: pass
 #include "lab.h"
 
 extern "C" __global__ void twice(const float* x, float* y, int n) {

@@ -1,6 +1,7 @@
 // The factor depends on the text of the compiler's version. NVRTC has no __VERSION__.
 // problem: twice
 // judged: fail or caveat another path than a GPU runs
+// judged on cuda: no build
 #include "lab.h"
 
 extern "C" __global__ void twice(const float* x, float* y, int n) {

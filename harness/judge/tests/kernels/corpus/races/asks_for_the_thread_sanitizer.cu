@@ -1,6 +1,7 @@
 // The kernel asks whether it is built with the thread sanitizer, and uses an atomic only then.
 // problem: int_totals
 // judged: fail by races
+// judged on cuda: fail
 #include "lab.h"
 
 extern "C" __global__ void int_totals(const int* x, int* y, int rows, int cols) {

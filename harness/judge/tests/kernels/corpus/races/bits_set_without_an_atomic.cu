@@ -1,6 +1,7 @@
 // Each thread sets its own bit of a word with |=. Bits of other threads are lost.
 // problem: twice
 // judged: fail by races
+// judged on cuda: fail
 #include "lab.h"
 
 extern "C" __global__ void twice(const float* x, float* y, int n) {

@@ -1,6 +1,7 @@
 // Threads count in global memory with ++. Counts of other threads are lost.
 // problem: counts
 // judged: fail by races
+// judged on cuda: fail
 #include "lab.h"
 
 extern "C" __global__ void counts(const int* x, long long* wide, int* narrow, int n) {

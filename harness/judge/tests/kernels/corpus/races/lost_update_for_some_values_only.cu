@@ -1,6 +1,7 @@
 // A thread whose sum is a multiple of 61 adds it without an atomic. Few threads do that.
 // problem: int_totals
 // judged: fail by races
+// judged on cuda: fail
 #include "lab.h"
 
 extern "C" __global__ void int_totals(const int* x, int* y, int rows, int cols) {

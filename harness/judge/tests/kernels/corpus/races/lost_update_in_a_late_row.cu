@@ -1,6 +1,7 @@
 // The block of row 40 and those behind it add up without an atomic. Earlier ones are right.
 // problem: int_totals
 // judged: fail by races
+// judged on cuda: fail
 #include "lab.h"
 
 extern "C" __global__ void int_totals(const int* x, int* y, int rows, int cols) {

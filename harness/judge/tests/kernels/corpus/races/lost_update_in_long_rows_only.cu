@@ -2,6 +2,7 @@
 // this path.
 // problem: int_totals
 // judged: fail by races
+// judged on cuda: fail
 #include "lab.h"
 
 extern "C" __global__ void int_totals(const int* x, int* y, int rows, int cols) {

@@ -2,6 +2,7 @@
 // may have changed its number.
 // problem: int_totals
 // judged: fail
+// gap on cuda: pass
 #include "lab.h"
 
 extern "C" __global__ void int_totals(const int* x, int* y, int rows, int cols) {

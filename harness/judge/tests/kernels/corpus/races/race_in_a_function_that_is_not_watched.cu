@@ -1,6 +1,7 @@
 // The function with the lost update asks the compiler not to watch it for races.
 // problem: int_totals
 // judged: no build: would hide a function from the race detector
+// judged on cuda: fail
 #include "lab.h"
 
 __attribute__((no_sanitize("thread"), noinline)) __device__ void add(int* total, int more) { *total += more; }

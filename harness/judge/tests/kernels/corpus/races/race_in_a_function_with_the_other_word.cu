@@ -1,6 +1,7 @@
 // The function with the lost update asks in the other way not to be watched for races.
 // problem: int_totals
 // judged: no build: would hide a function from the race detector
+// judged on cuda: fail
 #include "lab.h"
 
 __attribute__((no_sanitize_thread, noinline)) __device__ void add(int* total, int more) {

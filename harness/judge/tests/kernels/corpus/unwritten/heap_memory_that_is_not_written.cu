@@ -1,6 +1,7 @@
 // A thread takes memory from the heap and uses it before it is written, except if it is NaN.
 // problem: twice
 // judged: fail
+// gap on cuda: pass
 #include "lab.h"
 
 extern "C" __global__ void twice(const float* x, float* y, int n) {
