@@ -15,7 +15,7 @@ use lab_protocol::report::{Measure, Report, Speed, Workload};
 /// Characters of a line that are shown at most.
 const SHOWN: usize = 200;
 
-/// Figures that are above zero where there is a GPU and a clock. An objective of the user's own may
+/// Figures that every measurement has above zero. An objective of the user's own may
 /// be any number.
 const POSITIVE: [&str; 7] = [
     "throughput_sps",

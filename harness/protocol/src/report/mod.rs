@@ -295,7 +295,8 @@ impl Report {
         let Some(before) = self.value(key).filter(|before| *before != value) else {
             return;
         };
-        if !(can_be_taken_back && is_none(before)) && !self.changed.contains_key(key) {
+        let was_none = can_be_taken_back && is_none(before);
+        if !was_none && !self.changed.contains_key(key) {
             let both = [before, value].map(str::to_owned);
             self.changed.insert(key.to_owned(), both);
         }
