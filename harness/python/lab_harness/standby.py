@@ -306,7 +306,7 @@ class Standby:
         environment = request.get("environment", {})
         search(environment.get("PYTHONPATH"))
         os.environ.update(environment)
-        # One of its own: workers beside each other have secrets too.
+        # A domain of its own: one worker must not read the memory of another.
         domain.enter()
         if request["run"] == "compile":
             from . import compile_ahead
