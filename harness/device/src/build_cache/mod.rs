@@ -18,13 +18,17 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The cache keeps the images that were used last: at most so many, with at most so many bytes
-/// together. The image that was used last stays, however large it is.
+/// together. The image that was used last stays, however large it is, and so do those of the last
+/// [`IN_USE`].
 pub const MAX_IMAGES: usize = 256;
 /// See [`MAX_IMAGES`].
 pub const MAX_BYTES: u64 = 256 << 20;
+
+/// A run that has found its image may wait for the device before it loads the image.
+const IN_USE: Duration = Duration::from_secs(600);
 
 /// One cached build, stored in `KEY.json` beside the image.
 #[derive(Serialize, Deserialize)]
@@ -190,8 +194,8 @@ fn mark_used(image: &Path) {
     }
 }
 
-/// Removes all images but those that were used last, within [`MAX_IMAGES`] and `max_bytes`. A
-/// process that has loaded a removed image can go on using it.
+/// Removes all images but those that were used last, within [`MAX_IMAGES`] and `max_bytes`, and
+/// those that may be in use. A process that has loaded a removed image can go on using it.
 fn evict(folder: &Path, max_bytes: u64) -> io::Result<()> {
     let mut images = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -204,10 +208,12 @@ fn evict(folder: &Path, max_bytes: u64) -> io::Result<()> {
         }
     }
     images.sort();
+    let in_use_since = SystemTime::now().checked_sub(IN_USE);
     let mut total = 0u64;
-    for (newer, (_, image, bytes)) in images.iter().rev().enumerate() {
+    for (newer, (used, image, bytes)) in images.iter().rev().enumerate() {
         total = total.saturating_add(*bytes);
-        if newer == 0 || newer < MAX_IMAGES && total <= max_bytes {
+        let is_in_use = newer == 0 || in_use_since.is_some_and(|since| *used >= since);
+        if is_in_use || newer < MAX_IMAGES && total <= max_bytes {
             continue;
         }
         for path in [image.clone(), image.with_extension("json")] {

@@ -239,6 +239,21 @@ fn the_images_have_so_many_bytes_at_most() {
 }
 
 #[test]
+fn an_image_that_another_run_has_just_found_stays() {
+    let (folder, name) = images(&[60, 60, 60]);
+    mark_used(&name(0, "cubin"));
+    evict(folder.path(), 100).unwrap();
+    let kept = (0..3).filter(|i| name(*i, "cubin").exists());
+    assert_eq!(kept.collect::<Vec<_>>(), [0]);
+    let (folder, name) = images(&[60, 60, 60]);
+    mark_used(&name(0, "cubin"));
+    mark_used(&name(1, "cubin"));
+    evict(folder.path(), 100).unwrap();
+    let kept = (0..3).filter(|i| name(*i, "cubin").exists());
+    assert_eq!(kept.collect::<Vec<_>>(), [0, 1]);
+}
+
+#[test]
 fn a_cache_that_cannot_be_written_keeps_the_image_and_says_why() {
     let dir = TestFolder::new("one\n");
     let images = folder(&dir.request.cache_dir);
