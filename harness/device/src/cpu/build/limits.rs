@@ -5,7 +5,12 @@ use rustix::process::{Resource, getrlimit};
 /// Returns the log of a build whose compiler has reached a limit of its process. `None` where it
 /// failed for another reason.
 pub fn reached(said: &str, shown_as: &str) -> Option<String> {
-    let has = |words: &[&str]| words.iter().any(|word| said.contains(word));
+    let lines = said.lines().filter(|line| !is_of_a_source(line));
+    let lines: Vec<&str> = lines.collect();
+    let has = |words: &[&str]| {
+        let mut each = words.iter();
+        each.any(|word| lines.iter().any(|line| line.contains(word)))
+    };
     let what = if has(&[
         "out of memory",
         "virtual memory exhausted",
@@ -27,6 +32,17 @@ pub fn reached(said: &str, shown_as: &str) -> Option<String> {
         "{shown_as}:1: error: the compiler needed {what}, and was ended. Look for an include of a huge file, an array of \
          many bytes, or a macro or template that grows without end.\n"
     ))
+}
+
+/// Whether a line quotes or names a line of the source, as in `kernel.cu:3:2: error: #error out of
+/// memory` and `    3 | #error out of memory`.
+fn is_of_a_source(line: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_quoted = line.split_once(" |").is_some_and(|(number, _)| {
+        let number = number.trim();
+        number.is_empty() || is_number(number)
+    });
+    is_quoted || line.split(':').skip(1).any(is_number)
 }
 
 fn in_mib(resource: Resource) -> String {
@@ -54,12 +70,11 @@ mod tests {
             reached(file, "k")
                 .is_some_and(|told| told.contains("to write a file of more than the "))
         );
-        assert_eq!(
-            reached(
-                "kernel.cu:3:1: error: 'memory' was not declared\n",
-                "kernel.cu"
-            ),
-            None
-        );
+        for of_the_source in [
+            "kernel.cu:3:1: error: 'memory' was not declared\n",
+            "kernel.cu:3:2: error: #error this tile is out of memory\n    3 | #error this tile is out of memory\n      |  ^~~~~\n",
+        ] {
+            assert_eq!(reached(of_the_source, "kernel.cu"), None, "{of_the_source}");
+        }
     }
 }
