@@ -12,15 +12,15 @@ use serde::de::DeserializeOwned;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Limit for everything but a launch: opening the device, copying, comparing. A kernel cannot make
-/// these slow.
+/// Limit for opening the device, copying and comparing. A kernel cannot make these slow.
 const OWN_WORK: Duration = Duration::from_secs(60);
 
 /// What the judge waits for: decides how long it waits, and how a failure is described.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Operation<'a> {
     Open,
-    /// Loading an image, or executing a source.
+    /// Loading an image, which runs its static constructors on the cpu device, or executing a source.
+    /// Loading it again runs its destructors too.
     Load,
     /// So many launches.
     Launch(u32),
@@ -117,9 +117,9 @@ impl Link {
                     .map_or(self.time_limit, |limit| limit.min(self.time_limit));
                 limit * launches
             }
-            (Operation::Statement(_), _) => self.time_limit,
             (Operation::Open | Operation::Load, Some(python)) => python.load_limit,
-            (Operation::Open | Operation::Load | Operation::Own, _) => OWN_WORK,
+            (Operation::Statement(_) | Operation::Load, _) => self.time_limit,
+            (Operation::Open | Operation::Own, _) => OWN_WORK,
         };
         left.map_or(limit, |left| left.min(limit))
     }
@@ -204,7 +204,10 @@ impl Link {
             (Operation::Load, Some(_)) => Stop::Crash(format!(
                 "the source did not load within {limit}: an import hangs, or takes far too long"
             )),
-            (Operation::Load | Operation::Own, _) => Stop::Crash(format!(
+            (Operation::Load, None) => Stop::Crash(format!(
+                "the kernel did not load within {limit}: a constructor or destructor of a static object hangs"
+            )),
+            (Operation::Own, _) => Stop::Crash(format!(
                 "the worker did not answer within {limit}: the kernel damaged it"
             )),
         }
@@ -226,7 +229,10 @@ impl Link {
             (Operation::Load, Some(_)) => Stop::Crash(format!(
                 "the source crashed while it was loaded: its process {how}"
             )),
-            (Operation::Load | Operation::Own, _) => Stop::Crash(format!(
+            (Operation::Load, None) => Stop::Crash(format!(
+                "the kernel's process {how} while the kernel was loaded: a constructor or destructor of a static object crashed"
+            )),
+            (Operation::Own, _) => Stop::Crash(format!(
                 "the kernel's process {how} between launches: the kernel damaged it"
             )),
         }
