@@ -36,7 +36,7 @@ import sys
 import traceback
 import warnings
 
-from . import descendants
+from . import descendants, search_path
 from .worker import domain, process
 
 # What is imported. Each takes a part of a second to seconds, and opens no device.
@@ -115,20 +115,6 @@ def listen(path):
     listening.listen(MOST_RUNS)
     listening.setblocking(False)
     return listening
-
-
-def search(path):
-    """Searches the folders of this PYTHONPATH for modules, in place of those of the PYTHONPATH of this process.
-
-    They come before those of other packages, as at the start of Python. The package lab_harness itself stays.
-    """
-    if path is None:
-        return
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    own = [folder for folder in os.environ.get("PYTHONPATH", "").split(":") if folder != package]
-    named = [folder for folder in path.split(":") if folder]
-    sys.path[:] = named + [folder for folder in sys.path if folder not in own and folder not in named]
-    importlib.invalidate_caches()
 
 
 class Run:
@@ -304,7 +290,9 @@ class Standby:
         for other in (self._wake, self._woken, self._listening, *self._runs):
             os.close(other) if type(other) is int else other.close()
         environment = request.get("environment", {})
-        search(environment.get("PYTHONPATH"))
+        if "PYTHONPATH" in environment:
+            search_path.search([folder for folder in environment["PYTHONPATH"].split(":") if folder])
+            importlib.invalidate_caches()
         os.environ.update(environment)
         # A domain of its own: one worker must not read the memory of another.
         domain.enter()

@@ -245,6 +245,19 @@ def f(x, y):
 
 
 class Packages(WorkerCase):
+    def test_a_module_beside_the_kernel_takes_no_name_of_pythons_own_library(self):
+        with tempfile.TemporaryDirectory(prefix="lab-test-") as folder:
+            for name in ("ctypes", "json", "inspect", "selectors"):
+                with open(os.path.join(folder, f"{name}.py"), "w", encoding="utf-8") as file:
+                    file.write("raise ImportError('this is not the module of Python')\n")
+            with open(os.path.join(folder, "tiles.py"), "w", encoding="utf-8") as file:
+                file.write("SIZE = 4\n")
+            self.worker.kill()
+            self.worker = judge.Worker(environment={"PYTHONPATH": f"{judge.PACKAGE}:{folder}"})
+            self.addCleanup(self.worker.kill)
+            self.load("import ctypes, tiles\ndef f(x, y):\n    assert tiles.SIZE == ctypes.sizeof(ctypes.c_int)\n    y[...] = x\n")
+            self.assertEqual(self.launch(), X)
+
     def test_a_package_that_adds_an_audit_hook_when_it_is_imported_may_be_imported(self):
         with tempfile.TemporaryDirectory(prefix="lab-test-") as folder:
             with open(os.path.join(folder, "filelock.py"), "w", encoding="utf-8") as file:

@@ -2,6 +2,11 @@
 
 import sys
 
+from .. import search_path
+
+# Before any other import, which could find a module of the kernel's.
+search_path.search(search_path.module_folders())
+
 from . import domain, process
 
 

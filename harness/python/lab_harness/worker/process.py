@@ -69,12 +69,6 @@ def leave_the_start_folder():
         os.environ.pop(name, None)
 
 
-def module_folders():
-    """The folders of PYTHONPATH, beside that of this package: kernels import modules of their own from there."""
-    own = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    return [os.path.abspath(folder) for folder in os.environ.get("PYTHONPATH", "").split(":") if folder and folder != own]
-
-
 def hide_package():
     """Takes the modules of this package out of `sys.modules`: a kernel that imports one gets another copy of it."""
     for name in list(sys.modules):

@@ -3,6 +3,7 @@
 import os
 import traceback
 
+from .. import search_path
 from . import framing, process, versions
 from .audit import Watch
 from .calling import Call
@@ -55,7 +56,7 @@ class Worker:
         self._memory = Memory(self._device)
         self._output = process.Output()
         self._process = process.Identity()
-        self._interpreter = Interpreter(process.module_folders())
+        self._interpreter = Interpreter(search_path.module_folders())
         self._watch = Watch(self._process)
         self._modules = Modules(self._process, self._interpreter, self._watch, self._device.info()["emulated"])
         # Bound now: see `serve`.
