@@ -32,14 +32,20 @@ impl Tolerance {
     };
 
     /// The error in units of what is allowed: 1 is the limit. Infinite if a number is missing. An
-    /// expected infinity or NaN has no error. The difference of integers is exact.
+    /// expected infinity or NaN has no error. The difference of integers is exact. A zero of the
+    /// other sign is an equal number, and has an error only where no other error is allowed.
     fn error(&self, got: CellValue, want: CellValue) -> f64 {
         let difference = match (got, want) {
             (CellValue::Integer(got), CellValue::Integer(want)) => got.abs_diff(want) as f64,
             _ => {
                 let (got, want) = (got.as_f64(), want.as_f64());
                 if got == want || (got.is_nan() && want.is_nan()) {
-                    return 0.0;
+                    let is_other_zero =
+                        got == 0.0 && got.is_sign_negative() != want.is_sign_negative();
+                    return match is_other_zero && self.is_exact() {
+                        true => OTHER_ZERO,
+                        false => 0.0,
+                    };
                 }
                 (got - want).abs()
             }
@@ -50,7 +56,16 @@ impl Tolerance {
         let error = difference / (self.atol + self.rtol * want.as_f64().abs());
         if error.is_nan() { f64::INFINITY } else { error }
     }
+
+    /// Whether no difference between numbers is allowed. Then any other error than that of a zero of
+    /// the other sign is infinite.
+    pub fn is_exact(&self) -> bool {
+        self.atol == 0.0 && self.rtol == 0.0
+    }
 }
+
+/// The error of −0 where +0 is expected, or the other way round, at a tolerance of zero.
+pub const OTHER_ZERO: f64 = 0.5;
 
 /// How a cell that the kernel never wrote is known: it still holds what it was filled with.
 #[derive(Clone, Copy, Debug)]
@@ -427,6 +442,17 @@ mod tests {
         );
         let sum = check(&[0.0, f32::NEG_INFINITY], &odd, &LOOSE);
         assert_eq!((sum.mismatched, sum.not_finite), (2, 0));
+    }
+
+    #[test]
+    fn without_tolerance_a_zero_of_the_other_sign_passes_and_is_known() {
+        for (got, want) in [(-0.0, 0.0), (0.0, -0.0)] {
+            let exact = check(&[1.0, got], &[1.0, want], &Tolerance::EXACT);
+            assert!(exact.passes(&Tolerance::EXACT));
+            assert_eq!((exact.error, exact.worst), (OTHER_ZERO, Some(1)));
+            assert_eq!(check(&[1.0, got], &[1.0, want], &LOOSE).error, 0.0);
+        }
+        assert_eq!(check(&[-0.0], &[-0.0], &Tolerance::EXACT).error, 0.0);
     }
 
     #[test]

@@ -242,6 +242,7 @@ extern "C" __global__ void __launch_bounds__(256) lab_draw(Line line, Draw d) {
 // ---- Comparing ------------------------------------------------------------------------------------
 
 constexpr int OCTAVES = 64;
+constexpr double OTHER_ZERO = 0.5;  // as in gates.rs
 constexpr u64 NONE = ~0ull;
 
 struct Found {
@@ -292,6 +293,8 @@ __device__ inline Cell look(const Compare& c, u64 i, u32 size) {
         cell.want_finite = isfinite(w);
         difference = g == w || (isnan(g) && isnan(w)) ? 0.0 : fabs(add(g, -w));
         size_of_want = fabs(w);
+        bool is_other_zero = g == 0.0 && w == 0.0;  // equal cells do not come here
+        if (is_other_zero && c.atol == 0.0 && c.rtol == 0.0) cell.error = OTHER_ZERO;
     }
     double infinity = __longlong_as_double(0x7ff0000000000000ll);
     if (cell.is_unwritten) {

@@ -30,6 +30,7 @@ pub fn compare(
             shape,
             values: Some(values.clone()),
             planted: Planting {
+                by_default: false,
                 kinds: kinds.clone(),
                 along: vec![axis],
             },

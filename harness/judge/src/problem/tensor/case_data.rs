@@ -24,6 +24,8 @@ pub struct CaseSet {
     pub attempt: u32,
     /// What is planted in the inputs.
     pub planted: Vec<Placed>,
+    /// Extremes are planted in all inputs, and scalars have other values than the problem's.
+    pub is_joint: bool,
     /// What the reference wrote about the inputs, in the order of the case's `accepts`.
     pub accepts: Vec<f64>,
     /// After one launch, without pure inputs. Empty until the reference has launched.

@@ -51,13 +51,12 @@ impl<'a> Drawing<'a> {
 
     /// The extremes that are planted in the sets of a case.
     pub fn planted_sets(self, case: &Case) -> PlantedSets {
-        let most = if self.device.emulated {
-            PLANTED_CELLS_EMULATED
-        } else {
-            PLANTED_CELLS
+        let most = match self.device.emulated {
+            true => PLANTED_CELLS_EMULATED,
+            false => PLANTED_CELLS,
         };
         let seed = case.seed(self.seed, "planted");
-        PlantedSets::of(&case.tensors, most, seed)
+        PlantedSets::of(&case.tensors, most, seed).with_joint(case, self.seed)
     }
 
     /// The number of sets of a part. `planted` says what the sets hold of extremes.
@@ -102,14 +101,17 @@ impl<'a> Drawing<'a> {
         let (name, drawn) = Self::drawn_as(part, number, attempt);
         let seed = case.seed(self.seed, &name);
         let further = (part == Part::Planted).then_some(number);
+        let is_joint = further.is_some_and(|number| planted.is_joint(number));
         let memory = self.memory_of(part);
         let mut set = CaseSet {
             inputs: draw(case, self.seed, drawn, memory, contents)?,
             scalars: case.draw_scalars(self.seed, drawn),
             attempt,
+            is_joint,
             planted: planted.places(further, &case.tensors, seed),
             ..CaseSet::default()
         };
+        set.bear(case, self.seed);
         let seeds = case.tensors.iter();
         let seeds: Vec<u64> = seeds
             .map(|tensor| seed_of(case, self.seed, drawn, tensor))
@@ -325,7 +327,15 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// Most cells of all further sets of a case together. The cpu device is slow.
+/// Most cells of all joint sets of a case together. The cpu device is slow.
+pub fn most_joint_cells(device: &DeviceInfo) -> usize {
+    match device.emulated {
+        true => PLANTED_CELLS_EMULATED / 4,
+        false => PLANTED_CELLS,
+    }
+}
+
+/// Most cells of the other further sets of a case together.
 const PLANTED_CELLS: usize = 4 << 20;
 const PLANTED_CELLS_EMULATED: usize = 1 << 19;
 

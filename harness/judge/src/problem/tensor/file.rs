@@ -278,8 +278,12 @@ impl ProblemFile {
     /// Returns what is planted into a tensor. `text` may be its own key or that of a
     /// workload.
     fn planting(&self, t: &TensorText, text: Option<&PlantedText>) -> Result<Planting, KeyError> {
+        let is_input = matches!(t.role, TensorRole::In | TensorRole::Inout);
         let Some(text) = text else {
-            return Ok(Planting::default());
+            return Ok(match is_input && self.planted != Some(false) {
+                true => Planting::by_default(t.shape.len()),
+                false => Planting::default(),
+            });
         };
         let planting = text.planting(t.shape.len(), &self.concrete(t.dtype))?;
         match t.role {

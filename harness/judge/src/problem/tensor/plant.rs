@@ -8,15 +8,19 @@
 //! | `line` | a line of a tensor's cells, in the judge's memory or on the card |
 //! | `pattern` | what one planted line of cells looks like |
 //! | `plant` | which set of inputs gets which patterns, and in which lines |
+//! | `joint` | sets in which the extremes of all inputs meet |
 //!
 //! Each pattern that fits a tensor is in a line of its own, and half of the lines stay as drawn.
 //! Tensors with enough lines have all their ordinary patterns in every set, which is also timed.
 //! Whatever remains comes in further sets that are only checked: patterns of tensors with few
 //! lines, those along a second extent, and those that hide others. In each of these sets, every
-//! other tensor is as drawn, so that it hides nothing either.
+//! other tensor is as drawn, so that it hides nothing either. After these come joint sets.
 
+mod joint;
 mod line;
 mod pattern;
+
+pub use joint::{Turn, take_turns};
 
 use super::planted::Axis;
 use super::random::{below, shuffle};
@@ -81,6 +85,8 @@ pub struct PlantedSets {
     everywhere: Vec<Group>,
     /// One further set each.
     further: Vec<Group>,
+    /// Further sets in which extremes of all tensors meet.
+    joint: Vec<Vec<Group>>,
     /// Patterns that fit and are planted nowhere, because the tensors are too large for so many
     /// sets.
     pub left_out: usize,
@@ -102,7 +108,9 @@ impl PlantedSets {
         let mut sets = PlantedSets::default();
         // Lines that are taken in every set; the tensors there have the same number of lines.
         let (mut lines_there, mut taken) = (None, 0);
-        for (number, tensor) in tensors.iter().enumerate() {
+        let asked_for = tensors.iter().enumerate();
+        let asked_for = asked_for.filter(|(_, tensor)| !tensor.planted.by_default);
+        for (number, tensor) in asked_for {
             for (at, axis) in tensor.planted.along.iter().enumerate() {
                 let [ordinary, hiding] = tensor.patterns(*axis);
                 let lines = tensor.lines(*axis);
@@ -138,7 +146,12 @@ impl PlantedSets {
 
     /// The number of further sets.
     pub fn further(&self) -> usize {
-        self.further.len()
+        self.further.len() + self.joint.len()
+    }
+
+    /// Whether the extremes of all tensors meet in the further set with this number.
+    pub fn is_joint(&self, number: usize) -> bool {
+        number >= self.further.len()
     }
 
     /// The patterns that are planted.
@@ -146,6 +159,7 @@ impl PlantedSets {
         self.everywhere
             .iter()
             .chain(&self.further)
+            .chain(self.joint.iter().flatten())
             .map(|group| group.patterns.len())
             .sum()
     }
@@ -153,11 +167,22 @@ impl PlantedSets {
     /// What the further set with this number holds, or else each set that is drawn without planting
     /// too.
     pub fn places(&self, further: Option<usize>, tensors: &[CaseTensor], seed: u64) -> Vec<Placed> {
-        let groups = match further {
-            Some(number) => self.further.get(number..=number).unwrap_or_default(),
-            None => &self.everywhere,
-        };
-        place(groups, tensors, seed)
+        match further {
+            Some(number) if self.is_joint(number) => {
+                let groups = self.joint.get(number - self.further.len());
+                let each = groups.into_iter().flatten().enumerate();
+                let places = each.flat_map(|(at, group)| {
+                    let seed = seed.wrapping_add(at as u64);
+                    place(std::slice::from_ref(group), tensors, seed)
+                });
+                places.collect()
+            }
+            Some(number) => {
+                let groups = self.further.get(number..=number).unwrap_or_default();
+                place(groups, tensors, seed)
+            }
+            None => place(&self.everywhere, tensors, seed),
+        }
     }
 }
 
@@ -300,7 +325,12 @@ pub fn describe(placed: &[Placed], tensors: &[CaseTensor], cell: &[usize]) -> Op
         });
         let words = words.collect::<Vec<_>>().join(", ");
         let (name, pattern) = (&tensor.name, placed.pattern.word());
-        is_near.then(|| format!("{name}[{words}] is planted: {pattern}"))
+        let by_default = if tensor.planted.by_default {
+            " by default"
+        } else {
+            ""
+        };
+        is_near.then(|| format!("{name}[{words}] is planted{by_default}: {pattern}"))
     });
     let near: Vec<String> = near.collect();
     (!near.is_empty()).then(|| near.join("; "))

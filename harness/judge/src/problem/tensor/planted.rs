@@ -61,6 +61,18 @@ impl Extreme {
     /// bear them unless its problem says so.
     const ORDINARY: &[Extreme] = Self::VARIANTS.split_at(Extreme::Saturated as usize).0;
 
+    /// What is planted where problem.toml says nothing: what every kernel has to bear.
+    /// `-ffast-math` and `--use_fast_math` treat denormal numbers as zero.
+    fn by_default() -> impl Iterator<Item = Extreme> {
+        let ordinary = Self::ORDINARY.iter().copied();
+        ordinary.filter(|kind| *kind != Extreme::Denormal)
+    }
+
+    /// Whether its lines hold zeros, by which a problem may divide.
+    pub fn has_zeros(self) -> bool {
+        matches!(self, Extreme::Zero | Extreme::SignedZero)
+    }
+
     /// Whether a line of it can hide what other lines of the same inputs show, because a result
     /// depends on it alone.
     pub fn hides_others(self) -> bool {
@@ -159,6 +171,20 @@ enum AlongText {
 pub struct Planting {
     pub kinds: Vec<Extreme>,
     pub along: Vec<Axis>,
+    /// problem.toml does not ask for it. Then no planted number is larger than drawn ones, and there
+    /// are only sets in which extremes of all inputs are planted together.
+    pub by_default: bool,
+}
+
+impl Planting {
+    /// What is planted into a tensor of so many extents about which problem.toml says nothing.
+    pub fn by_default(extents: usize) -> Planting {
+        Planting {
+            kinds: Extreme::by_default().collect(),
+            along: vec![Axis::Extent(extents.saturating_sub(1))],
+            by_default: true,
+        }
+    }
 }
 
 impl PlantedText {
@@ -196,7 +222,11 @@ impl PlantedText {
             None => vec![extents.saturating_sub(1)],
             Some(AlongText::All) => {
                 let along = vec![Axis::All];
-                return Ok(Planting { kinds, along });
+                return Ok(Planting {
+                    kinds,
+                    along,
+                    by_default: false,
+                });
             }
             Some(AlongText::One(axis)) => vec![*axis],
             Some(AlongText::Several(axes)) => axes.clone(),
@@ -213,6 +243,7 @@ impl PlantedText {
         Ok(Planting {
             kinds,
             along: along.into_iter().map(Axis::Extent).collect(),
+            by_default: false,
         })
     }
 }
@@ -239,7 +270,8 @@ mod tests {
             planting("true"),
             Ok(Planting {
                 kinds: Extreme::ORDINARY.to_vec(),
-                along: last.clone()
+                along: last.clone(),
+                by_default: false
             })
         );
         assert_eq!(planting("false").unwrap().kinds, []);
@@ -248,7 +280,8 @@ mod tests {
             named,
             Planting {
                 kinds: vec![Extreme::Nan, Extreme::Ties],
-                along: last
+                along: last,
+                by_default: false
             }
         );
         let both = planting("[\"ordinary\", \"nan\"]").unwrap();
@@ -258,7 +291,8 @@ mod tests {
             rows,
             Planting {
                 kinds: vec![Extreme::LargeLast],
-                along: vec![Axis::Extent(0)]
+                along: vec![Axis::Extent(0)],
+                by_default: false
             }
         );
         assert_eq!(

@@ -268,7 +268,7 @@ fn accept(case: &Case, set: &mut CaseSet) -> Result<bool, Stop> {
     let numbers = set.expected.split_off(case.tensors.len());
     set.after_steps.truncate(case.tensors.len());
     set.accepts.clear();
-    let (mut is_accepted, attempts) = (true, set.attempt + 1);
+    let (mut is_accepted, attempts) = (set.is_defined(case)?, set.attempt + 1);
     for (accept, cells) in case.accepts.iter().zip(numbers) {
         let value = match cells {
             Some(cells) => Dtype::F32.decode(&cells.to_host()?),

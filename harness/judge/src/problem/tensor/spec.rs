@@ -1,10 +1,12 @@
 //! A checked tensor problem: every name is known, and every shape is a number.
 
+use super::drawing::most_joint_cells;
 use super::drawn_scalars::ScalarDraw;
 use super::fixed::FixedTensor;
 use super::gate_keys::NamedGate;
 use super::input_values::InputValues;
 use super::objective::{Amounts, Objective};
+use super::plant::{Turn, take_turns};
 use super::planted::Planting;
 use crate::dtype::Dtype;
 use crate::gates::Tolerance;
@@ -86,6 +88,9 @@ pub struct Case {
     pub accepts: Vec<Accept>,
     /// The kernel takes the scalars as one struct, and no dimensions.
     pub has_struct: bool,
+    /// Which of the run's joint sets are the case's; none unless the case came from
+    /// [`ProblemSpec::cases_of`].
+    pub turn: Turn,
 }
 
 /// A number that the reference writes about a set of inputs.
@@ -131,6 +136,8 @@ pub struct CaseScalar {
     pub bytes: Vec<u8>,
     /// How each set draws the value.
     pub draw: Option<ScalarDraw>,
+    /// Sets with extremes in all inputs have another value.
+    pub varies: bool,
 }
 
 impl CaseTensor {
@@ -333,7 +340,10 @@ impl ProblemSpec {
     /// The cases of this occasion that the device can judge.
     pub fn cases_of(&self, when: When, device: &DeviceInfo) -> Vec<Arc<Case>> {
         let judged = |case: &&Arc<Case>| case.when <= when && self.fits(case, device);
-        self.cases.iter().filter(judged).cloned().collect()
+        let judged = self.cases.iter().filter(judged).cloned();
+        let mut judged: Vec<Arc<Case>> = judged.collect();
+        take_turns(&mut judged, most_joint_cells(device));
+        judged
     }
 
     /// `struct LabDims` of C++.

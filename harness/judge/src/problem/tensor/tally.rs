@@ -164,6 +164,8 @@ struct OutputTally {
     /// The cell and the workload with the largest error of all.
     place: Option<String>,
     counts: Histogram,
+    /// Whether it was written that zeros have the other sign.
+    has_other_zeros: bool,
     /// The gates that problem.toml names, in place of those on error and mismatches.
     named: NamedTally,
 }
@@ -282,6 +284,7 @@ impl GateTally {
                 continue;
             };
             found.add(&compared, tensor, &case.label);
+            found.note_other_zeros(&compared.cells, tensor, &case.label, out)?;
             if compared.passes(tensor) {
                 continue;
             }
@@ -298,6 +301,7 @@ impl GateTally {
                 let place = tensor.place(cell.index);
                 plant::describe(&drawn.sets[set].planted, &case.tensors, &place)
             });
+            let near = near.into_iter().chain(drawn.sets[set].other_scalars(case));
             what.extend(near.map(|near| format!("; {near}")));
             self.fail(case, how, &what, out)?;
         }
@@ -410,6 +414,29 @@ impl OutputTally {
         }
         worst.not_finite += compared.not_finite as u64;
         worst.unwritten += compared.unwritten as u64;
+    }
+
+    /// Writes, once, that a cell is −0 where +0 is expected, or the other way round. The tolerance of
+    /// zero says so by [`gates::OTHER_ZERO`].
+    fn note_other_zeros(
+        &mut self,
+        compared: &TensorComparison,
+        tensor: &CaseTensor,
+        label: &str,
+        out: &mut Writer,
+    ) -> Result<(), Stop> {
+        let is_other_zero = compared.error == gates::OTHER_ZERO && tensor.tolerance.is_exact();
+        let Some(cell) = compared.worst.filter(|_| is_other_zero) else {
+            return Ok(());
+        };
+        if std::mem::replace(&mut self.has_other_zeros, true) {
+            return Ok(());
+        }
+        Ok(out.caveat(format_args!(
+            "{} is a zero of the other sign than the reference's, {label}: at a tolerance of zero that may be wrong. An atol \
+             above zero allows it",
+            tensor.cell(cell)
+        ))?)
     }
 }
 

@@ -6,6 +6,7 @@ use super::super::expression::Expression;
 use super::super::input_sets::window_sets;
 use super::super::number::Variables;
 use super::super::objective::{Amounts, Figure};
+use super::super::plant::Turn;
 use super::super::planted::Planting;
 use super::super::spec::{Case, CaseTensor, TensorRole};
 use super::super::suggest::suggest;
@@ -272,6 +273,7 @@ impl ProblemFile {
         let mut label = workload.words();
         label.extend(dtype.map(|d| format!("T={d}")));
         Ok(Case {
+            turn: Turn::default(),
             index: 0,
             label: label.join(" "),
             table: workload.table,
@@ -326,6 +328,13 @@ impl ProblemFile {
         };
         let values = self.values_of(i, workload, &filled).of(&name)?;
         let is_null = workload.text.null.contains(of);
+        let can_be_planted = dtype.integers().is_none()
+            && tensor.fixed_seed.is_none()
+            && values
+                .as_ref()
+                .is_some_and(|values| values.forbids_planting().is_none());
+        let planted = workload.planted[i].clone();
+        let planted = Some(planted).filter(|planted| can_be_planted || !planted.by_default);
         let fixed = tensor.fixed_seed.zip(values.as_ref()).filter(|_| !is_null);
         let fixed = fixed.map(|(seed, values)| self.fixed.tensor(of, seed, values, dtype, &shape));
         Ok(CaseTensor {
@@ -340,7 +349,7 @@ impl ProblemFile {
             shape,
             tolerance,
             values,
-            planted: workload.planted[i].clone(),
+            planted: planted.unwrap_or_default(),
         })
     }
 

@@ -109,7 +109,8 @@ impl ProblemFile {
                 self.of_tensor(i, Err(what.into()))
             }
         }?;
-        let is_planted = !workload.planted[i].kinds.is_empty();
+        let planting = &workload.planted[i];
+        let is_planted = !planting.kinds.is_empty() && !planting.by_default;
         let planted = match values.forbids_planting() {
             Some(why) if is_planted => Err(KeyError::new(format!("planted: {why}"))),
             _ => Ok(values),
@@ -151,7 +152,10 @@ impl ProblemFile {
                 }
                 (None, None) => (Vec::new(), None),
             };
+            let is_one_float = s.value.is_some() && s.dtype.integers().is_none();
+            let varies = is_one_float && !s.fixed && self.planted != Some(false);
             Ok(CaseScalar {
+                varies,
                 name,
                 dtype,
                 bytes,

@@ -71,6 +71,8 @@ pub struct ProblemFile {
     #[serde(default = "one_step")]
     pub steps: usize,
     pub cpu_max_cells: Option<usize>,
+    /// `false`: nothing is planted into the inputs that do not ask for it.
+    pub planted: Option<bool>,
     pub graph: Option<bool>,
     #[serde(default)]
     pub peer: Vec<PeerText>,
@@ -157,6 +159,9 @@ pub struct ScalarText {
     pub value: Option<NumberText>,
     /// How each set of inputs draws its value.
     pub draw: Option<ScalarDrawText>,
+    /// An f32 with a value has that value in every set.
+    #[serde(default)]
+    pub fixed: bool,
 }
 
 /// A number that the reference writes beside its outputs. Inputs whose number is out of these

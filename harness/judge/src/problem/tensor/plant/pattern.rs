@@ -56,7 +56,11 @@ impl CaseTensor {
     /// The lowest and the highest number that are planted.
     fn ends(&self) -> (f64, f64) {
         self.range().unwrap_or_else(|| {
-            let largest = LARGEST.max(self.reach()).min(self.dtype.largest());
+            let largest = match self.planted.by_default {
+                true => self.reach(),
+                false => LARGEST.max(self.reach()),
+            };
+            let largest = largest.min(self.dtype.largest());
             (-largest, largest)
         })
     }
@@ -74,9 +78,11 @@ impl CaseTensor {
     }
 
     /// Draws numbers of the outermost tenth before the end on one side of zero. They are whole in a
-    /// type of integers, and none lies outside `within`.
+    /// type of integers, and none lies outside `within`. By default, numbers are no larger than
+    /// drawn ones, and so a hundredth makes them as close to one another as a one-pass variance
+    /// does not bear.
     fn outermost(&self, end: f64, within: (f64, f64), rng: &mut ChaCha8Rng) -> LineChange {
-        let inner = end * 0.9;
+        let inner = end * if self.planted.by_default { 0.99 } else { 0.9 };
         let [low, high] = [end.min(inner), end.max(inner)];
         let bring = |number: f64| number.clamp(within.0, within.1);
         let numbers = if self.dtype.integers().is_some() {

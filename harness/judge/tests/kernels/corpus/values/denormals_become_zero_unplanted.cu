@@ -1,7 +1,7 @@
 // The same in a problem that plants nothing. Numbers that small are never drawn.
 // problem: doubled
 // judged: fail
-// gap on cpu: pass
+// gap: pass
 #include "lab.h"
 
 extern "C" __global__ void doubled(const float* x, float* y, int n) {

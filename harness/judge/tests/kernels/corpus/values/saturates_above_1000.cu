@@ -1,7 +1,7 @@
 // Numbers above 1000 are taken for 1000. Normal numbers never come near.
 // problem: doubled
 // judged: fail
-// gap on cpu: pass
+// gap: pass
 #include "lab.h"
 
 extern "C" __global__ void doubled(const float* x, float* y, int n) {

@@ -1,7 +1,7 @@
 // The softmax subtracts the largest number only if it is above zero. A row far below zero becomes NaN.
 // problem: shares
 // judged: fail
-// gap on cpu: pass
+// gap: pass
 #include "lab.h"
 
 extern "C" __global__ void shares(const float* x, float* y, int rows, int cols) {

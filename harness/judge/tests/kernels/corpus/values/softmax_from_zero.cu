@@ -1,7 +1,7 @@
 // The softmax does not subtract the largest number. It overflows above 88, which is nine standard deviations.
 // problem: shares
 // judged: fail
-// gap on cpu: pass
+// gap: pass
 #include "lab.h"
 
 extern "C" __global__ void shares(const float* x, float* y, int rows, int cols) {

@@ -1,7 +1,6 @@
 // The search for the smallest number starts at 0 in column 0. A row of positive numbers has another answer.
 // problem: lowest_at
 // judged: fail
-// gap on cpu: pass
 #include "lab.h"
 
 extern "C" __global__ void lowest_at(const float* x, int* y, int rows, int cols) {

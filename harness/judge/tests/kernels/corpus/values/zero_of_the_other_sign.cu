@@ -1,6 +1,6 @@
-// Twice -0 becomes +0. lab compares numbers, and the two zeros are equal.
+// Twice -0 becomes +0. The two zeros are equal numbers, and a tolerance of zero asks for the same cell.
 // problem: twice
-// judged: pass
+// judged: fail or caveat a zero of the other sign
 #include "lab.h"
 
 extern "C" __global__ void twice(const float* x, float* y, int n) {
