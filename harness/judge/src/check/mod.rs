@@ -99,6 +99,8 @@ pub struct ToolRun<'a> {
     sanitizer: Option<&'a ComputeSanitizer>,
     cache_dir: &'a Path,
     folder: PrivateFolder,
+    /// The race detector looks at so many accesses of a launch; `None` for all.
+    most_accesses: Option<u64>,
 }
 
 impl<'a> ToolRun<'a> {
@@ -118,7 +120,15 @@ impl<'a> ToolRun<'a> {
             sanitizer,
             cache_dir,
             folder: PrivateFolder::for_tool(cache_dir)?,
+            most_accesses: None,
         })
+    }
+
+    /// Makes the race detector look at so many accesses of each launch only.
+    #[must_use]
+    pub fn in_part(mut self, most_accesses: u64) -> Self {
+        self.most_accesses = Some(most_accesses);
+        self
     }
 
     fn log(&self) -> PathBuf {
@@ -141,7 +151,12 @@ impl<'a> ToolRun<'a> {
     fn environment(&self) -> Result<Vec<(OsString, OsString)>, Stop> {
         match (self.tool, self.sanitizer) {
             (Tool::Address, _) => asan::environment(&self.log()),
-            (Tool::Race, _) => Ok(vec![(cpu::RACE_LOG_VARIABLE.into(), self.log().into())]),
+            (Tool::Race, _) => {
+                let log = (cpu::RACE_LOG_VARIABLE.into(), self.log().into());
+                let most = self.most_accesses.map(|most| most.to_string().into());
+                let most = most.map(|most| (cpu::MOST_RACE_ACCESSES_VARIABLE.into(), most));
+                Ok([log].into_iter().chain(most).collect())
+            }
             (tool, Some(sanitizer)) => Ok(vec![exec_wrapper::wrap(
                 &sanitizer.command(tool, &self.log()),
             )]),

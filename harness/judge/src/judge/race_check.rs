@@ -1,9 +1,9 @@
 //! The race detector beside a run on the cpu device: threads run one after another there, so a lost
 //! update gives the right result in every order that is tried.
 //!
-//! An instrumented build of the candidate launches one small case while the run builds and verifies
-//! the candidate itself. The detector needs one core, and finds the same races in any order of
-//! threads.
+//! An instrumented build of the candidate launches small cases while the run builds and verifies the
+//! candidate itself. The detector needs one core, and finds the same races in any order of threads.
+//! Of larger cases it then looks at the accesses of some blocks.
 
 use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
@@ -23,6 +23,12 @@ use std::time::Duration;
 
 /// The longest launch under the detector. A kernel whose small case takes longer is not checked.
 const LAUNCH_LIMIT: Duration = Duration::from_secs(20);
+
+/// Accesses of a launch of a larger case that the detector looks at.
+const MOST_ACCESSES: u64 = 2 << 20;
+
+/// The longest time for all larger cases together, so that no verdict waits long for them.
+const PART_LIMIT: Duration = Duration::from_secs(3);
 
 /// A compiler that is ready for instrumented builds, and what the check needs to know of the run.
 pub struct RaceCheck {
@@ -102,9 +108,9 @@ impl RaceCheck {
             .ok_or_else(|| Stop::Build(format!("it does not build for {size}")))?;
         let cache_dir = &self.builder.cache_dir;
         let watched = ToolRun::new(Tool::Race, &request, &image.path, None, cache_dir)?;
-        // The run's own worker prints the same.
         let limit = request.time_limit.min(LAUNCH_LIMIT);
-        let worker = watched.start(Target::Cpu, limit, no_output())?;
+        // The run's own worker prints the same.
+        let start = |tool: &ToolRun| tool.start(Target::Cpu, limit, no_output());
         let refuse = || Stop::Lab("the race detector starts and builds nothing further".into());
         let mut cx = ProblemContext {
             memory: None,
@@ -117,7 +123,24 @@ impl RaceCheck {
             spawn_worker: &mut |_| Err(refuse()),
             build: &mut |_, _| Err(refuse()),
         };
-        watched.find(&problem, &mut cx, worker)
+        let found = watched.find(&problem, &mut cx, start(&watched)?)?;
+        let mut problem = problem::open(&request.folder)?;
+        problem.use_workloads(request.when);
+        let larger = problem.watched_in_part(&self.device);
+        let Some(larger) = larger.filter(|_| found.is_empty()) else {
+            return Ok(found);
+        };
+        let in_part = ToolRun::new(Tool::Race, &request, &image.path, None, cache_dir)?;
+        let in_part = in_part.in_part(MOST_ACCESSES);
+        // A larger case may take too long under the detector, or too much memory. If it crashes, the
+        // run's own worker says so.
+        let fits = larger.require_memory_for_races(&self.device, true);
+        let found = fits.and_then(|()| {
+            let mut worker = start(&in_part)?;
+            worker.limit_altogether(Some(PART_LIMIT));
+            in_part.find(&larger, &mut cx, worker)
+        });
+        Ok(found.unwrap_or_default())
     }
 }
 

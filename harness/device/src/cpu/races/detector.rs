@@ -61,6 +61,8 @@ pub struct RaceDetector {
     /// Pairs of instructions that were reported, with the scope of the missing barrier.
     reported: HashSet<(u32, u32, BarrierScope)>,
     races: Vec<Race>,
+    /// How many further accesses are looked at.
+    left: u64,
     /// A write that races with an earlier write. The memory may tell, once it was made, that both
     /// wrote the same.
     pub unsettled: Option<UnsettledWrite>,
@@ -90,6 +92,7 @@ impl RaceDetector {
             words: IndexMap::default(),
             reported: HashSet::new(),
             races: Vec::new(),
+            left: report::most_accesses(),
             unsettled: None,
         }
     }
@@ -244,6 +247,10 @@ impl RaceDetector {
         pc: usize,
         memory: impl FnOnce() -> MemorySpace,
     ) {
+        if self.left == 0 {
+            return;
+        }
+        self.left -= 1;
         let Some(thread) = self
             .blocks
             .get(&id.0)

@@ -9,6 +9,16 @@ use std::io::{self, Write};
 /// line of JSON for each [`Race`].
 pub const LOG_VARIABLE: &str = "LAB_RACES";
 
+/// The environment variable that says how many accesses of a launch are looked at; all without it.
+/// The blocks run in an order of chance, so these are the accesses of some blocks.
+pub const MOST_VARIABLE: &str = "LAB_RACES_MOST";
+
+/// What [`MOST_VARIABLE`] says.
+pub fn most_accesses() -> u64 {
+    let named = std::env::var(MOST_VARIABLE).ok();
+    named.and_then(|most| most.parse().ok()).unwrap_or(u64::MAX)
+}
+
 /// Two accesses to the same bytes that race. At least one of them writes.
 ///
 /// ```

@@ -25,6 +25,8 @@ const ENOUGH: usize = 4096;
 /// Cells of a workload that a detector looks at in any case, and cells of all of them together.
 const FEW: usize = 16 * ENOUGH;
 const MOST: usize = 32 * ENOUGH;
+/// Cells of all larger workloads together of which a detector looks at a part.
+const MOST_IN_PART: usize = 256 * ENOUGH;
 
 impl Problem {
     /// The problem's name, for the line `problem:`.
@@ -205,9 +207,34 @@ impl Problem {
     /// smaller ones first, as long as they have `MOST` cells together: a path that only some shapes
     /// take may race too.
     pub fn watched(mut self, device: &DeviceInfo) -> Watched {
+        self.chosen = self.small_cases(device);
+        self.into_watched()
+    }
+
+    /// Chooses the run's workloads that [`Problem::watched`] leaves out, the smaller ones first, of at
+    /// most `MOST_IN_PART` cells together: a path that only long rows take may race too. `None` if
+    /// there is none, or if `[[check]]` says what to watch.
+    pub fn watched_in_part(mut self, device: &DeviceInfo) -> Option<Watched> {
+        if self.spec.checks.iter().any(|case| case.is_for(device)) {
+            return None;
+        }
+        let small = self.small_cases(device);
+        let is_small = |case: &Arc<Case>| small.iter().any(|small| small.index == case.index);
+        self.chosen = self.spec.cases_of(self.when, device);
+        self.chosen.retain(|case| !is_small(case));
+        self.chosen.sort_by_key(|case| case.cells());
+        let mut cells = 0;
+        self.chosen.retain(|case| {
+            cells += case.cells();
+            cells <= MOST_IN_PART
+        });
+        (!self.chosen.is_empty()).then(|| self.into_watched())
+    }
+
+    fn small_cases(&self, device: &DeviceInfo) -> Vec<Arc<Case>> {
         let checks = self.spec.checks.iter().filter(|case| case.is_for(device));
-        self.chosen.extend(checks.cloned());
-        let entries = match self.chosen.is_empty() {
+        let mut all: Vec<Arc<Case>> = checks.cloned().collect();
+        let entries = match all.is_empty() {
             true => self.spec.case_of_each_entry(),
             false => Vec::new(),
         };
@@ -227,8 +254,12 @@ impl Problem {
                 cells <= MOST
             });
             small.retain(|case| chosen.is_none_or(|chosen| !Arc::ptr_eq(chosen, case)));
-            self.chosen.extend(chosen.into_iter().chain(small).cloned());
+            all.extend(chosen.into_iter().chain(small).cloned());
         }
+        all
+    }
+
+    fn into_watched(self) -> Watched {
         let labels = self.chosen.iter().map(|case| case.label.as_str());
         let size = labels.collect::<Vec<_>>().join("; ");
         Watched {
