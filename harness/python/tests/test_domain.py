@@ -33,6 +33,15 @@ def has_domains():
     return subprocess.run([sys.executable, "-c", ask], env=dict(os.environ, PYTHONPATH=judge.PACKAGE)).returncode == 0
 
 
+class Without(unittest.TestCase):
+    def test_a_worker_says_that_linux_has_no_domains(self):
+        ask = ("from lab_harness.worker import domain, server; import types; domain._OLDEST_VERSION = 99; domain.enter(); "
+               "device = types.SimpleNamespace(info=dict, has_graphs=False, shares_memory=False); "
+               "print(server.Worker.opened(types.SimpleNamespace(_device=device), {'sandbox': []})['sandbox'])")
+        done = subprocess.run([sys.executable, "-c", ask], env=dict(os.environ, PYTHONPATH=judge.PACKAGE), capture_output=True, text=True)
+        self.assertIn("can also read and write the memory of the judge", done.stdout, done.stderr)
+
+
 @unittest.skipUnless(has_domains(), "this Linux has no Landlock domains")
 class Domains(WorkerCase):
     def read_by_the_kernel(self, other):

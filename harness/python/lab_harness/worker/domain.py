@@ -24,8 +24,24 @@ class _PathBeneath(ctypes.Structure):
     _fields_ = [("rights", ctypes.c_uint64), ("folder", ctypes.c_int32)]
 
 
+# Whether this process is in a domain.
+_is_in_one = False
+
+
+def is_in_one():
+    """Whether this process has entered a domain, or the process that forked it."""
+    return _is_in_one
+
+
 def enter():
     """Puts the calling thread, with the threads and processes that it starts, into a new domain. Returns whether Linux can do that."""
+    global _is_in_one
+    has_entered = _enter()
+    _is_in_one = _is_in_one or has_entered
+    return has_entered
+
+
+def _enter():
     libc = ctypes.CDLL(None, use_errno=True)
     call = libc.syscall
     call.restype = ctypes.c_long

@@ -4,7 +4,7 @@ import os
 import traceback
 
 from .. import search_path
-from . import framing, process, versions
+from . import domain, framing, process, versions
 from .audit import Watch
 from .calling import Call
 from .devices import open_device
@@ -18,6 +18,7 @@ _traceback, _close = traceback.format_exc, os.close
 
 # What the judge shows beside a run that nothing holds back.
 NO_SANDBOX = "Python kernels run with the user's rights"
+NO_DOMAIN = "; this Linux has no Landlock, or one before 5.19, so they can also read and write the memory of the judge"
 
 
 def serve(connection):
@@ -66,7 +67,8 @@ class Worker:
 
     def opened(self, request):
         """The reply to Open."""
-        sandbox = None if request.get("sandbox") is None else {"None": {"why": NO_SANDBOX}}
+        why = NO_SANDBOX if domain.is_in_one() else NO_SANDBOX + NO_DOMAIN
+        sandbox = None if request.get("sandbox") is None else {"None": {"why": why}}
         return {"info": self._device.info(), "has_graphs": self._device.has_graphs, "sandbox": sandbox,
                 "shares_memory": self._device.shares_memory}
 
