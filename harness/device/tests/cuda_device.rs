@@ -204,7 +204,7 @@ fn memory_is_compared_piece_by_piece() {
 fn the_launch_statement_runs_on_the_device() {
     let mut gpu = gpu(KERNELS);
     let info = gpu.driver.info();
-    let device = [info.sms, info.max_shared_bytes, 0];
+    let device = [info.sms, info.max_shared_bytes];
     // A LabShape of lab.h.
     let out = gpu.buffer(&[0.0; 478]);
     let args: [&[u8]; 3] = [

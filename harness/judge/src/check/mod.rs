@@ -16,7 +16,7 @@ use crate::process::child::LineSink;
 use crate::process::exec_wrapper;
 use crate::process::private_folder::PrivateFolder;
 use crate::worker::{WatchingTool, Worker, WorkerProgram};
-use lab_device::{Sanitizer, cpu};
+use lab_device::{DeviceInfo, Sanitizer, cpu};
 use lab_protocol::JudgeRequest;
 use lab_protocol::report::Writer;
 use lab_protocol::{Target, Tool, tool_names};
@@ -174,15 +174,7 @@ impl<'a> ToolRun<'a> {
         worker: Worker,
     ) -> Result<Correctness, Stop> {
         let findings = self.find(problem, cx, worker)?;
-        write_findings(self.tool, &findings, cx.out)?;
-        let count = findings.len() as u64;
-        cx.out
-            .count_gate(&format!("{}_findings", self.tool.name()), count, 0)?;
-        Ok(if count == 0 {
-            Correctness::Pass
-        } else {
-            Correctness::Fail
-        })
+        write_verdict(self.tool, &findings, cx.out)
     }
 
     /// Runs the problem's launches on a worker under the tool, and returns what the tool found, in
@@ -204,6 +196,31 @@ impl<'a> ToolRun<'a> {
             }
         }
         Ok(read.findings)
+    }
+
+    /// [`ToolRun::find`] beside a run: the problem's lines go nowhere, and it starts and builds
+    /// nothing further.
+    pub fn find_beside(
+        &self,
+        problem: &Watched,
+        device: &DeviceInfo,
+        seed: u64,
+        worker: Worker,
+    ) -> Result<Vec<ToolFinding>, Stop> {
+        let name = self.tool.name();
+        let refuse = || Stop::Lab(format!("{name} starts and builds nothing further"));
+        let mut cx = ProblemContext {
+            memory: None,
+            device,
+            figures: None,
+            cache_dir: self.cache_dir,
+            seed,
+            seed_is_fixed: self.options.seed.is_some(),
+            out: &mut Writer::new(io::sink()),
+            spawn_worker: &mut |_| Err(refuse()),
+            build: &mut |_, _| Err(refuse()),
+        };
+        self.find(problem, &mut cx, worker)
     }
 
     fn unfinished(&self, why: &str) -> Stop {
@@ -313,6 +330,22 @@ fn as_shown(file: &str, options: &JudgeRequest) -> String {
     } else {
         options.as_shown(file)
     }
+}
+
+/// Writes findings, and the gate that counts them. Returns `Pass` if there are none.
+pub fn write_verdict(
+    tool: Tool,
+    findings: &[ToolFinding],
+    out: &mut Writer,
+) -> Result<Correctness, Stop> {
+    write_findings(tool, findings, out)?;
+    let count = findings.len() as u64;
+    out.count_gate(&format!("{}_findings", tool.name()), count, 0)?;
+    Ok(if count == 0 {
+        Correctness::Pass
+    } else {
+        Correctness::Fail
+    })
 }
 
 /// Writes findings in the form of compiler messages, so that whatever shows compiler errors at

@@ -9,6 +9,7 @@
 //! | `candidate` | building or loading the candidate while the incumbent runs |
 //! | `sealed_check` | further sealed inputs before a keep |
 //! | `race_check` | the race detector beside a run on the cpu device |
+//! | `keep_tools` | NVIDIA's tools for races and barriers, before a keep on a GPU |
 //! | `checking` | `lab check`: the kernel under each tool |
 //! | `profiling` | `lab profile`: one launch of the kernel under ncu |
 //! | `probing` | `lab probe`: what the device can do |
@@ -31,6 +32,7 @@ mod confinement;
 mod device_access;
 mod discipline;
 mod incumbent;
+mod keep_tools;
 mod kernel_builder;
 mod kernel_snapshot;
 mod launch_lines;

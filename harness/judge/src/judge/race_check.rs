@@ -11,7 +11,7 @@ use super::processes::{arch, no_output, start_compiler};
 use super::session::Session;
 use crate::check::{self, ToolFinding, ToolRun};
 use crate::outcome::{Correctness, Stop};
-use crate::problem::{self, ProblemContext};
+use crate::problem::{self, Watched};
 use crate::sink::SharedSink;
 use lab_device::DeviceInfo;
 use lab_protocol::report::Writer;
@@ -111,19 +111,10 @@ impl RaceCheck {
         let limit = request.time_limit.min(LAUNCH_LIMIT);
         // The run's own worker prints the same.
         let start = |tool: &ToolRun| tool.start(Target::Cpu, limit, no_output());
-        let refuse = || Stop::Lab("the race detector starts and builds nothing further".into());
-        let mut cx = ProblemContext {
-            memory: None,
-            device: &self.device,
-            figures: None,
-            cache_dir,
-            seed: self.seed,
-            seed_is_fixed: request.seed.is_some(),
-            out: &mut Writer::new(io::sink()),
-            spawn_worker: &mut |_| Err(refuse()),
-            build: &mut |_, _| Err(refuse()),
+        let find = |tool: &ToolRun, problem: &Watched, worker| {
+            tool.find_beside(problem, &self.device, self.seed, worker)
         };
-        let found = watched.find(&problem, &mut cx, start(&watched)?)?;
+        let found = find(&watched, &problem, start(&watched)?)?;
         let mut problem = problem::open(&request.folder)?;
         problem.use_workloads(request.when);
         let larger = problem.watched_in_part(&self.device);
@@ -138,7 +129,7 @@ impl RaceCheck {
         let found = fits.and_then(|()| {
             let mut worker = start(&in_part)?;
             worker.limit_altogether(Some(PART_LIMIT));
-            in_part.find(&larger, &mut cx, worker)
+            find(&in_part, &larger, worker)
         });
         Ok(found.unwrap_or_default())
     }

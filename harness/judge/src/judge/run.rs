@@ -8,6 +8,7 @@ use super::confinement;
 use super::device_access::PATIENCE_OF_BENCH;
 use super::discipline;
 use super::incumbent::{self, Incumbent, IncumbentState};
+use super::keep_tools;
 use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
 use super::launch_lines::write_launches;
@@ -261,6 +262,9 @@ impl<P: Phase> Run<P> {
             && let Some(check) = race_check
         {
             verdict = check.write(&mut run.session.out)?;
+        }
+        if verdict == Correctness::Pass && run.sealed.is_some() {
+            verdict = keep_tools::watch(&mut run.session, &snapshot.source(), &image)?;
         }
         // What the cpu device takes says nothing about a GPU, so a keep is not timed there.
         let is_timed = run.sealed.is_none() || !run.session.device.emulated;

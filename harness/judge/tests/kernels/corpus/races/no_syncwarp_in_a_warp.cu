@@ -1,7 +1,8 @@
 // Lanes of a warp store to shared memory and read the cells of other lanes at once. Lanes do not run in step.
 // problem: int_totals
 // judged: fail
-// gap on cuda: pass
+// judged on cuda: pass
+// held out: fail by racecheck_findings
 #include "lab.h"
 
 extern "C" __global__ void int_totals(const int* x, int* y, int rows, int cols) {

@@ -1,7 +1,8 @@
 // A shuffle stands between the stores to shared memory and the loads of other lanes. It does not order them.
 // problem: int_totals
 // judged: fail by races
-// gap on cuda: pass
+// judged on cuda: pass
+// held out: fail by racecheck_findings
 #include "lab.h"
 
 extern "C" __global__ void int_totals(const int* x, int* y, int rows, int cols) {

@@ -2,7 +2,8 @@
 // Volta.
 // problem: int_totals
 // judged: fail
-// gap on cuda: pass
+// judged on cuda: pass
+// held out: fail by racecheck_findings
 #include "lab.h"
 
 extern "C" __global__ void int_totals(const int* x, int* y, int rows, int cols) {
