@@ -44,13 +44,27 @@ pub const NEGATIVE_POISONS: [u32; 2] = [0x8585_8585, 0x9a9a_9a9a];
 /// The patterns of shared memory before launches, in turn. The first is the NaN that operations
 /// give as f16. It is none of [`POISONS`], so an output into which a kernel copies shared memory
 /// that it never wrote counts as a NaN, and not as unwritten.
-/// An ordinary number and zeros show kernels that leave out what is no ordinary number.
-pub const SHARED_POISONS: [u32; 5] = [
+/// Ordinary numbers and zeros show kernels that leave out what is no ordinary number.
+pub const SHARED_POISONS: [u32; 6] = [
     0x7fff_7fff,
     HUGE_POISONS[0],
-    0x3f2a_3f2a,
+    ORDINARY_POISONS[0],
     HUGE_POISONS[1],
     0,
+    ORDINARY_POISONS[1],
+];
+
+/// Numbers between 0 and 1: the first as f32 and bf16, the second as f16 too.
+const ORDINARY_POISONS: [u32; 2] = [0x3f2a_3f2a, 0x3bff_3bff];
+
+/// The patterns of scratch, in turn, which is never compared.
+pub const SCRATCH_POISONS: [u32; 6] = [
+    POISONS[0],
+    HUGE_POISONS[0],
+    ORDINARY_POISONS[0],
+    POISONS[1],
+    HUGE_POISONS[1],
+    ORDINARY_POISONS[1],
 ];
 
 /// The pattern of a new buffer, one of [`POISONS`].

@@ -6,7 +6,7 @@
 
 use super::BufferId;
 use super::memory::{Device, OWN};
-use lab_device::{DeviceError, FLOAT_POISONS};
+use lab_device::{DeviceError, SCRATCH_POISONS};
 use lab_system::random;
 
 /// Bytes of scratch buffers that are kept if the device does not tell how much memory it has.
@@ -79,10 +79,10 @@ impl ScratchPool {
     /// The next pattern for a buffer, which a kernel cannot take for a result.
     pub fn poison(&mut self) -> u32 {
         if self.fills == 0 {
-            self.fills = 1 + random::number() as usize % FLOAT_POISONS.len();
+            self.fills = 1 + random::number() as usize % SCRATCH_POISONS.len();
         }
         self.fills += 1;
-        FLOAT_POISONS[self.fills % FLOAT_POISONS.len()]
+        SCRATCH_POISONS[self.fills % SCRATCH_POISONS.len()]
     }
 
     fn of_size(&self, bytes: usize) -> impl Iterator<Item = BufferId> {

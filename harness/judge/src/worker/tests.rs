@@ -13,7 +13,8 @@ use crate::outcome::Stop;
 use crate::process::framing;
 use crate::testing;
 use lab_device::{
-    COMPARE_CHUNK_BYTES, DeviceInfo, Entry, FLOAT_POISONS, MemoryRange, POISON, POISONS, Shape,
+    COMPARE_CHUNK_BYTES, DeviceInfo, Entry, FLOAT_POISONS, MemoryRange, POISON, POISONS,
+    SCRATCH_POISONS, Shape,
 };
 use std::os::unix::net::UnixStream;
 use std::path::Path;

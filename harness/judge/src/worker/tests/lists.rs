@@ -69,7 +69,7 @@ fn the_kernels_of_a_list_share_scratch_and_no_run_of_the_list_finds_what_another
             let fresh = if zeroed {
                 pair[0] == 0
             } else {
-                FLOAT_POISONS.contains(&pair[0])
+                SCRATCH_POISONS.contains(&pair[0])
             };
             assert!(fresh && pair[1] == 77, "{zeroed}: {seen:x?}");
         }
@@ -176,7 +176,7 @@ fn scratch_buffers_take_turns_where_the_device_has_too_little_memory_for_all() {
     assert_eq!(seconds, 2.5, "all five count");
     let seen = seen.lock().unwrap().clone();
     assert!(
-        seen.len() == 5 && seen.iter().all(|word| FLOAT_POISONS.contains(word)),
+        seen.len() == 5 && seen.iter().all(|word| SCRATCH_POISONS.contains(word)),
         "{seen:x?}"
     );
 }

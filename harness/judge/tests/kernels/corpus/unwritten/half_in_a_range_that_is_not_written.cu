@@ -1,7 +1,6 @@
 // A half of shared memory that no thread writes is taken if it lies between -1 and 1.
 // problem: halves
 // judged: fail
-// gap on cpu: pass
 #include "lab.h"
 
 #include <cuda_fp16.h>
