@@ -7,7 +7,7 @@
 
 use crate::Repo;
 use anyhow::Result;
-use git2::{Config, ConfigLevel, Repository};
+use git2::{Config, ConfigEntry, ConfigLevel, Repository};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -101,16 +101,28 @@ pub fn fetch_programs(repo: &Repo) -> Result<Option<String>> {
 fn named_by(config: &Config, is_wanted: impl Fn(&str, &str) -> bool) -> Result<Option<String>> {
     let mut found = None;
     config.entries(None)?.for_each(|entry| {
-        let (Ok(name), Ok(value)) = (entry.name(), entry.value()) else {
+        if found.is_some() || !of_folder(entry.level()) {
             return;
-        };
-        if found.is_none() && of_folder(entry.level()) && is_wanted(name, value) {
+        }
+        let name = String::from_utf8_lossy(entry.name_bytes());
+        let value = String::from_utf8_lossy(value_of(entry));
+        if is_wanted(&name, &value) {
             found = Some(format!(
                 "{value} ({name} in the repository's configuration)"
             ));
         }
     })?;
     Ok(found)
+}
+
+/// Empty for a setting without a value, as in `[push] autoSetupRemote`: git takes such a switch for
+/// on, and refuses a program that is not named.
+#[allow(clippy::disallowed_methods)]
+fn value_of<'a>(entry: &'a ConfigEntry) -> &'a [u8] {
+    entry
+        .has_value()
+        .then(|| entry.value_bytes())
+        .unwrap_or_default()
 }
 
 /// Whether git starts the value of this key. Section and key are in lower case.
@@ -157,6 +169,104 @@ fn steers_a_fetch(name: &str, value: &str) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use lab_project::Project;
+    use proptest::prelude::*;
+    use std::fs;
+
+    /// A repository with this text at the end of its `.git/config`.
+    fn configured(text: &[u8]) -> (tempfile::TempDir, Repo) {
+        let temp = tempfile::tempdir().unwrap();
+        Repository::init(temp.path()).unwrap();
+        for file in ["kernel.cu", "problem.toml"] {
+            fs::write(temp.path().join(file), "").unwrap();
+        }
+        let project = Project::open(temp.path(), None).unwrap();
+        let repo = Repo::open(&project).unwrap();
+        let config = temp.path().join(".git/config");
+        let before = fs::read(&config).unwrap();
+        fs::write(config, [&before, text].concat()).unwrap();
+        (temp, repo)
+    }
+
+    #[test]
+    fn a_setting_without_a_value_names_no_program() {
+        let (_temp, repo) =
+            configured(b"[push]\n autoSetupRemote\n[commit]\n gpgSign\n[core]\n fsmonitor\n");
+        assert_eq!(folder_programs(&repo).unwrap(), None);
+        assert_eq!(fetch_programs(&repo).unwrap(), None);
+        assert!(by_program(&repo).unwrap().is_some(), "gpgSign is on");
+    }
+
+    #[test]
+    fn a_program_is_found_whatever_bytes_name_it() {
+        for text in [
+            &b"[filter \"\xff\"]\n clean = x\n"[..],
+            b"[core]\n sshCommand = \xff\n",
+        ] {
+            let (_temp, repo) = configured(text);
+            assert!(fetch_programs(&repo).unwrap().is_some(), "{text:?}");
+        }
+    }
+
+    fn setting() -> impl Strategy<Value = Vec<u8>> {
+        let section = prop::sample::select(vec![
+            &b"core"[..],
+            b"commit",
+            b"user",
+            b"remote \"origin\"",
+            b"filter \"\xff\"",
+            b"includeIf \"onbranch:main\"",
+            b"push",
+        ]);
+        let known = prop::sample::select(vec![
+            "hooksPath",
+            "autocrlf",
+            "eol",
+            "attributesFile",
+            "excludesFile",
+            "worktree",
+            "gpgSign",
+            "name",
+            "email",
+            "url",
+            "fetch",
+            "clean",
+            "path",
+        ]);
+        let key = prop_oneof![known.prop_map(str::to_owned), "[a-zA-Z][a-zA-Z0-9-]{0,6}"];
+        let value = prop_oneof![
+            Just(Vec::new()),
+            Just(b"=".to_vec()),
+            Just(b"= true".to_vec()),
+            Just(b"= ~nobody/x".to_vec()),
+            proptest::collection::vec(any::<u8>(), 0..12)
+                .prop_map(|bytes| [b"= ", &*bytes].concat()),
+        ];
+        (section, key, value).prop_map(|(section, key, value)| {
+            [b"\n[", section, b"]\n", key.as_bytes(), b" ", &value].concat()
+        })
+    }
+
+    proptest! {
+        /// What asks the configuration answers or refuses, whatever it holds.
+        #[test]
+        fn no_configuration_ends_the_lab(settings in proptest::collection::vec(setting(), 1..6)) {
+            let (_temp, repo) = configured(&settings.concat());
+            // Once with what libgit2 read before, once with what it reads of such a file.
+            let mut repos = vec![repo];
+            repos.extend(repos[0].anew());
+            for repo in &repos {
+                let _ = by_program(repo);
+                let _ = folder_programs(repo);
+                let _ = fetch_programs(repo);
+                let _ = crate::remotes(repo);
+                let _ = crate::obstacle(repo);
+                let _ = crate::blob_id(repo, "kernel.cu", b"a\r\n");
+                let _ = crate::exclude(repo);
+                let _ = crate::save(repo, b"// saved\n", "a save");
+            }
+        }
+    }
 
     #[test]
     fn settings_that_steer_a_fetch_are_told_from_others() {
