@@ -170,6 +170,7 @@ fn the_first_commit_of_all_is_undone_to_an_unborn_branch() {
     lab.write("kernel.cu", "// the first\n");
     lab.passing(1000.0);
     lab.lab("init").is(0);
+    lab.lab("trust").is(0);
     lab.lab("run").is(0);
     lab.lab("keep -m baseline").is(0);
     lab.lab("undo").is(0);
@@ -407,4 +408,53 @@ fn a_damaged_record_that_may_hold_the_last_decision_stops_the_undo() {
     lab.lab("keep --run 1 -m again").is(0);
     lab.write(".lab/runs/1/record.json", "{ half");
     refuses(&lab, "the record of run 1 is damaged");
+}
+
+/// After a keep and a discard, the record of the discard is emptied, lost, or one byte of it changes.
+/// The keep before it stays.
+#[test]
+fn an_undo_never_reaches_past_a_discard_whose_record_is_not_as_it_was_written() {
+    let lab = kept();
+    lab.write("kernel.cu", "// worse\n");
+    lab.lab("run").is(0);
+    lab.lab("discard -m worse").is(0);
+    let record = ".lab/runs/2/record.json";
+    let whole = lab.read(record);
+    lab.write(record, "");
+    refuses(
+        &lab,
+        "the record of run 2 is damaged, and it may hold the last decision",
+    );
+    std::fs::remove_file(lab.path(record)).unwrap();
+    refuses(
+        &lab,
+        "the record of run 2 is damaged, and it may hold the last decision",
+    );
+    lab.write(record, whole.replace("\"worse\"", "\"wrrse\""));
+    refuses(
+        &lab,
+        "'wrrse') is foreign: its record was written by somebody else's lab, or was changed since",
+    );
+    for (was, is) in [
+        ("\"decision\"", "\"decisiom\""),
+        ("\"kernel.cu\"", "\"kernel.ct\""),
+    ] {
+        assert!(whole.contains(was));
+        lab.write(record, whole.replace(was, is));
+        refuses(&lab, "run 2");
+    }
+    // A description that was written later does not make the keep the later decision.
+    lab.write(record, &whole);
+    let kept = lab.git("log -1 --format=%h");
+    lab.lab(&format!("describe {} -m 'better still'", kept.trim()))
+        .is(0);
+    lab.write(record, "{ half");
+    refuses(&lab, "the record of run 2 is damaged");
+    lab.write(record, &whole);
+    lab.lab("undo")
+        .is(0)
+        .says("run 2 of kernel.cu is undecided again");
+    lab.lab("undo")
+        .is(0)
+        .says("run 1 of kernel.cu is undecided again");
 }

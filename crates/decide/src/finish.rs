@@ -25,7 +25,9 @@ pub(super) fn new_decision(
         description: message.subject().to_owned(),
         trailers: message.trailers().to_vec(),
         decided: Timestamp::now(),
-        order: index.greatest_order() + 1 + index.damaged().count() as u64,
+        order: index
+            .greatest_order()
+            .saturating_add(1 + index.damaged().count() as u64),
         commit: None,
         made: None,
         row: None,

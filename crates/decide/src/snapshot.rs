@@ -30,7 +30,7 @@ pub fn snapshot(
         Ok(inputs) => Ok(read_present(repo, index, inputs)?),
         Err(why) => Err(why.to_string()),
     };
-    let last_decision = last_decision(project, index);
+    let (last_decision, damaged) = last_decision(project, index);
     let incumbent = lab_git::incumbent(repo)?;
     Ok(Snapshot {
         kernel: project.kernel_name.clone(),
@@ -43,7 +43,7 @@ pub fn snapshot(
         candidate: candidate.map(Candidate::from),
         running: None,
         deciding: false,
-        damaged: damaged(project, index, last_decision.as_ref().map(|last| last.run)),
+        damaged,
         last_decision,
     })
 }
@@ -118,39 +118,56 @@ pub fn keeps_at_same(repo: &Repo, kernel: &[u8]) -> bool {
     repo.project.config.auto.keep_shorter && is_shorter().unwrap_or(false)
 }
 
-/// The newest decision about this kernel that a commit holds. A foreign decision is the last
-/// only if this user made none: a folder could bring decisions of any date.
-fn last_decision(project: &Project, index: &RunIndex) -> Option<LastDecision> {
-    let summary = index.last_decided(&project.kernel_name)?;
+/// The newest decision about this kernel that a commit holds, and a run whose damaged record may hold
+/// a newer one. A foreign decision is the last if this user made none, or if it was made here later:
+/// a folder could bring decisions of any date.
+fn last_decision(project: &Project, index: &RunIndex) -> (Option<LastDecision>, Option<RunId>) {
+    let last = index.last_decided(&project.kernel_name);
+    let damaged = damaged(project, index, last.map(|last| last.id));
+    let changed = damaged.and_then(|run| decided(index.summary(run)?));
+    match changed {
+        Some(_) => (changed, None),
+        None => (last.and_then(decided), damaged),
+    }
+}
+
+fn decided(summary: &RunSummary) -> Option<LastDecision> {
     let decision = summary.decision.as_ref()?;
-    let commit = decision.commit.clone()?;
     Some(LastDecision {
         run: summary.id,
         status: decision.status,
         description: decision.description.clone(),
-        commit,
+        commit: decision.commit.clone()?,
         made: decision.made,
         is_foreign: summary.origin != Origin::Own,
         later_work: LaterWork::Unknown,
     })
 }
 
-/// A run whose record is damaged, and which may have been decided after the run `last`. The list of
-/// records that decisions wrote tells; where it does not go back so far, a newer run counts.
+/// A run whose record is damaged, empty or changed, and which may have been decided after the run
+/// `last`. The list of records that decisions wrote tells; where it does not go back so far, a newer
+/// run counts if its record is damaged. `lab describe` writes records too, so any of a record's
+/// lines may be that of its decision.
 fn damaged(project: &Project, index: &RunIndex, last: Option<RunId>) -> Option<RunId> {
-    let damaged: Vec<RunId> = index.damaged().collect();
-    if damaged.is_empty() {
+    if index.unsound().next().is_none() {
         return None;
     }
     let written = decision_lock::written(&project.files(), &project.lab_dir);
-    let place = |run: RunId| written.iter().rposition(|written| *written == run);
-    let is_later = |run: &RunId| match (place(*run), last.and_then(place)) {
-        (Some(at), Some(last)) => at > last,
+    let first = last.and_then(|last| written.iter().position(|run| *run == last));
+    let is_later = |run: RunId| match (written.iter().rposition(|of| *of == run), first) {
+        (Some(at), Some(first)) => at > first,
         (Some(_), None) => true,
         (None, Some(_)) => false,
-        (None, None) => last.is_none_or(|last| *run > last),
+        (None, None) => index.damaged().any(|of| of == run) && last.is_none_or(|last| run > last),
     };
-    damaged.into_iter().find(is_later)
+    // A changed record may name any kernel. That of a kernel here is another user's decision.
+    let is_of_another = |run| {
+        index.summary(run).is_some_and(|summary| {
+            summary.kernel != project.kernel_name && project.root.join(&summary.kernel).exists()
+        })
+    };
+    let mut unsound = index.unsound().filter(|run| Some(*run) != last);
+    unsound.find(|run| is_later(*run) && !is_of_another(*run))
 }
 
 /// The run that a decision without a number is about: the newest ended run that judged exactly the

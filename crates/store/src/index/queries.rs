@@ -126,6 +126,18 @@ impl RunIndex {
         self.damaged.keys().rev().copied()
     }
 
+    /// The runs whose records are damaged, empty, missing or not this user's.
+    pub fn unsound(&self) -> impl Iterator<Item = RunId> {
+        let foreign = self
+            .known
+            .iter()
+            .filter(|(_, known)| !known.keys.is(Fact::IsOwn));
+        let foreign = foreign.map(|(id, _)| *id);
+        self.damaged()
+            .chain(self.without_record.iter().copied())
+            .chain(foreign)
+    }
+
     /// The kernels that decided runs and notes name, relative to the work tree.
     pub fn kernels(&self) -> BTreeSet<String> {
         let is_decided = |known: &Known| known.keys.is(Fact::IsDecided);
