@@ -35,7 +35,7 @@ pub fn exclude(repo: &Repo) -> Result<()> {
     };
     let mut missing = Vec::new();
     for name in wanted {
-        let line = format!("/{name}");
+        let line = format!("/{}", pattern(&name));
         if !present.lines().any(|have| have.trim() == line) && index::staged(repo, &name)?.is_none()
         {
             missing.push(line);
@@ -58,6 +58,17 @@ pub fn exclude(repo: &Repo) -> Result<()> {
                 .write_all(text.as_bytes())
         })
         .with_context(failed)
+}
+
+/// A line of the file that means the path of this name alone. No line can hold a line break, so a
+/// control character becomes any one character.
+fn pattern(name: &str) -> String {
+    let escaped = |c: char| match c {
+        '*' | '?' | '[' | '\\' => format!("\\{c}"),
+        _ if c.is_ascii_control() => "?".to_owned(),
+        _ => c.to_string(),
+    };
+    name.chars().map(escaped).collect()
 }
 
 /// Whether git tracks this file.
