@@ -157,11 +157,15 @@ pub fn read(path: &Path) -> Ledger {
 pub fn read_text(path: &Path) -> Result<String, String> {
     let (files, name) = place(path);
     match files.read(name, READ_LIMIT) {
-        Ok(bytes) => Ok(String::from_utf8(bytes)
-            .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())),
+        Ok(bytes) => Ok(String::from_utf8_lossy(without_mark(&bytes)).into_owned()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
         Err(error) => Err(format!("cannot read {}: {error}", path.display())),
     }
+}
+
+/// Some editors begin a file with a byte order mark. It belongs to no column.
+fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
 }
 
 /// The name of a ledger's file, for messages.

@@ -65,6 +65,7 @@ pub fn replace(path: &Path, row: &Row, edit: Edit) -> Result<bool> {
 pub(super) fn edited(bytes: &[u8], row: &Row, edit: Edit) -> Option<Vec<u8>> {
     let lines: Vec<&[u8]> = bytes.split_inclusive(|b| *b == b'\n').collect();
     let is = |line: &[u8], wanted: &dyn Fn(&Row) -> bool| {
+        let line = super::without_mark(line);
         // Other processes wait for the lock: parse only the lines of this commit.
         if !line.trim_ascii_start().starts_with(row.commit.as_bytes()) {
             return false;

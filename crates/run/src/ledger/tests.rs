@@ -122,6 +122,32 @@ fn rows_written_by_hand_are_read_or_reported() {
     assert_eq!(ledger.problems, wanted);
 }
 
+#[test]
+fn a_byte_order_mark_is_part_of_no_column() {
+    let temp = tempfile::tempdir().unwrap();
+    let path = temp.path().join("results.tsv");
+    for header in [true, false] {
+        let before = if header {
+            COLUMNS.join("\t") + "\n"
+        } else {
+            String::new()
+        };
+        let (text, _) = in_company(&before, &sample("old"), "", "\r\n");
+        std::fs::write(&path, ["\u{feff}".as_bytes(), &text].concat()).unwrap();
+        let wanted = Ledger {
+            rows: vec![sample("old")],
+            ..Ledger::default()
+        };
+        assert_eq!(read(&path), wanted);
+        assert!(replace(&path, &sample("old"), Edit::Describe("new")).unwrap());
+        let text = String::from_utf8(text).unwrap().replace("old", "new");
+        assert_eq!(
+            std::fs::read_to_string(&path).unwrap(),
+            format!("\u{feff}{text}")
+        );
+    }
+}
+
 fn rows() -> impl Strategy<Value = Row> {
     let status = prop_oneof![
         Just(Status::Keep),
