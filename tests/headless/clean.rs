@@ -1,6 +1,6 @@
 //! The clean-up of git's loose objects and of the lab's refs keeps every byte.
 
-use crate::lab::Lab;
+use crate::lab::{Beside, Lab};
 use std::collections::BTreeSet;
 
 fn objects(lab: &Lab) -> BTreeSet<String> {
@@ -49,6 +49,27 @@ fn every_object_stays_and_the_command_says_what_it_freed() {
     lab.lab("clean").is(0).says("0 loose objects");
     lab.lab("restore 2").is(0);
     assert_eq!(lab.read("kernel.cu"), "// worse\n");
+}
+
+#[test]
+fn several_at_once_wait_for_one_another() {
+    let lab = with_experiments();
+    let before = objects(&lab);
+    for round in 0..8 {
+        let more = format!(
+            "for at in $(seq 150); do echo blob; echo 'data <<END'; echo {round} $at; echo END; done"
+        );
+        lab.sh(&format!(
+            "({more}) | git -c fastimport.unpackLimit=1000 fast-import --quiet"
+        ))
+        .is(0);
+        let cleaning = [(); 4].map(|()| Beside::spawn(lab.lab_command("clean")));
+        for one in cleaning {
+            one.finish().is(0).says("No object was removed");
+        }
+    }
+    assert!(objects(&lab).is_superset(&before));
+    lab.git("fsck --no-dangling");
 }
 
 #[test]

@@ -2,11 +2,11 @@
 //! are packed. Each has an intent, so that the next command completes it and removes the lock of a
 //! git that was killed.
 
-use super::Refusal;
 use super::decision::Decision;
 use super::finish::{append_step, decision_step, owes_row};
 use super::intent::What;
 use super::step::Step;
+use super::{Refusal, no};
 use anyhow::Result;
 use lab_git::Repo;
 use lab_project::Project;
@@ -56,16 +56,21 @@ pub fn append_owed(project: &Project, index: &mut RunIndex) -> Result<usize> {
 /// Packs the refs below `refs/lab` into git's file of packed refs. Every ref stays. Returns how
 /// many of them are no files of their own any more.
 pub fn pack_refs(project: &Project) -> StdResult<usize, Refusal> {
-    let before = lab_git::loose_refs(&Repo::open(project)?, usize::MAX);
-    if before == 0 {
+    let loose = |repo: &Repo| lab_git::loose_refs(repo, usize::MAX);
+    if loose(&Repo::open(project)?) == 0 {
         return Ok(0);
     }
     let mut packing = Decision::begin(project, What::PackRefs, "")?;
+    // Another lab may have packed them until it released the lock.
+    let before = loose(packing.repo());
     packing.add([Step::PackRefs]);
     packing.finish("no ref was packed")?;
-    match lab_git::loose_refs(packing.repo(), usize::MAX) {
-        after if after < before => Ok(before - after),
-        _ => Err(Refusal::No(packing.notes.join("; "))),
+    match loose(packing.repo()) {
+        after if after < before || before == 0 => Ok(before - after),
+        _ if packing.notes.is_empty() => no(
+            "git packed no ref of the lab: it leaves out those whose objects it cannot read, and `git fsck` names them",
+        ),
+        _ => no(packing.notes.join("; ")),
     }
 }
 

@@ -5,7 +5,8 @@
 
 use super::Repo;
 use super::git_program::GitProgram;
-use anyhow::Result;
+use anyhow::{Context, Result};
+use lab_system::root::{Access, Root};
 use lab_system::space;
 use serde::Serialize;
 use std::fs;
@@ -88,13 +89,21 @@ pub fn has_many_loose_objects(repo: &Repo) -> bool {
     fs::read_dir(folder).map_or(0, Iterator::count) * 256 > MANY
 }
 
-/// Packs all loose objects, with the git program.
+/// Packs all loose objects, with the git program. Waits for a lab that packs them now: two gits at
+/// once remove each other's packs.
 pub fn clean(repo: &Repo) -> Result<Cleaned> {
+    let folder = repo.git.commondir();
+    let _packing = Root::new(folder)
+        .wait_for_lock(Path::new("config"), Access::Read)
+        .with_context(|| format!("cannot lock {}", folder.join("config").display()))?;
     let before = object_files(repo);
     // Geometric: the loose objects become one pack, and small packs are merged. Objects that no ref
     // reaches stay. -n: a git that is killed leaves no half-written list for servers without git.
-    GitProgram::of(repo, "packing objects needs the git program")?
-        .run(&["repack", "--geometric=2", "-d", "-l", "-n", "-q"])
+    let mut git = GitProgram::of(repo, "packing objects needs the git program")?;
+    let mut pack = || git.run(&["repack", "--geometric=2", "-d", "-l", "-n", "-q"]);
+    // A `git gc` beside it may have removed a pack that the first one had listed.
+    pack()
+        .or_else(|_| pack())
         .map_err(|error| space::explain(error, "nothing was packed"))?;
     Ok(Cleaned {
         before,
