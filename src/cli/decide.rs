@@ -277,7 +277,7 @@ pub struct RulingReport(Ruling);
 impl RulingReport {
     /// The rule could not be asked.
     pub fn failed(error: &anyhow::Error) -> RulingReport {
-        RulingReport(Ruling::Failed(format!("{error:#}")))
+        RulingReport(Ruling::Failed(lab_git::told(error)))
     }
 
     /// The exit code of `lab run --decide`.

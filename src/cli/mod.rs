@@ -295,7 +295,7 @@ fn command(cli: Cli) -> ExitCode {
     };
     outcome.unwrap_or_else(|error| match error.downcast_ref() {
         Some(refusal) => refused(refusal),
-        None => failed(&format!("{error:#}"), output::FAILED),
+        None => failed(&lab_git::told(&error), output::FAILED),
     })
 }
 
@@ -311,7 +311,7 @@ fn of_judging(outcome: Result<ExitCode>) -> Result<ExitCode> {
                 .downcast_ref::<NotBenched>()
                 .map(|why| (why.to_string(), why.exit()))
         };
-        let wrong = || (format!("{error:#}"), Exit::Usage);
+        let wrong = || (lab_git::told(&error), Exit::Usage);
         let (why, exit) = not_run.or_else(not_benched).unwrap_or_else(wrong);
         Ok(failed(&why, exit))
     })

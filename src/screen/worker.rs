@@ -36,7 +36,7 @@ pub struct Requests<R> {
 
 /// The error and its causes, in one line.
 pub fn in_words(error: anyhow::Error) -> String {
-    format!("{error:#}")
+    lab_git::told(&error)
 }
 
 fn lock(running: &Mutex<Running>) -> MutexGuard<'_, Running> {

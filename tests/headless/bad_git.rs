@@ -296,3 +296,57 @@ fn a_commit_that_is_not_there() {
         .is(1)
         .says("does not hold kernel.cu");
 }
+
+/// Each command that needs an object which is lost or damaged names the object and what to do.
+#[test]
+fn an_object_that_git_cannot_read_is_told_with_a_remedy() {
+    let lab = Lab::new();
+    lab.write("kernel.cu", "// better\n");
+    lab.lab("run").is(0);
+    let id = lab.git("rev-parse HEAD:kernel.cu").trim().to_owned();
+    let file = lab.path(&format!(".git/objects/{}/{}", &id[..2], &id[2..]));
+    let whole = std::fs::read(&file).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    for command in ["discard -m x", "restore HEAD"] {
+        lab.lab(command)
+            .is(1)
+            .says(&format!(
+                "git cannot read the object {id} in .git/objects: its file is lost or damaged"
+            ))
+            .says("`git fsck`")
+            .says(&format!("`git cat-file -e {id}`"));
+    }
+    for damaged in [&b""[..], b"garbage"] {
+        std::fs::write(&file, damaged).unwrap();
+        let refused = lab.lab("discard -m x --json").is(1).json();
+        let why = refused["error"].as_str().unwrap();
+        assert!(
+            why.starts_with("git cannot read an object in .git/objects")
+                && why.contains("`git fsck`")
+                && !why.contains("class="),
+            "{why}"
+        );
+    }
+    let run = lab.lab("run --json").is(0).json();
+    assert!(
+        run["caveats"]
+            .to_string()
+            .contains("git cannot read an object"),
+        "{run}"
+    );
+    std::fs::write(&file, &whole).unwrap();
+    lab.lab("discard -m x").is(0);
+    // A damaged pack.
+    lab.git("repack -adq");
+    lab.sh(
+        "for pack in .git/objects/pack/*.pack; do chmod +w $pack && truncate -s 100 $pack; done",
+    )
+    .is(0);
+    for command in ["log", "rules -m x"] {
+        lab.lab(command)
+            .is(1)
+            .says("git cannot read an object")
+            .says("`git fsck`");
+    }
+    lab.lab("clean").is(1).says("`git fsck` names them");
+}

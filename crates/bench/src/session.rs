@@ -55,7 +55,7 @@ pub enum NotBenched {
     /// The request does not fit the bench that it names. The text says what to do.
     #[error("{0}")]
     Refused(String),
-    #[error("{0:#}")]
+    #[error("{}", lab_git::told(.0))]
     Failed(#[from] anyhow::Error),
 }
 

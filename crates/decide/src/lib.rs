@@ -97,7 +97,7 @@ pub enum Refusal {
         /// That is what was asked for now.
         is_as_asked: bool,
     },
-    #[error("{0:#}")]
+    #[error("{}", lab_git::told(.0))]
     Failed(anyhow::Error),
 }
 

@@ -121,8 +121,11 @@ impl Taking<'_> {
             }
             step @ (Step::Note { .. } | Step::JudgedBytes { .. }) => {
                 if let Err(error) = add_to_commit(self.locked, &step) {
-                    self.notes
-                        .push(format!("{}: {error:#}", without(&step, what)));
+                    self.notes.push(format!(
+                        "{}: {}",
+                        without(&step, what),
+                        lab_git::told(&error)
+                    ));
                     if can_wait(self.locked, &step) {
                         self.intent.owed.push(step);
                     }

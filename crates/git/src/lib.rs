@@ -15,6 +15,7 @@ mod changed_since;
 mod checkout;
 mod clean;
 mod commit;
+mod damage;
 mod details;
 mod durable;
 mod environment;
@@ -58,6 +59,7 @@ pub use clean::{
     object_files, pack_refs,
 };
 pub use commit::{ChangedFile, CommitFile, ToCommit, detached_note, prepare_kernel, prepare_rules};
+pub use damage::told;
 pub use details::{ChangeKind, CommitDetails, FileChange, commit_details};
 pub use exact::remember_bytes;
 pub use exclude::{exclude, tracked};

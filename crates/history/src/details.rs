@@ -77,8 +77,8 @@ fn with<T>(
     read: impl FnOnce(&Repo) -> anyhow::Result<T>,
 ) -> Result<T, String> {
     match repo {
-        Ok(repo) => read(repo).map_err(|error| format!("{error:#}")),
-        Err(error) => Err(format!("{error:#}")),
+        Ok(repo) => read(repo).map_err(|error| lab_git::told(&error)),
+        Err(error) => Err(lab_git::told(error)),
     }
 }
 

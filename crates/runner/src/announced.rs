@@ -232,7 +232,10 @@ impl<'a> Announced<'a> {
                 verdict.change = incumbent.and_then(|held| self.change(&candidate, &held));
             }
             Err(error) => {
-                let text = format!("no comparison with the incumbent: {error:#}");
+                let text = format!(
+                    "no comparison with the incumbent: {}",
+                    lab_git::told(&error)
+                );
                 if !self.caveats.contains(&text) {
                     self.caveats.push(text);
                 }

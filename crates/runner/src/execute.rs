@@ -31,7 +31,7 @@ pub enum NotRun {
     NoProblem(String),
     #[error(transparent)]
     Kernel(#[from] KernelError),
-    #[error("{0:#}")]
+    #[error("{}", lab_git::told(.0))]
     Failed(#[from] anyhow::Error),
 }
 

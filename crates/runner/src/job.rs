@@ -104,7 +104,10 @@ impl Job<'_> {
             match self.spec.write_incumbent(repo, project, folder) {
                 Ok(_) => with_incumbent(&mut self.request, project, folder),
                 Err(error) => {
-                    let text = format!("no comparison with the incumbent: {error:#}");
+                    let text = format!(
+                        "no comparison with the incumbent: {}",
+                        lab_git::told(&error)
+                    );
                     match self.request.kind {
                         JudgeKind::SealedCheck { .. } => follow.say(&text),
                         _ => caveats.push(text),
@@ -124,7 +127,10 @@ impl Job<'_> {
             harness_files::incumbent(repo, project)
         });
         let incumbent = incumbent.unwrap_or_else(|error| {
-            caveats.push(format!("the harness did not get the incumbent: {error:#}"));
+            caveats.push(format!(
+                "the harness did not get the incumbent: {}",
+                lab_git::told(&error)
+            ));
             None
         });
         let mut command = self

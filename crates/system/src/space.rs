@@ -7,7 +7,7 @@ use anyhow::{Error, anyhow};
 const WORDS: [&str; 2] = ["No space left on device", "Disk quota exceeded"];
 
 /// libgit2's message for an object that it failed to write a moment before without reporting an
-/// error.
+/// error, and for one that is lost or damaged.
 const LATE: &str = "target OID for the reference doesn't exist";
 
 /// libgit2's message where it failed to write an object and noted no reason. That was seen on full
@@ -35,7 +35,8 @@ pub fn explain(error: Error, what: &str) -> Error {
         anyhow!("the disk is full, and {what}: make room on the disk, then try again")
     } else if text.contains(LATE) {
         anyhow!(
-            "git reported an object that it did not write, and {what}. Is the disk full? Make room on it, then try again"
+            "git reported an object that it did not write, or one is lost, and {what}. Is the disk full? Make room on it, then try \
+             again. If it is not, `git fsck` names lost objects"
         )
     } else if text == SILENT || text.ends_with(&format!(": {SILENT}")) {
         anyhow!(

@@ -220,7 +220,7 @@ impl Server {
             let done = workplace
                 .open()
                 .and_then(|project| work(&project, asked, job));
-            done.unwrap_or_else(|error| Answer::error(&format!("{error:#}"), work::AS_TOOLS))
+            done.unwrap_or_else(|error| Answer::error(&lab_git::told(&error), work::AS_TOOLS))
         };
         match self.jobs.add(lane, tool, work) {
             Ok(job) => {
@@ -231,7 +231,7 @@ impl Server {
                 answer
             }
             Err(error) => Answer::error(
-                &format!("{error:#}"),
+                &lab_git::told(&error),
                 "Call wait for a job of an earlier call, then call again.",
             )
             .with("open_jobs", self.jobs.open()),
@@ -354,7 +354,7 @@ impl ServerHandler for Server {
             Answer::new("read", "", ())
         });
         let failed = |why: String| ErrorData::new(ErrorCode::INTERNAL_ERROR, why, None);
-        let job = job.map_err(|error| failed(format!("{error:#}")))?;
+        let job = job.map_err(|error| failed(lab_git::told(&error)))?;
         tokio::select! {
             () = job.wait() => {}
             () = context.ct.cancelled() => job.control.end(),
@@ -364,7 +364,7 @@ impl ServerHandler for Server {
             Ok(Ok(text)) => {
                 Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri)]).into())
             }
-            Ok(Err(error)) => Err(ErrorData::resource_not_found(format!("{error:#}"), None)),
+            Ok(Err(error)) => Err(ErrorData::resource_not_found(lab_git::told(&error), None)),
             Err(_) => Err(failed(format!("{uri} was not read: the server is ending"))),
         }
     }
