@@ -153,7 +153,7 @@ fn show(project: Arc<Project>, opening: Opening, user: User) -> io::Result<Ended
     let stayed = screen.stay(&threads);
     // The terminal is restored first, so that the user need not wait for the last work.
     screen.guard.leave();
-    threads.signals.give_back();
+    threads.signals.give_back(screen.ended.signal);
     drop(threads);
     stayed.map(|()| screen.ended)
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::mpsc::Sender;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 pub struct SignalThread {
     handle: Handle,
@@ -21,6 +22,9 @@ pub struct SignalThread {
 const OURS: u8 = 0;
 const LENT: u8 = 1;
 const GIVEN_BACK: u8 = 2;
+
+/// How long work in progress keeps a process that a signal told to end.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 impl SignalThread {
     pub fn start(events: Sender<Event>) -> std::io::Result<Self> {
@@ -66,8 +70,16 @@ impl SignalThread {
     }
 
     /// Gives signals their default effect: the screen is closed and only finishes work in progress.
-    pub fn give_back(&self) {
+    /// If a signal closed it, the work in progress gets [`PATIENCE`]: the next lab completes a decision
+    /// that is cut off, and work that never ends must not keep the process.
+    pub fn give_back(&self, closed_by: Option<i32>) {
         self.whose.store(GIVEN_BACK, Ordering::SeqCst);
+        if let Some(signal) = closed_by {
+            thread::spawn(move || {
+                thread::sleep(PATIENCE);
+                emulate_default_handler(signal)
+            });
+        }
     }
 }
 

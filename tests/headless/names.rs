@@ -216,3 +216,50 @@ fn a_discard_of_restored_bytes_names_their_run_and_writes_no_second_row() {
         .says("are those of run 3, which was kept already as");
     assert_eq!(lab.read("kernel.cu"), "// better\n");
 }
+
+/// What a lab writes in a folder of any name is no news to `git status`.
+#[test]
+fn the_log_of_a_folder_with_any_name_is_excluded() {
+    let lab = Lab::empty();
+    for folder in [
+        "a\nb",
+        "a\\b",
+        "a\x1b[31mb",
+        "a[b]*",
+        "a?",
+        "#a",
+        "!a ",
+        "\"q\"",
+    ] {
+        fs::create_dir(lab.path(folder)).unwrap();
+        let inside = |name: &str| format!("{folder}/{name}");
+        lab.passing(1000.0);
+        fs::rename(lab.path("harness.py"), lab.path(&inside("harness.py"))).unwrap();
+        lab.write(&inside("kernel.cu"), "// the first\n");
+        let in_folder = |args: &str| {
+            let mut command = lab.lab_command(args);
+            command.current_dir(lab.path(folder));
+            crate::lab::finish(command.spawn().unwrap())
+        };
+        in_folder("init").is(0);
+        in_folder("trust").is(0);
+        lab.git("add -A");
+        lab.git("commit -qm start");
+        lab.write(&inside("kernel.cu"), "// better\n");
+        in_folder("run").is(0);
+        lab.write(&inside("kernel.cu"), "// the first\n");
+        assert!(lab.path(&inside("run.log")).exists());
+        assert_eq!(lab.git("status --porcelain"), "", "{folder:?}");
+    }
+    // No line means another folder.
+    for name in ["b/run.log", "axxb/run.log", "ab/run.log"] {
+        fs::create_dir_all(lab.path(name).parent().unwrap()).unwrap();
+        lab.write(name, "mine");
+    }
+    for folder in ["ab/", "axxb/", "b/"] {
+        assert!(
+            lab.git("status --porcelain")
+                .contains(&format!("?? {folder}"))
+        );
+    }
+}

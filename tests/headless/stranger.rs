@@ -402,3 +402,57 @@ fn a_record_of_any_size_or_shape_is_left_out_in_words() {
         fs::remove_file(lab.path(name)).unwrap();
     }
 }
+
+/// A script that prints the id of a tree with 16^20 entries, in a few kilobytes of objects.
+const HUGE_TREE: &str = r#"
+id=$(echo x | git hash-object -w --stdin); kind='100644 blob'
+for level in $(seq 20); do
+    for digit in 0 1 2 3 4 5 6 7 8 9 a b c d e f; do printf '%s %s\t0%s\n' "$kind" "$id" $digit; done > ../tree
+    id=$(git mktree < ../tree); kind='040000 tree'
+done
+"#;
+
+#[test]
+fn a_bundle_with_more_notes_than_a_disk_holds_is_refused_at_once() {
+    let lab = judged();
+    let bundle = "git update-ref refs/notes/lab $(git commit-tree $id -m notes) && git bundle create -q x.bundle main refs/notes/lab && \
+                  git update-ref -d refs/notes/lab && git add x.bundle && git commit -qm bundle";
+    lab.sh(&format!("{HUGE_TREE}{bundle}")).is(0);
+    lab.lab("log --all").is(0);
+    lab.lab("fetch")
+        .is(1)
+        .says(
+            "the records that were fetched are not read, and `git update-ref -d refs/lab/fetched/x",
+        )
+        .says("has more than 1000000 entries");
+    lab.lab("log --all").is(0);
+    lab.write("kernel.cu", "// better\n");
+    lab.lab("keep -m better").is(0);
+}
+
+#[test]
+fn a_commit_with_more_files_than_a_disk_holds_stops_no_command() {
+    let lab = judged();
+    let commit = "tree=$( (git ls-tree HEAD; printf '040000 tree %s\\thuge\\n' $id) | git mktree) && \
+                  git update-ref refs/heads/main $(git commit-tree $tree -p HEAD -m huge)";
+    lab.sh(&format!("{HUGE_TREE}{commit}")).is(0);
+    every_command(&lab);
+    lab.lab("auto --back-off 0.001 -- true")
+        .is(4)
+        .says("has more than 1000000 entries");
+}
+
+#[test]
+fn of_a_ledger_without_end_the_newest_rows_are_read() {
+    let lab = judged();
+    let row = "abc1234\t12.5\t80\tpass\tkeep\tby hand\n";
+    lab.write("results.tsv", row.repeat(200_001));
+    lab.lab("log")
+        .is(0)
+        .says("results.tsv: its first 1 rows are left out, because lab reads 200000");
+    lab.write("results.tsv", row.repeat(2_000_000));
+    lab.lab("log")
+        .is(0)
+        .says("results.tsv: ")
+        .says("has 68000000 bytes: at most 67108864 are read");
+}

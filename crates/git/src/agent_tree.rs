@@ -7,7 +7,9 @@
 
 use super::commit::{self, CommitFile, mode_on_disk};
 use super::identity::any_signature;
-use super::{Repo, StoredCommit, checkout, durable, head_commit, name_of_head, open_git, refs};
+use super::{
+    Repo, StoredCommit, bounds, checkout, durable, head_commit, name_of_head, open_git, refs,
+};
 use anyhow::{Context, Result};
 use git2::build::CheckoutBuilder;
 use git2::{FileMode, ObjectType, Oid, Repository, RepositoryInitOptions};
@@ -110,6 +112,7 @@ impl AgentTree {
             write(&self.root, Path::new(".git/shallow"), &shallow)?;
         }
         let own = open_git(path)?;
+        bounds::check(&own, &own.find_commit(self.base)?.tree()?)?;
         own.set_head_detached(self.base)?;
         own.checkout_head(Some(CheckoutBuilder::new().force()))?;
         write(&self.root, Path::new(&self.kernel), kernel)?;
@@ -142,18 +145,18 @@ impl AgentTree {
             return Ok(None);
         }
         let mut before = BTreeMap::new();
-        commit
-            .tree()?
-            .walk(git2::TreeWalkMode::PreOrder, |folder, entry| {
-                let file = Path::new(OsStr::from_bytes(folder.as_bytes()))
-                    .join(OsStr::from_bytes(entry.name_bytes()));
-                if entry.kind() == Some(ObjectType::Blob) {
-                    let found = path.join(&file).symlink_metadata().ok();
-                    let same = found.filter(|found| is_as_in(repo, path, &file, found, entry.id()));
-                    before.insert(file, same.as_ref().map_or((0, 0, 0, 0, 0), stamp));
-                }
-                git2::TreeWalkResult::Ok
-            })?;
+        let held = commit.tree()?;
+        bounds::check(git, &held)?;
+        held.walk(git2::TreeWalkMode::PreOrder, |folder, entry| {
+            let file = Path::new(OsStr::from_bytes(folder.as_bytes()))
+                .join(OsStr::from_bytes(entry.name_bytes()));
+            if entry.kind() == Some(ObjectType::Blob) {
+                let found = path.join(&file).symlink_metadata().ok();
+                let same = found.filter(|found| is_as_in(repo, path, &file, found, entry.id()));
+                before.insert(file, same.as_ref().map_or((0, 0, 0, 0, 0), stamp));
+            }
+            git2::TreeWalkResult::Ok
+        })?;
         let tree = AgentTree::new(&repo.project, path, commit.id());
         Ok(Some((AgentTree { before, ..tree }, turn)))
     }

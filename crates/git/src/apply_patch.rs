@@ -1,6 +1,6 @@
 //! Applies a patch to the files of HEAD, in memory.
 
-use super::{Repo, head_commit};
+use super::{Repo, bounds, head_commit};
 use anyhow::{Context, Result, anyhow};
 use git2::{Delta, Diff, Patch};
 use std::path::Path;
@@ -38,7 +38,7 @@ pub fn apply_patch(repo: &Repo, patch: &[u8]) -> Result<Patched> {
         .tree()?
         .get_path(kernel)
         .with_context(|| format!("HEAD lacks {name}"))?;
-    let held = git.find_blob(entry.id())?;
+    let held = bounds::blob(git, entry.id())?;
     if diff
         .get_delta(at)
         .is_some_and(|delta| delta.status() == Delta::Deleted)

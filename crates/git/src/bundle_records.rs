@@ -1,7 +1,7 @@
 //! The records that a bundle holds, read without fetching them into the repository.
 
 use super::history::walk_tree;
-use super::{Bundle, Repo};
+use super::{Bundle, Repo, bounds};
 use anyhow::{Context, Result, ensure};
 use git2::{Indexer, Odb, Oid, Repository};
 use lab_system::root::{Access, Root};
@@ -60,15 +60,15 @@ fn pack_of(bundle: &Bundle) -> Result<impl Read> {
 fn notes(git: &Repository, tip: Oid) -> Result<Vec<(String, String)>> {
     let tree = git.find_commit(tip)?.tree()?;
     let mut found = Vec::new();
-    walk_tree(&tree, |path, entry| {
+    walk_tree(git, &tree, |path, entry| {
         let commit = path.replace('/', "");
         if commit.len() == 40
-            && let Ok(blob) = git.find_blob(entry.id())
+            && let Ok(blob) = bounds::blob(git, entry.id())
             && blob.size() <= NOTE
         {
             found.push((commit, String::from_utf8_lossy(blob.content()).into_owned()));
         }
         found.len() < NOTES
-    });
+    })?;
     Ok(found)
 }

@@ -1,6 +1,6 @@
 //! One commit in detail: its message, its author, and what it changed.
 
-use super::history::tree_before;
+use super::history::{diff_trees, tree_before};
 use super::{Repo, find, log, text_diff, trailers};
 use anyhow::Result;
 use git2::{Delta, Diff, DiffFindOptions, Patch, Signature};
@@ -102,7 +102,7 @@ pub fn commit_details(repo: &Repo, name: &str, around: u32) -> Result<CommitDeta
     let before = tree_before(&commit)?;
     let mut how = text_diff::options(around);
     how.max_size(FILE_SIZE_LIMIT).include_typechange(false);
-    let mut diff = git.diff_tree_to_tree(before.as_ref(), Some(&commit.tree()?), Some(&mut how))?;
+    let mut diff = diff_trees(git, before.as_ref(), &commit.tree()?, Some(&mut how))?;
     let count = diff.deltas().len();
     if count <= FILES_LIMIT {
         diff.find_similar(Some(DiffFindOptions::new().renames(true)))?;

@@ -4,7 +4,7 @@
 
 use super::history::introduced;
 use super::ref_update::write_blob;
-use super::{Repo, filters};
+use super::{Repo, bounds, filters};
 use anyhow::Result;
 use git2::{Commit, ErrorCode, Oid, Repository};
 
@@ -44,7 +44,7 @@ pub(super) fn bytes(repo: &Repo, commit: &Commit, name: &str, blob: Oid) -> Resu
         // The commit may hold another kernel too: these bytes may be of that one.
         let is_of_blob = filters::id(repo, name, &known).is_ok_and(|id| id == blob)
             // Another clone may have had other rules for line endings.
-            || git.find_blob(blob).is_ok_and(|held| without_cr(held.content()).eq(without_cr(&known)));
+            || bounds::blob(git, blob).is_ok_and(|held| without_cr(held.content()).eq(without_cr(&known)));
         is_of_blob.then_some(known)
     };
     let may_be_there = repo.has_refs_in(&["refs/lab/exact/", "refs/lab/fetched/"]);

@@ -89,7 +89,8 @@ pub fn bundles(repo: &Repo, folders: &[&Path]) -> Vec<Bundle> {
         .and_then(|head| head.tree().ok());
     if let (Some(tree), Some(root)) = (tree, repo.git.workdir()) {
         let mut seen = 0;
-        walk_tree(&tree, |path, entry| {
+        // A tree that is too large holds no bundle that somebody could find.
+        let _ = walk_tree(&repo.git, &tree, |path, entry| {
             seen += 1;
             if entry.kind() == Some(ObjectType::Blob) && is_bundle(Path::new(&path)) {
                 paths.insert(root.join(path));
@@ -184,9 +185,11 @@ pub fn fetch(repo: &Repo, from: &str, name: &str) -> Result<Fetched> {
     let refs = refs_matching(&fresh.git, &format!("{folder}/*"))?
         .filter(|(name, _)| !name.ends_with("/notes/lab"))
         .count();
-    let records = Notes::in_folder(&fresh, &folder).len();
+    let records = Notes::in_folder(&fresh, &folder).with_context(|| {
+        format!("the records that were fetched are not read, and `git update-ref -d {folder}/notes/lab` removes them")
+    })?;
     Ok(Fetched {
-        records,
+        records: records.len(),
         refs,
         folder,
     })

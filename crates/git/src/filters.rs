@@ -139,6 +139,7 @@ fn checked_out(repo: &Repo, commit: &git2::Commit, name: &str) -> Result<Vec<u8>
         .disable_pathspec_match(true);
     // Neither reads the user's index anew nor writes it.
     how.refresh(false).update_index(false).force();
+    super::bounds::check(git, &commit.tree()?)?;
     git.checkout_tree(commit.as_object(), Some(&mut how))?;
     // What a link of the commit leads to belongs to nobody here.
     match Root::new(folder.path()).read(Path::new(name), u64::from(u32::MAX)) {
@@ -165,7 +166,7 @@ fn checked_out(repo: &Repo, commit: &git2::Commit, name: &str) -> Result<Vec<u8>
 /// The blob of a plain file in a commit. Links do not count.
 fn plain_file<'r>(git: &'r Repository, commit: &git2::Commit, name: &str) -> Option<Blob<'r>> {
     let (id, mode) = super::blob_in(commit, name)?;
-    git.find_blob(id)
+    super::bounds::blob(git, id)
         .ok()
         .filter(|_| mode & 0o170_000 == 0o100_000)
 }

@@ -1,8 +1,11 @@
 //! What commits changed, and which commit brought a file's present content.
 
-use super::{Repo, blob_in};
+use super::{Repo, blob_in, bounds};
 use anyhow::Result;
-use git2::{Commit, Oid, Reference, Repository, Tree, TreeEntry, TreeWalkMode, TreeWalkResult};
+use git2::{
+    Commit, Diff, DiffOptions, Oid, Reference, Repository, Tree, TreeEntry, TreeWalkMode,
+    TreeWalkResult,
+};
 
 /// The oldest commit since which `name` has held this blob, along first parents from `head`. It
 /// looks at 10,000 commits.
@@ -27,13 +30,24 @@ pub(super) fn tree_before<'r>(commit: &Commit<'r>) -> Result<Option<Tree<'r>>> {
     Ok(parent.map(|parent| parent.tree()).transpose()?)
 }
 
+/// What changed between two trees. Refuses one that is too large.
+pub(super) fn diff_trees<'r>(
+    git: &'r Repository,
+    old: Option<&Tree>,
+    new: &Tree,
+    how: Option<&mut DiffOptions>,
+) -> Result<Diff<'r>> {
+    for tree in old.into_iter().chain([new]) {
+        bounds::check(git, tree)?;
+    }
+    Ok(git.diff_tree_to_tree(old, Some(new), how)?)
+}
+
 /// The paths of the files that a commit changed against its first parent. A path that is no UTF-8
 /// is left out.
 pub(super) fn changed_paths(repo: &Repo, commit: &Commit) -> Result<Vec<String>> {
     let before = tree_before(commit)?;
-    let diff = repo
-        .git
-        .diff_tree_to_tree(before.as_ref(), Some(&commit.tree()?), None)?;
+    let diff = diff_trees(&repo.git, before.as_ref(), &commit.tree()?, None)?;
     Ok(diff
         .deltas()
         .filter_map(|delta| Some(delta.new_file().path()?.to_str()?.to_owned()))
@@ -52,8 +66,14 @@ pub(super) fn refs_matching<'r>(
     }))
 }
 
-/// Calls `visit` with each path of a tree and its entry, until it returns `false`.
-pub(super) fn walk_tree(tree: &Tree, mut visit: impl FnMut(String, &TreeEntry) -> bool) {
+/// Calls `visit` with each path of a tree and its entry, until it returns `false`. Refuses a tree
+/// that is too large.
+pub(super) fn walk_tree(
+    git: &Repository,
+    tree: &Tree,
+    mut visit: impl FnMut(String, &TreeEntry) -> bool,
+) -> Result<()> {
+    bounds::check(git, tree)?;
     // The walk ends with an error where it was ended.
     let _ = tree.walk(TreeWalkMode::PreOrder, |folder, entry| {
         let path = format!("{folder}{}", String::from_utf8_lossy(entry.name_bytes()));
@@ -62,17 +82,20 @@ pub(super) fn walk_tree(tree: &Tree, mut visit: impl FnMut(String, &TreeEntry) -
             false => TreeWalkResult::Abort,
         }
     });
+    Ok(())
 }
 
 /// The first path of a tree for which `is_wanted`.
 pub(super) fn find_path(
+    git: &Repository,
     tree: &Tree,
     is_wanted: impl Fn(&str, &TreeEntry) -> bool,
 ) -> Option<String> {
     let mut found = None;
-    walk_tree(tree, |path, entry| {
+    walk_tree(git, tree, |path, entry| {
         found = Some(path).filter(|path| is_wanted(path, entry));
         found.is_none()
-    });
+    })
+    .ok()?;
     found
 }

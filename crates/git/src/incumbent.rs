@@ -1,6 +1,6 @@
 //! The incumbent's files, as HEAD holds them: the kernel and its local includes or imports.
 
-use crate::{Repo, blob_in, exact, head_commit};
+use crate::{Repo, blob_in, bounds, exact, head_commit};
 use anyhow::{Context, Result};
 use git2::{Commit, Oid};
 use lab_protocol::Language;
@@ -89,7 +89,7 @@ fn held(repo: &Repo, commit: &Commit) -> Result<Vec<HeldFile>> {
         else {
             continue;
         };
-        let blob = repo.git.find_blob(id)?;
+        let blob = bounds::blob(&repo.git, id)?;
         let folder = &Path::new(&path)
             .parent()
             .unwrap_or(Path::new(""))

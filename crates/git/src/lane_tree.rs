@@ -1,6 +1,6 @@
 //! The work tree of a lane: a linked work tree of the user's repository, on a branch of its own.
 
-use super::{Repo, environment, head_commit, open_git};
+use super::{Repo, bounds, environment, head_commit, open_git};
 use anyhow::{Context, Result, ensure};
 use git2::build::CheckoutBuilder;
 use git2::{ErrorCode, Repository, WorktreeAddOptions, WorktreePruneOptions};
@@ -45,6 +45,7 @@ pub fn lane_tree(repo: &Repo, path: &Path, name: &str) -> Result<()> {
             .with_context(what)?;
     }
     let reference = branch.into_reference();
+    bounds::check(git, &reference.peel_to_tree()?)?;
     let mut options = WorktreeAddOptions::new();
     options.reference(Some(&reference));
     git.worktree(&own, path, Some(&options))

@@ -9,6 +9,7 @@
 
 mod agent_tree;
 mod apply_patch;
+mod bounds;
 mod branch;
 mod bundle_records;
 mod changed_since;
@@ -278,7 +279,7 @@ pub fn behind_links(repo: &Repo, name: &str) -> Result<String> {
         if mode != i32::from(git2::FileMode::Link) {
             return Ok(path);
         }
-        let target = String::from_utf8_lossy(repo.git.find_blob(id)?.content()).into_owned();
+        let target = String::from_utf8_lossy(bounds::blob(&repo.git, id)?.content()).into_owned();
         let folder = Path::new(&path).parent().unwrap_or(Path::new(""));
         // Below a folder that no path leaves: what would leave it is not below any more.
         let next = inputs::plain(&Path::new("/").join(folder).join(target));
@@ -296,7 +297,9 @@ pub fn behind_links(repo: &Repo, name: &str) -> Result<String> {
 /// The bytes that HEAD holds at this path, as git holds them; `None` if it holds no file there.
 pub fn bytes_in_head(repo: &Repo, name: &str) -> Result<Option<Vec<u8>>> {
     let held = blob_in_head(repo, name)?;
-    let blob = held.map(|(id, _)| repo.git.find_blob(id)).transpose()?;
+    let blob = held
+        .map(|(id, _)| bounds::blob(&repo.git, id))
+        .transpose()?;
     Ok(blob.map(|blob| blob.content().to_vec()))
 }
 

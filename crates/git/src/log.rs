@@ -1,7 +1,9 @@
 //! The log of HEAD, and kernels and their changes as text.
 
 use super::history::first_parents;
-use crate::{Project, Repo, blob_in, filters, find, head_commit, renames, text_diff, trailers};
+use crate::{
+    Project, Repo, blob_in, bounds, filters, find, head_commit, renames, text_diff, trailers,
+};
 use anyhow::Result;
 use git2::Patch;
 use jiff::Timestamp;
@@ -116,7 +118,7 @@ pub fn change(repo: &Repo, commit: &str, around: u32) -> Result<String> {
 /// The kernel that a commit holds, under the name that it had there.
 fn kernel_in<'r>(repo: &'r Repo, commit: &git2::Commit) -> Option<git2::Blob<'r>> {
     let name = renames::name_in(repo, commit);
-    blob_in(commit, &name).and_then(|(id, _)| repo.git.find_blob(id).ok())
+    blob_in(commit, &name).and_then(|(id, _)| bounds::blob(&repo.git, id).ok())
 }
 
 /// The change of the kernel from one commit to another, or to the bytes on disk, in the form of

@@ -1,12 +1,12 @@
 //! The record of an experiment as a git note of its commit, in `refs/notes/lab`.
 
-use super::history::{introduced, refs_matching};
+use super::history::{introduced, refs_matching, walk_tree};
 use super::identity::any_signature;
 use super::present::first_with;
 use super::ref_update::write_ref;
-use super::{CommitFile, Repo, blob_in, commit, find, head_commit, locks};
+use super::{CommitFile, Repo, blob_in, bounds, commit, find, head_commit, locks};
 use anyhow::Result;
-use git2::{Commit, FileMode, ObjectType, Oid, Tree};
+use git2::{Commit, FileMode, ObjectType, Oid, Repository, Tree};
 use std::cell::OnceCell;
 use std::path::Path;
 
@@ -18,6 +18,9 @@ const NOTED: &str = "Notes added by lab";
 /// The notes that were fetched from a bundle or another repository.
 const FETCHED: &str = "refs/lab/fetched/*/notes/lab";
 
+/// Hexadecimal digits of an id.
+const DIGITS: usize = 40;
+
 /// Above this number of notes the tree has a folder for the first two digits of an id. Without the
 /// folders, each note is written with a tree that names every other note.
 const FLAT: usize = 128;
@@ -27,10 +30,7 @@ const FLAT: usize = 128;
 pub fn note(repo: &Repo, commit: &str, text: &str) -> Result<()> {
     let git = &repo.git;
     let id = find(git, commit)?.id();
-    if git
-        .find_note(Some(NOTES), id)
-        .is_ok_and(|note| note.message().ok() == Some(text))
-    {
+    if read(git, NOTES, id).as_deref() == Some(text) {
         return Ok(());
     }
     let who = any_signature(git)?;
@@ -118,9 +118,13 @@ impl<'r> Notes<'r> {
         }
     }
 
-    /// The commits that have a note in what was fetched into this folder of refs, sorted.
-    pub(super) fn in_folder(repo: &'r Repo, folder: &str) -> Vec<Oid> {
-        Notes::in_refs(repo, vec![format!("{folder}/notes/lab")]).list()
+    /// The commits that have a note in what was fetched into this folder of refs.
+    pub(super) fn in_folder(repo: &Repo, folder: &str) -> Result<Vec<Oid>> {
+        let name = format!("{folder}/notes/lab");
+        match repo.git.find_reference(&name) {
+            Ok(_) => listed(&repo.git, &name),
+            Err(_) => Ok(Vec::new()),
+        }
     }
 
     /// Ids of the commits that hold the notes: as long as they are the same, so are the notes.
@@ -147,27 +151,47 @@ impl<'r> Notes<'r> {
     }
 
     fn read(&self, commit: Oid) -> Option<String> {
-        let git = &self.repo.git;
-        let note = self
-            .refs
-            .iter()
-            .find_map(|name| git.find_note(Some(name), commit).ok())?;
-        note.message().ok().map(str::to_owned)
+        let mut refs = self.refs.iter();
+        refs.find_map(|name| read(&self.repo.git, name, commit))
     }
 
     fn list(&self) -> Vec<Oid> {
-        let notes = self
+        let lists = self
             .refs
             .iter()
-            .filter_map(|name| self.repo.git.notes(Some(name)).ok());
-        let mut noted: Vec<Oid> = notes
-            .flatten()
-            .flatten()
-            .map(|(_, commit)| commit)
-            .collect();
+            .flat_map(|name| listed(&self.repo.git, name));
+        let mut noted: Vec<Oid> = lists.flatten().collect();
         noted.sort_unstable();
         noted.dedup();
         noted
+    }
+}
+
+/// The commits that have a note in this ref. Refuses notes that are too many.
+fn listed(git: &Repository, name: &str) -> Result<Vec<Oid>> {
+    let tree = git.find_reference(name)?.peel_to_tree()?;
+    let mut noted = Vec::new();
+    walk_tree(git, &tree, |path, entry| {
+        let digits = path.replace('/', "");
+        let is_note = entry.kind() == Some(ObjectType::Blob) && digits.len() == DIGITS;
+        noted.extend(is_note.then(|| Oid::from_str(&digits).ok()).flatten());
+        true
+    })?;
+    Ok(noted)
+}
+
+/// The note of a commit in this ref, at its id with as many folders of two digits as there are.
+fn read(git: &Repository, name: &str, commit: Oid) -> Option<String> {
+    let mut tree = git.find_reference(name).ok()?.peel_to_tree().ok()?;
+    let id = commit.to_string();
+    let mut rest = id.as_str();
+    loop {
+        if let Some(note) = tree.get_name(rest) {
+            let blob = bounds::blob(git, note.id()).ok()?;
+            return String::from_utf8(blob.content().to_vec()).ok();
+        }
+        let folder = tree.get_name(rest.get(..2)?)?.id();
+        (tree, rest) = (git.find_tree(folder).ok()?, &rest[2..]);
     }
 }
 

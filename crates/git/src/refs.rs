@@ -222,7 +222,7 @@ pub fn stored_kernel(repo: &Repo, commit: &str) -> Result<Option<String>> {
     let tree = commit.tree()?;
     let path_of = |name: &String| {
         let blob = Oid::from_str(name.rsplit('/').next()?.get(..40)?).ok()?;
-        find_path(&tree, |_, entry| entry.id() == blob)
+        find_path(&repo.git, &tree, |_, entry| entry.id() == blob)
     };
     Ok(changed.or_else(|| names.iter().find_map(path_of)))
 }

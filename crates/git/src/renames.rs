@@ -1,6 +1,6 @@
 //! The names that a kernel had before its folder was renamed, as git's history tells.
 
-use super::history::{changed_paths, find_path, first_parents};
+use super::history::{changed_paths, diff_trees, find_path, first_parents};
 use super::{Repo, blob_in, blob_in_head, find, head_commit, head_holds, in_head, index};
 use git2::{Commit, Delta, DiffFindOptions, DiffOptions, Repository};
 use lab_project::kernel_file::NAMES;
@@ -88,7 +88,7 @@ pub fn is_moved(repo: &Repo, old: &str, new: &str) -> bool {
 fn moved_from(repo: &Repo, name: &str) -> Option<String> {
     let ending = format!(".{}", Path::new(name).extension()?.to_str()?);
     let tree = head_commit(&repo.git).ok()??.tree().ok()?;
-    find_path(&tree, |path, _| {
+    find_path(&repo.git, &tree, |path, _| {
         path.ends_with(&ending)
             && repo.project.root.join(path).symlink_metadata().is_err()
             && is_moved(repo, path, name)
@@ -154,9 +154,7 @@ fn rename_in(
     let mut options = DiffOptions::new();
     options.pathspec("*.cu").pathspec("*.py");
     let (old, new) = (parent.tree().ok()?, commit.tree().ok()?);
-    let mut diff = git
-        .diff_tree_to_tree(Some(&old), Some(&new), Some(&mut options))
-        .ok()?;
+    let mut diff = diff_trees(git, Some(&old), &new, Some(&mut options)).ok()?;
     diff.find_similar(Some(DiffFindOptions::new().renames(true)))
         .ok()?;
     diff.deltas()

@@ -1,7 +1,7 @@
 //! Checks out a new branch at an older commit. libgit2 writes the files: no hook and no filter
 //! program starts.
 
-use super::{Repo, find, head_commit};
+use super::{Repo, bounds, find, head_commit};
 use anyhow::{Context, Result, bail};
 use git2::build::CheckoutBuilder;
 use git2::{Commit, Repository, StatusOptions};
@@ -41,6 +41,12 @@ pub fn switch_to_branch(repo: &Repo, name: &str, commit: &str) -> Result<Switche
         Ok(branch) => (branch.peel_to_commit()?, Switched::Again),
         Err(_) => (find(git, commit)?, Switched::New),
     };
+    for commit in [Some(&wanted), head_commit(git)?.as_ref()]
+        .into_iter()
+        .flatten()
+    {
+        bounds::check(git, &commit.tree()?)?;
+    }
     let changed = changed_files(git)?;
     if !changed.is_empty() && !is_checked_out(git, &wanted)? {
         let more = if changed.len() > NAMED { ", …" } else { "" };

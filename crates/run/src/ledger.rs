@@ -120,8 +120,11 @@ fn header() -> Vec<u8> {
     (COLUMNS.join("\t") + "\n").into_bytes()
 }
 
-/// Most bytes of a ledger that is read: some ten million rows.
-const READ_LIMIT: u64 = 1 << 30;
+/// Most bytes of a ledger that is read.
+const READ_LIMIT: u64 = 64 << 20;
+
+/// Most lines of a ledger that are read, the newest.
+const LINES: usize = 200_000;
 
 /// The folder and the name of a ledger. It is opened in the folder, so that a link of that name is
 /// not followed.
@@ -178,7 +181,13 @@ fn file_name(path: &Path) -> String {
 
 fn parse(text: &str, name: &str) -> Ledger {
     let mut ledger = Ledger::default();
-    for line in lines(text) {
+    let old = lines(text).count().saturating_sub(LINES);
+    if old > 0 {
+        ledger.problems.push(format!(
+            "{name}: its first {old} rows are left out, because lab reads {LINES}: move them into another file"
+        ));
+    }
+    for line in lines(text).skip(old) {
         match line.row() {
             Ok(row) => ledger.rows.push(row),
             Err(what) => {

@@ -1,0 +1,149 @@
+//! How much is read of what a stranger may have put into git. A few kilobytes of objects can name
+//! more files than a disk holds: a tree may name the same tree many times, and a blob packs well.
+
+use anyhow::{Result, ensure};
+use git2::{Blob, ObjectType, Oid, Repository, Tree};
+use std::collections::HashMap;
+
+/// Most entries below a tree, each counted as often as the tree names it.
+const ENTRIES: u64 = 1_000_000;
+
+/// Most folders within each other.
+const DEPTH: usize = 64;
+
+/// Most bytes of the different trees below a tree.
+const TREES: usize = 256 << 20;
+
+/// Most bytes of a file: the inputs of a run have no more together.
+const FILE: usize = 64 << 20;
+
+/// Refuses a tree that is too large to be walked, compared or checked out.
+pub(super) fn check(git: &Repository, tree: &Tree) -> Result<()> {
+    let mut measured = Measured {
+        git,
+        trees: HashMap::new(),
+        bytes: 0,
+    };
+    let size = measured.size(tree.id(), 0);
+    ensure!(
+        size.is_some_and(|(_, depth)| depth <= DEPTH),
+        "the tree {id} of git has more than {ENTRIES} entries, more than {DEPTH} folders within each other or more than \
+         {TREES} bytes, and lab reads no such tree: `git ls-tree {id}` shows where it is so large",
+        id = tree.id()
+    );
+    Ok(())
+}
+
+struct Measured<'r> {
+    git: &'r Repository,
+    trees: HashMap<Oid, (u64, usize)>,
+    bytes: usize,
+}
+
+impl Measured<'_> {
+    /// Entries and depth of a tree; `None` once it is too large. Each tree is read once.
+    fn size(&mut self, id: Oid, above: usize) -> Option<(u64, usize)> {
+        if let Some(known) = self.trees.get(&id) {
+            return Some(*known);
+        }
+        let header = self.git.odb().and_then(|odb| odb.read_header(id));
+        self.bytes += header.map_or(0, |(bytes, _)| bytes);
+        if above > DEPTH || self.bytes > TREES {
+            return None;
+        }
+        let (mut entries, mut depth) = (0_u64, 0);
+        // What is missing ends the walk that comes to it.
+        for entry in self.git.find_tree(id).iter().flatten() {
+            let (below, deep) = match entry.kind() {
+                Some(ObjectType::Tree) => self.size(entry.id(), above + 1)?,
+                _ => (0, 0),
+            };
+            (entries, depth) = (entries + 1 + below, depth.max(1 + deep));
+            if entries > ENTRIES {
+                return None;
+            }
+        }
+        self.trees.insert(id, (entries, depth));
+        Some((entries, depth))
+    }
+}
+
+/// A blob that is not too large to be read.
+pub(super) fn blob(git: &Repository, id: Oid) -> Result<Blob<'_>> {
+    let (bytes, _) = git.odb()?.read_header(id)?;
+    ensure!(
+        bytes <= FILE,
+        "the object {id} of git has {bytes} bytes, and lab reads up to {FILE}"
+    );
+    Ok(git.find_blob(id)?)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    /// A tree whose entries all name the tree below it, `levels` times.
+    fn nested(git: &Repository, levels: usize, names: &[&str]) -> Oid {
+        let mut id = git.blob(b"x").unwrap();
+        let mut mode = 0o100_644;
+        for _ in 0..levels {
+            let mut tree = git.treebuilder(None).unwrap();
+            for name in names {
+                tree.insert(name, id, mode).unwrap();
+            }
+            (id, mode) = (tree.write().unwrap(), 0o040_000);
+        }
+        id
+    }
+
+    #[test]
+    fn a_tree_is_measured_without_walking_it() {
+        let temp = tempfile::tempdir().unwrap();
+        let git = Repository::init(temp.path()).unwrap();
+        let fits = |levels, names: &[&str]| {
+            let tree = git.find_tree(nested(&git, levels, names)).unwrap();
+            check(&git, &tree).map_err(|error| error.to_string())
+        };
+        let many = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "a", "b"];
+        assert_eq!(fits(5, &many), Ok(()));
+        assert_eq!(fits(64, &["a"]), Ok(()));
+        for (levels, names) in [(6, &many[..]), (20, &many), (65, &["a"]), (2_000, &["a"])] {
+            let why = fits(levels, names).unwrap_err();
+            assert!(
+                why.contains("has more than 1000000 entries") && why.contains("`git ls-tree "),
+                "{why}"
+            );
+        }
+    }
+
+    #[test]
+    fn folders_that_are_measured_once_count_wherever_they_are() {
+        let temp = tempfile::tempdir().unwrap();
+        let git = Repository::init(temp.path()).unwrap();
+        let deep = nested(&git, 40, &["a"]);
+        let mut tree = git.treebuilder(None).unwrap();
+        tree.insert("first", deep, 0o040_000).unwrap();
+        let mut below = deep;
+        for _ in 0..30 {
+            let mut tree = git.treebuilder(None).unwrap();
+            tree.insert("a", below, 0o040_000).unwrap();
+            below = tree.write().unwrap();
+        }
+        tree.insert("second", below, 0o040_000).unwrap();
+        let tree = git.find_tree(tree.write().unwrap()).unwrap();
+        assert!(check(&git, &tree).is_err());
+    }
+
+    #[test]
+    fn a_file_that_is_too_large_is_not_read() {
+        let temp = tempfile::tempdir().unwrap();
+        let git = Repository::init(temp.path()).unwrap();
+        let id = git.blob(&vec![0; FILE + 1]).unwrap();
+        let why = blob(&git, id).unwrap_err().to_string();
+        assert!(
+            why.contains("has 67108865 bytes, and lab reads up to 67108864"),
+            "{why}"
+        );
+    }
+}
