@@ -1,4 +1,5 @@
-//! `lab init`: writes a lab.toml for the kernel and harness it finds. It asks no questions.
+//! `lab init`: writes a lab.toml for the kernel and harness it finds. It asks no questions and trusts nothing: the harness may
+//! be a stranger's.
 
 mod python_source;
 
@@ -8,7 +9,6 @@ use clap::Args;
 use lab_project::config::{Config, FILE, Harness};
 use lab_project::kernel_file::{self, NAMES, sources_in};
 use lab_project::kernels::KernelList;
-use lab_project::trust;
 use lab_protocol::Language;
 use lab_system::space;
 use lab_text::shell::quote;
@@ -35,7 +35,7 @@ struct InitAnswer<'a> {
     config: Cow<'a, str>,
     /// Relative to the folder of the file.
     kernel: &'a str,
-    /// The user's harness command, which is trusted now; `None` for the built-in harness.
+    /// The user's harness command, which needs trust; `None` for the built-in harness.
     harness: Option<&'a str>,
     notes: &'a [String],
 }
@@ -77,9 +77,6 @@ pub fn main(options: &InitArgs) -> Result<ExitCode> {
         .and_then(|mut new| new.write_all(text.as_bytes()))
         .with_context(|| format!("cannot write {}", file.display()))
         .map_err(|error| space::explain(error, "no lab.toml was written"))?;
-    if found.harness.is_some() {
-        trust::grant_written(&folder, &text)?;
-    }
     let harness = found.harness.as_ref();
     let harness = harness.map(|(harness, _)| harness.to_string());
     let written = InitAnswer {
@@ -92,7 +89,7 @@ pub fn main(options: &InitArgs) -> Result<ExitCode> {
         say(&format!("wrote {FILE}: kernel {}", found.kernel));
         say(&match written.harness {
             Some(harness) => {
-                format!("  harness: `{harness}`, trusted because this command wrote it")
+                format!("  harness: `{harness}`, which runs with your rights once you trust it")
             }
             None => "  harness: the built-in harness, which reads problem.toml beside the kernel"
                 .to_owned(),
@@ -108,7 +105,7 @@ fn next(found: &InitFindings) -> String {
     if found.lacks_problem {
         steps.push("write problem.toml and a reference (docs/problems.md)");
     }
-    if found.needs_python && found.harness.is_none() {
+    if found.needs_python || found.harness.is_some() {
         steps.push("`lab trust`");
     }
     let first = if steps.is_empty() {

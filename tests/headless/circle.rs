@@ -9,7 +9,12 @@ fn the_circle() {
     lab.passing(1000.0);
     lab.lab("init")
         .is(0)
-        .says("`uv run harness.py`, trusted because this command wrote it");
+        .says("`uv run harness.py`, which runs with your rights once you trust it")
+        .says("next: `lab trust`, then `lab` opens the screen");
+    lab.lab("run")
+        .is(64)
+        .says("lab.toml wants to run `uv run harness.py`, and you have not trusted it yet");
+    lab.lab("trust").is(0).says("uv run harness.py");
 
     let run = lab.lab("run --json").is(0).json();
     assert_eq!(
@@ -481,6 +486,7 @@ fn a_kernel_whose_path_has_a_backslash_goes_the_whole_circle() {
     lab.write(kernel, "// first\n");
     lab.passing(1000.0);
     lab.lab("init").is(0);
+    lab.lab("trust").is(0);
     lab.git("add -A");
     lab.git("commit -qm start");
     lab.write(kernel, "// worse\n");

@@ -224,6 +224,7 @@ fn a_repository_whose_names_and_messages_are_hostile() {
     lab.passing(1000.0);
     lab.git(&format!("checkout -q -b {BRANCH}"));
     lab.lab(&format!("init '{kernel}'")).is(0);
+    lab.lab("trust").is(0);
     lab.git("add -A");
     lab.git(&format!("commit -qm 'start {HOSTILE}'"));
     for (at, decide) in ["keep", "discard", "keep"].into_iter().enumerate() {

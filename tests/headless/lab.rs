@@ -88,6 +88,7 @@ impl Lab {
         lab.write("kernel.cu", "// the first\n");
         lab.passing(1000.0);
         lab.lab("init").is(0);
+        lab.lab("trust").is(0);
         lab.git("add -A");
         lab.git("commit -qm start");
         lab

@@ -91,6 +91,7 @@ fn without_an_incumbent_the_variable_is_not_set() {
         "echo \"held: ${{LAB_INCUMBENT-unset}}\"; {PASSES}"
     ));
     lab.lab("init").is(0);
+    lab.lab("trust").is(0);
     // Not even in the environment of the process that started the lab.
     let output = lab.sh("LAB_INCUMBENT=/etc/passwd exec \"$LAB\" run").is(0);
     assert!(output.out.contains("held: unset"), "{output:?}");

@@ -156,7 +156,7 @@ fn init_has_the_projects_interpreter_run_a_harness() {
     lab.passing(1000.0);
     lab.lab("init")
         .is(0)
-        .says("harness: `uv run harness.py`, trusted because this command wrote it");
+        .says("harness: `uv run harness.py`, which runs with your rights once you trust it");
 }
 
 /// A script that is missing or fails is not the kernel's fault.

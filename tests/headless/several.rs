@@ -197,6 +197,7 @@ fn below() -> Lab {
     fs::rename(lab.path("harness.py"), lab.path("kernels/x/harness.py")).unwrap();
     lab.write("kernels/x/kernel.cu", "// the first\n");
     lab_in(&lab, "kernels/x", "init").is(0);
+    lab_in(&lab, "kernels/x", "trust").is(0);
     lab.git("add -A");
     lab.git("commit -qm start");
     assert!(!lab.path("lab.toml").exists());

@@ -456,3 +456,90 @@ fn of_a_ledger_without_end_the_newest_rows_are_read() {
         .says("results.tsv: ")
         .says("has 68000000 bytes: at most 67108864 are read");
 }
+
+/// Nothing of the folder starts and no link is written through, whatever a user tries before a look.
+#[test]
+fn init_in_a_strangers_clone_starts_nothing_of_it() {
+    let lab = Lab::empty();
+    lab.write("kernel.cu", "// theirs\n");
+    lab.write("harness.py", "import os\n");
+    fs::create_dir_all(lab.path(".venv/bin")).unwrap();
+    lab.script(".venv/bin/python", "echo ran >> ../ran");
+    lab.git("add -Af");
+    lab.git("commit -qm theirs");
+    lab.git("clone -q . ../clone");
+    let clone = |args: &str| lab.sh(&format!("cd ../clone && $LAB {args}"));
+    clone("init").is(0).says("next: `lab trust`");
+    clone("run")
+        .is(64)
+        .says("/clone/.venv/bin/python harness.py`, and you have not trusted it yet");
+    for command in [
+        "doctor",
+        "check",
+        "log",
+        "keep -m x",
+        "bench",
+        "auto --turn-limit 1 -- true",
+    ] {
+        clone(command);
+    }
+    assert!(!lab.path("../ran").exists());
+}
+
+#[test]
+fn gits_own_folders_and_files_are_not_written_through_links() {
+    for name in [
+        "objects",
+        "objects/17",
+        "objects/pack",
+        "refs",
+        "refs/heads",
+        "refs/notes",
+        "refs/lab",
+        "logs",
+        "info",
+        "HEAD",
+        "index",
+        "packed-refs",
+    ] {
+        let lab = judged();
+        lab.sh("$LAB keep -m better && rm ../state/trusted/*").is(0);
+        lab.git("pack-refs --all");
+        let (inside, away) = (lab.path(".git").join(name), lab.path("../away"));
+        match inside.exists() {
+            true => fs::rename(&inside, &away).unwrap(),
+            false => fs::create_dir(&away).unwrap(),
+        }
+        symlink(&away, &inside).unwrap();
+        let listed = || {
+            lab.sh("find -L ../away -type f | xargs -r sha256sum | sort")
+                .out
+        };
+        let before = listed();
+        for command in [
+            "clean",
+            "undo",
+            "rules -m x",
+            "restore HEAD",
+            "discard -m x",
+            "describe HEAD -m x",
+        ] {
+            let output = lab.lab(command);
+            assert_ne!(output.code, 0, "{name}: {output:?}");
+            output.says(&format!(".git/{name} is a link out of git's folder"));
+        }
+        assert_eq!(listed(), before, "{name}");
+    }
+    // Links that stay inside, and those of a folder that the user trusts, are git's business.
+    let lab = judged();
+    lab.sh("rm ../state/trusted/*; mv .git/refs .git/others && ln -s others .git/refs")
+        .is(0);
+    lab.lab("log").is(0);
+    lab.sh("mv .git/objects ../objects && ln -s ../../objects .git/objects")
+        .is(0);
+    lab.lab("keep -m better")
+        .is(1)
+        .says(".git/objects is a link out");
+    lab.lab("trust").is(0);
+    lab.lab("keep -m better").is(0);
+}

@@ -90,7 +90,7 @@ pub use uncommit::{built_on, leads_to_head, uncommit};
 use anyhow::{Context, Result, anyhow};
 use filters::PathFilters;
 use git2::{ErrorCode, Oid, Repository};
-use lab_project::{Project, cannot_open};
+use lab_project::{Project, cannot_open, trust};
 use lab_run::inputs;
 use lab_system::special_files;
 use names::find;
@@ -146,9 +146,13 @@ const OF_FOLDERS: [&str; 2] = [".gitattributes", ".gitignore"];
 impl Repo {
     /// Opens the repository of a project. The error names its folder. Refuses a repository in which
     /// a pipe, a socket or a device stands in place of a file that git reads: opening a pipe waits
-    /// for a writer that never comes.
+    /// for a writer that never comes. In a folder that is not trusted, also one that would be written
+    /// through a link.
     pub fn open(project: &Project) -> Result<Repo> {
         special_files::refuse_in_repository(&project.root, |_| true)?;
+        if !trust::is_granted(project).unwrap_or(false) {
+            special_files::refuse_links_out(&project.root)?;
+        }
         let folders = Path::new(&project.kernel_name).ancestors().skip(1);
         for file in folders.flat_map(|folder| OF_FOLDERS.map(|name| folder.join(name))) {
             special_files::refuse(&project.root, &project.root.join(file))?;

@@ -1,6 +1,6 @@
 //! What a user is asked to trust, and whether it is trusted: the harness command of a lab.toml,
 //! kernels, references and peers in Python, and kernels where Linux cannot confine them. The user
-//! trusts by `lab init`, which writes the file, by `lab trust`, or on the screen.
+//! trusts by `lab trust` or on the screen.
 //!
 //! With the built-in harness trust is not needed for CUDA C++, as long as Linux can confine the
 //! kernel's process. In a trusted folder kernels may run without a sandbox too, peers in Python run
@@ -10,7 +10,7 @@
 pub use super::python_request::PythonRequest;
 pub use super::trust_mark::{STATE_DIR, TrustMark, state_folder, user_folders};
 
-use crate::config::{self, Config, Harness};
+use crate::config::{Config, Harness};
 use crate::python;
 use crate::{Project, compile_paths};
 use anyhow::{Result, bail};
@@ -331,11 +331,6 @@ pub fn grant(request: &TrustRequest) -> Result<()> {
         }
     }
     request.mark.grant(&request.place)
-}
-
-/// Trusts a lab.toml that the lab has just written with this content. `folder` is its real folder.
-pub fn grant_written(folder: &Path, content: &str) -> Result<()> {
-    TrustMark::of_config(folder, content.as_bytes()).grant(&folder.join(config::FILE))
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Pipes, sockets and devices in place of the files that git reads. An archive may hold one, and
+//! Pipes, sockets and devices in place of the files that git reads, and links in place of those that
+//! it writes. An archive may hold one, and
 //! whoever opens a pipe waits for the other end, which never comes. libgit2 opens such files
 //! without a look, so this comes before it.
 
@@ -41,6 +42,42 @@ pub fn refuse_in_repository(from: &Path, is_trusted: impl Fn(&Path) -> bool) -> 
     refuse(root, &found.unwrap_or_else(|| root.join(".git")))
 }
 
+/// Files of git's own folder that are written through a link: libgit2 follows it.
+const FILES: [&str; 3] = ["HEAD", "index", "packed-refs"];
+
+/// Refuses a repository that would be written through a link which leads out of git's own folder.
+/// An archive may hold one.
+pub fn refuse_links_out(root: &Path) -> Result<()> {
+    let dot_git = root.join(".git");
+    let in_folder = |folder: &PathBuf| {
+        let named = FOLDERS.into_iter().chain(FILES).chain([OBJECTS]);
+        let named = named.map(|name| folder.join(name));
+        let of_objects = entries(&folder.join(OBJECTS)).map(|entry| entry.path());
+        let mut written = named.chain(of_objects);
+        let is_link = |entry: &DirEntry| leads_out(&entry.path(), folder);
+        let deeper = |name| below(&folder.join(name), DEEPEST, &is_link);
+        written
+            .find(|path| leads_out(path, folder))
+            .or_else(|| FOLDERS.into_iter().find_map(deeper))
+    };
+    let itself = leads_out(&dot_git, root).then(|| dot_git.clone());
+    let found = itself.or_else(|| git_folders(&dot_git).iter().find_map(in_folder));
+    if let Some(link) = found {
+        bail!(
+            "{} is a link out of git's folder, and git would write there: put what it leads to in its place, or `lab trust` if \
+             you made the link",
+            link.strip_prefix(root).unwrap_or(&link).display()
+        );
+    }
+    Ok(())
+}
+
+/// Whether a path is a link to a place that is not below the folder, or to none.
+fn leads_out(path: &Path, folder: &Path) -> bool {
+    let is_inside = |to: PathBuf| folder.canonicalize().is_ok_and(|home| to.starts_with(home));
+    path.is_symlink() && !path.canonicalize().is_ok_and(is_inside)
+}
+
 /// Refuses a path below `root` at which there is neither a file nor a folder.
 pub fn refuse(root: &Path, path: &Path) -> Result<()> {
     if is_special(path) {
@@ -80,33 +117,34 @@ fn git_folders(dot_git: &Path) -> Vec<PathBuf> {
 }
 
 fn in_git_folder(folder: &Path, below_it: &[&str]) -> Option<PathBuf> {
-    let own = entries(folder).find_map(|entry| special(&entry));
+    let own = entries(folder).find(special).map(|entry| entry.path());
     own.or_else(|| {
         below_it
             .iter()
-            .find_map(|name| below(&folder.join(name), DEEPEST))
+            .find_map(|name| below(&folder.join(name), DEEPEST, &special))
     })
 }
 
-fn below(folder: &Path, depth: usize) -> Option<PathBuf> {
+/// The first path below a folder that is neither a file nor a folder and that is `wanted`.
+fn below(folder: &Path, depth: usize, wanted: &dyn Fn(&DirEntry) -> bool) -> Option<PathBuf> {
     entries(folder).find_map(|entry| match entry.file_type() {
         Ok(kind) if kind.is_file() => None,
-        Ok(kind) if kind.is_dir() && depth > 0 => below(&entry.path(), depth - 1),
-        _ => special(&entry),
+        Ok(kind) if kind.is_dir() && depth > 0 => below(&entry.path(), depth - 1, wanted),
+        _ => wanted(&entry).then(|| entry.path()),
     })
 }
 
-fn special(entry: &DirEntry) -> Option<PathBuf> {
+fn special(entry: &DirEntry) -> bool {
     let is_usual = entry
         .file_type()
         .is_ok_and(|kind| kind.is_file() || kind.is_dir());
-    Some(entry.path()).filter(|path| !is_usual && is_special(path))
+    !is_usual && is_special(&entry.path())
 }
 
 #[allow(
     clippy::disallowed_methods,
     reason = "names are listed and nothing is opened"
 )]
-fn entries(folder: &Path) -> impl Iterator<Item = DirEntry> {
+fn entries(folder: &Path) -> impl Iterator<Item = DirEntry> + use<> {
     fs::read_dir(folder).into_iter().flatten().flatten()
 }
