@@ -240,6 +240,18 @@ fn bytes_that_were_judged_before_are_not_judged_again_and_a_crash_may_be_mended(
     assert_eq!(lab.read("kernel.cu"), "// the first\nrun mended\n");
 }
 
+/// A command that always leaves the same kernel brings nothing new, however quick its turns are.
+#[test]
+fn turns_with_a_known_kernel_end_the_loop_as_failures_do() {
+    let lab = lab();
+    auto(&lab, "--give-up 3", "echo 'run slower' >> kernel.cu")
+        .is(4)
+        .says("turn 1: discarded run 1")
+        .says("turn 4: known run 1")
+        .says("3 failures in a row, the last: run 1 judged these bytes before");
+    incumbent_is_back(&lab);
+}
+
 /// Starts a loop whose command waits for the file `go` once it has edited.
 pub fn waiting(lab: &Lab) -> Beside {
     let line = "echo \"run quick $LAB_TURN\" >> kernel.cu; touch $HOME/editing; while ! [ -e $HOME/go ]; do sleep 0.01; done";

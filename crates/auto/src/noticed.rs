@@ -3,14 +3,13 @@
 
 use super::files::Files;
 use anyhow::Result;
-use lab_git::{Head, Repo, short};
+use lab_git::{Head, Repo, TrackedFiles, short};
 use lab_project::Project;
 use lab_project::config;
 use lab_store::RunStore;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Most files of git's index that are looked at after a command. In a larger repository only the
+/// Most files of git's index that are looked at before and after a command. In a larger repository only the
 /// kernel's folder is.
 const MOST_FILES: usize = 1_000;
 
@@ -22,7 +21,7 @@ pub(super) struct UsersRepository {
     head: Head,
     /// Whether there were records.
     has_runs: bool,
-    began: SystemTime,
+    files: TrackedFiles,
 }
 
 impl UsersRepository {
@@ -31,7 +30,7 @@ impl UsersRepository {
         Ok(UsersRepository {
             head: lab_git::head(repo)?,
             has_runs,
-            began: SystemTime::now(),
+            files: lab_git::tracked_files(repo, MOST_FILES)?,
         })
     }
 
@@ -73,12 +72,13 @@ impl UsersRepository {
     fn changes_in_git(&self, project: &Project, lines: &mut Vec<String>) -> Result<()> {
         let repo = Repo::open(project)?;
         lines.extend(moved(&self.head, &lab_git::head(&repo)?));
-        let began = self.began.duration_since(UNIX_EPOCH).unwrap_or_default();
-        let began = (
-            began.as_secs().try_into().unwrap_or(i64::MAX),
-            began.subsec_nanos().into(),
-        );
-        let changed = lab_git::changed_since(&repo, began, MOST_FILES)?;
+        let mut changed = Vec::new();
+        for (name, now) in lab_git::tracked_files(&repo, MOST_FILES)? {
+            // Not by the clock, which may have been set back. A file that git tracks since, too.
+            if self.files.get(&name).copied().flatten() != now {
+                changed.push(name);
+            }
+        }
         if changed.is_empty() {
             return Ok(());
         }

@@ -245,7 +245,8 @@ impl State {
             TurnOutcome::Failed => &mut counts.failed,
         } += 1;
         let is_failure = matches!(told.outcome, TurnOutcome::Nothing | TurnOutcome::Failed);
-        counts.failures_in_a_row = if is_failure {
+        // A command that leaves the same kernel again and again brings nothing either.
+        counts.failures_in_a_row = if is_failure || told.outcome == TurnOutcome::Known {
             counts.failures_in_a_row + 1
         } else {
             0

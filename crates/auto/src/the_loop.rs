@@ -198,7 +198,12 @@ impl Running<'_, '_> {
                 let is_judged = told.run.is_some_and(|run| run > candidate.after);
                 self.state.counts.experiments += u64::from(is_judged);
                 self.state.counts.cost += candidate.answer.cost.unwrap_or(0.0);
-                Ok(self.end_turn(told, true)?)
+                let (why, is_command) = (told.why.clone(), self.edits_by_command());
+                self.end_turn(told, is_command)?;
+                match self.state.counts.failures_in_a_row {
+                    0 => Ok(()),
+                    _ => self.back_off(&why),
+                }
             }
             Ok(Came::Undecided(told)) => self.trouble(&told.why),
             Ok(Came::Stopped) => Err(Ended::Stopped.into()),
@@ -206,6 +211,11 @@ impl Running<'_, '_> {
             Ok(Came::Trouble(why)) => self.trouble(&why),
             Err(error) => self.trouble(&format!("{error:#}")),
         }
+    }
+
+    /// A command may fail in the same way for ever; a list of patches ends.
+    fn edits_by_command(&self) -> bool {
+        matches!(self.auto.options.editor, Editor::Command(_))
     }
 
     /// Counts a turn that has ended, writes the state, and then tells it. A turn that
@@ -321,12 +331,12 @@ impl Running<'_, '_> {
             Ok(Edited::Without { told, cost }) => {
                 let why = told.why.clone();
                 self.state.counts.cost += cost;
-                let is_command = matches!(self.auto.options.editor, Editor::Command(_));
-                self.end_turn(told, is_command && !is_ended)?;
-                match &self.auto.options.editor {
-                    Editor::Command(_) if !is_ended => self.back_off(&why),
+                let may_repeat = self.edits_by_command() && !is_ended;
+                self.end_turn(told, may_repeat)?;
+                match may_repeat {
+                    true => self.back_off(&why),
                     // The next turn may do better, and there is nothing to wait for.
-                    Editor::Command(_) | Editor::Patches(_) => Ok(()),
+                    false => Ok(()),
                 }
             }
             Err(error) => self.trouble(&format!("{error:#}")),

@@ -12,7 +12,6 @@ mod apply_patch;
 mod bounds;
 mod branch;
 mod bundle_records;
-mod changed_since;
 mod checkout;
 mod clean;
 mod commit;
@@ -45,6 +44,7 @@ mod refs;
 mod renames;
 mod switch;
 mod text_diff;
+mod tracked_files;
 mod trailers;
 mod uncommit;
 mod verify_write;
@@ -53,7 +53,6 @@ pub use agent_tree::{AgentTree, OtherChanges};
 pub use apply_patch::{Patched, apply_patch};
 pub use branch::{Move, Moved, move_branch};
 pub use bundle_records::records_in;
-pub use changed_since::changed_since;
 pub use checkout::{bytes_of, checkout_kernel, link_target, staged};
 pub use clean::{
     Cleaned, ObjectFiles, clean, has_many_loose_objects, has_many_loose_refs, loose_refs,
@@ -84,6 +83,7 @@ pub use refs::{
 pub use renames::{is_moved, kernel_of_commit, renamed_to};
 pub use switch::{Switched, switch_to_branch};
 pub use text_diff::text_diff;
+pub use tracked_files::{TrackedFiles, tracked_files};
 pub use trailers::parse_message;
 pub use uncommit::{built_on, leads_to_head, uncommit};
 
