@@ -209,3 +209,23 @@ fn a_bundle_tells_the_problem_and_the_device_before_it_is_fetched() {
     let log = lab.lab("log kernels/rmsnorm --json").is(0).json();
     assert_eq!(log["experiments"][0]["kernel"], serde_json::Value::Null);
 }
+
+/// git was killed while it wrote the refs that were fetched.
+#[test]
+fn the_locks_of_a_fetch_that_was_killed_keep_no_later_one_away() {
+    let lab = Lab::new();
+    lab.write("kernel.cu", "// better\n");
+    lab.lab("run").is(0);
+    lab.lab("keep -m better").is(0);
+    lab.git("clone -q --no-local . ../clone");
+    let folder = lab.path("../clone/.git/refs/lab/fetched/origin");
+    fs::create_dir_all(folder.join("heads")).unwrap();
+    fs::create_dir_all(folder.join("notes")).unwrap();
+    for name in ["heads/main.lock", "notes/lab.lock"] {
+        fs::write(folder.join(name), "").unwrap();
+    }
+    lab.sh("cd ../clone && $LAB fetch")
+        .is(0)
+        .says("origin: 1 records, 1 refs");
+    assert!(!folder.join("heads/main.lock").exists());
+}

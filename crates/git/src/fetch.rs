@@ -4,7 +4,7 @@
 
 use super::git_program::GitProgram;
 use super::history::{refs_matching, walk_tree};
-use super::{Notes, Repo};
+use super::{Notes, Repo, locks};
 use anyhow::{Context, Result, bail};
 use git2::ObjectType;
 use lab_system::root::{Access, Root};
@@ -163,9 +163,14 @@ pub fn fetch(repo: &Repo, from: &str, name: &str) -> Result<Fetched> {
         from,
     ]);
     args.extend(refspecs.iter().map(String::as_str));
-    let fetched = GitProgram::of(repo, "fetching needs the git program")?
+    let mut git = GitProgram::of(repo, "fetching needs the git program")?;
+    let fetched = git
         .run(&args)
-        .with_context(|| format!("cannot fetch from {from}"));
+        .or_else(|error| match locks::clear_own_folder(repo, &folder) {
+            true => git.run(&args),
+            false => Err(error),
+        });
+    let fetched = fetched.with_context(|| format!("cannot fetch from {from}"));
     fetched.map_err(|error| {
         // git names no reason for some of its files, and a remote may refuse in the words of the
         // system.

@@ -65,6 +65,20 @@ pub(super) fn clear_own_ref(repo: &Repo, reference: &str) -> Result<()> {
     if stays(&lock) { remove(&lock) } else { Ok(()) }
 }
 
+/// Removes the locks that a killed git left on refs below a folder of the lab's own. Returns whether
+/// there were any.
+pub(super) fn clear_own_folder(repo: &Repo, folder: &str) -> bool {
+    let (mut folders, mut left) = (vec![repo.ref_file(folder)], Vec::new());
+    while let Some(folder) = folders.pop() {
+        left.extend(named(&folder, |name| name.ends_with(".lock")));
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let below = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        folders.extend(below.map(|entry| entry.path()));
+    }
+    let left = unchanged(left);
+    left.iter().filter(|lock| remove(lock).is_ok()).count() > 0
+}
+
 /// Removes the locks of a branch and of HEAD that a decision left: they are empty, or name a commit
 /// that is the decision's by `is_ours`.
 pub(super) fn clear_branch(
