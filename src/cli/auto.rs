@@ -227,10 +227,16 @@ fn run(options: &AutoArgs) -> Result<ExitCode> {
         let work = |(device, lane): (Target, Project)| running.lane(&lane, device);
         let lanes: Vec<_> = lanes
             .into_iter()
-            .map(|lane| scope.spawn(move || work(lane)))
+            .map(|lane| std::thread::Builder::new().spawn_scoped(scope, move || work(lane)))
             .collect();
-        // A lane that panics ends as one that cannot write its files.
-        let codes = lanes.into_iter().map(|lane| lane.join().unwrap_or(1));
+        // A lane that has no thread, or panics, ends as one that cannot write its files.
+        let codes = lanes.into_iter().map(|lane| match lane {
+            Ok(lane) => lane.join().unwrap_or(1),
+            Err(error) => {
+                complain(&format!("a lane cannot start: {error}"));
+                1
+            }
+        });
         ExitCode::from(codes.max().unwrap_or(0))
     }))
 }

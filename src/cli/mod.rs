@@ -49,6 +49,7 @@ use lab_tui::theme::AppearanceChoice;
 use output::{answer, code, complain, failed, is_json, refused, say, say_below, told};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// A workbench for kernel experiments in CUDA C++ and Python: save the kernel, get a verdict, keep
 /// or discard.
@@ -217,6 +218,15 @@ pub fn main() -> ExitCode {
             };
         }
     };
+    // A write beyond the limit of this process for files (`ulimit -f`) is an error, which is told: the signal would end the lab
+    // without a word. What it starts has the signal's default effect again.
+    let confines_itself = matches!(
+        cli.command,
+        Some(Command::HarnessCompiler | Command::HarnessWorker)
+    );
+    if !confines_itself {
+        let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
+    }
     // An undo is not among them: nothing may follow the message that it is done. A `lab` that is
     // killed in between would be repeated, and undo a second decision.
     let judges = matches!(

@@ -75,10 +75,11 @@ impl SignalThread {
     pub fn give_back(&self, closed_by: Option<i32>) {
         self.whose.store(GIVEN_BACK, Ordering::SeqCst);
         if let Some(signal) = closed_by {
-            thread::spawn(move || {
+            let end = move || {
                 thread::sleep(PATIENCE);
                 emulate_default_handler(signal)
-            });
+            };
+            let _ = thread::Builder::new().spawn(end);
         }
     }
 }

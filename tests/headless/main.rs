@@ -42,6 +42,7 @@ mod includes;
 mod interrupted_builds;
 mod json;
 mod lab;
+mod limits;
 mod line_endings;
 mod mcp;
 mod mcp_gone;

@@ -27,9 +27,9 @@ pub(super) fn endable<T>(
 ) -> Result<Step<T>> {
     let control = Control::new()?;
     let (done, is_done) = channel::<()>();
-    Ok(std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let control_of_step = &control;
-        let watch = scope.spawn(move || {
+        let watching = move || {
             // The sender goes with the step.
             while is_done.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
                 let is_asked = files.ends_turn(turn);
@@ -40,12 +40,13 @@ pub(super) fn endable<T>(
             }
             // The step may have seen the request itself.
             control_of_step.is_ended() && files.ends_turn(turn)
-        });
+        };
+        let watch = std::thread::Builder::new().spawn_scoped(scope, watching)?;
         let came = step(&control);
         drop(done);
-        Step {
+        Ok(Step {
             came,
             is_ended: watch.join().unwrap_or(false),
-        }
-    }))
+        })
+    })
 }

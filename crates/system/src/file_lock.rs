@@ -145,10 +145,15 @@ pub fn is_held_by_others(file: &File) -> bool {
     }
 }
 
-/// Whether this file still has the name.
+/// Whether this file still has the name. An error is one of looking, as without a free descriptor:
+/// to begin again would bring the same.
 pub(crate) fn is_named(file: &File, named: io::Result<Metadata>) -> io::Result<bool> {
     let held = file.metadata()?;
-    Ok(named.is_ok_and(|named| (named.dev(), named.ino()) == (held.dev(), held.ino())))
+    match named {
+        Ok(named) => Ok((named.dev(), named.ino()) == (held.dev(), held.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 #[cfg(test)]
@@ -259,6 +264,22 @@ mod tests {
         fs::rename(temp.path().join("new"), &path).unwrap();
         drop(held);
         assert_eq!(waiting.join().unwrap().metadata().unwrap().len(), 5);
+    }
+
+    #[test]
+    fn who_cannot_look_at_the_name_does_not_try_for_ever() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("lock");
+        let too_many = || -> io::Result<Metadata> {
+            Err(io::Error::from_raw_os_error(
+                rustix::io::Errno::MFILE.raw_os_error(),
+            ))
+        };
+        let refused = wait(|| open(&path), too_many).unwrap_err();
+        assert_eq!(
+            refused.raw_os_error(),
+            too_many().unwrap_err().raw_os_error()
+        );
     }
 
     #[test]

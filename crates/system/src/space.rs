@@ -14,6 +14,9 @@ const LATE: &str = "target OID for the reference doesn't exist";
 /// disks only.
 const SILENT: &str = "no error";
 
+/// The operating system's message for a file that would be larger than the process may write.
+const TOO_LARGE: &str = "File too large";
+
 /// The operating system's message for a file system that is mounted read-only.
 const READ_ONLY: &str = "Read-only file system";
 
@@ -33,6 +36,10 @@ pub fn explain(error: Error, what: &str) -> Error {
         error
     } else if WORDS.iter().any(|words| text.contains(words)) {
         anyhow!("the disk is full, and {what}: make room on the disk, then try again")
+    } else if text.contains(TOO_LARGE) {
+        anyhow!(
+            "a file would be larger than this process may write (`ulimit -f`), and {what}: raise the limit, then try again ({text})"
+        )
     } else if text.contains(LATE) {
         anyhow!(
             "git reported an object that it did not write, or one is lost, and {what}. Is the disk full? Make room on it, then try \

@@ -173,11 +173,14 @@ fn probe(program: &Path, places: &[PathBuf]) -> Result<Probed, String> {
     // that holds the pipe.
     for (is_error, pipe) in [(false, output), (true, errors)] {
         let send = send.clone();
-        std::thread::spawn(move || {
+        let read = move || {
             let mut bytes = Vec::new();
             let _ = pipe.map(|pipe| pipe.take(OUTPUT_LIMIT).read_to_end(&mut bytes));
             let _ = send.send((is_error, String::from_utf8_lossy(&bytes).into_owned()));
-        });
+        };
+        std::thread::Builder::new()
+            .spawn(read)
+            .map_err(|error| format!("cannot be read: {error}"))?;
     }
     let (mut output, mut errors) = (String::new(), String::new());
     for _ in 0..2 {

@@ -1,0 +1,45 @@
+//! Limits of the process, as a shell or a batch system sets them: each command ends and says why, and
+//! the next one without the limit works.
+
+use crate::lab::Lab;
+
+fn judged() -> Lab {
+    let lab = Lab::new();
+    lab.write("kernel.cu", "// better\n");
+    lab.lab("run").is(0);
+    lab
+}
+
+#[test]
+fn a_command_with_few_descriptors_ends() {
+    for count in 4..=12 {
+        let lab = judged();
+        for command in ["run", "keep -m better", "discard -m better", "undo"] {
+            let output = lab.sh(&format!("ulimit -n {count}; exec $LAB {command}"));
+            assert!(
+                (0..=64).contains(&output.code),
+                "{count} descriptors: `lab {command}`: {output:?}"
+            );
+        }
+        lab.lab("log").is(0);
+        lab.write("kernel.cu", "// another\n");
+        lab.lab("run").is(0);
+        lab.lab("keep -m another").is(0);
+    }
+}
+
+#[test]
+fn a_file_beyond_the_limit_of_the_process_is_an_error_with_a_remedy() {
+    let lab = judged();
+    let head = lab.head();
+    for command in ["keep -m better", "discard -m better"] {
+        lab.sh(&format!("ulimit -f 1; exec $LAB {command}"))
+            .is(1)
+            .says(
+                "a file would be larger than this process may write (`ulimit -f`), and nothing was",
+            );
+    }
+    assert_eq!(lab.head(), head);
+    lab.lab("keep -m better").is(0);
+    assert_eq!(lab.git("status --porcelain"), "");
+}
