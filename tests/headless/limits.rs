@@ -43,3 +43,32 @@ fn a_file_beyond_the_limit_of_the_process_is_an_error_with_a_remedy() {
     lab.lab("keep -m better").is(0);
     assert_eq!(lab.git("status --porcelain"), "");
 }
+
+/// The index is the only file that is too large.
+#[test]
+fn a_keep_whose_index_could_not_be_written_is_not_taken_back_by_the_next_commit() {
+    let lab = Lab::new();
+    std::fs::create_dir(lab.path("many")).unwrap();
+    for at in 0..3000 {
+        lab.write(&format!("many/{at}"), "");
+    }
+    lab.git("add many");
+    lab.git("commit -qm many");
+    lab.write("kernel.cu", "// better\n");
+    lab.lab("run").is(0);
+    lab.sh("ulimit -f 200; exec $LAB keep -m better")
+        .is(0)
+        .says("git's index still holds another kernel.cu than HEAD: ")
+        .says("The next `lab` command writes it");
+    let refused = lab.sh("git commit -m 'something else'");
+    assert!(
+        refused.code != 0 && refused.err.contains("index.lock"),
+        "{refused:?}"
+    );
+    lab.lab("log")
+        .is(0)
+        .says("git's index, which could not be written before, is written");
+    assert_eq!(lab.git("status --porcelain"), "");
+    assert_eq!(lab.git("show HEAD:kernel.cu"), "// better\n");
+    assert!(!lab.path(".lab/unfinished.json").exists());
+}

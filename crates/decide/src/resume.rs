@@ -101,6 +101,10 @@ fn retry_owed(locked: &mut Locked, owed: &[Step]) -> Result<()> {
             is_done(|step| matches!(step, Step::Note { .. })),
             "the git note that could not be written before is written",
         ),
+        (
+            is_done(|step| matches!(step, Step::Stage { .. })),
+            "git's index, which could not be written before, is written",
+        ),
     ];
     let said = said.into_iter().filter(|(is_done, _)| *is_done);
     locked.said.extend(said.map(|(_, text)| text.to_owned()));

@@ -100,7 +100,13 @@ impl Taking<'_> {
                 false
             }
             Step::Stage { files } => {
-                self.notes.extend(lab_git::stage(repo, &files));
+                match lab_git::stage(repo, &files) {
+                    Ok(notes) => self.notes.extend(notes),
+                    Err(error) => {
+                        self.notes.push(error.to_string());
+                        self.intent.owed.push(Step::Stage { files });
+                    }
+                }
                 false
             }
             Step::Row {
@@ -210,7 +216,7 @@ pub(super) fn retry(locked: &Locked, owed: Vec<Step>) -> Vec<Step> {
     owed.into_iter().filter(fails).collect()
 }
 
-/// Takes a step that adds something to a commit. It changes nothing for the decision.
+/// Takes a step that adds something to a commit, or follows it. It changes nothing for the decision.
 fn add_to_commit(locked: &Locked, step: &Step) -> Result<()> {
     match step {
         Step::Note { commit, run, text } => {
@@ -229,6 +235,7 @@ fn add_to_commit(locked: &Locked, step: &Step) -> Result<()> {
             // A step that is owed may be about another kernel than this command.
             lab_git::remember_bytes(&locked.repo, &record.start.kernel, commit, &bytes)
         }
+        Step::Stage { files } => lab_git::stage(&locked.repo, files).map(drop),
         _ => Ok(()),
     }
 }
@@ -242,6 +249,7 @@ fn can_wait(locked: &Locked, step: &Step) -> bool {
             lab_git::resolve(&locked.repo, commit).is_ok()
                 && locked.lock.store.judged_kernel(*run).is_ok()
         }
+        Step::Stage { .. } => true,
         _ => false,
     }
 }

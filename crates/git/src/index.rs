@@ -105,27 +105,29 @@ fn on_index<T>(
 /// HEAD holds another blob by now. Releases the lock of the index, which is held until the new
 /// index has its name: git refuses a commit before that, and a commit after that has the new
 /// entries. Returns notes for the user: one for each entry that was not set.
-pub fn stage(repo: &Repo, files: &[CommitFile]) -> Vec<String> {
+///
+/// On an error the lock stays, so that no commit takes the old entries for changes; it does not where
+/// the remedy is a command of git that needs the lock.
+pub fn stage(repo: &Repo, files: &[CommitFile]) -> Result<Vec<String>> {
     let locked = locks::is_held_by_lab(repo);
     // A git that was killed is started once more: it worked on a copy.
     let result = locks::lock_index(repo)
         .and_then(|()| replace(repo, files).or_else(|_| replace(repo, files)));
-    let unlocked = if locked || result.is_ok() {
+    let unlocked = if result.is_ok() || locked && repo.index_by_git {
         locks::unlock_index(repo)
     } else {
         Ok(())
     };
-    match result.and_then(|notes| unlocked.map(|()| notes)) {
-        Ok(notes) => notes,
-        Err(error) => {
-            let error = space::explain(error, "git's index was not written");
-            let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
-            let names = names.join(" ");
-            vec![format!(
-                "git's index still holds another {names} than HEAD: {error:#}: `git reset {names}`"
-            )]
-        }
-    }
+    let staged = result.and_then(|notes| unlocked.map(|()| notes));
+    staged.map_err(|error| {
+        let error = space::explain(error, "git's index was not written");
+        let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+        let names = names.join(" ");
+        anyhow!(
+            "git's index still holds another {names} than HEAD: {error:#}. The next `lab` command writes it; by hand: remove \
+             .git/index.lock if it is there, then `git reset {names}`"
+        )
+    })
 }
 
 /// Writes the new index beside the old one, and then renames it. The caller holds the index's lock.
