@@ -10,13 +10,13 @@ use lab_project::config::{Config, FILE, Harness};
 use lab_project::kernel_file::{self, NAMES, sources_in};
 use lab_project::kernels::KernelList;
 use lab_protocol::Language;
+use lab_system::root::Root;
 use lab_system::space;
 use lab_text::shell::quote;
 use python_source::PythonSource;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -73,8 +73,9 @@ pub fn main(options: &InitArgs) -> Result<ExitCode> {
     let text = text(&found);
     // The text must parse to the same values.
     Config::parse(&text, FILE)?;
-    fs::File::create_new(&file)
-        .and_then(|mut new| new.write_all(text.as_bytes()))
+    // Whole, also if this process is killed.
+    Root::new(&folder)
+        .create_whole(Path::new(FILE), text.as_bytes())
         .with_context(|| format!("cannot write {}", file.display()))
         .map_err(|error| space::explain(error, "no lab.toml was written"))?;
     let harness = found.harness.as_ref();

@@ -6,8 +6,10 @@ use super::{plain, work_tree};
 use crate::config::{self, Config};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use lab_protocol::{Language, Target};
+use lab_system::leftovers;
 use lab_system::root::Root;
 use lab_system::space;
+use lab_system::temporary::TemporaryFolder;
 use lab_text::shell::quote;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -269,49 +271,41 @@ fn own_config(above: &Config, depth: usize, language: Language) -> String {
     )
 }
 
-/// Writes the folder and its files. If that fails, removes what it wrote.
+/// Writes the folder and its files. The folder gets its name once it is whole, so a process that is
+/// killed leaves no half of a problem.
 fn write(root: &Root, folder: &str, files: &[(&'static str, String)]) -> Result<()> {
     let folder = Path::new(folder);
-    let missing = folder.ancestors().skip(1).take_while(|above| {
-        !above.as_os_str().is_empty()
-            && root
-                .metadata(above)
-                .is_err_and(|e| e.kind() == io::ErrorKind::NotFound)
-    });
-    let first_new = missing.last().unwrap_or(folder).to_owned();
-    let shown = root.path().join(folder);
-    if let Some(parent) = folder
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty())
-    {
-        root.create_dir_all(parent)
-            .with_context(|| format!("cannot create {}", shown.display()))?;
-    }
-    let written = root.create_dir(folder).map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => {
-            anyhow!("{} exists already and was not changed", folder.display())
-        }
-        _ => anyhow::Error::new(error).context(format!("cannot create {}", shown.display())),
-    });
-    written?;
-    for (name, text) in files {
-        let file = folder.join(name);
-        let written = root.create_new(&file).and_then(|mut new| {
+    let failed = |error: io::Error| {
+        let shown = root.path().join(folder);
+        anyhow::Error::new(error).context(format!(
+            "cannot write {}; nothing of the new problem was left",
+            shown.display()
+        ))
+    };
+    leftovers::sweep(root, Path::new(""));
+    let temporary = TemporaryFolder::inside(root.path()).map_err(failed)?;
+    // Only the user may open the temporary folder. The one in it has the rights of any folder.
+    let whole = temporary.path().join("problem");
+    let fill = || -> io::Result<()> {
+        root.create_dir(&whole)?;
+        for (name, text) in files {
+            let mut new = root.create_new(&whole.join(name))?;
             new.write_all(text.as_bytes())?;
-            new.sync_all()
-        });
-        if let Err(error) = written {
-            // The folders are this command's own: they were not there before.
-            let _ = root.remove_dir_all(&first_new);
-            return Err(error).with_context(|| {
-                format!(
-                    "cannot write {}; nothing of the new problem was left",
-                    root.path().join(&file).display()
-                )
-            });
+            new.sync_all()?;
         }
-    }
-    Ok(())
+        match folder.parent() {
+            Some(parent) if parent != Path::new("") => root.create_dir_all(parent),
+            _ => Ok(()),
+        }
+    };
+    fill().map_err(failed)?;
+    root.rename(&whole, folder)
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty => {
+                anyhow!("{} exists already and was not changed", folder.display())
+            }
+            _ => failed(error),
+        })
 }
 
 #[cfg(test)]
@@ -471,5 +465,23 @@ mod tests {
             "{error:#}"
         );
         assert!(!root.join("new").exists());
+    }
+
+    #[test]
+    fn a_problem_has_its_name_once_it_is_whole_and_what_a_killed_one_left_is_removed() {
+        use std::os::unix::fs::PermissionsExt;
+        let (_temp, root) = repository();
+        let left = root.join(".lab-new-abcdefghijkl");
+        fs::create_dir_all(left.join("problem")).unwrap();
+        fs::create_dir(root.join("usual")).unwrap();
+        let made = create(&root, Path::new("softmax"), Template::default()).unwrap();
+        let mode = |name: &str| root.join(name).metadata().unwrap().permissions().mode();
+        assert_eq!(mode(&made.folder), mode("usual"));
+        let mut names: Vec<_> = fs::read_dir(&root)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        names.sort();
+        assert_eq!(names, [".git", "softmax", "usual"]);
     }
 }
