@@ -1,7 +1,6 @@
 //! What commands print about the peers that a kernel was timed beside.
 
 use super::table::table;
-use jiff::Timestamp;
 use lab_history::last_peers::LastPeers;
 use lab_run::peers::{self, MeasuredPeer};
 use lab_text::age;
@@ -64,6 +63,6 @@ pub fn last(known: &LastPeers) -> Option<String> {
     let fastest = peers::fastest(&known.peers)?;
     let age = fastest
         .measured
-        .map(|then| format!(", {}", age::since(then, Timestamp::now())));
+        .map(|then| format!(", {}", age::since(then, lab_run::now())));
     Some(format!("{fastest}{}", age.unwrap_or_default()))
 }

@@ -4,7 +4,6 @@ use super::table::table;
 use super::{JsonArg, KernelArg, failed, problem_file, say, say_below, told};
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use jiff::Timestamp;
 use lab_decide::status;
 use lab_git::Repo;
 use lab_history::last_peers::{self, LastPeers};
@@ -171,7 +170,7 @@ impl ListedPeer {
         if !self.is_timed {
             return "not timed yet".to_owned();
         }
-        let age = measured.map(|then| format!(", {}", age::since(then, Timestamp::now())));
+        let age = measured.map(|then| format!(", {}", age::since(then, lab_run::now())));
         let text = match (ratio, failure) {
             (Some(ratio), _) => part.map_or(ratio.to_string(), |part| format!("{ratio}, {part}")),
             (None, Some(why)) => format!("not compared: {why}"),

@@ -2,7 +2,6 @@
 //! one request after the other, so a look at the repository never sees half a decision.
 
 use crate::screen::worker::{Requests, Worker, in_words};
-use jiff::Timestamp;
 use lab_decide::status;
 use lab_decide::{Decided, Refusal};
 use lab_git::{Marks, Repo};
@@ -145,7 +144,7 @@ impl RepositoryThread {
 
     /// Looks at disk and git with one repository handle.
     fn look(&mut self) -> Overview {
-        let at = Timestamp::now();
+        let at = lab_run::now();
         let repo = match Repo::open(&self.project) {
             Ok(repo) => repo,
             Err(error) => {

@@ -217,8 +217,8 @@ impl State {
             process: std::process::id(),
             kernel: kernel.to_owned(),
             turn,
-            since: Timestamp::now(),
-            started: Timestamp::now(),
+            since: lab_run::now(),
+            started: lab_run::now(),
             budget,
             ..State::default()
         }

@@ -13,7 +13,6 @@ use super::running::{Came, Edited, Running};
 use super::state::{Candidate, LastTurn, LeftRun, Phase, TurnOutcome};
 use super::{patches, turn};
 use anyhow::{Context, Result};
-use jiff::Timestamp;
 use lab_git::Repo;
 use lab_run::RunId;
 use lab_store::RunIndex;
@@ -102,7 +101,7 @@ impl Running<'_, '_> {
     pub(super) fn enter(&mut self, phase: Phase) -> Result<()> {
         self.hold_locks()?;
         let is_new = self.state.phase != phase;
-        (self.state.phase, self.state.since) = (phase, Timestamp::now());
+        (self.state.phase, self.state.since) = (phase, lab_run::now());
         self.state.counts.seconds = self.earlier + self.began.elapsed().as_secs_f64();
         self.files.write_state(&self.state)?;
         if is_new

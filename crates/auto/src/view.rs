@@ -146,7 +146,7 @@ impl LoopView {
         };
         let turn = state.as_ref().map(|state| state.turn);
         Ok(LoopView {
-            at: Timestamp::now(),
+            at: lab_run::now(),
             running,
             asked: files
                 .request()

@@ -31,7 +31,7 @@ impl Session<'_> {
         control: &Control,
         tell: &mut dyn FnMut(Arc<Report>),
     ) -> Result<Result<BenchRun, Ended>> {
-        let (started, began) = (Timestamp::now(), Instant::now());
+        let (started, began) = (lab_run::now(), Instant::now());
         let mut follow = Job::follow(self.project, self.open.create_log(number)?);
         let mut difference = None;
         let kind = self.bench.start.discipline.map(JudgeKind::Bench);
@@ -84,7 +84,7 @@ impl Session<'_> {
         let difference = self.difference(report);
         let peers = match &difference {
             Some(_) => Vec::new(),
-            None => MeasuredPeer::of_report(report, &self.inputs.peer_sources(), Timestamp::now()),
+            None => MeasuredPeer::of_report(report, &self.inputs.peer_sources(), lab_run::now()),
         };
         let log = self.open.peers_log();
         let nothing = || format!("the harness named no peer: see {}", log.display());

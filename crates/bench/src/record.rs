@@ -66,7 +66,7 @@ impl BenchStart {
             target: "auto".to_owned(),
             discipline: None,
             runs: 1,
-            started: Timestamp::now(),
+            started: lab_run::now(),
         }
     }
 

@@ -4,7 +4,6 @@
 use super::decision::Decision;
 use super::step::{RowChange, Step};
 use super::{Decided, Refusal};
-use jiff::Timestamp;
 use lab_project::Project;
 use lab_run::experiment::{Row, Status};
 use lab_run::ledger;
@@ -24,7 +23,7 @@ pub(super) fn new_decision(
         status,
         description: message.subject().to_owned(),
         trailers: message.trailers().to_vec(),
-        decided: Timestamp::now(),
+        decided: lab_run::now(),
         order: index
             .greatest_order()
             .saturating_add(1 + index.damaged().count() as u64),

@@ -18,6 +18,23 @@ pub mod verdict;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::time::SystemTime;
+
+/// The time by the system's clock. One beyond the year 9999 counts as the end of that year: jiff's own
+/// function would panic.
+pub fn now() -> Timestamp {
+    at(SystemTime::now())
+}
+
+fn at(time: SystemTime) -> Timestamp {
+    let is_past = time < SystemTime::UNIX_EPOCH;
+    let nearest = if is_past {
+        Timestamp::MIN
+    } else {
+        Timestamp::MAX
+    };
+    Timestamp::try_from(time).unwrap_or(nearest)
+}
 
 /// The number of a run: it counts from 1 within a repository, and no number is used twice.
 ///
@@ -129,4 +146,19 @@ pub enum Ending {
     /// The lab could not wait for it, so nobody knows how it ended. The lab ended its process
     /// group.
     Unknown,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_clock_far_away_is_the_nearest_time_that_can_be_written() {
+        let epoch = SystemTime::UNIX_EPOCH;
+        let far = Duration::from_secs(1 << 40);
+        assert_eq!(at(epoch), Timestamp::UNIX_EPOCH);
+        assert_eq!(epoch.checked_add(far).map(at), Some(Timestamp::MAX));
+        assert_eq!(epoch.checked_sub(far).map(at), Some(Timestamp::MIN));
+    }
 }

@@ -12,7 +12,6 @@ use crate::process::Control;
 use crate::spec::{RunSpec, limit};
 use crate::standby::Standby;
 use anyhow::{Context, Result};
-use jiff::Timestamp;
 use lab_git::Repo;
 use lab_project::Project;
 use lab_protocol::report::{Measure, Report};
@@ -150,7 +149,7 @@ impl<'a> Announced<'a> {
             self.caveats.push(format!("run.log is incomplete: {error}"));
         }
         self.record.ending = Some(ended.ending);
-        self.record.ended = Some(Timestamp::now());
+        self.record.ended = Some(lab_run::now());
         self.record.seconds = Some(began.elapsed().as_secs_f64());
         self.conclude(verdict, index)
     }
@@ -169,7 +168,7 @@ impl<'a> Announced<'a> {
             .take_while(|row| take(&mut left, row.len()))
             .collect();
         self.record.peers =
-            MeasuredPeer::of_report(report, &self.inputs.peer_sources(), Timestamp::now());
+            MeasuredPeer::of_report(report, &self.inputs.peer_sources(), lab_run::now());
         self.record.log_bytes = self.follow.bytes();
         if self.record.start.is_check() {
             verdict.forgive_unmeasured();
@@ -333,7 +332,7 @@ fn create_files(
         kernel: project.kernel_name.clone(),
         blob: lab_git::blob_id(repo, &project.kernel_name, inputs.kernel())?,
         fingerprint: inputs.fingerprint.clone(),
-        started: Timestamp::now(),
+        started: lab_run::now(),
         external: project.external(),
     };
     let command = project.config.harness_command();

@@ -10,7 +10,6 @@ use crate::job::{Ended, Job};
 use crate::process::Control;
 use crate::spec::{self, RunSpec};
 use anyhow::{Context, Result, bail, ensure};
-use jiff::Timestamp;
 use lab_git::Repo;
 use lab_project::Project;
 use lab_protocol::report::Report;
@@ -82,7 +81,7 @@ impl Check<'_> {
     /// Starts the harness until it has passed as many sealed runs as were asked for: it may have
     /// fewer of them in stock.
     fn run(&self, wanted: u32, context: &mut RunContext) -> Result<Option<HeldOut>> {
-        let began = Timestamp::now();
+        let began = lab_run::now();
         let (mut passed, mut measured, mut mixed, mut caveats) = (0, None, None, Vec::new());
         loop {
             let (follow, ended) = self.judge(wanted - passed, wanted, context)?;
