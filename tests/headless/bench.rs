@@ -196,6 +196,20 @@ fn builds_crashes_and_runs_without_a_time_have_the_exit_codes_of_a_run() {
     }
 }
 
+/// A run whose harness the machine ended, as for want of memory, is no result: the bench goes on.
+#[test]
+fn what_a_machine_ends_is_not_recorded_and_the_bench_is_resumed() {
+    let lab = lab_with(&format!("[ $n != 2 ] || kill -KILL $$\n{TIMES}"));
+    lab.lab("bench --runs 3")
+        .is(64)
+        .says("not judged: the harness was ended by signal 9 (kill)")
+        .says("1 of 3 runs are recorded");
+    lab.lab("bench --resume")
+        .is(0)
+        .says("passed 2/2 in 3 of 3 runs");
+    assert_eq!(lab.read("../calls").trim(), "4");
+}
+
 /// The harness waits in its second call until `../go` is there.
 const WAITS: &str =
     "[ $n = 2 ] && echo 'stage: measure' && while ! [ -e ../go ]; do sleep 0.05; done\n";

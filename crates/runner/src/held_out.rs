@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail, ensure};
 use lab_git::Repo;
 use lab_project::Project;
 use lab_protocol::report::Report;
-use lab_protocol::{Exit, JudgeKind, Target, When};
+use lab_protocol::{Exit, FatalSignal, JudgeKind, Target, When};
 use lab_run::chosen::Chosen;
 use lab_run::inputs::Inputs;
 use lab_run::record::{HeldOut, Record, SealedFigures};
@@ -238,29 +238,31 @@ fn figures(verdict: &Verdict) -> Option<SealedFigures> {
     })
 }
 
+/// Whether the reason of a crash names a signal that comes from outside, or from a machine without
+/// memory. A kernel runs in a process of its own, and a harness of the user's own is one.
+pub fn is_from_outside(why: &str) -> bool {
+    // The judge names them, and the lab counts them: hang-up, interrupt, kill, termination.
+    let signals = [1, 2, 9, 15].into_iter().filter_map(FatalSignal::of);
+    let names = signals.flat_map(|one| [one.name.to_owned(), signal::name(one.number)]);
+    let mut names = names;
+    names.any(|name| why.contains(&format!("was ended by {name}")))
+}
+
 /// Why a check that did not pass says nothing about the kernel: the judge was lost, or the lab or
 /// the machine failed. `None` if the kernel is at fault: it is wrong, it crashed, it hung, or it
 /// printed without end.
 fn no_fault_of_the_kernel(ending: Ending, report: &Report) -> Option<String> {
-    // A kernel runs in a process of its own. These signals come from outside, or from a machine
-    // without memory.
-    const FROM_OUTSIDE: [&str; 4] = ["SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"];
     let stopped = report.value("stopped");
     if failure(report).is_some() {
         return None;
     }
-    let outside = |text: &str| {
-        FROM_OUTSIDE
-            .iter()
-            .any(|name| text.contains(&format!("was ended by {name}")))
-    };
     match ending {
         Ending::Flooded => None,
         Ending::Exited(code) if code == Exit::Passed as i32 && report.correctness().is_some() => {
             None
         }
         Ending::Exited(code) if code == Exit::Crashed as i32 => match stopped {
-            Some(why) if report.value("fault") == Some("lab") || outside(why) => {
+            Some(why) if report.value("fault") == Some("lab") || is_from_outside(why) => {
                 Some(why.to_owned())
             }
             Some(_) => None,
