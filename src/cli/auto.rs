@@ -360,7 +360,7 @@ fn command(words: &[String]) -> Result<Vec<String>> {
 fn end_on_signals(control: Arc<Control>) -> Result<Arc<AtomicI32>> {
     let first = Arc::new(AtomicI32::new(0));
     let seen = first.clone();
-    lifetime::on_signals(&lifetime::TERMINATION, move |signal| {
+    lifetime::end_on_signals(move |signal| {
         if control.is_ended() {
             child_group::kill_all_and(|| std::process::exit(128 + signal));
         }

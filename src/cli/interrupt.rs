@@ -10,6 +10,6 @@ use std::sync::Arc;
 pub fn controlled() -> Result<Arc<Control>> {
     let control = Arc::new(Control::new()?);
     let of_signals = Arc::clone(&control);
-    lifetime::on_signals(&lifetime::TERMINATION, move |_| of_signals.end())?;
+    lifetime::end_on_signals(move |_| of_signals.end())?;
     Ok(control)
 }

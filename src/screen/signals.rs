@@ -2,6 +2,7 @@
 //! this process too; otherwise the shell would wait for it. While the screen closes, every signal
 //! has its default effect, because the user does not want to wait for the last work.
 
+use lab_system::lifetime::end_soon;
 use lab_tui::event::{Event, TerminalEvent};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::iterator::{Handle, Signals};
@@ -10,7 +11,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::mpsc::Sender;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 pub struct SignalThread {
     handle: Handle,
@@ -22,9 +22,6 @@ pub struct SignalThread {
 const OURS: u8 = 0;
 const LENT: u8 = 1;
 const GIVEN_BACK: u8 = 2;
-
-/// How long work in progress keeps a process that a signal told to end.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 impl SignalThread {
     pub fn start(events: Sender<Event>) -> std::io::Result<Self> {
@@ -70,16 +67,11 @@ impl SignalThread {
     }
 
     /// Gives signals their default effect: the screen is closed and only finishes work in progress.
-    /// If a signal closed it, the work in progress gets [`PATIENCE`]: the next lab completes a decision
-    /// that is cut off, and work that never ends must not keep the process.
+    /// If a signal closed it, the work in progress must end soon.
     pub fn give_back(&self, closed_by: Option<i32>) {
         self.whose.store(GIVEN_BACK, Ordering::SeqCst);
         if let Some(signal) = closed_by {
-            let end = move || {
-                thread::sleep(PATIENCE);
-                emulate_default_handler(signal)
-            };
-            let _ = thread::Builder::new().spawn(end);
+            end_soon(signal);
         }
     }
 }

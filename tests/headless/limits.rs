@@ -1,7 +1,8 @@
 //! Limits of the process, as a shell or a batch system sets them: each command ends and says why, and
 //! the next one without the limit works.
 
-use crate::lab::Lab;
+use crate::lab::{Beside, Lab};
+use lab_testing::until;
 
 fn judged() -> Lab {
     let lab = Lab::new();
@@ -71,4 +72,23 @@ fn a_keep_whose_index_could_not_be_written_is_not_taken_back_by_the_next_commit(
     assert_eq!(lab.git("status --porcelain"), "");
     assert_eq!(lab.git("show HEAD:kernel.cu"), "// better\n");
     assert!(!lab.path(".lab/unfinished.json").exists());
+}
+
+/// libgit2 reads an object of which the end is missing for ever.
+#[test]
+fn sigterm_ends_a_command_whose_work_never_ends() {
+    let lab = judged();
+    let id = lab.git("rev-parse HEAD:kernel.cu").trim().to_owned();
+    let object = lab.path(&format!(".git/objects/{}/{}", &id[..2], &id[2..]));
+    let whole = std::fs::read(&object).unwrap();
+    std::fs::remove_file(&object).unwrap();
+    std::fs::write(&object, &whole[..whole.len() / 2]).unwrap();
+    lab.write("kernel.cu", "// another\n");
+    let run = Beside::spawn(lab.lab_command("run"));
+    until("a run has begun", || lab.path(".lab/runs/2").exists());
+    run.signal(rustix::process::Signal::TERM);
+    assert_ne!(run.finish().code, 0);
+    std::fs::write(&object, &whole).unwrap();
+    lab.lab("run").is(0);
+    lab.lab("keep -m another").is(0);
 }

@@ -11,6 +11,8 @@ use rustix::process::{
 };
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::io;
+use std::thread;
+use std::time::Duration;
 
 /// The signals by which a user or the system ends a process.
 pub const TERMINATION: [i32; 3] = [SIGTERM, SIGINT, SIGHUP];
@@ -47,7 +49,7 @@ pub fn no_core_files() {
 /// Calls `act` on another thread for each of these signals. The signals lose their default effect.
 pub fn on_signals(signals: &[i32], mut act: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
     let mut signals = signal_hook::iterator::Signals::new(signals)?;
-    std::thread::Builder::new()
+    thread::Builder::new()
         .name("signals".into())
         .spawn(move || {
             for signal in signals.forever() {
@@ -55,6 +57,28 @@ pub fn on_signals(signals: &[i32], mut act: impl FnMut(i32) + Send + 'static) ->
             }
         })?;
     Ok(())
+}
+
+/// How long the last work of a process may take once a signal has told it to end.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// On [`TERMINATION`]: calls `act`, which makes the process end, and sees to it that it does
+/// ([`end_soon`]).
+pub fn end_on_signals(mut act: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
+    on_signals(&TERMINATION, move |signal| {
+        act(signal);
+        end_soon(signal);
+    })
+}
+
+/// Ends this process by the signal if it has not ended by itself within [`PATIENCE`]: work may never
+/// end, as where a file system does not answer. The next lab completes a decision that is cut off.
+pub fn end_soon(signal: i32) {
+    let end = move || {
+        thread::sleep(PATIENCE);
+        signal_hook::low_level::emulate_default_handler(signal)
+    };
+    let _ = thread::Builder::new().spawn(end);
 }
 
 /// On [`TERMINATION`]: kills every child's group, calls `last`, then ends this process by that

@@ -42,7 +42,7 @@ pub fn main(options: &McpArgs) -> Result<ExitCode> {
     };
     let jobs = Arc::<Jobs>::default();
     let of_signals = Arc::clone(&jobs);
-    lifetime::on_signals(&lifetime::TERMINATION, move |_| of_signals.close())?;
+    lifetime::end_on_signals(move |_| of_signals.close())?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()
