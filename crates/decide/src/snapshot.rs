@@ -149,9 +149,7 @@ fn decided(summary: &RunSummary) -> Option<LastDecision> {
 /// run counts if its record is damaged. `lab describe` writes records too, so any of a record's
 /// lines may be that of its decision.
 fn damaged(project: &Project, index: &RunIndex, last: Option<RunId>) -> Option<RunId> {
-    if index.unsound().next().is_none() {
-        return None;
-    }
+    index.unsound().next()?;
     let written = decision_lock::written(&project.files(), &project.lab_dir);
     let first = last.and_then(|last| written.iter().position(|run| *run == last));
     let is_later = |run: RunId| match (written.iter().rposition(|of| *of == run), first) {

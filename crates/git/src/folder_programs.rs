@@ -119,10 +119,10 @@ fn named_by(config: &Config, is_wanted: impl Fn(&str, &str) -> bool) -> Result<O
 /// on, and refuses a program that is not named.
 #[allow(clippy::disallowed_methods)]
 fn value_of<'a>(entry: &'a ConfigEntry) -> &'a [u8] {
-    entry
-        .has_value()
-        .then(|| entry.value_bytes())
-        .unwrap_or_default()
+    match entry.has_value() {
+        true => entry.value_bytes(),
+        false => b"",
+    }
 }
 
 /// Whether git starts the value of this key. Section and key are in lower case.
