@@ -316,12 +316,12 @@ fn an_object_that_git_cannot_read_is_told_with_a_remedy() {
             .says("`git fsck`")
             .says(&format!("`git cat-file -e {id}`"));
     }
-    for damaged in [&b""[..], b"garbage"] {
+    for damaged in [&whole[..whole.len() / 2], b"", b"garbage"] {
         std::fs::write(&file, damaged).unwrap();
         let refused = lab.lab("discard -m x --json").is(1).json();
         let why = refused["error"].as_str().unwrap();
         assert!(
-            why.starts_with("git cannot read an object in .git/objects")
+            why.starts_with("git cannot read ")
                 && why.contains("`git fsck`")
                 && !why.contains("class="),
             "{why}"
@@ -329,9 +329,7 @@ fn an_object_that_git_cannot_read_is_told_with_a_remedy() {
     }
     let run = lab.lab("run --json").is(0).json();
     assert!(
-        run["caveats"]
-            .to_string()
-            .contains("git cannot read an object"),
+        run["caveats"].to_string().contains("git cannot read "),
         "{run}"
     );
     std::fs::write(&file, &whole).unwrap();

@@ -2,8 +2,12 @@
 //! more files than a disk holds: a tree may name the same tree many times, and a blob packs well.
 
 use anyhow::{Result, ensure};
+use flate2::read::ZlibDecoder;
 use git2::{Blob, ObjectType, Oid, Repository, Tree};
+use lab_system::root::{Access, Root};
 use std::collections::HashMap;
+use std::io::Read;
+use std::path::Path;
 
 /// Most entries below a tree, each counted as often as the tree names it.
 const ENTRIES: u64 = 1_000_000;
@@ -51,6 +55,8 @@ impl Measured<'_> {
         if above > DEPTH || self.bytes > TREES {
             return None;
         }
+        // It would end neither this walk nor the one that comes to it.
+        check_whole(self.git, id).ok()?;
         let (mut entries, mut depth) = (0_u64, 0);
         // What is missing ends the walk that comes to it.
         for entry in self.git.find_tree(id).iter().flatten() {
@@ -68,8 +74,42 @@ impl Measured<'_> {
     }
 }
 
+/// Refuses an object whose file is cut off: libgit2 would read it for ever. For one that was not asked
+/// about, as a folder between a commit and a file, a signal must end the lab.
+pub(super) fn check_whole(git: &Repository, id: Oid) -> Result<()> {
+    // Objects without a repository are those of a bundle, in a pack that was just written.
+    if git.workdir().is_none() {
+        return Ok(());
+    }
+    let hex = id.to_string();
+    let name = format!("objects/{}/{}", &hex[..2], &hex[2..]);
+    let Ok(file) = Root::new(git.commondir()).open(Path::new(&name), Access::Read) else {
+        return Ok(());
+    };
+    let mut bytes = Vec::new();
+    let read = ZlibDecoder::new(file)
+        .take(FILE as u64)
+        .read_to_end(&mut bytes);
+    ensure!(read.is_ok() && is_whole(&bytes), "{CUT_OFF} {hex}");
+    Ok(())
+}
+
+/// Whether an object has as many bytes as it begins with, as `blob 12` and a zero byte.
+fn is_whole(object: &[u8]) -> bool {
+    let length = || {
+        let head = object.split(|byte| *byte == 0).next()?;
+        let size: usize = str::from_utf8(head).ok()?.split(' ').nth(1)?.parse().ok()?;
+        size.checked_add(head.len() + 1)
+    };
+    length().is_some_and(|length| object.len() >= length.min(FILE))
+}
+
+/// How the error of an object begins whose file is cut off.
+pub(super) const CUT_OFF: &str = "a file that is damaged or cut off holds the object";
+
 /// A blob that is not too large to be read.
 pub(super) fn blob(git: &Repository, id: Oid) -> Result<Blob<'_>> {
+    check_whole(git, id)?;
     let (bytes, _) = git.odb()?.read_header(id)?;
     ensure!(
         bytes <= FILE,
@@ -145,5 +185,26 @@ mod tests {
             why.contains("has 67108865 bytes, and lab reads up to 67108864"),
             "{why}"
         );
+    }
+
+    #[test]
+    fn an_object_whose_file_is_cut_off_is_not_read() {
+        use std::fs;
+        let temp = tempfile::tempdir().unwrap();
+        let git = Repository::init(temp.path()).unwrap();
+        let id = git.blob(b"// the first\n").unwrap();
+        check_whole(&git, id).unwrap();
+        let hex = id.to_string();
+        let file = git.path().join("objects").join(&hex[..2]).join(&hex[2..]);
+        let whole = fs::read(&file).unwrap();
+        fs::remove_file(&file).unwrap();
+        for length in 0..whole.len() {
+            fs::write(&file, &whole[..length]).unwrap();
+            assert!(
+                check_whole(&git, id).is_err(),
+                "{length} of {}",
+                whole.len()
+            );
+        }
     }
 }

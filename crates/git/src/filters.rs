@@ -118,7 +118,7 @@ fn is_changed_on_the_way_in(repo: &Repo, name: &str, bytes: &[u8]) -> bool {
 /// The bytes that `git checkout` would put on disk for a file of a commit.
 pub fn on_disk(repo: &Repo, commit: &git2::Commit, name: &str) -> Result<Vec<u8>> {
     refuse_drivers(repo, name)?;
-    match plain_file(&repo.git, commit, name) {
+    match plain_file(&repo.git, commit, name)? {
         Some(blob) if !may_change(repo, name) => Ok(blob.content().to_vec()),
         _ => checked_out(repo, commit, name),
     }
@@ -147,7 +147,7 @@ fn checked_out(repo: &Repo, commit: &git2::Commit, name: &str) -> Result<Vec<u8>
         // libgit2 leaves out a path that could harm on Windows.
         Err(error)
             if error.kind() == io::ErrorKind::NotFound
-                && plain_file(git, commit, name).is_some() =>
+                && plain_file(git, commit, name)?.is_some() =>
         {
             bail!(
                 "{name} has a path that libgit2 puts nowhere (a backslash?), and git's rules for line endings apply to \
@@ -164,11 +164,16 @@ fn checked_out(repo: &Repo, commit: &git2::Commit, name: &str) -> Result<Vec<u8>
 }
 
 /// The blob of a plain file in a commit. Links do not count.
-fn plain_file<'r>(git: &'r Repository, commit: &git2::Commit, name: &str) -> Option<Blob<'r>> {
-    let (id, mode) = super::blob_in(commit, name)?;
-    super::bounds::blob(git, id)
-        .ok()
-        .filter(|_| mode & 0o170_000 == 0o100_000)
+fn plain_file<'r>(
+    git: &'r Repository,
+    commit: &git2::Commit,
+    name: &str,
+) -> Result<Option<Blob<'r>>> {
+    let Some((id, mode)) = super::blob_in(commit, name) else {
+        return Ok(None);
+    };
+    let blob = super::bounds::blob(git, id)?;
+    Ok((mode & 0o170_000 == 0o100_000).then_some(blob))
 }
 
 /// Whether git may hold other bytes of a file than are on disk, or put other bytes on disk than it

@@ -217,7 +217,14 @@ fn name_of_head(git: &Repository) -> Result<String> {
 /// `None` on an unborn branch.
 fn head_commit(repo: &Repository) -> Result<Option<git2::Commit<'_>>> {
     match repo.head() {
-        Ok(head) => Ok(Some(head.peel_to_commit().context("HEAD names no commit")?)),
+        Ok(head) => {
+            if let Some(id) = head.target() {
+                bounds::check_whole(repo, id)?;
+            }
+            let commit = head.peel_to_commit().context("HEAD names no commit")?;
+            bounds::check_whole(repo, commit.tree_id())?;
+            Ok(Some(commit))
+        }
         Err(error) if matches!(error.code(), ErrorCode::UnbornBranch | ErrorCode::NotFound) => {
             Ok(None)
         }

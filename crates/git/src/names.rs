@@ -2,7 +2,7 @@
 
 use super::history::refs_matching;
 use super::present::{DIGITS, with_prefixes};
-use super::{Repo, log};
+use super::{Repo, bounds, log};
 use anyhow::{Result, anyhow, bail};
 use git2::{Commit, ErrorCode, Oid, Repository};
 
@@ -30,6 +30,9 @@ pub struct NamedCommit {
 /// Finds a commit by the prefix of its id, or by any other name that git knows. If a ref
 /// has the name of an id, the id wins: the lab asks by ids of rows and records.
 pub(super) fn find<'r>(git: &'r Repository, name: &str) -> Result<Commit<'r>> {
+    if let Some(id) = Oid::from_str(name).ok().filter(|_| name.len() == 40) {
+        bounds::check_whole(git, id)?;
+    }
     if is_prefix(name)
         && let [only] = with_prefix(git, name)?[..]
     {
