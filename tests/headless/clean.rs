@@ -73,6 +73,17 @@ fn several_at_once_wait_for_one_another() {
 }
 
 #[test]
+fn a_partial_clone_is_cleaned_too() {
+    let lab = with_experiments();
+    lab.git("config uploadpack.allowFilter true");
+    lab.sh("git clone -q --filter=blob:none file://\"$PWD\" ../clone")
+        .is(0);
+    lab.sh("cd ../clone && git commit -q --allow-empty -m more && $LAB clean")
+        .is(0)
+        .says("1 loose objects of git are in a pack now");
+}
+
+#[test]
 fn a_decision_packs_many_loose_objects() {
     let lab = with_experiments();
     let many =

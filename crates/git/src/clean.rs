@@ -100,10 +100,11 @@ pub fn clean(repo: &Repo) -> Result<Cleaned> {
     // Geometric: the loose objects become one pack, and small packs are merged. Objects that no ref
     // reaches stay. -n: a git that is killed leaves no half-written list for servers without git.
     let mut git = GitProgram::of(repo, "packing objects needs the git program")?;
-    let mut pack = || git.run(&["repack", "--geometric=2", "-d", "-l", "-n", "-q"]);
-    // A `git gc` beside it may have removed a pack that the first one had listed.
-    pack()
-        .or_else(|_| pack())
+    let mut pack = |more: &[&str]| git.run(&[&["repack", "-d", "-l", "-n", "-q"], more].concat());
+    // git cannot do so in a partial clone; and a `git gc` beside it may have removed a pack that git
+    // had listed. The second one packs the objects that refs reach, and leaves the others loose.
+    pack(&["--geometric=2"])
+        .or_else(|_| pack(&[]))
         .map_err(|error| space::explain(error, "nothing was packed"))?;
     Ok(Cleaned {
         before,
