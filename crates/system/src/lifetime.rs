@@ -71,7 +71,7 @@ pub fn end_on_signals(mut act: impl FnMut(i32) + Send + 'static) -> io::Result<(
     })
 }
 
-/// Ends this process by the signal if it has not ended by itself within [`PATIENCE`]: work may never
+/// Ends this process by the signal if it has not ended by itself within ten seconds: work may never
 /// end, as where a file system does not answer. The next lab completes a decision that is cut off.
 pub fn end_soon(signal: i32) {
     let end = move || {
