@@ -189,6 +189,7 @@ fn segments_between_ascending_offsets_cover_all_cells_and_some_are_empty() {
 const SCALED: Sketch = Sketch {
     problem: r#"
 entry = "f"
+planted = false
 dims = ["k"]
 [[tensor]]
 name = "x"

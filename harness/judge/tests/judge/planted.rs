@@ -130,3 +130,57 @@ fn a_gate_that_overflows_is_found_where_its_argument_is_large() {
         .expect_in("first_failure", " is planted: large");
     judged.expect_in("first_failure", "b[");
 }
+
+/// Divides each row by its root mean square, with an ε under the root.
+const NORM: &str = r#"#include "lab.h"
+extern "C" __global__ void norm(const float* x, float* y, float eps, int rows, int cols) {
+    const int r = threadIdx.x;
+    if (r >= rows) return;
+    float sum = 0;
+    for (int c = 0; c < cols; c++) sum += x[r * cols + c] * x[r * cols + c];
+    for (int c = 0; c < cols; c++) y[r * cols + c] = x[r * cols + c] / sqrtf(sum / cols + eps);
+}
+LAB_LAUNCH(norm) { launch.block[0] = 32; }
+"#;
+
+/// `further` stands at the top of problem.toml, `tolerance` in `[tolerance.f32]`.
+fn norm(further: &str, tolerance: &str, kernel: &str) -> Judged {
+    let problem = format!(
+        "entry = \"norm\"\n{further}\ndims = [\"rows\", \"cols\"]\n\
+         [[tensor]]\nname = \"x\"\nrole = \"in\"\ntype = \"f32\"\nshape = [\"rows\", \"cols\"]\nvalues = {{ normal = {{}} }}\n\
+         [[tensor]]\nname = \"y\"\nrole = \"out\"\ntype = \"f32\"\nshape = [\"rows\", \"cols\"]\n\
+         [[scalar]]\nname = \"eps\"\ntype = \"f32\"\nvalue = 1e-6\n\
+         [tolerance.f32]\n{tolerance}\n[objective]\nsamples = \"rows\"\n\
+         [[workload]]\ndims = {{ rows = 30, cols = 17 }}\n"
+    );
+    Folder::new(&[
+        ("problem.toml", &problem),
+        ("reference.cu", NORM),
+        ("kernel.cu", kernel),
+    ])
+    .judge()
+}
+
+#[test]
+fn without_a_word_extremes_are_planted_and_scalars_vary_unless_the_problem_says_no() {
+    const LOOSE: &str = "atol = 1e-6\nrtol = 1e-4";
+    norm("", LOOSE, NORM).expect(Exit::Passed);
+    let without_eps = NORM.replace(" + eps", "");
+    norm("", LOOSE, &without_eps)
+        .expect(Exit::Wrong)
+        .expect_in("first_failure", "is planted by default: ")
+        .expect_in("first_failure", "; eps is ");
+    norm("planted = false", LOOSE, &without_eps).expect(Exit::Passed);
+}
+
+#[test]
+fn a_zero_of_the_other_sign_is_a_caveat_where_the_tolerance_is_zero() {
+    let other = NORM.replace("y[r * cols + c] = ", "y[r * cols + c] = 0.0f + ");
+    let exact = norm("", "atol = 0.0\nrtol = 0.0", &other);
+    exact.expect(Exit::Passed);
+    let words = "is a zero of the other sign than the reference's";
+    assert!(exact.log.contains(words), "{}", exact.log);
+    let loose = norm("", "atol = 1e-9\nrtol = 0.0", &other);
+    loose.expect(Exit::Passed);
+    assert!(!loose.log.contains(words), "{}", loose.log);
+}

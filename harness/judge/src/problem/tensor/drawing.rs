@@ -327,14 +327,6 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// Most cells of all joint sets of a case together. The cpu device is slow.
-pub fn most_joint_cells(device: &DeviceInfo) -> usize {
-    match device.emulated {
-        true => PLANTED_CELLS_EMULATED / 4,
-        false => PLANTED_CELLS,
-    }
-}
-
 /// Most cells of the other further sets of a case together.
 const PLANTED_CELLS: usize = 4 << 20;
 const PLANTED_CELLS_EMULATED: usize = 1 << 19;

@@ -17,6 +17,7 @@ mod gate_keys;
 mod group_check;
 mod input_sets;
 pub mod input_values;
+mod joint_set;
 mod launcher;
 mod named_gates;
 mod npy;
@@ -39,6 +40,7 @@ mod suggest;
 mod tally;
 mod timing;
 mod together;
+mod turn;
 mod values_text;
 mod verify;
 

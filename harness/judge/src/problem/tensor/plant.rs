@@ -20,9 +20,7 @@ mod joint;
 mod line;
 mod pattern;
 
-pub use joint::{Turn, take_turns};
-
-use super::planted::Axis;
+use super::planted::{Axis, Extreme};
 use super::random::{below, shuffle};
 use super::spec::CaseTensor;
 use crate::outcome::Stop;
@@ -99,6 +97,13 @@ pub struct Placed {
     axis: Axis,
     line: usize,
     pattern: Pattern,
+}
+
+impl Placed {
+    /// Whether its line holds zeros, by which a problem may divide.
+    pub fn has_zeros(&self) -> bool {
+        matches!(self.pattern.kind, Extreme::Zero | Extreme::SignedZero)
+    }
 }
 
 impl PlantedSets {

@@ -68,11 +68,6 @@ impl Extreme {
         ordinary.filter(|kind| *kind != Extreme::Denormal)
     }
 
-    /// Whether its lines hold zeros, by which a problem may divide.
-    pub fn has_zeros(self) -> bool {
-        matches!(self, Extreme::Zero | Extreme::SignedZero)
-    }
-
     /// Whether a line of it can hide what other lines of the same inputs show, because a result
     /// depends on it alone.
     pub fn hides_others(self) -> bool {

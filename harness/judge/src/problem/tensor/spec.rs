@@ -1,13 +1,12 @@
 //! A checked tensor problem: every name is known, and every shape is a number.
 
-use super::drawing::most_joint_cells;
 use super::drawn_scalars::ScalarDraw;
 use super::fixed::FixedTensor;
 use super::gate_keys::NamedGate;
 use super::input_values::InputValues;
 use super::objective::{Amounts, Objective};
-use super::plant::{Turn, take_turns};
 use super::planted::Planting;
+use super::turn::Turn;
 use crate::dtype::Dtype;
 use crate::gates::Tolerance;
 use crate::probe::bounds::{CacheState, Demand};
@@ -342,7 +341,10 @@ impl ProblemSpec {
         let judged = |case: &&Arc<Case>| case.when <= when && self.fits(case, device);
         let judged = self.cases.iter().filter(judged).cloned();
         let mut judged: Vec<Arc<Case>> = judged.collect();
-        take_turns(&mut judged, most_joint_cells(device));
+        let cells: Vec<usize> = judged.iter().map(|case| case.cells()).collect();
+        for (case, turn) in judged.iter_mut().zip(Turn::of_each(&cells, device)) {
+            Arc::make_mut(case).turn = turn;
+        }
         judged
     }
 
