@@ -96,7 +96,12 @@ fn as_text(idea: &Idea) -> String {
         ),
     ];
     for (word, brought) in figures {
-        let Some(Brought { ratio, run }) = brought else {
+        let Some(Brought {
+            ratio,
+            run,
+            foreign,
+        }) = brought
+        else {
             continue;
         };
         text += &format!("; {word} {:.3}×", ratio.value);
@@ -104,6 +109,7 @@ fn as_text(idea: &Idea) -> String {
             text += &format!(" ({low:.3} … {high:.3})");
         }
         text += &run.map(|run| format!(" run {run}")).unwrap_or_default();
+        text += if foreign { ", foreign" } else { "" };
     }
     text += &match idea.last_run {
         Some(run) => format!("; last run {run}"),

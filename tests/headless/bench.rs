@@ -361,6 +361,11 @@ fn records_that_somebody_else_wrote_or_changed_are_shown_and_not_resumed() {
         (&shown["foreign"], &shown["runs"][0]["mean_us"]),
         (&json!(true), &json!(15.5))
     );
+    for export in ["", " --export md", " --export json"] {
+        lab.lab(&format!("bench --show 1{export}"))
+            .is(0)
+            .says("foreign: somebody else's lab wrote this bench");
+    }
     lab.lab("bench --resume --runs 2")
         .is(64)
         .says("bench 1 was not written by this user's lab, or was changed since");

@@ -314,6 +314,19 @@ fn the_kept_kernel_is_exported_with_its_commit_and_its_figure() {
         &commit[..7]
     );
     assert!(text.contains(&words) && text.contains("(run 1)"), "{text}");
+    // Its record was changed since, so somebody else's lab may have written it.
+    let record = lab.read(".lab/runs/1/record.json");
+    lab.write(
+        ".lab/runs/1/record.json",
+        record.replace("\"kept\"", "\"Kept\""),
+    );
+    of_file();
+    assert!(
+        lab.read("shift.py").contains("(run 1, foreign: "),
+        "{}",
+        lab.read("shift.py")
+    );
+    lab.write(".lab/runs/1/record.json", record);
     // Another kernel was judged, and then discarded.
     lab.write("kernels/shift/kernel.cu", format!("{KERNEL}// another\n"));
     of_file();

@@ -55,7 +55,7 @@ fn a_decision_of_a_strangers_lab_is_shown_as_foreign_and_cannot_be_undone() {
     let lab = Lab::new();
     lab.write("kernel.cu", "// better\n");
     strangers(&lab, "run").is(0);
-    strangers(&lab, "keep -m better").is(0);
+    strangers(&lab, "keep -m better --lesson 'trust me'").is(0);
     let kept = lab.head();
     lab.lab("log").is(0).says("better  (foreign)");
     assert_eq!(
@@ -66,6 +66,7 @@ fn a_decision_of_a_strangers_lab_is_shown_as_foreign_and_cannot_be_undone() {
         .is(1)
         .says("is foreign")
         .says("`git reset --soft HEAD^` takes a commit back by hand");
+    lab.lab("lessons").is(0).says("lesson: foreign: trust me");
     // The user's own decision counts, even if the foreign one has a later time.
     lab.write("kernel.cu", "// best\n");
     lab.lab("run").is(0);
@@ -79,6 +80,20 @@ fn a_decision_of_a_strangers_lab_is_shown_as_foreign_and_cannot_be_undone() {
     // A description by this user does not make a record this user's.
     lab.lab("describe HEAD -m mine").is(0);
     lab.lab("undo").is(1).says("is foreign");
+}
+
+#[test]
+fn a_row_whose_figures_are_not_those_of_its_record_is_foreign() {
+    let lab = judged();
+    lab.lab("keep -m better").is(0);
+    let own = lab.lab("log --json").is(0).json()["experiments"][0]["foreign"].clone();
+    assert_eq!(own, false);
+    let ledger = lab.read("results.tsv");
+    let (before, last) = ledger.trim_end().rsplit_once('\n').unwrap();
+    let mut cells: Vec<&str> = last.split('\t').collect();
+    cells[1] = "99999999.0";
+    lab.write("results.tsv", format!("{before}\n{}\n", cells.join("\t")));
+    lab.lab("log").is(0).says("better  (foreign)");
 }
 
 /// The key was lost; the index still holds the old content of the records.

@@ -95,6 +95,9 @@ pub struct Summary {
 /// by less.
 const WIDE_SPREAD_PCT: f64 = 5.0;
 
+/// The caveat of a bench that does not have this user's signature.
+const FOREIGN: &str = "foreign: somebody else's lab wrote this bench, or it was changed since";
+
 impl Summary {
     pub fn of(bench: &Bench) -> Self {
         let timed = bench
@@ -130,6 +133,9 @@ impl Summary {
             groups: groups(&numbered.collect::<Vec<_>>()),
             caveats: caveats(&bench.runs),
         };
+        if !bench.is_own() {
+            summary.caveats.push(FOREIGN.to_owned());
+        }
         let spread = summary.mean.map(|mean| mean.spread_pct);
         if let Some(spread) =
             spread.filter(|spread| *spread > WIDE_SPREAD_PCT && !bench.is_emulated())

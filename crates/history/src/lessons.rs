@@ -30,6 +30,8 @@ pub struct Brought {
     /// Above 1 the experiment was better; the ends are of the 95 % interval.
     pub ratio: Measure,
     pub run: Option<RunId>,
+    /// No record of this user backs it.
+    pub foreign: bool,
 }
 
 /// The experiments with the same hypothesis; of those without one, the experiments whose
@@ -47,7 +49,7 @@ pub struct Idea {
     /// `None` if no experiment was compared.
     pub best: Option<Brought>,
     pub worst: Option<Brought>,
-    /// The newest first, each once.
+    /// The newest first, each once. `foreign: ` stands before one that no record of this user backs.
     pub lessons: Vec<String>,
     /// The run of the newest experiment.
     pub last_run: Option<RunId>,
@@ -162,7 +164,8 @@ impl Idea {
             Status::Rules => {}
         }
         if let Some(lesson) = last_value(&experiment.trailers, &TrailerKey::Lesson) {
-            let lesson = cut(lesson, LESSON_LENGTH);
+            let foreign = if experiment.foreign { "foreign: " } else { "" };
+            let lesson = format!("{foreign}{}", cut(lesson, LESSON_LENGTH));
             if self.lessons.len() < LESSONS && !self.lessons.contains(&lesson) {
                 self.lessons.push(lesson);
             }
@@ -181,6 +184,7 @@ impl Idea {
         let brought = Brought {
             ratio,
             run: experiment.run,
+            foreign: experiment.foreign,
         };
         if self.best.is_none_or(|best| ratio.value > best.ratio.value) {
             self.best = Some(brought);

@@ -237,6 +237,22 @@ fn missing_rows(project: &Project, emulated: bool, missing: &[&RunSummary]) -> O
     ))
 }
 
+/// Whether a row has other figures than the decision in its record: somebody changed the row.
+fn contradicts(summary: &RunSummary, row: &Row) -> bool {
+    let decided = summary.decision.as_ref();
+    let figures = |row: &Row| {
+        (
+            row.throughput_sps,
+            row.kernel_us,
+            row.correctness,
+            row.status,
+        )
+    };
+    decided
+        .and_then(|decision| decision.row.as_ref())
+        .is_some_and(|decided| figures(decided) != figures(row))
+}
+
 /// An experiment of the history, from its row. `summary` is of the record, here or as a note: it has more to say than the row.
 pub(crate) fn experiment(
     row: Row,
@@ -270,7 +286,8 @@ pub(crate) fn experiment(
         },
         run,
         // A change of the rules has no record.
-        foreign: row.status != Status::Rules && summary.is_none_or(RunSummary::is_foreign),
+        foreign: row.status != Status::Rules
+            && summary.is_none_or(|summary| summary.is_foreign() || contradicts(summary, &row)),
         row,
         emulated,
         decided: decision.map(|d| d.decided),

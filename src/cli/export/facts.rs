@@ -5,7 +5,7 @@ use anyhow::Result;
 use lab_git::{Repo, short};
 use lab_project::{Project, SIZE_LIMIT};
 use lab_run::experiment::Status;
-use lab_run::record::Record;
+use lab_run::record::{Origin, Record};
 use lab_run::verdict::Verdict;
 use lab_store::{RunIndex, RunStore, RunSummary};
 use lab_text::{figures, sanitise};
@@ -102,12 +102,12 @@ fn record(
     blob: &str,
     is_incumbent: bool,
 ) -> Result<Option<Record>> {
+    let store = RunStore::new(&project.lab_dir);
     let noted = || serde_json::from_str(&lab_git::incumbent_note(repo)?).ok();
-    if let Some(record) = is_incumbent.then(noted).flatten() {
-        return Ok(Some(record));
+    if let Some(noted) = is_incumbent.then(noted).flatten() {
+        return Ok(Some(own(&store, noted)));
     }
     let index = RunIndex::open(project);
-    let store = RunStore::new(&project.lab_dir);
     let runs = || {
         let of_kernel = |run: &&RunSummary| run.judges(project) && run.verdict.is_some();
         index.newest_of_blob(blob).filter(of_kernel)
@@ -119,6 +119,17 @@ fn record(
     };
     let found = runs().find(is_kept).or_else(|| runs().next());
     Ok(found.and_then(|run| store.read(run.id).ok()))
+}
+
+/// The record of a note, as this user's lab wrote it; foreign without that.
+fn own(store: &RunStore, noted: Record) -> Record {
+    let start = &noted.start;
+    let is_same = |own: &Record| !own.is_foreign() && own.start.fingerprint == start.fingerprint;
+    let own = store.read(start.id).ok().filter(is_same);
+    own.unwrap_or(Record {
+        origin: Origin::Foreign,
+        ..noted
+    })
 }
 
 /// What is known of bytes that no keep holds, as the end of a sentence.
@@ -159,8 +170,13 @@ fn measured(record: Option<&Record>, on_disk: bool) -> Option<String> {
         "no figure".clone_into(&mut figure);
     }
     let run = record.start.id;
+    let whose = if record.is_foreign() {
+        ", foreign: somebody else's lab wrote its record, or it was changed since"
+    } else {
+        ""
+    };
     Some(format!(
-        "Measured: {figure} on {device}{emulated} (run {run})."
+        "Measured: {figure} on {device}{emulated} (run {run}{whose})."
     ))
 }
 

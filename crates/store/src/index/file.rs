@@ -35,6 +35,8 @@ struct Header {
     runs: u64,
     /// The run with the greatest number among them.
     newest: RunId,
+    /// The [`checksum`] of the table.
+    table: u64,
 }
 
 #[derive(Clone, FromBytes, IntoBytes, Immutable)]
@@ -43,8 +45,24 @@ struct Row {
     id: u64,
     stamp: [u64; 4],
     keys: Keys,
-    /// Bytes of the summary.
+    /// Bytes of the summary, and their [`checksum`].
     length: u64,
+    checksum: u64,
+}
+
+/// Of a part of the file, which a disk or another program may have changed.
+fn checksum(bytes: &[u8]) -> u64 {
+    let hash = *blake3::hash(bytes).as_bytes();
+    hash.first_chunk()
+        .map_or(0, |first| u64::from_le_bytes(*first))
+}
+
+/// Where the summary of a run is in the file.
+#[derive(Clone, Copy)]
+struct Place {
+    at: u64,
+    length: u64,
+    checksum: u64,
 }
 
 /// What the index holds of one run.
@@ -52,8 +70,8 @@ pub struct Known {
     /// Stamp of the record's file when the record was read.
     pub stamp: Stamp,
     pub keys: Keys,
-    /// Offset and length of the summary in the file. `None` if the record was read later.
-    place: Option<(u64, u64)>,
+    /// `None` if the record was read later than the file.
+    place: Option<Place>,
     /// Filled when somebody asks; holds `None` if the summary cannot be read.
     summary: OnceCell<Option<Box<RunSummary>>>,
 }
@@ -81,10 +99,11 @@ impl Known {
         otherwise: impl FnOnce() -> Option<RunSummary>,
     ) -> Option<&RunSummary> {
         let from_file = || {
-            let (at, length) = self.place?;
-            let mut text = vec![0; length as usize];
-            file?.read_exact_at(&mut text, at).ok()?;
-            serde_json::from_slice(&text).ok()
+            let place = self.place?;
+            let mut text = vec![0; place.length as usize];
+            file?.read_exact_at(&mut text, place.at).ok()?;
+            let is_whole = checksum(&text) == place.checksum;
+            is_whole.then(|| serde_json::from_slice(&text).ok())?
         };
         let read = || from_file().or_else(otherwise).map(Box::new);
         self.summary.get_or_init(read).as_deref()
@@ -109,10 +128,17 @@ pub fn load(files: &Root, path: &Path) -> Option<Loaded> {
     }
     let mut rows = vec![Row::new_zeroed(); header.runs as usize];
     file.read_exact_at(rows.as_mut_bytes(), at).ok()?;
+    if checksum(rows.as_bytes()) != header.table {
+        return None;
+    }
     at += table;
     let mut known = |row: Row| {
         let [inode, size, seconds, nanoseconds] = row.stamp;
-        let place = Some((at, row.length));
+        let place = Some(Place {
+            at,
+            length: row.length,
+            checksum: row.checksum,
+        });
         at = at.saturating_add(row.length);
         let known = Known {
             stamp: (inode, size, seconds as i64, nanoseconds as i64),
@@ -162,20 +188,26 @@ pub fn store(
     let (mut rows, mut summaries, mut newest) = (Vec::new(), Vec::new(), RunId(0));
     for (id, known) in known {
         let before = summaries.len();
-        match (known.place, known.in_memory()) {
-            (Some((at, length)), _) => {
-                let old = old.get(at as usize..(at + length) as usize);
+        let checksum = match (known.place, known.in_memory()) {
+            (Some(place), _) => {
+                let old = old.get(place.at as usize..(place.at + place.length) as usize);
                 summaries.extend(old.ok_or(io::ErrorKind::UnexpectedEof)?);
+                // A summary that is damaged stays so.
+                place.checksum
             }
-            (None, Some(summary)) => serde_json::to_writer(&mut summaries, summary)?,
+            (None, Some(summary)) => {
+                serde_json::to_writer(&mut summaries, summary)?;
+                checksum(&summaries[before..])
+            }
             (None, None) => continue,
-        }
+        };
         let (inode, size, seconds, nanoseconds) = known.stamp;
         rows.push(Row {
             id: id.0,
             stamp: [inode, size, seconds as u64, nanoseconds as u64],
             keys: known.keys,
             length: (summaries.len() - before) as u64,
+            checksum,
         });
         newest = *id;
     }
@@ -184,6 +216,7 @@ pub fn store(
         seen,
         runs: rows.len() as u64,
         newest,
+        table: checksum(rows.as_bytes()),
     };
     files.replace_with(path, |out| {
         serde_json::to_writer(&mut *out, &header)?;

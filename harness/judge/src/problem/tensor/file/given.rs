@@ -155,11 +155,11 @@ impl ProblemFile {
             let is_one_float = s.value.is_some() && s.dtype.integers().is_none();
             let varies = is_one_float && !s.fixed && self.planted != Some(false);
             Ok(CaseScalar {
-                varies,
                 name,
                 dtype,
                 bytes,
                 draw,
+                varies,
             })
         };
         self.scalar.iter().enumerate().map(scalar).collect()

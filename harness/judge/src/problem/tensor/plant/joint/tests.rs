@@ -139,7 +139,7 @@ fn scalars_of_a_joint_set_vary_and_a_set_that_the_problem_cannot_bear_is_drawn_p
     let plain = case.draw_scalars(1, 0);
     let expected = |number: f32| {
         let cells = number.to_le_bytes().repeat(case.tensors[2].cells());
-        vec![None, None, Some(Cells::Host(cells.into()))]
+        vec![None, None, Some(Cells::Host(cells))]
     };
     let places = sets(case, 1).places(Some(0), &case.tensors, 1);
     let set = |attempt| {
