@@ -13,10 +13,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use tokio::sync::{Mutex as Turn, watch};
 
-/// Most jobs that have not ended. A further call is refused.
+/// Most runs and decisions that have not ended. A further one is refused. Reads do not count: they
+/// are short, and a client that waits for its runs needs them.
 pub const MOST_JOBS: usize = 16;
 
-/// Jobs that have ended and whose results are kept.
+/// Jobs that have ended and whose results are kept: so many reads, and so many others.
 const KEPT_JOBS: usize = 32;
 
 /// Jobs that wait for one another.
@@ -60,6 +61,7 @@ pub struct State {
 /// The work of one tool call.
 pub struct Job {
     pub id: u64,
+    is_read: bool,
     /// The tool that started it.
     pub tool: &'static str,
     pub started: Instant,
@@ -148,16 +150,18 @@ impl Jobs {
         tool: &'static str,
         work: impl FnOnce(&Job) -> Answer + Send + 'static,
     ) -> Result<Arc<Job>> {
+        let is_read = lane == Lane::Reads;
         let open = self.open().len();
         let (last, jobs) = &mut *self.lock();
         ensure!(!*self.closing.borrow(), "the server is ending");
         ensure!(
-            open < MOST_JOBS,
-            "{open} jobs have not ended: wait for one of them, or end one"
+            is_read || open < MOST_JOBS,
+            "{open} runs and decisions have not ended: wait for one of them, or end one"
         );
         *last += 1;
         let job = Arc::new(Job {
             id: *last,
+            is_read,
             tool,
             started: Instant::now(),
             control: Control::new()?,
@@ -166,8 +170,9 @@ impl Jobs {
         let lane = Arc::clone(&self.lanes[lane as usize]);
         tokio::spawn(Arc::clone(&job).carry_out(lane, work));
         jobs.push_back(Arc::clone(&job));
-        if jobs.len() > open + 1 + KEPT_JOBS
-            && let Some(oldest) = jobs.iter().position(|job| !job.is_open())
+        let is_old = |job: &Arc<Job>| job.is_read == is_read && !job.is_open();
+        if jobs.iter().filter(|job| is_old(job)).count() > KEPT_JOBS
+            && let Some(oldest) = jobs.iter().position(is_old)
         {
             jobs.remove(oldest);
         }
@@ -178,12 +183,12 @@ impl Jobs {
         self.lock().1.iter().find(|job| job.id == id).cloned()
     }
 
-    /// The numbers of the jobs that have not ended.
+    /// The numbers of the runs and decisions that have not ended.
     pub fn open(&self) -> Vec<u64> {
         let jobs = self.lock();
         jobs.1
             .iter()
-            .filter(|job| job.is_open())
+            .filter(|job| !job.is_read && job.is_open())
             .map(|job| job.id)
             .collect()
     }
@@ -260,18 +265,24 @@ mod tests {
             jobs.add(Lane::Runs, "judge", work).unwrap();
         }
         assert!(
-            jobs.add(Lane::Reads, "history", |_| Answer::error("", ""))
+            jobs.add(Lane::Decisions, "discard", |_| Answer::error("", ""))
                 .is_err()
         );
+        // Reads go on, and their results replace none of a run.
+        for _ in 0..=2 * KEPT_JOBS {
+            let read = jobs.add(Lane::Reads, "history", |_| Answer::error("", ""));
+            read.unwrap().wait().await;
+        }
         drop(go);
         let last = jobs.find(MOST_JOBS as u64).unwrap();
         last.wait().await;
         assert!(summary(&last).contains("an error of lab itself"));
+        assert!(jobs.find(1).is_some() && jobs.find(17).is_none());
         // So many results are kept, and one more makes room for the next.
-        for _ in 0..KEPT_JOBS {
-            let read = jobs.add(Lane::Reads, "history", |_| Answer::error("", ""));
-            read.unwrap().wait().await;
+        for _ in 0..=KEPT_JOBS {
+            let run = jobs.add(Lane::Runs, "judge", |_| Answer::error("", ""));
+            run.unwrap().wait().await;
         }
-        assert!(jobs.find(1).is_none() && jobs.find(17).is_some());
+        assert!(jobs.find(1).is_none() && jobs.find(MOST_JOBS as u64).is_none());
     }
 }
