@@ -8,9 +8,9 @@ use crate::mcp::waits;
 use crate::mcp_wire::{Wire, harness_process, is_gone};
 use crate::profile::ncu;
 use lab_testing::until;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::process::Stdio;
 
 #[test]
@@ -86,6 +86,64 @@ fn a_client_that_goes_away_without_reading_its_answers_ends_the_server() {
     assert!(is_gone(&harness), "the run ends with the server");
     lab.write("go", "");
     lab.lab("run").is(0);
+}
+
+#[test]
+fn a_client_that_stops_reading_does_not_keep_the_server_alive() {
+    let lab = Lab::new();
+    let client = json!({
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" }
+    });
+    for signal in [None, Some(rustix::process::Signal::TERM)] {
+        let mut child = lab
+            .lab_command("mcp")
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let pid = rustix::process::Pid::from_child(&child);
+        let mut unread = child.stdout.take().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let server = Beside::of(child);
+        for line in [
+            json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client }),
+            json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+        ] {
+            writeln!(stdin, "{line}").unwrap();
+        }
+        // The answers fill the pipe and all that waits behind it.
+        for id in 2..500 {
+            writeln!(
+                stdin,
+                "{}",
+                json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list" })
+            )
+            .unwrap();
+        }
+        until("the pipe fills", || {
+            rustix::io::ioctl_fionread(&unread).unwrap() >= 32_000
+        });
+        // stdin stays open if a signal is to end the server.
+        let stdin = match signal {
+            Some(signal) => {
+                rustix::process::kill_process(pid, signal).unwrap();
+                Some(stdin)
+            }
+            None => {
+                drop(stdin);
+                None
+            }
+        };
+        let ended = server.finish();
+        assert_eq!(ended.code, 0, "{signal:?}: {ended:?}");
+        drop(stdin);
+        // What it wrote are whole answers, but for the last.
+        let mut text = String::new();
+        unread.read_to_string(&mut text).unwrap();
+        let whole = text.rsplit_once('\n').unwrap().0;
+        for line in whole.lines() {
+            serde_json::from_str::<Value>(line).unwrap();
+        }
+    }
 }
 
 #[test]

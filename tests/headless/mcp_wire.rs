@@ -177,8 +177,7 @@ fn malformed_lines_get_an_answer_and_end_nothing() {
     drop(wire);
     let mut wire = Wire::of(&lab);
     for (line, code) in [
-        (&b"{"[..], -32700),
-        (b"\xff\xfe", -32700),
+        (&b"\xff\xfe"[..], -32700),
         (b"[]", -32600),
         (b"7", -32600),
         (br#"{"id":null,"jsonrpc":"2.0"}"#, -32600),
@@ -224,6 +223,66 @@ fn malformed_lines_get_an_answer_and_end_nothing() {
             .contains("no experiment yet")
     );
     assert_eq!(wire.close(), 0);
+}
+
+/// Clients write the id after the parameters, and wait for an answer with that id.
+#[test]
+fn a_request_that_is_no_message_is_answered_by_its_id() {
+    let lab = Lab::new();
+    let mut wire = Wire::of(&lab);
+    let request = |text: &[u8], id: &str| {
+        [
+            br#"{"method":"tools/call","params":{"name":"keep","arguments":{"message":""#,
+            text,
+            br#""}},"jsonrpc":"2.0","id":"#,
+            id.as_bytes(),
+            b"}",
+        ]
+        .concat()
+    };
+    wire.line(request(&vec![b'x'; 2 << 20], "70"));
+    let long = wire.answer(70);
+    assert_eq!(long["error"]["code"], -32600, "{long}");
+    assert!(
+        long["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("more than 1048576 bytes"),
+        "{long}"
+    );
+    // Half of a character in JavaScript, bytes in another encoding, a message that was cut off.
+    wire.line(request(br"\ud800", "71"));
+    assert_eq!(wire.answer(71)["error"]["code"], -32700);
+    wire.line(request(b"\xe9", r#""seventy-two""#));
+    assert_eq!(wire.answer("seventy-two")["error"]["code"], -32700);
+    wire.line(br#"{"jsonrpc":"2.0","id":73,"method":"tools/ca"#);
+    assert_eq!(wire.answer(73)["error"]["code"], -32700);
+    wire.call("history", json!({}));
+    assert_eq!(wire.close(), 0);
+}
+
+#[test]
+fn a_request_without_a_readable_id_ends_the_server_with_the_reason() {
+    let lab = Lab::new();
+    for line in [
+        &b"{"[..],
+        br#"{"method":"tools/call","params":{"name":"ke"#,
+        br#"{"jsonrpc":"2.0","id":[1],"method":"ping"}"#,
+    ] {
+        let mut wire = Wire::of(&lab);
+        wire.line(line);
+        let answer = wire.answer(Value::Null);
+        assert!(
+            answer["error"]["message"]
+                .as_str()
+                .unwrap()
+                .ends_with("cannot be read, so nobody can be answered: the server ends"),
+            "{answer}"
+        );
+        until("the server ends", || {
+            wire.child.try_wait().unwrap().is_some()
+        });
+    }
 }
 
 #[test]

@@ -7,19 +7,26 @@
 use super::answer::SummaryFirst;
 use super::jobs::Jobs;
 use crate::cli::json::to_line;
+use crate::cli::output::complain;
 use lab_protocol::console;
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientJsonRpcMessage, ErrorCode, ErrorData, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
 };
 use rmcp::transport::Transport;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use serde::Deserializer as _;
+use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
+use std::fmt::{self, Formatter};
 use std::future::Future;
 use std::io::{self, BufRead, Read, Write};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver as Written, channel as std_channel};
 use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::watch;
 
 /// Most bytes of a message. The arguments of a tool have a few thousand at most.
 const MESSAGE: usize = 1 << 20;
@@ -31,13 +38,26 @@ const WAITING: usize = 64;
 /// How long the end of the server waits for a client that does not read its last answers.
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
 
+/// Most bytes of a longer message in which its id is looked for: clients write it last.
+const SEARCHED: usize = 16 << 20;
+
 /// A line of stdin: a message, or the answer that says why the line is not a message.
-type Incoming = Result<ClientJsonRpcMessage, Box<ServerJsonRpcMessage>>;
+type Incoming = Result<ClientJsonRpcMessage, Refused>;
+
+/// The answer to a line that is no message.
+struct Refused {
+    answer: Box<ServerJsonRpcMessage>,
+    /// The line may be a request, and its id cannot be read. Its sender would wait for ever, so the
+    /// server ends.
+    ends: bool,
+}
 
 /// The server's end of the two pipes.
 pub struct Stdio {
     incoming: Receiver<Incoming>,
     outgoing: Option<Sender<String>>,
+    /// True once the client has closed stdin, which may still hold its last messages.
+    hung_up: watch::Receiver<bool>,
     jobs: Arc<Jobs>,
     /// The client has sent a request. Before that, its notifications mean nothing.
     has_begun: bool,
@@ -60,6 +80,7 @@ impl Stdio {
         let (tell, incoming) = channel(WAITING);
         let (outgoing, mut lines) = channel::<String>(WAITING);
         let (done, written) = std_channel();
+        let (gone, hung_up) = watch::channel(false);
         let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
         thread("mcp input").spawn(move || read(io::stdin().lock(), &tell))?;
         thread("mcp output").spawn(move || {
@@ -71,9 +92,17 @@ impl Stdio {
                 }
             }
         })?;
+        // The reader may wait for a client that reads no answers, and does not see the end of stdin.
+        thread("mcp hangup").spawn(move || {
+            let stdin = rustix::stdio::stdin();
+            let mut hangup = [PollFd::new(&stdin, PollFlags::empty())];
+            while matches!(poll(&mut hangup, None), Err(Errno::INTR)) {}
+            gone.send_replace(true);
+        })?;
         let stdio = Stdio {
             incoming,
             outgoing: Some(outgoing),
+            hung_up,
             jobs,
             has_begun: false,
         };
@@ -83,13 +112,30 @@ impl Stdio {
     /// The next line; `None` once the client is gone or the server ends.
     async fn next(&mut self) -> Option<Incoming> {
         let outgoing = self.outgoing.clone()?;
+        let unread = self.unread();
         let next = async {
-            drop(outgoing.reserve().await.ok()?);
+            tokio::select! {
+                free = outgoing.reserve() => drop(free.ok()?),
+                () = unread => return None,
+            }
             self.incoming.recv().await
         };
         tokio::select! {
             next = next => next,
             () = self.jobs.closed() => None,
+        }
+    }
+
+    /// Waits until the client or the server has ended the connection, and then as long as the client
+    /// may take to read one answer.
+    fn unread(&self) -> impl Future<Output = ()> + Send + 'static {
+        let (mut hung_up, jobs) = (self.hung_up.clone(), Arc::clone(&self.jobs));
+        async move {
+            tokio::select! {
+                Ok(_) = hung_up.wait_for(|gone| *gone) => {}
+                () = jobs.closed() => {}
+            }
+            tokio::time::sleep(LAST_ANSWERS).await;
         }
     }
 }
@@ -102,11 +148,15 @@ impl Transport<RoleServer> for Stdio {
         item: ServerJsonRpcMessage,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let outgoing = self.outgoing.clone();
+        let unread = self.unread();
         async move {
             let line = to_line(&SummaryFirst(&serde_json::to_value(item)?));
             let gone = || io::Error::new(io::ErrorKind::BrokenPipe, "the client is gone");
-            let sent = outgoing.ok_or_else(gone)?.send(line).await;
-            sent.map_err(|_| gone())
+            let outgoing = outgoing.ok_or_else(gone)?;
+            tokio::select! {
+                sent = outgoing.send(line) => sent.map_err(|_| gone()),
+                () = unread => Err(gone()),
+            }
         }
     }
 
@@ -119,8 +169,8 @@ impl Transport<RoleServer> for Stdio {
                         return Some(message);
                     }
                 }
-                Err(answer) => {
-                    if self.send(*answer).await.is_err() {
+                Err(Refused { answer, ends }) => {
+                    if self.send(*answer).await.is_err() || ends {
                         break;
                     }
                 }
@@ -142,7 +192,8 @@ fn read(mut input: impl BufRead, tell: &Sender<Incoming>) {
     let mut line = Vec::new();
     loop {
         line.clear();
-        let mut limited = input.by_ref().take(MESSAGE as u64 + 1);
+        line.shrink_to(MESSAGE);
+        let mut limited = input.by_ref().take(SEARCHED as u64);
         if !matches!(limited.read_until(b'\n', &mut line), Ok(1..)) {
             return;
         }
@@ -152,7 +203,7 @@ fn read(mut input: impl BufRead, tell: &Sender<Incoming>) {
             }
             let why =
                 format!("the message has more than {MESSAGE} bytes, the most that lab mcp reads");
-            refused(ErrorCode::INVALID_REQUEST, why, None)
+            Err(refused(ErrorCode::INVALID_REQUEST, why, &line))
         } else if line.trim_ascii().is_empty() {
             continue;
         } else {
@@ -165,25 +216,58 @@ fn read(mut input: impl BufRead, tell: &Sender<Incoming>) {
 }
 
 fn message(line: &[u8]) -> Incoming {
-    let value: Value = match serde_json::from_slice(line) {
-        Ok(value) => value,
-        Err(error) => {
-            let why = format!("the message is no JSON in one line of UTF-8: {error}");
-            return refused(ErrorCode::PARSE_ERROR, why, None);
-        }
-    };
-    let id = value
-        .get("id")
-        .and_then(|id| serde_json::from_value(id.clone()).ok());
-    serde_json::from_value(value).or_else(|_| {
+    let value: Value = serde_json::from_slice(line).map_err(|error| {
+        let why = format!("the message is no JSON in one line of UTF-8: {error}");
+        refused(ErrorCode::PARSE_ERROR, why, line)
+    })?;
+    serde_json::from_value(value).map_err(|_| {
         let why = "the message is no JSON-RPC 2.0 request or notification of MCP".to_owned();
-        refused(ErrorCode::INVALID_REQUEST, why, id)
+        refused(ErrorCode::INVALID_REQUEST, why, line)
     })
 }
 
-fn refused(code: ErrorCode, why: String, id: Option<RequestId>) -> Incoming {
-    let error = ErrorData::new(code, why, None);
-    Err(Box::new(ServerJsonRpcMessage::error(error, id)))
+/// The answer to a line that is no message, with the id of the request that the line holds.
+fn refused(code: ErrorCode, mut why: String, line: &[u8]) -> Refused {
+    let mut id = IdOf::default();
+    let read = serde_json::Deserializer::from_slice(line).deserialize_map(&mut id);
+    let ends = read.is_err() && id.is_object && id.id.is_none();
+    if ends {
+        why += "; the id of the request cannot be read, so nobody can be answered: the server ends";
+        complain(&why);
+    }
+    Refused {
+        answer: Box::new(ServerJsonRpcMessage::error(
+            ErrorData::new(code, why, None),
+            id.id,
+        )),
+        ends,
+    }
+}
+
+/// The id of a JSON object, as far as the object can be read.
+#[derive(Default)]
+struct IdOf {
+    is_object: bool,
+    id: Option<RequestId>,
+}
+
+impl<'de> Visitor<'de> for &mut IdOf {
+    type Value = ();
+
+    fn expecting(&self, out: &mut Formatter) -> fmt::Result {
+        out.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        self.is_object = true;
+        while let Some(key) = map.next_key::<String>()? {
+            match &*key {
+                "id" => self.id = map.next_value()?,
+                _ => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -199,7 +283,7 @@ mod tests {
         while let Some(incoming) = got.blocking_recv() {
             read.push(match incoming {
                 Ok(message) => serde_json::to_value(message).unwrap(),
-                Err(answer) => serde_json::to_value(answer).unwrap(),
+                Err(refused) => serde_json::to_value(refused.answer).unwrap(),
             });
         }
         read
@@ -237,9 +321,6 @@ mod tests {
                 Some(-32700)
             ]
         );
-        assert_eq!(
-            (&read[4]["id"], &read[6]["id"]),
-            (&Value::from(7), &Value::from(3))
-        );
+        assert_eq!([&read[4]["id"], &read[5]["id"], &read[6]["id"]], [7, 2, 3]);
     }
 }
