@@ -123,9 +123,12 @@ fn tell_known(project: &Project, options: &RunArgs) -> Option<ExitCode> {
         lines.truncate(2);
     }
     lines.iter().for_each(|line| say(line));
+    let decided = record.decision.as_ref();
+    let decided = decided.map(|it| format!(" and was decided ({})", it.status.word()));
     say(&format!(
-        "  run {run} judged {}: it was not judged again (`lab run` judges it)",
-        known_as.same()
+        "  run {run} judged {}{}: it was not judged again (`lab run` judges it)",
+        known_as.same(),
+        decided.unwrap_or_default()
     ));
     Some(code(exit))
 }

@@ -131,7 +131,7 @@ impl<'a> Judged<'a> {
         let discard = format!("`lab discard{this} -m TEXT` puts the incumbent back");
         let keep = format!("`lab keep{this} -m TEXT` commits it, {discard}");
         let next = match self.next() {
-            Next::Mend | Next::JudgeAgain => return lines,
+            Next::Mend | Next::JudgeAgain | Next::Edit => return lines,
             Next::Discard => discard,
             _ if verdict.unmeasured().is_some() => format!("so it cannot be kept; {discard}"),
             Next::KeptAlready(why) => why,
@@ -139,7 +139,7 @@ impl<'a> Judged<'a> {
                 "the rules are not as in HEAD: `lab rules{} -m TEXT` commits them, then {keep}",
                 project.argument
             ),
-            Next::Edit | Next::Decide => keep,
+            Next::Decide => keep,
         };
         lines.push(format!("  {next}"));
         lines
@@ -147,6 +147,9 @@ impl<'a> Judged<'a> {
 
     /// What can be done now. What cannot be read is left to the keep, which says why.
     fn next(&self) -> Next {
+        if self.record.decision.is_some() {
+            return Next::Edit;
+        }
         match self.verdict.outcome {
             Outcome::NotJudged => Next::Mend,
             Outcome::Void => Next::JudgeAgain,
@@ -176,11 +179,7 @@ impl<'a> Judged<'a> {
     /// What a client of `lab mcp` can do now.
     pub fn next_call(&self) -> String {
         let id = self.record.start.id;
-        let next = match self.record.decision {
-            Some(_) => Next::Edit,
-            None => self.next(),
-        };
-        match next {
+        match self.next() {
             Next::Edit => "The run is decided. Edit the kernel and call judge.".to_owned(),
             Next::Mend => {
                 "The kernel was not judged: mend what `why` says, then call judge again.".to_owned()
@@ -216,10 +215,21 @@ impl<'a> Judged<'a> {
             AutoDecision::Discard => format!(
                 "It is not faster: call discard with run {id}, or keep it for another reason."
             ),
+            AutoDecision::Leave(_) if self.needs_longer() => format!(
+                "The speed is undecided: call measure, which measures longer. Or call keep or discard with run {id}."
+            ),
             AutoDecision::Leave(why) => format!(
                 "The rule leaves it to you, because {why}: call keep or discard with run {id}."
             ),
         }
+    }
+
+    /// Whether a longer measurement may decide the speed.
+    fn needs_longer(&self) -> bool {
+        let speed = self.verdict.change.and_then(|change| change.speed);
+        speed == Some(Speed::Undecided)
+            && !self.verdict.emulated
+            && self.record.start.reason != Reason::Measure
     }
 
     /// The lines about the peers: of the run, else of an earlier run of the same bytes, else of the

@@ -336,7 +336,8 @@ fn an_agent_judges_decides_and_reads_the_history() {
             .service
             .read_resource(ReadResourceRequestParams::new("lab://run/9/run.log")),
     );
-    assert!(gone.unwrap_err().to_string().contains("cannot read"));
+    let gone = gone.unwrap_err().to_string();
+    assert!(gone.contains("there is no run 9: "), "{gone}");
 
     let undone = client.call("undo_or_restore", json!({ "run": 3 }));
     assert_eq!(
@@ -349,6 +350,86 @@ fn an_agent_judges_decides_and_reads_the_history() {
         (&restored["changed"], lab.read("kernel.cu").as_str()),
         (&json!(true), "// faster\n")
     );
+    assert_eq!(client.close(), 0);
+}
+
+#[test]
+fn a_kernel_that_was_discarded_can_be_judged_again_and_kept() {
+    let lab = Lab::new();
+    let client = Client::of(&lab);
+    let again = "call judge with \"unless_known\": false";
+    in_turns(&lab, 1.05, "faster");
+    lab.write("kernel.cu", "// faster\n");
+    client.call("judge", json!({}));
+    client.call("discard", json!({ "message": "too long" }));
+    // The same bytes, and the same kernel with another comment: both stories end with a keep.
+    for (bytes, same_bytes, refusal) in [
+        (
+            "// faster\n",
+            true,
+            "run 1 was decided already (discard): judge the bytes again (`lab run`)",
+        ),
+        (
+            "// faster, again\n",
+            false,
+            "kernel.cu changed after the verdict of run 1: judge them first (`lab run`)",
+        ),
+    ] {
+        lab.write("kernel.cu", bytes);
+        let known = client.call("judge", json!({}));
+        assert_eq!(
+            (
+                &known["known_as"]["same_bytes"],
+                &known["decision"]["status"]
+            ),
+            (&json!(same_bytes), &json!("discard")),
+            "{known:#}"
+        );
+        let summary = known["summary"].as_str().unwrap();
+        assert!(
+            summary.ends_with("run 1 is decided: discard 'too long'"),
+            "{summary}"
+        );
+        assert!(known["next"].as_str().unwrap().contains(again), "{known:#}");
+        let refused = client.refused("keep", json!({ "message": "short enough", "run": 1 }));
+        assert!(
+            refused.starts_with(refusal)
+                && refused.contains("`lab run` is the tool judge with \"unless_known\": false"),
+            "{refused}"
+        );
+    }
+    let judged = client.call("judge", json!({ "unless_known": false }));
+    assert_eq!(
+        (&judged["run"], &judged["decision"]),
+        (&json!(2), &Value::Null)
+    );
+    client.call("keep", json!({ "message": "short enough", "run": 2 }));
+    assert_eq!(client.close(), 0);
+}
+
+#[test]
+fn an_undecided_speed_is_measured_longer_and_a_run_that_is_not_there_is_named() {
+    let lab = Lab::new();
+    let client = Client::of(&lab);
+    in_turns(&lab, 1.0, "undecided");
+    lab.write("kernel.cu", "// as fast\n");
+    let judged = client.call("judge", json!({}));
+    assert_eq!(
+        judged["next"],
+        "The speed is undecided: call measure, which measures longer. Or call keep or discard with run 1."
+    );
+    let measured = client.call("measure", json!({}));
+    assert!(
+        measured["next"]
+            .as_str()
+            .unwrap()
+            .ends_with("call keep or discard with run 2."),
+        "{measured:#}"
+    );
+    for tool in ["keep", "discard"] {
+        let refused = client.refused(tool, json!({ "message": "x", "run": 999 }));
+        assert!(refused.starts_with("there is no run 999: "), "{refused}");
+    }
     assert_eq!(client.close(), 0);
 }
 

@@ -58,6 +58,23 @@ fn a_kernel_that_was_judged_before_is_not_judged_again_unless_asked() {
         .says("run 5 of kernel.cu");
     lab.lab("run --unless-known --decide -m x").is(64);
 
+    // A discarded kernel: no keep is offered, and a new run can be kept.
+    lab.lab("discard -m wrong").is(0);
+    lab.write("kernel.cu", "int a = 2;\n");
+    let told = lab
+        .lab("run --unless-known")
+        .is(1)
+        .says("run 5 judged these bytes and was decided (discard): it was not judged again (`lab run` judges it)");
+    assert!(
+        !told.out.contains("lab keep") && !told.out.contains("lab discard"),
+        "{told:?}"
+    );
+    let known = lab.lab("run --unless-known --json").is(1).json();
+    assert_eq!(known["decision"]["status"], "discard");
+    lab.lab("keep -m again --run 999")
+        .is(1)
+        .says("there is no run 999");
+
     // A changed record is not believed.
     let record = lab.read(".lab/runs/5/record.json");
     lab.write(

@@ -178,6 +178,7 @@ fn keep(snapshot: &Snapshot) -> Result<Keep, NotAllowed> {
         return Err(NotAllowed::Decided {
             run: run.id,
             status,
+            argument: argument(),
         });
     }
     if run.outcome != Some(Outcome::Pass) {

@@ -3,7 +3,7 @@
 
 use crate::signature::{self, Purpose};
 use crate::summary::RunSummary;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use jiff::{SignedDuration, Timestamp};
 use lab_protocol::Language;
 use lab_run::RunId;
@@ -314,7 +314,13 @@ impl RunStore {
     }
 
     fn parse<T: DeserializeOwned>(&self, id: RunId) -> Result<(T, Origin)> {
-        self.parse_at(&self.record(id))
+        let read = self.parse_at(&self.record(id));
+        read.map_err(|error| match self.has_no_record(id) {
+            true => {
+                anyhow!("there is no run {id}: `lab log` lists the experiments with their runs")
+            }
+            false => error,
+        })
     }
 
     fn parse_at<T: DeserializeOwned>(&self, path: &Path) -> Result<(T, Origin)> {

@@ -56,7 +56,7 @@ impl RunAnswer {
             run: RunReport::of(project, index, record, verdict),
             known_as: None,
             measured: Measured::of(record),
-            decision: None,
+            decision: DecisionReport::recorded(record),
             notes: Vec::new(),
         }
     }

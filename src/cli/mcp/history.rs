@@ -5,7 +5,6 @@ use super::jobs::Job;
 use super::limits::{DIFF, LISTED};
 use super::tools::{ExperimentArguments, HistoryArguments};
 use super::work;
-use crate::cli::json::decision::DecisionReport;
 use crate::cli::json::experiment::ExperimentReport;
 use crate::cli::log;
 use crate::cli::verdict::Judged;
@@ -155,9 +154,12 @@ fn of_run(project: &Project, index: &RunIndex, run: RunId) -> Result<Answer> {
         let next = "Call experiment again later, or judge to judge the present bytes.";
         return Ok(Answer::new(&format!("run {run} is in progress"), next, ()));
     };
-    let answer = work::answer(&judged).with("decision", DecisionReport::recorded(&record));
     let resource = format!("lab://run/{run}/diff");
-    Ok(with_diff(answer, diff_of_run(&about, &record), &resource))
+    Ok(with_diff(
+        work::answer(&judged),
+        diff_of_run(&about, &record),
+        &resource,
+    ))
 }
 
 fn of_commit(project: &Project, commit: &str) -> Result<Answer> {

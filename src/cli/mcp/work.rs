@@ -29,8 +29,8 @@ use lab_runner::{Batch, RunEvent};
 use lab_store::RunIndex;
 
 /// What the commands in an error mean to a client.
-pub const AS_TOOLS: &str = "The text says what to do. A command in it, such as `lab run`, is the tool judge here; others are tools of the same name, or \
-     a person's to run.";
+pub const AS_TOOLS: &str = "The text says what to do. In it, `lab run` is the tool judge with \"unless_known\": false; other commands are tools of the same \
+     name, or a person's to run.";
 
 /// Judges the present bytes. A kernel that was judged before gets that verdict, unless it is asked
 /// for anew.
@@ -138,16 +138,21 @@ fn known(project: &Project, asked: &JudgeArguments) -> Option<Answer> {
     let judged = Judged::of(project, repo.as_ref(), &index, &record)?;
     let run = record.start.id;
     let known_as = KnownAs { run, same_bytes };
-    let known = format!(
+    let mut known = format!(
         "not judged again, because run {run} judged {} against the incumbent of its time",
         known_as.same()
     );
+    if let Some(decision) = &record.decision {
+        let (word, what) = (decision.status.word(), &decision.description);
+        known += &format!("; run {run} is decided: {word} '{what}'");
+    }
     let next = match (same_bytes, record.decision.is_some()) {
         (true, false) => format!(
             "{} To judge it again, call judge with \"unless_known\": false.",
             judged.next_call()
         ),
-        _ => "Edit the kernel and call judge; \"unless_known\": false judges this one again."
+        _ => "Edit the kernel and call judge. To keep or discard this one, call judge with \"unless_known\": false: its run can be \
+              decided."
             .to_owned(),
     };
     Some(

@@ -47,8 +47,19 @@ pub enum NotAllowed {
         files: Vec<String>,
         argument: String,
     },
-    #[error("run {run} was decided already ({}): save a change first", status.word())]
-    Decided { run: RunId, status: Status },
+    #[error(
+        "run {run} was decided already ({}): {again}save a change first",
+        status.word(),
+        again = match status {
+            Status::Discard => format!("judge the bytes again (`lab run{argument}`), or "),
+            Status::Keep | Status::Crash | Status::Rules => String::new(),
+        }
+    )]
+    Decided {
+        run: RunId,
+        status: Status,
+        argument: String,
+    },
     #[error(
         "HEAD holds these bytes already: run {run} kept them as {commit}. Save a change first; `lab describe {commit} -m TEXT` \
          changes the description of that keep"
