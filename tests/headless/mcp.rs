@@ -244,6 +244,13 @@ fn an_agent_judges_decides_and_reads_the_history() {
         kept["summary"],
         json!(format!("keep run 1 of kernel.cu: {}", &lab.head()[..7]))
     );
+    // The run is known: only the decision is new.
+    let told: Vec<&String> = kept.as_object().unwrap().keys().collect();
+    assert_eq!(
+        told,
+        ["decision", "job", "next", "notes", "run", "summary"],
+        "{kept:#}"
+    );
     let message = lab.git("log -1 --format=%B");
     assert!(message.starts_with("faster tiles\n"), "{message}");
     assert!(

@@ -506,7 +506,7 @@ fn no_answer_is_larger_than_its_limit_with_10_000_experiments() {
         ("wait", json!({ "job": 1 })),
     ];
     for (tool, arguments) in calls {
-        let id = wire.tool(tool, arguments);
+        let id = wire.tool(tool, arguments.clone());
         let answer = wire.answer(id);
         let result = &answer["result"];
         let (value, text) = (
@@ -525,6 +525,15 @@ fn no_answer_is_larger_than_its_limit_with_10_000_experiments() {
         assert!(text.starts_with("{\"summary\":"), "{tool}: {text}");
         sizes.push((tool, text.len()));
         assert!(text.len() <= MOST, "{sizes:?}");
+        // A token has at least 2.5 bytes: 1,500 tokens for twenty experiments, 200 for a decision.
+        match (tool, arguments.get("limit")) {
+            ("history", None) => {
+                assert_eq!(value["experiments"].as_array().unwrap().len(), 20);
+                assert!(text.len() <= 3_750, "{} {text}", text.len());
+            }
+            ("discard", _) => assert!(text.len() <= 500, "{} {text}", text.len()),
+            _ => {}
+        }
         if tool == "judge" {
             let shown = value["diagnostics"].as_array().unwrap().len() as u64;
             assert!(shown > 10, "{value:#}");

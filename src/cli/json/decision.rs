@@ -86,6 +86,39 @@ struct HeldOutReport {
     caveats: Vec<String>,
 }
 
+/// What a decision adds to a run that the client of `lab mcp` knows.
+#[derive(Serialize)]
+pub struct NewDecision {
+    run: Option<RunId>,
+    decision: NewReport,
+    /// What the user should know besides.
+    pub notes: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct NewReport {
+    status: &'static str,
+    commit: String,
+    held_out: Option<HeldOutReport>,
+}
+
+impl NewDecision {
+    /// Reads the record.
+    pub fn of(project: &Project, decided: &Decided) -> Self {
+        let read = |id| RunStore::new(&project.lab_dir).read(id).ok();
+        let held_out = decided.run.and_then(read).and_then(|it| it.held_out);
+        NewDecision {
+            run: decided.run,
+            decision: NewReport {
+                status: decided.status.word(),
+                commit: decided.commit.clone(),
+                held_out: held_out.as_ref().map(HeldOutReport::from),
+            },
+            notes: decided.notes.clone(),
+        }
+    }
+}
+
 /// What a command that decides prints.
 #[derive(Serialize)]
 pub struct DecisionAnswer {

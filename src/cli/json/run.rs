@@ -112,11 +112,11 @@ struct ObjectiveReport {
 #[derive(Default, Serialize)]
 pub struct ComparisonReport {
     /// Above 1 the candidate is better; the ends are of the 95 % interval.
-    ratio: Option<Measure>,
+    pub ratio: Option<Measure>,
     /// `None` of a single workload, where it is the objective's, and where the harness does not say
     /// so.
     ratio_aggregate: Option<AggregateOf>,
-    speed: Option<Speed>,
+    pub speed: Option<Speed>,
     against: Option<&'static str>,
 }
 

@@ -2,10 +2,10 @@
 
 use super::answer::Answer;
 use super::jobs::Job;
-use super::limits::{DIFF, LISTED};
+use super::limits::{self, DIFF, LISTED, LISTED_TEXT};
 use super::tools::{ExperimentArguments, HistoryArguments};
 use super::work;
-use crate::cli::json::experiment::ExperimentReport;
+use crate::cli::json::run::ComparisonReport;
 use crate::cli::log;
 use crate::cli::verdict::Judged;
 use anyhow::{Context, Result, bail, ensure};
@@ -13,6 +13,8 @@ use lab_decide::status;
 use lab_git::{Present, Repo, text_diff};
 use lab_history::lessons::{self, Idea};
 use lab_project::Project;
+use lab_project::config::Config;
+use lab_protocol::report::Speed;
 use lab_run::RunId;
 use lab_run::experiment::{Experiment, Status};
 use lab_run::record::Record;
@@ -36,15 +38,65 @@ struct HistoryReport<'a> {
     /// How many experiments of the kernel there are, by their status.
     counts: BTreeMap<&'static str, usize>,
     /// The last experiment that was kept.
-    incumbent: Option<ExperimentReport>,
+    incumbent: Option<Listed>,
     /// Newest first.
-    experiments: Vec<ExperimentReport>,
+    experiments: Vec<Listed>,
     /// Experiments that are older than those listed.
     older: usize,
     /// What the experiments brought and taught, by idea. `None` unless it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     lessons: Option<Vec<Idea>>,
     problems: Vec<&'a String>,
+}
+
+/// An experiment in a list, without what is null or usual. `experiment` tells the rest.
+#[derive(Serialize)]
+struct Listed {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<RunId>,
+    commit: String,
+    status: Status,
+    description: String,
+    /// `None` unless it was correct.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    objective: Option<f64>,
+    /// Above 1 it was better than the incumbent of its time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ratio: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    speed: Option<Speed>,
+    /// Which of `fail`, `caveated`, `emulated` and `foreign` it is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    marks: Vec<&'static str>,
+}
+
+impl Listed {
+    fn of(experiment: &Experiment, config: &Config) -> Listed {
+        let (row, measured) = (&experiment.row, &experiment.measured);
+        let correct = row.correctness.passed();
+        let change = measured.change.filter(|_| correct);
+        let compared = change.map_or_else(ComparisonReport::default, |change| {
+            ComparisonReport::of(&change, None, &config.objective, config.goal)
+        });
+        let marks = [
+            ("fail", !correct),
+            ("caveated", measured.caveated),
+            ("emulated", experiment.emulated),
+            ("foreign", experiment.foreign),
+        ];
+        let mut description = row.description.clone();
+        limits::cut(&mut description, LISTED_TEXT);
+        Listed {
+            run: experiment.run,
+            commit: row.commit.clone(),
+            status: row.status,
+            description,
+            objective: correct.then_some(row.throughput_sps),
+            ratio: compared.ratio.map(|it| (it.value * 1e4).round() / 1e4),
+            speed: compared.speed,
+            marks: marks.iter().filter(|it| it.1).map(|it| it.0).collect(),
+        }
+    }
 }
 
 /// Lists experiments of the kernel, newest first.
@@ -54,9 +106,8 @@ pub fn history(project: &Project, asked: HistoryArguments, _: &Job) -> Result<An
     let repo = Repo::open(project)?;
     let history = lab_history::look(&repo, &mut index);
     let status = status::look(&repo, &index)?;
-    let present = Present::of(&repo, history.without_record())?;
     let ours = |e: &Experiment| e.kernel.is_none() || e.is_about(&project.kernel_name);
-    let report = |e: &Experiment| log::as_json(&repo, project, &present, e);
+    let report = |e: &Experiment| Listed::of(e, &project.config);
     let mut answer = HistoryReport {
         head: status.head.label(),
         kernel: &project.kernel_name,

@@ -20,6 +20,9 @@ pub const DIFF: usize = 8_000;
 /// Most experiments that one call lists.
 pub const LISTED: usize = 50;
 
+/// Most bytes of the description of a listed experiment. Twenty experiments take less than 1,500 tokens.
+pub const LISTED_TEXT: usize = 72;
+
 /// Most bytes of any other string of an answer.
 const STRING: usize = 2_000;
 

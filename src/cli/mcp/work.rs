@@ -7,7 +7,7 @@ use super::tools::{DecideArguments, JudgeArguments, MeasureArguments, UndoOrRest
 use crate::cli::decide::{decided_line, default_run, refused_decision};
 use crate::cli::json::Resumed;
 use crate::cli::json::answer::{KnownAs, RunAnswer};
-use crate::cli::json::decision::{DecisionAnswer, LastDecision};
+use crate::cli::json::decision::{LastDecision, NewDecision};
 use crate::cli::restore::{RestoreAnswer, restored_line};
 use crate::cli::undo::{UndoAnswer, undone_line};
 use crate::cli::verdict::Judged;
@@ -218,7 +218,7 @@ fn decided(
     let message = lab_decide::with_tested(message, &repo, &mut index, run);
     Ok(match act(&mut index, run, &message) {
         Ok(decided) => {
-            let mut report = DecisionAnswer::of(project, &index, &decided);
+            let mut report = NewDecision::of(project, &decided);
             report.notes.extend(clean::after_a_decision(&repo));
             let next = "Edit the kernel, then call judge.";
             Answer::new(&decided_line(project, &decided), next, report)
