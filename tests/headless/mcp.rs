@@ -2,16 +2,18 @@
 
 use crate::auto::in_turns;
 use crate::lab::Lab;
+use crate::schema::faults_by;
 use lab_testing::{patience, until};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientJsonRpcMessage, ClientRequest,
     ErrorCode, ProgressNotificationParam, ReadResourceRequestParams, ResourceContents,
-    ServerJsonRpcMessage,
+    ServerJsonRpcMessage, Tool,
 };
 use rmcp::service::{NotificationContext, PeerRequestOptions, RunningService};
 use rmcp::transport::Transport;
 use rmcp::{ClientHandler, RoleClient, ServiceError, ServiceExt};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Stdio};
@@ -65,6 +67,8 @@ struct Client {
     service: RunningService<RoleClient, Handler>,
     progress: UnboundedReceiver<ProgressNotificationParam>,
     server: Arc<Mutex<Child>>,
+    /// What each tool says of its answers.
+    schemas: BTreeMap<String, Value>,
 }
 
 impl Client {
@@ -98,12 +102,17 @@ impl Client {
             .block_on(began)
             .expect("the server answers")
             .unwrap();
-        Client {
+        let mut client = Client {
             runtime,
             service,
             progress,
             server: Arc::new(Mutex::new(server)),
-        }
+            schemas: BTreeMap::new(),
+        };
+        let tools = client.wait(client.service.list_all_tools()).unwrap();
+        let schema = |tool: Tool| (tool.name.into_owned(), json!(tool.output_schema.unwrap()));
+        client.schemas = tools.into_iter().map(schema).collect();
+        client
     }
 
     /// Waits for an answer, not longer than the watchdog.
@@ -121,10 +130,14 @@ impl Client {
         let Value::Object(arguments) = arguments else {
             panic!("arguments are an object")
         };
-        self.wait(
+        let result = self.wait(
             self.service
                 .call_tool(CallToolRequestParams::new(tool).with_arguments(arguments)),
-        )
+        )?;
+        let answer = result.structured_content.as_ref().unwrap();
+        let faults = faults_by(&self.schemas[tool], answer);
+        assert!(faults.is_empty(), "{tool}: {faults:#?}\n{answer:#}");
+        Ok(result)
     }
 
     /// The structured answer of a call that succeeded.

@@ -7,6 +7,7 @@ use crate::lab::{Beside, Lab};
 use crate::mcp::waits;
 use crate::mcp_wire::{Wire, harness_process, is_gone};
 use crate::profile::ncu;
+use crate::schema::faults_by;
 use lab_testing::until;
 use serde_json::{Value, json};
 use std::fs;
@@ -226,6 +227,8 @@ fn a_profile_that_is_cancelled_ends_ncu_and_leaves_nothing() {
     lab.write("../tool/mode", "");
     let profiled = wire.call("profile", json!({}));
     assert_eq!(profiled["run"], 1, "{profiled:#}");
+    let schema = wire.schema("profile");
+    assert_eq!(faults_by(&schema, &profiled), Vec::<String>::new());
     assert!(
         !started.exists(),
         "the call that was cancelled in the queue never reached ncu"

@@ -126,6 +126,14 @@ impl Wire {
         self.answer(id)["result"]["structuredContent"].clone()
     }
 
+    /// What a tool says of its answers.
+    pub fn schema(&mut self, tool: &str) -> Value {
+        let id = self.ask("tools/list", json!({}));
+        let tools = self.answer(id)["result"]["tools"].clone();
+        let named = |of: &&Value| of["name"] == tool;
+        tools.as_array().unwrap().iter().find(named).unwrap()["outputSchema"].clone()
+    }
+
     /// The next answer, which is an error without an id.
     #[track_caller]
     fn error(&mut self) -> i64 {

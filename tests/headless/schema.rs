@@ -17,6 +17,20 @@ pub fn faults(answer: &Value) -> Vec<String> {
     found
 }
 
+/// The violations of a schema that stands alone, as that of a tool; a key that the schema does not
+/// name is one too.
+pub fn faults_by(schema: &Value, answer: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    check(schema, answer, "answer", &mut found);
+    let known = properties(schema);
+    let keys = answer.as_object().into_iter().flatten();
+    found.extend(
+        keys.filter(|(key, _)| !known.contains(key.as_str()))
+            .map(|(key, _)| format!("answer: {key} is not in the schema")),
+    );
+    found
+}
+
 /// The names below `$defs`.
 pub fn definitions() -> BTreeSet<&'static str> {
     SCHEMA["$defs"]

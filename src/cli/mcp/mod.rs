@@ -10,6 +10,7 @@ mod jobs;
 mod limits;
 mod profile;
 mod resources;
+mod schema;
 mod server;
 mod tools;
 mod transport;

@@ -6,7 +6,7 @@ use super::jobs::{Job, Jobs, Lane, Phase, State};
 use super::tools::{
     DecideArguments, JudgeArguments, MeasureArguments, ProfileArguments, WaitArguments, arguments,
 };
-use super::{history, limits, profile, resources, work};
+use super::{history, limits, profile, resources, schema, work};
 use anyhow::Result;
 use lab_project::Project;
 use rmcp::handler::server::common::schema_for_input;
@@ -184,8 +184,10 @@ fn tool<A: JsonSchema + 'static>(name: &'static str, about: &'static str, reads:
     let destroys = (!reads).then_some(false);
     let hints = ToolAnnotations::from_raw(None, Some(reads), destroys, None, Some(false));
     // The schema of a struct is that of an object, so there is one.
-    let schema = schema_for_input::<A>().unwrap_or_default();
-    Tool::new_with_raw(name, Some(about.into()), schema).with_annotations(hints)
+    let arguments = schema_for_input::<A>().unwrap_or_default();
+    Tool::new_with_raw(name, Some(about.into()), arguments)
+        .with_raw_output_schema(schema::of(name))
+        .with_annotations(hints)
 }
 
 impl Server {
