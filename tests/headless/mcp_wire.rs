@@ -1,6 +1,7 @@
 //! `lab mcp` by single lines: malformed, huge, concurrent and cancelled messages, a client that
 //! goes away, and the size of answers.
 
+use crate::built_in::rmsnorm;
 use crate::held_out::{edit, is_of_a_save, wavegru};
 use crate::lab::Lab;
 use crate::mcp::waits;
@@ -291,6 +292,42 @@ fn a_request_without_a_readable_id_ends_the_server_with_the_reason() {
             wire.child.try_wait().unwrap().is_some()
         });
     }
+}
+
+#[test]
+fn a_version_with_batches_is_not_negotiated() {
+    let lab = Lab::new();
+    for (asked, agreed) in [
+        ("2024-11-05", "2024-11-05"),
+        ("2025-03-26", "2025-11-25"),
+        ("2025-06-18", "2025-06-18"),
+    ] {
+        let mut wire = Wire::silent(&lab);
+        let hello = json!({
+            "protocolVersion": asked, "capabilities": {}, "clientInfo": { "name": "test", "version": "1" }
+        });
+        let id = wire.ask("initialize", hello);
+        assert_eq!(wire.answer(id)["result"]["protocolVersion"], agreed);
+        assert_eq!(wire.close(), 0);
+    }
+}
+
+#[test]
+fn an_agent_reads_the_problem() {
+    let lab = rmsnorm();
+    let mut wire = Wire::of(&lab);
+    let id = wire.ask("resources/read", json!({ "uri": "lab://problem" }));
+    let answer = wire.answer(id);
+    let text = answer["result"]["contents"][0]["text"].as_str().unwrap();
+    for file in ["problem.toml", "reference.cu"] {
+        assert!(text.contains(&format!("{file} <==\n")), "{text}");
+        let whole = lab.read(&format!("kernels/rmsnorm/{file}"));
+        for line in whole.lines().take(20) {
+            assert!(text.contains(line), "{line} in {text}");
+        }
+    }
+    assert!(!text.contains("kernel.cu <=="), "{text}");
+    assert_eq!(wire.close(), 0);
 }
 
 #[test]

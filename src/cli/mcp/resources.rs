@@ -1,4 +1,4 @@
-//! The resources: logs, diffs, the ledger and the contract of `lab auto`, as text with a size
+//! The resources: the problem, logs, diffs, the ledger and the contract of `lab auto`, as text with a size
 //! limit.
 
 use super::history::diff_of_run;
@@ -7,6 +7,7 @@ use crate::cli::help::AGENT_GUIDE;
 use anyhow::{Context, Result};
 use lab_project::Project;
 use lab_run::RunId;
+use lab_run::inputs::{self, Role, Source};
 use lab_run::ledger;
 use lab_runner::follow::read_log;
 use lab_store::RunStore;
@@ -21,6 +22,7 @@ const LOG_LINES: usize = 200_000;
 pub enum Named {
     Log(RunId),
     Diff(RunId),
+    Problem,
     Ledger,
     Guide,
 }
@@ -28,6 +30,7 @@ pub enum Named {
 /// Reads a URI; `None` if no resource has it.
 pub fn parse(uri: &str) -> Option<Named> {
     match uri.strip_prefix("lab://")? {
+        "problem" => Some(Named::Problem),
         "results.tsv" => Some(Named::Ledger),
         "agent-guide" => Some(Named::Guide),
         other => {
@@ -51,6 +54,11 @@ pub fn list() -> Vec<Resource> {
             .with_mime_type(kind)
     };
     vec![
+        resource(
+            "problem",
+            "What the kernel computes and how it is judged: shapes, workloads, tolerances and the reference",
+            "text/plain",
+        ),
         resource(
             "results.tsv",
             "The ledger: one row for each experiment",
@@ -89,6 +97,23 @@ pub fn templates() -> Vec<ResourceTemplate> {
 pub fn read(open: impl FnOnce() -> Result<Project>, named: Named) -> Result<String> {
     let lines = match named {
         Named::Guide => AGENT_GUIDE.lines().map(str::to_owned).collect(),
+        Named::Problem => {
+            let inputs = inputs::read(&open()?)?;
+            let is_text = |source: &&Source| matches!(source.role, Role::Rule | Role::Config);
+            let mut lines = Vec::new();
+            for source in inputs.sources.iter().filter(is_text) {
+                let text = source.bytes.as_deref().map(str::from_utf8);
+                lines.push(format!("==> {} <==", sanitise::text(&source.file.path)));
+                match text {
+                    Some(Ok(text)) => {
+                        lines.extend(text.lines().map(|line| sanitise::line(line.as_bytes())))
+                    }
+                    Some(Err(_)) => lines.push("(no text)".to_owned()),
+                    None => lines.push("(cannot be read)".to_owned()),
+                }
+            }
+            lines
+        }
         Named::Ledger => {
             let text =
                 ledger::read_text(&ledger::path(&open()?, false)).map_err(anyhow::Error::msg)?;
@@ -131,6 +156,7 @@ mod tests {
         assert_eq!(parse("lab://run/42/run.log"), Some(Named::Log(RunId(42))));
         assert_eq!(parse("lab://run/42/diff"), Some(Named::Diff(RunId(42))));
         assert_eq!(parse("lab://results.tsv"), Some(Named::Ledger));
+        assert_eq!(parse("lab://problem"), Some(Named::Problem));
         for uri in [
             "lab://run/../run.log",
             "lab://run/-1/diff",

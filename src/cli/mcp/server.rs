@@ -13,7 +13,7 @@ use rmcp::handler::server::common::schema_for_input;
 use rmcp::handler::server::tool::{IntoCallToolResult, ToolCallContext, ToolRoute, ToolRouter};
 use rmcp::model::{
     CustomRequest, CustomResult, ErrorCode, ErrorData, Implementation, ListResourceTemplatesResult,
-    ListResourcesResult, PaginatedRequestParams, ProgressNotificationParam,
+    ListResourcesResult, PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion,
     ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceContents,
     ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
@@ -22,6 +22,7 @@ use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler, tool_handler};
 use serde::de::DeserializeOwned;
 use serde_json::json;
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,7 +39,7 @@ const PROGRESS: usize = 200;
 
 const INSTRUCTIONS: &str = "lab judges a CUDA or Python kernel against an independent reference and against the incumbent, the kernel in \
     HEAD. Edit the kernel's file, call judge, read `summary` and `next`, then keep or discard with a message, and go on. Decide every \
-    run before the next edit. Give a hypothesis and a lesson: the history keeps them. Figures come from lab's records only. A call \
+    run before the next edit. lab://problem says what is judged. Give a hypothesis and a lesson: the history keeps them. Figures come from lab's records only. A call \
     that takes longer than 45 s answers with a job: call wait. lab://agent-guide is the contract of the loop, `lab auto`.";
 
 /// Where the server was started, and the kernel that it was started for.
@@ -308,6 +309,14 @@ fn in_progress(job: &Job, state: &State) -> Answer {
 
 #[tool_handler(router = tools())]
 impl ServerHandler for Server {
+    /// Without the one version that has batches, which are refused here.
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        let all = ProtocolVersion::KNOWN_VERSIONS.iter();
+        all.filter(|version| **version != ProtocolVersion::V_2025_03_26)
+            .cloned()
+            .collect()
+    }
+
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
@@ -345,7 +354,7 @@ impl ServerHandler for Server {
         let Some(named) = resources::parse(&uri) else {
             limits::cut(&mut uri, PROGRESS);
             let why = format!(
-                "there is no resource {uri}: lab://run/N/run.log, lab://run/N/diff, lab://results.tsv, lab://agent-guide"
+                "there is no resource {uri}: lab://problem, lab://run/N/run.log, lab://run/N/diff, lab://results.tsv, lab://agent-guide"
             );
             return Err(ErrorData::resource_not_found(why, None));
         };
