@@ -45,12 +45,12 @@ struct NewPeerArgs {
 
 /// What `lab peers` prints with `--json`.
 #[derive(Serialize)]
-struct PeersAnswer<'a> {
+pub struct PeersAnswer<'a> {
     kernel: &'a str,
     /// Whether the figures are the incumbent's, because nobody timed the peers beside the present
     /// bytes.
     of_incumbent: bool,
-    device: Option<&'a str>,
+    device: Option<String>,
     peers: Vec<ListedPeer>,
 }
 
@@ -87,10 +87,16 @@ fn list(options: &PeersArgs) -> Result<ExitCode> {
     if let Some(why) = problem_file::mistake(&project) {
         return Ok(failed(&why, Exit::Usage));
     }
-    let inputs = inputs::read(&project)?;
+    let listed = look(&project)?;
+    Ok(told(&listed, || listed.tell(&project.argument)))
+}
+
+/// The peers of the kernel with their last figures.
+pub fn look(project: &Project) -> Result<PeersAnswer<'_>> {
+    let inputs = inputs::read(project)?;
     let tables = inputs.peer_tables();
-    let index = RunIndex::open(&project);
-    let status = status::look(&Repo::open(&project)?, &index)?;
+    let index = RunIndex::open(project);
+    let status = status::look(&Repo::open(project)?, &index)?;
     // A figure of the present bytes; else why there is none; else the incumbent's figure.
     let of_present = |known: &LastPeers| known.fingerprint == inputs.fingerprint;
     let tried = match status.peers.as_ref().filter(|known| of_present(known)) {
@@ -98,7 +104,7 @@ fn list(options: &PeersArgs) -> Result<ExitCode> {
         None => {
             let judged = status.judged.as_ref().or(status.last.as_ref());
             let device = judged.and_then(|record| record.device.as_deref());
-            last_peers::tried(&project, &index, &inputs.fingerprint, device)
+            last_peers::tried(project, &index, &inputs.fingerprint, device)
         }
     };
     let known = tried.as_ref().or(status.peers.as_ref());
@@ -113,16 +119,29 @@ fn list(options: &PeersArgs) -> Result<ExitCode> {
             function: table.function,
         }
     };
-    let listed = PeersAnswer {
+    Ok(PeersAnswer {
         kernel: &project.kernel_name,
         of_incumbent,
-        device: known.and_then(|known| known.device.as_deref()),
+        device: known.and_then(|known| known.device.clone()),
         peers: tables.into_iter().map(listed).collect(),
-    };
-    Ok(told(&listed, || listed.tell(&project.argument)))
+    })
 }
 
 impl PeersAnswer<'_> {
+    /// A line for each peer.
+    pub fn lines(&self) -> Vec<String> {
+        let line = |peer: &ListedPeer| format!("{}: {}", peer.figure.name, self.in_words(peer));
+        self.peers.iter().map(line).collect()
+    }
+
+    fn in_words(&self, peer: &ListedPeer) -> String {
+        peer.in_words(if self.of_incumbent {
+            "the incumbent: "
+        } else {
+            ""
+        })
+    }
+
     fn tell(&self, this: &str) {
         let kernel = self.kernel;
         if self.peers.is_empty() {
@@ -131,18 +150,10 @@ impl PeersAnswer<'_> {
             ));
         }
         say(&format!("peers of {kernel}"));
-        let whose = if self.of_incumbent {
-            "the incumbent: "
-        } else {
-            ""
-        };
-        let rows = self.peers.iter().map(|peer| {
-            [
-                peer.figure.name.clone(),
-                peer.source(),
-                peer.in_words(whose),
-            ]
-        });
+        let rows = self
+            .peers
+            .iter()
+            .map(|peer| [peer.figure.name.clone(), peer.source(), self.in_words(peer)]);
         say_below(table(&rows.collect::<Vec<_>>()));
         say(&format!(
             "`lab bench --verdict{this}` times the kernel beside them"

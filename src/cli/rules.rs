@@ -6,6 +6,7 @@ use super::{JsonArg, KernelArg, failed, is_json, problem_file, say, say_below, t
 use anyhow::Result;
 use clap::Args;
 use lab_git::short;
+use lab_project::Project;
 use lab_protocol::Exit;
 use lab_run::message::{self, Message, Trailer};
 use lab_store::RunIndex;
@@ -28,7 +29,7 @@ pub struct RulesArgs {
 
 /// What `lab rules` prints with `--json` where it commits nothing.
 #[derive(Serialize)]
-struct RulesAnswer<'a> {
+pub struct RulesAnswer<'a> {
     kernel: &'a str,
     /// How the rules differ from those in HEAD, one sentence each.
     changed: Vec<String>,
@@ -39,15 +40,10 @@ struct RulesAnswer<'a> {
 pub fn main(options: &RulesArgs) -> Result<ExitCode> {
     let project = options.kernel.open()?;
     let Some(subject) = &options.message else {
-        let rules = lab_decide::read_rules(&project)?;
-        let rules = RulesAnswer {
-            kernel: &project.kernel_name,
-            changed: rules.changed.iter().map(ToString::to_string).collect(),
-            first: rules.first.iter().map(ToString::to_string).collect(),
-        };
+        let rules = RulesAnswer::of(&project)?;
         let mistake = problem_file::mistake(&project);
         if mistake.is_none() || !is_json() {
-            told(&rules, || rules.tell());
+            told(&rules, || rules.lines().iter().for_each(|line| say(line)));
         }
         return Ok(mistake.map_or(ExitCode::SUCCESS, |why| failed(&why, Exit::Usage)));
     };
@@ -67,14 +63,28 @@ pub fn main(options: &RulesArgs) -> Result<ExitCode> {
     }))
 }
 
-impl RulesAnswer<'_> {
-    fn tell(&self) {
-        self.changed.iter().for_each(|change| say(change));
-        for path in &self.first {
-            say(&format!("{path} is committed with the first keep"));
-        }
-        if self.changed.is_empty() && self.first.is_empty() {
-            say(&format!("the rules of {} are as in HEAD", self.kernel));
+impl<'a> RulesAnswer<'a> {
+    pub fn of(project: &'a Project) -> Result<Self> {
+        let rules = lab_decide::read_rules(project)?;
+        Ok(RulesAnswer {
+            kernel: &project.kernel_name,
+            changed: rules.changed.iter().map(ToString::to_string).collect(),
+            first: rules.first.iter().map(ToString::to_string).collect(),
+        })
+    }
+
+    /// Whether a keep is refused until a person has committed the rules.
+    pub fn has_changed(&self) -> bool {
+        !self.changed.is_empty()
+    }
+
+    pub fn lines(&self) -> Vec<String> {
+        let first = self.first.iter();
+        let first = first.map(|path| format!("{path} is committed with the first keep"));
+        let lines: Vec<String> = self.changed.iter().cloned().chain(first).collect();
+        match lines.is_empty() {
+            true => vec![format!("the rules of {} are as in HEAD", self.kernel)],
+            false => lines,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::auto::in_turns;
 use crate::lab::Lab;
+use crate::peers::{PEERS, twice};
 use crate::schema::faults_by;
 use lab_testing::{patience, until};
 use rmcp::model::{
@@ -202,7 +203,9 @@ fn an_agent_judges_decides_and_reads_the_history() {
             "judge",
             "keep",
             "measure",
+            "peers",
             "profile",
+            "rules",
             "undo_or_restore",
             "wait",
         ]
@@ -424,6 +427,43 @@ fn a_kernel_that_was_discarded_can_be_judged_again_and_kept() {
         (&json!(2), &Value::Null)
     );
     client.call("keep", json!({ "message": "short enough", "run": 2 }));
+    assert_eq!(client.close(), 0);
+}
+
+#[test]
+fn an_agent_asks_for_the_rules_and_the_peers() {
+    let lab = twice(PEERS);
+    let client = Client::of(&lab);
+    let rules = client.call("rules", json!({}));
+    let as_in_head = "the rules of kernel.cu are as in HEAD";
+    assert_eq!(
+        (&rules["summary"], &rules["next"]),
+        (
+            &json!(as_in_head),
+            &json!("Edit the kernel and call judge.")
+        )
+    );
+    let peers = client.call("peers", json!({}));
+    assert_eq!(
+        peers["summary"],
+        "other: not timed yet; wrong: not timed yet"
+    );
+    assert_eq!(
+        peers["peers"],
+        lab.lab("peers --json").is(0).json()["peers"]
+    );
+    let problem = "problem.toml";
+    lab.write(problem, lab.read(problem) + "\n# looser\n");
+    let rules = client.call("rules", json!({}));
+    assert!(
+        rules["summary"].as_str().unwrap().contains(problem)
+            && rules["next"]
+                .as_str()
+                .unwrap()
+                .contains("`lab rules -m TEXT`"),
+        "{rules:#}"
+    );
+    client.refused("rules", json!({ "message": "x" }));
     assert_eq!(client.close(), 0);
 }
 

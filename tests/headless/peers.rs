@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 
 const WORKLOADS: &str = "[[workload]]\ndims = { n = 30 }\n[[workload]]\ndims = { n = 40 }\n";
 
-const PEERS: &str = "[[peer]]\nname = \"other\"\nkernel = \"old/other.cu\"\n[[peer]]\nname = \"wrong\"\nkernel = \"wrong.cu\"\n";
+pub const PEERS: &str = "[[peer]]\nname = \"other\"\nkernel = \"old/other.cu\"\n[[peer]]\nname = \"wrong\"\nkernel = \"wrong.cu\"\n";
 
 fn problem() -> String {
     twice::problem(WORKLOADS)
 }
 
-fn twice(peers: &str) -> Lab {
+pub fn twice(peers: &str) -> Lab {
     let others = [
         ("old/other.cu", KERNEL.to_owned() + "// the other\n"),
         ("wrong.cu", KERNEL.replace("2.0f", "3.0f")),

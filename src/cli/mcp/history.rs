@@ -1,13 +1,14 @@
-//! The tools that only read: the history, one experiment, and its diff.
+//! The tools that only read: the history, one experiment and its diff, the rules, the peers.
 
 use super::answer::Answer;
 use super::jobs::Job;
 use super::limits::{self, DIFF, LISTED, LISTED_TEXT};
-use super::tools::{ExperimentArguments, HistoryArguments};
+use super::tools::{ExperimentArguments, HistoryArguments, NoArguments};
 use super::work;
 use crate::cli::json::run::ComparisonReport;
-use crate::cli::log;
+use crate::cli::rules::RulesAnswer;
 use crate::cli::verdict::Judged;
+use crate::cli::{log, peers, problem_file};
 use anyhow::{Context, Result, bail, ensure};
 use lab_decide::status;
 use lab_git::{Present, Repo, text_diff};
@@ -186,6 +187,36 @@ impl HistoryReport<'_> {
             ),
         }
     }
+}
+
+/// How the rules differ from those in HEAD.
+pub fn rules(project: &Project, _: NoArguments, _: &Job) -> Result<Answer> {
+    let rules = RulesAnswer::of(project)?;
+    let next = match (problem_file::mistake(project), rules.has_changed()) {
+        (Some(why), _) => format!("Nothing can be judged: a person mends problem.toml. {why}"),
+        (None, true) => "Nothing can be kept: a person commits the rules with `lab rules -m TEXT`, or takes the change back.".to_owned(),
+        (None, false) => "Edit the kernel and call judge.".to_owned(),
+    };
+    Ok(Answer::new(&rules.lines().join("; "), &next, rules))
+}
+
+/// The problem's peers with their last figures.
+pub fn peers(project: &Project, _: NoArguments, _: &Job) -> Result<Answer> {
+    if let Some(why) = problem_file::mistake(project) {
+        return Ok(Answer::error(&why, "A person mends problem.toml."));
+    }
+    let peers = peers::look(project)?;
+    let (summary, next) = match peers.lines() {
+        none if none.is_empty() => (
+            format!("{} has no peers", project.kernel_name),
+            "Edit the kernel and call judge. A person adds a peer with `lab peers new`.",
+        ),
+        lines => (
+            lines.join("; "),
+            "Call measure: it times the kernel beside the peers.",
+        ),
+    };
+    Ok(Answer::new(&summary, next, peers))
 }
 
 /// One experiment, or one run that is undecided, with its diff.

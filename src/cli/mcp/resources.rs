@@ -106,7 +106,7 @@ pub fn read(open: impl FnOnce() -> Result<Project>, named: Named) -> Result<Stri
                 lines.push(format!("==> {} <==", sanitise::text(&source.file.path)));
                 match text {
                     Some(Ok(text)) => {
-                        lines.extend(text.lines().map(|line| sanitise::line(line.as_bytes())))
+                        lines.extend(text.lines().map(|line| sanitise::line(line.as_bytes())));
                     }
                     Some(Err(_)) => lines.push("(no text)".to_owned()),
                     None => lines.push("(cannot be read)".to_owned()),

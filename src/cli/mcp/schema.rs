@@ -89,7 +89,13 @@ pub fn of(tool: &str) -> Arc<JsonObject> {
     add(&mut keys, OF_ALL);
     let properties: JsonObject = keys
         .into_iter()
-        .map(|(key, types)| (key, json!({ "type": types })))
+        .map(|(key, types)| {
+            let only = types.first().filter(|_| types.len() == 1);
+            (
+                key,
+                json!({ "type": only.map_or_else(|| json!(types), |only| json!(only)) }),
+            )
+        })
         .collect();
     let schema =
         json!({ "type": "object", "properties": properties, "required": ["summary", "next"] });
@@ -103,6 +109,8 @@ fn add_tool(keys: &mut Keys, tool: &str) {
         "profile" => (&["durations_answer"], OF_A_PROFILE),
         "history" => (&[], OF_HISTORY),
         "experiment" => (&["run_answer", "experiment"], OF_A_DIFF),
+        "rules" => (&["rules_answer"], &[]),
+        "peers" => (&["peers_answer"], &[]),
         // The result of any job.
         "wait" => {
             let others = [
@@ -111,6 +119,8 @@ fn add_tool(keys: &mut Keys, tool: &str) {
                 "profile",
                 "history",
                 "experiment",
+                "rules",
+                "peers",
             ];
             return others.iter().for_each(|tool| add_tool(keys, tool));
         }
@@ -151,7 +161,7 @@ fn add_types(types: &mut BTreeSet<String>, schema: &Value) {
     match &schema["type"] {
         Value::String(of_type) => drop(types.insert(of_type.clone())),
         Value::Array(several) => {
-            types.extend(several.iter().filter_map(Value::as_str).map(str::to_owned))
+            types.extend(several.iter().filter_map(Value::as_str).map(str::to_owned));
         }
         _ => {}
     }

@@ -134,6 +134,21 @@ fn tools() -> ToolRouter<Server> {
             |_| None,
             history::experiment,
         ),
+        row(
+            Lane::Reads,
+            "rules",
+            "How the files that say how the kernel is judged differ from those in HEAD. While they do,\n\
+             nothing can be kept.",
+            |_| None,
+            history::rules,
+        ),
+        row(
+            Lane::Reads,
+            "peers",
+            "The implementations that the kernel is measured beside, with their last figures.",
+            |_| None,
+            history::peers,
+        ),
         ToolRoute::new_dyn(
             tool::<WaitArguments>(
                 "wait",

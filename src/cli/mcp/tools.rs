@@ -178,6 +178,10 @@ pub struct HistoryArguments {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+pub struct NoArguments {}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct ExperimentArguments {
     /// The run's number
     pub run: Option<u64>,
