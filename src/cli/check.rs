@@ -37,20 +37,7 @@ pub struct CheckArgs {
 
 pub fn main(options: &CheckArgs) -> Result<ExitCode> {
     let project = options.kernel.open()?;
-    let device = lab_device::resolve(options.device.unwrap_or(project.config.device));
-    let mut tools = options.tools.iter();
-    if let Some(tool) = tools.find(|tool| !Tool::of(device).contains(tool)) {
-        let there = names(Tool::of(device));
-        bail!(
-            "device {device} has no tool {}: its tools are {there}",
-            tool.name()
-        );
-    }
-    let spec = RunSpec {
-        device: options.device,
-        tools: options.tools.clone(),
-        ..RunSpec::new(Reason::Check)
-    };
+    let spec = spec(&project, options.device, options.tools.clone())?;
     let mut lines = HarnessLines::new(None);
     let record = judge(&project, spec, &mut RunIndex::new(&project), |event| {
         if let RunEvent::Progress(_, batch) = event {
@@ -64,46 +51,55 @@ pub fn main(options: &CheckArgs) -> Result<ExitCode> {
     })
 }
 
+/// How a check runs. An error names a tool that the device lacks.
+pub fn spec(project: &Project, device: Option<Target>, tools: Vec<Tool>) -> Result<RunSpec> {
+    let on = lab_device::resolve(device.unwrap_or(project.config.device));
+    if let Some(tool) = tools.iter().find(|tool| !Tool::of(on).contains(tool)) {
+        let there = names(Tool::of(on));
+        bail!(
+            "device {on} has no tool {}: its tools are {there}",
+            tool.name()
+        );
+    }
+    Ok(RunSpec {
+        device,
+        tools,
+        ..RunSpec::new(Reason::Check)
+    })
+}
+
 fn report(project: &Project, record: &Record, verdict: &Verdict) -> ExitCode {
     let exit = match verdict.outcome {
         Outcome::Pass => Exit::Passed,
         _ => verdict.exit(),
     };
-    let report = record.report();
-    // The tool's own summary, else how the run ended.
-    let says = report.value("check").unwrap_or(&verdict.why);
+    let checked = CheckAnswer::of(project, record, verdict);
     if is_json() {
-        return answer(exit, CheckAnswer::of(project, record, verdict, says));
+        return answer(exit, checked);
     }
     say("");
-    let sign = if exit == Exit::Passed { "✓" } else { "✗" };
-    // What was not judged has no number.
-    let number = match verdict.outcome {
-        Outcome::NotJudged => String::new(),
-        _ => format!("{} of ", record.start.id),
-    };
-    say(&format!(
-        "{sign} check {number}{}: {says}",
-        project.kernel_name
-    ));
+    say(&checked.line(project, record, verdict));
     code(exit)
 }
 
 /// What `lab check` prints with `--json`.
 #[derive(Serialize)]
-struct CheckAnswer {
+pub struct CheckAnswer {
     #[serde(flatten)]
     run: RunReport,
-    tools: Vec<String>,
-    size: Option<String>,
+    pub tools: Vec<String>,
+    pub size: Option<String>,
     says: String,
     /// The diagnostics.
-    findings: Vec<Diagnostic>,
+    pub findings: Vec<Diagnostic>,
 }
 
 impl CheckAnswer {
-    fn of(project: &Project, record: &Record, verdict: &Verdict, says: &str) -> Self {
+    /// Reads the run's log.
+    pub fn of(project: &Project, record: &Record, verdict: &Verdict) -> Self {
         let report = record.report();
+        // The tool's own summary, else how the run ended.
+        let says = report.value("check").unwrap_or(&verdict.why);
         let run = RunReport::of(project, &RunIndex::open(project), record, verdict);
         let tools = report
             .value("check_tools")
@@ -116,5 +112,23 @@ impl CheckAnswer {
             findings: run.diagnostics().to_vec(),
             run,
         }
+    }
+
+    /// The result in one line.
+    pub fn line(&self, project: &Project, record: &Record, verdict: &Verdict) -> String {
+        let sign = if verdict.outcome == Outcome::Pass {
+            "✓"
+        } else {
+            "✗"
+        };
+        // What was not judged has no number.
+        let number = match verdict.outcome {
+            Outcome::NotJudged => String::new(),
+            _ => format!("{} of ", record.start.id),
+        };
+        format!(
+            "{sign} check {number}{}: {}",
+            project.kernel_name, self.says
+        )
     }
 }

@@ -1,6 +1,7 @@
 //! `lab mcp`, driven by the official client of the protocol: judge, decide, read, wait.
 
 use crate::auto::in_turns;
+use crate::built_in::rmsnorm;
 use crate::lab::Lab;
 use crate::peers::{PEERS, twice};
 use crate::schema::faults_by;
@@ -197,6 +198,7 @@ fn an_agent_judges_decides_and_reads_the_history() {
     assert_eq!(
         names,
         [
+            "check",
             "discard",
             "experiment",
             "history",
@@ -464,6 +466,39 @@ fn an_agent_asks_for_the_rules_and_the_peers() {
         "{rules:#}"
     );
     client.refused("rules", json!({ "message": "x" }));
+    assert_eq!(client.close(), 0);
+}
+
+#[test]
+fn an_agent_looks_for_a_race() {
+    let lab = rmsnorm();
+    let kernel = "kernels/rmsnorm/kernel.cu";
+    let right = lab.read(kernel);
+    lab.write(kernel, right.replacen("    __syncthreads();\n", "", 1));
+    let client = Client::of(&lab);
+    let checked = client.call("check", json!({ "tools": ["race"] }));
+    assert_eq!(
+        (
+            &checked["run"],
+            &checked["tools"],
+            &checked["findings"][0]["file"]
+        ),
+        (&json!(1), &json!(["race"]), &json!(kernel)),
+        "{checked:#}"
+    );
+    assert_eq!(
+        checked["next"],
+        "Mend the kernel, then call check or judge."
+    );
+    let unknown = client.refused("check", json!({ "tools": ["memcheck"] }));
+    assert!(
+        unknown.starts_with("device cpu has no tool memcheck: its tools are address, race"),
+        "{unknown}"
+    );
+    client.refused("check", json!({ "tools": ["valgrind"] }));
+    // A check is no verdict.
+    let undecidable = client.refused("keep", json!({ "message": "x", "run": 1 }));
+    assert!(undecidable.contains("run 1 was a check"), "{undecidable}");
     assert_eq!(client.close(), 0);
 }
 

@@ -36,6 +36,14 @@ const OF_DECISIONS: &[(&str, &str)] = &[
     ("resumed", "string"),
 ];
 
+const OF_A_CHECK: &[(&str, &str)] = &[
+    ("outcome", "string"),
+    ("tools", "array"),
+    ("size", "string"),
+    ("size", "null"),
+    ("findings", "array"),
+];
+
 const OF_A_PROFILE: &[(&str, &str)] = &[
     ("path", "string"),
     ("digest", "array"),
@@ -104,6 +112,7 @@ pub fn of(tool: &str) -> Arc<JsonObject> {
 
 fn add_tool(keys: &mut Keys, tool: &str) {
     let (definitions, own): (&[&str], _) = match tool {
+        "check" => (&[], OF_A_CHECK),
         "keep" | "discard" => (&[], OF_DECISIONS),
         "undo_or_restore" => (&["undo_answer", "restore_answer"], OF_DECISIONS),
         "profile" => (&["durations_answer"], OF_A_PROFILE),
@@ -114,6 +123,7 @@ fn add_tool(keys: &mut Keys, tool: &str) {
         // The result of any job.
         "wait" => {
             let others = [
+                "check",
                 "keep",
                 "undo_or_restore",
                 "profile",

@@ -4,7 +4,8 @@
 use super::answer::Answer;
 use super::jobs::{Job, Jobs, Lane, Phase, State};
 use super::tools::{
-    DecideArguments, JudgeArguments, MeasureArguments, ProfileArguments, WaitArguments, arguments,
+    CheckArguments, DecideArguments, JudgeArguments, MeasureArguments, ProfileArguments,
+    WaitArguments, arguments,
 };
 use super::{history, limits, profile, resources, schema, work};
 use anyhow::Result;
@@ -95,6 +96,14 @@ fn tools() -> ToolRouter<Server> {
              built image says. Takes 6 to 60 s: the answer may name a job for `wait`.",
             |asked: &ProfileArguments| asked.max_s,
             profile::profile,
+        ),
+        row(
+            Lane::Runs,
+            "check",
+            "Run the present bytes on small cases under tools that watch each memory access: invalid\n\
+             accesses, data races, reads of unset memory. Gives findings with their lines, and no verdict.",
+            |asked: &CheckArguments| asked.max_s,
+            work::check,
         ),
         row(
             Lane::Decisions,

@@ -3,8 +3,8 @@
 
 use super::answer::Answer;
 use super::limits::ARGUMENT;
-use lab_protocol::Target;
 use lab_protocol::profile::ProfileSet;
+use lab_protocol::{Target, Tool};
 use lab_run::experiment::Status;
 use lab_run::message::{self, Trailer};
 use lab_runner::profiling::ProfileSpec;
@@ -60,6 +60,21 @@ pub struct MeasureArguments {
     /// Leave the peers out
     #[serde(default)]
     pub no_peers: bool,
+    /// Seconds to wait for the result at most; then the answer names a job [default: 45]
+    #[schemars(range(max = 45))]
+    pub max_s: Option<u64>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CheckArguments {
+    /// Only these. On cuda: memcheck, racecheck, initcheck, synccheck; on cpu: address, race
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub tools: Vec<Tool>,
+    /// auto, cpu, cuda, cuda:1; overrides lab.toml
+    #[schemars(with = "Option<String>")]
+    pub device: Option<Target>,
     /// Seconds to wait for the result at most; then the answer names a job [default: 45]
     #[schemars(range(max = 45))]
     pub max_s: Option<u64>,

@@ -3,7 +3,10 @@
 
 use super::answer::Answer;
 use super::jobs::Job;
-use super::tools::{DecideArguments, JudgeArguments, MeasureArguments, UndoOrRestoreArguments};
+use super::tools::{
+    CheckArguments, DecideArguments, JudgeArguments, MeasureArguments, UndoOrRestoreArguments,
+};
+use crate::cli::check::CheckAnswer;
 use crate::cli::decide::{decided_line, default_run, refused_decision};
 use crate::cli::json::Resumed;
 use crate::cli::json::answer::{KnownAs, RunAnswer};
@@ -11,7 +14,7 @@ use crate::cli::json::decision::{LastDecision, NewDecision};
 use crate::cli::restore::{RestoreAnswer, restored_line};
 use crate::cli::undo::{UndoAnswer, undone_line};
 use crate::cli::verdict::Judged;
-use crate::cli::{clean, run};
+use crate::cli::{check, clean, run};
 use crate::confinement;
 use anyhow::Result;
 use lab_decide::{Decided, Refusal};
@@ -20,6 +23,7 @@ use lab_history::JudgedBefore;
 use lab_history::names::resolve_name;
 use lab_project::Project;
 use lab_run::message::Message;
+use lab_run::record::Record;
 use lab_run::verdict::Outcome;
 use lab_run::{Reason, RunId};
 use lab_runner::execute::{self, NotRun};
@@ -27,6 +31,7 @@ use lab_runner::held_out::RunContext;
 use lab_runner::spec::{RunSpec, own_program};
 use lab_runner::{Batch, RunEvent};
 use lab_store::RunIndex;
+use serde_json::json;
 
 /// What the commands in an error mean to a client.
 pub const AS_TOOLS: &str = "The text says what to do. In it, `lab run` is the tool judge with \"unless_known\": false; other commands are tools of the same \
@@ -71,28 +76,37 @@ fn resumed(project: &Project) -> Vec<String> {
         .collect()
 }
 
-fn execute(project: &Project, spec: RunSpec, notes: Vec<String>, job: &Job) -> Result<Answer> {
-    let spec = RunSpec {
-        confinement: confinement::missing,
-        ..spec
+/// Runs the tools that watch each memory access of the present bytes.
+pub fn check(project: &Project, asked: CheckArguments, job: &Job) -> Result<Answer> {
+    let spec = check::spec(project, asked.device, asked.tools)?;
+    let record = match run_job(project, spec, &mut RunIndex::new(project), job) {
+        Ok(record) => record,
+        Err(why) => return Ok(not_run(&why)),
     };
+    let Some(verdict) = &record.verdict else {
+        return Ok(Answer::error(
+            "the check has no result",
+            "Call check again.",
+        ));
+    };
+    let checked = CheckAnswer::of(project, &record, verdict);
+    let next = match verdict.outcome {
+        Outcome::Pass => "A check is no verdict: call judge.",
+        _ => "Mend the kernel, then call check or judge.",
+    };
+    Ok(Answer::new(
+        &checked.line(project, &record, verdict),
+        next,
+        json!({
+            "run": record.start.id, "outcome": verdict.outcome, "tools": checked.tools, "size": checked.size,
+            "findings": checked.findings,
+        }),
+    ))
+}
+
+fn execute(project: &Project, spec: RunSpec, notes: Vec<String>, job: &Job) -> Result<Answer> {
     let mut index = RunIndex::new(project);
-    let record =
-        execute::execute(
-            None,
-            project,
-            &spec,
-            &mut index,
-            &job.control,
-            |event| match event {
-                RunEvent::Started(start) | RunEvent::Joined(start) => {
-                    job.change(|state| state.run = Some(start.id));
-                }
-                RunEvent::Progress(_, batch) => follow(job, &batch),
-                _ => {}
-            },
-        );
-    let record = match record {
+    let record = match run_job(project, spec, &mut index, job) {
         Ok(record) => record,
         Err(why) => return Ok(not_run(&why)),
     };
@@ -102,6 +116,33 @@ fn execute(project: &Project, spec: RunSpec, notes: Vec<String>, job: &Job) -> R
         return Ok(Answer::error("the run has no verdict", "Call judge again."));
     };
     Ok(answer(&judged).with("notes", notes))
+}
+
+/// Executes a run, whose number and last line the job tells.
+fn run_job(
+    project: &Project,
+    spec: RunSpec,
+    index: &mut RunIndex,
+    job: &Job,
+) -> Result<Record, NotRun> {
+    let spec = RunSpec {
+        confinement: confinement::missing,
+        ..spec
+    };
+    execute::execute(
+        None,
+        project,
+        &spec,
+        index,
+        &job.control,
+        |event| match event {
+            RunEvent::Started(start) | RunEvent::Joined(start) => {
+                job.change(|state| state.run = Some(start.id));
+            }
+            RunEvent::Progress(_, batch) => follow(job, &batch),
+            _ => {}
+        },
+    )
 }
 
 /// The answer about a run that did not begin.
