@@ -215,7 +215,9 @@ fn malformed_lines_get_an_answer_and_end_nothing() {
             json!({ "uri": "lab://run/1/../../../../etc/passwd" }),
             -32002,
         ),
-        ("prompts/list", json!({}), -32601),
+        ("completion/complete", json!({}), -32601),
+        ("prompts/get", json!({}), -32602),
+        ("prompts/get", json!({ "name": "x".repeat(5_000) }), -32602),
     ] {
         let id = wire.ask(method, params);
         let answer = wire.answer(id);
@@ -327,6 +329,33 @@ fn an_agent_reads_the_problem() {
         }
     }
     assert!(!text.contains("kernel.cu <=="), "{text}");
+    assert_eq!(wire.close(), 0);
+}
+
+#[test]
+fn a_person_gives_an_agent_a_task_by_its_name() {
+    let lab = Lab::new();
+    let mut wire = Wire::of(&lab);
+    let id = wire.ask("prompts/list", json!({}));
+    let prompts = wire.answer(id)["result"]["prompts"].clone();
+    let names: Vec<&Value> = prompts
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| &it["name"])
+        .collect();
+    assert_eq!(names, ["make_faster", "why_slow"]);
+    for (name, tool) in [("make_faster", "call keep"), ("why_slow", "profile")] {
+        let id = wire.ask("prompts/get", json!({ "name": name }));
+        let answer = wire.answer(id);
+        let message = &answer["result"]["messages"][0];
+        assert_eq!(message["role"], "user");
+        let text = message["content"]["text"].as_str().unwrap();
+        assert!(
+            text.contains("lab://problem") && text.contains(tool),
+            "{text}"
+        );
+    }
     assert_eq!(wire.close(), 0);
 }
 

@@ -9,6 +9,7 @@ mod history;
 mod jobs;
 mod limits;
 mod profile;
+mod prompts;
 mod resources;
 mod schema;
 mod server;

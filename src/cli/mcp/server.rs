@@ -7,16 +7,17 @@ use super::tools::{
     CheckArguments, DecideArguments, JudgeArguments, MeasureArguments, ProfileArguments,
     WaitArguments, arguments,
 };
-use super::{history, limits, profile, resources, schema, work};
+use super::{history, limits, profile, prompts, resources, schema, work};
 use anyhow::Result;
 use lab_project::Project;
 use rmcp::handler::server::common::schema_for_input;
 use rmcp::handler::server::tool::{IntoCallToolResult, ToolCallContext, ToolRoute, ToolRouter};
 use rmcp::model::{
-    CustomRequest, CustomResult, ErrorCode, ErrorData, Implementation, ListResourceTemplatesResult,
-    ListResourcesResult, PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion,
-    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceContents,
-    ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    CustomRequest, CustomResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse,
+    Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, ResourceContents, ServerCapabilities, ServerConfig,
+    Tool, ToolAnnotations,
 };
 use rmcp::schemars::JsonSchema;
 use rmcp::service::RequestContext;
@@ -345,10 +346,32 @@ impl ServerHandler for Server {
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
             .enable_resources()
+            .enable_prompts()
             .build();
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("lab", env!("CARGO_PKG_VERSION")))
             .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: Context,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Ok(ListPromptsResult::with_all_items(prompts::list()))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: Context,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let mut name = request.name;
+        prompts::get(&name).map(Into::into).ok_or_else(|| {
+            limits::cut(&mut name, PROGRESS);
+            let why = format!("there is no prompt {name}: prompts/list names them");
+            ErrorData::invalid_params(why, None)
+        })
     }
 
     async fn list_resources(
@@ -415,6 +438,7 @@ impl ServerHandler for Server {
         let what = match method.as_str() {
             "tools/call" => "`name` is a string, `arguments` an object",
             "resources/read" => "`uri` is a string",
+            "prompts/get" => "`name` is a string",
             _ => return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)),
         };
         Err(ErrorData::invalid_params(
