@@ -25,7 +25,7 @@ use std::time::Duration;
 const LAUNCH_LIMIT: Duration = Duration::from_secs(20);
 
 /// Accesses of a launch of a larger case that the detector looks at.
-const MOST_ACCESSES: u64 = 2 << 20;
+const MOST_ACCESSES: u64 = 1 << 18;
 
 /// The longest time for all larger cases together, so that no verdict waits long for them.
 const PART_LIMIT: Duration = Duration::from_secs(3);
