@@ -22,7 +22,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The cache keeps the images that were used last: at most so many, with at most so many bytes
 /// together. The image that was used last stays, however large it is, and so do those of the last
-/// [`IN_USE`].
+/// ten minutes.
 pub const MAX_IMAGES: usize = 256;
 /// See [`MAX_IMAGES`].
 pub const MAX_BYTES: u64 = 256 << 20;
