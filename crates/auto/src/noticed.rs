@@ -9,8 +9,8 @@ use lab_project::config;
 use lab_store::RunStore;
 use std::path::Path;
 
-/// Most files of git's index that are looked at before and after a command. In a larger repository only the
-/// kernel's folder is.
+/// Most files of git's index that are looked at before and after a command. In a larger repository
+/// only the kernel's folder is.
 const MOST_FILES: usize = 1_000;
 
 /// Most files that are named.

@@ -74,8 +74,8 @@ impl Measured<'_> {
     }
 }
 
-/// Refuses an object whose file is cut off: libgit2 would read it for ever. For one that was not asked
-/// about, as a folder between a commit and a file, a signal must end the lab.
+/// Refuses an object whose file is cut off: libgit2 would read it for ever. Nobody asks about a
+/// folder between a commit and a file: if its object is cut off, only a signal ends the lab.
 pub(super) fn check_whole(git: &Repository, id: Oid) -> Result<()> {
     // Objects without a repository are those of a bundle, in a pack that was just written.
     if git.workdir().is_none() {

@@ -50,7 +50,7 @@ impl CaseSet {
     }
 
     /// Names the scalars that have another value than the problem's, as in
-    /// `eps is 3.1e-6 there (fixed = true forbids that)`; `None` if none has.
+    /// `eps is 3.100e-7 there, for a test`; `None` if none has.
     pub fn other_scalars(&self, case: &Case) -> Option<String> {
         let each = case.scalars.iter().zip(&self.scalars);
         let other = each.filter(|(scalar, bytes)| scalar.varies && scalar.bytes != **bytes);
