@@ -385,18 +385,19 @@ impl CaseLauncher {
         worker.poison_and_launch(self.poisoned(set), &launch)
     }
 
-    /// [`CaseLauncher::launch`], once or twice, and what each launch wrote.
+    /// [`CaseLauncher::launch`] in the earlier order, if there is one, and then in the other; and
+    /// what each launch wrote.
     pub fn launch_and_read(
         &self,
         worker: &mut Worker,
         module: ModuleId,
         data: &CaseData,
         set: usize,
-        (order, twice, read): (ExecutionOrder, bool, ReadCells),
+        ((before, order), read): ((Option<ExecutionOrder>, ExecutionOrder), ReadCells),
     ) -> Result<Launched, Stop> {
         let mut earlier = None;
-        if twice {
-            self.launch(worker, module, data, set, order)?;
+        if let Some(before) = before {
+            self.launch(worker, module, data, set, before)?;
             earlier = Some(self.written(worker, set, Worker::take)?);
         }
         let seconds = self.launch(worker, module, data, set, order)?;

@@ -207,7 +207,8 @@ impl ReferenceKernel {
         let (worker, module, case) = (&mut self.worker, self.module, launcher.case());
         let order = ExecutionOrder::Forward;
         let twice = is_first && case.needs_two_launches();
-        let how = (order, twice, Worker::take as ReadCells);
+        let orders = (twice.then_some(order), order);
+        let how = (orders, Worker::take as ReadCells);
         let launched = launcher.launch_and_read(worker, module, data, set, how)?;
         let seconds = launched.seconds;
         let after_steps = launcher.go_on(worker, module, data, set, (order, Worker::take))?;

@@ -42,9 +42,28 @@ pub struct CheckedSets<'a> {
 struct CheckedLaunch<'a> {
     of: CheckedSets<'a>,
     set: usize,
+    /// Of an earlier launch on the set, which together with this one shows unwritten cells.
+    earlier: Option<ExecutionOrder>,
     order: ExecutionOrder,
-    /// Names the launch in messages.
-    how: String,
+    /// Names the launch in messages, if not its order does.
+    how: Option<String>,
+}
+
+impl CheckedLaunch<'_> {
+    /// The names of its launches.
+    fn names(&self) -> impl Iterator<Item = String> {
+        let orders = self.earlier.into_iter().chain([self.order]).enumerate();
+        orders.map(|(i, order)| match (&self.how, i) {
+            (Some(how), 0) => how.clone(),
+            (Some(how), _) => format!("{how}, again"),
+            (None, _) => in_words(order),
+        })
+    }
+
+    /// The name of its last launch.
+    fn name(&self) -> String {
+        self.names().last().unwrap_or_default()
+    }
 }
 
 /// The result of a comparison, or the thread that it is under way on.
@@ -156,8 +175,9 @@ impl CaseCheck<'_> {
                     launch: CheckedLaunch {
                         of: *of,
                         set,
+                        earlier: launched.earlier.as_ref().map(|_| ExecutionOrder::Forward),
                         order: ExecutionOrder::Forward,
-                        how: format!("launch {}", set + 1),
+                        how: Some(format!("launch {}", set + 1)),
                     },
                     digests: match of.accepted {
                         Some(_) => digests.next().unwrap_or_default(),
@@ -219,8 +239,10 @@ impl CaseCheck<'_> {
         let sets = of.drawn.sets.len();
         // A GPU has an order of its own.
         let is_ordered = self.worker.orders_threads();
+        // Each set is launched twice where only two launches show an unwritten cell.
+        let each = 1 + usize::from(of.drawn.case.needs_two_launches());
         let launches = if self.resident.emulated {
-            sets.max(least)
+            sets + least.saturating_sub(sets * each)
         } else {
             sets
         };
@@ -229,21 +251,17 @@ impl CaseCheck<'_> {
             true => vec![ExecutionOrder::Forward, ExecutionOrder::Reverse, shuffled],
             false => vec![ExecutionOrder::Forward],
         };
+        let mut orders = orders.into_iter().cycle();
+        let mut order = || orders.next().unwrap_or(ExecutionOrder::Forward);
         for i in 0..launches {
-            let (set, order) = (i % sets, orders[i % orders.len()]);
-            let how = match is_ordered {
-                true => in_words(order),
-                false => format!("launch {}", i + 1),
-            };
             let launch = CheckedLaunch {
                 of,
-                set,
-                order,
-                how: how.clone(),
+                set: i % sets,
+                earlier: (i < sets && each > 1).then(&mut order),
+                order: order(),
+                how: (!is_ordered).then(|| format!("launch {}", i + 1)),
             };
-            // Each set is launched twice where only two launches show an unwritten cell.
-            let twice = i < sets && of.drawn.case.needs_two_launches();
-            let present = self.launch(&launch, twice, scope)?;
+            let present = self.launch(&launch, scope)?;
             self.finish(comparing.take())?;
             *comparing = Some(present);
             if of.drawn.case.steps > 1 {
@@ -256,7 +274,7 @@ impl CaseCheck<'_> {
             if !breaches.is_empty() {
                 self.finish(comparing.take())?;
                 let how = match i < LOOKS || i + 1 < launches {
-                    true => how,
+                    true => launch.name(),
                     false => format!("launches {} to {launches}", LOOKS + 1),
                 };
                 self.report(of.launcher, breaches, &how)?;
@@ -296,14 +314,15 @@ impl CaseCheck<'_> {
             let how = "new inputs in the place of others";
             for (set, renewed) in of.drawn.sets.iter().enumerate() {
                 launcher.write_inputs(self.worker, set, &renewed.inputs)?;
+                let twice = of.drawn.case.needs_two_launches();
                 let launch = CheckedLaunch {
                     of,
                     set,
+                    earlier: twice.then_some(ExecutionOrder::Forward),
                     order: ExecutionOrder::Forward,
-                    how: how.into(),
+                    how: Some(how.into()),
                 };
-                let twice = of.drawn.case.needs_two_launches();
-                let comparing = self.launch(&launch, twice, scope)?;
+                let comparing = self.launch(&launch, scope)?;
                 let breaches = self.worker.breaches_of_given()?;
                 let known = &known[set % known.len().max(1)];
                 launcher.write_inputs(self.worker, set, &known.inputs)?;
@@ -318,7 +337,6 @@ impl CaseCheck<'_> {
     fn launch<'scope, 'a: 'scope>(
         &mut self,
         launch: &CheckedLaunch<'a>,
-        twice: bool,
         scope: &'scope Scope<'scope, '_>,
     ) -> Result<Comparing<'scope, 'a>, Stop> {
         let (
@@ -327,8 +345,9 @@ impl CaseCheck<'_> {
             },
             set,
         ) = (launch.of, launch.set);
-        let (worker, module, order) = (&mut *self.worker, self.module, launch.order);
-        let how = (order, twice, Worker::look_at as ReadCells);
+        let (worker, module) = (&mut *self.worker, self.module);
+        let orders = (launch.earlier, launch.order);
+        let how = (orders, Worker::look_at as ReadCells);
         let Launched { earlier, last, .. } =
             launcher.launch_and_read(worker, module, drawn, set, how)?;
         let digests = match launch.of.accepted {
@@ -366,12 +385,13 @@ impl CaseCheck<'_> {
         else {
             return Ok(());
         };
-        let again = format!("{}, again", launch.how);
         let compared = compared.wait()?;
         let mut right = true;
-        for (compared, how) in compared.into_iter().zip([&launch.how, &again]) {
+        for (compared, how) in compared.into_iter().zip(launch.names()) {
             let drawn = launch.of.drawn;
-            right &= self.tally.add(drawn, launch.set, how, compared, self.out)?;
+            right &= self
+                .tally
+                .add(drawn, launch.set, &how, compared, self.out)?;
         }
         if let Some((at, accepted)) = launch.of.accepted.filter(|_| right) {
             accepted.borrow_mut().insert((at, launch.set, digests));
@@ -394,7 +414,7 @@ impl CaseCheck<'_> {
             return Ok(());
         };
         let steps = drawn.case.steps;
-        let how = format!("{}, after {steps} launches in a row", launch.how);
+        let how = format!("{}, after {steps} launches in a row", launch.name());
         let want = &drawn.sets[set].after_steps;
         let compared = ComparedOutputs::of(&drawn.case, &written, None, want)?;
         self.tally.add(drawn, set, &how, compared, self.out)?;
