@@ -40,6 +40,8 @@ pub enum Extreme {
     Ties,
     /// At most four different numbers.
     Repeated,
+    /// Whole numbers, and numbers that lie in the middle of two.
+    Halves,
     /// Zeros of both signs, −0 first.
     SignedZero,
     /// Numbers below the smallest normal one of the type.
@@ -172,7 +174,7 @@ pub struct Planting {
 }
 
 impl Planting {
-    /// What is planted into a tensor of so many extents about which problem.toml says nothing.
+    /// What is planted into an input of so many extents about which problem.toml says nothing.
     pub fn by_default(extents: usize) -> Planting {
         Planting {
             kinds: Extreme::by_default().collect(),

@@ -328,8 +328,7 @@ impl ProblemFile {
         };
         let values = self.values_of(i, workload, &filled).of(&name)?;
         let is_null = workload.text.null.contains(of);
-        let can_be_planted = dtype.integers().is_none()
-            && tensor.fixed_seed.is_none()
+        let can_be_planted = tensor.fixed_seed.is_none()
             && values
                 .as_ref()
                 .is_some_and(|values| values.forbids_planting().is_none());

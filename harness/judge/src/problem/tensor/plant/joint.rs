@@ -4,10 +4,13 @@
 //!
 //! The inputs about which problem.toml says nothing have extremes in these sets alone. The kinds of
 //! each input take turns: together, the cases of a run have every kind of every input, and a case
-//! has as few sets as that needs.
+//! has as few sets as that needs. One more set holds large numbers in all inputs for which
+//! problem.toml asks for them.
 
+use super::super::planted::{Axis, Extreme};
 use super::super::random::shuffle;
 use super::super::spec::Case;
+use super::pattern::Pattern;
 use super::{Group, PlantedSets};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -38,16 +41,41 @@ impl PlantedSets {
             return self;
         }
         let turns = parts.iter().map(Vec::len).max().unwrap_or(1);
+        let large = all_large(case);
         self.joint = case
             .turn
-            .numbers(turns)
-            .map(|turn| {
-                let of_turn = |parts: &Vec<Group>| parts[turn % parts.len()].clone();
-                parts.iter().map(of_turn).collect()
+            .numbers(turns + usize::from(large.is_some()))
+            .map(|turn| match &large {
+                Some(large) if turn == turns => large.clone(),
+                _ => {
+                    let of_turn = |parts: &Vec<Group>| parts[turn % parts.len()].clone();
+                    parts.iter().map(of_turn).collect()
+                }
             })
             .collect();
         self
     }
+}
+
+/// Large numbers in every cell of each input for which problem.toml asks for them: a product or a
+/// sum of numbers at the same place is the largest then. `None` for fewer than two such inputs.
+fn all_large(case: &Case) -> Option<Vec<Group>> {
+    let axis = Axis::All;
+    let groups = case.tensors.iter().enumerate().filter_map(|(number, t)| {
+        let is_asked_for =
+            !t.planted.by_default && t.planted.kinds.contains(&Extreme::LargePositive);
+        let patterns = match is_asked_for {
+            true => Pattern::of(Extreme::LargePositive, t.length(axis), t),
+            false => Vec::new(),
+        };
+        (!patterns.is_empty()).then_some(Group {
+            tensor: number,
+            axis,
+            patterns,
+        })
+    });
+    let groups: Vec<Group> = groups.collect();
+    (groups.len() > 1).then_some(groups)
 }
 
 /// Makes the random numbers differ from those of the drawn values.

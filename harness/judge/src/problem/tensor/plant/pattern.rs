@@ -149,6 +149,7 @@ impl CaseTensor {
             Extreme::Zero => self.holds(0.0),
             Extreme::Negative => self.may_be_negative(),
             Extreme::Positive => self.may_be_negative() && self.holds(0.0),
+            Extreme::Halves => self.halves().is_some(),
             Extreme::SignedZero => self.holds(0.0) && kind.is_in(self.dtype),
             Extreme::Denormal => self.dtype.subnormals().is_some_and(|(step, count)| {
                 self.holds(step) && self.holds(step * f64::from(count))
@@ -157,6 +158,17 @@ impl CaseTensor {
             _ => cells > 1,
         };
         fits && !is_one_number
+    }
+
+    /// The smallest and the largest number of halves that drawn numbers reach, if these are floats
+    /// and reach more than one. Counts stay small enough for f32.
+    fn halves(&self) -> Option<(i64, i64)> {
+        let reach = self.reach();
+        let (low, high) = self.range().unwrap_or((-reach, reach));
+        let most = f64::from(1 << 20);
+        let low = (2.0 * low).clamp(-most, most).ceil() as i64;
+        let high = (2.0 * high).clamp(-most, most).floor() as i64;
+        (self.dtype.integers().is_none() && low < high).then_some((low, high))
     }
 
     fn may_be_negative(&self) -> bool {
@@ -238,6 +250,17 @@ impl Pattern {
                 of: [0; 4].map(|_| below(rng, line.cells())),
                 seed: rng.next_u64(),
             }],
+            Extreme::Halves => {
+                let Some((low, high)) = tensor.halves() else {
+                    return Ok(());
+                };
+                let numbers = CellNumbers::Integers { low, high };
+                let seed = rng.next_u64();
+                vec![
+                    LineChange::Draw { numbers, seed },
+                    tensor.map(0.5, Sign::Own),
+                ]
+            }
             Extreme::SignedZero => {
                 let mut changes = vec![tensor.either([0.0, -0.0], rng), tensor.put(0, -0.0)];
                 if last > 0 {

@@ -87,7 +87,7 @@ fn all_words(sets: &PlantedSets, tensors: &[CaseTensor], seed: u64) -> Vec<Strin
     all
 }
 
-const ORDINARY: usize = 17;
+const ORDINARY: usize = 18;
 
 #[test]
 fn a_tensor_of_many_rows_has_every_pattern_in_each_set_and_half_of_its_rows_as_drawn() {
@@ -529,7 +529,7 @@ fn a_largest_number_that_the_type_cannot_hold_makes_the_others_smaller() {
 #[test]
 fn ties_zeros_and_denormals_are_what_they_say() {
     let planting = planting(
-        "[\"ties\", \"signed_zero\", \"denormal\", \"repeated\", \"saturated\"]",
+        "[\"ties\", \"halves\", \"signed_zero\", \"denormal\", \"repeated\", \"saturated\"]",
         1,
     );
     for dtype in [Dtype::F32, Dtype::F16, Dtype::Bf16] {
@@ -552,6 +552,11 @@ fn ties_zeros_and_denormals_are_what_they_say() {
                             "{dtype} {after:?}"
                         );
                         assert!(words(&placed) != ["ties_last"] || after[59] == largest);
+                    }
+                    Extreme::Halves => {
+                        assert!(after.iter().all(|x| (2.0 * x).fract() == 0.0));
+                        assert!(after.iter().any(|x| x.fract() != 0.0), "{after:?}");
+                        assert!(largest < 10.0 && smallest > -10.0, "{after:?}");
                     }
                     Extreme::SignedZero => {
                         assert!(count(0.0) == 60 && after[0].is_sign_negative());

@@ -1,7 +1,6 @@
 // alignas stands behind extern __shared__. NVRTC refuses it there; __align__ is taken.
 // problem: tensor
 // judged: no build
-// gap on cpu: pass
 #include "lab.h"
 
 extern "C" __global__ void below_largest(const float* x, float* y, int rows, int cols) {

@@ -1,7 +1,6 @@
 // The count is kept in a byte. A random row of 300 never has 256 ones.
 // problem: prefix
 // judged: fail
-// gap: pass
 #include "lab.h"
 
 extern "C" __global__ void prefix(const int* x, int* y, int rows, int cols) {

@@ -1,7 +1,6 @@
 // The same in a problem that plants nothing.
 // problem: wide_totals_unplanted
 // judged: fail
-// gap: pass
 #include "lab.h"
 
 extern "C" __global__ void wide_totals(const int* x, long long* y, int rows, int cols) {

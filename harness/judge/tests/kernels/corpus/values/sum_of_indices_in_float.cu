@@ -1,7 +1,6 @@
 // Indices are added as floats. That is exact up to 16.7 million, which random rows stay below.
 // problem: index_totals
 // judged: fail
-// gap: pass
 #include "lab.h"
 
 extern "C" __global__ void index_totals(const long long* x, long long* y, int rows, int cols) {

@@ -73,13 +73,13 @@ fn without_a_word_each_kind_of_each_input_comes_in_each_run() {
         let all = words(&cases, 7);
         // A range from 1 to 2 holds no zero and no negative number.
         let [of_x, of_w] = [0, 1].map(|tensor| all.iter().filter(|(of, _)| *of == tensor).count());
-        assert_eq!((of_x, of_w), (15, 11), "{rows:?}: {all:?}");
+        assert_eq!((of_x, of_w), (16, 12), "{rows:?}: {all:?}");
         let most = cases
             .iter()
             .map(|case| sets(case, 7).further())
             .max()
             .unwrap();
-        assert!(most * cases.len() < 16 + cases.len(), "{rows:?}: {most}");
+        assert!(most * cases.len() < 17 + cases.len(), "{rows:?}: {most}");
         assert!(cases.iter().all(|case| sets(case, 7).everywhere.is_empty()));
     }
 }
@@ -108,6 +108,43 @@ fn a_problem_or_a_tensor_can_say_no_and_ask_for_more() {
     let large = cases(&[20_000, 10_000], "", "");
     let of_large: Vec<usize> = large.iter().map(|case| sets(case, 1).further()).collect();
     assert_eq!(of_large, [0, 1], "only the smallest has a set");
+}
+
+#[test]
+fn large_numbers_of_all_inputs_that_ask_for_them_meet_in_every_cell() {
+    let asked = "planted = true";
+    let both = cases(&[40], "", asked);
+    let mut tensors = both[0].tensors.clone();
+    tensors[0].planted = tensors[1].planted.clone();
+    let case = Case {
+        tensors,
+        ..(*both[0]).clone()
+    };
+    let sets = sets(&case, 5);
+    let all = (0..sets.further()).map(|number| sets.places(Some(number), &case.tensors, 5));
+    let whole =
+        |placed: &&Placed| placed.axis == Axis::All && placed.pattern.word() == "large_positive";
+    let meet = all.map(|places| places.iter().filter(whole).count());
+    assert_eq!(meet.filter(|of_all| *of_all == 2).count(), 1);
+    let one = cases(&[40], "", asked);
+    let one = self::sets(&one[0], 5);
+    let alone = one.joint.iter().flatten();
+    assert!(alone.clone().count() > 0);
+    assert!(alone.into_iter().all(|group| group.axis != Axis::All));
+}
+
+#[test]
+fn whole_numbers_get_the_ends_of_their_range() {
+    let text = "entry = \"f\"\ndims = [\"n\"]\n[objective]\nsamples = \"n\"\n\
+        [[tensor]]\nname = \"x\"\nrole = \"in\"\ntype = \"i32\"\nshape = [\"n\", 8]\n\
+        values = { integers = { low = 0, high = 1000 } }\n\
+        [[tensor]]\nname = \"y\"\nrole = \"out\"\ntype = \"i32\"\nshape = [\"n\"]\n\
+        [[workload]]\ndims = { n = 64 }\n";
+    let spec = file::parse(Path::new("problem.toml"), text, None).unwrap();
+    let words = words(&spec.cases_of(When::Keep, &device()), 1);
+    for kind in ["large", "small", "large_positive", "large_last", "zero"] {
+        assert!(words.contains(&(0, kind.into())), "{kind}: {words:?}");
+    }
 }
 
 #[test]
