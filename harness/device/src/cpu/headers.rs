@@ -24,6 +24,7 @@ pub const HEADERS: &[(&str, &str)] = headers![
     "lab_cpu/checked.h",
     "lab_cpu/vector_types.h",
     "lab_cpu/math.h",
+    "lab_cpu/special.h",
     "lab_cpu/simd.h",
     "lab_cpu/memory.h",
     "lab_cpu/warp.h",
@@ -33,6 +34,12 @@ pub const HEADERS: &[(&str, &str)] = headers![
     "lab_cpu/groups.h",
     "lab_cpu/atomic_ref.h",
     "lab_cpu/constants.h",
+    "lab_cpu/functional.h",
+    "lab_cpu/curand.h",
+    "lab_cpu/cub/shared.h",
+    "lab_cpu/cub/reduce.h",
+    "lab_cpu/cub/scan.h",
+    "lab_cpu/cub/exchange.h",
     "lab_cpu/keywords.h",
     "nvrtc_macros.h",
 ];
@@ -67,11 +74,32 @@ const CUDA: &[(&str, &[&str])] = &[
     ("cooperative_groups/scan.h", GROUPS),
     ("cuda/atomic", ATOMIC),
     ("cuda/std/atomic", ATOMIC),
+    ("cuda/functional", FUNCTIONAL),
+    ("cuda/std/functional", FUNCTIONAL),
+    ("curand_kernel.h", &["curand.h"]),
+    ("cub/config.cuh", &["cub/shared.h"]),
+    ("cub/version.cuh", &["cub/shared.h"]),
+    ("cub/util_type.cuh", &["cub/shared.h"]),
+    ("cub/thread/thread_operators.cuh", &["cub/shared.h"]),
+    ("cub/thread/thread_reduce.cuh", &["cub/shared.h"]),
+    ("cub/block/block_reduce.cuh", &["cub/reduce.h"]),
+    ("cub/warp/warp_reduce.cuh", &["cub/reduce.h"]),
+    ("cub/block/block_scan.cuh", &["cub/scan.h"]),
+    ("cub/warp/warp_scan.cuh", &["cub/scan.h"]),
+    ("cub/block/block_exchange.cuh", &["cub/exchange.h"]),
+    ("cub/block/block_load.cuh", &["cub/exchange.h"]),
+    ("cub/block/block_store.cuh", &["cub/exchange.h"]),
 ];
 const HALF: &[&str] = &["half.h"];
 const FP8: &[&str] = &["half.h", "fp8.h"];
 const GROUPS: &[&str] = &["groups.h"];
 const ATOMIC: &[&str] = &["atomic_ref.h"];
+const FUNCTIONAL: &[&str] = &["functional.h"];
+
+/// Whether this device has a header of CUDA's with this name.
+pub fn is_known(name: &str) -> bool {
+    CUDA.iter().any(|(known, _)| *known == name)
+}
 
 /// The headers of CUDA's C++ library that hold what [`STANDARD`] has under the same name.
 const CUDA_STANDARD: &[&str] = &[

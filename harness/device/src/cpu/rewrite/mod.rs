@@ -9,6 +9,7 @@
 //! - A cast to an integer type becomes a call.
 
 mod assembly;
+mod attributes;
 mod casts;
 mod device_branches;
 mod pass;

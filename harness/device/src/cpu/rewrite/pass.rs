@@ -71,6 +71,7 @@ impl<'s> Pass<'s> {
             }
             "}" => drop(self.scopes.pop()),
             "asm" | "__asm__" | "__asm" => return self.assembly(at),
+            "__attribute__" => self.attribute(at),
             word if self.is_shared(word) => return self.shared_declaration(at),
             word => {
                 if let Some(reason) = unsupported(word) {

@@ -32,9 +32,30 @@ impl Pass<'_> {
                 self.refuse(token.start, token.end, reason, "");
             }
             None if is_extern => self.extern_shared(start, end, &names[0]),
+            None if self.has_initial_value(start, end) => {
+                let token = self.code.tokens[at];
+                let reason = "a __shared__ variable cannot have an initial value: write it in a thread, then __syncthreads()";
+                self.refuse(token.start, token.end, reason, " static");
+            }
             None => self.static_shared(start, end, &names),
         }
         end + 1
+    }
+
+    /// Whether a `=` stands in a declaration, outside of brackets and of template arguments.
+    fn has_initial_value(&self, start: usize, end: usize) -> bool {
+        let (mut at, mut angles) = (start, 0usize);
+        while at < end {
+            match self.code.at(at) {
+                "<" => angles += 1,
+                ">" => angles = angles.saturating_sub(1),
+                "(" | "{" | "[" => at = self.code.partner(at),
+                "=" if angles == 0 => return true,
+                _ => {}
+            }
+            at += 1;
+        }
+        false
     }
 
     /// Rewrites `__shared__ T name;` to a struct in the block's shared memory, and references to
@@ -93,7 +114,7 @@ impl Pass<'_> {
 
     /// Rewrites `extern __shared__ T name[];` to a reference to the block's dynamic shared memory.
     /// Outside functions, where a reference would be bound once for all blocks, rewrites it to a
-    /// macro.
+    /// macro. An external name besides lets the compiler refuse a second type for the same name.
     fn extern_shared(&mut self, start: usize, end: usize, name: &str) {
         let mut kind = String::new();
         let mut extents = String::new();
@@ -101,6 +122,11 @@ impl Pass<'_> {
         while at < end {
             match self.code.at(at) {
                 "extern" | "static" => {}
+                "alignas" if (start..at).any(|i| self.code.at(i) == "extern") => {
+                    let token = self.code.tokens[start];
+                    let reason = "NVRTC refuses alignas behind extern: write __align__(16)";
+                    return self.refuse(token.start, token.start, reason, " ");
+                }
                 word if self.is_shared(word) => {}
                 "__align__" | "alignas" | "__attribute__" => at = self.code.partner(at + 1),
                 word if word == name && self.code.at(at + 1) == "[" => {
@@ -118,15 +144,16 @@ impl Pass<'_> {
         let (first, last) = (self.code.tokens[start].start, self.code.tokens[end].end);
         let newlines = self.code.text[first..last].matches('\n').count();
         let address = format!("*reinterpret_cast<{kind}(*){extents}>(lab_cpu_dynamic())");
+        let once = format!("extern {kind}lab_cpu_dynamic_{name}{extents};");
         let text = if self.outside() {
             let line = line_at(self.code.text, last);
             format!(
-                "\n#define {name} ({address})\n#line {line} {}\n",
+                "{once}\n#define {name} ({address})\n#line {line} {}\n",
                 quoted(self.shown_as)
             )
         } else {
             format!(
-                "{kind}(&{name}){extents} = {address};{}",
+                "{once} {kind}(&{name}){extents} = {address};{}",
                 "\n".repeat(newlines)
             )
         };

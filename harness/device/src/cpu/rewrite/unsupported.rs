@@ -1,5 +1,7 @@
 //! The names of constructs that the cpu device cannot run, and what to do about them.
 
+use super::super::headers::is_known;
+
 /// Returns why the cpu device cannot run a construct with this name. `None` where it can.
 pub fn unsupported(word: &str) -> Option<&'static str> {
     const TENSOR: &str =
@@ -45,8 +47,15 @@ pub fn unsupported_header(name: &str) -> Option<&'static str> {
         {
             "CUTLASS and CuTe cannot be compiled for the cpu device (guard the include with #ifndef LAB_CPU)"
         }
-        name if name.starts_with("cub/") || name.starts_with("thrust/") => {
-            "CUB and Thrust cannot be compiled for the cpu device (guard the include with #ifndef LAB_CPU)"
+        name if is_known(name) => return None,
+        "cub/cub.cuh" => {
+            "NVRTC refuses cub/cub.cuh: include the header of what you use, as <cub/block/block_reduce.cuh>"
+        }
+        name if name.starts_with("cub/") => {
+            "of CUB, the cpu device has the reductions, scans, exchanges, loads and stores of warps and blocks: guard other includes with #ifndef LAB_CPU"
+        }
+        name if name.starts_with("thrust/") => {
+            "Thrust cannot be compiled for the cpu device (guard the include with #ifndef LAB_CPU)"
         }
         _ => return None,
     })

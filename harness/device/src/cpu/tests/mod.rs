@@ -5,6 +5,7 @@
 mod headers;
 
 mod basics;
+mod cub;
 mod failures;
 mod features;
 mod float8;
@@ -12,6 +13,7 @@ mod gpu_only;
 mod halves;
 mod language;
 mod sources;
+mod special;
 
 use super::{builder, open};
 use std::collections::BTreeMap;
