@@ -5,6 +5,7 @@ use crate::expected::Expected;
 use crate::python;
 use crate::standby::Parent;
 use crate::support::{self, Judged};
+use crate::trials;
 use lab_protocol::{JudgeKind, JudgeRequest};
 use libtest_mimic::{Failed, Trial};
 use std::path::{Path, PathBuf};
@@ -12,7 +13,10 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// The folders with kernels.
-const KINDS: [&str; 4] = ["honest", "wrong", "cheating", "harmful"];
+const KINDS: [&str; 5] = ["honest", "wrong", "cheating", "harmful", TRITON];
+
+/// The kernels that need Triton and PyTorch, which run without a GPU.
+const TRITON: &str = "triton";
 
 /// The folders whose kernels do nothing to their process. A parent on standby forks their workers,
 /// which is faster than starting an interpreter. The other kernels have a worker that was started
@@ -54,7 +58,7 @@ pub fn problem_folder(problem: &str, kernel: &str) -> tempfile::TempDir {
 }
 
 pub fn trials() -> Vec<Trial> {
-    let mut trials = Vec::new();
+    let mut cases = Vec::new();
     let parent = SharedParent::default();
     for kind in KINDS {
         let mut paths: Vec<PathBuf> = std::fs::read_dir(folder().join(kind))
@@ -67,12 +71,13 @@ pub fn trials() -> Vec<Trial> {
         for path in paths {
             let name = format!("{kind}/{}", path.file_stem().unwrap().display());
             let parent = parent.clone();
-            trials.push(Trial::test(name, move || {
+            let missing = (kind == TRITON).then(python::missing_triton).flatten();
+            cases.push(trials::trial(&name, missing.as_deref(), move || {
                 judge(&read(&path)?, FORKED.contains(&kind), &parent)
             }));
         }
     }
-    trials
+    cases
 }
 
 /// Reads the comment at the beginning of a kernel.

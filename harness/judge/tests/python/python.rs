@@ -27,24 +27,32 @@ pub fn interpreter() -> PathBuf {
 /// Why the tests cannot run; `None` if the interpreter has what they need.
 pub fn missing() -> Option<String> {
     static MISSING: LazyLock<Option<String>> = LazyLock::new(|| {
-        let python = interpreter();
-        let tried = Command::new(&python)
-            .args(["-c", "import numpy, ml_dtypes"])
-            .output();
-        match tried {
-            Ok(output) if output.status.success() => None,
-            Ok(output) => {
-                let text = String::from_utf8_lossy(&output.stderr).into_owned();
-                let last = text.lines().last().unwrap_or("it failed").to_owned();
-                Some(format!(
-                    "{}: {last}; scripts/python-for-tests makes one that has it",
-                    python.display()
-                ))
-            }
-            Err(error) => Some(format!("{} cannot be started: {error}", python.display())),
-        }
+        let found = import("import numpy, ml_dtypes").err();
+        found.map(|why| format!("{why}; scripts/python-for-tests makes one that has it"))
     });
     MISSING.clone()
+}
+
+/// Why the tests of Triton's interpreter cannot run; `None` if Triton and PyTorch are there.
+pub fn missing_triton() -> Option<String> {
+    static MISSING: LazyLock<Option<String>> =
+        LazyLock::new(|| import("import torch, triton").err());
+    MISSING.clone()
+}
+
+/// Executes a line of imports. The error says what is missing.
+fn import(line: &str) -> Result<(), String> {
+    let python = interpreter();
+    let tried = Command::new(&python)
+        .args(["-c", line])
+        .output()
+        .map_err(|error| format!("{} cannot be started: {error}", python.display()))?;
+    if tried.status.success() {
+        return Ok(());
+    }
+    let text = String::from_utf8_lossy(&tried.stderr).into_owned();
+    let last = text.lines().last().unwrap_or("it failed").to_owned();
+    Err(format!("{}: {last}", python.display()))
 }
 
 /// Options for the cpu device.

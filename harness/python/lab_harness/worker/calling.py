@@ -121,7 +121,8 @@ class Call:
     def _value(self, arg, parameter, place, address_of):
         if place is not None:
             address, _, is_input = place
-            return self._device.view(address_of(address), parameter["dtype"], parameter["shape"], is_input)
+            view = self._device.tensor if self.module.uses_torch else self._device.view
+            return view(address_of(address), parameter["dtype"], parameter["shape"], is_input)
         try:
             return dtypes.scalar(parameter["dtype"], bytes(arg["Value"]))
         except ValueError as error:

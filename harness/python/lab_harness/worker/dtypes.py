@@ -8,6 +8,11 @@ from .private import BUILTINS as __builtins__
 SIZES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "f8e4m3": 1, "f8e5m2": 1}
 SIZES.update({"i8": 1, "u8": 1, "i16": 2, "i32": 4, "u32": 4, "i64": 8, "bool": 1})
 
+# The names of PyTorch's types.
+TORCH = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "f8e4m3": "float8_e4m3fn",
+         "f8e5m2": "float8_e5m2", "i8": "int8", "u8": "uint8", "i16": "int16", "i32": "int32", "u32": "uint32",
+         "i64": "int64", "bool": "bool"}
+
 _CODES = {"f64": "<d", "f32": "<f", "f16": "<e", "i8": "<b", "u8": "<B", "i16": "<h", "i32": "<i", "u32": "<I",
           "i64": "<q", "bool": "<?"}
 _SCALARS = {word: struct.Struct(code).unpack for word, code in _CODES.items()}

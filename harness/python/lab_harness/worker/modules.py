@@ -9,7 +9,7 @@ import types
 
 from .calling import Entry, definition, described
 from .compiled import empty
-from .devices.triton_kernels import is_kernel
+from .devices.triton_kernels import is_kernel, tune_nothing
 from .failures import Build, Lab, at_line, explain, is_in, type_name
 from .private import BUILTINS as __builtins__
 from .sources import imported_packages
@@ -20,6 +20,8 @@ _detect_encoding, _BytesIO = tokenize.detect_encoding, io.BytesIO
 # What a kernel gets: not the worker's own.
 _kernels_builtins = vars(builtins)
 
+# The packages whose functions take PyTorch tensors.
+_TORCH = {"torch", "triton"}
 
 # How files begin that are no UTF-8.
 _MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
@@ -42,6 +44,8 @@ class Module:
         self._entries = {}
         # Whether the memory of the device that its globals may hold was overwritten.
         self.is_wiped = False
+        # Whether its functions get PyTorch tensors on the cpu device, and not NumPy arrays.
+        self.uses_torch = False
         try:
             with open(path, "rb") as file:
                 self._source = file.read()
@@ -67,6 +71,8 @@ class Module:
             if self._code is None:
                 self._code = self._compiled()
             exec(self._code, self.namespace)
+            if self.is_cpu:
+                tune_nothing(self.namespace)
             self._entries = {name: self._entry(name) for name in self._entries}
         except Build:
             raise
@@ -153,7 +159,11 @@ class Modules:
         # A file of the user's own may have the name of a package that it imports.
         stem = "peer" if functions else path.rpartition("/")[2].partition(".")[0]
         module = Module(path, stem if number == 0 else f"{stem}_{number}", self._is_cpu, dict(functions))
+        before = _modules.keys() & _TORCH
         module.execute(self._process, self._interpreter)
+        # Modules of the kernel's own import for it.
+        imported = imported_packages(module.text) | (_modules.keys() - before)
+        module.uses_torch = self._is_cpu and not imported.isdisjoint(_TORCH)
         self._modules.append(module)
         return number
 

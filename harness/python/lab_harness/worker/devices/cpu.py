@@ -1,10 +1,11 @@
-"""The cpu device: a kernel gets NumPy arrays that view memory which this process maps."""
+"""The cpu device: a kernel gets NumPy arrays that view memory which this process maps, or tensors if it imports PyTorch."""
 
 import bisect
 import ctypes
 import mmap
 import os
 import platform
+import sys
 import time
 
 import numpy
@@ -32,6 +33,27 @@ _TYPES = {"f64": float64, "f32": float32, "f16": float16, "i8": int8, "u8": uint
 _ML_TYPES = {"bf16": "bfloat16", "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2"}
 
 
+def _interpret_triton():
+    """Lets Triton run kernels by its interpreter, in NumPy and PyTorch. What was imported without it compiles, and is imported anew."""
+    if os.environ.get("TRITON_INTERPRET") == "1":
+        return
+    os.environ["TRITON_INTERPRET"] = "1"
+    for name in [name for name in sys.modules if name.partition(".")[0] == "triton" and "._C" not in name]:
+        del sys.modules[name]
+
+
+def _import_torch():
+    """Imports PyTorch, and starts its threads, which the judge would else take for a kernel's."""
+    try:
+        import torch
+    except Exception as error:  # noqa: B902: an installation that is broken fails in many ways
+        raise Lab(f"a kernel that uses Triton or PyTorch gets PyTorch's tensors on the cpu device, and {sys.executable} has no "
+                  f"PyTorch ({type(error).__name__}: {error}). Install it: `{sys.executable} -m pip install torch`") from None
+    square = torch.ones((256, 256))
+    square @ square
+    return torch
+
+
 class Block:
     """Memory of the judge's own worker, mapped at an address of this process."""
 
@@ -49,6 +71,7 @@ class CpuDevice:
     shares_memory = True
 
     def __init__(self):
+        self._torch = None
         # Memory by its address. What is the worker's own is private: a process that a kernel forks has a copy.
         self._allocations = {}
         self._bases = []
@@ -60,6 +83,7 @@ class CpuDevice:
         for word, name in _ML_TYPES.items():
             if ml_dtypes is not None:
                 self._types[word] = dtype(getattr(ml_dtypes, name))
+        _interpret_triton()
         # Starts the threads of the linear algebra library, which the judge would else take for a kernel's.
         square = numpy.ones((256, 256))
         square @ square
@@ -146,16 +170,26 @@ class CpuDevice:
         if kind is None:
             raise Lab(f"a tensor is of type {word}, which NumPy knows by the package ml_dtypes: install ml_dtypes for "
                       "the Python that runs kernels")
-        base = self._bases[_bisect(self._bases, address) - 1]
-        count = dtypes.cells(shape)
-        if count == 0:
-            array = _empty(0, kind)
-        else:
-            array = frombuffer(self._allocations[base], uint8, count * kind.itemsize, address - base).view(kind)
-        array = array.reshape(shape)
+        array = self._cells(address, dtypes.cells(shape) * kind.itemsize).view(kind).reshape(shape)
         if is_input:
             array.setflags(write=False)
         return array
+
+    def tensor(self, address, word, shape, is_input):
+        """A PyTorch tensor of this memory."""
+        torch = self._torch = self._torch or _import_torch()
+        kind = getattr(torch, dtypes.TORCH.get(word, ""), None)
+        if kind is None:
+            raise Lab(f"a tensor is of type {word}, which PyTorch {torch.__version__} does not have")
+        cells = self._cells(address, dtypes.cells(shape) * dtypes.SIZES[word])
+        return torch.from_numpy(cells).view(kind).reshape(shape)
+
+    def _cells(self, address, length):
+        """So many bytes of this memory."""
+        if length == 0:
+            return _empty(0, uint8)
+        base = self._bases[_bisect(self._bases, address) - 1]
+        return frombuffer(self._allocations[base], uint8, length, address - base)
 
     def run(self, calls, flush, as_graph):
         """Runs the calls one after the other. Returns the seconds, and None: the calls ran as asked."""

@@ -27,10 +27,6 @@ _EXCHANGES_DESCRIPTORS = 103
 _DESCRIPTOR, _ON_DEVICE, _READ_AND_WRITE = 1, 1, 3
 _PERSISTING_L2_CACHE_SIZE = 6
 
-_TYPES = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "f8e4m3": "float8_e4m3fn",
-          "f8e5m2": "float8_e5m2", "i8": "int8", "u8": "uint8", "i16": "int16", "i32": "int32", "u32": "uint32",
-          "i64": "int64", "bool": "bool"}
-
 _c_int, _c_size, _c_u64, _c_void = ctypes.c_int, ctypes.c_size_t, ctypes.c_uint64, ctypes.c_void_p
 _byref, _Character = ctypes.byref, ctypes.c_char
 _collect, _freeze = gc.collect, gc.freeze
@@ -112,7 +108,7 @@ class CudaDevice:
         base = getattr(torch._C, "TensorBase", None) or torch._C._TensorBase
         self._part, self._reshaped = base.__getitem__, base.view
         self._without_modes = torch._C.DisableTorchFunction, torch._C._DisableTorchDispatch
-        self._types = {word: getattr(torch, name) for word, name in _TYPES.items() if hasattr(torch, name)}
+        self._types = {word: getattr(torch, name) for word, name in dtypes.TORCH.items() if hasattr(torch, name)}
         self._ordinal, self._place = ordinal, torch.device("cuda", ordinal)
         # No part of the L2 cache is set aside for lines that a kernel asks to keep. Old devices refuse the limit.
         driver.code("cuCtxSetLimit", _PERSISTING_L2_CACHE_SIZE, 0)

@@ -18,7 +18,7 @@ def _is_of_triton(value, *names):
 
 def is_kernel(value):
     """Whether this is a Triton kernel, which no Python function calls without a grid."""
-    return _is_of_triton(value, "JITFunction", "Autotuner", "Heuristics")
+    return _is_of_triton(value, "JITFunction", "InterpretedFunction", "Autotuner", "Heuristics")
 
 
 def kernels(namespace):
@@ -32,6 +32,16 @@ def kernels(namespace):
         if _is_of_triton(value, "JITFunction"):
             found[name] = (value, tuners)
     return found
+
+
+def tune_nothing(namespace):
+    """Leaves each autotuner among these globals its first configuration: the interpreter's times say nothing."""
+    for value in list(namespace.values()):
+        depth = 0
+        while _is_of_triton(value, "Autotuner", "Heuristics") and depth < 8:
+            if _is_of_triton(value, "Autotuner"):
+                value.configs = value.configs[:1]
+            value, depth = getattr(value, "fn", None), depth + 1
 
 
 def _compiled(function):

@@ -1,0 +1,19 @@
+# The softmax of each row by Triton, whose interpreter runs it on the cpu device. An autotuner has two configurations.
+# judged: pass
+# problem: softmax
+import triton
+import triton.language as tl
+
+
+@triton.autotune(configs=[triton.Config({}, num_warps=2), triton.Config({}, num_warps=4)], key=["cols"])
+@triton.jit
+def rows_of(x, y, cols, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    start = tl.program_id(0) * cols
+    v = tl.load(x + start + at, mask=at < cols, other=-float("inf"))
+    v = tl.exp(v - tl.max(v, axis=0))
+    tl.store(y + start + at, v / tl.sum(v, axis=0), mask=at < cols)
+
+
+def softmax(x, y, rows, cols):
+    rows_of[(rows,)](x, y, cols, BLOCK=triton.next_power_of_2(cols))
