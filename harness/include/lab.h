@@ -63,7 +63,7 @@ struct LabMapRequest {
     char tensor[64];
 };
 
-enum LabLimits : unsigned { LAB_MOST_LAUNCHES = 64, LAB_MOST_MAPS = 8, LAB_NAME_BYTES = 128 };
+enum LabLimits : unsigned { LAB_MOST_LAUNCHES = 4096, LAB_MOST_MAPS = 8, LAB_MOST_ARGS = 8, LAB_NAME_BYTES = 128 };
 
 // Copies a name, with a NUL behind it. A name that is too long ends without one, and the launch is refused.
 template <unsigned N>
@@ -81,9 +81,27 @@ struct LabShape {
     unsigned cluster[3];    // blocks of a thread block cluster; 1 × 1 × 1: no clusters. Not on the cpu device.
     unsigned line;          // of the statement in the source
     unsigned maps;
-    unsigned unused;
+    unsigned args;
     char entry[LAB_NAME_BYTES];
+    unsigned arg_bytes[LAB_MOST_ARGS];
+    unsigned char arg_content[LAB_MOST_ARGS][8];
     LabMapRequest map[LAB_MOST_MAPS];
+
+    // Gives the kernel an argument in this launch: a number such as the size of a pass. Returns the launch, so that
+    // calls can follow one another. The kernel's parameter must have the type of `value`: write arg(2u) for an unsigned.
+    // The arguments come behind the problem's parameters and a list's scratch pointer, before the tensor maps, in the
+    // order of these calls.
+    template <class T>
+    __device__ LabShape& arg(T value) {
+        static_assert(sizeof(T) <= 8 && __is_trivially_copyable(T), "an argument of a launch is a number of at most 8 bytes");
+        if (args < LAB_MOST_ARGS) {
+            const unsigned char* from = reinterpret_cast<const unsigned char*>(&value);
+            arg_bytes[args] = sizeof(T);
+            for (unsigned i = 0; i < sizeof(T); ++i) arg_content[args][i] = from[i];
+        }
+        ++args;
+        return *this;
+    }
 
     // Asks for a tensor map of a tensor of problem.toml, or of the list's "scratch". Set its box and whatever else
     // differs from the tensor. The kernel gets the maps as its last parameters, in the order of these calls.
@@ -92,7 +110,7 @@ struct LabShape {
 
     __device__ void lab_begin(unsigned at) {
         for (int i = 0; i < 3; ++i) grid[i] = block[i] = cluster[i] = 1;
-        shared_bytes = cooperative = maps = unused = 0;
+        shared_bytes = cooperative = maps = args = 0;
         line = at;
         entry[0] = 0;
     }
@@ -123,11 +141,12 @@ __device__ inline LabMapRequest& LabShape::tensor_map(const char* tensor, unsign
 //       LabShape& partial = launches.add("total_partial");
 //       partial.grid[0] = blocks;
 //       partial.block[0] = 256;
-//       launches.add("total_final").block[0] = 32;
+//       for (int step = blocks / 2; step > 0; step /= 2)
+//           launches.add("total_pairs").arg(step).block[0] = step;
 //   }
 //
 // Each kernel of the list gets the problem's parameters, then the pointer to the scratch buffer (null without one), then
-// its own tensor maps. The scratch buffer is aligned to 256 bytes. No launch finds what an earlier run of the list left
+// the arguments of the launch, then its tensor maps. The scratch buffer is aligned to 256 bytes. No launch finds what an earlier run of the list left
 // there: with `zeroed` the buffer is zeros when the list begins, and the time of the zeroing counts; without it the
 // buffer holds a pattern that no kernel may rely on.
 struct LabLaunches {

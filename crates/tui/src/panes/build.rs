@@ -128,6 +128,9 @@ fn of_launch(launch: &LaunchLine, is_list: bool) -> [(&'static str, Option<Strin
     if launch.cooperative {
         shape += ", cooperative";
     }
+    if launch.times > 1 {
+        shape += &format!(", {} times", launch.times);
+    }
     if launch.tensor_maps > 0 {
         let maps = format::counted(launch.tensor_maps as usize, "tensor map");
         shape += &format!(", {maps}");

@@ -3,11 +3,11 @@
 
 use crate::worker::{KernelResources, Launched, LaunchedKernel};
 use lab_device::Occupancy;
-use lab_protocol::report::Writer;
+use lab_protocol::report::{MOST_LAUNCH_LINES, Writer};
 use std::io;
 
-/// Writes `launch:` for the first launch of the statement, `launch_2:` and so on for the others of
-/// a list, and for a list `launch_list:` with the number of its launches and its scratch buffer.
+/// Writes `launch:` for the first launch of the statement, `launch_2:` and so on for those of a list
+/// that differ, and for a list `launch_list:` with the number of its launches and its scratch buffer.
 /// Writes what the largest kernel of Python code needs.
 pub fn write_launches(launched: &Launched, out: &mut Writer) -> io::Result<()> {
     let Launched {
@@ -23,13 +23,17 @@ pub fn write_launches(launched: &Launched, out: &mut Writer) -> io::Result<()> {
             (_, true) => "zeroed",
             (_, false) => "unset",
         };
-        let launches = kernels.len();
+        let launches = launched.launches();
+        let shown = match kernels.len() > MOST_LAUNCH_LINES {
+            true => format!(" shown={MOST_LAUNCH_LINES}"),
+            false => String::new(),
+        };
         out.line(
             "launch_list",
-            format_args!("{launches} scratch_bytes={scratch_bytes} scratch={scratch}"),
+            format_args!("{launches} scratch_bytes={scratch_bytes} scratch={scratch}{shown}"),
         )?;
     }
-    for (number, kernel) in (1..).zip(kernels) {
+    for (number, kernel) in (1..=MOST_LAUNCH_LINES).zip(kernels) {
         let key = if number == 1 {
             "launch".to_owned()
         } else {
@@ -79,6 +83,7 @@ fn write_launch(
     let LaunchedKernel {
         entry,
         shape,
+        times,
         occupancy,
         maps,
     } = kernel;
@@ -96,6 +101,9 @@ fn write_launch(
     }
     if is_list {
         line.push_str(&format!(" entry={entry}"));
+    }
+    if *times > 1 {
+        line.push_str(&format!(" times={times}"));
     }
     if let Some(Occupancy {
         blocks_per_sm,

@@ -122,8 +122,8 @@ pub fn explained(error: DeviceError, is_list: bool) -> Stop {
     match error {
         DeviceError::Kernel(text) if is_list && text.contains(OTHER_PARAMETERS) => {
             Stop::Crash(format!(
-                "{text}. In a launch list each kernel takes the problem's parameters, then the scratch pointer, then its \
-                 tensor maps."
+                "{text}. In a launch list each kernel takes the problem's parameters, then the scratch pointer, then the \
+                 arguments and the tensor maps of its launch."
             ))
         }
         other => other.into(),

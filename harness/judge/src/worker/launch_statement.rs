@@ -1,12 +1,16 @@
 //! The launch statement of a kernel, `LAB_LAUNCH(entry) { … }` or `LAB_LAUNCHES(entry) { … }`: what
 //! it writes into device memory, and which shapes are refused.
 
-use lab_device::Shape;
+use lab_device::{Arg, Shape};
 
 /// `LAB_MOST_LAUNCHES` in lab.h.
-pub const MOST_LAUNCHES: usize = 64;
+pub const MOST_LAUNCHES: usize = 4096;
 /// `LAB_MOST_MAPS` in lab.h.
 pub const MOST_MAPS: usize = 8;
+/// `LAB_MOST_ARGS` in lab.h.
+const MOST_ARGS: usize = 8;
+/// Most bytes of an argument of a launch.
+const ARG_BYTES: usize = 8;
 /// `LAB_NAME_BYTES` in lab.h.
 const ENTRY_BYTES: usize = 128;
 /// Bytes of `LabMapRequest::tensor`.
@@ -17,9 +21,10 @@ pub const MOST_DIMS: usize = 5;
 /// Bytes of `LabMapRequest` in lab.h.
 const MAP_BYTES: usize = 2 * 8 * MOST_DIMS + 4 * (2 * MOST_DIMS + 8) + TENSOR_BYTES;
 /// Bytes of `LabShape` in lab.h.
-pub const SHAPE_BYTES: usize = 4 * 14 + ENTRY_BYTES + MOST_MAPS * MAP_BYTES;
+pub const SHAPE_BYTES: usize =
+    4 * 14 + ENTRY_BYTES + MOST_ARGS * (4 + ARG_BYTES) + MOST_MAPS * MAP_BYTES;
 /// Bytes of `LabLaunches` in lab.h before its launches.
-const HEAD_BYTES: usize = 8 + 4 * 4;
+pub const HEAD_BYTES: usize = 8 + 4 * 4;
 /// Bytes of `LabLaunches` in lab.h.
 pub const LIST_BYTES: usize = HEAD_BYTES + MOST_LAUNCHES * SHAPE_BYTES;
 
@@ -50,6 +55,8 @@ pub struct Statement {
 pub struct StatedLaunch {
     pub entry: String,
     pub shape: Shape,
+    /// The bytes of the arguments that only this launch gets.
+    pub args: Vec<Arg>,
     pub maps: Vec<StatedMap>,
     pub line: u32,
 }
@@ -131,7 +138,15 @@ pub struct Refused {
     pub what: String,
 }
 
-/// Reads the `LabLaunches` of `LAB_LAUNCHES`.
+/// The bytes of a `LabLaunches` that its launches take, from the first on. `head` is its beginning.
+pub fn used_bytes(head: &[u8]) -> usize {
+    let mut cursor = Cursor(head);
+    cursor.number(8);
+    let [_, count] = cursor.words();
+    HEAD_BYTES + MOST_LAUNCHES.min(count as usize) * SHAPE_BYTES
+}
+
+/// Reads the `LabLaunches` of `LAB_LAUNCHES`, as far as [`used_bytes`].
 pub fn read_list(bytes: &[u8]) -> Result<Statement, Refused> {
     let mut cursor = Cursor(bytes);
     let scratch_bytes = cursor.number(8);
@@ -161,8 +176,13 @@ fn read_launch(cursor: &mut Cursor) -> Result<StatedLaunch, Refused> {
     let (grid, block) = (cursor.words(), cursor.words());
     let [shared_bytes, cooperative] = cursor.words();
     let cluster = cursor.words();
-    let [line, maps, _] = cursor.words();
+    let [line, maps, args] = cursor.words();
     let entry = cursor.name(ENTRY_BYTES);
+    let arg_bytes: [u32; MOST_ARGS] = cursor.words();
+    let contents = arg_bytes.map(|bytes| {
+        let content = cursor.take(ARG_BYTES);
+        content[..content.len().min(bytes as usize)].to_vec()
+    });
     let mut rest = Cursor(cursor.take(MOST_MAPS * MAP_BYTES));
     let refused = |line: u32, what: String| Refused { line, what };
     let Some(entry) = entry else {
@@ -174,11 +194,13 @@ fn read_launch(cursor: &mut Cursor) -> Result<StatedLaunch, Refused> {
             ),
         ));
     };
-    if maps as usize > MOST_MAPS {
-        return Err(refused(
-            line,
-            format!("{maps} tensor maps, and a launch has at most {MOST_MAPS}"),
-        ));
+    let counts = [
+        ("arguments", args, MOST_ARGS),
+        ("tensor maps", maps, MOST_MAPS),
+    ];
+    if let Some((what, count, most)) = counts.into_iter().find(|(_, n, most)| *n as usize > *most) {
+        let asked = format!("{count} {what}, and a launch has at most {most}");
+        return Err(refused(line, asked));
     }
     let read = |_| {
         let (extent, stride) = (rest.long_words(), rest.long_words());
@@ -229,6 +251,7 @@ fn read_launch(cursor: &mut Cursor) -> Result<StatedLaunch, Refused> {
     Ok(StatedLaunch {
         entry,
         shape,
+        args: contents.into_iter().take(args as usize).collect(),
         maps,
         line,
     })
@@ -304,6 +327,18 @@ pub mod encoding {
         bytes.extend_from_slice(entry.as_bytes());
         bytes.resize(SHAPE_BYTES, 0);
         bytes
+    }
+
+    /// The same launch with these arguments, each of four bytes.
+    pub fn with_args(mut shape: Vec<u8>, args: &[u32]) -> Vec<u8> {
+        let (count, sizes) = (4 * 13, 4 * 14 + ENTRY_BYTES);
+        shape[count..count + 4].copy_from_slice(&(args.len() as u32).to_le_bytes());
+        for (i, arg) in args.iter().enumerate().take(MOST_ARGS) {
+            let at = sizes + 4 * MOST_ARGS + ARG_BYTES * i;
+            shape[sizes + 4 * i] = 4;
+            shape[at..at + 4].copy_from_slice(&arg.to_le_bytes());
+        }
+        shape
     }
 
     /// The bytes of a `LabLaunches`. `count` may differ from the launches that are there.

@@ -1,12 +1,12 @@
 //! Modules, and launches of their kernels: finds the launch statement of an entry, runs it once for
 //! each set of dimensions, and turns what it asks for into the steps that the device runs.
 
-use super::launch_checks::{build, check_shape, crash, encoded, kernel_names, of_statement};
-use super::launch_statement::{self, LIST_BYTES, Refused, SHAPE_BYTES, Statement};
+use super::launch_checks::{build, encoded, of_statement};
+use super::launch_statement::{self, HEAD_BYTES, LIST_BYTES, Refused, SHAPE_BYTES, Statement};
 use super::memory::{Device, Filling, OWN};
 use super::messages::{LaunchedEach, TWO_STATEMENTS, missing_text};
 use super::scratch::ScratchPool;
-use super::{BufferId, Launch, LaunchArg, Launched, LaunchedKernel, ModuleId, STATEMENT_OF};
+use super::{BufferId, Launch, LaunchArg, Launched, ModuleId, STATEMENT_OF};
 use crate::outcome::Stop;
 use lab_device::{Arg, DeviceError, Entry, ExecutionOrder, MemoryRange, POISON, Shape, Step};
 use std::collections::{BTreeSet, HashMap};
@@ -22,9 +22,9 @@ const STATEMENT: &str = "the launch statement's result";
 
 /// A module as the judge knows it. `loaded` is the driver's number, which changes when the module
 /// is loaded again.
-struct LoadedModule {
+pub(super) struct LoadedModule {
     image: PathBuf,
-    loaded: u32,
+    pub(super) loaded: u32,
 }
 
 /// The launch statement of an entry.
@@ -60,7 +60,7 @@ impl Launching {
         Ok(ModuleId(self.modules.len() as u32 - 1))
     }
 
-    fn module(&self, module: ModuleId) -> Result<&LoadedModule, DeviceError> {
+    pub(super) fn module(&self, module: ModuleId) -> Result<&LoadedModule, DeviceError> {
         let found = self.modules.get(module.0 as usize);
         found.ok_or_else(|| DeviceError::Driver(format!("no module {}", module.0)))
     }
@@ -235,6 +235,7 @@ impl Launching {
             if *is_list {
                 with_maps.push(scratch.unwrap_or(0).to_le_bytes().to_vec());
             }
+            with_maps.extend_from_slice(&stated.args);
             for map in &stated.maps {
                 with_maps.push(encoded(
                     device,
@@ -350,65 +351,13 @@ impl Launching {
             &args,
             ExecutionOrder::Forward,
         )?;
-        let mut content = vec![0; bytes];
+        let mut content = vec![0; if found.is_list { HEAD_BYTES } else { bytes }];
         device.driver.download(address, &mut content)?;
+        if found.is_list {
+            content.resize(launch_statement::used_bytes(&content), 0);
+            device.driver.download(address, &mut content)?;
+        }
         Ok((out, content))
-    }
-
-    /// Refuses what this device cannot run. `what` names the statement.
-    fn check(
-        &mut self,
-        device: &mut Device,
-        module: ModuleId,
-        statement: &Statement,
-        what: &str,
-    ) -> Result<Launched, Stop> {
-        let memory = device.info.memory_bytes;
-        if memory > 0 && statement.scratch_bytes > memory {
-            return Err(crash(
-                statement.line,
-                &format!(
-                    "{what} asks for {} bytes of scratch, and this device has {memory} bytes of memory. Lower \
-                     launches.scratch_bytes.",
-                    statement.scratch_bytes
-                ),
-            ));
-        }
-        let mut kernels = Vec::with_capacity(statement.launches.len());
-        for (number, stated) in (1..).zip(&statement.launches) {
-            let Some(entry) = self.entry(device, module, &stated.entry)? else {
-                let names = kernel_names(device, self.module(module)?.loaded)?;
-                // A name with a line break must not cut the message.
-                let named = stated.entry.escape_debug().to_string();
-                let text = format!(
-                    "{what} names the kernel '{named}' as its launch {number}, and the source has no extern \"C\" __global__ \
-                     void {named}(…){names}"
-                );
-                return Err(build(stated.line, &text));
-            };
-            check_shape(device, entry, stated, what)?;
-            let occupancy = device.driver.occupancy(entry, &stated.shape)?;
-            let (entry, shape, maps) = (stated.entry.clone(), stated.shape, stated.maps.len());
-            kernels.push(LaunchedKernel {
-                entry,
-                shape,
-                occupancy,
-                maps,
-            });
-        }
-        let Statement {
-            is_list,
-            scratch_bytes,
-            zeroed,
-            ..
-        } = *statement;
-        Ok(Launched {
-            kernels,
-            is_list,
-            scratch_bytes,
-            zeroed,
-            resources: Vec::new(),
-        })
     }
 }
 

@@ -26,6 +26,7 @@ mod scratch;
 mod scratch_room;
 mod server;
 mod starting;
+mod stated_launches;
 mod tensor_maps;
 #[cfg(test)]
 mod tests;
@@ -179,7 +180,8 @@ impl From<Launch> for Repeated {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Launched {
-    /// In order; one unless it is a list. Empty for Python code, which starts what it wants.
+    /// Launches that differ, in the order in which they first come; one unless it is a list. Empty for
+    /// Python code, which starts what it wants.
     pub kernels: Vec<LaunchedKernel>,
     /// Whether it is a list, `LAB_LAUNCHES`.
     pub is_list: bool,
@@ -233,13 +235,22 @@ pub struct Replayed {
     pub uncaptured: Option<String>,
 }
 
-/// One launch of a statement.
+impl Launched {
+    /// How many launches there are.
+    pub fn launches(&self) -> usize {
+        self.kernels.iter().map(|kernel| kernel.times).sum()
+    }
+}
+
+/// One launch of a statement, or several that differ in their arguments only.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LaunchedKernel {
     /// The kernel's name.
     pub entry: String,
     /// Its shape.
     pub shape: Shape,
+    /// How many such launches there are.
+    pub times: usize,
     /// How it fills a multiprocessor, if the device knows that.
     pub occupancy: Option<Occupancy>,
     /// Its tensor maps.

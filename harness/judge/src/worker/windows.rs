@@ -8,6 +8,9 @@ use super::{BufferId, Launch, LaunchArg, Repeated};
 use crate::outcome::Stop;
 use lab_device::{DeviceError, MemoryRange, Replayed, Submission};
 
+/// Most launches of a graph, unless a single list has more.
+const MOST_NODES: usize = 4096;
+
 /// How windows run.
 #[derive(Clone, Copy)]
 pub struct Manner {
@@ -145,8 +148,8 @@ impl Launching {
         Ok(())
     }
 
-    /// Queues launches in as few parts as there is room for their scratch buffers. `first` is what
-    /// comes before them.
+    /// Queues launches in as few parts as there is room for their scratch buffers, and as a graph can
+    /// have nodes. `first` is what comes before them.
     fn queue_launches(
         &mut self,
         device: &mut Device,
@@ -158,9 +161,11 @@ impl Launching {
         let plan = self.plan(device, launch)?;
         let mut rest: Vec<&Vec<LaunchArg>> = launches.args().collect();
         let mut next = Some(first);
+        let lists = (MOST_NODES / plan.statement.launches.len().max(1)).max(1);
         while !rest.is_empty() {
             let mut part = next.take().unwrap_or_default();
-            let scratch = self.take_scratch(device, (launch, &plan), rest.len(), queue)?;
+            let count = rest.len().min(lists);
+            let scratch = self.take_scratch(device, (launch, &plan), count, queue)?;
             let here: Vec<_> = rest.drain(..scratch.len().clamp(1, rest.len())).collect();
             for (args, scratch) in here.into_iter().zip(scratch) {
                 if let Some(buffer) = scratch.filter(|_| !plan.statement.zeroed) {

@@ -4,10 +4,10 @@
 use super::{Report, attribute, first_word};
 use serde::Serialize;
 
-/// Most launches that are read: as many as a list may have.
-const MOST: usize = 64;
+/// Most lines about the launches of a list.
+pub const MOST_LAUNCH_LINES: usize = 64;
 
-/// One launch of the launch statement. Extents are words such as `132x1x1`.
+/// One launch of the launch statement, or several alike. Extents are words such as `132x1x1`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LaunchLine {
     /// The kernel; `None` if the statement has one launch, which is of the problem's entry.
@@ -24,6 +24,8 @@ pub struct LaunchLine {
     pub cluster: Option<String>,
     /// Tensor maps that the kernel gets.
     pub tensor_maps: u64,
+    /// How many launches of the list are like this one, but for their arguments.
+    pub times: u64,
     /// Blocks that fit on a multiprocessor, if the device knows that.
     pub blocks_per_sm: Option<u64>,
     /// Threads that fit on a multiprocessor with this launch, in percent of the most possible.
@@ -52,6 +54,7 @@ impl LaunchLine {
             cooperative: attribute(value, "cooperative").is_some(),
             cluster: text("cluster"),
             tensor_maps: count("tensor_maps").unwrap_or(0),
+            times: count("times").unwrap_or(1),
             blocks_per_sm: count("blocks_per_sm"),
             occupancy: count("occupancy"),
         }
@@ -59,7 +62,7 @@ impl LaunchLine {
 }
 
 impl Report {
-    /// The launches of the launch statement, in order.
+    /// The launches of the launch statement that differ, in the order in which they first come.
     pub fn launches(&self) -> Vec<LaunchLine> {
         let key = |number: usize| {
             if number == 1 {
@@ -68,7 +71,7 @@ impl Report {
                 format!("launch_{number}")
             }
         };
-        (1..=MOST)
+        (1..=MOST_LAUNCH_LINES)
             .map_while(|number| self.value(&key(number)).map(LaunchLine::read))
             .collect()
     }
@@ -109,7 +112,7 @@ mod tests {
         let report = Report::read(
             "launch_list: 2 scratch_bytes=4096 scratch=zeroed\n\
              launch: 8x5x1 block=128x1x1 shared_bytes=0 cluster=2x1x1 tensor_maps=1 entry=partial\n\
-             launch_2: 5x1x1 block=32x1x1 shared_bytes=64 cooperative=yes entry=total blocks_per_sm=3 occupancy=50\n\
+             launch_2: 5x1x1 block=32x1x1 shared_bytes=64 cooperative=yes entry=total times=12 blocks_per_sm=3 occupancy=50\n\
              launched_as: graph\nbuilt_for: sm_90a\n",
         );
         let [first, second] = &report.launches()[..] else {
@@ -131,6 +134,7 @@ mod tests {
             (second.shared_bytes, second.cooperative, second.occupancy),
             (Some(64), true, Some(50))
         );
+        assert_eq!((first.times, second.times), (1, 12));
         assert_eq!(
             report.scratch().unwrap(),
             ScratchLine {

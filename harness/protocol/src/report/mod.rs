@@ -89,7 +89,8 @@
 //!   tensor maps.
 //! - `launch_list: 2 scratch_bytes=4096 scratch=zeroed`: a launch list, with the number of its
 //!   launches and its scratch buffer (`zeroed`, `unset` or `none`). Then `launch:` is its first
-//!   launch, `launch_2:` the second, each with `entry=`.
+//!   launch, `launch_2:` the next one that differs in more than its arguments, each with `entry=`, and
+//!   with `times=` if several are alike. With `shown=64` there are more that differ.
 //! - `launched_as: graph` or `plain`: how the timed launches got to the device, as one CUDA graph
 //!   or one after the other.
 //! - `built_for: sm_90a`: the architecture that the image of a GPU says it is for.
@@ -129,7 +130,7 @@ pub use diagnostic::{Diagnostic, Severity};
 pub use histogram::Histogram;
 pub use lab_stats::aggregate::Aggregate;
 pub use lab_stats::speed::Speed;
-pub use launches::{LaunchLine, ScratchLine};
+pub use launches::{LaunchLine, MOST_LAUNCH_LINES, ScratchLine};
 pub use line::{LINE_LIMIT, ResultLine, attribute, first_word, number, parse};
 pub use log::Log;
 pub use peers::{Peer, PeerLeftOut, PeerPart, PeerRatio, PeerWorkload};

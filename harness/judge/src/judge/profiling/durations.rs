@@ -52,7 +52,7 @@ fn assigned(
     kernels: &[raw::Counted],
     used_fallback_filter: bool,
 ) -> Result<Vec<WorkloadDuration>, String> {
-    let expected: usize = launched.iter().map(|launched| launched.kernels.len()).sum();
+    let expected: usize = launched.iter().map(Launched::launches).sum();
     if expected != kernels.len() {
         return Err(format!(
             "ncu's report has {} launches, and the workloads made {expected}",
@@ -63,7 +63,7 @@ fn assigned(
     let mut all = Vec::new();
     for (case, launched) in cases.iter().zip(launched) {
         let mut us = 0.0;
-        for kernel in rest.by_ref().take(launched.kernels.len()) {
+        for kernel in rest.by_ref().take(launched.launches()) {
             let ns = kernel.value(metrics::DURATION);
             us += ns.ok_or_else(|| {
                 format!(
@@ -77,7 +77,7 @@ fn assigned(
             name: case.label.clone(),
             axes: WorkloadDuration::axes_of(&case.label),
             us,
-            kernels: launched.kernels.len() as u32,
+            kernels: launched.launches() as u32,
             used_fallback_filter,
         });
     }
@@ -112,11 +112,12 @@ mod tests {
         let one = LaunchedKernel {
             entry: "k".into(),
             shape: Shape::default(),
+            times: count,
             occupancy: None,
             maps: 0,
         };
         Launched {
-            kernels: vec![one; count],
+            kernels: vec![one],
             ..Launched::default()
         }
     }

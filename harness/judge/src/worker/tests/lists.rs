@@ -87,6 +87,31 @@ fn the_kernels_of_a_list_share_scratch_and_no_run_of_the_list_finds_what_another
 }
 
 #[test]
+fn each_launch_of_a_list_gets_its_own_arguments_behind_the_scratch_pointer() {
+    let seen: std::sync::Arc<std::sync::Mutex<Vec<Vec<Arg>>>> = std::sync::Arc::default();
+    let noted = seen.clone();
+    let notes: Kernel = Box::new(move |_, args| {
+        noted.lock().unwrap().push(args[1..].to_vec());
+        Ok(())
+    });
+    let passes = [[8, 4], [8, 2], [8, 1]];
+    let launches = passes.map(|pass| encoding::with_args(encoding::shape(PLAIN, "a", 5), &pass));
+    let mut launches = launches.to_vec();
+    launches.push(encoding::shape(PLAIN, "b", 6));
+    let list = encoding::list(0, false, 4, &launches);
+    let mut worker = worker_of_a_list(list, notes, idle());
+    let x = worker.buffer("x", 4).unwrap();
+    launch_entry(&mut worker, "l", vec![LaunchArg::Buffer(x)]).unwrap();
+    let null = 0u64.to_le_bytes().to_vec();
+    let words = |pass: [u32; 2]| pass.map(|word| word.to_le_bytes().to_vec());
+    let expected = passes.map(|pass| [vec![null.clone()], words(pass).to_vec()].concat());
+    assert_eq!(*seen.lock().unwrap(), expected);
+    let launched = worker.launched().unwrap();
+    let times: Vec<usize> = launched.kernels.iter().map(|kernel| kernel.times).collect();
+    assert_eq!((times, launched.launches()), (vec![3, 1], 4));
+}
+
+#[test]
 fn a_store_behind_the_scratch_buffer_is_found() {
     let beyond: Kernel = Box::new(|memory, args| {
         memory[address(&args[1]) + 8] ^= 1;
@@ -112,10 +137,16 @@ fn a_list_that_no_device_runs_is_refused_with_the_line() {
     assert!(
         matches!(&empty, Stop::Build(text) if text.starts_with("line 3: the launch list of l asks for no launch"))
     );
-    let long = refused(encoding::list(0, false, 65, &of_entries(&["a"; 64])));
+    let long = refused(encoding::list(0, false, 4097, &of_entries(&["a"; 64])));
     assert!(
-        matches!(&long, Stop::Build(text) if text.contains("65 launches, and a list has at most 64")),
+        matches!(&long, Stop::Build(text) if text.contains("4097 launches, and a list has at most 4096")),
         "{long}"
+    );
+    let many = encoding::with_args(encoding::shape(PLAIN, "a", 9), &[0; 9]);
+    let many = refused(encoding::list(0, false, 1, &[many]));
+    assert!(
+        matches!(&many, Stop::Build(text) if text.ends_with("asks for 9 arguments, and a launch has at most 8")),
+        "{many}"
     );
     let unknown = refused(encoding::list(0, false, 2, &of_entries(&["a", "c"])));
     let words = "line 5: the launch list of l names the kernel 'c' as its launch 2";

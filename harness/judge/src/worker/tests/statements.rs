@@ -57,6 +57,7 @@ fn the_launch_statement_shapes_the_launch() {
     let kernel = LaunchedKernel {
         entry: "k".into(),
         shape,
+        times: 1,
         occupancy: None,
         maps: 0,
     };

@@ -129,9 +129,9 @@ inline Plan make_plan(const std::string& entry, const std::vector<int>& dims, co
         launch.shape = list->launch[i];
         launch.name = found->is_list ? launch.shape.entry : found->entry;
         launch.function = find_kernel(found->kernel, launch.name, found->is_list ? prefix : "");
-        if (launch.shape.maps > LAB_MOST_MAPS)
-            throw Failure("a launch has at most " + std::to_string(unsigned(LAB_MOST_MAPS)) + " tensor maps" +
-                          at_line(launch.shape));
+        if (launch.shape.maps > LAB_MOST_MAPS || launch.shape.args > LAB_MOST_ARGS)
+            throw Failure("a launch has at most " + std::to_string(unsigned(LAB_MOST_MAPS)) + " tensor maps and " +
+                          std::to_string(unsigned(LAB_MOST_ARGS)) + " arguments of its own" + at_line(launch.shape));
         if (launch.shape.shared_bytes > 0)
             check(set_attribute(launch.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                 int(launch.shape.shared_bytes)),
@@ -195,6 +195,7 @@ inline void run(const Plan& plan, const std::vector<Buffer>& tensors, const std:
         const LabShape& shape = launch.shape;
         std::vector<void*> all = arguments;
         if (plan.is_list) all.push_back(&scratch);
+        for (unsigned i = 0; i < shape.args; ++i) all.push_back(const_cast<unsigned char*>(shape.arg_content[i]));
         alignas(64) CUtensorMap maps[LAB_MOST_MAPS];
         for (unsigned i = 0; i < shape.maps; ++i) {
             maps[i] = encode_map(shape.map[i], tensors, scratch);
