@@ -1,5 +1,5 @@
 //! The inputs of a run, which are the files that a verdict depends on: the kernel, its local
-//! includes or imports, problem.toml and the .npy files that it names, the reference, lab.toml with
+//! includes or imports, problem.toml and the .npy and .jsonl files that it names, the reference, lab.toml with
 //! the compile options in it, and the extras that lab.toml names.
 //!
 //! The watcher reads and hashes them once for each save. That value travels to the run and into its
@@ -48,7 +48,7 @@ pub enum Role {
     /// The kernel includes or imports it. A commit holds the kernel alone, so an experiment must
     /// not depend on a changed include.
     Include,
-    /// It says how the kernel is judged: problem.toml and the .npy files that it names,
+    /// It says how the kernel is judged: problem.toml and the .npy and .jsonl files that it names,
     /// `reference.*`, peer.py, and what these include or import.
     Rule,
     /// lab.toml: some of its keys say how the kernel is judged.

@@ -1,10 +1,10 @@
-//! The .npy files that a problem.toml takes values from.
+//! The files that a problem.toml takes values and workloads from.
 
 use std::path::{Component, Path};
 use toml::{Table, Value};
 
-/// The paths that a problem.toml names as `values = { npy = "…" }` of a tensor or a workload, each
-/// once, sorted. Relative to its folder. A path that leads out of the folder is left out: the judge
+/// The paths that a problem.toml names as `values = { npy = "…" }` of a tensor or a workload, or as
+/// `jsonl = "…"` of a workload, each once, sorted. Relative to its folder. A path that leads out of the folder is left out: the judge
 /// refuses it.
 pub(super) fn named_in(problem: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(problem);
@@ -23,7 +23,9 @@ fn collect(value: &Value, names: &mut Vec<String>) {
             for (key, inner) in table {
                 match inner {
                     Value::String(name)
-                        if key == "npy" && stays_below(name) && !names.contains(name) =>
+                        if ["npy", "jsonl"].contains(&key.as_str())
+                            && stays_below(name)
+                            && !names.contains(name) =>
                     {
                         names.push(name.clone());
                     }
@@ -61,12 +63,13 @@ values = { normal = {} }
 values = { x = { npy = "small.npy" }, npy = { constant = 1 } }
 [[held_out]]
 values.x.npy = "data/x.npy"
+jsonl = "more.jsonl"
 [[keep]]
 values = { x = { npy = "keep.npy" } }
 "#;
         assert_eq!(
             named_in(problem),
-            ["data/x.npy", "keep.npy", "small.npy"]
+            ["data/x.npy", "keep.npy", "more.jsonl", "small.npy"]
                 .map(str::to_owned)
                 .as_slice()
         );

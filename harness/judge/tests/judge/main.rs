@@ -13,6 +13,7 @@ mod declared;
 mod delayed;
 mod doubled;
 mod faults;
+mod grid;
 mod indexed;
 mod objectives;
 mod peers;

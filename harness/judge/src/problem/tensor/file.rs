@@ -2,7 +2,9 @@
 
 mod cases;
 mod given;
+mod grid;
 mod identifier;
+mod jsonl;
 mod names;
 mod peers;
 mod relations;
@@ -42,6 +44,7 @@ pub fn parse(path: &Path, text: &str, held_out: Option<KeepCheck>) -> Result<Pro
     let mut file = read(path, text)?;
     let folder = path.parent().unwrap_or(Path::new("."));
     file.files = NpyFiles::new(folder);
+    file.expand().map_err(|error| error.stop(path, text))?;
     let has_fast_reference = reference::language(folder) == Language::Cuda;
     file.window_seconds = match has_fast_reference && held_out.is_none() {
         true => WINDOW_SECONDS,

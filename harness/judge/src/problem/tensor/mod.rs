@@ -1,6 +1,7 @@
 //! Declarative tensor problems: a `problem.toml` and a `reference.cu` or `reference.py`, without
 //! Rust code. Every key of problem.toml is explained in kernels/README.md.
 
+mod beside;
 mod case_data;
 mod cell_numbers;
 mod checked_cases;

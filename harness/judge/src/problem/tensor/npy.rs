@@ -1,12 +1,8 @@
 //! Reading a tensor's values from an .npy file.
 
+use super::beside;
 use crate::dtype::Dtype;
-use lab_system::root::Root;
-use std::io::ErrorKind;
-use std::path::{Component, Path};
-
-/// Most bytes of a file, as of every other input of a run.
-const SIZE_LIMIT: u64 = 8 << 20;
+use std::path::Path;
 
 /// Most bytes of the header. NumPy writes some hundred.
 const HEADER_LIMIT: usize = 64 << 10;
@@ -30,23 +26,7 @@ pub fn read(folder: &Path, name: &str) -> Result<NpyArray, String> {
     if name.is_empty() {
         return Err("npy: name a file, as in npy = \"data/x.npy\"".into());
     }
-    let path = Path::new(name);
-    if !path
-        .components()
-        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
-    {
-        return Err(format!(
-            "{name} is not below the problem's folder: put the file there"
-        ));
-    }
-    let bytes = Root::new(folder)
-        .read(path, SIZE_LIMIT)
-        .map_err(|error| match error.kind() {
-            ErrorKind::NotFound => {
-                format!("there is no {name} beside problem.toml: write it, as with numpy.save")
-            }
-            _ => format!("{name} cannot be read: {error}"),
-        })?;
+    let bytes = beside::read(folder, name, "write it, as with numpy.save")?;
     let hash = blake3::hash(&bytes).to_hex().to_string();
     let Header { descr, shape, data } =
         header(&bytes).map_err(|e| format!("{name} is no .npy file: {e}"))?;
@@ -318,7 +298,7 @@ mod tests {
         std::os::unix::fs::symlink("../x.npy", inner.join("link.npy")).unwrap();
         assert!(error("link.npy").starts_with("link.npy cannot be read: "));
         let large = std::fs::File::create(inner.join("large.npy")).unwrap();
-        large.set_len(SIZE_LIMIT + 1).unwrap();
+        large.set_len(beside::SIZE_LIMIT + 1).unwrap();
         assert!(
             error("large.npy").contains("at most 8388608 are read"),
             "{}",

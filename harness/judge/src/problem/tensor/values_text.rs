@@ -129,6 +129,10 @@ impl NpyFiles {
         }
     }
 
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     fn array(&self, name: &str) -> Result<Arc<NpyArray>, String> {
         if let Some(array) = self.read.borrow().get(name) {
             return Ok(array.clone());

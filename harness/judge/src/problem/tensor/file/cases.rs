@@ -48,7 +48,7 @@ impl Workload<'_> {
 }
 
 /// A result whose error is one of a workload's own keys.
-fn of_workload<T>(
+pub(super) fn of_workload<T>(
     (key, number): (&'static str, usize),
     checked: Result<T, KeyError>,
 ) -> Result<T, KeyError> {
@@ -146,10 +146,9 @@ impl ProblemFile {
         let drawn = self.drawn.iter().flatten();
         let drawn = drawn.map(|(number, text)| (("keep", *number), text));
         let stated = [("workload", workloads), ("held_out", &self.held_out)];
-        let stated = stated.into_iter().flat_map(|(key, texts)| {
-            let numbered = texts.iter().enumerate();
-            numbered.map(move |(number, text)| ((key, number), text))
-        });
+        let stated = stated
+            .into_iter()
+            .flat_map(|(key, texts)| texts.iter().map(move |text| ((key, text.number), text)));
         let mut cases: Vec<Case> = Vec::new();
         for (table, text) in drawn.chain(stated) {
             cases.extend(self.cases_of(table, text)?);
@@ -198,12 +197,9 @@ impl ProblemFile {
     /// The cases of the tables `[[check]]`.
     pub(super) fn cases_of_check(&self) -> Result<Vec<Arc<Case>>, KeyError> {
         let mut cases = Vec::new();
-        for (number, text) in self.check.iter().enumerate() {
-            cases.extend(
-                self.cases_of(("check", number), text)?
-                    .into_iter()
-                    .map(Arc::new),
-            );
+        for text in &self.check {
+            let of_table = self.cases_of(("check", text.number), text)?;
+            cases.extend(of_table.into_iter().map(Arc::new));
         }
         Ok(cases)
     }
@@ -220,6 +216,7 @@ impl ProblemFile {
         let dims = of_workload(table, self.extents(text))?;
         of_workload(table, self.check_values(text))?;
         of_workload(table, self.check_uses(text))?;
+        of_workload(table, self.check_stated_scalars(text))?;
         let workload = Workload {
             table,
             text,
@@ -268,7 +265,7 @@ impl ProblemFile {
         let tensor = |i| self.case_tensor(i, workload, dtype, variables);
         let tensors = (0..self.tensor.len()).map(tensor);
         let tensors: Vec<CaseTensor> = tensors.collect::<Result<_, _>>()?;
-        let scalars = self.scalars_of(&variables).of(&name)?;
+        let scalars = self.scalars_of(workload, &variables).of(&name)?;
         let amounts = self.amounts(&tensors, &variables).of(&name)?;
         let mut label = workload.words();
         label.extend(dtype.map(|d| format!("T={d}")));

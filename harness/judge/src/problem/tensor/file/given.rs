@@ -137,22 +137,49 @@ impl ProblemFile {
         })
     }
 
+    /// Checks that a workload gives values to scalars only.
+    pub(super) fn check_stated_scalars(&self, workload: &WorkloadText) -> Result<(), KeyError> {
+        let names: Vec<&str> = self.scalar.iter().map(|s| s.name.as_str()).collect();
+        let checked = workload.scalars.iter().try_for_each(|(name, value)| {
+            let known = names.contains(&name.as_str());
+            let hint = suggest(name, &names);
+            let known = known
+                .then_some(())
+                .ok_or_else(|| format!("it is not a scalar{hint}"));
+            let checked = known.and_then(|()| value.check(&self.names()));
+            checked.of(format_args!("'{name}'")).within(name.as_str())
+        });
+        checked.of("scalars").within("scalars")
+    }
+
     /// The scalar parameters in a workload.
-    pub(super) fn scalars_of(&self, variables: &Variables) -> Result<Vec<CaseScalar>, KeyError> {
+    pub(super) fn scalars_of(
+        &self,
+        workload: &Workload,
+        variables: &Variables,
+    ) -> Result<Vec<CaseScalar>, KeyError> {
+        let (table, number) = workload.table;
         let scalar = |(i, s): (usize, &ScalarText)| {
             let (name, dtype) = (s.name.clone(), s.dtype);
-            let (bytes, draw) = match (&s.value, &s.draw) {
-                (_, Some(draw)) => {
+            let stated = workload.text.scalars.get(&name);
+            let (bytes, draw) = match (stated, &s.value, &s.draw) {
+                (Some(value), ..) => {
+                    let bytes = scalar_bytes(dtype, value, variables);
+                    let bytes = bytes.of(format_args!("scalar '{name}'"));
+                    let bytes = bytes.within(name.as_str()).within("scalars");
+                    (bytes.item(table, number)?, None)
+                }
+                (None, _, Some(draw)) => {
                     let draw = of_scalar(i, s, "draw", draw.resolve(dtype, variables))?;
                     (draw.at(dtype, 0.5), Some(draw))
                 }
-                (Some(value), None) => {
+                (None, Some(value), None) => {
                     let bytes = scalar_bytes(dtype, value, variables);
                     (of_scalar(i, s, "value", bytes)?, None)
                 }
-                (None, None) => (Vec::new(), None),
+                (None, None, None) => (Vec::new(), None),
             };
-            let is_one_float = s.value.is_some() && s.dtype.integers().is_none();
+            let is_one_float = draw.is_none() && s.dtype.integers().is_none();
             let varies = is_one_float && !s.fixed && self.planted != Some(false);
             Ok(CaseScalar {
                 name,

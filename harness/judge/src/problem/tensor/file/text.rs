@@ -230,10 +230,47 @@ pub struct ObjectiveText {
     pub kernel_us_of: TimeOf,
 }
 
+/// One extent, or those of several workloads.
+#[derive(Clone, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "an extent of a workload is a number, or a list of numbers for several workloads"
+)]
+pub enum ExtentsText {
+    One(i64),
+    Several(Vec<i64>),
+}
+
+impl ExtentsText {
+    pub fn numbers(&self) -> &[i64] {
+        match self {
+            ExtentsText::One(number) => std::slice::from_ref(number),
+            ExtentsText::Several(numbers) => numbers,
+        }
+    }
+}
+
 #[derive(Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkloadText {
+    /// As the table states it: each extent a number, or a list of which every number is in a workload
+    /// of its own.
+    #[serde(rename = "dims", default)]
+    pub stated: BTreeMap<String, ExtentsText>,
+    /// Dimensions whose lists run together: the first numbers of all are in one workload.
+    #[serde(default)]
+    pub together: Vec<String>,
+    /// A file beside problem.toml that holds a workload in each line.
+    pub jsonl: Option<String>,
+    /// Values of scalars, in place of their own.
+    #[serde(default)]
+    pub scalars: BTreeMap<String, NumberText>,
+    /// The extents of one workload.
+    #[serde(skip)]
     pub dims: Extents,
+    /// The number of the table among those of its kind, from 0.
+    #[serde(skip)]
+    pub number: usize,
     /// Extents that the cpu device has in place of those of `dims`.
     #[serde(default)]
     pub cpu: Extents,
