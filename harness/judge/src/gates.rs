@@ -539,7 +539,7 @@ mod tests {
 
     #[test]
     fn the_first_cell_that_still_holds_a_pattern_is_found() {
-        for dtype in Dtype::ALL {
+        for &dtype in Dtype::ALL {
             let (size, [pattern, other, ..]) = (dtype.size(), dtype.poisons());
             let of_launch = |pattern: u32| {
                 let mut cells = vec![0; 6 * size];

@@ -84,7 +84,7 @@ fn distributions(dtype: Dtype) -> Vec<InputValues> {
 fn drawn_numbers_are_those_of_the_processor() {
     let _turn = my_turn();
     let memory = memory();
-    for dtype in Dtype::ALL {
+    for &dtype in Dtype::ALL {
         for values in distributions(dtype) {
             for (cells, seed) in [(1, 5), (100_001, 0xfedc_ba98_7654_3210)] {
                 let drawn = DrawCells {
@@ -112,7 +112,7 @@ fn comparisons_find_what_the_processor_finds() {
     const CELLS: usize = 70_003;
     let _turn = my_turn();
     let memory = memory();
-    for dtype in Dtype::ALL {
+    for &dtype in Dtype::ALL {
         for values in distributions(dtype) {
             let mut want = values.fill(dtype, &[CELLS], 1);
             let other = values.fill(dtype, &[CELLS], 2);
@@ -213,7 +213,7 @@ fn planted_lines_are_those_of_the_processor() {
     const MOST_SENT: usize = 1 << 18;
     let _turn = my_turn();
     let memory = memory();
-    for dtype in Dtype::ALL {
+    for &dtype in Dtype::ALL {
         let values = distributions(dtype);
         for values in &values {
             for most_sent in [0, SHORT] {

@@ -25,8 +25,6 @@ MOST = 8
 # Seconds of processor time of a child. A call may never end without values; the judge ends the children after its checks.
 _SECONDS = 30
 _THREADS_OF_A_WARP = 32
-_TYPES = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2",
-          "i8": "int8", "u8": "uint8", "i16": "int16", "i32": "int32", "u32": "uint32", "i64": "int64", "bool": "bool"}
 
 
 def run(request):
@@ -105,7 +103,7 @@ def _compile(path, sm, calls):
 def _argument(parameter):
     if parameter.get("shape") is None:
         return dtypes.scalar(parameter["dtype"], bytes(parameter["value"]))
-    return torch.empty(parameter["shape"], dtype=getattr(torch, _TYPES[parameter["dtype"]]), device="meta")
+    return torch.empty(parameter["shape"], dtype=getattr(torch, dtypes.NAMES[parameter["dtype"]]), device="meta")
 
 
 class _Child:

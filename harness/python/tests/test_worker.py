@@ -105,7 +105,8 @@ class Requests(WorkerCase):
     def test_tensors_of_each_type_view_their_buffers(self):
         types = {"f64": ("float64", 8), "f32": ("float32", 4), "f16": ("float16", 2), "bf16": ("bfloat16", 2),
                  "f8e4m3": ("float8_e4m3fn", 1), "f8e5m2": ("float8_e5m2", 1), "i8": ("int8", 1), "u8": ("uint8", 1),
-                 "i16": ("int16", 2), "i32": ("int32", 4), "u32": ("uint32", 4), "i64": ("int64", 8), "bool": ("bool", 1)}
+                 "i16": ("int16", 2), "u16": ("uint16", 2), "i32": ("int32", 4), "u32": ("uint32", 4), "i64": ("int64", 8),
+                 "u64": ("uint64", 8), "bool": ("bool", 1)}
         source = "def f(x, y):\n    assert x.shape == (2, 3), x.shape\n    y[...] = x\n\ndef g(x):\n    raise TypeError(x.dtype)\n"
         module = self.worker.load(source)
         for word, (name, size) in types.items():
@@ -121,6 +122,7 @@ class Requests(WorkerCase):
         module = self.worker.load("def f(s):\n    raise ValueError(repr(s))\n")
         cells = {"f32": (floats(1.5), "1.5"), "f64": (struct.pack("<d", 0.1), "0.1"), "f16": (b"\x00\x3e", "1.5"),
                  "bf16": (b"\xc0\x3f", "1.5"), "i8": (b"\xff", "-1"), "u8": (b"\xff", "255"), "bool": (b"\1", "True"),
+                 "u16": (b"\xff\xff", "65535"), "u64": (b"\xff" * 8, str(2**64 - 1)), "u32": (b"\xff" * 4, str(2**32 - 1)),
                  "i32": (struct.pack("<i", -7), "-7"), "i64": (struct.pack("<q", 1 << 40), str(1 << 40))}
         for word, (content, shown) in cells.items():
             with self.subTest(word):

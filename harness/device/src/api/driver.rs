@@ -29,6 +29,10 @@ pub const BYTE_POISONS: [u32; 2] = [0xa5a5_a5a5, 0x9a9a_9a9a];
 /// Conversions give the quiet ones, `0x7e` and `0x7f`, with either sign.
 pub const FLOAT8_POISONS: [u32; 2] = [0x7d7d_7d7d, 0xfdfd_fdfd];
 
+/// The patterns of outputs of 64-bit floats, as which the NaNs above are huge numbers: two signalling
+/// NaNs, which no operation gives.
+pub const DOUBLE_POISONS: [u32; 2] = [0x7ff5_7ff5, 0x7ff2_7ff2];
+
 /// Patterns that take turns with the NaNs: a huge positive and a huge negative number as f32, f16,
 /// bf16 and 8-bit float. A kernel that reads what nobody wrote and drops NaNs, as `fmaxf` and
 /// `fminf` do, gets a wrong result with one of them.
@@ -72,7 +76,7 @@ pub const POISON: u32 = POISONS[0];
 
 /// Returns whether a word is one of the patterns of unwritten outputs.
 pub fn is_poison(word: u32) -> bool {
-    let nans = [POISONS, BYTE_POISONS, FLOAT8_POISONS].concat();
+    let nans = [POISONS, BYTE_POISONS, FLOAT8_POISONS, DOUBLE_POISONS].concat();
     let numbers = [HUGE_POISONS, NEGATIVE_POISONS].concat();
     nans.contains(&word) || numbers.contains(&word)
 }

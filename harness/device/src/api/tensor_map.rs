@@ -29,6 +29,8 @@ pub enum MapElement {
     F16 = 6,
     /// An IEEE single.
     F32 = 7,
+    /// An IEEE double.
+    F64 = 8,
     /// A bfloat16.
     Bf16 = 9,
 }
@@ -40,7 +42,7 @@ impl MapElement {
             MapElement::U8 => 1,
             MapElement::U16 | MapElement::F16 | MapElement::Bf16 => 2,
             MapElement::U32 | MapElement::I32 | MapElement::F32 => 4,
-            MapElement::U64 | MapElement::I64 => 8,
+            MapElement::U64 | MapElement::I64 | MapElement::F64 => 8,
         }
     }
 
@@ -56,7 +58,8 @@ impl MapElement {
     }
 
     fn is_float(self) -> bool {
-        matches!(self, MapElement::F16 | MapElement::F32 | MapElement::Bf16)
+        use MapElement::{Bf16, F16, F32, F64};
+        matches!(self, F16 | F32 | F64 | Bf16)
     }
 }
 

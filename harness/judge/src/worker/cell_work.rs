@@ -104,12 +104,21 @@ pub enum CellNumbers {
         low: u64,
         high: u64,
     },
+    /// Whole numbers, both ends included. A u64 from 2⁶³ on is the i64 of the same bits.
     Integers {
         low: i64,
         high: i64,
     },
     /// One of these cells.
     OneOf([u64; 4]),
+}
+
+impl CellNumbers {
+    /// Whole numbers from `low` to `high`, both of one integer type.
+    pub fn integers(low: i128, high: i128) -> Self {
+        let [low, high] = [low, high].map(|end| end as i64);
+        CellNumbers::Integers { low, high }
+    }
 }
 
 /// Two buffers of one type and length.

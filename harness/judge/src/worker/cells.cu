@@ -6,15 +6,15 @@ typedef unsigned long long u64;
 typedef long long i64;
 typedef unsigned u32;
 
-// ---- Types: the numbers of `code_of` in worker/cells.rs -------------------------------------------
+// ---- Types: as `Dtype` of dtype.rs numbers them -----------------------------------------------------
 
-enum Type { F32, F16, BF16, F8E4M3, F8E5M2, I8, U8, I32, I64, BOOL };
+enum Type { F64, F32, F16, BF16, F8E4M3, F8E5M2, I8, U8, I16, U16, I32, U32, I64, U64, BOOL };
 
 __device__ inline u32 size_of(int type) {
     switch (type) {
-        case I64: return 8;
-        case F32: case I32: return 4;
-        case F16: case BF16: return 2;
+        case F64: case I64: case U64: return 8;
+        case F32: case I32: case U32: return 4;
+        case F16: case BF16: case I16: case U16: return 2;
         default: return 1;
     }
 }
@@ -88,6 +88,7 @@ __device__ inline u32 encode_small(double value, int width, int mantissa_bits, i
 
 __device__ inline double value_of(int type, u64 bits) {
     switch (type) {
+        case F64: return __longlong_as_double((i64)bits);
         case F32: return (double)__uint_as_float((u32)bits);
         case F16: return decode_small((u32)bits, 16, 10, 15, 0x7c00, true);
         case BF16: return (double)__uint_as_float((u32)bits << 16);
@@ -96,17 +97,34 @@ __device__ inline double value_of(int type, u64 bits) {
     }
 }
 
+// A u64 from 2^63 on is the i64 of the same bits.
 __device__ inline i64 whole_of(int type, u64 bits) {
     switch (type) {
         case I8: return (signed char)bits;
+        case I16: return (short)bits;
         case I32: return (int)(u32)bits;
-        case I64: return (i64)bits;
         default: return (i64)bits;
     }
 }
 
+__device__ inline double number_of(int type, u64 bits) {
+    if (type == U64) return (double)bits;
+    return is_whole(type) ? (double)whole_of(type, bits) : value_of(type, bits);
+}
+
+// Returns a rank that is larger the larger a cell's number is; -0 is as large as 0.
+__device__ inline u64 rank_of(int type, u64 bits) {
+    constexpr u64 SIGN = 1ull << 63;
+    if (type == U64) return bits;
+    if (is_whole(type)) return (u64)whole_of(type, bits) ^ SIGN;
+    double number = value_of(type, bits);
+    u64 rank = number == 0.0 ? 0 : (u64)__double_as_longlong(number);
+    return rank & SIGN ? ~rank : rank | SIGN;
+}
+
 __device__ inline u64 encoded(int type, double value) {
     switch (type) {
+        case F64: return (u64)__double_as_longlong(value);
         case F32: return __float_as_uint(__double2float_rn(value));
         // By way of f32, as on the processor.
         case F16: return encode_small((double)__double2float_rn(value), 16, 10, 15, 0x7c00);
@@ -114,6 +132,7 @@ __device__ inline u64 encoded(int type, double value) {
         case F8E4M3: return encode_small(value, 8, 3, 7, 0x7e);
         case F8E5M2: return encode_small(value, 8, 2, 15, 0x7b);
         case BOOL: return value != 0.0;
+        case U64: return (u64)value;
         default: return (u64)(i64)value;
     }
 }
@@ -284,9 +303,9 @@ __device__ inline Cell look(const Compare& c, u64 i, u32 size) {
     }
     double difference, size_of_want;
     if (is_whole(c.type)) {
-        i64 g = whole_of(c.type, got), w = whole_of(c.type, want);
-        difference = (double)(g > w ? (u64)g - (u64)w : (u64)w - (u64)g);
-        size_of_want = fabs((double)w);
+        u64 g = rank_of(c.type, got), w = rank_of(c.type, want);
+        difference = (double)(g > w ? g - w : w - g);
+        size_of_want = fabs(number_of(c.type, want));
     } else {
         double g = value_of(c.type, got), w = value_of(c.type, want);
         cell.got_finite = isfinite(g);

@@ -10,7 +10,6 @@ use super::cell_work::{
 use super::launching::Launching;
 use super::memory::Device;
 use super::{BufferId, ModuleId};
-use crate::dtype::Dtype;
 use crate::outcome::Stop;
 use lab_device::{DeviceError, ExecutionOrder, Shape, Step, Submission, Window};
 use serde_json::{Value, json};
@@ -192,7 +191,7 @@ impl Kernels<'_> {
             flag(pair.patterns.is_some()),
             flag(pair.other.is_some()),
             flag(pair.only_unwritten),
-            code_of(pair.dtype),
+            pair.dtype.number(),
             0,
         ];
         bytes.extend(words.into_iter().flat_map(u32::to_le_bytes));
@@ -246,20 +245,4 @@ fn nothing_found(count: usize) -> Vec<u8> {
     let mut words = [0; FOUND_WORDS];
     words[3..7].fill(NONE);
     bytes_of(&words).repeat(count)
-}
-
-/// The number of a type in cells.cu.
-fn code_of(dtype: Dtype) -> u32 {
-    match dtype {
-        Dtype::F32 => 0,
-        Dtype::F16 => 1,
-        Dtype::Bf16 => 2,
-        Dtype::F8e4m3 => 3,
-        Dtype::F8e5m2 => 4,
-        Dtype::I8 => 5,
-        Dtype::U8 => 6,
-        Dtype::I32 => 7,
-        Dtype::I64 => 8,
-        Dtype::Bool => 9,
-    }
 }

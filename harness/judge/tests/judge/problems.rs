@@ -261,7 +261,7 @@ fn a_word_that_is_none_of_the_allowed_ones_is_told_those() {
         (
             "type = \"f32\"\nvalue",
             "type = \"f16\"\nvalue",
-            "unknown variant `f16`, expected one of `f32`, `i32`, `i64`",
+            "no scalar has the type f16: pass an f32, which the kernel rounds",
         ),
     ];
     for (old, new, says) in cases {

@@ -113,9 +113,11 @@ fn copies_are_judged(columns: &Columns) {
 
 #[test]
 fn a_copy_of_every_type_passes_and_an_unwritten_cell_is_found() {
+    // TOML has no number beyond an i64, so the largest u64 stands in quotes.
     let integers =
-        |low: i64, high: i64| format!("{{ integers = {{ low = {low}, high = {high} }} }}");
+        |low: i128, high: i128| format!("{{ integers = {{ low = {low}, high = \"{high}\" }} }}");
     copies_are_judged(&[
+        ("f64", "double", "{ normal = {} }".into()),
         ("f32", "float", "{ normal = {} }".into()),
         ("f16", "__half", "{ normal = {} }".into()),
         ("bf16", "__nv_bfloat16", "{ normal = {} }".into()),
@@ -131,8 +133,16 @@ fn a_copy_of_every_type_passes_and_an_unwritten_cell_is_found() {
         ),
         ("i8", "signed char", integers(-128, 127)),
         ("u8", "unsigned char", integers(0, 255)),
+        ("i16", "short", integers(i16::MIN.into(), i16::MAX.into())),
+        ("u16", "unsigned short", integers(0, u16::MAX.into())),
         ("i32", "int", integers(i32::MIN.into(), i32::MAX.into())),
-        ("i64", "long long", integers(i64::MIN, i64::MAX)),
+        ("u32", "unsigned int", integers(0, u32::MAX.into())),
+        (
+            "i64",
+            "long long",
+            integers(i64::MIN.into(), i64::MAX.into()),
+        ),
+        ("u64", "unsigned long long", integers(0, u64::MAX.into())),
         ("bool", "bool", integers(0, 1)),
     ]);
 }
@@ -145,12 +155,16 @@ fn whatever_the_right_value_is_it_counts_as_written_and_its_lack_is_found() {
     for (dtype, cell, values) in [
         ("u8", "unsigned char", [0xa5_i64, 0x9a, 127, 255].as_slice()),
         ("i8", "signed char", &[-91, -102, 127, -128]),
+        ("i16", "short", &[0x7fa5, 0x7f9a]),
+        ("u16", "unsigned short", &[0x7fa5, 0x7f9a, 0xffff]),
         ("i32", "int", &[0x7fa5_7fa5, 0x7f9a_7f9a]),
+        ("u32", "unsigned int", &[0x7fa5_7fa5, 0xffff_ffff]),
         (
             "i64",
             "long long",
             &[0x7fa5_7fa5_7fa5_7fa5, 0x7f9a_7f9a_7f9a_7f9a],
         ),
+        ("u64", "unsigned long long", &[0x7fa5_7fa5_7fa5_7fa5]),
         ("f8e4m3", "unsigned char", &[448, 0]),
     ] {
         columns.extend(
@@ -189,6 +203,38 @@ fn an_i64_is_compared_beyond_the_range_of_a_double() {
         "first_failure",
         "y[7] is 9007199254740992, expected 9007199254740993",
     );
+}
+
+#[test]
+fn a_u64_is_compared_beyond_the_range_of_an_i64() {
+    let values = "{ constant = \"18446744073709551615\" }";
+    let judged = folder(
+        &copy_problem("u64", values, ""),
+        "unsigned long long",
+        "y[i] = x[i] - (i == 7);",
+    )
+    .judge();
+    judged.expect(Exit::Wrong);
+    judged.expect_in(
+        "first_failure",
+        "y[7] is 18446744073709551614, expected 18446744073709551615",
+    );
+}
+
+#[test]
+fn an_f64_is_compared_with_all_its_digits() {
+    let problem = copy_problem(
+        "f64",
+        "{ uniform = { low = 1.0, high = 2.0 } }",
+        "[tolerance.f64]\nrtol = 1e-15",
+    );
+    folder(&problem, "double", "y[i] = x[i];")
+        .judge()
+        .expect(Exit::Passed);
+    let judged = folder(&problem, "double", "y[i] = x[i] * (1 + (i == 7) * 3e-15);").judge();
+    judged
+        .expect(Exit::Wrong)
+        .expect_in("first_failure", "y[7] is 1.");
 }
 
 #[test]

@@ -4,18 +4,15 @@ import struct
 
 from .private import BUILTINS as __builtins__
 
-# Bytes of an element.
-SIZES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "f8e4m3": 1, "f8e5m2": 1}
-SIZES.update({"i8": 1, "u8": 1, "i16": 2, "i32": 4, "u32": 4, "i64": 8, "bool": 1})
+# The name in NumPy (of bf16 and the 8-bit floats in ml_dtypes) and in PyTorch, the bytes of an element, and its code in `struct`.
+_TYPES = {"f64": ("float64", 8, "<d"), "f32": ("float32", 4, "<f"), "f16": ("float16", 2, "<e"), "bf16": ("bfloat16", 2, None),
+          "f8e4m3": ("float8_e4m3fn", 1, None), "f8e5m2": ("float8_e5m2", 1, None), "i8": ("int8", 1, "<b"), "u8": ("uint8", 1, "<B"),
+          "i16": ("int16", 2, "<h"), "u16": ("uint16", 2, "<H"), "i32": ("int32", 4, "<i"), "u32": ("uint32", 4, "<I"),
+          "i64": ("int64", 8, "<q"), "u64": ("uint64", 8, "<Q"), "bool": ("bool", 1, "<?")}
+NAMES = {word: name for word, (name, _, _) in _TYPES.items()}
+SIZES = {word: size for word, (_, size, _) in _TYPES.items()}
 
-# The names of PyTorch's types.
-TORCH = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "f8e4m3": "float8_e4m3fn",
-         "f8e5m2": "float8_e5m2", "i8": "int8", "u8": "uint8", "i16": "int16", "i32": "int32", "u32": "uint32",
-         "i64": "int64", "bool": "bool"}
-
-_CODES = {"f64": "<d", "f32": "<f", "f16": "<e", "i8": "<b", "u8": "<B", "i16": "<h", "i32": "<i", "u32": "<I",
-          "i64": "<q", "bool": "<?"}
-_SCALARS = {word: struct.Struct(code).unpack for word, code in _CODES.items()}
+_SCALARS = {word: struct.Struct(code).unpack for word, (_, _, code) in _TYPES.items() if code}
 _unpack_f32 = _SCALARS["f32"]
 # A bf16 is the upper half of an f32.
 _SCALARS["bf16"] = lambda content: _unpack_f32(b"\0\0" + content)

@@ -28,7 +28,7 @@ pub struct ScalarDrawText {
 #[derive(Clone, Debug, PartialEq)]
 pub enum ScalarDraw {
     /// Whole numbers, both ends included.
-    Whole { low: i64, high: i64 },
+    Whole { low: i128, high: i128 },
     /// Numbers that are distributed evenly over parts of the range, which follow one another.
     Even { parts: Vec<(f64, f64)> },
     /// Numbers whose logarithm is distributed evenly.
@@ -51,7 +51,7 @@ impl ScalarDrawText {
                 let key = if self.log { "log" } else { "except" };
                 return wrong(
                     key,
-                    format!("{key} is for an f32: whole numbers are distributed evenly"),
+                    format!("{key} is for a float: whole numbers are distributed evenly"),
                 );
             }
             let low = self.low.whole(variables).key("low")?;
@@ -112,10 +112,9 @@ impl ScalarDraw {
     pub fn at(&self, dtype: Dtype, fraction: f64) -> Vec<u8> {
         let value = match self {
             ScalarDraw::Whole { low, high } => {
-                let count = i128::from(*high) - i128::from(*low) + 1;
+                let count = high - low + 1;
                 let offset = (fraction * count as f64) as i128;
-                let value = i128::from(*low) + offset.min(count - 1);
-                return dtype.integer_cell(i64::try_from(value).unwrap_or(*high));
+                return dtype.integer_cell(low + offset.min(count - 1));
             }
             ScalarDraw::Log { low, high } => {
                 let (a, b) = (low.ln(), high.ln());
@@ -204,7 +203,7 @@ mod tests {
         let error = |text, dtype| drawn(text, dtype).unwrap_err().to_string();
         assert!(error("low = 2\nhigh = 1", Dtype::F32).contains("needs low < high"));
         assert!(error("low = 0\nhigh = 1\nlog = true", Dtype::F32).contains("above 0"));
-        assert!(error("low = 0\nhigh = 1\nlog = true", Dtype::I32).contains("is for an f32"));
+        assert!(error("low = 0\nhigh = 1\nlog = true", Dtype::I32).contains("is for a float"));
         assert!(error("low = 0\nhigh = 3000000000", Dtype::I32).contains("does not fit i32"));
         assert!(error("low = 0\nhigh = 1\nexcept = [0, 1]", Dtype::F32).contains("leaves a part"));
         assert!(error("low = 0\nhigh = \"m\"", Dtype::F32).contains('m'));

@@ -6,7 +6,9 @@ use crate::dtype::{CellValue, Dtype};
 use crate::outcome::Stop;
 use crate::problem::npy_file;
 use crate::worker::Cells;
-use bytemuck::pod_collect_to_vec;
+use bytemuck::{Pod, pod_collect_to_vec};
+use npyz::AutoSerialize;
+use serde_json::Number;
 use std::io;
 use std::path::Path;
 
@@ -18,7 +20,9 @@ pub fn write(folder: &Path, drawn: &CaseData, got: &Contents) -> Result<(), Stop
     let scalars = drawn.case.scalars.iter().zip(&drawn.sets[0].scalars);
     let scalars = scalars.map(|(scalar, bytes)| {
         let value = match scalar.dtype.value(bytes) {
-            CellValue::Integer(value) => value.into(),
+            CellValue::Integer(value) => Number::from_i128(value).into(),
+            // JSON has no infinity and no NaN.
+            CellValue::Float(value) if !value.is_finite() => value.to_string().into(),
             CellValue::Float(value) => value.into(),
         };
         (scalar.name.clone(), value)
@@ -50,20 +54,29 @@ pub fn write(folder: &Path, drawn: &CaseData, got: &Contents) -> Result<(), Stop
 }
 
 fn write_npy(path: &Path, shaped: &CaseTensor, content: &[u8]) -> io::Result<()> {
+    fn as_is<T: Pod + AutoSerialize>(path: &Path, shape: &[usize], cells: &[u8]) -> io::Result<()> {
+        npy_file::write::<T>(path, shape, &pod_collect_to_vec(cells))
+    }
     let (dtype, shape) = (shaped.dtype, &shaped.shape);
-    match dtype {
-        Dtype::I8 => npy_file::write::<i8>(path, shape, &pod_collect_to_vec(content)),
-        Dtype::U8 => npy_file::write::<u8>(path, shape, content),
-        Dtype::I32 => npy_file::write::<i32>(path, shape, &pod_collect_to_vec(content)),
-        Dtype::I64 => npy_file::write::<i64>(path, shape, &pod_collect_to_vec(content)),
+    let write = match dtype {
+        Dtype::F64 => as_is::<f64>,
+        Dtype::I8 => as_is::<i8>,
+        Dtype::U8 => as_is::<u8>,
+        Dtype::I16 => as_is::<i16>,
+        Dtype::U16 => as_is::<u16>,
+        Dtype::I32 => as_is::<i32>,
+        Dtype::U32 => as_is::<u32>,
+        Dtype::I64 => as_is::<i64>,
+        Dtype::U64 => as_is::<u64>,
         Dtype::Bool => {
             let cells: Vec<bool> = content.iter().map(|cell| *cell != 0).collect();
-            npy_file::write(path, shape, &cells)
+            return npy_file::write(path, shape, &cells);
         }
         Dtype::F32 | Dtype::F16 | Dtype::Bf16 | Dtype::F8e4m3 | Dtype::F8e5m2 => {
             let cells = content.chunks_exact(dtype.size());
             let cells: Vec<f32> = cells.map(|cell| dtype.decode(cell) as f32).collect();
-            npy_file::write(path, shape, &cells)
+            return npy_file::write(path, shape, &cells);
         }
-    }
+    };
+    write(path, shape, content)
 }

@@ -203,9 +203,8 @@ impl ProblemFile {
     }
 
     fn check_tensors(&self) -> Result<(), KeyError> {
-        let is_output = |t: &TensorText| matches!(t.role, TensorRole::Out | TensorRole::Inout);
-        if !self.tensor.iter().any(is_output) {
-            let what = "tensor: none has role \"out\" or \"inout\", so there is nothing to compare";
+        if !self.tensor.iter().any(TensorText::is_compared) {
+            let what = "tensor: none has role \"out\" or \"inout\" and is compared, so there is nothing to compare";
             return wrong("role", what).item("tensor", 0);
         }
         let mut tensors = self.tensor.iter().enumerate();
@@ -249,10 +248,10 @@ impl ProblemFile {
 
     /// Checks a tensor's own tolerance, or that each of its types has one.
     fn check_tolerance(&self, t: &TensorText, names: &[&str]) -> Result<(), KeyError> {
-        let is_input = matches!(t.role, TensorRole::In | TensorRole::Scratch);
+        let is_input = !t.is_compared();
         match &t.tolerance {
             Some(_) if is_input => {
-                let what = "tolerance is for outputs: an input is not compared with a tolerance";
+                let what = "tolerance is for outputs that are compared, and this tensor is none";
                 wrong("tolerance", what)
             }
             Some(tolerance) => tolerance.check(names).key("tolerance"),

@@ -28,15 +28,15 @@ pub enum InputValues {
     },
     /// Whole numbers, both ends included.
     Integers {
-        low: i64,
-        high: i64,
+        low: i128,
+        high: i128,
     },
     /// Each row holds whole numbers in ascending order: `low` first, `high` last. A number may
     /// occur several times. A row of one cell holds `low`. A row holds the cells along the last
     /// extent.
     Ascending {
-        low: i64,
-        high: i64,
+        low: i128,
+        high: i128,
     },
     /// Each row holds every whole number from 0 to its number of cells − 1 once.
     Permutation,
@@ -57,9 +57,9 @@ pub enum InputValues {
 const DEVIATIONS: f64 = 4.0;
 
 /// The smallest f64 that is not below a whole number. Beyond 2⁵³ an f64 does not hold every one.
-fn not_below(number: i64) -> f64 {
+fn not_below(number: i128) -> f64 {
     let near = number as f64;
-    if (near as i128) < i128::from(number) {
+    if (near as i128) < number {
         near.next_up()
     } else {
         near
@@ -67,9 +67,9 @@ fn not_below(number: i64) -> f64 {
 }
 
 /// The largest f64 that is not above a whole number.
-fn not_above(number: i64) -> f64 {
+fn not_above(number: i128) -> f64 {
     let near = number as f64;
-    if (near as i128) > i128::from(number) {
+    if (near as i128) > number {
         near.next_down()
     } else {
         near
@@ -108,6 +108,9 @@ impl InputValues {
             InputValues::Permutation => Some("a permutation holds each number once"),
             InputValues::Npy(_) => Some("the values of a file stay as they are"),
             InputValues::Expected { .. } => Some("expected results stay as they are"),
+            InputValues::Constant(value) if !value.as_f64().is_finite() => {
+                Some("a constant that is no finite number stays as it is")
+            }
             InputValues::Normal { .. }
             | InputValues::Uniform { .. }
             | InputValues::Integers { .. }
@@ -126,7 +129,7 @@ impl InputValues {
                 low: low.to_bits(),
                 high: high.to_bits(),
             }),
-            InputValues::Integers { low, high } => Some(CellNumbers::Integers { low, high }),
+            InputValues::Integers { low, high } => Some(CellNumbers::integers(low, high)),
             _ => None,
         }
     }
@@ -208,13 +211,15 @@ impl InputValues {
                 return dtype.encode_each(cells, || value);
             }
             InputValues::Constant(CellValue::Integer(value)) => {
-                return dtype.encode_each_integer(cells, || value);
+                return dtype.encode_each_integer(cells, || value as i64);
             }
-            InputValues::Expected { low, high, .. } if dtype.integers().is_some() => {
-                let (low, high) = (low as i64, high as i64);
-                Some(CellNumbers::Integers { low, high })
-            }
-            InputValues::Expected { low, high, .. } => InputValues::Uniform { low, high }.numbers(),
+            InputValues::Expected { low, high, .. } => match dtype.integers() {
+                Some((least, most)) => {
+                    let [low, high] = [low, high].map(|end| (end as i128).clamp(least, most));
+                    Some(CellNumbers::integers(low, high))
+                }
+                None => InputValues::Uniform { low, high }.numbers(),
+            },
             _ => self.numbers(),
         };
         if let Some(numbers) = numbers {
@@ -272,15 +277,15 @@ fn each_stretch(
 /// Why every distribution has a sampler.
 const CHECKED: &str = "`check` has refused ranges without a sampler";
 
-fn fill_with(dtype: Dtype, cells: &mut [u8], numbers: &[i64]) {
+fn fill_with(dtype: Dtype, cells: &mut [u8], numbers: &[i128]) {
     let mut numbers = numbers.iter();
-    dtype.encode_each_integer(cells, || numbers.next().copied().unwrap_or(0));
+    dtype.encode_each_integer(cells, || numbers.next().map_or(0, |number| *number as i64));
 }
 
 /// Whole numbers in ascending order, from `low` to `high`.
-fn ascending(low: i64, high: i64, cells: usize, rng: &mut ChaCha8Rng) -> Vec<i64> {
+fn ascending(low: i128, high: i128, cells: usize, rng: &mut ChaCha8Rng) -> Vec<i128> {
     let uniform = Uniform::new_inclusive(low, high).expect(CHECKED);
-    let mut numbers: Vec<i64> = (0..cells).map(|_| uniform.sample(rng)).collect();
+    let mut numbers: Vec<i128> = (0..cells).map(|_| uniform.sample(rng)).collect();
     numbers.sort_unstable();
     if let Some(last) = numbers.last_mut() {
         *last = high;
@@ -292,8 +297,8 @@ fn ascending(low: i64, high: i64, cells: usize, rng: &mut ChaCha8Rng) -> Vec<i64
 }
 
 /// The whole numbers below `cells` in a random order.
-fn permutation(cells: usize, rng: &mut ChaCha8Rng) -> Vec<i64> {
-    let mut numbers: Vec<i64> = (0..cells as i64).collect();
+fn permutation(cells: usize, rng: &mut ChaCha8Rng) -> Vec<i128> {
+    let mut numbers: Vec<i128> = (0..cells as i128).collect();
     shuffle(rng, &mut numbers);
     numbers
 }
@@ -303,7 +308,8 @@ mod tests {
     #[test]
     fn a_range_of_large_whole_numbers_is_not_left_by_rounding() {
         for (low, high) in [
-            (i64::MIN, i64::MAX),
+            (i64::MIN.into(), i64::MAX.into()),
+            (0, u64::MAX.into()),
             (1 << 53, (1 << 60) + 1),
             ((1 << 60) + 1, (1 << 61) - 1),
             (-7, 9),
@@ -311,10 +317,11 @@ mod tests {
             let range = super::InputValues::Integers { low, high }.range();
             let (a, b) = range.unwrap_or_default();
             assert!(
-                a as i128 >= i128::from(low) && b as i128 <= i128::from(high),
+                a as i128 >= low && b as i128 <= high,
                 "{low} {high}: {a} {b}"
             );
-            assert!(a <= b && (a - low as f64).abs() <= 256.0 && (b - high as f64).abs() <= 1024.0);
+            assert!(a <= b && (a - low as f64).abs() <= 256.0);
+            assert!((b - high as f64).abs() <= high as f64 / 2f64.powi(53));
         }
     }
 
@@ -429,8 +436,8 @@ mod tests {
             [0.5; 3]
         );
         let all = InputValues::Integers {
-            low: i64::MIN,
-            high: i64::MAX,
+            low: i64::MIN.into(),
+            high: i64::MAX.into(),
         };
         let drawn = numbers(&all, Dtype::I64, &[1000], 1);
         assert!(drawn.iter().any(|v| *v > 1e18) && drawn.iter().any(|v| *v < -1e18));

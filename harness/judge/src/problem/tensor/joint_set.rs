@@ -4,7 +4,6 @@
 
 use super::case_data::CaseSet;
 use super::spec::{Case, CaseScalar};
-use crate::dtype::Dtype;
 use crate::outcome::Stop;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -55,7 +54,7 @@ impl CaseSet {
         let each = case.scalars.iter().zip(&self.scalars);
         let other = each.filter(|(scalar, bytes)| scalar.varies && scalar.bytes != **bytes);
         let other = other.map(|(scalar, bytes)| {
-            let value = Dtype::F32.decode(bytes);
+            let value = scalar.dtype.decode(bytes);
             format!("{} is {value:.3e}", scalar.name)
         });
         let other: Vec<String> = other.collect();

@@ -45,7 +45,7 @@ impl NpyArray {
     pub fn check(&self, dtype: Dtype, shape: &[usize]) -> Result<(), String> {
         let NpyArray { name, descr, .. } = self;
         let (known, numpy) = numpy_types(dtype);
-        if !known.contains(&descr.as_str()) {
+        if !known.contains(descr) {
             return Err(format!(
                 "{name} holds cells of the type '{descr}', and the tensor's are {dtype}: save it as {numpy}"
             ));
@@ -83,28 +83,26 @@ impl NpyArray {
 
 /// The types of NumPy whose cells have the same bytes, and what to save an array as. NumPy has no
 /// type of its own for bf16 and the 8-bit floats; ml_dtypes writes them as raw bytes.
-fn numpy_types(dtype: Dtype) -> (&'static [&'static str], &'static str) {
-    match dtype {
-        Dtype::F32 => (&["<f4"], "numpy.float32"),
-        Dtype::F16 => (&["<f2"], "numpy.float16"),
-        Dtype::Bf16 => (
-            &["<V2", "|V2", "<u2"],
-            "ml_dtypes.bfloat16, or its bits as numpy.uint16",
-        ),
-        Dtype::F8e4m3 => (
-            &["|V1", "<V1", "|u1", "<f1"],
-            "ml_dtypes.float8_e4m3fn, or its bits as numpy.uint8",
-        ),
-        Dtype::F8e5m2 => (
-            &["|V1", "<V1", "|u1", "<f1"],
-            "ml_dtypes.float8_e5m2, or its bits as numpy.uint8",
-        ),
-        Dtype::I8 => (&["|i1"], "numpy.int8"),
-        Dtype::U8 => (&["|u1"], "numpy.uint8"),
-        Dtype::I32 => (&["<i4"], "numpy.int32"),
-        Dtype::I64 => (&["<i8"], "numpy.int64"),
-        Dtype::Bool => (&["|b1"], "numpy.bool"),
-    }
+fn numpy_types(dtype: Dtype) -> (Vec<String>, String) {
+    let raw = |known: &[&str], name: &str, bits: &str| {
+        let known = known.iter().map(|descr| (*descr).to_owned());
+        let save = format!("ml_dtypes.{name}, or its bits as numpy.{bits}");
+        (known.collect(), save)
+    };
+    const BYTES: &[&str] = &["|V1", "<V1", "|u1", "<f1"];
+    let (size, bits) = (dtype.size(), 8 * dtype.size());
+    let (letter, name) = match (dtype, dtype.integers()) {
+        (Dtype::Bf16, _) => return raw(&["<V2", "|V2", "<u2"], "bfloat16", "uint16"),
+        (Dtype::F8e4m3, _) => return raw(BYTES, "float8_e4m3fn", "uint8"),
+        (Dtype::F8e5m2, _) => return raw(BYTES, "float8_e5m2", "uint8"),
+        (Dtype::Bool, _) => ('b', "bool".into()),
+        (_, None) => ('f', format!("float{bits}")),
+        (_, Some((0, _))) => ('u', format!("uint{bits}")),
+        (_, Some(_)) => ('i', format!("int{bits}")),
+    };
+    let order = if size == 1 { '|' } else { '<' };
+    let known = vec![format!("{order}{letter}{size}")];
+    (known, format!("numpy.{name}"))
 }
 
 fn in_brackets(shape: &[usize]) -> String {

@@ -36,18 +36,34 @@ impl NumberText {
         match self {
             NumberText::Integer(number) => Ok(*number as f64),
             NumberText::Float(number) if number.is_finite() => Ok(*number),
-            NumberText::Float(number) => Err(format!("{number} is not a finite number")),
+            NumberText::Float(number) => Err(format!(
+                "{number} is not a finite number: only a constant and the value of a scalar may be inf, -inf or nan"
+            )),
             NumberText::Expression(text) => {
                 Expression::parse(text, variables.names)?.value(variables.look_up)
             }
         }
     }
 
+    /// The value for a workload, which may also be TOML's `inf`, `-inf` and `nan`.
+    pub fn constant(&self, variables: &Variables) -> Result<f64, String> {
+        match self {
+            NumberText::Float(number) => Ok(*number),
+            _ => self.value(variables),
+        }
+    }
+
     /// The value for a workload as a whole number; an error if it is not whole. A number that is written
-    /// out is exact.
-    pub fn whole(&self, variables: &Variables) -> Result<i64, String> {
-        if let NumberText::Integer(number) = self {
-            return Ok(*number);
+    /// out is exact, also in quotes: TOML has no larger one than that of an i64.
+    pub fn whole(&self, variables: &Variables) -> Result<i128, String> {
+        match self {
+            NumberText::Integer(number) => return Ok((*number).into()),
+            NumberText::Expression(text) => {
+                if let Ok(number) = text.parse() {
+                    return Ok(number);
+                }
+            }
+            NumberText::Float(_) => {}
         }
         let value = self.value(variables)?;
         if value.fract() != 0.0 {
@@ -59,7 +75,7 @@ impl NumberText {
                 self.shown(value)
             ));
         }
-        Ok(value as i64)
+        Ok(value as i128)
     }
 
     /// As in `'n / 2' is 3.5`, or `3.5`.
@@ -92,8 +108,10 @@ mod tests {
         assert_eq!(expression("rows - 1").whole(&variables), Ok(6));
         assert_eq!(
             NumberText::Integer(i64::MAX).whole(&variables),
-            Ok(i64::MAX)
+            Ok(i64::MAX.into())
         );
+        let largest = expression("18446744073709551615").whole(&variables);
+        assert_eq!(largest, Ok(u64::MAX.into()));
         assert_eq!(NumberText::Float(2.0).whole(&variables), Ok(2));
         let error = |number: NumberText| number.whole(&variables).err().unwrap_or_default();
         assert_eq!(

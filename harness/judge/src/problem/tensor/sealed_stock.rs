@@ -261,7 +261,7 @@ fn kept(cells: &[u8], drawing: Drawing) -> Option<Cells> {
 /// Takes what a launch of a case writes from the beginning of a content; `None` if it is too short.
 fn take_outputs(case: &Case, drawing: Drawing, content: &mut &[u8]) -> Option<Contents> {
     let outputs = case.tensors.iter().map(|tensor| {
-        if !tensor.is_output() || tensor.is_uncompared {
+        if !tensor.is_compared() {
             return Some(None);
         }
         let cells = content.split_off(..tensor.bytes())?;

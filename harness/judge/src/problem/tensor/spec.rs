@@ -118,8 +118,10 @@ pub struct CaseTensor {
     pub fixed: Option<FixedTensor>,
     /// The kernel gets a null pointer.
     pub is_null: bool,
-    /// An output that is there and not compared.
+    /// An output that is there and not compared. The reference writes it all the same.
     pub is_uncompared: bool,
+    /// An output that no case compares, and that the reference need not write.
+    pub is_workspace: bool,
     /// Gates in place of those on error and mismatches.
     pub gates: Vec<NamedGate>,
     /// The numbers of the outputs without which this one is not compared.
@@ -155,7 +157,7 @@ impl CaseTensor {
 
     /// Whether what a launch leaves there is compared with what is expected.
     pub fn is_compared(&self) -> bool {
-        self.is_output() && !self.is_uncompared
+        self.is_output() && !self.is_uncompared && !self.is_workspace
     }
 
     /// Whether each set of inputs has a content of its own for the tensor.
@@ -316,7 +318,7 @@ impl Case {
     /// Whether there are outputs in which only two launches show a cell that the kernel never
     /// wrote.
     pub fn needs_two_launches(&self) -> bool {
-        let mut tensors = self.tensors.iter().filter(|tensor| !tensor.is_uncompared);
+        let mut tensors = self.tensors.iter().filter(|tensor| tensor.is_compared());
         tensors.any(|t| t.role == TensorRole::Out && t.dtype.marks().is_none())
     }
 }

@@ -189,7 +189,7 @@ impl GateTally {
         so_far: CaseOutcome,
     ) -> Self {
         let found = |tensor: &CaseTensor| {
-            tensor.is_output().then(|| OutputTally {
+            (tensor.is_output() && !tensor.is_workspace).then(|| OutputTally {
                 name: tensor.name.clone(),
                 named: NamedTally::new(&tensor.gates),
                 ..OutputTally::default()

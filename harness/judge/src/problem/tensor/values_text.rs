@@ -213,7 +213,7 @@ impl ValuesText {
             // As exact as its type.
             ValuesText::Constant(number) => InputValues::Constant(match filled.dtype.integers() {
                 Some(_) => CellValue::Integer(whole(None, number)?),
-                None => CellValue::Float(value(None, number)?),
+                None => CellValue::Float(self.at(None, number.constant(variables))?),
             }),
             ValuesText::Expected(ExpectedText { of, low, high }) => InputValues::Expected {
                 of: filled

@@ -23,7 +23,7 @@ extern "C" __global__ void __launch_bounds__(256) lab_map(Line line, Map map) {
     u32 size = size_of(type);
     for (u64 i = blockIdx.x * 256ull + threadIdx.x; i < line.cells; i += gridDim.x * 256ull) {
         u64 bits = load(line.cell, i * line.stride, size);
-        double number = mul(is_whole(type) ? (double)whole_of(type, bits) : value_of(type, bits), map.factor);
+        double number = mul(number_of(type, bits), map.factor);
         switch (map.sign) {
             case OWN: break;
             case POSITIVE: number = fabs(number); break;
@@ -37,15 +37,6 @@ extern "C" __global__ void __launch_bounds__(256) lab_map(Line line, Map map) {
         if (number > map.high) number = map.high;
         store(line.cell, i * line.stride, size, encoded(type, number));
     }
-}
-
-// Returns a rank that is larger the larger a cell's number is; -0 is as large as 0.
-__device__ inline u64 rank_of(int type, u64 bits) {
-    constexpr u64 SIGN = 1ull << 63;
-    if (is_whole(type)) return (u64)whole_of(type, bits) ^ SIGN;
-    double number = value_of(type, bits);
-    u64 rank = number == 0.0 ? 0 : (u64)__double_as_longlong(number);
-    return rank & SIGN ? ~rank : rank | SIGN;
 }
 
 struct Replace { u64 edge, by, is_low; };

@@ -2,7 +2,7 @@
 //! and smallest numbers.
 
 use super::super::cell_work::{CellLine, CellNumbers, LineChange, LineExtremes, Sign};
-use super::{Kernels, NONE, bytes_of, code_of};
+use super::{Kernels, NONE, bytes_of};
 use crate::dtype::bits_of;
 use crate::outcome::Stop;
 
@@ -122,7 +122,7 @@ impl Kernels<'_> {
             self.address_of(line)?,
             line.stride as u64,
             line.cells as u64,
-            code_of(line.dtype).into(),
+            line.dtype.number().into(),
         ])
     }
 

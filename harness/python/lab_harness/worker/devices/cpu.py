@@ -9,7 +9,7 @@ import sys
 import time
 
 import numpy
-from numpy import bool_, dtype, float16, float32, float64, frombuffer, int8, int16, int32, int64, uint8, uint32
+from numpy import dtype, frombuffer, uint8
 
 from .. import dtypes
 from ..failures import Lab
@@ -28,9 +28,7 @@ _map, _PRIVATE, _empty = mmap.mmap, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, numpy
 
 _FILLED_AT_ONCE = 1 << 20
 
-_TYPES = {"f64": float64, "f32": float32, "f16": float16, "i8": int8, "u8": uint8, "i16": int16, "i32": int32,
-          "u32": uint32, "i64": int64, "bool": bool_}
-_ML_TYPES = {"bf16": "bfloat16", "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2"}
+_ML_TYPES = ("bf16", "f8e4m3", "f8e5m2")
 
 
 def _interpret_triton():
@@ -75,14 +73,14 @@ class CpuDevice:
         # Memory by its address. What is the worker's own is private: a process that a kernel forks has a copy.
         self._allocations = {}
         self._bases = []
-        self._types = {word: dtype(kind) for word, kind in _TYPES.items()}
+        self._types = {word: dtype(name) for word, name in dtypes.NAMES.items() if word not in _ML_TYPES}
         try:
             import ml_dtypes
         except ImportError:
             ml_dtypes = None
-        for word, name in _ML_TYPES.items():
+        for word in _ML_TYPES:
             if ml_dtypes is not None:
-                self._types[word] = dtype(getattr(ml_dtypes, name))
+                self._types[word] = dtype(getattr(ml_dtypes, dtypes.NAMES[word]))
         _interpret_triton()
         # Starts the threads of the linear algebra library, which the judge would else take for a kernel's.
         square = numpy.ones((256, 256))
@@ -178,7 +176,7 @@ class CpuDevice:
     def tensor(self, address, word, shape, is_input):
         """A PyTorch tensor of this memory."""
         torch = self._torch = self._torch or _import_torch()
-        kind = getattr(torch, dtypes.TORCH.get(word, ""), None)
+        kind = getattr(torch, dtypes.NAMES.get(word, ""), None)
         if kind is None:
             raise Lab(f"a tensor is of type {word}, which PyTorch {torch.__version__} does not have")
         cells = self._cells(address, dtypes.cells(shape) * dtypes.SIZES[word])

@@ -108,7 +108,7 @@ class CudaDevice:
         base = getattr(torch._C, "TensorBase", None) or torch._C._TensorBase
         self._part, self._reshaped = base.__getitem__, base.view
         self._without_modes = torch._C.DisableTorchFunction, torch._C._DisableTorchDispatch
-        self._types = {word: getattr(torch, name) for word, name in dtypes.TORCH.items() if hasattr(torch, name)}
+        self._types = {word: getattr(torch, name) for word, name in dtypes.NAMES.items() if hasattr(torch, name)}
         self._ordinal, self._place = ordinal, torch.device("cuda", ordinal)
         # No part of the L2 cache is set aside for lines that a kernel asks to keep. Old devices refuse the limit.
         driver.code("cuCtxSetLimit", _PERSISTING_L2_CACHE_SIZE, 0)

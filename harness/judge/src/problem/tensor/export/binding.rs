@@ -54,7 +54,10 @@ struct Writer<'a> {
 }
 
 pub fn write(file: &ProblemFile) -> Binding {
-    let of_role = |role: TensorRole| file.tensor.iter().filter(move |t| t.role == role);
+    let of_role = |role: TensorRole| {
+        let results = file.tensor.iter().filter(|t| t.is_compared());
+        results.filter(move |t| t.role == role)
+    };
     let mut required: Vec<bool> = file
         .tensor
         .iter()
@@ -125,25 +128,8 @@ fn cpp_formula(file: &ProblemFile, text: &str) -> Option<String> {
 }
 
 /// The name of a type in PyTorch.
-fn scalar_type(dtype: Dtype) -> &'static str {
-    match dtype {
-        Dtype::F32 => "at::kFloat",
-        Dtype::F16 => "at::kHalf",
-        Dtype::Bf16 => "at::kBFloat16",
-        Dtype::F8e4m3 => "at::kFloat8_e4m3fn",
-        Dtype::F8e5m2 => "at::kFloat8_e5m2",
-        Dtype::I8 => "at::kChar",
-        Dtype::U8 => "at::kByte",
-        Dtype::I32 => "at::kInt",
-        Dtype::I64 => "at::kLong",
-        Dtype::Bool => "at::kBool",
-    }
-}
-
-/// The place of a type in the enum of the code that launches, which has the order of messages.
-fn type_number(dtype: Dtype) -> usize {
-    let place = Dtype::ALL.iter().position(|known| *known == dtype);
-    place.unwrap_or(0)
+fn scalar_type(dtype: Dtype) -> String {
+    format!("at::k{}", dtype.in_torch())
 }
 
 fn shape_text(tensor: &TensorText) -> String {
@@ -199,6 +185,7 @@ impl Writer<'_> {
         };
         for (tensor, required) in self.tensors() {
             let role = match tensor.role {
+                _ if tensor.compare == Some(false) => "workspace",
                 TensorRole::In => "input",
                 TensorRole::Out => "output",
                 TensorRole::Inout => "changed in place",
@@ -219,6 +206,8 @@ impl Writer<'_> {
         {
             let value = value.as_ref().unwrap_or(&NO_VALUE);
             let of = match dtype.integers() {
+                Some((0, 1)) => "bool",
+                Some((0, _)) => "uint64_t",
                 Some(_) => "int64_t",
                 None => "double",
             };
@@ -284,7 +273,7 @@ impl Writer<'_> {
         };
         let of_type = |dtype: &Dtype| {
             let entry = quoted(&entry.replace("{T}", dtype.word()));
-            let (of, at, size) = (scalar_type(*dtype), type_number(*dtype), dtype.size());
+            let (of, at, size) = (scalar_type(*dtype), dtype.number(), dtype.size());
             format!("    if (T == {of}) entry = {entry}, number_of_T = {at}, sizeof_T = {size};\n")
         };
         let of_types: String = self.file.types.iter().map(of_type).collect();
@@ -333,7 +322,7 @@ impl Writer<'_> {
 
     fn cpp_tensor(&self, tensor: &TensorText, required: bool) -> String {
         let name = &tensor.name;
-        let of = tensor.dtype.map_or("T", scalar_type);
+        let of = tensor.dtype.map_or("T".into(), scalar_type);
         let shape = list(0..tensor.shape.len(), |at| self.cpp_extent(tensor, at));
         let allocated = match required {
             true => String::new(),
@@ -351,20 +340,16 @@ impl Writer<'_> {
     fn cpp_call(&self) -> String {
         let dims = list(&self.file.dims, |dim| format!("int(d_{dim})"));
         let tensors = list(&self.file.tensor, |tensor| {
-            let (name, of) = (&tensor.name, tensor.dtype.map(type_number));
+            let (name, of) = (&tensor.name, tensor.dtype.map(Dtype::number));
             let of = of.map_or_else(|| "number_of_T".to_owned(), |number| number.to_string());
             format!("buffer(t_{name}, \"{name}\", {of})")
         });
         let scalars = list(&self.file.scalar, |scalar| {
-            let of = match scalar.dtype {
-                Dtype::I64 => "int64_t",
-                Dtype::I32 => "int32_t",
-                _ => "float",
-            };
+            let of = scalar.dtype.in_source();
             let name = &scalar.name;
             match self.default_of(scalar.value.as_ref().unwrap_or(&NO_VALUE)) {
-                Some(default) => format!("bytes({of}(o_{name} ? *o_{name} : {default}))"),
-                None => format!("bytes({of}(o_{name}))"),
+                Some(default) => format!("bytes<{of}>(o_{name} ? *o_{name} : {default})"),
+                None => format!("bytes<{of}>(o_{name})"),
             }
         });
         format!(

@@ -36,14 +36,25 @@ fn role_name(role: TensorRole) -> &'static str {
     }
 }
 
-/// A number as C++ and Python read it: the shortest text that stands for exactly this one.
+/// A number as C++ reads it: the shortest text that stands for exactly this one.
 pub fn number(value: f64) -> String {
-    format!("{value:?}")
+    match (value.is_nan(), value.is_infinite()) {
+        (true, _) => "NAN".into(),
+        (_, true) if value < 0.0 => "-INFINITY".into(),
+        (_, true) => "INFINITY".into(),
+        _ => format!("{value:?}"),
+    }
 }
 
-/// A whole number of 64 bits as C++ reads it.
-fn whole(value: i64) -> String {
-    match value {
+/// A number as Python reads it.
+fn python_number(value: f64) -> String {
+    let text = number(value).replace("INFINITY", "math.inf");
+    text.replace("NAN", "math.nan")
+}
+
+/// A whole number of 64 bits as C++ reads it. A u64 from 2⁶³ on is the i64 of the same bits.
+fn whole(value: i128) -> String {
+    match value as i64 {
         i64::MIN => "-9223372036854775807LL - 1".into(),
         value => format!("{value}LL"),
     }
@@ -74,21 +85,30 @@ fn octal(bytes: &[u8]) -> String {
     out
 }
 
-/// A scalar as it is written in a program.
-fn scalar_text(scalar: &CaseScalar) -> String {
+/// A finite f32 as it is written in a program: its shortest text is not that of the f64 of the same
+/// value.
+fn single(value: f64) -> String {
+    format!("{:?}", value as f32)
+}
+
+fn python_scalar(scalar: &CaseScalar) -> String {
     match scalar.dtype.value(&scalar.bytes) {
+        CellValue::Integer(value) if scalar.dtype == Dtype::Bool => truth(value != 0).into(),
         CellValue::Integer(value) => value.to_string(),
-        // The shortest text of an f32 is that of the f32, not of the f64 of the same value.
-        CellValue::Float(value) => format!("{:?}", value as f32),
+        CellValue::Float(value) if scalar.dtype == Dtype::F32 && value.is_finite() => single(value),
+        CellValue::Float(value) => python_number(value),
     }
 }
 
 fn cpp_scalar(scalar: &CaseScalar) -> String {
-    match (scalar.dtype, scalar.dtype.value(&scalar.bytes)) {
-        (Dtype::I64, CellValue::Integer(value)) => format!("scalar({})", whole(value)),
-        (_, CellValue::Integer(value)) => format!("scalar(int({value}LL))"),
-        (_, CellValue::Float(_)) => format!("scalar({}f)", scalar_text(scalar)),
-    }
+    let text = match scalar.dtype.value(&scalar.bytes) {
+        CellValue::Integer(value) => whole(value),
+        CellValue::Float(value) if scalar.dtype == Dtype::F32 && value.is_finite() => {
+            single(value) + "f"
+        }
+        CellValue::Float(value) => number(value),
+    };
+    format!("scalar<{}>({text})", scalar.dtype.in_source())
 }
 
 /// The numbers of a distribution, in the order of its keys.
@@ -150,7 +170,8 @@ fn cpp_tensor(of: &CaseTensor) -> String {
 pub fn in_cpp(spec: &ProblemSpec) -> String {
     let mut out = String::from("const std::vector<Tensor> tensors = {");
     out += &list(spec.tensors(), |tensor| {
-        format!("{{{}, {}}}", quoted(&tensor.name), role_name(tensor.role))
+        let (name, role) = (quoted(&tensor.name), role_name(tensor.role));
+        format!("{{{name}, {role}, {}}}", tensor.is_compared())
     });
     out += "};\n\nconst std::vector<Case> cases = {\n";
     for case in &spec.cases {
@@ -185,7 +206,7 @@ fn python_values(values: Option<&InputValues>) -> String {
     }
     let mut items = vec![quoted(values.into())];
     items.extend(numbers_of(values).into_iter().map(|value| match value {
-        CellValue::Float(value) => number(value),
+        CellValue::Float(value) => python_number(value),
         CellValue::Integer(value) => value.to_string(),
     }));
     python_tuple(&items)
@@ -223,7 +244,7 @@ fn python_case(case: &Case) -> String {
             quoted(name)
         )),
         list(&case.scalars, |scalar| {
-            format!("{}: {}", quoted(&scalar.name), scalar_text(scalar))
+            format!("{}: {}", quoted(&scalar.name), python_scalar(scalar))
         }),
         case.tensors.iter().map(tensor).collect::<String>()
     )
@@ -234,12 +255,15 @@ pub fn truth(value: bool) -> &'static str {
     if value { "True" } else { "False" }
 }
 
-/// The tables `_LAB_ROLES` and `_LAB_CASES` of Python.
+/// The tables `_LAB_ROLES`, `_LAB_COMPARED` and `_LAB_CASES` of Python.
 pub fn in_python(spec: &ProblemSpec) -> String {
     let roles = list(spec.tensors(), |tensor| {
         let role = role_name(tensor.role).to_lowercase();
         format!("{}: {}", quoted(&tensor.name), quoted(&role))
     });
+    let compared = spec.tensors().iter().filter(|tensor| tensor.is_compared());
+    let compared: Vec<String> = compared.map(|tensor| quoted(&tensor.name)).collect();
+    let compared = python_tuple(&compared);
     let cases: String = spec.cases.iter().map(|case| python_case(case)).collect();
-    format!("_LAB_ROLES = {{{roles}}}\n\n_LAB_CASES = [\n{cases}]\n")
+    format!("_LAB_ROLES = {{{roles}}}\n_LAB_COMPARED = {compared}\n\n_LAB_CASES = [\n{cases}]\n")
 }

@@ -336,6 +336,7 @@ impl ProblemFile {
         Ok(CaseTensor {
             fixed,
             is_null,
+            is_workspace: tensor.compare == Some(false),
             is_uncompared: workload.text.uncompared.contains(of),
             gates: self.gates_of(i, dtype)?,
             after: self.numbers_of(&tensor.after),

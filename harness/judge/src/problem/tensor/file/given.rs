@@ -14,10 +14,6 @@ use crate::dtype::Dtype;
 use crate::gates::Tolerance;
 use crate::problem::key_error::{InKey, KeyError, wrong};
 
-/// The values that a scalar may have, for an error message.
-const SCALAR_TYPES: &str =
-    "a scalar must be an f32, or an i32 with a whole value, or an i64 with one";
-
 impl ProblemFile {
     /// Checks that a workload gives values to inputs only.
     pub(super) fn check_values(&self, workload: &WorkloadText) -> Result<(), KeyError> {
@@ -180,7 +176,10 @@ impl ProblemFile {
                 (None, None, None) => (Vec::new(), None),
             };
             let is_one_float = draw.is_none() && s.dtype.integers().is_none();
-            let varies = is_one_float && !s.fixed && self.planted != Some(false);
+            let varies = is_one_float
+                && dtype.decode(&bytes).is_finite()
+                && !s.fixed
+                && self.planted != Some(false);
             Ok(CaseScalar {
                 name,
                 dtype,
@@ -208,7 +207,7 @@ fn of_scalar<T>(
 fn scalar_bytes(dtype: Dtype, text: &NumberText, variables: &Variables) -> Result<Vec<u8>, String> {
     if let Some((least, largest)) = dtype.integers() {
         let value = text.whole(variables);
-        let value = value.map_err(|e| format!("{SCALAR_TYPES}: {e}"))?;
+        let value = value.map_err(|e| format!("{e}, as the type is {dtype}"))?;
         return match (least..=largest).contains(&value) {
             true => Ok(dtype.integer_cell(value)),
             false => Err(format!(
@@ -216,8 +215,8 @@ fn scalar_bytes(dtype: Dtype, text: &NumberText, variables: &Variables) -> Resul
             )),
         };
     }
-    let value = text.value(variables)?;
-    if value.abs() > dtype.largest() {
+    let value = text.constant(variables)?;
+    if value.is_finite() && value.abs() > dtype.largest() {
         return Err(format!("{} does not fit {dtype}", text.shown(value)));
     }
     let mut bytes = Vec::new();

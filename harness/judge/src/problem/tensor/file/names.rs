@@ -28,7 +28,9 @@ impl ProblemFile {
             }
             let what = if !is_identifier(name) {
                 "is not a name: use letters, digits and _, and no digit first"
-            } else if matches!(name.as_str(), "T" | "E" | "PI" | "TAU" | SIZE_OF_T) {
+            } else if name == "T" && !self.types.is_empty() {
+                "is the type parameter of types: choose another name"
+            } else if matches!(name.as_str(), "E" | "PI" | "TAU" | SIZE_OF_T) {
                 "is reserved: choose another name"
             } else if is_among(name, KEYWORDS) {
                 "is a word of C++: choose another name"

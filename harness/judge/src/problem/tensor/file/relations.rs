@@ -78,14 +78,14 @@ impl ProblemFile {
     /// Checks the keys of a tensor that name outputs, and those that go with some roles only.
     pub(super) fn check_relations(&self, t: &TensorText) -> Result<(), KeyError> {
         let dtypes = self.concrete(t.dtype);
-        let is_output = matches!(t.role, TensorRole::Out | TensorRole::Inout);
-        let compares = !t.gates.is_empty() || !t.after.is_empty();
-        if compares && !is_output {
-            let key = if t.gates.is_empty() { "after" } else { "gates" };
-            return wrong(
-                key,
-                format!("{key} is for outputs: nothing else is compared"),
-            );
+        let keys = [
+            ("compare", t.compare.is_some(), t.is_output()),
+            ("gates", !t.gates.is_empty(), t.is_compared()),
+            ("after", !t.after.is_empty(), t.is_compared()),
+        ];
+        if let Some((key, ..)) = keys.iter().find(|(_, is_there, may)| *is_there && !may) {
+            let what = format!("{key} is for outputs: nothing else is compared");
+            return wrong(*key, what);
         }
         for (i, gate) in t.gates.iter().enumerate() {
             gate.gate(&dtypes).item("gates", i)?;
@@ -137,14 +137,14 @@ impl ProblemFile {
 
     /// The output with this name.
     fn output(&self, name: &str) -> Result<&TensorText, KeyError> {
-        let is_output = |t: &&TensorText| matches!(t.role, TensorRole::Out | TensorRole::Inout);
-        let mut outputs = self.tensor.iter().filter(is_output);
+        let mut outputs = self.tensor.iter().filter(|t| t.is_compared());
         match outputs.clone().find(|t| t.name == name) {
             Some(output) => Ok(output),
             None => {
                 let names: Vec<&str> = outputs.by_ref().map(|t| t.name.as_str()).collect();
                 let hint = suggest(name, &names);
-                Err(KeyError::new(format!("'{name}' is not an output{hint}")))
+                let what = format!("'{name}' is not an output that is compared{hint}");
+                Err(KeyError::new(what))
             }
         }
     }

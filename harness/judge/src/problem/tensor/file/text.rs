@@ -108,9 +108,22 @@ pub struct TensorText {
     /// Named gates, in place of those on error and mismatches.
     #[serde(default)]
     pub gates: Vec<GateText>,
+    /// `false`: what the kernel writes to the output is compared with nothing.
+    pub compare: Option<bool>,
     /// The output is compared only where these outputs are right.
     #[serde(default)]
     pub after: Vec<String>,
+}
+
+impl TensorText {
+    pub fn is_output(&self) -> bool {
+        matches!(self.role, TensorRole::Out | TensorRole::Inout)
+    }
+
+    /// Whether what the kernel leaves there is compared, unless a workload says otherwise.
+    pub fn is_compared(&self) -> bool {
+        self.is_output() && self.compare != Some(false)
+    }
 }
 
 /// The type of a tensor: a type's name, or `T`.
@@ -119,9 +132,13 @@ fn tensor_type<'de, D: Deserializer<'de>>(text: D) -> Result<Option<Dtype>, D::E
     if word == "T" {
         return Ok(None);
     }
-    let fixed = Dtype::ALL.into_iter().find(|dtype| dtype.word() == word);
-    fixed.map(Some).ok_or_else(|| {
-        let known = Dtype::ALL.map(|dtype| format!("`{dtype}`")).join(", ");
+    let fixed = Dtype::ALL.iter().find(|dtype| dtype.word() == word);
+    fixed.map(|dtype| Some(*dtype)).ok_or_else(|| {
+        let known: Vec<_> = Dtype::ALL
+            .iter()
+            .map(|dtype| format!("`{dtype}`"))
+            .collect();
+        let known = known.join(", ");
         serde::de::Error::custom(format!(
             "unknown variant `{word}`, expected one of {known} or `T`"
         ))
@@ -156,10 +173,11 @@ pub struct ScalarText {
     #[serde(rename = "type", deserialize_with = "scalar_type")]
     pub dtype: Dtype,
     /// Either this or `draw` must be there.
+    #[serde(default, deserialize_with = "scalar_value")]
     pub value: Option<NumberText>,
     /// How each set of inputs draws its value.
     pub draw: Option<ScalarDrawText>,
-    /// An f32 with a value has that value in every set.
+    /// A float with a value has that value in every set.
     #[serde(default)]
     pub fixed: bool,
 }
@@ -176,21 +194,31 @@ pub struct AcceptText {
     pub attempts: Option<u32>,
 }
 
-/// A scalar can have fewer types than a tensor. The error for another type lists the types of
-/// scalars.
+/// The type of a scalar. A float of 8 or 16 bits is none.
 fn scalar_type<'de, D: Deserializer<'de>>(text: D) -> Result<Dtype, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "lowercase")]
-    enum ScalarType {
-        F32,
-        I32,
-        I64,
+    match Dtype::deserialize(text)? {
+        dtype if dtype.integers().is_some() || dtype.size() >= 4 => Ok(dtype),
+        dtype => Err(serde::de::Error::custom(format!(
+            "no scalar has the type {dtype}: pass an f32, which the kernel rounds"
+        ))),
     }
-    Ok(match ScalarType::deserialize(text)? {
-        ScalarType::F32 => Dtype::F32,
-        ScalarType::I32 => Dtype::I32,
-        ScalarType::I64 => Dtype::I64,
-    })
+}
+
+/// A number, or `true` and `false` for 1 and 0.
+fn scalar_value<'de, D: Deserializer<'de>>(text: D) -> Result<Option<NumberText>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(
+        untagged,
+        expecting = "expected a number, an expression in quotes, or true or false"
+    )]
+    enum Value {
+        Truth(bool),
+        Number(NumberText),
+    }
+    Ok(Some(match Value::deserialize(text)? {
+        Value::Truth(value) => NumberText::Integer(value.into()),
+        Value::Number(number) => number,
+    }))
 }
 
 /// Each limit is a number or an expression.

@@ -31,7 +31,7 @@ impl InputValues {
             InputValues::Permutation => {
                 let last = shape.last().map_or(0, |cells| cells.saturating_sub(1));
                 let most = dtype.counts_to();
-                match last as i64 <= most {
+                match last as i128 <= most {
                     true => Ok(()),
                     false => Err(KeyError::new(format!(
                         "a permutation from 0 to {last} does not fit {dtype}, which counts to {most}"
@@ -43,6 +43,12 @@ impl InputValues {
                 Err(KeyError::new(format!(
                     "{value} is not a whole number, which {article} {dtype} needs"
                 )))
+            }
+            InputValues::Constant(CellValue::Float(value)) if !value.is_finite() => {
+                match dtype.encodes(*value) {
+                    true => Ok(()),
+                    false => Err(KeyError::new(format!("{dtype} has no {value}"))),
+                }
             }
             InputValues::Constant(CellValue::Float(value)) => fit_float(dtype, *value),
             InputValues::Expected { low, high, .. } => {
@@ -67,8 +73,9 @@ impl InputValues {
 /// `an` before a type's name that begins with a vowel's sound.
 fn article(dtype: Dtype) -> &'static str {
     match dtype {
-        Dtype::U8 | Dtype::Bf16 | Dtype::Bool => "a",
-        _ => "an",
+        Dtype::I8 | Dtype::I16 | Dtype::I32 | Dtype::I64 => "an",
+        _ if dtype.word().starts_with('f') => "an",
+        _ => "a",
     }
 }
 
@@ -104,14 +111,14 @@ fn check_normal(dtype: Dtype, mean: f64, std: f64) -> Result<(), KeyError> {
 }
 
 /// Returns an error if a whole number does not fit a type. Floats round it.
-fn fit(dtype: Dtype, value: i64) -> Result<(), KeyError> {
-    // An f32 and a bf16 reach beyond every i64.
-    let of_float = (-(dtype.largest() as i64), dtype.largest() as i64);
-    let (least, largest) = match dtype.integers() {
-        Some(ends) => ends,
-        None if dtype.largest() < i64::MAX as f64 => of_float,
-        None => return Ok(()),
-    };
+fn fit(dtype: Dtype, value: i128) -> Result<(), KeyError> {
+    // A float with more bits of exponent reaches beyond every i64, which its numbers are drawn as.
+    let largest = dtype.largest() as i128;
+    let of_float = (
+        (-largest).max(i64::MIN.into()),
+        largest.min(i64::MAX.into()),
+    );
+    let (least, largest) = dtype.integers().unwrap_or(of_float);
     match (least..=largest).contains(&value) {
         true => Ok(()),
         false => Err(KeyError::new(format!(

@@ -161,7 +161,7 @@ impl Line for HostLine<'_> {
         let found = self.each_part(|first, cells| {
             // The complement of a rank is smaller the larger the rank is. So the smallest pair of a
             // complement and an index is that of the first largest number.
-            let mut found = [(i64::MAX, usize::MAX); 2];
+            let mut found = [(i128::MAX, usize::MAX); 2];
             for (index, cell) in (first..).zip(cells) {
                 let rank = rank_of(dtype.value(cell));
                 found = [found[0].min((!rank, index)), found[1].min((rank, index))];
@@ -191,13 +191,14 @@ fn signed(number: f64, sign: Sign, index: u64) -> f64 {
 }
 
 /// Returns a rank that is larger the larger a cell's number is; −0 is as large as 0.
-fn rank_of(value: CellValue) -> i64 {
+fn rank_of(value: CellValue) -> i128 {
     match value {
         CellValue::Integer(number) => number,
         CellValue::Float(0.0) => 0,
         CellValue::Float(number) => {
             let bits = number.to_bits() as i64;
-            if bits < 0 { bits ^ i64::MAX } else { bits }
+            let rank = if bits < 0 { bits ^ i64::MAX } else { bits };
+            rank.into()
         }
     }
 }

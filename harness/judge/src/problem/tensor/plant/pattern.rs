@@ -86,8 +86,8 @@ impl CaseTensor {
         let [low, high] = [end.min(inner), end.max(inner)];
         let bring = |number: f64| number.clamp(within.0, within.1);
         let numbers = if self.dtype.integers().is_some() {
-            let [low, high] = [low, high].map(|number| bring(number.round()) as i64);
-            CellNumbers::Integers { low, high }
+            let [low, high] = [low, high].map(|number| bring(number.round()) as i128);
+            CellNumbers::integers(low, high)
         } else {
             let [low, high] = [low, high].map(|number| bring(number).to_bits());
             CellNumbers::Uniform { low, high }
@@ -151,9 +151,10 @@ impl CaseTensor {
             Extreme::Positive => self.may_be_negative() && self.holds(0.0),
             Extreme::Halves => self.halves().is_some(),
             Extreme::SignedZero => self.holds(0.0) && kind.is_in(self.dtype),
-            Extreme::Denormal => self.dtype.subnormals().is_some_and(|(step, count)| {
-                self.holds(step) && self.holds(step * f64::from(count))
-            }),
+            Extreme::Denormal => self
+                .dtype
+                .subnormals()
+                .is_some_and(|(step, count)| self.holds(step) && self.holds(step * count as f64)),
             Extreme::Small | Extreme::Saturated => true,
             _ => cells > 1,
         };
@@ -273,8 +274,10 @@ impl Pattern {
                     return Ok(());
                 };
                 // Draws whole numbers, and multiplies them by the smallest number of the type.
-                let (low, high) = (1, i64::from(count));
-                let numbers = CellNumbers::Integers { low, high };
+                let numbers = CellNumbers::Integers {
+                    low: 1,
+                    high: count,
+                };
                 let [seed, signs] = [0; 2].map(|_| rng.next_u64());
                 let sign = match tensor.may_be_negative() {
                     true => Sign::Random { seed: signs },

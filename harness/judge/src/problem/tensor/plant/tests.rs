@@ -564,7 +564,7 @@ fn ties_zeros_and_denormals_are_what_they_say() {
                     }
                     Extreme::Denormal => {
                         let (step, multiples) = dtype.subnormals().unwrap();
-                        let sizes = step..=step * f64::from(multiples);
+                        let sizes = step..=step * multiples as f64;
                         assert!(
                             after.iter().all(|x| sizes.contains(&x.abs())),
                             "{dtype} {after:?}"

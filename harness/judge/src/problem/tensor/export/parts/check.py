@@ -9,7 +9,8 @@ _LabCase = collections.namedtuple("_LabCase", "label entry timed dims scalars te
 def _lab_dtype(word):
     names = {
         "f32": "float32", "f16": "float16", "bf16": "bfloat16", "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2",
-        "i8": "int8", "u8": "uint8", "i32": "int32", "i64": "int64", "bool": "bool",
+        "f64": "float64", "i8": "int8", "u8": "uint8", "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32",
+        "i64": "int64", "u64": "uint64", "bool": "bool",
     }
     return getattr(torch, names[word])
 
@@ -22,8 +23,10 @@ def _lab_draw(of, generator):
     if kind == "bytes":
         return torch.frombuffer(bytearray(numbers[0]), dtype=torch.uint8).cuda().view(dtype).reshape(of.shape)
     if kind == "constant":
-        wide = torch.int64 if isinstance(numbers[0], int) else torch.float64
-        return torch.full(of.shape, numbers[0], dtype=wide, device="cuda").to(dtype)
+        whole = isinstance(numbers[0], int)
+        number = (numbers[0] + 2**63) % 2**64 - 2**63 if whole else numbers[0]
+        drawn = torch.full(of.shape, number, dtype=torch.int64 if whole else torch.float64, device="cuda")
+        return _lab_cells(drawn, dtype)
     if kind in ("normal", "uniform"):
         if kind == "normal":
             drawn = numbers[0] + numbers[1] * torch.randn(of.shape, **options)
@@ -33,13 +36,20 @@ def _lab_draw(of, generator):
         return drawn.clamp(-largest, largest).to(dtype)
     if kind == "permutation":
         return torch.rand(of.shape, **options).argsort(-1).to(dtype)
-    low, high = numbers
+    # Of a u64, numbers lower by 2**63 are drawn, which an int64 holds.
+    lower = 2**63 if of.dtype == "u64" else 0
+    low, high = numbers[0] - lower, numbers[1] - lower
     drawn = torch.randint(low, min(high + 1, 2**63 - 1), of.shape, dtype=torch.int64, **options)
     if kind == "ascending":
         drawn = drawn.sort(-1).values
         drawn[..., -1] = high
         drawn[..., 0] = low
-    return drawn.to(dtype)
+    return _lab_cells(drawn ^ -lower, dtype)
+
+
+def _lab_cells(drawn, dtype):
+    """Numbers as cells of a type. An int64 has the bits of a uint64."""
+    return drawn.view(dtype) if dtype == getattr(torch, "uint64", None) else drawn.to(dtype)
 
 
 def _lab_compare(got, want, of):
@@ -49,11 +59,12 @@ def _lab_compare(got, want, of):
     for begin in range(0, got.numel(), 1 << 24):
         a, b = got[begin : begin + (1 << 24)], want[begin : begin + (1 << 24)]
         if of.dtype.startswith(("f", "b")) and of.dtype != "bool":
-            a, b = a.float().double(), b.float().double()
+            a, b = (cells.double() if of.dtype == "f64" else cells.float().double() for cells in (a, b))
             same = (a == b) | (a.isnan() & b.isnan())
             lost = ~a.isfinite() & b.isfinite()
         else:
-            a, b = a.long(), b.long()
+            lower = 2**63 if of.dtype == "u64" else 0
+            a, b = (cells.view(torch.int64) ^ -lower if lower else cells.long() for cells in (a, b))
             same, lost = a == b, torch.zeros_like(a, dtype=torch.bool)
         error = (a - b).abs().double() / (of.atol + of.rtol * b.abs().double())
         error = torch.where(same, 0.0, error.nan_to_num(nan=math.inf, posinf=math.inf))
@@ -101,6 +112,8 @@ def _lab_verify(kernel, reference, case, inputs, launches):
             if _LAB_ROLES[name] == "in":
                 if not torch.equal(got[name].view(torch.uint8), inputs[name].view(torch.uint8)):
                     return worst, f"the kernel changed its input {name}"
+                continue
+            if name not in _LAB_COMPARED:
                 continue
             error, what = _lab_compare(got[name], want[name], of)
             worst = max(worst, error)

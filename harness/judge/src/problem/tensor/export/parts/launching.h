@@ -33,20 +33,29 @@ inline void check(CUresult error, const std::string& what) {
     throw Failure(what + ": " + (name ? name : "unknown error"));
 }
 
-enum Type { F32, F16, BF16, F8E4M3, F8E5M2, I8, U8, I32, I64, BOOL };
+enum Type { F64, F32, F16, BF16, F8E4M3, F8E5M2, I8, U8, I16, U16, I32, U32, I64, U64, BOOL };
 
 inline unsigned bytes_of(Type type) {
-    return type == I64 ? 8 : type == F32 || type == I32 ? 4 : type == F16 || type == BF16 ? 2 : 1;
+    switch (type) {
+        case F64: case I64: case U64: return 8;
+        case F32: case I32: case U32: return 4;
+        case F16: case BF16: case I16: case U16: return 2;
+        default: return 1;
+    }
 }
 
 // What a tensor map calls the cells of a tensor.
 inline CUtensorMapDataType map_type(Type type) {
     switch (type) {
+        case F64: return CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
         case F32: return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
         case F16: return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
         case BF16: return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+        case I16: case U16: return CU_TENSOR_MAP_DATA_TYPE_UINT16;
         case I32: return CU_TENSOR_MAP_DATA_TYPE_INT32;
+        case U32: return CU_TENSOR_MAP_DATA_TYPE_UINT32;
         case I64: return CU_TENSOR_MAP_DATA_TYPE_INT64;
+        case U64: return CU_TENSOR_MAP_DATA_TYPE_UINT64;
         default: return CU_TENSOR_MAP_DATA_TYPE_UINT8;
     }
 }

@@ -7,13 +7,14 @@ enum Role { IN, OUT, INOUT };
 struct Tensor {
     const char* name;
     Role role;
+    bool compared;
 };
 
 // What an input holds. Its values are drawn by this program: they are not the values that lab drew.
 struct Values {
     enum Kind { NONE, NORMAL, UNIFORM, INTEGERS, ASCENDING, PERMUTATION, NUMBER, WHOLE, BYTES } kind;
     double a, b;        // mean and standard deviation; low and high; the number
-    long long low, high;  // both ends included; the whole number
+    long long low, high;  // both ends included; the whole number; of a U64 the same bits
     const char* bytes;  // the cells themselves
 };
 
@@ -73,7 +74,7 @@ inline double decode(Format format, unsigned bits) {
     return sign * std::ldexp(double(one + fraction), exponent - bias - format.mantissa);
 }
 
-// The nearest float; beyond the largest one, the largest one.
+// The nearest float; a finite number beyond the largest one gives the largest one.
 inline unsigned encode(Format format, double value) {
     const int bias = (1 << (format.exponent - 1)) - 1, top = (1 << format.exponent) - 1;
     const unsigned one = 1u << format.mantissa;
@@ -82,6 +83,8 @@ inline unsigned encode(Format format, double value) {
     const unsigned sign = std::signbit(value) ? 1u << (format.exponent + format.mantissa) : 0;
     value = std::fabs(value);
     if (value == 0) return sign;
+    if (value != value) return unsigned(top) << format.mantissa | (one - 1);
+    if (std::isinf(value) && format.has_infinity) return sign | unsigned(top) << format.mantissa;
     if (value >= decode(format, largest)) return sign | largest;
     const int exponent = std::max(std::ilogb(value), 1 - bias);
     const double steps = std::nearbyint(std::ldexp(value, format.mantissa - exponent));
@@ -104,20 +107,30 @@ inline void put(unsigned char* to, Number number) {
 inline bool is_float(Type type) { return type <= F8E5M2; }
 
 inline double float_cell(Type type, const unsigned char* at) {
+    if (type == F64) return cell<double>(at);
     if (type == F32) return cell<float>(at);
     return decode(format_of(type), bytes_of(type) == 2 ? cell<unsigned short>(at) : *at);
 }
 
+// Of a U64 the number with the same bits.
 inline long long integer_cell(Type type, const unsigned char* at) {
     switch (type) {
         case I8: return cell<signed char>(at);
+        case I16: return cell<short>(at);
+        case U16: return cell<unsigned short>(at);
         case I32: return cell<int>(at);
-        case I64: return cell<long long>(at);
+        case U32: return cell<unsigned>(at);
+        case I64: case U64: return cell<long long>(at);
         default: return *at;
     }
 }
 
+inline bool is_less(Type type, long long a, long long b) {
+    return type == U64 ? static_cast<unsigned long long>(a) < static_cast<unsigned long long>(b) : a < b;
+}
+
 inline void put_float(Type type, unsigned char* to, double value) {
+    if (type == F64) return put(to, value);
     if (type == F32) return put(to, float(value));
     const unsigned bits = encode(format_of(type), value);
     if (bytes_of(type) == 2) return put(to, static_cast<unsigned short>(bits));
@@ -125,12 +138,8 @@ inline void put_float(Type type, unsigned char* to, double value) {
 }
 
 inline void put_integer(Type type, unsigned char* to, long long value) {
-    switch (type) {
-        case I32: return put(to, int(value));
-        case I64: return put(to, value);
-        case I8: case U8: case BOOL: *to = static_cast<unsigned char>(value); return;
-        default: return put_float(type, to, double(value));
-    }
+    if (is_float(type)) return put_float(type, to, double(value));
+    std::memcpy(to, &value, bytes_of(type));  // in little endian
 }
 
 // ---- Inputs ----
@@ -174,7 +183,7 @@ inline std::vector<unsigned char> draw(const TensorOfCase& tensor, unsigned long
         unsigned char* to = &all[i * size];
         if (i % row == 0 && values.kind == Values::ASCENDING) {
             for (long long& number : numbers) number = random.between(values.low, values.high);
-            std::sort(numbers.begin(), numbers.end());
+            std::sort(numbers.begin(), numbers.end(), [&](long long a, long long b) { return is_less(tensor.type, a, b); });
             numbers.back() = values.high;
             numbers.front() = values.low;
         }

@@ -79,13 +79,15 @@ fn map(factor: f64, sign: Sign, low: f64, high: f64) -> LineChange {
     }
 }
 
-const SIGNED: [Dtype; 8] = [
+const SIGNED: [Dtype; 10] = [
+    Dtype::F64,
     Dtype::F32,
     Dtype::F16,
     Dtype::Bf16,
     Dtype::F8e4m3,
     Dtype::F8e5m2,
     Dtype::I8,
+    Dtype::I16,
     Dtype::I32,
     Dtype::I64,
 ];
@@ -155,11 +157,16 @@ fn numbers_at_an_end_and_beyond_it_are_replaced() {
     let mut line = HostLine::new(&mut bytes, Dtype::I64, 0, 1, 3);
     line.change(vec![replace]).unwrap();
     assert_eq!(bytes, [below, 7, 7].map(i64::to_le_bytes).concat());
+    // As a u64, the lowest i64 lies above the largest one.
+    let mut bytes = [i64::MIN, below, edge].map(i64::to_le_bytes).concat();
+    let mut line = HostLine::new(&mut bytes, Dtype::U64, 0, 1, 3);
+    line.change(vec![replace]).unwrap();
+    assert_eq!(bytes, [7, below, 7].map(i64::to_le_bytes).concat());
 }
 
 #[test]
 fn cells_are_drawn_by_their_index_in_the_line() {
-    for tensor in &mut tensors(&Dtype::ALL, &[0.0, 1.0]) {
+    for tensor in &mut tensors(Dtype::ALL, &[0.0, 1.0]) {
         let (low, high) = (0, 1);
         let numbers = CellNumbers::Integers { low, high };
         tensor.expect(LineChange::Draw { numbers, seed: 3 }, |index, _| {

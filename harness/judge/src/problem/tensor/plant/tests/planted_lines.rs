@@ -50,7 +50,14 @@ fn a_line_that_is_planted_where_it_is_held_has_the_same_cells() {
         (Dtype::I8, integers(-128, 127)),
         (Dtype::U8, integers(0, 200)),
         (Dtype::I32, integers(-5, 5)),
-        (Dtype::I64, integers(i64::MIN, i64::MAX)),
+        (Dtype::I64, integers(i64::MIN.into(), i64::MAX.into())),
+        (Dtype::F64, normal(0.25, 1e200)),
+        (Dtype::F64, InputValues::Uniform { low, high }),
+        (Dtype::I16, integers(-32768, 32767)),
+        (Dtype::U16, integers(3, 65535)),
+        (Dtype::U32, integers(0, u32::MAX.into())),
+        (Dtype::U64, integers(0, u64::MAX.into())),
+        (Dtype::U64, integers(1 << 63, (1 << 63) + 5)),
         (Dtype::Bool, integers(0, 1)),
     ] {
         for most_sent in [0, CELLS] {
