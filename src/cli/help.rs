@@ -48,6 +48,10 @@ pub const PAGES: &[(&str, &str)] = &[
     ("peers", include_str!("../../docs/peers.md")),
     ("problems", include_str!("../../docs/problems.md")),
     ("profile", include_str!("../../docs/profile.md")),
+    (
+        "published-kernels",
+        include_str!("../../docs/published-kernels.md"),
+    ),
     ("python", include_str!("../../docs/python.md")),
     ("results", include_str!("../../docs/results.md")),
     ("run-log", include_str!("../../docs/run-log.md")),

@@ -1,6 +1,7 @@
-//! `lab init`: writes a lab.toml for the kernel and harness it finds. It asks no questions and trusts nothing: the harness may
-//! be a stranger's.
+//! `lab init`: writes a lab.toml for the kernel and harness it finds, or a problem for a kernel as people publish them. It trusts
+//! nothing: the harness may be a stranger's.
 
+mod published;
 mod python_source;
 
 use super::{JsonArg, here, say, say_below, told};
@@ -22,8 +23,14 @@ use std::process::ExitCode;
 
 #[derive(Args, Debug)]
 pub struct InitArgs {
-    /// The kernel, if there are several
+    /// The kernel, if there are several; or a published file with CUDA kernels
     kernel: Option<PathBuf>,
+    /// Of a published file: the `__global__` function that becomes the kernel
+    #[arg(long, value_name = "NAME")]
+    entry: Option<String>,
+    /// Of a published file: the new problem's name or path [default: the name of the function]
+    #[arg(long, value_name = "NAME")]
+    name: Option<PathBuf>,
     #[command(flatten)]
     json: JsonArg,
 }
@@ -31,13 +38,22 @@ pub struct InitArgs {
 /// What `lab init` prints with `--json`.
 #[derive(Serialize)]
 struct InitAnswer<'a> {
-    /// The file that was written. Bytes of the path that are not UTF-8 are replaced.
-    config: Cow<'a, str>,
-    /// Relative to the folder of the file.
+    /// The lab.toml that was written. `None` if a problem was written for a published file. Bytes of
+    /// the path that are not UTF-8 are replaced.
+    config: Option<Cow<'a, str>>,
+    /// Relative to the folder of lab.toml, or to the work tree if there is none.
     kernel: &'a str,
     /// The user's harness command, which needs trust; `None` for the built-in harness.
     harness: Option<&'a str>,
     notes: &'a [String],
+    /// The published file for which a problem was written.
+    published: Option<&'a str>,
+    /// Its function that is the kernel.
+    function: Option<&'a str>,
+    /// The names of the files in the new problem's folder.
+    files: &'a [&'static str],
+    /// Commands to go on with.
+    next: Vec<String>,
 }
 
 /// What `lab init` found.
@@ -62,6 +78,9 @@ pub fn main(options: &InitArgs) -> Result<ExitCode> {
         .canonicalize()
         .context("the current folder is gone")?;
     lab_project::work_tree(&folder)?;
+    if let Some(published) = published::find(&folder, options)? {
+        return published.init(options);
+    }
     let file = folder.join(FILE);
     if file.exists() {
         bail!(
@@ -81,10 +100,14 @@ pub fn main(options: &InitArgs) -> Result<ExitCode> {
     let harness = found.harness.as_ref();
     let harness = harness.map(|(harness, _)| harness.to_string());
     let written = InitAnswer {
-        config: file.to_string_lossy(),
+        config: Some(file.to_string_lossy()),
         kernel: &found.kernel,
         harness: harness.as_deref(),
         notes: &found.notes,
+        published: None,
+        function: None,
+        files: &[],
+        next: Vec::new(),
     };
     Ok(told(&written, || {
         say(&format!("wrote {FILE}: kernel {}", found.kernel));

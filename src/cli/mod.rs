@@ -118,7 +118,8 @@ struct JsonArg {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Write a lab.toml for the kernel and the harness in this folder, and say what is missing
+    /// Write a problem for a published .cu file, or a lab.toml for the kernel and the harness in this
+    /// folder, and say what is missing
     Init(init::InitArgs),
     /// Write a new problem from a template: problem.toml, a reference, a kernel and README.md
     New(new::NewArgs),

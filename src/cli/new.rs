@@ -58,7 +58,7 @@ pub fn main(options: &NewArgs) -> Result<ExitCode> {
         say(&format!(
             "wrote {} ({}): {}",
             made.folder,
-            made.template.name(),
+            options.template.name(),
             made.files.join(", ")
         ));
         say_below(&made.notes);

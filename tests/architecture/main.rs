@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 const CRATES: &[(&str, &str, &str)] = &[
     ("stats", "harness/stats", ""),
     ("source", "crates/source", ""),
+    ("import", "crates/import", "source"),
     ("system", "crates/system", ""),
     ("protocol", "harness/protocol", "stats"),
     ("python", "harness/python", ""),

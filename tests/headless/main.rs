@@ -57,6 +57,7 @@ mod own_harness;
 mod peers;
 mod processes;
 mod profile;
+mod published;
 mod python;
 mod python_kernels;
 mod python_setup;

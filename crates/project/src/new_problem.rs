@@ -98,7 +98,9 @@ impl Template {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NewProblem {
     pub name: String,
-    pub template: Template,
+    /// `None` if its files come from somewhere else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub template: Option<Template>,
     /// Its folder, relative to the work tree, with `/`.
     pub folder: String,
     /// Its kernel, relative to the work tree, with `/`.
@@ -113,18 +115,34 @@ pub struct NewProblem {
     pub notes: Vec<String>,
 }
 
-/// Writes a new problem. `given` is its name or its path: a plain name means `kernels/NAME` if the
-/// folder `from` has a folder `kernels`, else `NAME` in `from`. The error says what to do: the name
-/// is no name for a kernel's entry, the folder is there already, or it cannot be written. In each
-/// of these cases nothing is left behind.
+/// Writes a new problem from a template. See [`create_from`].
 pub fn create(from: &Path, given: &Path, template: Template) -> Result<NewProblem> {
+    let name = name_of(given)?;
+    let files = template
+        .files()
+        .map(|(file, text)| (file, with_name(text, name)));
+    let made = create_from(from, given, template.language(), files.into())?;
+    Ok(NewProblem {
+        template: Some(template),
+        ..made
+    })
+}
+
+/// Writes a new problem that has these files, by name and text. `given` is its name or its path: a
+/// plain name means `kernels/NAME` if the folder `from` has a folder `kernels`, else `NAME` in
+/// `from`. The error says what to do: the name is no name for a kernel's entry, the folder is there
+/// already, or it cannot be written. In each of these cases nothing is left behind.
+pub fn create_from(
+    from: &Path,
+    given: &Path,
+    language: Language,
+    mut files: Vec<(&'static str, String)>,
+) -> Result<NewProblem> {
     let from = from
         .canonicalize()
         .with_context(|| format!("cannot open {}", from.display()))?;
-    let text = given
-        .to_str()
-        .with_context(|| format!("{}: the path is no UTF-8", given.display()))?;
-    let name = checked_name(text)?;
+    let name = name_of(given)?;
+    let text = given.to_str().unwrap_or(name);
     let argument = match text.contains('/') {
         true => text.trim_end_matches('/').to_owned(),
         false if is_folder(&from.join("kernels")) => format!("kernels/{name}"),
@@ -163,20 +181,13 @@ pub fn create(from: &Path, given: &Path, template: Template) -> Result<NewProble
     let config = above
         .as_deref()
         .map_or_else(|| Ok(Config::default()), |file| Config::read(file, &root))?;
-    let mut files: Vec<(&'static str, String)> = template
-        .files()
-        .map(|(file, text)| (file, with_name(text, name)))
-        .into();
     let mut notes = Vec::new();
     if let Some(above) = above.filter(|_| config.harness.is_some()) {
         let depth = above
             .parent()
             .and_then(|home| target.strip_prefix(home).ok())
             .map_or(0, |below| below.components().count());
-        files.push((
-            config::FILE,
-            own_config(&config, depth, template.language()),
-        ));
+        files.push((config::FILE, own_config(&config, depth, language)));
         notes.push(format!(
             "{} names a harness of your own, so this problem has a {} of its own: the built-in harness judges it",
             above.strip_prefix(&root).unwrap_or(&above).display(),
@@ -185,7 +196,7 @@ pub fn create(from: &Path, given: &Path, template: Template) -> Result<NewProble
     }
     write(&Root::new(&root), folder, &files)
         .map_err(|error| space::explain(error, "no problem was written"))?;
-    let kernel = format!("{folder}/{}", template.language().kernel_name());
+    let kernel = format!("{folder}/{}", language.kernel_name());
     if !KernelList::of(&root, &target).lists(&kernel) {
         notes.push(format!(
             "the list of kernels leaves {folder} out: see `[project] kernels` in docs/configuration.md"
@@ -193,13 +204,21 @@ pub fn create(from: &Path, given: &Path, template: Template) -> Result<NewProble
     }
     Ok(NewProblem {
         name: name.to_owned(),
-        template,
+        template: None,
         folder: folder.to_owned(),
         kernel,
         files: files.iter().map(|(file, _)| *file).collect(),
         argument: quote(&argument),
         notes,
     })
+}
+
+/// The name of the problem that a path is for. The error says which names are allowed.
+pub fn name_of(given: &Path) -> Result<&str> {
+    let text = given
+        .to_str()
+        .with_context(|| format!("{}: the path is no UTF-8", given.display()))?;
+    checked_name(text)
 }
 
 /// The last part of a path, if it can be the name of a problem.

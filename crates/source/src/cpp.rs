@@ -2,6 +2,10 @@
 //! whose words have no meaning (comments, strings, raw strings, characters, preprocessor lines).
 
 pub mod directive;
+pub mod items;
+pub mod launches;
+pub mod macros;
+pub mod signature;
 
 use directive::Directive;
 use regex::Regex;
@@ -231,6 +235,54 @@ impl<T: AsRef<str>> Code<T> {
             at += 1;
         }
         end
+    }
+
+    /// The index after the next semicolon that no bracket encloses.
+    pub fn after_semicolon(&self, start: usize, end: usize) -> usize {
+        let at = self.statement_end(start, end);
+        at + usize::from(at < end && self.at(at) == ";")
+    }
+
+    /// The index after the template arguments that begin at `open`; the next index where `<` begins
+    /// none.
+    pub fn after_angles(&self, open: usize, end: usize) -> usize {
+        let mut depth = 0usize;
+        let mut at = open;
+        while at < end {
+            match self.at(at) {
+                "<" => depth += 1,
+                ">" if self.at(at.saturating_sub(1)) != "-" => {
+                    depth -= 1;
+                    if depth == 0 {
+                        return at + 1;
+                    }
+                }
+                "(" | "[" | "{" => at = self.partner(at),
+                ";" | ")" | "]" | "}" => break,
+                _ => {}
+            }
+            at += 1;
+        }
+        open + 1
+    }
+
+    /// The index before the template arguments that end at `close`.
+    pub fn before_angles(&self, close: usize) -> Option<usize> {
+        let mut depth = 0usize;
+        for at in (0..=close).rev() {
+            match self.at(at) {
+                ">" => depth += 1,
+                "<" => {
+                    depth -= 1;
+                    if depth == 0 {
+                        return at.checked_sub(1);
+                    }
+                }
+                ";" | "{" | "}" => return None,
+                _ => {}
+            }
+        }
+        None
     }
 }
 

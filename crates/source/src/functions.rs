@@ -1,5 +1,8 @@
 //! Where a source defines a kernel, and where it writes the launch statement of one.
 
+use crate::cpp::directive::Directive;
+use crate::cpp::items::declared;
+use crate::cpp::launches::launches;
 use crate::cpp::{Code, TokenKind};
 use crate::line_at;
 
@@ -34,30 +37,6 @@ pub fn functions(source: &str) -> Vec<Function<'_>> {
     found.collect()
 }
 
-/// The index of the last name before a bracket in the declaration at `at`, attributes aside.
-fn declared(code: &Code<&str>, mut at: usize) -> Option<usize> {
-    let mut found = None;
-    while at < code.tokens.len() {
-        match code.at(at) {
-            "{" | "}" | ";" => break,
-            _ if code.kind(at) == Some(TokenKind::Directive) => break,
-            "(" => {
-                let name = code.word(at - 1);
-                if !name.is_empty()
-                    && !name.starts_with("__")
-                    && !["alignas", "noexcept"].contains(&name)
-                {
-                    found = Some(at - 1);
-                }
-                at = code.partner(at);
-            }
-            _ => {}
-        }
-        at += 1;
-    }
-    found
-}
-
 /// The entry and the line, from 1, of each `LAB_LAUNCH(entry)` and `LAB_LAUNCHES(entry)` that a
 /// source writes out.
 pub fn launch_statements(source: &str) -> Vec<(&str, usize)> {
@@ -75,6 +54,48 @@ pub fn launch_statements(source: &str) -> Vec<(&str, usize)> {
             )
         })
         .collect()
+}
+
+/// Headers that only host code includes, and beginnings of their names.
+const HOST_HEADERS: [&str; 6] = [
+    "iostream", "vector", "chrono", "string", "random", "fstream",
+];
+const HOST_FAMILIES: [&str; 10] = [
+    "torch/",
+    "ATen/",
+    "c10/",
+    "pybind11/",
+    "cublas",
+    "cudnn",
+    "cusparse",
+    "nccl",
+    "thrust/",
+    "helper_",
+];
+
+/// The first line, from 1, with code of the host around a kernel as people publish it, and what
+/// stands there: a header of the host, `main`, a binding, a launch with `<<<`.
+pub fn host_code(source: &str) -> Option<(usize, String)> {
+    let code = Code::new(source, true);
+    let launch = launches(&code).into_iter().map(|launch| launch.at).min();
+    (0..code.tokens.len()).find_map(|at| {
+        let text = code.at(at);
+        let what = match code.kind(at)? {
+            TokenKind::Directive => {
+                let header = Directive::parse(text)?.spelled_header()?;
+                let name = header.trim_matches(['<', '>', '"']);
+                let is_family = |start: &&str| name.starts_with(*start);
+                let is_of_host =
+                    HOST_HEADERS.contains(&name) || HOST_FAMILIES.iter().any(is_family);
+                is_of_host.then(|| format!("#include {header}"))
+            }
+            _ if Some(at) == launch => Some("a launch with <<<…>>>".to_owned()),
+            _ if text == "main" && code.at(at + 1) == "(" => Some("main".to_owned()),
+            _ if ["PYBIND11_MODULE", "TORCH_LIBRARY"].contains(&text) => Some(text.to_owned()),
+            _ => None,
+        };
+        what.map(|what| (line_at(source, code.tokens[at].start), what))
+    })
 }
 
 #[cfg(test)]
@@ -102,6 +123,34 @@ LAB_LAUNCHES(list) {}
     fn a_kernel_and_its_launch_statement_have_a_line() {
         assert_eq!(kernel_lines(SOURCE), [("twice", 6)]);
         assert_eq!(launch_statements(SOURCE), [("twice", 9), ("list", 10)]);
+    }
+
+    #[test]
+    fn code_of_the_host_is_found_at_its_first_line() {
+        assert_eq!(host_code(SOURCE), None);
+        let kernel = "#include <cuda_fp16.h>\n#include <vector_types.h>\n__global__ void k(int* x) { x[0] = 1 << 2; }\n";
+        assert_eq!(host_code(kernel), None);
+        for (host, what) in [
+            (
+                "#include <torch/extension.h>\n",
+                "#include <torch/extension.h>",
+            ),
+            ("#include <vector>\n", "#include <vector>"),
+            (
+                "int main(int argc, char** argv) { k<<<1, 1>>>(0); }",
+                "main",
+            ),
+            (
+                "void f(int* x) { k<<<1, 1>>>(x); }",
+                "a launch with <<<…>>>",
+            ),
+            ("PYBIND11_MODULE(NAME, m) {}", "PYBIND11_MODULE"),
+        ] {
+            assert_eq!(
+                host_code(&format!("{kernel}{host}")),
+                Some((4, what.to_owned()))
+            );
+        }
     }
 
     #[test]

@@ -8,8 +8,8 @@ use crate::problem::BuildNeeds;
 use crate::worker::KernelResources;
 use lab_device::{BuildRequest, Built, Image, Sanitizer};
 use lab_protocol::CompileOptions;
-use lab_protocol::JudgeRequest;
 use lab_protocol::report::{Report, Severity, Writer};
+use lab_protocol::{JudgeRequest, Language};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -108,6 +108,9 @@ impl KernelBuilder {
             spill_bytes,
             shared_bytes,
         } = built;
+        if image.is_none() {
+            out.text(&self.host_code())?;
+        }
         out.text(&log)?;
         out.line(
             "build_s",
@@ -126,6 +129,23 @@ impl KernelBuilder {
             ))?;
         }
         image.ok_or_else(|| Stop::Build(format!("{} does not build", self.request.shown_as())))
+    }
+
+    /// An error at the first line with code of the host, in the form of a compiler's message. Empty
+    /// if the source has none. The compiler only says that it does not know the words there.
+    fn host_code(&self) -> String {
+        let source = std::fs::read_to_string(self.request.kernel()).unwrap_or_default();
+        let found = match self.request.language() {
+            Language::Cuda => lab_source::functions::host_code(&source),
+            Language::Python => None,
+        };
+        found.map_or_else(String::new, |(line, what)| {
+            let shown = self.request.shown_as();
+            format!(
+                "{shown}:{line}:1: error: {what} is code of the host, and a kernel.cu holds only device code: `lab init {shown} \
+                 --name NEW` writes a problem NEW without it (docs/published-kernels.md)\n"
+            )
+        })
     }
 
     /// Writes `built_for:`, the architecture that the image of a GPU says it is for. Writes a

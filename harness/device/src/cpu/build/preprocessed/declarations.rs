@@ -169,10 +169,10 @@ impl Walk<'_> {
             match text.at(at) {
                 "template" if text.at(at + 1) == "<" => {
                     found.template = true;
-                    at = self.after_angles(at + 1, end);
+                    at = self.text.after_angles(at + 1, end);
                 }
                 "template" | "using" | "typedef" | "static_assert" | "concept" => {
-                    return self.after_semicolon(at, end);
+                    return self.text.after_semicolon(at, end);
                 }
                 "public" | "private" | "protected" if text.at(at + 1) == ":" => return at + 2,
                 "inline" if text.at(at + 1) == "namespace" => at += 1,
@@ -224,7 +224,7 @@ impl Walk<'_> {
                 "}" => return at + 1,
                 "=" => {
                     found.exempt |= found.is_function;
-                    let next = self.after_semicolon(at, end);
+                    let next = self.text.after_semicolon(at, end);
                     return self.record(found, next - 1);
                 }
                 "{" => {
@@ -241,7 +241,7 @@ impl Walk<'_> {
                             };
                             self.scope(at + 1, close.min(end), &inner);
                         }
-                        return self.after_semicolon(close + 1, end);
+                        return self.text.after_semicolon(close + 1, end);
                     }
                     at = close + 1;
                     continue;
@@ -278,7 +278,7 @@ impl Walk<'_> {
                     continue;
                 }
                 "<" if !text.word(at.saturating_sub(1)).is_empty() => {
-                    at = self.after_angles(at, end);
+                    at = self.text.after_angles(at, end);
                     continue;
                 }
                 "operator" if !found.is_function => {
@@ -344,7 +344,7 @@ impl Walk<'_> {
             return;
         };
         if text.at(at) == ">" {
-            match self.before_angles(at) {
+            match self.text.before_angles(at) {
                 Some(before) => at = before,
                 None => return,
             }
@@ -371,7 +371,7 @@ impl Walk<'_> {
             return None;
         }
         let at = if text.at(before) == ">" {
-            self.before_angles(before)?
+            self.text.before_angles(before)?
         } else {
             before
         };
@@ -413,7 +413,7 @@ impl Walk<'_> {
         let mut at = start + 1;
         while at < end && text.at(at) != "{" {
             match text.at(at) {
-                ";" | "=" => return self.after_semicolon(at, end),
+                ";" | "=" => return self.text.after_semicolon(at, end),
                 "[" | "(" => at = text.partner(at),
                 "inline" | "__attribute__" => {}
                 word if text.kind(at) == Some(TokenKind::Word) => inner.path.push(word.to_owned()),

@@ -1,0 +1,188 @@
+//! The parts of a published source that stay, as text of a new file.
+
+use super::slice::{Slice, is_device};
+use super::unit::{Place, Source, Unit};
+use lab_source::cpp::Code;
+use lab_source::cpp::items::{Item, ItemKind};
+use lab_source::line_at;
+
+/// What becomes of the kernel's own declaration.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Entry {
+    /// It becomes `extern "C"`.
+    ExternC,
+    /// It becomes a function that the entry calls.
+    Called,
+    /// It is a function of the host: it gets `__device__`, as other functions do.
+    Host,
+}
+
+/// A replacement of some bytes of a source.
+type Edit = (usize, usize, &'static str);
+
+/// The kept parts of all files, in their order.
+pub fn text(unit: &Unit, slice: &Slice, kernel: Place, entry: Entry) -> String {
+    let mut out = String::new();
+    for (file, source) in unit.sources.iter().enumerate() {
+        let kept: Vec<usize> = (0..source.items.len())
+            .filter(|at| slice.keeps((file, *at)))
+            .collect();
+        let is_header = file + 1 < unit.sources.len();
+        let includes = |at: &usize| source.items[*at].kind == ItemKind::Include;
+        if is_header && kept.iter().any(|at| !includes(at)) {
+            out += &format!("\n// From {}:\n", source.name);
+        } else if !is_header {
+            out += &licence(source);
+        }
+        for at in kept {
+            let item = &source.items[at];
+            let mark = ((file, at) == kernel).then_some(entry);
+            let mark = mark.or(needs_device(unit, (file, at)).then_some(Entry::Host));
+            out += &piece(source, item, mark);
+        }
+    }
+    out
+}
+
+/// Whether a function lacks `__device__`, which each function that a kernel calls must have.
+fn needs_device(unit: &Unit, place: Place) -> bool {
+    let (source, item) = unit.item(place);
+    item.kind == ItemKind::Function
+        && !is_device(unit, place)
+        && !item.says(&source.code, "__global__")
+        && !item.says(&source.code, "constexpr")
+}
+
+/// The comment at the beginning of a file, if it is about rights.
+fn licence(source: &Source) -> String {
+    let code = &source.code;
+    let first = code
+        .tokens
+        .first()
+        .map_or(code.text.len(), |token| token.start);
+    let comment = code.text[..first].trim();
+    let lower = comment.to_lowercase();
+    let is_about_rights = ["copyright", "license", "licence", "spdx"]
+        .iter()
+        .any(|word| lower.contains(word));
+    match is_about_rights {
+        true => format!("\n{comment}\n"),
+        false => String::new(),
+    }
+}
+
+/// The text of an item with the comment right before it.
+fn piece(source: &Source, item: &Item, mark: Option<Entry>) -> String {
+    let code = &source.code;
+    let begin = code.tokens[item.first].start;
+    let before = &code.text[item.start..begin];
+    let comment = last_comment(before);
+    let is_licence = item.start == 0 && !licence(source).is_empty();
+    let comment = if is_licence { "" } else { comment.trim() };
+    let has_gap =
+        before.contains("\n\n") || matches!(item.kind, ItemKind::Function | ItemKind::Type);
+    let text = edited(&code.text[begin..item.end], begin, edits(code, item, mark));
+    let mut out = String::from(if has_gap { "\n" } else { "" });
+    if !comment.is_empty() {
+        out += comment;
+        out.push('\n');
+    }
+    out + text.trim_end() + "\n"
+}
+
+/// The comment right before an item: what follows the last empty line that no comment holds.
+fn last_comment(before: &str) -> &str {
+    let last = before.rsplit("\n\n").next().unwrap_or_default();
+    let is_cut = last.contains("*/") && !last.contains("/*");
+    let opened = before.rfind("/*").filter(|_| is_cut);
+    opened.map_or(last, |at| &before[at..])
+}
+
+fn edits(code: &Code<String>, item: &Item, mark: Option<Entry>) -> Vec<Edit> {
+    let open = item.parameters.map_or(item.last, |(open, _)| open);
+    let specifiers = item.template.map_or(item.first, |(_, close)| close + 1);
+    let begin = code.tokens[specifiers.min(item.last)].start;
+    let mut edits = Vec::new();
+    match mark {
+        Some(Entry::ExternC) if code.at(specifiers) != "extern" => {
+            edits.push((begin, begin, "extern \"C\" "));
+        }
+        Some(Entry::Host) => edits.push((begin, begin, "__device__ ")),
+        _ => {}
+    }
+    if !matches!(mark, Some(Entry::ExternC | Entry::Called)) {
+        return edits;
+    }
+    for at in specifiers..open {
+        let token = code.tokens[at];
+        let with_blank = token.end + usize::from(code.text[token.end..].starts_with(' '));
+        let is_called = mark == Some(Entry::Called);
+        match code.at(at) {
+            "static" | "inline" | "__forceinline__" => edits.push((token.start, with_blank, "")),
+            "__global__" if is_called => edits.push((token.start, token.end, "__device__")),
+            "extern" if is_called => edits.push((token.start, code.tokens[at + 1].end, "")),
+            "__launch_bounds__" | "__cluster_dims__" if is_called => {
+                let close = code.tokens[code.partner(at + 1)].end;
+                let blank = usize::from(code.text[close..].starts_with(' '));
+                edits.push((token.start, close + blank, ""));
+            }
+            _ => {}
+        }
+    }
+    if mark == Some(Entry::Called) {
+        let close = item.parameters.map_or(open, |(_, close)| close);
+        let grid = (open..close).filter(|at| code.at(*at) == "__grid_constant__");
+        edits.extend(grid.map(|at| (code.tokens[at].start, code.tokens[at].end, "")));
+    }
+    edits
+}
+
+/// A text with edits, whose bytes are counted from `begin`.
+fn edited(text: &str, begin: usize, edits: Vec<Edit>) -> String {
+    let (mut out, mut copied) = (String::new(), 0);
+    for (start, end, by) in edits {
+        out += &text[copied..start - begin];
+        out += by;
+        copied = end - begin;
+    }
+    out + &text[copied..]
+}
+
+/// A run of lines of the published file that does not stay.
+#[derive(Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    pub first: usize,
+    pub last: usize,
+    /// The functions and the calls of macros in it.
+    pub names: Vec<String>,
+}
+
+/// The functions of the published file that do not stay, neighbours together.
+pub fn left_out(unit: &Unit, slice: &Slice) -> Vec<LeftOut> {
+    let source = unit.main();
+    let file = unit.sources.len() - 1;
+    let line = |token: usize| line_at(&source.code.text, source.code.tokens[token].start);
+    let mut runs: Vec<LeftOut> = Vec::new();
+    let mut joins = false;
+    for (at, item) in source.items.iter().enumerate() {
+        let is_code = matches!(item.kind, ItemKind::Function | ItemKind::Call);
+        if slice.keeps((file, at)) {
+            joins = false;
+        } else if is_code {
+            let (first, last, name) = (line(item.first), line(item.last), item.name().to_owned());
+            match runs.last_mut().filter(|_| joins) {
+                Some(run) => {
+                    run.last = last;
+                    run.names.push(name);
+                }
+                None => runs.push(LeftOut {
+                    first,
+                    last,
+                    names: vec![name],
+                }),
+            }
+            joins = true;
+        }
+    }
+    runs
+}

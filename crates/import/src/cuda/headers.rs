@@ -1,0 +1,124 @@
+//! The headers that device code may include, and those that it needs.
+
+use lab_source::cpp::directive::Directive;
+use lab_source::cpp::words;
+use std::collections::BTreeSet;
+
+/// Headers that a published source includes for its device code, by the beginnings of their names,
+/// and a word without which the code does not need them.
+const FAMILIES: [(&str, &str); 20] = [
+    ("cooperative_groups", "cooperative_groups"),
+    ("mma.h", "nvcuda"),
+    ("cub/", "cub"),
+    ("cuda/", "cuda"),
+    ("cute/", ""),
+    ("cutlass/", ""),
+    ("curand_", ""),
+    ("cuda_pipeline", ""),
+    ("cuda_awbarrier", ""),
+    ("cuda_fp4", ""),
+    ("cuda_fp6", ""),
+    ("cuda_fp16.h", ""),
+    ("cuda_bf16.h", ""),
+    ("cuda_fp8.h", ""),
+    ("type_traits", "std"),
+    ("utility", "std"),
+    ("array", "std"),
+    ("algorithm", "std"),
+    ("initializer_list", "std"),
+    ("limits", "std"),
+];
+
+/// Headers that `lab` writes itself, each with what words begin with that need it.
+const NEEDED: [(&str, &[&str]); 9] = [
+    ("cmath", &["INFINITY", "NAN", "HUGE_VAL", "M_"]),
+    ("cfloat", &["FLT_", "DBL_"]),
+    (
+        "climits",
+        &[
+            "INT_M", "UINT_MAX", "LONG_M", "LLONG_M", "SHRT_M", "CHAR_BIT",
+        ],
+    ),
+    (
+        "cstdint",
+        &[
+            "int8_t",
+            "uint8_t",
+            "int16_t",
+            "uint16_t",
+            "int32_t",
+            "uint32_t",
+            "int64_t",
+            "uint64_t",
+            "uintptr_t",
+        ],
+    ),
+    ("cstdio", &["printf"]),
+    ("cassert", &["assert"]),
+    ("cuda_fp16.h", &["half", "__half", "__float2half"]),
+    (
+        "cuda_bf16.h",
+        &[
+            "nv_bfloat16",
+            "__nv_bfloat16",
+            "__float2bfloat16",
+            "__bfloat162float",
+        ],
+    ),
+    ("cuda_fp8.h", &["__nv_fp8"]),
+];
+
+/// Short names of types that nvcc knows from the host's headers, and NVRTC does not.
+const SHORT_TYPES: [(&str, &str); 4] = [
+    ("uint", "unsigned int"),
+    ("uchar", "unsigned char"),
+    ("ushort", "unsigned short"),
+    ("ulong", "unsigned long"),
+];
+
+/// The header that an include line names, without its quotes or brackets.
+pub fn included(line: &str) -> Option<&str> {
+    let header = Directive::parse(line)?.spelled_header()?;
+    Some(header.trim_matches(['<', '>', '"']))
+}
+
+/// The header that an include line names in quotes.
+pub fn quoted(line: &str) -> Option<&str> {
+    let header = Directive::parse(line)?.spelled_header()?;
+    header.strip_prefix('"')?.strip_suffix('"')
+}
+
+/// Whether a header comes with CUDA or the C++ library, and not with the published file.
+pub fn is_for_device(name: &str) -> bool {
+    let is_own = |(header, _): &(&str, &[&str])| *header == name;
+    FAMILIES.iter().any(|(start, _)| name.starts_with(start)) || NEEDED.iter().any(is_own)
+}
+
+/// Whether an include line of the published file stays where the code has these words.
+pub fn stays(name: &str, used: &BTreeSet<&str>) -> bool {
+    let is_own = NEEDED.iter().any(|(header, _)| *header == name);
+    let family = FAMILIES.iter().find(|(start, _)| name.starts_with(start));
+    !is_own && family.is_some_and(|(_, word)| word.is_empty() || used.contains(word))
+}
+
+/// The include lines and the short names of types that a code needs because of its words, with an
+/// empty line behind them.
+pub fn needed(code: &str) -> String {
+    let used = words(code);
+    let is_needed = |starts: &[&str]| {
+        used.iter()
+            .any(|word| starts.iter().any(|start| word.starts_with(start)))
+    };
+    let found = NEEDED.iter().filter(|(_, starts)| is_needed(starts));
+    let includes = found.map(|(header, _)| format!("#include <{header}>\n"));
+    let types = SHORT_TYPES
+        .iter()
+        .filter(|(name, _)| used.contains(name) && !code.contains(&format!(" {name};")));
+    let types = types.map(|(name, long)| format!("typedef {long} {name};\n"));
+    let lines: String = includes.chain(types).collect();
+    if lines.is_empty() {
+        lines
+    } else {
+        lines + "\n"
+    }
+}

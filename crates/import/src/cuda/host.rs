@@ -1,0 +1,141 @@
+//! The host code that launches a kernel.
+
+use super::interval;
+use super::unit::{Place, Unit};
+use lab_source::cpp::items::{ItemKind, items};
+use lab_source::cpp::launches::{Launch, launches};
+use lab_source::cpp::macros::Macros;
+use lab_source::cpp::{Code, TokenKind};
+
+/// A function of the host with a launch in it.
+pub struct Host {
+    /// Its text, with the macros that launch kernels put in place of their calls.
+    pub code: Code<String>,
+    /// The launch. Its `at` is a token of `code`.
+    pub launch: Launch,
+    /// The published file, and the line of the function, or of the macro that makes it.
+    pub place: String,
+}
+
+impl Host {
+    /// The first function of the published files that launches a kernel.
+    pub fn of(unit: &Unit, kernel: &str) -> Option<Host> {
+        let mut macros = Macros::default();
+        for source in &unit.sources {
+            let defines = source
+                .items
+                .iter()
+                .filter(|item| item.kind == ItemKind::Define);
+            defines.for_each(|item| macros.add(source.code.at(item.first)));
+        }
+        let macros = macros.with_text("<<<");
+        let mut places: Vec<Place> = unit.places().collect();
+        // The published file itself comes before its headers.
+        places.sort_by_key(|(source, item)| (source + 1 != unit.sources.len(), *item));
+        places.into_iter().find_map(|place| {
+            let (source, item) = unit.item(place);
+            let is_host = matches!(item.kind, ItemKind::Function | ItemKind::Call)
+                && !item.says(&source.code, "__global__");
+            if !is_host {
+                return None;
+            }
+            let text = macros.expand(&source.code.text[item.start..item.end]);
+            let code = Code::new(text, false);
+            let found = launches(&code)
+                .into_iter()
+                .find(|launch| launch.kernel == kernel)?;
+            let place = format!("{}, line {}", source.name, unit.line(place));
+            Some(Host {
+                code,
+                launch: found,
+                place,
+            })
+        })
+    }
+
+    /// The first token of the function that launches.
+    fn start(&self) -> usize {
+        let all = items(&self.code);
+        let around = all
+            .iter()
+            .find(|item| (item.first..item.last).contains(&self.launch.at));
+        around.map_or(0, |item| item.first)
+    }
+
+    /// What a name was last set to before the launch: several texts for a `dim3`.
+    pub fn definition(&self, name: &str) -> Option<Vec<String>> {
+        let code = &self.code;
+        let at = (self.start()..self.launch.at).rev().find(|at| {
+            let is_set = code.at(at + 1) == "=" && code.at(at + 2) != "=";
+            let is_made = matches!(code.at(at + 1), "(" | "{") && self.is_dim3(*at);
+            code.word(*at) == name && *at > 0 && code.at(at - 1) != "." && (is_set || is_made)
+        })?;
+        if code.at(at + 1) == "=" {
+            let end = code.statement_end(at + 2, self.launch.at);
+            let parts = code.split(at + 2, end, false);
+            let (from, to) = *parts.first()?;
+            return Some(dim3(&code.spelled(from, to)));
+        }
+        let parts = code.split(at + 2, code.partner(at + 1), false).into_iter();
+        Some(parts.map(|(from, to)| code.spelled(from, to)).collect())
+    }
+
+    /// Whether the statement that holds a token declares `dim3`.
+    fn is_dim3(&self, at: usize) -> bool {
+        let code = &self.code;
+        let before = (0..at)
+            .rev()
+            .take_while(|i| !matches!(code.at(*i), ";" | "{"));
+        before.into_iter().any(|i| code.at(i) == "dim3")
+    }
+}
+
+/// The parts of `dim3(a, b)` and `{a, b}`; else the text alone.
+pub fn dim3(text: &str) -> Vec<String> {
+    let code = Code::new(text, false);
+    let open = match (code.at(0), code.at(1)) {
+        ("{", _) => 0,
+        ("dim3", "(" | "{") => 1,
+        _ => return vec![text.to_owned()],
+    };
+    let parts = code.split(open + 1, code.partner(open), false).into_iter();
+    parts.map(|(from, to)| code.spelled(from, to)).collect()
+}
+
+/// An argument without brackets and casts around it, and a tensor of PyTorch without the call that
+/// gives its pointer.
+pub fn bare(text: &str) -> String {
+    let code = Code::new(text.to_owned(), false);
+    let last = code.tokens.len().saturating_sub(1);
+    let inner = |from: usize, to: usize| bare(&code.spelled(from, to));
+    if code.at(0) == "(" && last > 0 {
+        let close = code.partner(0);
+        let is_cast =
+            (1..close).all(|at| code.kind(at) == Some(TokenKind::Word) || code.at(at) == "*");
+        if close == last {
+            return inner(1, last);
+        }
+        if is_cast && close > 1 && (code.at(close + 1) == "(" || !code.word(close + 1).is_empty()) {
+            return inner(close + 1, last + 1);
+        }
+    }
+    if code.at(1) == "<" && code.at(0).ends_with("_cast") {
+        let open = code.after_angles(1, last);
+        if code.at(open) == "(" && code.partner(open) == last {
+            return inner(open + 1, last);
+        }
+    }
+    let is_pointer = matches!(
+        code.at(2),
+        "data_ptr" | "data" | "get" | "mutable_data_ptr" | "const_data_ptr"
+    );
+    if code.at(1) == "." && is_pointer {
+        return code.at(0).to_owned();
+    }
+    code.text.trim().to_owned()
+}
+
+/// The value of a text as a whole number, with the constants of the file.
+pub fn number(unit: &Unit, text: &str) -> Option<i128> {
+    interval::constant(text, &|name: &str| unit.constant(name))
+}

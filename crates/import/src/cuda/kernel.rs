@@ -1,0 +1,224 @@
+//! A kernel of a published source: its template's arguments, and its parameters as problem.toml has
+//! them.
+
+use super::host::Host;
+use super::launch::template_arguments;
+use super::types::{self, Element};
+use super::unit::{Place, Unit};
+use lab_source::cpp::Code;
+use lab_source::cpp::items::ItemKind;
+use lab_source::cpp::signature::Parameter;
+use std::fmt::{self, Display, Formatter};
+
+/// What an argument is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A tensor with these elements.
+    Tensor(Element),
+    /// A whole number: a dimension, or a scalar of this type.
+    Whole(&'static str),
+    /// A scalar of this type.
+    Scalar(&'static str),
+}
+
+/// A parameter of the kernel.
+#[derive(Clone, Debug)]
+pub struct Argument {
+    pub parameter: Parameter,
+    pub kind: Kind,
+}
+
+/// An argument of the kernel's template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TemplateArgument {
+    pub name: String,
+    pub text: String,
+    /// Nothing in the source says it.
+    pub is_guess: bool,
+}
+
+/// A kernel as one launch uses it.
+pub struct Kernel {
+    pub place: Place,
+    pub name: String,
+    pub template: Vec<TemplateArgument>,
+    pub arguments: Vec<Argument>,
+    pub host: Option<Host>,
+}
+
+/// Why no problem can be written for a kernel.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Unfit {
+    /// The file has no kernel with this name. The kernels that it has.
+    NoSuchKernel(String, Vec<String>),
+    /// A parameter whose type problem.toml does not have: the line of the kernel, the parameter, its
+    /// type.
+    Parameter(usize, String, String),
+    /// The kernel has no pointer.
+    NoTensor(usize),
+}
+
+impl Display for Unfit {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        match self {
+            Unfit::NoSuchKernel(name, all) => {
+                write!(
+                    f,
+                    "it has no kernel {name}; its kernels are {}",
+                    all.join(", ")
+                )
+            }
+            Unfit::Parameter(line, name, declared) => write!(
+                f,
+                "line {line}: the parameter `{name}` has the type `{declared}`, which no tensor and no scalar of problem.toml \
+                 has. Write a `__global__` function around it that takes pointers to float, half, integers or bool, and \
+                 numbers"
+            ),
+            Unfit::NoTensor(line) => write!(
+                f,
+                "line {line}: the kernel has no pointer to a known type, so it has no output that could be compared"
+            ),
+        }
+    }
+}
+
+/// The kernels that the published file defines, or its headers if it defines none, with their
+/// places.
+fn kernels(unit: &Unit) -> Vec<(&str, Place)> {
+    let mut found: Vec<(&str, Place)> = Vec::new();
+    for place in unit.places() {
+        let (source, item) = unit.item(place);
+        let is_kernel = item.kind == ItemKind::Function && item.says(&source.code, "__global__");
+        let is_new = !found
+            .iter()
+            .any(|(name, of)| *name == item.name() && of.0 == place.0);
+        if is_kernel && item.body.is_some() && is_new {
+            found.push((item.name(), place));
+        }
+    }
+    let main = unit.sources.len() - 1;
+    if found.iter().any(|(_, place)| place.0 == main) {
+        found.retain(|(_, place)| place.0 == main);
+    }
+    found
+}
+
+/// The names of the kernels, with their lines.
+pub fn names(unit: &Unit) -> Vec<(String, usize)> {
+    let found = kernels(unit).into_iter();
+    found
+        .map(|(name, place)| (name.to_owned(), unit.line(place)))
+        .collect()
+}
+
+impl Kernel {
+    pub fn read(unit: &Unit, name: &str) -> Result<Kernel, Unfit> {
+        let all = kernels(unit);
+        let Some((_, place)) = all.iter().find(|(known, _)| *known == name) else {
+            let all = all.into_iter().map(|(name, _)| name.to_owned()).collect();
+            return Err(Unfit::NoSuchKernel(name.to_owned(), all));
+        };
+        let (source, item) = unit.item(*place);
+        let host = Host::of(unit, name);
+        let given = host.as_ref().map(|host| template_arguments(unit, host));
+        let given = given.unwrap_or_default();
+        let mut kernel = Kernel {
+            place: *place,
+            name: name.to_owned(),
+            template: Vec::new(),
+            arguments: Vec::new(),
+            host,
+        };
+        for (number, parameter) in source
+            .code
+            .template_parameters(item)
+            .into_iter()
+            .enumerate()
+        {
+            let given = given.get(number).cloned().flatten();
+            let said = given.or(parameter.default.clone());
+            let typed = said.as_deref().map(|text| kernel.resolved(unit, text));
+            let known = match (parameter.is_type, typed) {
+                (true, typed) => typed.filter(|name| types::element(name).is_some()),
+                (false, _) => said,
+            };
+            let guess = || guess(parameter.is_type, &parameter.declared, &parameter.name);
+            kernel.template.push(TemplateArgument {
+                name: parameter.name.clone(),
+                is_guess: known.is_none(),
+                text: known.unwrap_or_else(guess),
+            });
+        }
+        let line = unit.line(kernel.place);
+        for parameter in source.code.parameters(item) {
+            let kind = kernel.kind(unit, &parameter).ok_or_else(|| {
+                let declared = format!("{}{}", parameter.base, "*".repeat(parameter.pointers));
+                Unfit::Parameter(line, parameter.name.clone(), declared)
+            })?;
+            kernel.arguments.push(Argument { parameter, kind });
+        }
+        let is_tensor = |argument: &Argument| matches!(argument.kind, Kind::Tensor(_));
+        match kernel.arguments.iter().any(is_tensor) {
+            true => Ok(kernel),
+            false => Err(Unfit::NoTensor(line)),
+        }
+    }
+
+    fn kind(&self, unit: &Unit, parameter: &Parameter) -> Option<Kind> {
+        let base = self.resolved(unit, &parameter.base);
+        match parameter.pointers {
+            1 => types::element(&base).map(Kind::Tensor),
+            0 if base != "bool" && types::is_whole(&base) => types::scalar(&base).map(Kind::Whole),
+            0 => types::scalar(&base).map(Kind::Scalar),
+            _ => None,
+        }
+    }
+
+    /// A type with the template's arguments and the file's aliases put in place.
+    pub fn resolved(&self, unit: &Unit, name: &str) -> String {
+        let mut name = name.to_owned();
+        for _ in 0..4 {
+            if types::element(&name).is_some() {
+                break;
+            }
+            let bound = self.template.iter().find(|argument| argument.name == name);
+            let next = bound
+                .map(|argument| argument.text.clone())
+                .or_else(|| unit.alias(&name));
+            match next {
+                Some(next) if next != name => name = next,
+                _ => break,
+            }
+        }
+        name
+    }
+
+    /// A text in which the template's arguments take the place of its parameters.
+    pub fn with_arguments(&self, text: &str) -> String {
+        let code = Code::new(text, false);
+        let (mut out, mut copied) = (String::new(), 0);
+        for (at, token) in code.tokens.iter().enumerate() {
+            let bound = self
+                .template
+                .iter()
+                .find(|argument| argument.name == code.at(at));
+            out += &text[copied..token.start];
+            out += bound.map_or_else(|| code.at(at), |argument| &argument.text);
+            copied = token.end;
+        }
+        out + &text[copied..]
+    }
+}
+
+/// What a parameter of a template is where nothing says so.
+fn guess(is_type: bool, declared: &str, name: &str) -> String {
+    let lower = name.to_lowercase();
+    let counts = ["thread", "block", "size", "tile"];
+    let text = match (is_type, declared) {
+        (true, _) => "float",
+        (_, declared) if declared.contains("bool") => "false",
+        _ if counts.iter().any(|part| lower.contains(part)) => "256",
+        _ => "1",
+    };
+    text.to_owned()
+}

@@ -1,0 +1,350 @@
+//! The launch statement, from the launch in the host code.
+
+use super::host::{Host, bare, dim3};
+use super::interval::TYPES;
+use super::unit::Unit;
+use lab_source::cpp::{Code, TokenKind};
+
+/// A launch statement.
+#[derive(Clone, Debug, Default)]
+pub struct Statement {
+    /// Where the launch is in the published files, and its text; `None` if none was found.
+    pub found: Option<(String, String)>,
+    /// Expressions of device code for each extent.
+    pub grid: Vec<String>,
+    pub block: Vec<String>,
+    pub shared: Option<String>,
+    /// Names that the host code does not explain, each with a guess.
+    pub guesses: Vec<(String, i128)>,
+    /// Names that only the grid has: they become dimensions.
+    pub dims: Vec<String>,
+    /// The numbers of the kernel's parameters that the statement names.
+    pub used: Vec<usize>,
+    /// Constants of the published file that the statement names.
+    pub constants: Vec<String>,
+}
+
+/// A parameter of the kernel as a launch statement can name it.
+pub struct Named {
+    /// The name in the published kernel.
+    pub name: String,
+    /// The dimension's name in problem.toml; `None` if it is no whole number.
+    pub dim: Option<String>,
+}
+
+/// Threads where nothing says how many: what the kernel's template has under nearly the same name,
+/// else 256 in a block.
+fn threads(name: &str, directions: usize, known: &[(String, i128)]) -> i128 {
+    let plain = |name: &str| name.to_lowercase().replace('_', "");
+    let same = known.iter().find(|(known, _)| plain(known) == plain(name));
+    same.map_or(if directions > 1 { 16 } else { 256 }, |(_, value)| *value)
+}
+
+/// Translates the launch of a host function. `None` if it has what device code cannot say. The
+/// kernel's template has `known` numbers for names.
+pub fn statement(
+    unit: &Unit,
+    host: &Host,
+    parameters: &[Named],
+    known: &[(String, i128)],
+) -> Option<Statement> {
+    let mut translation = Translation::new(unit, host, parameters);
+    let part = |number: usize| host.launch.configuration.get(number).cloned();
+    let each = |translation: &mut Translation, number: usize| -> Vec<String> {
+        let text = part(number).unwrap_or_default();
+        let parts = translation.parts(&text);
+        parts
+            .iter()
+            .map(|text| bare(&translation.text(text, 8)))
+            .collect()
+    };
+    let block = each(&mut translation, 1);
+    let shared = part(2).map(|text| bare(&translation.text(&text, 8)));
+    let in_block = std::mem::take(&mut translation.unknown);
+    let grid = each(&mut translation, 0);
+    let in_grid = std::mem::take(&mut translation.unknown);
+    let (guessed, dims): (Vec<String>, Vec<String>) = in_grid
+        .into_iter()
+        .filter(|name| !in_block.contains(name))
+        .partition(|name| sounds_like_threads(name));
+    let guesses = in_block.into_iter().chain(guessed);
+    let directions = block.iter().filter(|extent| *extent != "1").count();
+    if translation.is_unread || grid.is_empty() || block.is_empty() {
+        return None;
+    }
+    Some(Statement {
+        found: Some(origin(host)),
+        grid,
+        block,
+        shared: shared.filter(|text| text != "0"),
+        guesses: guesses
+            .map(|name| (name.clone(), threads(&name, directions, known)))
+            .collect(),
+        dims,
+        used: translation.used,
+        constants: translation.constants,
+    })
+}
+
+/// Where a launch is, and its text.
+pub fn origin(host: &Host) -> (String, String) {
+    let text = host.launch.configuration.join(", ");
+    (
+        host.place.clone(),
+        format!("{}<<<{text}>>>", host.launch.kernel),
+    )
+}
+
+/// The arguments of the kernel's template as constants: the text, or `None` if it is none.
+pub fn template_arguments(unit: &Unit, host: &Host) -> Vec<Option<String>> {
+    let each = host.launch.template.iter().map(|text| {
+        let mut translation = Translation::new(unit, host, &[]);
+        let text = translation.text(text, 8);
+        (translation.unknown.is_empty() && !translation.is_unread).then_some(text)
+    });
+    each.collect()
+}
+
+/// A statement where the host code has no launch that can be read: a thread for each cell along the
+/// first dimension, or 16 × 16 threads if the kernel counts its blocks in two directions.
+pub fn guess(dims: &[String], is_flat: bool) -> Statement {
+    let over = |dim: &str, threads: usize| {
+        format!("(dims.{dim} + {} ) / {threads}", threads - 1).replace(" )", ")")
+    };
+    let (first, last) = (dims.first(), dims.last());
+    let (grid, block) = match first.zip(last) {
+        Some((first, last)) if !is_flat && dims.len() > 1 => (
+            vec![over(last, 16), over(first, 16)],
+            vec!["16".to_owned(), "16".to_owned()],
+        ),
+        Some((first, _)) => (vec![over(first, 256)], vec!["256".to_owned()]),
+        None => (vec!["1".to_owned()], vec!["256".to_owned()]),
+    };
+    Statement {
+        grid,
+        block,
+        ..Statement::default()
+    }
+}
+
+fn sounds_like_threads(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    ["block_size", "blocksize", "thread", "warp", "tile", "bdim"]
+        .iter()
+        .any(|part| lower.contains(part))
+}
+
+struct Translation<'a> {
+    unit: &'a Unit,
+    host: &'a Host,
+    parameters: &'a [Named],
+    /// The arguments of the launch, without casts.
+    arguments: Vec<String>,
+    unknown: Vec<String>,
+    used: Vec<usize>,
+    constants: Vec<String>,
+    /// The text holds what device code cannot say.
+    is_unread: bool,
+}
+
+impl<'a> Translation<'a> {
+    fn new(unit: &'a Unit, host: &'a Host, parameters: &'a [Named]) -> Translation<'a> {
+        Translation {
+            unit,
+            host,
+            parameters,
+            arguments: host
+                .launch
+                .arguments
+                .iter()
+                .map(|text| bare(text))
+                .collect(),
+            unknown: Vec::new(),
+            used: Vec::new(),
+            constants: Vec::new(),
+            is_unread: false,
+        }
+    }
+
+    /// The extents of a part of the configuration.
+    fn parts(&self, text: &str) -> Vec<String> {
+        let parts = dim3(text);
+        match parts.as_slice() {
+            [name] => {
+                let name = bare(name);
+                let defined = self.host.definition(&name);
+                defined.filter(|parts| parts.len() > 1).unwrap_or(parts)
+            }
+            _ => parts,
+        }
+    }
+
+    /// Writes an expression of the host as device code.
+    fn text(&mut self, text: &str, depth: usize) -> String {
+        let text = bare(text);
+        let code = Code::new(text.as_str(), false);
+        let (mut out, mut at) = (String::new(), 0);
+        while at < code.tokens.len() {
+            let has_gap = at > 0 && code.tokens[at - 1].end < code.tokens[at].start;
+            if has_gap {
+                out.push(' ');
+            }
+            let (piece, next) = self.piece(&code, at, depth);
+            out += &piece;
+            at = next.max(at + 1);
+        }
+        out
+    }
+
+    /// The translation of what begins at a token, and the token to go on with.
+    fn piece(&mut self, code: &Code<&str>, at: usize, depth: usize) -> (String, usize) {
+        if let Some((number, end)) = self.argument(code, at)
+            && let Some(text) = self.parameter(number)
+        {
+            return (text, end);
+        }
+        let word = code.word(at);
+        if word.is_empty() || TYPES.contains(&word) {
+            return (code.at(at).to_owned(), at + 1);
+        }
+        if code.at(at + 1) == ":" && code.at(at + 2) == ":" {
+            // `std::min`, and `Packed::size` of a type that the file has.
+            if word == "std" {
+                return self.piece(code, at + 3, depth);
+            }
+            self.constants.push(word.to_owned());
+            return (format!("{word}::{}", code.word(at + 3)), at + 4);
+        }
+        if code.at(at + 1) == "(" {
+            return self.call(code, at, depth);
+        }
+        if code.at(at + 1) == "." {
+            return self.member(code, at, depth);
+        }
+        if code.at(at + 1) == "<" && word.ends_with("_cast") {
+            let open = code.after_angles(at + 1, code.tokens.len());
+            return (code.spelled(at, open), open);
+        }
+        (self.name(word, depth), at + 1)
+    }
+
+    /// The number of the launch's argument that stands here, and the token behind it.
+    fn argument(&self, code: &Code<&str>, at: usize) -> Option<(usize, usize)> {
+        let mut best: Option<(usize, usize)> = None;
+        for (number, argument) in self.arguments.iter().enumerate() {
+            let wanted = Code::new(argument.as_str(), false);
+            let length = wanted.tokens.len();
+            let is_same = length > 0 && (0..length).all(|i| code.at(at + i) == wanted.at(i));
+            let is_number = wanted.kind(0) == Some(TokenKind::Number);
+            if is_same && !is_number && best.is_none_or(|(_, end)| at + length > end) {
+                best = Some((number, at + length));
+            }
+        }
+        best
+    }
+
+    fn parameter(&mut self, number: usize) -> Option<String> {
+        let dim = self.parameters.get(number)?.dim.as_ref()?;
+        self.used.push(number);
+        Some(format!("dims.{dim}"))
+    }
+
+    fn call(&mut self, code: &Code<&str>, at: usize, depth: usize) -> (String, usize) {
+        let (name, close) = (code.word(at), code.partner(at + 1));
+        let parts = code.split(at + 2, close, false).into_iter();
+        let parts: Vec<String> = parts.map(|(from, to)| code.spelled(from, to)).collect();
+        let lower = name.to_lowercase().replace('_', "");
+        let divides = [
+            "ceildiv",
+            "divup",
+            "cdiv",
+            "divceil",
+            "divideup",
+            "ceildivide",
+        ];
+        let text = match (name, parts.as_slice()) {
+            ("sizeof", _) => code.spelled(at, close + 1),
+            (_, [a, b]) if divides.iter().any(|known| lower.contains(known)) => {
+                let (a, b) = (self.text(a, depth), self.text(b, depth));
+                format!("(({a}) + ({b}) - 1) / ({b})")
+            }
+            ("min" | "MIN" | "max" | "MAX", [a, b]) => {
+                let (a, b) = (self.text(a, depth), self.text(b, depth));
+                format!("{}((int)({a}), (int)({b}))", name.to_lowercase())
+            }
+            ("ceil" | "ceilf" | "int" | "unsigned", [a]) => {
+                format!("{name}({})", self.text(a, depth))
+            }
+            _ => {
+                // A function of the host cannot be called on the device.
+                self.is_unread = true;
+                name.to_owned()
+            }
+        };
+        (text, close + 1)
+    }
+
+    /// `grid.x`, or a call of a tensor as `x.size(0)`.
+    fn member(&mut self, code: &Code<&str>, at: usize, depth: usize) -> (String, usize) {
+        let (name, member) = (code.word(at), code.word(at + 2));
+        let extent = ["x", "y", "z"].iter().position(|known| *known == member);
+        let defined = self.host.definition(name);
+        let part = extent
+            .zip(defined)
+            .and_then(|(extent, parts)| parts.get(extent).cloned());
+        if let Some(part) = part.filter(|_| depth > 0) {
+            return (format!("({})", self.text(&part, depth - 1)), at + 3);
+        }
+        let end = match code.at(at + 3) {
+            "(" => code.partner(at + 3) + 1,
+            _ => at + 3,
+        };
+        let size = format!("{name}_{member}");
+        self.add_unknown(&size);
+        (size, end)
+    }
+
+    fn name(&mut self, name: &str, depth: usize) -> String {
+        let defined = self.host.definition(name).filter(|_| depth > 0);
+        if let Some([value]) = defined.as_deref() {
+            let known = self.unknown.len();
+            let text = self.text(value, depth - 1);
+            let is_plain = text
+                .chars()
+                .all(|c| c.is_alphanumeric() || "_.:".contains(c));
+            if self.unknown.len() == known || self.by_name(name).is_none() {
+                // A name of a tensor's size is clearer than the call that gives it.
+                let is_call = value.contains(".size(") || value.contains(".numel(");
+                if self.unknown.len() > known && is_call {
+                    self.unknown.truncate(known);
+                    return self.add_unknown(name);
+                }
+                return if is_plain { text } else { format!("({text})") };
+            }
+            self.unknown.truncate(known);
+        }
+        if let Some(number) = self.by_name(name) {
+            return self
+                .parameter(number)
+                .unwrap_or_else(|| self.add_unknown(name));
+        }
+        if self.unit.value_of(name).is_some() {
+            self.constants.push(name.to_owned());
+            return name.to_owned();
+        }
+        self.add_unknown(name)
+    }
+
+    /// The number of the kernel's whole parameter with this name.
+    fn by_name(&self, name: &str) -> Option<usize> {
+        let mut named = self.parameters.iter();
+        named.position(|parameter| parameter.name == name && parameter.dim.is_some())
+    }
+
+    fn add_unknown(&mut self, name: &str) -> String {
+        if !self.unknown.iter().any(|known| known == name) {
+            self.unknown.push(name.to_owned());
+        }
+        name.to_owned()
+    }
+}

@@ -1,0 +1,175 @@
+//! CUDA C++: `__global__` functions and the host code around them.
+
+mod body;
+mod emission;
+mod headers;
+mod host;
+mod interval;
+mod kernel;
+mod kernel_text;
+mod launch;
+mod names;
+mod plan;
+mod problem_text;
+mod reference;
+mod roles;
+mod shapes;
+mod slice;
+mod types;
+mod unit;
+mod uses;
+
+pub use emission::LeftOut;
+pub use kernel::Unfit;
+pub use unit::ReadHeader;
+
+use crate::{NewFile, Problem};
+use kernel::Kernel;
+use kernel_text::EntryName;
+use plan::Plan;
+use problem_text::Head;
+use reference::Reference;
+use slice::Slice;
+use unit::Unit;
+
+/// A published file.
+pub struct Published(Unit);
+
+impl Published {
+    /// Reads a file with the local headers that it includes. `name` is the file's name.
+    pub fn read(name: &str, text: &str, header: ReadHeader) -> Published {
+        Published(Unit::read(name, text, header))
+    }
+
+    /// The `__global__` functions that it defines, each with its line.
+    pub fn kernels(&self) -> Vec<(String, usize)> {
+        kernel::names(&self.0)
+    }
+
+    /// The problem for one of its kernels. `name` is that of the new folder, `origin` says where the
+    /// published file will be, relative to it.
+    pub fn problem(&self, kernel: &str, name: &str, origin: &str) -> Result<Problem, Unfit> {
+        let unit = &self.0;
+        let kernel = Kernel::read(unit, kernel)?;
+        let plan = Plan::of(unit, &kernel);
+        let needed: Vec<String> = plan
+            .launch
+            .constants
+            .iter()
+            .cloned()
+            .chain(kernel.template.iter().map(|argument| argument.text.clone()))
+            .collect();
+        let slice = Slice::of(unit, kernel.place, &needed);
+        let entry = EntryName::of(unit, &kernel, &plan, &slice);
+        let reference = Reference::of(unit, &kernel, &plan, &entry.name);
+        let head = Head {
+            name,
+            kernel: &kernel.name,
+            entry: &entry.name,
+            file: &unit.main().name,
+            is_slow: reference.from.is_some(),
+        };
+        let files = vec![
+            NewFile {
+                name: "problem.toml",
+                text: problem_text::text(&plan, &head),
+            },
+            NewFile {
+                name: "kernel.cu",
+                text: kernel_text::text(unit, &kernel, &plan, &slice, &entry, origin),
+            },
+            NewFile {
+                name: "reference.cu",
+                text: reference.text.clone(),
+            },
+        ];
+        Ok(Problem {
+            entry: entry.name,
+            files,
+            notes: notes(unit, &kernel, &plan, &slice, &reference),
+            lacks_reference: reference.from.is_none(),
+        })
+    }
+}
+
+/// What a person should know of the new files.
+fn notes(
+    unit: &Unit,
+    kernel: &Kernel,
+    plan: &Plan,
+    slice: &Slice,
+    reference: &Reference,
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(from) = &reference.from {
+        notes.push(format!(
+            "reference.cu calls {from} of the published file, on one thread"
+        ));
+    }
+    let guessed: Vec<&str> = plan
+        .tensors
+        .iter()
+        .filter(|tensor| tensor.is_guess)
+        .map(|tensor| tensor.name.as_str())
+        .collect();
+    if !guessed.is_empty() {
+        notes.push(format!(
+            "problem.toml: the shape of {} is a guess",
+            guessed.join(", ")
+        ));
+    }
+    if plan.is_launch_guessed {
+        notes.push("kernel.cu: the launch statement is a guess".to_owned());
+    } else if !plan.launch.guesses.is_empty() {
+        let names: Vec<&str> = plan
+            .launch
+            .guesses
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect();
+        notes.push(format!(
+            "kernel.cu: {} in the launch statement is a guess",
+            names.join(", ")
+        ));
+    }
+    let template: Vec<&str> = kernel
+        .template
+        .iter()
+        .filter(|argument| argument.is_guess)
+        .map(|argument| argument.name.as_str())
+        .collect();
+    if !template.is_empty() {
+        notes.push(format!(
+            "kernel.cu: {} of the kernel's template is a guess",
+            template.join(", ")
+        ));
+    }
+    for missing in &unit.missing {
+        notes.push(format!(
+            "{missing} is not beside the published file: what the kernel uses of it is missing in kernel.cu"
+        ));
+    }
+    let left_out = emission::left_out(unit, slice);
+    if !left_out.is_empty() {
+        let runs: Vec<String> = left_out.iter().map(shown).collect();
+        notes.push(format!(
+            "left out of kernel.cu, by line: {}",
+            runs.join("; ")
+        ));
+    }
+    notes
+}
+
+fn shown(run: &LeftOut) -> String {
+    let lines = match run.first == run.last {
+        true => run.first.to_string(),
+        false => format!("{}–{}", run.first, run.last),
+    };
+    let names = match run.names.as_slice() {
+        [only] => only.clone(),
+        [first, second] => format!("{first}, {second}"),
+        [first, .., last] => format!("{first} … {last}"),
+        [] => String::new(),
+    };
+    format!("{lines} {names}")
+}

@@ -1,0 +1,355 @@
+//! What the problem for a kernel is: names, dimensions, tensors with their shapes, scalars, the
+//! launch statement.
+
+use super::body::Body;
+use super::host::{bare, number};
+use super::interval::{self, Interval};
+use super::kernel::{Kernel, Kind};
+use super::launch::{self, Named, Statement};
+use super::names::Names;
+use super::roles::{Role, role, tensors, uses_of};
+use super::shapes::{near, shape, trial};
+use super::types::Element;
+use super::unit::Unit;
+use super::uses::Use;
+use lab_source::cpp::Code;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A tensor of the problem.
+#[derive(Clone, Debug)]
+pub struct Tensor {
+    /// The number of the kernel's parameter.
+    pub number: usize,
+    pub name: String,
+    pub element: Element,
+    pub role: Role,
+    pub shape: Vec<String>,
+    /// The shape does not follow from the kernel's indices.
+    pub is_guess: bool,
+}
+
+/// A dimension of the problem.
+#[derive(Clone, Debug)]
+pub struct Dim {
+    /// The number of the kernel's parameter; `None` if only the launch has it.
+    pub number: Option<usize>,
+    pub name: String,
+    /// The only extent with which the launch uses this kernel.
+    pub fixed: Option<i128>,
+}
+
+/// A scalar of the problem.
+#[derive(Clone, Debug)]
+pub struct Scalar {
+    pub number: usize,
+    pub name: String,
+    /// The type in problem.toml.
+    pub kind: &'static str,
+}
+
+/// The problem for a kernel.
+pub struct Plan {
+    pub tensors: Vec<Tensor>,
+    pub scalars: Vec<Scalar>,
+    pub dims: Vec<Dim>,
+    pub launch: Statement,
+    /// The launch is not that of the host code.
+    pub is_launch_guessed: bool,
+}
+
+impl Plan {
+    pub fn of(unit: &Unit, kernel: &Kernel) -> Plan {
+        let mut names = Names::default();
+        let mut plan = Plan {
+            tensors: Vec::new(),
+            scalars: Vec::new(),
+            dims: Vec::new(),
+            launch: Statement::default(),
+            is_launch_guessed: false,
+        };
+        plan.name_numbers(unit, kernel, &mut names);
+        plan.read_launch(unit, kernel, &mut names);
+        let known = plan.known(unit, kernel);
+        let (source, item) = unit.item(kernel.place);
+        let sizes = plan
+            .published(kernel)
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect();
+        let constant = |name: &str| unit.constant(name);
+        let body = Body::new(
+            &source.code,
+            item.body.unwrap_or_default(),
+            known,
+            sizes,
+            &constant,
+        );
+        let found = uses_of(unit, kernel, &body);
+        plan.add_tensors(kernel, &body, &found, &mut names);
+        plan.demote_numbers(kernel, &body);
+        plan
+    }
+
+    /// Names dimensions and scalars.
+    fn name_numbers(&mut self, unit: &Unit, kernel: &Kernel, names: &mut Names) {
+        let given = |number: usize| {
+            let host = kernel.host.as_ref()?;
+            super::host::number(unit, &bare(host.launch.arguments.get(number)?))
+        };
+        for (number, argument) in kernel.arguments.iter().enumerate() {
+            let name = &argument.parameter.name;
+            match argument.kind {
+                Kind::Whole(_) => self.dims.push(Dim {
+                    number: Some(number),
+                    name: names.free(name, false),
+                    fixed: given(number).filter(|value| is_fixed(kernel, *value)),
+                }),
+                Kind::Scalar(kind) => self.scalars.push(Scalar {
+                    number,
+                    name: names.free(name, false),
+                    kind,
+                }),
+                Kind::Tensor(_) => {}
+            }
+        }
+    }
+
+    fn read_launch(&mut self, unit: &Unit, kernel: &Kernel, names: &mut Names) {
+        let named: Vec<Named> = (0..kernel.arguments.len())
+            .map(|number| Named {
+                name: kernel.arguments[number].parameter.name.clone(),
+                dim: self.dim(number).map(|dim| dim.name.clone()),
+            })
+            .collect();
+        let host = kernel.host.as_ref();
+        let known: Vec<(String, i128)> = kernel
+            .template
+            .iter()
+            .filter_map(|argument| Some((argument.name.clone(), number(unit, &argument.text)?)))
+            .collect();
+        let read = host.and_then(|host| launch::statement(unit, host, &named, &known));
+        self.is_launch_guessed = read.is_none();
+        let (source, item) = unit.item(kernel.place);
+        let is_flat = !(item.first..item.last)
+            .any(|at| source.code.word(at) == "blockIdx" && source.code.at(at + 2) == "y");
+        self.launch = read.unwrap_or_else(|| {
+            let dims: Vec<String> = self.dims.iter().map(|dim| dim.name.clone()).collect();
+            let found = host.map(launch::origin);
+            Statement {
+                found,
+                ..launch::guess(&dims, is_flat)
+            }
+        });
+        let bound = |text: &String| kernel.with_arguments(text);
+        self.launch.grid = self.launch.grid.iter().map(bound).collect();
+        self.launch.block = self.launch.block.iter().map(bound).collect();
+        self.launch.shared = self.launch.shared.as_ref().map(bound);
+        for name in self.launch.dims.clone() {
+            let free = names.free(&name, false);
+            let renamed = |text: &String| with_word(text, &name, &format!("dims.{free}"));
+            self.launch.grid = self.launch.grid.iter().map(renamed).collect();
+            self.dims.push(Dim {
+                number: None,
+                name: free,
+                fixed: None,
+            });
+        }
+        if self.dims.is_empty() {
+            self.dims.push(Dim {
+                number: None,
+                name: names.free("n", false),
+                fixed: None,
+            });
+        }
+    }
+
+    /// The dimension of a parameter.
+    pub fn dim(&self, number: usize) -> Option<&Dim> {
+        self.dims.iter().find(|dim| dim.number == Some(number))
+    }
+
+    /// The published names of the dimensions, with their trial values.
+    fn published(&self, kernel: &Kernel) -> Vec<(String, i128)> {
+        let each = self.dims.iter().enumerate().map(|(at, dim)| {
+            let number = dim
+                .number
+                .map(|number| kernel.arguments[number].parameter.name.clone());
+            (number.unwrap_or_else(|| dim.name.clone()), trial(at))
+        });
+        each.collect()
+    }
+
+    /// What is known of names in the body: dimensions, the template's arguments, `threadIdx.x` and
+    /// its like.
+    fn known(&self, unit: &Unit, kernel: &Kernel) -> BTreeMap<String, Interval> {
+        let mut known: BTreeMap<String, Interval> = BTreeMap::new();
+        for (name, value) in self.published(kernel) {
+            known.insert(name, Interval::exactly(value));
+        }
+        for argument in &kernel.template {
+            if let Some(value) = number(unit, &argument.text) {
+                known.insert(argument.name.clone(), Interval::exactly(value));
+            }
+        }
+        for (at, axis) in ["x", "y", "z"].into_iter().enumerate() {
+            let extent = |texts: &[String]| match texts.get(at) {
+                Some(text) => self.evaluate(unit, text),
+                None => Some(1),
+            };
+            if let Some(threads) = extent(&self.launch.block) {
+                known.insert(format!("threadIdx.{axis}"), Interval::below(threads));
+                known.insert(format!("blockDim.{axis}"), Interval::exactly(threads));
+            }
+            if let Some(blocks) = extent(&self.launch.grid) {
+                known.insert(format!("blockIdx.{axis}"), Interval::below(blocks));
+                known.insert(format!("gridDim.{axis}"), Interval::exactly(blocks));
+            }
+        }
+        known
+    }
+
+    /// The value of an expression of the launch statement with the trial values.
+    fn evaluate(&self, unit: &Unit, text: &str) -> Option<i128> {
+        interval::constant(text, &|name: &str| {
+            let dim = name.strip_prefix("dims.");
+            let dim = dim.and_then(|name| self.dims.iter().position(|dim| dim.name == name));
+            let guess = || {
+                let mut guesses = self.launch.guesses.iter();
+                guesses
+                    .find(|(known, _)| known == name)
+                    .map(|(_, value)| *value)
+            };
+            dim.map(trial)
+                .or_else(guess)
+                .or_else(|| unit.constant(name))
+        })
+    }
+
+    fn add_tensors(&mut self, kernel: &Kernel, body: &Body, found: &[Use], names: &mut Names) {
+        let dims: Vec<(String, i128)> = self
+            .dims
+            .iter()
+            .enumerate()
+            .map(|(at, dim)| (dim.name.clone(), trial(at)))
+            .collect();
+        let mut roles: Vec<Role> = tensors(kernel)
+            .enumerate()
+            .map(
+                |(at, (number, _))| match kernel.arguments[number].parameter.is_const {
+                    true => Role::In,
+                    false => role(body, found.iter().filter(|of| of.tensor == at)),
+                },
+            )
+            .collect();
+        if roles.iter().all(|role| *role == Role::In) {
+            let free =
+                tensors(kernel).map(|(number, _)| !kernel.arguments[number].parameter.is_const);
+            let last = free.collect::<Vec<bool>>().iter().rposition(|free| *free);
+            if let Some(role) = last
+                .or(roles.len().checked_sub(1))
+                .and_then(|at| roles.get_mut(at))
+            {
+                *role = Role::Out;
+            }
+        }
+        for ((at, (number, element)), role) in tensors(kernel).enumerate().zip(roles) {
+            let of = found.iter().filter(|of| of.tensor == at);
+            let reaches: Vec<Option<i128>> = of.map(|of| of.reach).collect();
+            let reach = reaches.iter().flatten().max();
+            let known = reach.and_then(|reach| shape(*reach, &dims));
+            let near = || reach.and_then(|reach| near(*reach, &dims));
+            let published = &kernel.arguments[number].parameter.name;
+            self.tensors.push(Tensor {
+                number,
+                name: names.free(published, role != Role::In),
+                element: element.clone(),
+                role,
+                is_guess: known.is_none() || reaches.contains(&None),
+                shape: known
+                    .or_else(near)
+                    .unwrap_or_else(|| dims.iter().map(|(name, _)| name.clone()).collect()),
+            });
+        }
+        self.use_convention(kernel);
+    }
+
+    /// Matrices A, B and C with the extents M, N and K have the shapes that everybody gives them.
+    fn use_convention(&mut self, kernel: &Kernel) {
+        let published = |number: usize| kernel.arguments[number].parameter.name.to_lowercase();
+        let of_dim = |wanted: &str| {
+            let mut dims = self.dims.iter();
+            let found = dims.find(|dim| dim.number.is_some_and(|n| published(n) == wanted));
+            found.map(|dim| dim.name.clone())
+        };
+        let (Some(m), Some(n), Some(k)) = (of_dim("m"), of_dim("n"), of_dim("k")) else {
+            return;
+        };
+        for tensor in self.tensors.iter_mut().filter(|tensor| tensor.is_guess) {
+            let shape = match published(tensor.number).as_str() {
+                "a" => [&m, &k],
+                "b" => [&k, &n],
+                "c" | "d" => [&m, &n],
+                _ => continue,
+            };
+            tensor.shape = shape.map(String::clone).to_vec();
+        }
+    }
+
+    /// Makes scalars of whole numbers that nothing is as long as.
+    fn demote_numbers(&mut self, kernel: &Kernel, body: &Body) {
+        let named: BTreeSet<&str> = self
+            .tensors
+            .iter()
+            .flat_map(|tensor| &tensor.shape)
+            .flat_map(|extent| extent.split([' ', '*']))
+            .collect();
+        let is_bound = |name: &str| {
+            let code = body.code;
+            (body.range.0..body.range.1)
+                .any(|at| code.word(at) == name && matches!(code.at(at - 1), "<" | "=" | ">" | "*"))
+        };
+        let used = &self.launch.used;
+        let (dims, others): (Vec<Dim>, Vec<Dim>) = self.dims.drain(..).partition(|dim| {
+            dim.number.is_none_or(|number| {
+                let published = &kernel.arguments[number].parameter.name;
+                named.contains(dim.name.as_str()) || used.contains(&number) || is_bound(published)
+            })
+        });
+        let is_empty = dims.is_empty();
+        self.dims = dims;
+        for dim in others {
+            if is_empty && self.dims.is_empty() {
+                self.dims.push(dim);
+                continue;
+            }
+            let Some(number) = dim.number else { continue };
+            if let Kind::Whole(kind) = kernel.arguments[number].kind {
+                let name = dim.name;
+                self.scalars.push(Scalar { number, name, kind });
+            }
+        }
+        self.scalars.sort_by_key(|scalar| scalar.number);
+    }
+}
+
+/// Whether the number that a launch gives is one that the kernel's template needs, and not only a
+/// size that its program happens to have.
+fn is_fixed(kernel: &Kernel, value: i128) -> bool {
+    !kernel.template.is_empty() && (1..=8192).contains(&value)
+}
+
+/// A text with one word in place of another.
+fn with_word(text: &str, word: &str, by: &str) -> String {
+    let code = Code::new(text, false);
+    let (mut out, mut copied) = (String::new(), 0);
+    for (at, token) in code.tokens.iter().enumerate() {
+        out += &text[copied..token.start];
+        out += if code.word(at) == word {
+            by
+        } else {
+            code.at(at)
+        };
+        copied = token.end;
+    }
+    out + &text[copied..]
+}

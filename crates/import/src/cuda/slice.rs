@@ -1,0 +1,188 @@
+//! Which parts of a published source a kernel needs: what it names, what that names, and so on.
+
+use super::headers::{included, stays};
+use super::unit::{Place, Source, Unit};
+use lab_source::cpp::directive::Directive;
+use lab_source::cpp::items::ItemKind;
+use lab_source::cpp::words;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The parts that stay.
+pub struct Slice {
+    kept: BTreeSet<Place>,
+}
+
+/// Namespaces of device code, which `using` may open.
+const NAMESPACES: [&str; 5] = ["nvcuda", "cooperative_groups", "cute", "cutlass", "cub"];
+
+impl Slice {
+    /// What the item at `kernel` needs, and what `more` names.
+    pub fn of(unit: &Unit, kernel: Place, more: &[String]) -> Slice {
+        let mut by_name: BTreeMap<&str, Vec<Place>> = BTreeMap::new();
+        for place in unit.places() {
+            for name in &unit.item(place).1.names {
+                by_name.entry(name).or_default().push(place);
+            }
+        }
+        let mut slice = Slice {
+            kept: BTreeSet::new(),
+        };
+        let mut waiting = vec![kernel];
+        let named = more.iter().filter_map(|name| by_name.get(name.as_str()));
+        waiting.extend(named.flatten().filter(|place| is_constant(unit, **place)));
+        waiting.extend(
+            unit.places()
+                .filter(|place| is_device_operator(unit, *place)),
+        );
+        while let Some(place) = waiting.pop() {
+            if !slice.kept.insert(place) {
+                continue;
+            }
+            let (source, item) = unit.item(place);
+            for word in words(&source.code.text[item.start..item.end]) {
+                let named = by_name.get(word).into_iter().flatten();
+                waiting.extend(named.filter(|found| {
+                    !slice.kept.contains(*found) && is_wanted(unit, place, **found, word)
+                }));
+            }
+        }
+        slice.keep_frames(unit);
+        slice
+    }
+
+    pub fn keeps(&self, place: Place) -> bool {
+        self.kept.contains(&place)
+    }
+
+    /// Keeps includes and what opens namespaces, and the conditions and namespaces around what is
+    /// kept.
+    fn keep_frames(&mut self, unit: &Unit) {
+        let code = self.kept.iter().map(|place| unit.item(*place));
+        let used: BTreeSet<&str> = code
+            .flat_map(|(source, item)| words(&source.code.text[item.start..item.end]))
+            .collect();
+        let mut seen = BTreeSet::new();
+        for (file, source) in unit.sources.iter().enumerate() {
+            for (at, item) in source.items.iter().enumerate() {
+                let keeps = match item.kind {
+                    ItemKind::Include => included(source.code.at(item.first))
+                        .is_some_and(|name| stays(name, &used) && seen.insert(name)),
+                    ItemKind::Using => {
+                        let text = &source.code.text[item.start..item.end];
+                        words(text)
+                            .iter()
+                            .any(|word| NAMESPACES.contains(word) && used.contains(word))
+                    }
+                    _ => false,
+                };
+                if keeps {
+                    self.kept.insert((file, at));
+                }
+            }
+            self.keep_around(file, source);
+        }
+    }
+
+    fn keep_around(&mut self, file: usize, source: &Source) {
+        // The items of each frame that is open, and whether something in it is kept.
+        let mut open: Vec<(Vec<usize>, bool)> = Vec::new();
+        for (at, item) in source.items.iter().enumerate() {
+            match item.kind {
+                ItemKind::If | ItemKind::Opening => open.push((vec![at], false)),
+                ItemKind::Else => {
+                    if let Some((frame, _)) = open.last_mut() {
+                        frame.push(at);
+                    }
+                }
+                ItemKind::EndIf | ItemKind::Closing => {
+                    let Some((mut frame, keeps)) = open.pop() else {
+                        continue;
+                    };
+                    frame.push(at);
+                    if keeps && !is_guard(source, frame[0]) {
+                        self.kept.extend(frame.into_iter().map(|at| (file, at)));
+                    }
+                }
+                _ if self.kept.contains(&(file, at)) => {
+                    open.iter_mut().for_each(|(_, keeps)| *keeps = true);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Whether `#ifndef A` is followed by `#define A`, which guards a header.
+fn is_guard(source: &Source, at: usize) -> bool {
+    let name = |at: usize| {
+        let line = source.items.get(at).map(|item| source.code.at(item.first));
+        let directive = line.and_then(Directive::parse);
+        directive.map(|directive| (directive.name, directive.rest.trim()))
+    };
+    let (before, after) = (name(at), name(at + 1));
+    before
+        .zip(after)
+        .is_some_and(|((first, of), (second, defined))| {
+            first == "ifndef" && second == "define" && of == defined
+        })
+}
+
+/// Whether code of the device may name this.
+fn is_constant(unit: &Unit, place: Place) -> bool {
+    let (source, item) = unit.item(place);
+    let says = |word| item.says(&source.code, word);
+    match item.kind {
+        ItemKind::Variable => [
+            "const",
+            "constexpr",
+            "__device__",
+            "__constant__",
+            "__managed__",
+            "__shared__",
+        ]
+        .into_iter()
+        .any(says),
+        ItemKind::Define | ItemKind::Type | ItemKind::Alias => true,
+        _ => false,
+    }
+}
+
+pub fn is_device(unit: &Unit, place: Place) -> bool {
+    let (source, item) = unit.item(place);
+    let marks = ["__device__", "HOST_DEVICE", "__DEVICE__"];
+    let says = |at: usize| {
+        let word = source.code.word(at);
+        marks.iter().any(|mark| word.contains(mark)) || word.ends_with("_DEVICE")
+    };
+    (item.first..item.name.unwrap_or(item.last)).any(says)
+}
+
+fn is_device_operator(unit: &Unit, place: Place) -> bool {
+    unit.item(place).1.name() == "operator" && is_device(unit, place)
+}
+
+/// Whether an item uses what another one declares by a word: a function only if it calls it.
+fn is_wanted(unit: &Unit, user: Place, found: Place, word: &str) -> bool {
+    let (_, item) = unit.item(found);
+    match item.kind {
+        ItemKind::Function if item.says(&unit.item(found).0.code, "__global__") => false,
+        ItemKind::Function if is_device(unit, found) => true,
+        ItemKind::Function => {
+            let (source, item) = unit.item(found);
+            let launches = source.code.text[item.start..item.end].contains("<<<");
+            !launches && calls(unit, user, word)
+        }
+        _ => is_constant(unit, found),
+    }
+}
+
+/// Whether an item calls a function of this name.
+fn calls(unit: &Unit, user: Place, name: &str) -> bool {
+    let (source, item) = unit.item(user);
+    let code = &source.code;
+    let in_macro = item.kind == ItemKind::Define;
+    let is_call = |at: usize| {
+        code.word(at) == name && matches!(code.at(at + 1), "(" | "<") && item.name != Some(at)
+    };
+    in_macro || (item.first..item.last).any(is_call)
+}

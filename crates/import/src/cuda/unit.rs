@@ -1,0 +1,224 @@
+//! A published source with the local headers that it includes.
+
+use super::headers::{is_for_device, quoted};
+use super::interval;
+use lab_source::cpp::Code;
+use lab_source::cpp::directive::Directive;
+use lab_source::cpp::items::{Item, ItemKind, items};
+use lab_source::line_at;
+use std::collections::BTreeSet;
+
+/// Reads a header that a source includes in quotes, by its path relative to the source's folder.
+pub type ReadHeader<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// A file.
+pub struct Source {
+    /// Its path relative to the published file's folder.
+    pub name: String,
+    pub code: Code<String>,
+    pub items: Vec<Item>,
+}
+
+/// A published file and its headers.
+pub struct Unit {
+    /// The headers in the order in which they are included, the file itself last.
+    pub sources: Vec<Source>,
+    /// The headers in quotes that are not there.
+    pub missing: Vec<String>,
+}
+
+/// Most local headers that are read.
+const MOST_HEADERS: usize = 64;
+
+/// The place of an item: the source and the item in it.
+pub type Place = (usize, usize);
+
+impl Unit {
+    pub fn read(name: &str, text: &str, header: ReadHeader) -> Unit {
+        let mut unit = Unit {
+            sources: Vec::new(),
+            missing: Vec::new(),
+        };
+        unit.add(name, text, header, &mut BTreeSet::new());
+        unit
+    }
+
+    fn add(&mut self, name: &str, text: &str, header: ReadHeader, seen: &mut BTreeSet<String>) {
+        let code = Code::new(text.replace("\r\n", "\n"), true);
+        let found = items(&code);
+        let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
+        for item in found.iter().filter(|item| item.kind == ItemKind::Include) {
+            let Some(included) = quoted(code.at(item.first)) else {
+                continue;
+            };
+            let path = if folder.is_empty() {
+                included.to_owned()
+            } else {
+                format!("{folder}/{included}")
+            };
+            let is_ours = ["lab.h", "lab_problem.h"].contains(&included) || is_for_device(included);
+            if is_ours || !seen.insert(path.clone()) {
+                continue;
+            }
+            match header(&path).filter(|_| seen.len() <= MOST_HEADERS) {
+                Some(text) => self.add(&path, &text, header, seen),
+                None => self.missing.push(included.to_owned()),
+            }
+        }
+        self.sources.push(Source {
+            name: name.to_owned(),
+            code,
+            items: found,
+        });
+    }
+
+    /// The published file itself.
+    pub fn main(&self) -> &Source {
+        &self.sources[self.sources.len() - 1]
+    }
+
+    pub fn item(&self, (source, item): Place) -> (&Source, &Item) {
+        let source = &self.sources[source];
+        (source, &source.items[item])
+    }
+
+    /// All items, the headers' first.
+    pub fn places(&self) -> impl Iterator<Item = Place> {
+        let each = self.sources.iter().enumerate();
+        each.flat_map(|(source, file)| (0..file.items.len()).map(move |item| (source, item)))
+    }
+
+    /// The value of a constant or a macro without parameters, if it is a whole number.
+    pub fn constant(&self, name: &str) -> Option<i128> {
+        self.constant_at(name, 8)
+    }
+
+    fn constant_at(&self, name: &str, depth: usize) -> Option<i128> {
+        let text = self.value_of(name)?;
+        let look = |inner: &str| self.constant_at(inner, depth.checked_sub(1)?);
+        interval::constant(&text, &look)
+    }
+
+    /// What a constant or a macro without parameters is defined as.
+    pub fn value_of(&self, name: &str) -> Option<String> {
+        let is_named = |place: &Place| self.item(*place).1.names.iter().any(|known| known == name);
+        self.places().filter(is_named).find_map(|place| {
+            let (source, item) = self.item(place);
+            let code = &source.code;
+            match item.kind {
+                ItemKind::Define => {
+                    let rest = Directive::parse(code.at(item.first))?
+                        .rest
+                        .strip_prefix(name)?;
+                    let value = rest.split("//").next()?.split("/*").next()?.trim();
+                    Some(value.to_owned()).filter(|_| !rest.starts_with('('))
+                }
+                ItemKind::Variable => value_in(code, item.first, item.last, name),
+                _ => None,
+            }
+        })
+    }
+
+    /// The type that an alias stands for: the last one that the file's conditions let through.
+    pub fn alias(&self, name: &str) -> Option<String> {
+        let mut found = None;
+        for source in &self.sources {
+            let active = self.active(source);
+            for (item, _) in source
+                .items
+                .iter()
+                .zip(active)
+                .filter(|(_, active)| *active)
+            {
+                let code = &source.code;
+                if item.kind != ItemKind::Alias || item.name() != name {
+                    continue;
+                }
+                let equals = (item.first..item.last).find(|at| code.at(*at) == "=");
+                let range = match equals {
+                    Some(equals) => (equals + 1, item.last),
+                    None => (item.first + 1, item.last - 1),
+                };
+                found = Some(code.spelled(range.0, range.1));
+            }
+        }
+        found.or_else(|| self.value_of(name))
+    }
+
+    /// For each item of a source, whether the conditions around it hold, as far as they only ask
+    /// whether a macro is defined.
+    fn active(&self, source: &Source) -> Vec<bool> {
+        let mut defined: BTreeSet<&str> = BTreeSet::new();
+        for file in &self.sources {
+            let defines = file
+                .items
+                .iter()
+                .filter(|item| item.kind == ItemKind::Define);
+            defined.extend(defines.map(Item::name));
+        }
+        // Whether a branch holds, and whether a branch before it did.
+        let mut open: Vec<(bool, bool)> = Vec::new();
+        let mut active = Vec::new();
+        for item in &source.items {
+            let directive = Directive::parse(source.code.at(item.first));
+            match (item.kind, directive) {
+                (ItemKind::If, Some(directive)) => {
+                    let holds = holds(directive, &defined);
+                    open.push((holds, holds));
+                }
+                (ItemKind::Else, Some(directive)) => {
+                    if let Some((now, before)) = open.last_mut() {
+                        *now = !*before && (directive.name == "else" || holds(directive, &defined));
+                        *before |= *now;
+                    }
+                }
+                (ItemKind::EndIf, _) => {
+                    open.pop();
+                }
+                _ => {}
+            }
+            active.push(open.iter().all(|(now, _)| *now));
+        }
+        active
+    }
+
+    /// The line of an item in its file, from 1.
+    pub fn line(&self, place: Place) -> usize {
+        let (source, item) = self.item(place);
+        line_at(&source.code.text, source.code.tokens[item.first].start)
+    }
+}
+
+/// What `name` is set to between two tokens.
+pub fn value_in(code: &Code<String>, first: usize, last: usize, name: &str) -> Option<String> {
+    let at = (first..last).find(|at| code.word(*at) == name && code.at(at + 1) == "=")?;
+    let parts = code.split(at + 2, last, false);
+    parts.first().map(|(from, to)| code.spelled(*from, *to))
+}
+
+/// Whether `#if defined(A)` and its like hold. Of other conditions this is assumed.
+fn holds(directive: Directive, defined: &BTreeSet<&str>) -> bool {
+    let rest = directive.rest.trim();
+    let is_known = |name: &str| defined.contains(name) || name.starts_with("__");
+    match directive.name {
+        "ifdef" | "elifdef" => is_known(rest),
+        "ifndef" | "elifndef" => !defined.contains(rest) || rest.ends_with("_H"),
+        _ => {
+            let part = |part: &str| {
+                let part = part.trim();
+                let (negated, part) = match part.strip_prefix('!') {
+                    Some(part) => (true, part.trim()),
+                    None => (false, part),
+                };
+                let name = part.strip_prefix("defined").map(|name| {
+                    name.trim_matches(|c: char| c == '(' || c == ')' || c.is_whitespace())
+                });
+                name.is_none_or(|name| is_known(name) != negated)
+            };
+            match rest.contains("||") {
+                true => rest.split("||").any(part),
+                false => rest.split("&&").all(part),
+            }
+        }
+    }
+}

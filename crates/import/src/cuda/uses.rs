@@ -1,0 +1,269 @@
+//! Where a kernel's body reads and writes its tensors.
+
+use super::body::{Body, Range};
+use super::types::element;
+
+/// What a use does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    Read,
+    Write,
+    /// Reads and then writes, as `+=` and `atomicAdd`.
+    Update,
+    /// Unknown: a function of another file gets the pointer.
+    Passed,
+}
+
+/// A use of a tensor.
+pub struct Use {
+    /// The index of the tensor.
+    pub tensor: usize,
+    /// The index of the token.
+    pub at: usize,
+    pub access: Access,
+    /// How many numbers of the tensor lie before the end of the last element that it can reach.
+    /// `None` if the index is not understood.
+    pub reach: Option<i128>,
+}
+
+/// A name for a place in a tensor.
+struct Pointer {
+    name: String,
+    /// The name means this from here on.
+    from: usize,
+    tensor: usize,
+    /// The largest number of elements before it.
+    offset: Option<i128>,
+    /// How many numbers an element is.
+    width: i128,
+}
+
+/// Says whether a function writes through the parameter with this number; `None` if the function is
+/// unknown.
+pub type Writes<'a> = &'a dyn Fn(&str, usize) -> Option<bool>;
+
+/// The uses of the tensors, in the order of the text. A tensor is its name and how many numbers an
+/// element of it is.
+pub fn uses(body: &Body, tensors: &[(String, usize)], writes: Writes) -> Vec<Use> {
+    let each = tensors.iter().enumerate();
+    let pointers = each.map(|(tensor, (name, width))| Pointer {
+        name: name.clone(),
+        from: body.range.0,
+        tensor,
+        offset: Some(0),
+        width: *width as i128,
+    });
+    let mut found = Finder {
+        body,
+        pointers: pointers.collect(),
+        definitions: Vec::new(),
+        writes,
+    };
+    found.aliases();
+    let at = body.range.0..body.range.1;
+    at.filter_map(|at| found.use_at(at)).collect()
+}
+
+struct Finder<'a> {
+    body: &'a Body<'a>,
+    pointers: Vec<Pointer>,
+    /// Where the names other than the tensors' own are defined.
+    definitions: Vec<Range>,
+    writes: Writes<'a>,
+}
+
+impl Finder<'_> {
+    /// The pointer that the word at a token is.
+    fn pointer(&self, at: usize) -> Option<&Pointer> {
+        let code = self.body.code;
+        let word = code.word(at);
+        let is_member = at > 0 && code.at(at - 1) == ".";
+        let known = self.pointers.iter().rev();
+        let mut known = known.filter(|p| p.name == word && p.from <= at && !is_member);
+        known.next()
+    }
+
+    /// Adds the names that the body gives to places in tensors.
+    fn aliases(&mut self) {
+        for assigned in &self.body.assignments {
+            let Some(width) = assigned.pointer else {
+                continue;
+            };
+            let (from, to) = assigned.value;
+            let base = (from..to).find_map(|at| Some((at, self.pointer(at)?)));
+            let Some((at, base)) = base else {
+                continue;
+            };
+            let is_auto = self.body.code.at(assigned.at - 1) == "auto";
+            let index = self.index(at, to);
+            // `auto v = x[i]` is a value.
+            if is_auto && index.is_some() && self.body.code.at(from) != "&" {
+                continue;
+            }
+            let added = match index {
+                Some(index) => self.body.value(index).map(|value| value.high),
+                None => Some(0),
+            };
+            let pointer = Pointer {
+                name: assigned.name.clone(),
+                from: to,
+                tensor: base.tensor,
+                offset: base.offset.zip(added).map(|(a, b)| a + b * base.width),
+                width: if is_auto { base.width } else { width as i128 },
+            };
+            self.definitions.push((assigned.at, to));
+            self.pointers.push(pointer);
+        }
+    }
+
+    /// The expression that is added to the pointer at a token: `p[…]` or `p + …`.
+    fn index(&self, at: usize, end: usize) -> Option<Range> {
+        let code = self.body.code;
+        match (code.at(at + 1), code.at(at + 2)) {
+            ("[", _) => Some((at + 2, code.partner(at + 1))),
+            ("+", second) if second != "+" && second != "=" => {
+                Some((at + 2, self.body.end_of(at + 2).min(end)))
+            }
+            _ => None,
+        }
+    }
+
+    fn use_at(&self, at: usize) -> Option<Use> {
+        let body = self.body;
+        let pointer = self.pointer(at)?;
+        if self
+            .definitions
+            .iter()
+            .any(|(from, to)| (*from..*to).contains(&at))
+        {
+            return None;
+        }
+        let (access, index, width) = self.access(at, pointer.width);
+        let high = match index {
+            Some(index) => body.value(index).map(|value| value.high),
+            None => Some(0),
+        };
+        let reach = pointer.offset.zip(high);
+        Some(Use {
+            tensor: pointer.tensor,
+            at,
+            access,
+            reach: reach.map(|(offset, high)| offset + high * width + width),
+        })
+    }
+
+    /// What the use at a token does, its index, and how many numbers an element of the index is.
+    fn access(&self, at: usize, width: i128) -> (Access, Option<Range>, i128) {
+        let code = self.body.code;
+        let (mut width, mut end) = (width, at + 1);
+        let mut index = self.index(at, self.body.range.1);
+        if let Some((_, after)) = index {
+            end = after + usize::from(code.at(at + 1) == "[");
+        } else if let Some(cast) = self.cast_before(at) {
+            width = cast;
+        }
+        loop {
+            let (first, second) = (code.at(end), code.at(end + 1));
+            match (first, second) {
+                (".", _) => end += 2,
+                ("[", _) => {
+                    if index.is_none() {
+                        index = Some((end + 1, code.partner(end)));
+                    }
+                    end = code.partner(end) + 1;
+                }
+                ("=", second) if second != "=" => return (Access::Write, index, width),
+                ("+" | "-" | "*" | "/" | "|" | "&" | "^" | "%", "=") | ("+", "+") | ("-", "-") => {
+                    return (Access::Update, index, width);
+                }
+                (")" | ",", _) => {
+                    let Some(open) = self.enclosing(end) else {
+                        return (Access::Read, index, width);
+                    };
+                    match self.called(open, at) {
+                        Some(access) => return (access, index, width),
+                        None if first == ")" => {
+                            if let Some(cast) = self.cast_at(open) {
+                                width = cast;
+                            }
+                            end += 1;
+                        }
+                        None => return (Access::Read, index, width),
+                    }
+                }
+                _ => return (Access::Read, index, width),
+            }
+        }
+    }
+
+    /// The bracket that is open at a token.
+    fn enclosing(&self, at: usize) -> Option<usize> {
+        let code = self.body.code;
+        let mut at = at;
+        while at > self.body.range.0 {
+            at -= 1;
+            match code.at(at) {
+                ")" | "]" | "}" => at = code.partner(at).min(at),
+                "(" => return Some(at),
+                "[" | "{" | ";" => return None,
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// What a call does with the pointer at `at` among its arguments. `None` for brackets, casts
+    /// and macros that stand for what they hold.
+    fn called(&self, open: usize, at: usize) -> Option<Access> {
+        let code = self.body.code;
+        let mut before = open.checked_sub(1)?;
+        if code.at(before) == ">" {
+            before = code.before_angles(before)?;
+        }
+        let name = code.word(before);
+        let parts = code.split(open + 1, code.partner(open), false);
+        let number = parts
+            .iter()
+            .position(|(from, to)| (*from..*to).contains(&at));
+        let number = number.unwrap_or_default();
+        let is_macro = !name.is_empty() && name.to_uppercase() == name && number == 0;
+        if name.is_empty() || name.ends_with("_cast") || (is_macro && parts.len() == 1) {
+            return None;
+        }
+        if ["if", "for", "while", "return", "sizeof"].contains(&name) {
+            return Some(Access::Read);
+        }
+        let lower = name.to_lowercase();
+        Some(match (self.writes)(name, number) {
+            _ if name.starts_with("atomic") && number == 0 => Access::Update,
+            Some(true) => Access::Write,
+            Some(false) => Access::Read,
+            None if (lower.contains("store") || lower.starts_with("__st")) && number == 0 => {
+                Access::Write
+            }
+            None if lower.contains("load") || lower.starts_with("__ld") => Access::Read,
+            None => Access::Passed,
+        })
+    }
+
+    /// The width of the type in `(float4*)p`, where `p` is at `at`.
+    fn cast_before(&self, at: usize) -> Option<i128> {
+        let code = self.body.code;
+        let star = at.checked_sub(2)?;
+        if code.at(at - 1) != ")" || code.at(star) != "*" {
+            return None;
+        }
+        element(code.word(star.checked_sub(1)?)).map(|element| element.width as i128)
+    }
+
+    /// The width of the type in `reinterpret_cast<float4*>(`, whose bracket is at `open`.
+    fn cast_at(&self, open: usize) -> Option<i128> {
+        let code = self.body.code;
+        let close = open.checked_sub(1)?;
+        if code.at(close) != ">" {
+            return None;
+        }
+        let star = (0..close).rev().find(|at| code.at(*at) == "*")?;
+        element(code.word(star.checked_sub(1)?)).map(|element| element.width as i128)
+    }
+}

@@ -1,0 +1,208 @@
+//! What a function's declaration says of its parameters and of its template's parameters.
+
+use super::Code;
+use super::items::Item;
+
+/// A parameter of a function.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name; empty if it has none.
+    pub name: String,
+    /// Its type without `const`, `*`, `&` and `__restrict__`, as in `unsigned int` or `a::b<4>`.
+    pub base: String,
+    /// How many `*` it has; the brackets of an array count as one.
+    pub pointers: usize,
+    /// Whether what it points to, or the value, is `const`.
+    pub is_const: bool,
+    /// Whether it is a reference.
+    pub is_reference: bool,
+}
+
+/// A parameter of a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TemplateParameter {
+    /// Its name; empty if it has none.
+    pub name: String,
+    /// Whether a type stands for it.
+    pub is_type: bool,
+    /// What declares it before its name, as `const int` or `typename`.
+    pub declared: String,
+    /// What it is if the use does not say so.
+    pub default: Option<String>,
+}
+
+/// Words of a parameter's type that do not change it.
+const QUALIFIERS: [&str; 9] = [
+    "const",
+    "volatile",
+    "__restrict__",
+    "__restrict",
+    "restrict",
+    "__grid_constant__",
+    "struct",
+    "typename",
+    "register",
+];
+
+/// Words that are types or parts of them, and no names.
+const TYPE_WORDS: [&str; 10] = [
+    "int", "float", "double", "char", "long", "short", "unsigned", "signed", "bool", "void",
+];
+
+impl<T: AsRef<str>> Code<T> {
+    /// The ranges of tokens between the commas of `start..end`, outside of brackets. `with_angles`
+    /// counts angle brackets too.
+    pub fn split(&self, start: usize, end: usize, with_angles: bool) -> Vec<(usize, usize)> {
+        let (mut parts, mut begin, mut at, mut angles) = (Vec::new(), start, start, 0usize);
+        while at < end {
+            match self.at(at) {
+                "," if angles == 0 => {
+                    parts.push((begin, at));
+                    begin = at + 1;
+                }
+                "(" | "[" | "{" => at = self.partner(at).max(at),
+                "<" if with_angles => angles += 1,
+                ">" if with_angles => angles = angles.saturating_sub(1),
+                _ => {}
+            }
+            at += 1;
+        }
+        if begin < end {
+            parts.push((begin, end));
+        }
+        parts
+    }
+
+    /// The text of a range of tokens, with one blank for any white space and comment.
+    pub fn spelled(&self, start: usize, end: usize) -> String {
+        let mut spelled = String::new();
+        for at in start..end.min(self.tokens.len()) {
+            let has_gap = at > start && self.tokens[at - 1].end < self.tokens[at].start;
+            if has_gap {
+                spelled.push(' ');
+            }
+            spelled += self.at(at);
+        }
+        spelled
+    }
+
+    /// The parameters of a function.
+    pub fn parameters(&self, item: &Item) -> Vec<Parameter> {
+        let Some((open, close)) = item.parameters else {
+            return Vec::new();
+        };
+        let parts = self.split(open + 1, close, true).into_iter();
+        let all: Vec<Parameter> = parts.map(|(from, to)| self.parameter(from, to)).collect();
+        // `(void)`
+        match all.as_slice() {
+            [only] if only.base == "void" && only.pointers == 0 => Vec::new(),
+            _ => all,
+        }
+    }
+
+    fn parameter(&self, from: usize, to: usize) -> Parameter {
+        let to = (from..to).find(|at| self.at(*at) == "=").unwrap_or(to);
+        let array = (from..to).find(|at| self.at(*at) == "[" && *at > from);
+        let end = array.unwrap_or(to);
+        let words = |at: &usize| !self.word(*at).is_empty();
+        let is_base = |at: &usize| words(at) && !QUALIFIERS.contains(&self.word(*at));
+        let last = (from..end).rev().find(is_base);
+        let is_name = |at: &usize| {
+            let qualified = *at > from && self.at(at - 1) == ":";
+            let has_type = (from..*at).any(|before| is_base(&before));
+            has_type && !qualified && !TYPE_WORDS.contains(&self.word(*at))
+        };
+        let name = last.filter(is_name);
+        let (mut found, mut at) = (Parameter::default(), from);
+        found.pointers = usize::from(array.is_some());
+        while at < end {
+            match self.at(at) {
+                "const" if found.pointers == usize::from(array.is_some()) => found.is_const = true,
+                "*" => found.pointers += 1,
+                "&" => found.is_reference = true,
+                word if QUALIFIERS.contains(&word) || Some(at) == name => {}
+                "<" => {
+                    let after = self.after_angles(at, end);
+                    found.base += &self.spelled(at, after);
+                    at = after;
+                    continue;
+                }
+                text => {
+                    let joins = found.base.is_empty() || text == ":" || found.base.ends_with(':');
+                    found.base += if joins { "" } else { " " };
+                    found.base += text;
+                }
+            }
+            at += 1;
+        }
+        found.name = name.map_or_else(String::new, |at| self.word(at).to_owned());
+        found
+    }
+
+    /// The parameters of a template.
+    pub fn template_parameters(&self, item: &Item) -> Vec<TemplateParameter> {
+        let Some((open, close)) = item.template else {
+            return Vec::new();
+        };
+        let parts = self.split(open + 1, close, true).into_iter();
+        let read = |(from, to): (usize, usize)| {
+            let equals = (from..to).find(|at| self.at(*at) == "=");
+            let end = equals.unwrap_or(to);
+            // The name in `T (*ACT)(T)`.
+            let pointer = (from..end).find(|at| self.at(*at) == "(" && self.at(at + 1) == "*");
+            let last = pointer.map_or_else(|| end.saturating_sub(1), |open| open + 2);
+            let name = self.word(last).to_owned();
+            let is_type = matches!(self.at(from), "typename" | "class");
+            let is_name = last > from && !TYPE_WORDS.contains(&name.as_str());
+            TemplateParameter {
+                declared: self.spelled(from, if is_name { last } else { end }),
+                name: if is_name { name } else { String::new() },
+                is_type,
+                default: equals.map(|equals| self.spelled(equals + 1, to)),
+            }
+        };
+        parts.map(read).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::cpp::Code;
+    use crate::cpp::items::items;
+
+    #[test]
+    fn parameters_have_names_types_and_pointers() {
+        let source = "template <typename T, const int K = 256, bool B, T (*F)(T)>\n\
+            __global__ void k(T* __restrict__ out, const float *const in, int64_t n, unsigned int m,\n\
+                              std::array<int, 2> a, const int (&r)[3], float x[], int d = 4) {}";
+        let code = Code::new(source, true);
+        let item = &items(&code)[0];
+        let parameters = code.parameters(item).into_iter().map(|p| {
+            let marks = (
+                if p.is_const { "const " } else { "" },
+                "*".repeat(p.pointers),
+            );
+            format!("{}{}{} {}", marks.0, p.base, marks.1, p.name)
+        });
+        let parameters: Vec<String> = parameters.collect();
+        assert_eq!(
+            (&parameters[..5], &parameters[6..]),
+            (
+                &[
+                    "T* out",
+                    "const float* in",
+                    "int64_t n",
+                    "unsigned int m",
+                    "std::array<int, 2> a"
+                ]
+                .map(str::to_owned)[..],
+                &["float* x", "int d"].map(str::to_owned)[..]
+            )
+        );
+        let template = code.template_parameters(item);
+        let names: Vec<&str> = template.iter().map(|p| p.name.as_str()).collect();
+        assert_eq!(names, ["T", "K", "B", "F"]);
+        assert_eq!(template[1].default.as_deref(), Some("256"));
+        assert_eq!((template[0].is_type, template[2].is_type), (true, false));
+    }
+}

@@ -1,0 +1,322 @@
+//! `lab init FILE.cu`: a problem for a kernel of a file as people publish them, with host code
+//! around it.
+
+use super::super::{is_json, say, say_below, told};
+use super::{InitAnswer, InitArgs, find_kernel};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use lab_import::cuda::Published;
+use lab_import::{NewFile, Problem};
+use lab_project::new_problem;
+use lab_protocol::Language;
+use lab_protocol::console::stdout_is_terminal;
+use lab_system::root::{Root, read_anywhere};
+use lab_system::space;
+use lab_text::shell::quote;
+use lab_text::suggest::did_you_mean;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Most bytes of a published file, and of a header beside it.
+const SIZE_LIMIT: u64 = 4 << 20;
+
+/// The name under which the published file stays if it was called kernel.cu.
+const ORIGINAL: &str = "published.cu";
+
+/// A file that becomes a problem.
+pub struct PublishedFile {
+    /// The folder in which the command runs.
+    folder: PathBuf,
+    path: PathBuf,
+    /// As the user named it.
+    shown: String,
+    text: String,
+}
+
+/// Finds the file that the arguments mean, if it is CUDA C++ with kernels and nothing says how it is
+/// judged: no problem.toml beside it, and no harness.py.
+pub fn find(folder: &Path, options: &InitArgs) -> Result<Option<PublishedFile>> {
+    let wants_problem = options.entry.is_some() || options.name.is_some();
+    let path = match &options.kernel {
+        Some(path) if path.is_dir() => folder.join(path).join(Language::Cuda.kernel_name()),
+        Some(path) => folder.join(path),
+        None => match find_kernel(folder) {
+            Ok(path) => path,
+            Err(error) if wants_problem => return Err(error),
+            Err(_) => return Ok(None),
+        },
+    };
+    let is_cuda = path
+        .extension()
+        .is_some_and(|end| end == "cu" || end == "cuh");
+    let beside = path.parent().unwrap_or(folder);
+    let is_judged = [
+        beside.join("problem.toml"),
+        beside.join("harness.py"),
+        folder.join("harness.py"),
+    ];
+    // With a name the problem gets a folder of its own.
+    let judged = is_judged
+        .iter()
+        .find(|path| path.is_file() && options.name.is_none());
+    if !is_cuda || !path.is_file() || judged.is_some() {
+        let why = match judged {
+            Some(judged) => format!("{} says already how it is judged", judged.display()),
+            None => "it is no .cu file that is here".to_owned(),
+        };
+        ensure!(
+            !wants_problem,
+            "no problem is written for {}: {why}",
+            path.display()
+        );
+        return Ok(None);
+    }
+    let bytes = read_anywhere(&path, SIZE_LIMIT)
+        .with_context(|| format!("cannot read {}", path.display()))?;
+    let published = PublishedFile {
+        folder: folder.to_owned(),
+        shown: path
+            .strip_prefix(folder)
+            .unwrap_or(&path)
+            .display()
+            .to_string(),
+        path,
+        text: String::from_utf8_lossy(&bytes).into_owned(),
+    };
+    if published.parsed().kernels().is_empty() {
+        let why = "it has no `__global__` function with a body, which would be the kernel";
+        ensure!(
+            !wants_problem,
+            "no problem is written for {}: {why}",
+            published.shown
+        );
+        return Ok(None);
+    }
+    Ok(Some(published))
+}
+
+impl PublishedFile {
+    /// The file with the headers beside it.
+    fn parsed(&self) -> Published {
+        let beside = self.path.parent().unwrap_or(&self.folder);
+        let header = |name: &str| {
+            let path = beside.join(name);
+            let ends = ["h", "cuh", "hpp", "cu", "inl", "inc"];
+            let is_header = path
+                .extension()
+                .is_some_and(|end| ends.iter().any(|e| end == *e));
+            let bytes = read_anywhere(&path, SIZE_LIMIT)
+                .ok()
+                .filter(|_| is_header)?;
+            Some(String::from_utf8_lossy(&bytes).into_owned())
+        };
+        Published::read(self.file_name(), &self.text, &header)
+    }
+
+    fn file_name(&self) -> &str {
+        let name = self.path.file_name().and_then(|name| name.to_str());
+        name.unwrap_or("published.cu")
+    }
+
+    /// A file called kernel.cu becomes the problem where it is.
+    fn stays(&self, options: &InitArgs) -> bool {
+        options.name.is_none() && self.file_name() == Language::Cuda.kernel_name()
+    }
+
+    /// Writes the problem, and says what to do next.
+    pub fn init(&self, options: &InitArgs) -> Result<ExitCode> {
+        let published = self.parsed();
+        let function = self.function(&published, options.entry.as_deref())?;
+        let short = function.strip_suffix("_kernel").unwrap_or(&function);
+        let given = options.name.clone().unwrap_or_else(|| short.into());
+        let origin = if self.stays(options) {
+            ORIGINAL
+        } else {
+            self.file_name()
+        };
+        let name = match self.stays(options) {
+            true => short.to_owned(),
+            false => new_problem::name_of(&given)?.to_owned(),
+        };
+        let problem = published
+            .problem(&function, &name, origin)
+            .map_err(|why| anyhow!("no problem can be written for {}: {why}", self.shown))?;
+        let (kernel, argument, files, notes) = match self.stays(options) {
+            true => self.write_here(&problem)?,
+            false => self.write_folder(&given, &problem)?,
+        };
+        let notes = [problem.notes.clone(), notes].concat();
+        let argument = if argument.is_empty() {
+            String::new()
+        } else {
+            format!(" {argument}")
+        };
+        let next = vec![format!("lab run{argument}"), format!("lab{argument}")];
+        let commands = next.clone();
+        let written = InitAnswer {
+            config: None,
+            kernel: &kernel,
+            harness: None,
+            notes: &notes,
+            published: Some(&self.shown),
+            function: Some(&function),
+            files: &files,
+            next,
+        };
+        Ok(told(&written, || {
+            say(&format!(
+                "wrote {kernel} for {function} of {}: {}",
+                self.shown,
+                files.join(", ")
+            ));
+            say_below(&notes);
+            let first = match problem.lacks_reference {
+                true => "write reference.cu, which says what is right, then ",
+                false => "",
+            };
+            say(&format!(
+                "next: {first}`{}` judges the kernel once, `{}` opens the screen",
+                commands[0], commands[1]
+            ));
+        }))
+    }
+
+    /// The function that becomes the kernel: the one that is named, the only one, or the one that
+    /// the user chooses on a terminal.
+    fn function(&self, published: &Published, named: Option<&str>) -> Result<String> {
+        let kernels = published.kernels();
+        let names: Vec<&str> = kernels.iter().map(|(name, _)| name.as_str()).collect();
+        let listed = || {
+            let all = kernels
+                .iter()
+                .map(|(name, line)| format!("{name} (line {line})"));
+            all.collect::<Vec<String>>().join(", ")
+        };
+        match (named, kernels.as_slice()) {
+            (Some(name), _) if names.contains(&name) => Ok(name.to_owned()),
+            (Some(name), _) => {
+                let hint = did_you_mean(name, names);
+                bail!(
+                    "{} has no kernel {name}{hint}. It has {}",
+                    self.shown,
+                    listed()
+                )
+            }
+            (None, [(only, _)]) => Ok(only.clone()),
+            (None, _) if io::stdin().is_terminal() && stdout_is_terminal() && !is_json() => {
+                self.ask(&kernels)
+            }
+            (None, _) => bail!(
+                "{} has {} kernels: {}. Name one: `lab init {} --entry {}`",
+                self.shown,
+                kernels.len(),
+                listed(),
+                quote(&self.shown),
+                names[0]
+            ),
+        }
+    }
+
+    fn ask(&self, kernels: &[(String, usize)]) -> Result<String> {
+        say(&format!("{} has {} kernels:", self.shown, kernels.len()));
+        let lines = kernels.iter().enumerate();
+        say_below(lines.map(|(at, (name, line))| format!("{:>2}  {name} (line {line})", at + 1)));
+        loop {
+            say(&format!(
+                "Which one? A number from 1 to {}, or its name:",
+                kernels.len()
+            ));
+            let mut line = String::new();
+            let read = io::stdin()
+                .read_line(&mut line)
+                .context("cannot read the answer")?;
+            ensure!(read > 0, "no kernel was chosen, and nothing was written");
+            let word = line.trim();
+            let number = word
+                .parse::<usize>()
+                .ok()
+                .and_then(|number| number.checked_sub(1));
+            let by_number = number.and_then(|at| kernels.get(at));
+            let chosen = by_number.or_else(|| kernels.iter().find(|(name, _)| name == word));
+            if let Some((name, _)) = chosen {
+                return Ok(name.clone());
+            }
+        }
+    }
+
+    /// Writes a new folder. The published file stays as it is.
+    fn write_folder(&self, given: &Path, problem: &Problem) -> Result<Written> {
+        let files = problem
+            .files
+            .iter()
+            .map(|file| (file.name, file.text.clone()));
+        let files: Vec<(&'static str, String)> = files.collect();
+        let made = new_problem::create_from(&self.folder, given, Language::Cuda, files)
+            .context("choose another name with --name")?;
+        Ok((made.kernel, made.argument, made.files, made.notes))
+    }
+
+    /// Writes the problem around a file that is called kernel.cu, whose bytes stay as published.cu.
+    fn write_here(&self, problem: &Problem) -> Result<Written> {
+        let beside = self.path.parent().unwrap_or(&self.folder);
+        let root = Root::new(beside);
+        let failed = |name: &str, error: io::Error| {
+            let error =
+                anyhow!(error).context(format!("cannot write {}", beside.join(name).display()));
+            space::explain(error, "the published kernel is as it was")
+        };
+        let bytes =
+            read_anywhere(&self.path, SIZE_LIMIT).map_err(|error| failed(ORIGINAL, error))?;
+        match root.create_whole(Path::new(ORIGINAL), &bytes) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let there = root.read(Path::new(ORIGINAL), SIZE_LIMIT);
+                ensure!(
+                    there.is_ok_and(|there| there == bytes),
+                    "{} is there already and holds something else: rename it, and run `lab init` again",
+                    beside.join(ORIGINAL).display()
+                );
+            }
+            written => written.map_err(|error| failed(ORIGINAL, error))?,
+        }
+        let mut notes = vec![format!("the published file is {ORIGINAL} now")];
+        // kernel.cu comes last: without the others it would not be a problem.
+        let is_kernel = |file: &&NewFile| file.name == Language::Cuda.kernel_name();
+        for file in problem.files.iter().filter(|file| !is_kernel(file)) {
+            match root.create_whole(Path::new(file.name), file.text.as_bytes()) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    notes.push(format!(
+                        "{} was there already and was not changed",
+                        file.name
+                    ));
+                }
+                written => written.map_err(|error| failed(file.name, error))?,
+            }
+        }
+        for file in problem.files.iter().filter(is_kernel) {
+            root.replace(Path::new(file.name), file.text.as_bytes())
+                .map_err(|error| failed(file.name, error))?;
+        }
+        let tree = lab_project::work_tree(beside)?;
+        let kernel = self
+            .path
+            .strip_prefix(&tree)
+            .unwrap_or(&self.path)
+            .display()
+            .to_string();
+        let argument = beside
+            .strip_prefix(&self.folder)
+            .unwrap_or(beside)
+            .display()
+            .to_string();
+        let argument = if argument.is_empty() {
+            argument
+        } else {
+            quote(&argument)
+        };
+        let files = problem.files.iter().map(|file| file.name).collect();
+        Ok((kernel, argument, files, notes))
+    }
+}
+
+/// The new kernel relative to the work tree, its folder as an argument, the files, further notes.
+type Written = (String, String, Vec<&'static str>, Vec<String>);

@@ -1,0 +1,231 @@
+//! From a published file to a problem: a .cu with host code in, a folder out that builds.
+
+use crate::lab::Lab;
+use serde_json::json;
+use std::fs;
+
+/// Two kernels, the function that checks them, and a main.
+const ROWS: &str = r#"// Copyright of somebody
+#include <cuda_runtime.h>
+#include <stdio.h>
+#include "tools.h"
+
+#define THREADS 128
+
+// What is right.
+void row_scale_cpu(float* out, const float* in, const float* gain, float bias, int rows, int cols) {
+    for (int r = 0; r < rows; r++)
+        for (int c = 0; c < cols; c++) out[r * cols + c] = in[r * cols + c] * gain[c] + bias;
+}
+
+__global__ void row_scale_naive(float* out, const float* in, const float* gain, float bias, int rows, int cols) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < rows * cols) out[i] = apply(in[i], gain[i % cols], bias);
+}
+
+template <typename T, int BLOCK>
+__global__ void __launch_bounds__(BLOCK) row_scale_kernel(T* __restrict__ out, const T* __restrict__ in,
+                                                          const T* __restrict__ gain, int rows, int cols, T bias) {
+    const T* x = in + blockIdx.x * cols;
+    for (int c = threadIdx.x; c < cols; c += BLOCK) out[blockIdx.x * cols + c] = apply(x[c], gain[c], bias);
+}
+
+void row_scale(float* d_out, float* d_in, float* d_gain, int n, int width, float bias) {
+    const int grid = n;
+    dim3 block(THREADS);
+    row_scale_kernel<float, THREADS><<<grid, block>>>(d_out, d_in, d_gain, n, width, bias);
+}
+
+int main(int argc, char** argv) {
+    float* d_in;
+    cudaMalloc(&d_in, 1024);
+    row_scale_naive<<<(64 * 64 + 255) / 256, 256>>>(0, d_in, 0, 1.0f, 64, 64);
+    return 0;
+}
+"#;
+
+const TOOLS: &str = "#ifndef TOOLS_H\n#define TOOLS_H\n#include <iostream>\n\n\
+    __device__ inline float apply(float x, float gain, float bias) { return x * gain + bias; }\n\n\
+    inline void complain() { std::cout << \"no\"; }\n#endif\n";
+
+/// An extension for PyTorch whose functions a macro makes.
+const EXTENSION: &str = r#"#include <cuda_fp16.h>
+#include <torch/extension.h>
+
+// y = 2 x
+__global__ void twice_f32_kernel(float* x, float* y, int N) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < N) y[i] = 2.0f * x[i];
+}
+
+#define BIND_TWICE(type, element)                                   \
+  void twice_##type(torch::Tensor x, torch::Tensor y) {             \
+    int N = x.numel();                                              \
+    dim3 block(256);                                                \
+    dim3 grid((N + 256 - 1) / 256);                                 \
+    twice_##type##_kernel<<<grid, block>>>(                         \
+        reinterpret_cast<element*>(x.data_ptr()),                   \
+        reinterpret_cast<element*>(y.data_ptr()), N);               \
+  }
+
+BIND_TWICE(f32, float)
+
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("twice_f32", &twice_f32, ""); }
+"#;
+
+fn with_rows() -> Lab {
+    let lab = Lab::empty();
+    lab.write("lab.toml", "device = \"cpu\"\n");
+    lab.write("rows.cu", ROWS);
+    lab.write("tools.h", TOOLS);
+    lab
+}
+
+#[test]
+fn a_file_with_several_kernels_becomes_a_problem_that_passes() {
+    let lab = with_rows();
+    lab.lab("init rows.cu")
+        .is(1)
+        .says("rows.cu has 2 kernels: row_scale_naive (line 14), row_scale_kernel (line 19). Name one: `lab init rows.cu --entry row_scale_naive`");
+    lab.lab("init rows.cu --entry row_scale_kernl")
+        .is(1)
+        .says("did you mean row_scale_kernel?");
+    lab.lab("init rows.cu --entry row_scale_kernel")
+        .is(0)
+        .says("wrote row_scale/kernel.cu for row_scale_kernel of rows.cu: problem.toml, kernel.cu, reference.cu")
+        .says("reference.cu calls row_scale_cpu of the published file, on one thread")
+        .says("left out of kernel.cu, by line: 9–17 row_scale_cpu, row_scale_naive; 26–37 row_scale, main")
+        .says("next: `lab run row_scale` judges the kernel once");
+    // The entry has the order of problem.toml and the kernel its own; the launch is the host's.
+    let kernel = lab.read("row_scale/kernel.cu");
+    for text in [
+        "// Copyright of somebody",
+        "extern \"C\" __global__ void __launch_bounds__(THREADS) row_scale(float* out, const float* in, const float* gain, float bias, int rows, int cols)",
+        "row_scale_kernel<float, THREADS>(out, in, gain, rows, cols, bias);",
+        "launch.grid[0] = dims.rows;",
+        "launch.block[0] = THREADS;",
+    ] {
+        assert!(kernel.contains(text), "{text} is not in {kernel}");
+    }
+    for text in ["<<<grid", "main", "iostream", "complain", "naive"] {
+        assert!(!kernel.contains(text), "{text} is in {kernel}");
+    }
+    let problem = lab.read("row_scale/problem.toml");
+    assert!(
+        problem.contains("shape = [\"rows\", \"cols\"]") && problem.contains("shape = [\"cols\"]")
+    );
+    assert_eq!(lab.read("rows.cu"), ROWS);
+    lab.lab("run row_scale").is(0).says("PASS");
+    // A wrong kernel is found.
+    lab.write(
+        "row_scale/kernel.cu",
+        kernel.replace("gain[c], bias)", "gain[c], 0.0f)"),
+    );
+    lab.lab("run row_scale").is(1);
+}
+
+#[test]
+fn the_second_kernel_of_a_file_gets_a_folder_of_its_own() {
+    let lab = with_rows();
+    let made = lab
+        .lab("init rows.cu --entry row_scale_naive --name kernels/first --json")
+        .is(0)
+        .json();
+    assert_eq!(
+        (&made["kernel"], &made["function"], &made["config"]),
+        (
+            &json!("kernels/first/kernel.cu"),
+            &json!("row_scale_naive"),
+            &json!(null)
+        )
+    );
+    assert_eq!(
+        made["next"],
+        json!(["lab run kernels/first", "lab kernels/first"])
+    );
+    let kernel = lab.read("kernels/first/kernel.cu");
+    assert!(
+        kernel.contains("extern \"C\" __global__ void row_scale_naive(float* out"),
+        "{kernel}"
+    );
+    assert!(
+        kernel.contains("launch.grid[0] = (64 * 64 + 255) / 256;"),
+        "{kernel}"
+    );
+    lab.lab("init rows.cu --entry row_scale_naive --name kernels/first")
+        .is(1)
+        .says("kernels/first exists already and was not changed")
+        .says("--name");
+}
+
+#[test]
+fn an_extension_pasted_as_kernel_cu_becomes_a_problem_whose_reference_must_be_written() {
+    let lab = Lab::empty();
+    fs::create_dir(lab.path("twice")).unwrap();
+    lab.write("twice/kernel.cu", EXTENSION);
+    lab.lab("init twice/kernel.cu")
+        .is(0)
+        .says("wrote twice/kernel.cu for twice_f32_kernel of twice/kernel.cu")
+        .says("the published file is published.cu now")
+        .says("next: write reference.cu, which says what is right, then `lab run twice`");
+    assert_eq!(lab.read("twice/published.cu"), EXTENSION);
+    let kernel = lab.read("twice/kernel.cu");
+    assert!(!kernel.contains("torch"), "{kernel}");
+    assert!(
+        kernel.contains("launch.grid[0] = (dims.N + 256 - 1) / 256;"),
+        "{kernel}"
+    );
+    // The frame of the reference passes nothing in silence.
+    lab.lab("run twice --device cpu")
+        .is(64)
+        .says("NOT JUDGED")
+        .says("reference.cu is not written yet: compute y here");
+    let reference = lab.read("twice/reference.cu");
+    let lines = reference.lines().filter(|line| !line.starts_with("#error"));
+    let text = lines.collect::<Vec<&str>>().join("\n");
+    lab.write(
+        "twice/reference.cu",
+        text.replace("// y[i] = …;", "y[i] = 2.0 * x[i];"),
+    );
+    lab.lab("run twice --device cpu").is(0).says("PASS");
+}
+
+#[test]
+fn a_published_file_that_is_judged_as_it_is_gets_advice() {
+    let lab = Lab::empty();
+    lab.lab("new twice").is(0);
+    lab.write("twice/kernel.cu", EXTENSION);
+    lab.lab("run twice --device cpu")
+        .is(2)
+        .says("twice/kernel.cu:2: #include <torch/extension.h> is code of the host")
+        .says("`lab init twice/kernel.cu --name NEW` writes a problem NEW without it");
+    lab.lab("init twice/kernel.cu --name mine")
+        .is(0)
+        .says("wrote mine/kernel.cu");
+    assert_eq!(lab.read("twice/kernel.cu"), EXTENSION);
+}
+
+#[test]
+fn what_no_problem_can_hold_is_refused_by_its_name() {
+    let lab = Lab::empty();
+    lab.write(
+        "a.cu",
+        "struct P { int n; };\n__global__ void k(P p, double* x) { x[0] = p.n; }\n",
+    );
+    lab.lab("init a.cu")
+        .is(1)
+        .says("no problem can be written for a.cu: line 2: the parameter `p` has the type `P`");
+    lab.write("a.cu", "int main() { return 0; }\n");
+    lab.lab("init a.cu --entry k")
+        .is(1)
+        .says("it has no `__global__` function with a body");
+    lab.write("kernel.cu", EXTENSION);
+    lab.write("published.cu", "// mine\n");
+    lab.lab("init kernel.cu")
+        .is(1)
+        .says("published.cu is there already");
+    assert_eq!(
+        (lab.read("kernel.cu"), lab.read("published.cu")),
+        (EXTENSION.to_owned(), "// mine\n".to_owned())
+    );
+}
