@@ -3,6 +3,7 @@
 //! This package holds the command line ([`cli`]) and the threads that connect the screen with the
 //! core ([`screen`]).
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 pub mod cli;
 mod confinement;

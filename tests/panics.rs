@@ -1,6 +1,6 @@
 //! A panic of a program that holds the terminal. The test starts itself in a pseudo terminal and
 //! panics there.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 #[allow(dead_code)]
 #[path = "pty/bench.rs"]

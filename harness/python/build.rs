@@ -32,6 +32,7 @@ fn main() -> io::Result<()> {
 
 /// Adds every source file below a folder. A new or a removed file changes its folder, which starts
 /// this script again.
+#[allow(clippy::disallowed_methods, reason = "the folder is of the sources")]
 fn list(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     rerun_if_changed(folder);
     for entry in fs::read_dir(folder)? {

@@ -15,6 +15,7 @@ use lab_run::{Reason, RunId};
 use lab_runner::process::Control;
 use lab_runner::spec::RunSpec;
 use lab_store::RunIndex;
+use lab_system::threads;
 use lab_system::{child_group, lifetime};
 use serde_json::Value;
 use std::process::ExitCode;
@@ -227,7 +228,7 @@ fn run(options: &AutoArgs) -> Result<ExitCode> {
         let work = |(device, lane): (Target, Project)| running.lane(&lane, device);
         let lanes: Vec<_> = lanes
             .into_iter()
-            .map(|lane| std::thread::Builder::new().spawn_scoped(scope, move || work(lane)))
+            .map(|lane| threads::start_in(scope, move || work(lane)))
             .collect();
         // A lane that has no thread, or panics, ends as one that cannot write its files.
         let codes = lanes.into_iter().map(|lane| match lane {

@@ -2,6 +2,7 @@
 //! path.
 
 use crate::screen::settings_files;
+use lab_system::listing;
 use lab_tui::theme::{
     Catalogue, MAX_SCHEME_BYTES, Scheme, ThemeEntry, is_path, parse_scheme_file, scheme_file_error,
 };
@@ -32,7 +33,7 @@ pub fn find(wanted: &str) -> Result<ThemeEntry, String> {
 /// The built-in themes, and every `*.yaml` and `*.yml` of `folder`, which need not exist. Files
 /// that cannot be used are among the catalogue's problems.
 fn read_catalogue(folder: &Path) -> Catalogue {
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+    let mut files: Vec<PathBuf> = listing::read_dir(folder)
         .into_iter()
         .flatten()
         .flatten()

@@ -3,13 +3,13 @@
 //! thread is paused.
 
 use crate::screen::inbox::KeySender;
+use lab_system::threads;
 use lab_tui::event::{Event, TerminalEvent, UserInput};
 use ratatui::crossterm::event::{self, Event as Raw, KeyEventKind};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::Duration;
 
 /// How long crossterm polls for a key. With a timeout of zero it does not poll at all. Below a
@@ -53,14 +53,12 @@ impl InputThread {
             bell: Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?),
         };
         let (closed, bell) = (Arc::clone(&input.closed), Arc::clone(&input.bell));
-        thread::Builder::new()
-            .name("input".to_owned())
-            .spawn(move || {
-                // The screen has closed, or the terminal is gone.
-                if read(&events, &closed, &bell).is_err() {
-                    let _ = events.send(Event::Terminal(TerminalEvent::Hangup));
-                }
-            })?;
+        threads::start("input", move || {
+            // The screen has closed, or the terminal is gone.
+            if read(&events, &closed, &bell).is_err() {
+                let _ = events.send(Event::Terminal(TerminalEvent::Hangup));
+            }
+        })?;
         Ok(input)
     }
 

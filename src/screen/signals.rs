@@ -3,6 +3,7 @@
 //! has its default effect, because the user does not want to wait for the last work.
 
 use lab_system::lifetime::end_soon;
+use lab_system::threads;
 use lab_tui::event::{Event, TerminalEvent};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::iterator::{Handle, Signals};
@@ -10,7 +11,7 @@ use signal_hook::low_level::emulate_default_handler;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::mpsc::Sender;
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 
 pub struct SignalThread {
     handle: Handle,
@@ -29,30 +30,28 @@ impl SignalThread {
         let handle = signals.handle();
         let whose = Arc::new(AtomicU8::new(OURS));
         let terminal = Arc::clone(&whose);
-        let thread = thread::Builder::new()
-            .name("signals".to_owned())
-            .spawn(move || {
-                for signal in signals.forever() {
-                    let event = match (signal, terminal.load(Ordering::SeqCst)) {
-                        // The next frame is drawn in the current size anyway.
-                        (SIGWINCH, LENT | GIVEN_BACK) => continue,
-                        (SIGWINCH, _) => TerminalEvent::Resize,
-                        (signal, GIVEN_BACK) | (signal @ SIGTSTP, LENT) => {
-                            let _ = emulate_default_handler(signal);
-                            continue;
-                        }
-                        // Ctrl-C in an editor that did not set raw mode is meant for the editor.
-                        (SIGINT, LENT) => continue,
-                        (SIGTSTP, _) => TerminalEvent::Suspend,
-                        (SIGCONT, _) => TerminalEvent::Continued,
-                        (SIGHUP, _) => TerminalEvent::Hangup,
-                        (other, _) => TerminalEvent::Terminate(other),
-                    };
-                    if events.send(Event::Terminal(event)).is_err() {
-                        return;
+        let thread = threads::start("signals", move || {
+            for signal in signals.forever() {
+                let event = match (signal, terminal.load(Ordering::SeqCst)) {
+                    // The next frame is drawn in the current size anyway.
+                    (SIGWINCH, LENT | GIVEN_BACK) => continue,
+                    (SIGWINCH, _) => TerminalEvent::Resize,
+                    (signal, GIVEN_BACK) | (signal @ SIGTSTP, LENT) => {
+                        let _ = emulate_default_handler(signal);
+                        continue;
                     }
+                    // Ctrl-C in an editor that did not set raw mode is meant for the editor.
+                    (SIGINT, LENT) => continue,
+                    (SIGTSTP, _) => TerminalEvent::Suspend,
+                    (SIGCONT, _) => TerminalEvent::Continued,
+                    (SIGHUP, _) => TerminalEvent::Hangup,
+                    (other, _) => TerminalEvent::Terminate(other),
+                };
+                if events.send(Event::Terminal(event)).is_err() {
+                    return;
                 }
-            })?;
+            }
+        })?;
         Ok(SignalThread {
             handle,
             thread: Some(thread),

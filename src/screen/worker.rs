@@ -2,12 +2,13 @@
 //! earlier one that still waits, so that only the latest is answered.
 
 use lab_runner::process::Control;
+use lab_system::threads;
 use lab_tui::event::Event;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Dropping it ends the thread once all requests are answered. Work with a control is ended.
@@ -53,9 +54,7 @@ impl<R: Send + 'static> Worker<R> {
         let (requests, receiver) = mpsc::channel();
         let mut of_thread = Requests::new(receiver, replaces);
         let running = Arc::clone(&of_thread.running);
-        let thread = thread::Builder::new()
-            .name(name.to_owned())
-            .spawn(move || work(&mut of_thread))?;
+        let thread = threads::start(name, move || work(&mut of_thread))?;
         Ok(Worker {
             requests: Some(requests),
             running,
@@ -242,7 +241,7 @@ mod tests {
                     let began = Instant::now();
                     let _ = tell.send((request, false));
                     while !control.is_ended() && began.elapsed() < Duration::from_secs(20) {
-                        thread::yield_now();
+                        std::thread::yield_now();
                     }
                     let _ = tell.send((request, control.is_ended()));
                 }

@@ -1,6 +1,6 @@
 //! The circle without a screen, as a user's stories: text in, text out. Every story has a
 //! repository of its own in a temporary folder, with its own home, configuration and identity.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 #[path = "../../harness/device/tests/support/headers.rs"]
 mod headers;

@@ -1,7 +1,7 @@
 //! The real binary in a real pseudo terminal: what only a terminal shows. Every wait is for a text
 //! or an event, with a watchdog; none is for a fixed time.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 mod actions;
 mod bench;

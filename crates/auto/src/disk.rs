@@ -7,6 +7,7 @@ use lab_project::Project;
 use lab_run::RunId;
 use lab_run::experiment::Status;
 use lab_store::{RunIndex, RunStore};
+use lab_system::listing;
 use serde::Serialize;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
@@ -32,7 +33,7 @@ pub fn disk_use(project: &Project) -> Result<DiskUse> {
         bytes: git_bytes, ..
     } = lab_git::object_files(&Repo::open(project)?);
     let entries =
-        |folder: &std::path::Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
+        |folder: &std::path::Path| listing::read_dir(folder).into_iter().flatten().flatten();
     let mut runs_bytes = 0;
     for run in entries(RunStore::new(&project.lab_dir).runs()) {
         for file in entries(&run.path()).chain([run]) {

@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use lab_git::Repo;
 use lab_project::Project;
 use lab_run::inputs::SIZE_LIMIT;
+use lab_system::listing;
 use lab_system::root::Root;
 use std::path::Path;
 
@@ -15,7 +16,7 @@ use std::path::Path;
 /// the last one.
 pub(super) fn next(folder: &Path, last: Option<&str>) -> Result<Option<String>> {
     let entries =
-        std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+        listing::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
     let names = entries
         .flatten()
         .filter_map(|entry| entry.file_name().into_string().ok());

@@ -3,6 +3,7 @@
 use super::files::Files;
 use anyhow::Result;
 use lab_runner::process::Control;
+use lab_system::threads;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -41,7 +42,7 @@ pub(super) fn endable<T>(
             // The step may have seen the request itself.
             control_of_step.is_ended() && files.ends_turn(turn)
         };
-        let watch = std::thread::Builder::new().spawn_scoped(scope, watching)?;
+        let watch = threads::start_in(scope, watching)?;
         let came = step(&control);
         drop(done);
         Ok(Step {

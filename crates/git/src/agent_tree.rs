@@ -16,11 +16,13 @@ use git2::{FileMode, ObjectType, Oid, Repository, RepositoryInitOptions};
 use lab_project::Project;
 use lab_run::RunId;
 use lab_run::inputs::SIZE_LIMIT;
+use lab_system::listing;
 use lab_system::root::Root;
 use lab_system::special_files;
+use rustix::fs::FileType;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::fs::{DirEntry, Metadata};
+use std::fs::Metadata;
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -347,8 +349,8 @@ fn clear(parent: &Root, path: &Path) -> io::Result<()> {
 /// again where it is removed.
 fn make_writable(folder: &Path) {
     let _ = std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700));
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+    for entry in listing::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(FileType::is_dir) {
             make_writable(&entry.path());
         }
     }
@@ -415,11 +417,11 @@ fn copy(from: &Repository, to: &Repository, id: Oid, copied: &mut Vec<Oid>) -> O
 /// Calls `found` for each file and link below a folder, with its relative path, in the order of the
 /// names. Follows no link and skips folders named .git.
 fn walk(root: &Path, folder: &Path, found: &mut dyn FnMut(&Path, &Metadata)) {
-    let Ok(entries) = std::fs::read_dir(root.join(folder)) else {
+    let Ok(entries) = listing::read_dir(root.join(folder)) else {
         return;
     };
     let mut entries: Vec<_> = entries.flatten().collect();
-    entries.sort_by_key(DirEntry::file_name);
+    entries.sort_by_key(listing::Entry::file_name);
     for entry in entries {
         let name = folder.join(entry.file_name());
         match entry.metadata() {

@@ -6,10 +6,10 @@
 use super::Repo;
 use super::git_program::GitProgram;
 use anyhow::{Context, Result};
+use lab_system::listing;
 use lab_system::root::{Access, Root};
 use lab_system::space;
 use serde::Serialize;
-use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -56,7 +56,7 @@ pub fn loose_refs(repo: &Repo, limit: usize) -> usize {
 }
 
 fn count_files(folder: &Path, depth: usize, limit: usize, count: &mut usize) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+    for entry in listing::read_dir(folder).into_iter().flatten().flatten() {
         match entry.file_type() {
             _ if *count >= limit => return,
             Ok(kind) if kind.is_dir() && depth > 0 => {
@@ -86,7 +86,7 @@ pub fn pack_refs(repo: &Repo) -> Result<()> {
 /// of 256, as git does.
 pub fn has_many_loose_objects(repo: &Repo) -> bool {
     let folder = repo.git.commondir().join("objects/17");
-    fs::read_dir(folder).map_or(0, Iterator::count) * 256 > MANY
+    listing::read_dir(folder).map_or(0, Iterator::count) * 256 > MANY
 }
 
 /// Packs all loose objects, with the git program. Waits for a lab that packs them now: two gits at
@@ -115,7 +115,7 @@ pub fn clean(repo: &Repo) -> Result<Cleaned> {
 /// What git's objects take on disk now.
 pub fn object_files(repo: &Repo) -> ObjectFiles {
     let mut found = ObjectFiles::default();
-    let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
+    let entries = |folder: &Path| listing::read_dir(folder).into_iter().flatten().flatten();
     for folder in entries(&repo.git.commondir().join("objects")) {
         let is_loose = folder.file_name().len() == 2;
         for file in entries(&folder.path()) {

@@ -7,6 +7,7 @@ use super::history::{refs_matching, walk_tree};
 use super::{Notes, Repo, locks};
 use anyhow::{Context, Result, bail};
 use git2::ObjectType;
+use lab_system::listing;
 use lab_system::root::{Access, Root};
 use lab_system::space;
 use serde::Serialize;
@@ -76,7 +77,7 @@ impl Bundle {
 pub fn bundles(repo: &Repo, folders: &[&Path]) -> Vec<Bundle> {
     let mut paths = BTreeSet::new();
     for folder in folders {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let entries = listing::read_dir(folder).into_iter().flatten().flatten();
         paths.extend(
             entries
                 .map(|entry| entry.path())

@@ -9,6 +9,7 @@ use super::git_program::{GitProgram, NoGit};
 use super::{CommitFile, Repo, blob_in_head, locks};
 use anyhow::{Context, Result, anyhow, bail};
 use git2::{ErrorClass, Index, Oid, Repository};
+use lab_system::listing;
 use lab_system::root::Root;
 use lab_system::space;
 use lab_system::temporary::TemporaryFolder;
@@ -37,7 +38,7 @@ pub(super) fn replace_unreadable(git: &Repository) -> Result<bool> {
 /// patterns.
 fn may_be_split_or_sparse(git: &Repository) -> bool {
     let is_shared = |name: &OsStr| name.as_encoded_bytes().starts_with(b"sharedindex.");
-    let mut names = std::fs::read_dir(git.path())
+    let mut names = listing::read_dir(git.path())
         .into_iter()
         .flatten()
         .flatten()

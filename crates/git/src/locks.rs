@@ -10,7 +10,9 @@ use crate::CommitFile;
 use anyhow::{Context, Result, bail};
 use git2::Oid;
 use lab_system::leftovers;
+use lab_system::listing;
 use lab_system::root::Root;
+use rustix::fs::FileType;
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
@@ -71,8 +73,8 @@ pub(super) fn clear_own_folder(repo: &Repo, folder: &str) -> bool {
     let (mut folders, mut left) = (vec![repo.ref_file(folder)], Vec::new());
     while let Some(folder) = folders.pop() {
         left.extend(named(&folder, |name| name.ends_with(".lock")));
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        let below = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        let entries = listing::read_dir(folder).into_iter().flatten().flatten();
+        let below = entries.filter(|entry| entry.file_type().is_ok_and(FileType::is_dir));
         folders.extend(below.map(|entry| entry.path()));
     }
     let left = unchanged(left);
@@ -155,7 +157,7 @@ pub fn remove_leftovers(repo: &Repo, since: Option<SystemTime>) {
     left.extend(named(&folder.join("objects"), |name| {
         name.starts_with("tmp_object_git2_")
     }));
-    for entry in fs::read_dir(folder.join("objects"))
+    for entry in listing::read_dir(folder.join("objects"))
         .into_iter()
         .flatten()
         .flatten()
@@ -191,10 +193,10 @@ pub fn remove_leftovers(repo: &Repo, since: Option<SystemTime>) {
 
 /// The plain files of a folder with such a name.
 fn named(folder: &Path, is_wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let entries = listing::read_dir(folder).into_iter().flatten().flatten();
     let wanted = entries.filter(|entry| entry.file_name().to_str().is_some_and(&is_wanted));
     wanted
-        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
+        .filter(|entry| entry.file_type().is_ok_and(FileType::is_file))
         .map(|entry| entry.path())
         .collect()
 }

@@ -1,9 +1,9 @@
 //! Whether git has refs in a folder.
 
 use super::Repo;
+use lab_system::listing;
 use lab_system::root::Root;
 use memchr::memmem;
-use std::fs;
 use std::path::Path;
 
 /// Most bytes of git's packed refs that are looked through.
@@ -15,7 +15,7 @@ impl Repo {
     pub(super) fn has_refs_in(&self, folders: &[&str]) -> bool {
         let files = self.git.commondir();
         let has_loose = |folder: &&str| {
-            fs::read_dir(files.join(folder)).is_ok_and(|mut entries| entries.next().is_some())
+            listing::read_dir(files.join(folder)).is_ok_and(|mut entries| entries.next().is_some())
         };
         let are_packed = || {
             let packed = Root::new(files).read(Path::new("packed-refs"), PACKED_LIMIT);

@@ -1,5 +1,6 @@
 //! The file of a kernel: how it is called, and which file a folder means.
 
+use lab_system::listing;
 use std::path::{Path, PathBuf};
 
 /// The names of a kernel's file that a folder means without further words.
@@ -35,7 +36,7 @@ pub fn both(shown: &Path) -> String {
 /// The .cu files of a folder, sorted, without reference.cu, which is no kernel to work on. A .py
 /// file has many purposes, so that only kernel.py counts without being named.
 pub fn sources_in(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let entries = listing::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> = entries
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|e| e == "cu"))

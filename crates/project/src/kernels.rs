@@ -2,8 +2,8 @@
 
 use super::kernel_file::{NAMES, sources_in};
 use crate::config::{Config, FILE};
+use lab_system::listing;
 use lab_text::glob;
-use std::fs;
 use std::path::Path;
 
 /// Folders deeper than this below the root are not searched, nor more folders than this in all.
@@ -140,7 +140,7 @@ impl KernelList<'_> {
                 break;
             }
             let (mut kernels, mut has_problem) = (Vec::new(), false);
-            for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            for entry in listing::read_dir(&folder).into_iter().flatten().flatten() {
                 let (Ok(kind), name) = (entry.file_type(), entry.file_name()) else {
                     continue;
                 };
@@ -218,6 +218,7 @@ pub(super) fn listed(root: &Path, folder: &Path) -> String {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use std::fs;
     use std::os::unix::fs::symlink;
 
     #[test]

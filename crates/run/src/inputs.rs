@@ -24,6 +24,7 @@ use lab_project::config::Harness;
 use lab_protocol::Language;
 use lab_source::fingerprint::{Cut, cut_cpp, cut_python};
 use lab_source::imports::imports;
+use lab_system::listing;
 use lab_system::root::{Refused, refusal};
 use set::Set;
 use std::fmt;
@@ -333,7 +334,7 @@ pub fn is_rule(name: &str) -> bool {
 
 /// The names of the files in a folder that say how its kernel is judged, sorted.
 fn rule_files(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let entries = listing::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries
         .filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_dir()))
         .filter_map(|entry| entry.file_name().into_string().ok())

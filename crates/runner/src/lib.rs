@@ -34,6 +34,7 @@ use lab_run::inputs::Inputs;
 use lab_run::record::Record;
 use lab_run::{Reason, RunId};
 use lab_store::RunIndex;
+use lab_system::threads;
 use std::collections::HashSet;
 use std::io;
 use std::path::PathBuf;
@@ -112,20 +113,18 @@ impl Runner {
             keeps_standby,
         });
         let of_thread = shared.clone();
-        let thread = std::thread::Builder::new()
-            .name("runner".into())
-            .spawn(move || {
-                let (latest, told) = (Latest::default(), HashSet::new());
-                Thread {
-                    shared: &of_thread,
-                    sink: &sink,
-                    latest,
-                    told,
-                    begun: Vec::new(),
-                    python: None,
-                }
-                .work();
-            })?;
+        let thread = threads::start("runner", move || {
+            let (latest, told) = (Latest::default(), HashSet::new());
+            Thread {
+                shared: &of_thread,
+                sink: &sink,
+                latest,
+                told,
+                begun: Vec::new(),
+                python: None,
+            }
+            .work();
+        })?;
         Ok(Runner {
             shared,
             thread: Some(thread),

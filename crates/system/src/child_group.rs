@@ -7,6 +7,7 @@
 //! process that reuses the id of a child.
 
 use crate::descendants::{self, Descendant};
+use crate::threads;
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, getpgrp, getpid, kill_process_group, waitid,
 };
@@ -48,7 +49,8 @@ impl ChildGroup {
     /// Starts the command as the leader of a new process group.
     pub fn spawn(command: &mut Command) -> io::Result<ChildGroup> {
         let mut groups = groups();
-        let child = command.process_group(0).spawn()?;
+        let child = command.process_group(0).spawn();
+        let child = child.map_err(|error| threads::refused("process", error))?;
         let leader = Pid::from_child(&child);
         groups.push(leader);
         Ok(ChildGroup {
@@ -182,9 +184,7 @@ impl Drop for ChildGroup {
         }
         self.kill();
         let leader = self.leader;
-        let reaper = std::thread::Builder::new()
-            .name("reap".into())
-            .spawn(move || reap_killed(leader));
+        let reaper = threads::start("reap", move || reap_killed(leader));
         if reaper.is_err() {
             // Without a thread the drop itself waits. There is nobody to report a failure to.
             let _ = self.wait();

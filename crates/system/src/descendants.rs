@@ -1,6 +1,7 @@
 //! The processes that a process has started, as `/proc` shows them: also those that have left its
 //! process group or session.
 
+use crate::listing;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
 use std::collections::HashMap;
@@ -25,7 +26,7 @@ pub struct Descendant {
 /// [`adopt_orphans`].
 pub fn of(root: Pid) -> Vec<Descendant> {
     let mut children: HashMap<i32, Vec<Descendant>> = HashMap::new();
-    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+    for entry in listing::read_dir("/proc").into_iter().flatten().flatten() {
         let Some(id) = entry
             .file_name()
             .to_str()
@@ -129,8 +130,8 @@ pub fn descends_from(process: u32, ancestor: u32) -> bool {
 }
 
 /// The threads of a process in `/proc`. None if it has ended.
-fn tasks(process: Pid) -> impl Iterator<Item = fs::DirEntry> {
-    let tasks = fs::read_dir(format!("/proc/{}/task", process.as_raw_pid()));
+fn tasks(process: Pid) -> impl Iterator<Item = listing::Entry> {
+    let tasks = listing::read_dir(format!("/proc/{}/task", process.as_raw_pid()));
     tasks.into_iter().flatten().flatten()
 }
 
@@ -143,7 +144,7 @@ pub fn threads(process: Pid) -> usize {
 /// process has ended.
 pub fn busy_threads(process: Pid) -> usize {
     let first = process.as_raw_pid().to_string();
-    let is_busy = |task: &fs::DirEntry| {
+    let is_busy = |task: &listing::Entry| {
         let stat = fs::read_to_string(task.path().join("stat")).unwrap_or_default();
         task.file_name() != *first && parse(&stat).is_some_and(|(state, ..)| state == 'R')
     };

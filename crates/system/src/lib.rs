@@ -16,10 +16,13 @@
 //! | [`space`] | says what to do when the disk is full or may not be written |
 //! | [`special_files`] | tells files that block or never end |
 //! | [`stamp`] | compares files without reading them |
+//! | [`listing`] | lists a folder, also of a faulty disk |
+//! | [`threads`] | starts threads, which Linux may refuse |
 //! | [`lifetime`] | ends a process with its parent, and its children with a signal |
 //!
 //! This crate knows nothing of kernels, runs and devices, and uses no other crate of the lab.
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 pub mod atomic_file;
 pub mod child_group;
@@ -29,6 +32,7 @@ pub mod file_lock;
 pub mod large_pages;
 pub mod leftovers;
 pub mod lifetime;
+pub mod listing;
 pub mod memory;
 pub mod random;
 pub mod root;
@@ -36,3 +40,4 @@ pub mod space;
 pub mod special_files;
 pub mod stamp;
 pub mod temporary;
+pub mod threads;

@@ -5,6 +5,7 @@
 //! its own children asks for a signal that it can handle, and kills their groups or its own.
 
 use crate::child_group;
+use crate::threads;
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, getpid, getppid, getrlimit, kill_process_group,
     set_parent_process_death_signal, setrlimit,
@@ -49,13 +50,11 @@ pub fn no_core_files() {
 /// Calls `act` on another thread for each of these signals. The signals lose their default effect.
 pub fn on_signals(signals: &[i32], mut act: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
     let mut signals = signal_hook::iterator::Signals::new(signals)?;
-    thread::Builder::new()
-        .name("signals".into())
-        .spawn(move || {
-            for signal in signals.forever() {
-                act(signal);
-            }
-        })?;
+    threads::start("signals", move || {
+        for signal in signals.forever() {
+            act(signal);
+        }
+    })?;
     Ok(())
 }
 
@@ -78,7 +77,9 @@ pub fn end_soon(signal: i32) {
         thread::sleep(PATIENCE);
         signal_hook::low_level::emulate_default_handler(signal)
     };
-    let _ = thread::Builder::new().spawn(end);
+    if threads::start("end", end).is_err() {
+        let _ = end();
+    }
 }
 
 /// On [`TERMINATION`]: kills every child's group, calls `last`, then ends this process by that

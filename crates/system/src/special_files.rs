@@ -3,9 +3,10 @@
 //! whoever opens a pipe waits for the other end, which never comes. libgit2 opens such files
 //! without a look, so this comes before it.
 
+use crate::listing::{self, Entry};
 use crate::root::read_anywhere;
 use anyhow::{Result, bail};
-use std::fs::{self, DirEntry};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Folders of git's own folder whose files git opens by name.
@@ -54,7 +55,7 @@ pub fn refuse_links_out(root: &Path) -> Result<()> {
         let named = named.map(|name| folder.join(name));
         let of_objects = entries(&folder.join(OBJECTS)).map(|entry| entry.path());
         let mut written = named.chain(of_objects);
-        let is_link = |entry: &DirEntry| leads_out(&entry.path(), folder);
+        let is_link = |entry: &Entry| leads_out(&entry.path(), folder);
         let deeper = |name| below(&folder.join(name), DEEPEST, &is_link);
         written
             .find(|path| leads_out(path, folder))
@@ -126,7 +127,7 @@ fn in_git_folder(folder: &Path, below_it: &[&str]) -> Option<PathBuf> {
 }
 
 /// The first path below a folder that is neither a file nor a folder and that is `wanted`.
-fn below(folder: &Path, depth: usize, wanted: &dyn Fn(&DirEntry) -> bool) -> Option<PathBuf> {
+fn below(folder: &Path, depth: usize, wanted: &dyn Fn(&Entry) -> bool) -> Option<PathBuf> {
     entries(folder).find_map(|entry| match entry.file_type() {
         Ok(kind) if kind.is_file() => None,
         Ok(kind) if kind.is_dir() && depth > 0 => below(&entry.path(), depth - 1, wanted),
@@ -134,17 +135,13 @@ fn below(folder: &Path, depth: usize, wanted: &dyn Fn(&DirEntry) -> bool) -> Opt
     })
 }
 
-fn special(entry: &DirEntry) -> bool {
+fn special(entry: &Entry) -> bool {
     let is_usual = entry
         .file_type()
         .is_ok_and(|kind| kind.is_file() || kind.is_dir());
     !is_usual && is_special(&entry.path())
 }
 
-#[allow(
-    clippy::disallowed_methods,
-    reason = "names are listed and nothing is opened"
-)]
-fn entries(folder: &Path) -> impl Iterator<Item = DirEntry> + use<> {
-    fs::read_dir(folder).into_iter().flatten().flatten()
+fn entries(folder: &Path) -> impl Iterator<Item = Entry> + use<> {
+    listing::read_dir(folder).into_iter().flatten().flatten()
 }

@@ -4,12 +4,12 @@
 //! ends, however it ends. So an entry with such a name and without a lock belongs to nobody, and
 //! [`crate::leftovers`] removes it.
 
-use crate::random;
+use crate::{listing, random};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-use tempfile::{Builder, TempDir};
+use std::path::{Path, PathBuf};
+use tempfile::Builder;
 
 /// What the name of every such entry begins with; [`RANDOM`] letters and digits follow, and for a
 /// file a dot and the name of the file that it will replace.
@@ -25,8 +25,15 @@ const ATTEMPTS: usize = 8;
 /// it.
 #[derive(Debug)]
 pub struct TemporaryFolder {
-    folder: TempDir,
+    folder: PathBuf,
     _lock: File,
+}
+
+impl Drop for TemporaryFolder {
+    fn drop(&mut self) {
+        // What cannot be removed stays for a sweep.
+        let _ = listing::remove_dir_all(&self.folder);
+    }
 }
 
 impl TemporaryFolder {
@@ -37,11 +44,12 @@ impl TemporaryFolder {
             let folder = builder
                 .prefix(PREFIX)
                 .rand_bytes(RANDOM)
-                .tempdir_in(parent)?;
-            let lock = match File::open(folder.path()) {
+                .tempdir_in(parent)?
+                .keep();
+            let lock = match File::open(&folder) {
                 // A sweep came before the lock could be taken.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                opened => opened?,
+                opened => opened.inspect_err(|_| drop(std::fs::remove_dir(&folder)))?,
             };
             if is_still_there(&lock)? {
                 return Ok(TemporaryFolder {
@@ -56,7 +64,7 @@ impl TemporaryFolder {
     }
 
     pub fn path(&self) -> &Path {
-        self.folder.path()
+        &self.folder
     }
 }
 

@@ -23,6 +23,7 @@ pub use snapshot::RepositorySnapshot;
 
 use folders::Folders;
 use lab_project::Project;
+use lab_system::threads;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
@@ -86,9 +87,7 @@ pub fn start(project: Arc<Project>, sink: WatchSink) -> std::io::Result<Watcher>
     let folders =
         Folders::listen(move |closed| drop(to_worker.send(Command::FolderChanged(closed))));
     let mut worker = Worker::new(project, sink, folders);
-    let thread = std::thread::Builder::new()
-        .name("watch".into())
-        .spawn(move || worker.run(&inbox))?;
+    let thread = threads::start("watch", move || worker.run(&inbox))?;
     Ok(Watcher {
         commands,
         thread: Some(thread),

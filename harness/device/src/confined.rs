@@ -8,6 +8,7 @@
 use crate::api::{BuildRequest, Builder, Built, DeviceError, FolderTrust, Image, SharedFiles};
 use crate::sandbox::{self, FileAccess, Policy, SandboxState};
 use lab_protocol::Target;
+use lab_system::threads;
 use std::sync::mpsc::{Sender, channel};
 
 type Job = Box<dyn FnOnce(&mut dyn Builder) + Send>;
@@ -42,9 +43,7 @@ impl ConfinedBuilder {
             }
             Err(error) => drop(say.send(Err(error))),
         };
-        let started = std::thread::Builder::new()
-            .name("builder".into())
-            .spawn(run);
+        let started = threads::start("builder", run);
         started.map_err(|e| {
             DeviceError::Driver(format!("a thread for the compiler cannot be started: {e}"))
         })?;

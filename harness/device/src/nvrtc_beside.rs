@@ -5,6 +5,7 @@ use crate::api::{BuildRequest, Builder, Built, DeviceError, FolderTrust, SharedF
 use crate::build_cache;
 use crate::cpu::{self, HostCompiler};
 use crate::cuda::{NvrtcBuilder, nvrtc_with_headers};
+use lab_system::threads;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -50,11 +51,9 @@ impl Builder for BesideNvrtc {
         }
         let (host, nvrtc) = (&mut self.host, &self.nvrtc);
         std::thread::scope(|scope| {
-            let building = scope.spawn(move || host.build(request));
+            let building = threads::beside(scope, move || host.build(request));
             let errors = nvrtc.errors(request);
-            let built = building
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            let built = building.join()?;
             Ok(match errors? {
                 Some(log) => Built::failed(log, started),
                 None => built,

@@ -1,7 +1,7 @@
 //! Builds with NVRTC, as a user runs them. These tests need a CUDA toolkit or its wheels, but no
 //! GPU, and are ignored unless they are asked for: `scripts/gpu-tests`, or
 //! `cargo test -p lab-device -- --include-ignored`.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 use lab_device::cuda::{self, NvrtcBuilder};
 use lab_device::{BuildRequest, Builder, Built, FolderTrust};

@@ -1,5 +1,6 @@
 //! Work on all cores.
 
+use lab_system::threads::{Beside, beside};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Calls `make` for each item, on as many threads as the processor runs at once; for a single item
@@ -23,11 +24,8 @@ pub fn each_on_a_thread<I: Sync, R: Send>(items: &[I], make: impl Fn(&I) -> R + 
         }
     };
     let mut made: Vec<(usize, R)> = std::thread::scope(|scope| {
-        let running: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        running
-            .into_iter()
-            .flat_map(|part| part.join().expect("working on numbers does not panic"))
-            .collect()
+        let running: Vec<_> = (0..threads).map(|_| beside(scope, work)).collect();
+        running.into_iter().flat_map(Beside::join).collect()
     });
     made.sort_by_key(|(at, _)| *at);
     made.into_iter().map(|(_, result)| result).collect()

@@ -1,7 +1,7 @@
 //! The two references of WaveGRU: reference.cu on a GPU and reference.cpp on the processor compute
 //! the same. Needs a CUDA device, NVRTC and a C++ compiler, so the test is ignored unless
 //! scripts/gpu-tests runs it.
-#![allow(clippy::unwrap_used, dead_code)]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, dead_code)]
 
 #[path = "judge/support.rs"]
 mod support;

@@ -19,6 +19,7 @@
 //!
 //! This crate opens no device, starts no process and uses no other crate of the lab.
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 mod compile_options;
 pub mod console;

@@ -4,6 +4,7 @@
 //!
 //! Python gets a copy of the files in a folder that is named in `PYTHONPATH`. So the package needs
 //! no installation, and always fits this version of the program.
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 mod search_path;
 

@@ -7,6 +7,7 @@ use lab_project::python::{self, Interpreter};
 use lab_protocol::Target;
 use lab_run::inputs;
 use lab_system::child_group::ChildGroup;
+use lab_system::threads;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -178,9 +179,7 @@ fn probe(program: &Path, places: &[PathBuf]) -> Result<Probed, String> {
             let _ = pipe.map(|pipe| pipe.take(OUTPUT_LIMIT).read_to_end(&mut bytes));
             let _ = send.send((is_error, String::from_utf8_lossy(&bytes).into_owned()));
         };
-        std::thread::Builder::new()
-            .spawn(read)
-            .map_err(|error| format!("cannot be read: {error}"))?;
+        threads::start("pipe", read).map_err(|error| format!("cannot be read: {error}"))?;
     }
     let (mut output, mut errors) = (String::new(), String::new());
     for _ in 0..2 {

@@ -1,6 +1,7 @@
 //! What `lab init` recognises in a Python file, and what it proposes.
 
 use lab_run::inputs;
+use lab_system::listing;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -210,7 +211,7 @@ fn parameter_names(text: &str, with_defaults: bool) -> Vec<String> {
 
 /// The .py files of a folder that hold a kernel by what they import, sorted.
 pub fn kernels_in(folder: &Path) -> Vec<(PathBuf, PythonSource)> {
-    let entries = fs::read_dir(folder)
+    let entries = listing::read_dir(folder)
         .into_iter()
         .flatten()
         .flatten()

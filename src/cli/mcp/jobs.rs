@@ -8,10 +8,14 @@ use super::answer::Answer;
 use anyhow::{Result, ensure};
 use lab_run::RunId;
 use lab_runner::process::Control;
+use lab_system::threads;
 use std::collections::VecDeque;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
-use tokio::sync::{Mutex as Turn, watch};
+use tokio::sync::watch;
 
 /// Most runs and decisions that have not ended. A further one is refused. Reads do not count: they
 /// are short, and a client that waits for its runs needs them.
@@ -97,12 +101,7 @@ impl Job {
         let _ = state.wait_for(|state| state.phase == Phase::Ended).await;
     }
 
-    async fn carry_out(
-        self: Arc<Self>,
-        lane: Arc<Turn<()>>,
-        work: impl FnOnce(&Job) -> Answer + Send + 'static,
-    ) {
-        let _turn = lane.lock().await;
+    fn carry_out(&self, work: impl FnOnce(&Job) -> Answer) {
         let tool = self.tool;
         let answer = if self.control.is_ended() {
             Answer::error(
@@ -111,39 +110,56 @@ impl Job {
             )
         } else {
             self.change(|state| state.phase = Phase::Running);
-            let job = Arc::clone(&self);
             // The panic hook reports a panic on stderr; the server goes on.
-            tokio::task::spawn_blocking(move || work(&job))
-                .await
-                .unwrap_or_else(|_| {
-                    Answer::error(
-                        &format!(
-                            "{tool} failed: an error of lab itself, told on the server's stderr"
-                        ),
-                        "Call `history` to see what stands, and report the error.",
-                    )
-                })
+            catch_unwind(AssertUnwindSafe(|| work(self))).unwrap_or_else(|_| {
+                Answer::error(
+                    &format!("{tool} failed: an error of lab itself, told on the server's stderr"),
+                    "Call `history` to see what stands, and report the error.",
+                )
+            })
         };
         self.tell(answer);
         self.change(|state| state.phase = Phase::Ended);
     }
 }
 
-/// The jobs of a server. The runtime's end waits for those that run.
-#[derive(Default)]
+/// A job, and its work.
+type Queued = (Arc<Job>, Box<dyn FnOnce(&Job) -> Answer + Send>);
+
+/// The jobs of a server.
 pub struct Jobs {
     /// The newest last, with the number of the newest.
     jobs: Mutex<(u64, VecDeque<Arc<Job>>)>,
-    lanes: [Arc<Turn<()>>; 3],
+    /// The queue of each lane's thread.
+    lanes: [Sender<Queued>; 3],
     closing: watch::Sender<bool>,
 }
 
 impl Jobs {
+    /// Starts a thread for each lane. They are there before the first job, because Linux may refuse
+    /// a thread later.
+    pub fn start() -> io::Result<Jobs> {
+        let lane = |name: &str| {
+            let (queue, queued) = channel::<Queued>();
+            let work = move || queued.iter().for_each(|(job, work)| job.carry_out(work));
+            threads::start(name, work).map(|_| queue)
+        };
+        Ok(Jobs {
+            jobs: Mutex::default(),
+            lanes: [
+                lane("mcp runs")?,
+                lane("mcp decisions")?,
+                lane("mcp reads")?,
+            ],
+            closing: watch::Sender::default(),
+        })
+    }
+
     fn lock(&self) -> MutexGuard<'_, (u64, VecDeque<Arc<Job>>)> {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts a job on the runtime of the caller. Returns at once.
+    /// Starts a job as soon as its lane is free. Returns at once.
     pub fn add(
         &self,
         lane: Lane,
@@ -167,8 +183,9 @@ impl Jobs {
             control: Control::new()?,
             state: watch::Sender::default(),
         });
-        let lane = Arc::clone(&self.lanes[lane as usize]);
-        tokio::spawn(Arc::clone(&job).carry_out(lane, work));
+        let queued: Queued = (Arc::clone(&job), Box::new(work));
+        let lane = self.lanes[lane as usize].send(queued);
+        ensure!(lane.is_ok(), "the server is ending");
         jobs.push_back(Arc::clone(&job));
         let is_old = |job: &Arc<Job>| job.is_read == is_read && !job.is_open();
         if jobs.iter().filter(|job| is_old(job)).count() > KEPT_JOBS
@@ -199,6 +216,14 @@ impl Jobs {
         self.lock().1.iter().for_each(|job| job.control.end());
     }
 
+    /// Waits for the jobs: runs write their records, and a decision takes its last steps.
+    pub async fn ended(&self) {
+        let jobs: Vec<Arc<Job>> = self.lock().1.iter().cloned().collect();
+        for job in jobs {
+            job.wait().await;
+        }
+    }
+
     /// Waits until [`Jobs::close`] is called.
     pub async fn closed(&self) {
         let _ = self.closing.subscribe().wait_for(|closing| *closing).await;
@@ -209,7 +234,6 @@ impl Jobs {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use std::sync::mpsc::channel;
 
     fn summary(job: &Job) -> String {
         job.state().answer.unwrap().summary().to_owned()
@@ -217,7 +241,7 @@ mod tests {
 
     #[tokio::test]
     async fn jobs_of_one_lane_wait_for_one_another_and_a_queued_one_can_be_ended() {
-        let jobs = Jobs::default();
+        let jobs = Jobs::start().unwrap();
         let (go, gate) = channel::<()>();
         let first = jobs
             .add(Lane::Runs, "judge", move |_| {
@@ -253,7 +277,7 @@ mod tests {
 
     #[tokio::test]
     async fn too_many_jobs_are_refused_and_a_panic_is_an_answer() {
-        let jobs = Jobs::default();
+        let jobs = Jobs::start().unwrap();
         let (go, gate) = channel::<()>();
         let gate = Arc::new(Mutex::new(gate));
         for _ in 0..MOST_JOBS {

@@ -42,7 +42,7 @@ pub fn main(options: &McpArgs) -> Result<ExitCode> {
         from: here()?,
         kernel: options.kernel.kernel.clone(),
     };
-    let jobs = Arc::<Jobs>::default();
+    let jobs = Arc::new(Jobs::start().context("the server cannot start")?);
     let of_signals = Arc::clone(&jobs);
     lifetime::end_on_signals(move |_| of_signals.close())?;
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -64,7 +64,7 @@ pub fn main(options: &McpArgs) -> Result<ExitCode> {
         }
     });
     jobs.close();
-    // Waits for the jobs: runs write their records, and a decision takes its last steps.
+    runtime.block_on(jobs.ended());
     drop(runtime);
     output.finish();
     served

@@ -9,6 +9,7 @@ use super::jobs::Jobs;
 use crate::cli::json::to_line;
 use crate::cli::output::complain;
 use lab_protocol::console;
+use lab_system::threads;
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientJsonRpcMessage, ErrorCode, ErrorData, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
@@ -81,9 +82,8 @@ impl Stdio {
         let (outgoing, mut lines) = channel::<String>(WAITING);
         let (done, written) = std_channel();
         let (gone, hung_up) = watch::channel(false);
-        let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
-        thread("mcp input").spawn(move || read(io::stdin().lock(), &tell))?;
-        thread("mcp output").spawn(move || {
+        threads::start("mcp input", move || read(io::stdin().lock(), &tell))?;
+        threads::start("mcp output", move || {
             let _done = done;
             let mut out = console::stdout();
             while let Some(line) = lines.blocking_recv() {
@@ -93,7 +93,7 @@ impl Stdio {
             }
         })?;
         // The reader may wait for a client that reads no answers, and does not see the end of stdin.
-        thread("mcp hangup").spawn(move || {
+        threads::start("mcp hangup", move || {
             let stdin = rustix::stdio::stdin();
             let mut hangup = [PollFd::new(&stdin, PollFlags::empty())];
             while matches!(poll(&mut hangup, None), Err(Errno::INTR)) {}

@@ -4,6 +4,7 @@ use crate::run_store::RunStore;
 use crate::summary::RunSummary;
 use lab_run::RunId;
 use lab_system::stamp::{Stamp, stamp};
+use lab_system::threads::{Beside, beside};
 
 /// What is in a run's folder.
 pub enum Found {
@@ -28,17 +29,11 @@ pub fn read(store: &RunStore, ids: &[RunId]) -> Vec<(RunId, Found)> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let share = ids.len().div_ceil(threads.min(8)).max(WORTH_A_THREAD);
     std::thread::scope(|scope| {
-        let reading = ids.chunks(share).map(|share| {
-            let thread = std::thread::Builder::new().name("records".into());
-            (share, thread.spawn_scoped(scope, move || all(share)))
-        });
+        let reading = ids
+            .chunks(share)
+            .map(|share| beside(scope, move || all(share)));
         let reading: Vec<_> = reading.collect();
-        let found = reading.into_iter().flat_map(|(share, thread)| {
-            // Where a thread could not be started, or panicked, this thread reads its share.
-            let found = thread.ok().and_then(|thread| thread.join().ok());
-            found.unwrap_or_else(|| all(share))
-        });
-        found.collect()
+        reading.into_iter().flat_map(Beside::join).collect()
     })
 }
 

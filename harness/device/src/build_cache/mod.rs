@@ -14,6 +14,7 @@ pub use key::own_build;
 
 use crate::api::{BuildRequest, Builder, Built, DeviceError, Image};
 use lab_system::atomic_file::replace_in_cache;
+use lab_system::listing;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -198,7 +199,7 @@ fn mark_used(image: &Path) {
 /// those that may be in use. A process that has loaded a removed image can go on using it.
 fn evict(folder: &Path, max_bytes: u64) -> io::Result<()> {
     let mut images = Vec::new();
-    for entry in fs::read_dir(folder)? {
+    for entry in listing::read_dir(folder)? {
         let path = entry?.path();
         let is_image = path.extension().is_some_and(|e| e == "cubin" || e == "so");
         // Another process may have removed the file in between.

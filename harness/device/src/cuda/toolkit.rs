@@ -1,6 +1,7 @@
 //! Finds NVRTC and CUDA's headers on this machine: by `CUDA_HOME`, in the usual folders, in the
 //! loader's path, or in pip's wheels. It only looks at folders and runs no program.
 
+use lab_system::listing;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -138,7 +139,7 @@ fn candidates(environment: &SearchEnvironment) -> Vec<(String, Candidate)> {
 /// Returns `lib/python3.12/site-packages` and Debian's `lib/python3/dist-packages` of a Python
 /// prefix.
 fn site_packages(prefix: &Path) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = std::fs::read_dir(prefix.join("lib"))
+    let mut found: Vec<PathBuf> = listing::read_dir(prefix.join("lib"))
         .into_iter()
         .flatten()
         .flatten()

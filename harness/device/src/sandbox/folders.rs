@@ -1,6 +1,7 @@
 //! Which folders belong to the system, to a compiler, and to the sources that a kernel may include.
 
 use super::FileAccess;
+use lab_system::listing;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -81,7 +82,7 @@ pub fn toolchain_folders(program: &OsStr) -> Vec<PathBuf> {
     let Some(prefix) = prefix(&program) else {
         return program.parent().map(Path::to_owned).into_iter().collect();
     };
-    let targets = std::fs::read_dir(&prefix)
+    let targets = listing::read_dir(&prefix)
         .into_iter()
         .flatten()
         .flatten()
@@ -109,7 +110,7 @@ pub fn include_entries(folder: &Path) -> Vec<PathBuf> {
     {
         return vec![folder.to_owned()];
     }
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let entries = listing::read_dir(folder).into_iter().flatten().flatten();
     let shown = entries.filter(|entry| !hidden.iter().any(|name| entry.file_name() == *name));
     // A link does not make readable what it leads to.
     shown
@@ -121,7 +122,7 @@ pub fn include_entries(folder: &Path) -> Vec<PathBuf> {
 /// The device files of NVIDIA's driver, and the plain ones that every program may open.
 pub fn gpu_devices() -> Vec<PathBuf> {
     let is_gpus = |name: &OsStr| name.to_string_lossy().starts_with("nvidia") || name == "dri";
-    let entries = std::fs::read_dir("/dev").into_iter().flatten().flatten();
+    let entries = listing::read_dir("/dev").into_iter().flatten().flatten();
     let found = entries
         .filter(|entry| is_gpus(&entry.file_name()))
         .map(|entry| entry.path());

@@ -27,6 +27,7 @@ pub use folders::{include_entries, toolchain_folders};
 pub(crate) use limits::memory as machine_memory;
 pub use limits::{hide_memory, limit_worker};
 
+use lab_system::threads;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -150,10 +151,13 @@ fn hold(policy: Policy, files: &FileAccess, writes: bool) -> SandboxState {
 /// What [`enter`] can hold back on this machine, tried on a thread that ends at once.
 pub fn support() -> SandboxState {
     let hold = || hold(Policy::Compiler, &FileAccess::default(), true);
-    let tried = std::thread::spawn(move || switched_off().unwrap_or_else(hold));
-    tried.join().unwrap_or_else(|_| SandboxState::None {
-        why: "trying the sandbox failed".into(),
-    })
+    let none = |why: String| SandboxState::None { why };
+    match threads::start("sandbox", move || switched_off().unwrap_or_else(hold)) {
+        Ok(tried) => tried
+            .join()
+            .unwrap_or_else(|_| none("trying the sandbox failed".into())),
+        Err(error) => none(format!("the sandbox cannot be tried: {error}")),
+    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 
 use super::{FINDINGS_LIMIT, ToolFinding, ToolReport, read_findings, symbolize};
 use crate::outcome::Stop;
+use lab_system::listing;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs;
@@ -69,7 +70,7 @@ pub fn read(folder: &Path, image: &Path) -> Result<ToolReport, Stop> {
             folder.display()
         ))
     };
-    for entry in fs::read_dir(folder).map_err(unreadable)? {
+    for entry in listing::read_dir(folder).map_err(unreadable)? {
         let bytes = read_findings(&entry.map_err(unreadable)?.path(), left).map_err(unreadable)?;
         left = left.saturating_sub(bytes.len() as u64);
         text += &String::from_utf8_lossy(&bytes);

@@ -3,6 +3,7 @@
 use super::SourceLine;
 use crate::outcome::Stop;
 use lab_device::sandbox::{self, FileAccess, Policy};
+use lab_system::threads;
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;
@@ -44,10 +45,7 @@ fn confined(mut command: Command, image: &Path) -> io::Result<Output> {
         let _ = sandbox::enter(Policy::Compiler, &files);
         command.output()
     };
-    let ended = std::thread::Builder::new()
-        .name("addr2line".into())
-        .spawn(run)?
-        .join();
+    let ended = threads::start("addr2line", run)?.join();
     ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 

@@ -10,6 +10,7 @@ use crate::problem::{self, BuildNeeds, Problem};
 use crate::worker::{ModuleId, Worker};
 use lab_device::Built;
 use lab_protocol::report::Writer;
+use lab_system::threads;
 use std::time::{Duration, Instant};
 
 /// How long the incumbent runs, at most, while the candidate builds. The clocks are up after some
@@ -68,10 +69,10 @@ fn beside_incumbent<T: Send>(
         return build();
     };
     let (built, turns) = std::thread::scope(|scope| {
-        let building = scope.spawn(build);
+        let building = threads::beside(scope, build);
         let began = Instant::now();
         let turns =
-            running.run_while(|| !building.is_finished() && began.elapsed() < RAISE_CLOCKS_FOR);
+            running.run_while(|| !building.has_ended() && began.elapsed() < RAISE_CLOCKS_FOR);
         (building.join(), turns)
     });
     match turns {
@@ -85,5 +86,5 @@ fn beside_incumbent<T: Send>(
             out.caveat(incumbent::no_comparison(&reason))?;
         }
     }
-    built.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    built
 }

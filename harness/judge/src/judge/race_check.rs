@@ -16,6 +16,7 @@ use crate::sink::SharedSink;
 use lab_device::DeviceInfo;
 use lab_protocol::report::Writer;
 use lab_protocol::{Language, Target, Tool};
+use lab_system::threads;
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -82,14 +83,11 @@ impl RaceCheck {
 
     /// Begins the check of this kernel.
     pub fn start(self, snapshot: Arc<KernelSnapshot>) -> Result<RunningRaceCheck, Stop> {
-        let thread = std::thread::Builder::new()
-            .name("races".into())
-            .spawn(move || self.find(&snapshot))
-            .map_err(|e| {
-                Stop::Lab(format!(
-                    "a thread for the race detector cannot be started: {e}"
-                ))
-            })?;
+        let thread = threads::start("races", move || self.find(&snapshot)).map_err(|e| {
+            Stop::Lab(format!(
+                "a thread for the race detector cannot be started: {e}"
+            ))
+        })?;
         Ok(RunningRaceCheck { thread })
     }
 

@@ -13,6 +13,7 @@ use crate::sink::SharedSink;
 use lab_protocol::Exit;
 use lab_protocol::JudgeRequest;
 use lab_system::lifetime;
+use lab_system::threads;
 use std::io::{BufRead, Write};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
@@ -26,9 +27,7 @@ pub fn judge(
     let sink = SharedSink::held(sink);
     let (sender, receiver) = channel();
     let to_release = sink.clone();
-    let listener = std::thread::Builder::new()
-        .name("start-signal".into())
-        .spawn(move || listen(stdin, &to_release, &sender));
+    let listener = threads::start("start-signal", move || listen(stdin, &to_release, &sender));
     if listener.is_err() {
         return Exit::Crashed;
     }

@@ -6,6 +6,7 @@ use super::forwarded_stream::ForwardedStream;
 use super::output;
 use lab_protocol::{FatalSignal, Program};
 use lab_system::child_group::{self, ChildGroup};
+use lab_system::threads;
 use lab_system::{environment, large_pages, lifetime};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeReader};
@@ -179,15 +180,13 @@ impl Child {
             child.streams.push(stream.clone());
             let (forward, open, flooded, kill) =
                 (forward.clone(), open.clone(), flooded.clone(), kill.clone());
-            std::thread::Builder::new()
-                .name("forward".into())
-                .spawn(move || {
-                    if !stream.forward(&*forward) {
-                        flooded.store(true, Ordering::SeqCst);
-                        kill();
-                    }
-                    drop(open);
-                })?;
+            threads::start("forward", move || {
+                if !stream.forward(&*forward) {
+                    flooded.store(true, Ordering::SeqCst);
+                    kill();
+                }
+                drop(open);
+            })?;
         }
         Ok(child)
     }

@@ -7,6 +7,7 @@
 use crate::outcome::Stop;
 use crate::sync::lock;
 use lab_system::leftovers;
+use lab_system::listing;
 use lab_system::root::Root;
 use lab_system::temporary::TemporaryFolder;
 use std::fs;
@@ -99,7 +100,7 @@ fn remove_unlocked(parent: &Path) {
 /// A process that was just killed may write another file meanwhile.
 fn remove(folder: &Path) {
     for _ in 0..ATTEMPTS {
-        match fs::remove_dir_all(folder) {
+        match listing::remove_dir_all(folder) {
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
                 std::thread::sleep(PAUSE);
             }

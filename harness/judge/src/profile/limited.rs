@@ -1,6 +1,7 @@
 //! Runs a program for a limited time and reads a limited output.
 
 use lab_system::child_group::ChildGroup;
+use lab_system::threads;
 use std::io::{self, Read};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -24,20 +25,22 @@ pub fn output(command: &mut Command, limit: Limit) -> Result<Vec<u8>, String> {
     let mut group =
         ChildGroup::spawn(command).map_err(|error| format!("cannot be started: {error}"))?;
     let (done, read) = channel();
+    let unread = |error| format!("cannot be read: {error}");
     let errors = group.take_stderr().map(|pipe| {
         // What is said of a failure fits; the rest is read and dropped, so that the program does
         // not wait.
-        std::thread::spawn(move || {
+        threads::start("errors", move || {
             let (mut text, mut pipe) = (Vec::new(), pipe);
             let _ = pipe.by_ref().take(MOST_ERRORS).read_to_end(&mut text);
             let _ = io::copy(&mut pipe, &mut io::sink());
             text
         })
     });
+    let errors = errors.transpose().map_err(unread)?;
     let Some(pipe) = group.take_stdout() else {
         return Err("has no output".into());
     };
-    std::thread::spawn(move || {
+    threads::start("output", move || {
         let mut bytes = Vec::new();
         let result = pipe
             .take(limit.bytes + 1)
@@ -45,9 +48,10 @@ pub fn output(command: &mut Command, limit: Limit) -> Result<Vec<u8>, String> {
             .map(|_| bytes);
         // Nobody waits any more if the time is over.
         let _ = done.send(result);
-    });
+    })
+    .map_err(unread)?;
     let printed = match read.recv_timeout(limit.time) {
-        Ok(printed) => printed.map_err(|error| format!("cannot be read: {error}"))?,
+        Ok(printed) => printed.map_err(unread)?,
         Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
             group.kill();
             let _ = group.wait();

@@ -4,6 +4,7 @@ use super::limited::{self, Limit};
 use super::metrics;
 use crate::toolkit;
 use lab_protocol::profile::ProfileSet;
+use lab_system::listing;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -77,7 +78,7 @@ pub fn find() -> Option<PathBuf> {
 
 /// The folders in this one, the newest version first.
 fn versions_in(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let entries = listing::read_dir(folder).into_iter().flatten().flatten();
     let mut all: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     all.sort();
     all.reverse();

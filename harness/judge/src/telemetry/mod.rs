@@ -9,6 +9,7 @@ use lab_device::DeviceInfo;
 use lab_device::telemetry::{self, Telemetry};
 use lab_protocol::report::Writer;
 use lab_protocol::telemetry::Reading;
+use lab_system::threads;
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -57,16 +58,14 @@ impl TelemetryMonitor {
         let missing = Arc::new(OnceLock::new());
         let (reason, own) = (missing.clone(), OwnProcesses::default());
         let known = own.clone();
-        std::thread::Builder::new()
-            .name("telemetry".into())
-            .spawn(move || match open() {
-                Ok(Some(source)) => run_monitor(source, &requests, &known),
-                Ok(None) => {}
-                Err(why) => {
-                    let _ = reason.set(why);
-                    // The requests are dropped after this, so `finish` finds the reason.
-                }
-            })?;
+        threads::start("telemetry", move || match open() {
+            Ok(Some(source)) => run_monitor(source, &requests, &known),
+            Ok(None) => {}
+            Err(why) => {
+                let _ = reason.set(why);
+                // The requests are dropped after this, so `finish` finds the reason.
+            }
+        })?;
         Ok(TelemetryMonitor {
             requests: sender,
             missing,

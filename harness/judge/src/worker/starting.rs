@@ -13,6 +13,7 @@ use crate::process::rpc::Connection;
 use lab_device::sandbox::{FileAccess, SandboxState};
 use lab_device::{DeviceError, Driver};
 use lab_protocol::{Program, Target};
+use lab_system::threads;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -149,7 +150,8 @@ impl Worker {
     ) -> Result<Worker, Stop> {
         let (ours, theirs) = UnixStream::pair()
             .map_err(|e| Stop::Lab(format!("a socket pair for a worker cannot be made: {e}")))?;
-        std::thread::spawn(move || serve(theirs, |_| open()));
+        threads::start("worker", move || serve(theirs, |_| open()))
+            .map_err(|e| Stop::Lab(format!("a worker's thread cannot be started: {e}")))?;
         Self::on_stream(ours, time_limit).ready()
     }
 

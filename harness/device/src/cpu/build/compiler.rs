@@ -4,6 +4,7 @@ use super::cannot_write;
 use super::sanitizer;
 use crate::api::{DeviceError, Sanitizer};
 use crate::cpu::headers;
+use lab_system::temporary::TemporaryFolder;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -173,10 +174,7 @@ impl HostCompiler {
         std::fs::create_dir_all(cache).map_err(cannot_write)?;
         // They are made in another folder and moved as a whole, because other processes may make
         // them too.
-        let temporary = tempfile::Builder::new()
-            .prefix("cpu-headers-")
-            .tempdir_in(work)
-            .map_err(cannot_write)?;
+        let temporary = TemporaryFolder::inside(&work).map_err(cannot_write)?;
         headers::write(temporary.path()).map_err(cannot_write)?;
         let mut arguments = flags;
         arguments.extend(["-x", "c++-header"].map(OsString::from));
@@ -197,16 +195,11 @@ impl HostCompiler {
             )));
         }
         std::fs::write(temporary.path().join("ready"), "").map_err(cannot_write)?;
-        let temporary = temporary.keep();
-        match std::fs::rename(&temporary, &folder) {
-            Ok(()) => {}
+        match std::fs::rename(temporary.path(), &folder) {
             // Another process was first.
-            Err(_) if folder.join("ready").is_file() => {
-                std::fs::remove_dir_all(&temporary).map_err(cannot_write)?;
-            }
-            Err(error) => return Err(cannot_write(error)),
+            Err(error) if !folder.join("ready").is_file() => Err(cannot_write(error)),
+            _ => Ok(folder),
         }
-        Ok(folder)
     }
 
     /// A hash of everything that the precompiled header depends on, in hex.

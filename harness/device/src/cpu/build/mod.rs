@@ -16,6 +16,7 @@ use super::headers;
 use crate::api::{BuildRequest, Builder, Built, DeviceError, Image, SharedFiles};
 use crate::build_cache;
 use crate::sandbox;
+use lab_system::temporary::TemporaryFolder;
 use sources::Sources;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -54,10 +55,8 @@ impl Builder for HostCompiler {
         let started = Instant::now();
         let headers = self.headers(&request.cache_dir, request.sanitizer)?;
         let cannot_write = |error: io::Error| cannot_write(&request.cache_dir, &error);
-        let folder = tempfile::Builder::new()
-            .prefix("cpu-unit-")
-            .tempdir_in(build_cache::work_folder(&request.cache_dir))
-            .map_err(cannot_write)?;
+        let work = build_cache::work_folder(&request.cache_dir);
+        let folder = TemporaryFolder::inside(&work).map_err(cannot_write)?;
         let folder = folder.path();
 
         let source = match std::fs::read(&request.source) {

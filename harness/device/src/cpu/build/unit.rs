@@ -12,6 +12,7 @@ use crate::api::{BuildRequest, DeviceError, Sanitizer};
 use crate::cpu::headers;
 use crate::cpu::rewrite::{Edit, Refusal, apply, rewrite_preprocessed};
 use lab_source::line_start;
+use lab_system::threads::{Beside, beside};
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io;
@@ -129,9 +130,9 @@ impl Unit<'_> {
         std::thread::scope(|scope| {
             let checking = check
                 .as_ref()
-                .map(|check| scope.spawn(move || self.host_code(check)));
+                .map(|check| beside(scope, move || self.host_code(check)));
             let asking = (!is_host && self.request.sanitizer.is_none())
-                .then(|| scope.spawn(|| self.other_code(source)));
+                .then(|| beside(scope, || self.other_code(source)));
             let mut compiled = self.to_image(&unit, preprocessed, target)?;
             if compiled.built && !is_host && self.request.sanitizer.is_none() {
                 let image = self.file(std::fs::read(target))?;
@@ -144,9 +145,9 @@ impl Unit<'_> {
                 compiled.log = undefined_named(&compiled.log, &text, &declarations);
             }
             compiled.log = entries::told_once(&compiled.log);
-            compiled.other_code = asking.map(joined).transpose()?.flatten();
+            compiled.other_code = asking.map(Beside::join).transpose()?.flatten();
             if let Some(errors) = checking
-                .map(joined)
+                .map(Beside::join)
                 .transpose()?
                 .filter(|errors| !errors.is_empty())
             {
@@ -334,13 +335,6 @@ impl Unit<'_> {
     fn file<T>(&self, result: io::Result<T>) -> Result<T, DeviceError> {
         result.map_err(|error| cannot_write(&self.request.cache_dir, &error))
     }
-}
-
-/// The result of a thread. Panics as it did.
-fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
-    thread
-        .join()
-        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Replaces the linker's messages about functions that nothing defines by compiler messages at

@@ -11,6 +11,7 @@ use crate::parallel::each_on_a_thread;
 use crate::problem::api::ProblemContext;
 use crate::worker::JudgeMemory;
 use lab_device::DeviceInfo;
+use lab_system::threads;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
@@ -273,11 +274,13 @@ impl<'a> Drawing<'a> {
         let groups = &groups;
         std::thread::scope(|scope| {
             let (sender, drawn) = sync_channel(1);
-            scope.spawn(move || {
+            let draw = move || {
                 groups
                     .iter()
                     .try_for_each(|group| sender.send(self.sets_of_parts(group)))
-            });
+            };
+            threads::start_in(scope, draw)
+                .map_err(|e| Stop::Lab(format!("no inputs are drawn ahead: {e}")))?;
             let mut all = Ahead::new();
             // Where this ends early the receiver is dropped, and so the thread ends.
             for (group, drawn) in groups.iter().zip(drawn) {

@@ -7,6 +7,7 @@ use super::npy::NpyArray;
 use super::random::shuffle;
 use crate::dtype::{CellValue, Dtype};
 use crate::worker::cell_work::CellNumbers;
+use lab_system::threads::beside;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use rand_distr::{Distribution, Uniform};
@@ -269,7 +270,7 @@ fn each_stretch(
     }
     std::thread::scope(|scope| {
         for part in stretches.chunks_mut(share) {
-            scope.spawn(|| fill(part));
+            beside(scope, || fill(part));
         }
     });
 }

@@ -17,6 +17,7 @@ use crate::worker::Cells;
 use lab_device::DeviceInfo;
 use lab_protocol::When;
 use lab_system::atomic_file;
+use lab_system::listing;
 use lab_system::random;
 use lab_system::root::{Access, Root};
 use std::fs::{self, File};
@@ -135,8 +136,11 @@ impl SealedStock {
     }
 
     fn files(&self) -> Vec<PathBuf> {
-        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let named = |entry: &fs::DirEntry| entry.file_name().to_str().is_some_and(is_name);
+        let entries = listing::read_dir(&self.folder)
+            .into_iter()
+            .flatten()
+            .flatten();
+        let named = |entry: &listing::Entry| entry.file_name().to_str().is_some_and(is_name);
         let mut files: Vec<PathBuf> = entries.filter(named).map(|entry| entry.path()).collect();
         files.sort();
         files
@@ -144,7 +148,7 @@ impl SealedStock {
 
     /// Removes files of other keys, the oldest first, until so many bytes fit.
     fn make_space(&self, bytes: u64) -> bool {
-        let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
+        let entries = |folder: &Path| listing::read_dir(folder).into_iter().flatten().flatten();
         let folders = entries(&self.top);
         let files = folders.flat_map(|folder| entries(&folder.path()).collect::<Vec<_>>());
         let mut all: Vec<(SystemTime, u64, PathBuf)> = files

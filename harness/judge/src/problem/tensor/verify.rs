@@ -9,8 +9,9 @@ use crate::outcome::Stop;
 use crate::worker::{Breach, ModuleId, Worker};
 use lab_device::ExecutionOrder;
 use lab_protocol::report::Writer;
+use lab_system::threads::{Beside, beside};
 use std::ops::ControlFlow;
-use std::thread::{Scope, ScopedJoinHandle};
+use std::thread::Scope;
 use std::time::Duration;
 
 /// Launches of a case after each of which all memory is looked at.
@@ -67,19 +68,7 @@ impl CheckedLaunch<'_> {
 }
 
 /// The result of a comparison, or the thread that it is under way on.
-enum Compared<'scope> {
-    Now(Result<Vec<ComparedOutputs>, Stop>),
-    Soon(ScopedJoinHandle<'scope, Result<Vec<ComparedOutputs>, Stop>>),
-}
-
-impl Compared<'_> {
-    fn wait(self) -> Result<Vec<ComparedOutputs>, Stop> {
-        match self {
-            Compared::Now(compared) => compared,
-            Compared::Soon(thread) => thread.join().expect("comparing numbers does not panic"),
-        }
-    }
-}
+type Compared<'scope> = Beside<'scope, Result<Vec<ComparedOutputs>, Stop>>;
 
 /// What the launches on several cases wrote, compared.
 pub struct ComparedTogether<'a> {
@@ -94,8 +83,8 @@ impl Comparing<'_, '_> {
     pub fn is_wrong(&self) -> bool {
         let case = &self.launch.of.drawn.case;
         match &self.compared {
-            Compared::Now(Ok(compared)) => compared.iter().any(|outputs| !outputs.pass(case)),
-            Compared::Now(Err(_)) | Compared::Soon(_) => false,
+            Beside::Done(Ok(compared)) => compared.iter().any(|outputs| !outputs.pass(case)),
+            Beside::Done(Err(_)) | Beside::Running(_) => false,
         }
     }
 }
@@ -185,7 +174,7 @@ impl CaseCheck<'_> {
                     },
                     compared: {
                         let launches = usize::from(launched.earlier.is_some()) + 1;
-                        Compared::Now(Ok(compared.by_ref().take(launches).collect()))
+                        Beside::Done(Ok(compared.by_ref().take(launches).collect()))
                     },
                 });
             found.push(each.collect());
@@ -365,8 +354,8 @@ impl CaseCheck<'_> {
         };
         // Where the outputs are compared, the next launch writes to them.
         let compared = match self.worker.holds_cells() {
-            true => Compared::Now(compare()),
-            false => Compared::Soon(scope.spawn(compare)),
+            true => Beside::Done(compare()),
+            false => beside(scope, compare),
         };
         Ok(Comparing {
             launch: launch.clone(),
@@ -385,7 +374,7 @@ impl CaseCheck<'_> {
         else {
             return Ok(());
         };
-        let compared = compared.wait()?;
+        let compared = compared.join()?;
         let mut right = true;
         for (compared, how) in compared.into_iter().zip(launch.names()) {
             let drawn = launch.of.drawn;
