@@ -6,8 +6,8 @@ use lab_testing::until;
 use serde_json::{Value, json};
 use std::fs;
 
-/// A repository whose harness says `faster`, `slower`, `same`, `wrong` or `crash` as the kernel's
-/// last line does.
+/// A repository whose harness says `faster`, `slower`, `same`, `wrong`, `crash` or
+/// `memory` as the kernel's last line does.
 pub fn lab() -> Lab {
     let lab = Lab::new();
     in_turns(&lab, 1.05, "faster");
@@ -19,6 +19,7 @@ pub fn lab() -> Lab {
     let (slower, same) = (other(0.95, "slower"), other(1.0, "same"));
     lab.harness(&format!(
         "case $(tail -n 1 kernel.cu) in\n*slower*) {} ;;\n*same*) {} ;;\n*crash*) kill -SEGV $$ ;;\n\
+         *memory*) kill -KILL $$ ;;\n\
          *wrong*) echo 'h0_max_diff: 1 limit=1e-5'; echo 'correctness: fail' ;;\n*) {} ;;\nesac",
         body(&slower),
         body(&same),
@@ -116,6 +117,21 @@ fn a_command_edits_and_each_turn_is_judged_decided_and_told() {
         .is(0)
         .says("ended after turn 4")
         .says("last: turn 4: discarded run 4");
+}
+
+/// Linux ended the harness for want of memory. That may be the kernel, so the loop tries a few
+/// times, and goes on without it.
+#[test]
+fn a_kernel_whose_harness_the_machine_ends_each_time_does_not_end_the_loop() {
+    let lab = lab();
+    let line = "case $LAB_TURN in 1) echo 'run memory' >> kernel.cu ;; *) echo 'run quick' >> kernel.cu ;; esac";
+    auto(&lab, "--experiments 1", line)
+        .is(0)
+        .says("turn 1: failed: the harness was ended by signal 9 (kill)")
+        .says("turn 2: kept run 1")
+        .says("1 experiments: 1 kept, 0 discarded, 0 crashed, 0 left; 0 known, 0 without a change, 1 failed");
+    incumbent_is_back(&lab);
+    assert_eq!(lab.rows().len(), 1);
 }
 
 #[test]

@@ -202,7 +202,7 @@ fn what_a_machine_ends_is_not_recorded_and_the_bench_is_resumed() {
     let lab = lab_with(&format!("[ $n != 2 ] || kill -KILL $$\n{TIMES}"));
     lab.lab("bench --runs 3")
         .is(64)
-        .says("not judged: the harness was ended by signal 9 (kill)")
+        .says("not judged: the harness was ended by signal 9 (kill): ended from outside")
         .says("1 of 3 runs are recorded");
     lab.lab("bench --resume")
         .is(0)

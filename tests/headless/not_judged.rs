@@ -4,6 +4,9 @@
 
 use crate::built_in::rmsnorm;
 use crate::lab::{CommandOutput, Lab, finish};
+use lab_system::descendants;
+use lab_testing::until;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
 
@@ -215,4 +218,60 @@ fn a_harness_reports_a_build_that_failed() {
         .is(2)
         .says("BUILD ERROR")
         .says("it does not build");
+}
+
+/// The memory of a machine ran out while the harness ran, and Linux ended it.
+#[test]
+fn a_harness_that_the_machine_ended_is_judged_again_under_the_same_number() {
+    let lab = Lab::new();
+    lab.passing(7.0);
+    let passing = lab.read("harness.py");
+    let ended_once = passing.replacen("echo", "[ -e ../again ] || kill -KILL $$\necho", 1);
+    lab.write("harness.py", ended_once);
+    not_judged(
+        lab.lab("run"),
+        "the harness was ended by signal 9 (kill): ended from outside, or the machine ran out of memory; judge again",
+    );
+    no_number_is_used(&lab);
+    lab.write("../again", "");
+    lab.lab("run").is(0).says("PASS  run 1 of");
+}
+
+#[test]
+fn a_worker_that_the_machine_ended_is_no_crash_of_the_kernel() {
+    let lab = rmsnorm();
+    let kernel = format!("{FOLDER}/kernel.cu");
+    let plain = lab.read(&kernel);
+    let never_ends = "for (volatile int i = 0;; i++) {} __syncthreads();";
+    lab.write(&kernel, plain.replacen("__syncthreads();", never_ends, 1));
+    let child = lab.lab_command("run").spawn().unwrap();
+    let judge = Pid::from_child(&child);
+    let read = |process: Pid, file: &str| {
+        let file = format!("/proc/{}/{file}", process.as_raw_pid());
+        fs::read_to_string(file).unwrap_or_default()
+    };
+    // The worker of the reference is never busy for so long.
+    let is_busy = |process: Pid| {
+        let stat = read(process, "stat");
+        let ticks = stat
+            .rsplit(')')
+            .next()
+            .and_then(|rest| rest.split(' ').nth(12));
+        let ticks: u64 = ticks.and_then(|ticks| ticks.parse().ok()).unwrap_or(0);
+        ticks > 300 && read(process, "cmdline").contains("harness-worker")
+    };
+    let busy = || {
+        let mut below = descendants::of(judge).into_iter().map(|found| found.id);
+        below.find(|process| is_busy(*process))
+    };
+    until("the kernel runs", || busy().is_some());
+    kill_process(busy().unwrap(), Signal::KILL).unwrap();
+    not_judged(
+        finish(child),
+        "the kernel crashed: its process was ended by SIGKILL (ended from outside, or the machine ran out of memory); \
+         judge again",
+    );
+    no_number_is_used(&lab);
+    lab.write(&kernel, plain);
+    lab.lab("run").is(0).says("PASS  run 1 of");
 }

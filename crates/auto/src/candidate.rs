@@ -13,7 +13,7 @@ use lab_run::RunId;
 use lab_run::experiment::Status;
 use lab_run::inputs;
 use lab_run::record::Record;
-use lab_run::verdict::Outcome;
+use lab_run::verdict::{Outcome, is_from_outside};
 use lab_runner::execute::{NotRun, execute};
 use lab_runner::held_out::RunContext;
 use lab_runner::process::Control;
@@ -129,6 +129,11 @@ impl Running<'_, '_> {
             // A harness that was removed judges nothing.
             (Outcome::NotJudged, Some(changed)) => {
                 return Ok(Came::Trouble(format!("{}: {changed}", verdict.why)));
+            }
+            // A kernel may be what takes the machine's memory, each time.
+            (Outcome::NotJudged, None) if is_from_outside(&verdict.why) => {
+                let ended = told.ended(TurnOutcome::Failed, verdict.why.clone());
+                return Ok(Came::Undecided(LastTurn { run: None, ..ended }));
             }
             (Outcome::NotJudged, None) => return Ok(Came::Trouble(verdict.why.clone())),
             (Outcome::Void, _) => {

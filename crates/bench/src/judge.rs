@@ -12,7 +12,6 @@ use lab_run::Ending;
 use lab_run::peers::MeasuredPeer;
 use lab_run::verdict::{Outcome, Verdict};
 use lab_runner::follow::{Batch, Follow};
-use lab_runner::held_out::is_from_outside;
 use lab_runner::job::{self, Job};
 use lab_runner::process::Control;
 use lab_runner::spec;
@@ -61,8 +60,6 @@ impl Session<'_> {
         Ok(match verdict.outcome {
             Outcome::Void if ended.ending == Ending::Superseded => Err(Ended::Interrupted),
             Outcome::Void | Outcome::NotJudged => Err(Ended::NotJudged(verdict.why)),
-            // Recorded, it would be this bench's result for ever.
-            Outcome::Crash if is_from_outside(&verdict.why) => Err(Ended::NotJudged(verdict.why)),
             Outcome::Pass | Outcome::Fail | Outcome::Crash => {
                 Ok(self.record(number, started, began.elapsed(), follow.report(), verdict))
             }

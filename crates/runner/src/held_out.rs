@@ -13,12 +13,12 @@ use anyhow::{Context, Result, bail, ensure};
 use lab_git::Repo;
 use lab_project::Project;
 use lab_protocol::report::Report;
-use lab_protocol::{Exit, FatalSignal, JudgeKind, Target, When};
+use lab_protocol::{Exit, JudgeKind, Target, When};
 use lab_run::chosen::Chosen;
 use lab_run::inputs::Inputs;
 use lab_run::record::{HeldOut, Record, SealedFigures};
 use lab_run::sealed::{self, Speeds};
-use lab_run::verdict::{Outcome, Verdict, gate_in_words};
+use lab_run::verdict::{Outcome, Verdict, gate_in_words, is_from_outside};
 use lab_run::{Ending, Reason, RunId};
 use lab_store::RunStore;
 use lab_system::root::Access;
@@ -236,16 +236,6 @@ fn figures(verdict: &Verdict) -> Option<SealedFigures> {
         kernel_us: verdict.kernel_us,
         change: verdict.change,
     })
-}
-
-/// Whether the reason of a crash names a signal that comes from outside, or from a machine without
-/// memory. A kernel runs in a process of its own, and a harness of the user's own is one.
-pub fn is_from_outside(why: &str) -> bool {
-    // The judge names them, and the lab counts them: hang-up, interrupt, kill, termination.
-    let signals = [1, 2, 9, 15].into_iter().filter_map(FatalSignal::of);
-    let names = signals.flat_map(|one| [one.name.to_owned(), signal::name(one.number)]);
-    let mut names = names;
-    names.any(|name| why.contains(&format!("was ended by {name}")))
 }
 
 /// Why a check that did not pass says nothing about the kernel: the judge was lost, or the lab or

@@ -1,8 +1,8 @@
 //! The outcome of a run, from what its harness printed and how the run ended.
 
 use super::{Ending, Facts, Outcome, contradictions};
-use lab_protocol::Exit;
 use lab_protocol::report::{Gate, Report, Severity, Stage};
+use lab_protocol::{Exit, FatalSignal};
 use lab_text::{figures, signal};
 
 /// Whether the harness says that the kernel does not build. One of the user's own says so by
@@ -29,19 +29,29 @@ fn not_judged(facts: &Facts) -> Option<String> {
         Ending::TimedOut if !facts.external && report.stage() == Some(Stage::Reference) => {
             return Some("the reference did not end in time".to_owned());
         }
-        // Its kernel runs in a process of its own: the judge was ended from outside, or for want of
-        // memory.
-        Ending::Signalled(signal) if !facts.external && !says_wrong(report) => {
-            return Some(format!("the judge was ended by {}", signal::name(signal)));
+        Ending::Signalled(_) if says_wrong(report) => return None,
+        Ending::Signalled(number) if FROM_OUTSIDE.contains(&number) => {
+            let cause = FatalSignal::of(number).map_or("", |signal| signal.cause);
+            return Some(format!(
+                "{}: {cause}; judge again",
+                by_signal(facts, number)
+            ));
         }
+        // Its kernel runs in a process of its own.
+        Ending::Signalled(number) if !facts.external => return Some(by_signal(facts, number)),
         Ending::Exited(code) => code,
         _ => return None,
     };
     if report.correctness().is_some() {
         return None;
     }
-    if let Some(reason) = report.value("stopped").filter(|_| at_fault) {
+    let stopped = report.value("stopped");
+    if let Some(reason) = stopped.filter(|_| at_fault) {
         return Some(reason.to_owned());
+    }
+    let worker = stopped.filter(|why| !facts.external && is_from_outside(why));
+    if let Some(reason) = worker.filter(|_| !says_wrong(report)) {
+        return Some(format!("{reason}; judge again"));
     }
     let what = match code {
         _ if code == Exit::NOT_JUDGED as i32 || at_fault => "the harness judged nothing",
@@ -62,6 +72,31 @@ fn not_judged(facts: &Facts) -> Option<String> {
         _ => return None,
     };
     Some(or_last_words(&format!("{what} (exit code {code})"), facts))
+}
+
+/// Signals that come from outside, or from a machine without memory: hang-up, interrupt, kill and
+/// termination.
+const FROM_OUTSIDE: [i32; 4] = [1, 2, 9, 15];
+
+/// Whether a reason says that one of these signals ended a process: the kernel is not to blame for
+/// what its worker, the judge or a harness of the user's own did not do after that.
+///
+/// ```
+/// use lab_run::verdict::is_from_outside;
+///
+/// assert!(is_from_outside("the kernel crashed: its process was ended by SIGKILL (kill)"));
+/// assert!(!is_from_outside("the kernel crashed: its process was ended by SIGSEGV"));
+/// ```
+pub fn is_from_outside(why: &str) -> bool {
+    // The judge names a signal, and the lab counts it.
+    let signals = FROM_OUTSIDE.into_iter().filter_map(FatalSignal::of);
+    let mut names = signals.flat_map(|one| [one.name.to_owned(), signal::name(one.number)]);
+    names.any(|name| why.contains(&format!("was ended by {name}")))
+}
+
+fn by_signal(facts: &Facts, number: i32) -> String {
+    let who = if facts.external { "harness" } else { "judge" };
+    format!("the {who} was ended by {}", signal::name(number))
 }
 
 /// Whether the harness has said that the kernel is wrong.
@@ -118,7 +153,7 @@ pub(super) fn outcome(facts: &Facts) -> (Outcome, String) {
             ));
         }
         Ending::Signalled(signal) => {
-            return crash(format!("the harness was ended by {}", signal::name(signal)));
+            return crash(by_signal(facts, signal));
         }
         // The lab's own line in the log says what failed and why.
         Ending::NotStarted | Ending::Unknown => return crash(own_words(facts)),

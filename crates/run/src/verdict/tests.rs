@@ -210,9 +210,37 @@ fn a_fault_of_the_problem_or_the_machine_is_not_judged() {
         let killed = judged(log, Ending::Signalled(9), false);
         assert_eq!(
             (killed.outcome, killed.why.as_str()),
-            (Outcome::NotJudged, "the judge was ended by signal 9 (kill)")
+            (
+                Outcome::NotJudged,
+                "the judge was ended by signal 9 (kill): ended from outside, or the machine ran out of memory; judge again"
+            )
         );
     }
+    // The worker of a kernel, and a harness of the user's own.
+    let worker = "stopped: the kernel crashed: its process was ended by SIGKILL (no memory)\n";
+    let killed = judged(worker, Ending::Exited(3), false);
+    assert_eq!(
+        (killed.outcome, killed.why.as_str()),
+        (
+            Outcome::NotJudged,
+            "the kernel crashed: its process was ended by SIGKILL (no memory); judge again"
+        )
+    );
+    for number in [1, 2, 9, 15] {
+        let killed = judged("correctness: pass\n", Ending::Signalled(number), true);
+        assert_eq!(killed.outcome, Outcome::NotJudged, "{killed:?}");
+        assert!(is_from_outside(&killed.why), "{killed:?}");
+    }
+    let wrong = format!("a: 2 limit=1\n{worker}");
+    assert_eq!(
+        judged(&wrong, Ending::Exited(3), false).outcome,
+        Outcome::Crash
+    );
+    let own = worker.replace("SIGKILL", "SIGSEGV");
+    assert_eq!(
+        judged(&own, Ending::Exited(3), false).outcome,
+        Outcome::Crash
+    );
     for log in ["a: 2 limit=1\n", "correctness: fail\n"] {
         let wrong = judged(log, Ending::Signalled(9), false);
         assert_eq!(
