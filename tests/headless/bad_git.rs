@@ -348,3 +348,67 @@ fn an_object_that_git_cannot_read_is_told_with_a_remedy() {
     }
     lab.lab("clean").is(1).says("`git fsck` names them");
 }
+
+/// After a power cut the object of a folder between HEAD and the kernel may be cut off: libgit2 would
+/// read it for ever.
+#[test]
+fn a_folder_of_head_that_is_cut_off_or_lost_is_told_with_a_remedy() {
+    let lab = Lab::empty();
+    fs::create_dir(lab.path("sub")).unwrap();
+    lab.write("sub/kernel.cu", "// the first\n");
+    lab.passing(1000.0);
+    lab.lab("init").is(0);
+    lab.lab("trust").is(0);
+    lab.git("add -A");
+    lab.git("commit -qm start");
+    lab.write("sub/kernel.cu", "// better\n");
+    lab.lab("run").is(0);
+    let id = lab.git("rev-parse HEAD:sub").trim().to_owned();
+    let file = lab.path(&format!(".git/objects/{}/{}", &id[..2], &id[2..]));
+    let whole = fs::read(&file).unwrap();
+    let damage = |bytes: Option<&[u8]>| {
+        fs::remove_file(&file).unwrap();
+        bytes
+            .iter()
+            .for_each(|bytes| fs::write(&file, bytes).unwrap());
+    };
+    for damaged in [Some(&whole[..whole.len() / 2]), Some(b""), None] {
+        damage(damaged);
+        for command in ["keep -m x", "discard -m x", "restore HEAD", "rules -m x"] {
+            lab.lab(command)
+                .is(1)
+                .says(&format!("git cannot read the object {id} in .git/objects"))
+                .says("`git fsck`");
+        }
+        fs::write(&file, &whole).unwrap();
+    }
+    lab.lab("keep -m better").is(0);
+}
+
+/// The main work tree was moved, or the folder was copied without it.
+#[test]
+fn a_git_file_that_names_no_folder_of_git_is_told_with_a_remedy() {
+    let lab = Lab::new();
+    lab.git("worktree add -q ../second");
+    fs::rename(lab.path("../second"), lab.path("../home/second")).unwrap();
+    let second = lab.path("../home/second");
+    let run = || {
+        let mut command = lab.lab_command("run");
+        command.current_dir(&second);
+        finish(command.spawn().unwrap()).is(64)
+    };
+    let pointer = fs::read_to_string(second.join(".git")).unwrap();
+    for wrong in [
+        pointer.replace("worktrees", "nowhere"),
+        "gitdir: /nowhere\n".into(),
+    ] {
+        fs::write(second.join(".git"), wrong).unwrap();
+        run().says("second/.git names /").says(
+            "which is no folder of git: if the main work tree was moved, `git worktree repair ",
+        );
+    }
+    for nonsense in ["", "gitdir:", "nonsense\n"] {
+        fs::write(second.join(".git"), nonsense).unwrap();
+        run().says("second/.git is a file that names no folder of git: clone the repository anew");
+    }
+}

@@ -34,10 +34,8 @@ pub fn apply_patch(repo: &Repo, patch: &[u8]) -> Result<Patched> {
         .deltas()
         .position(|delta| delta.new_file().path() == Some(kernel))
         .unwrap_or_default();
-    let entry = head
-        .tree()?
-        .get_path(kernel)
-        .with_context(|| format!("HEAD lacks {name}"))?;
+    let entry = bounds::entry(git, head.tree_id(), kernel)?;
+    let entry = entry.with_context(|| format!("HEAD lacks {name}"))?;
     let held = bounds::blob(git, entry.id())?;
     if diff
         .get_delta(at)

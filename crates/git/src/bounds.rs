@@ -3,10 +3,11 @@
 
 use anyhow::{Result, ensure};
 use flate2::read::ZlibDecoder;
-use git2::{Blob, ObjectType, Oid, Repository, Tree};
+use git2::{Blob, ObjectType, Oid, Repository, Tree, TreeEntry};
 use lab_system::root::{Access, Root};
 use std::collections::HashMap;
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Most entries below a tree, each counted as often as the tree names it.
@@ -28,7 +29,7 @@ pub(super) fn check(git: &Repository, tree: &Tree) -> Result<()> {
         trees: HashMap::new(),
         bytes: 0,
     };
-    let size = measured.size(tree.id(), 0);
+    let size = measured.size(tree.id(), 0)?;
     ensure!(
         size.is_some_and(|(_, depth)| depth <= DEPTH),
         "the tree {id} of git has more than {ENTRIES} entries, more than {DEPTH} folders within each other or more than \
@@ -45,37 +46,69 @@ struct Measured<'r> {
 }
 
 impl Measured<'_> {
-    /// Entries and depth of a tree; `None` once it is too large. Each tree is read once.
-    fn size(&mut self, id: Oid, above: usize) -> Option<(u64, usize)> {
+    /// Entries and depth of a tree; `None` once it is too large. Each tree is read once. The error
+    /// names an object whose file is cut off.
+    fn size(&mut self, id: Oid, above: usize) -> Result<Option<(u64, usize)>> {
         if let Some(known) = self.trees.get(&id) {
-            return Some(*known);
+            return Ok(Some(*known));
         }
         let header = self.git.odb().and_then(|odb| odb.read_header(id));
         self.bytes += header.map_or(0, |(bytes, _)| bytes);
         if above > DEPTH || self.bytes > TREES {
-            return None;
+            return Ok(None);
         }
-        // It would end neither this walk nor the one that comes to it.
-        check_whole(self.git, id).ok()?;
+        check_whole(self.git, id)?;
         let (mut entries, mut depth) = (0_u64, 0);
         // What is missing ends the walk that comes to it.
         for entry in self.git.find_tree(id).iter().flatten() {
-            let (below, deep) = match entry.kind() {
+            let size = match entry.kind() {
                 Some(ObjectType::Tree) => self.size(entry.id(), above + 1)?,
-                _ => (0, 0),
+                _ => Some((0, 0)),
+            };
+            let Some((below, deep)) = size else {
+                return Ok(None);
             };
             (entries, depth) = (entries + 1 + below, depth.max(1 + deep));
             if entries > ENTRIES {
-                return None;
+                return Ok(None);
             }
         }
         self.trees.insert(id, (entries, depth));
-        Some((entries, depth))
+        Ok(Some((entries, depth)))
     }
 }
 
-/// Refuses an object whose file is cut off: libgit2 would read it for ever. Nobody asks about a
-/// folder between a commit and a file: if its object is cut off, only a signal ends the lab.
+/// Returns what a tree holds at a path; `None` if it holds nothing there. The error is of a folder
+/// on the way that git cannot read.
+pub(super) fn entry(
+    git: &Repository,
+    root: Oid,
+    path: &Path,
+) -> Result<Option<TreeEntry<'static>>> {
+    let mut folder = root;
+    let mut names = path.iter();
+    loop {
+        check_whole(git, folder)?;
+        let name = names.next().unwrap_or_default();
+        let held = git
+            .find_tree(folder)?
+            .get_name_bytes(name.as_bytes())
+            .map(|entry| entry.to_owned());
+        match held {
+            Some(below) if names.clone().next().is_some() => {
+                if below.kind() != Some(ObjectType::Tree) {
+                    return Ok(None);
+                }
+                folder = below.id();
+            }
+            held => return Ok(held),
+        }
+    }
+}
+
+/// Refuses an object whose file is cut off: libgit2 would read it for ever. Nobody asks about the
+/// commits and folders that a walk through the history reads: if the object of one is cut off, only
+/// a signal ends the lab.
 pub(super) fn check_whole(git: &Repository, id: Oid) -> Result<()> {
     // Objects without a repository are those of a bundle, in a pack that was just written.
     if git.workdir().is_none() {

@@ -1,7 +1,7 @@
 //! Puts the kernel of a commit on disk, in one step.
 
 use super::commit::refuse_link;
-use crate::{Project, Repo, blob_in, blob_in_head, exact, find, index, renames};
+use crate::{Project, Repo, blob_in_head, exact, file_in, find, index, renames};
 use anyhow::{Context, Result, bail};
 use lab_run::inputs::InputFiles;
 use lab_system::root::{Root, read_anywhere};
@@ -54,7 +54,7 @@ pub fn bytes_of(repo: &Repo, commit: &str) -> Result<Vec<u8>> {
 fn held(repo: &Repo, commit: &str) -> Result<(Vec<u8>, i32)> {
     let commit = find(&repo.git, commit)?;
     let name = renames::name_in(repo, &commit);
-    let Some((blob, mode)) = blob_in(&commit, &name) else {
+    let Some((blob, mode)) = file_in(&repo.git, &commit, &name)? else {
         bail!(
             "commit {} does not hold {}",
             super::short(&commit.id().to_string()),

@@ -8,7 +8,7 @@ use super::branch::Move;
 use super::folder_programs::by_program;
 use super::history::introduced;
 use super::identity::{author, committer};
-use crate::{Repo, blob_in, durable, filters, head_commit, head_ref, verify_write};
+use crate::{Repo, blob_in, durable, file_in, filters, head_commit, head_ref, verify_write};
 use anyhow::{Context, Result, anyhow, bail};
 use git2::build::TreeUpdateBuilder;
 use git2::{Commit, FileMode, Oid, Signature, Tree};
@@ -94,7 +94,7 @@ pub fn prepare_kernel(
         );
     }
     if let Some(head) = &head
-        && let Some((held, mode)) = blob_in(head, name)
+        && let Some((held, mode)) = file_in(&repo.git, head, name)?
     {
         refuse_link(repo, mode)?;
         if Some(held) == kernel.id() && rules.is_empty() {
@@ -142,7 +142,10 @@ fn stored(
     name: &str,
     bytes: Option<&[u8]>,
 ) -> Result<CommitFile> {
-    let held = head.and_then(|commit| blob_in(commit, name));
+    let held = match head {
+        Some(commit) => file_in(&repo.git, commit, name)?,
+        None => None,
+    };
     let blob = bytes
         .map(|bytes| filters::store(repo, name, bytes))
         .transpose()?;

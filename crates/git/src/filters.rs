@@ -169,7 +169,7 @@ fn plain_file<'r>(
     commit: &git2::Commit,
     name: &str,
 ) -> Result<Option<Blob<'r>>> {
-    let Some((id, mode)) = super::blob_in(commit, name) else {
+    let Some((id, mode)) = super::file_in(git, commit, name)? else {
         return Ok(None);
     };
     let blob = super::bounds::blob(git, id)?;

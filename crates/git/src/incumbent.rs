@@ -1,6 +1,6 @@
 //! The incumbent's files, as HEAD holds them: the kernel and its local includes or imports.
 
-use crate::{Repo, blob_in, bounds, exact, head_commit};
+use crate::{Repo, blob_in, bounds, exact, file_in, head_commit};
 use anyhow::{Context, Result};
 use git2::{Commit, Oid};
 use lab_protocol::Language;
@@ -85,8 +85,10 @@ fn held(repo: &Repo, commit: &Commit) -> Result<Vec<HeldFile>> {
         let known = files.iter().any(|f| f.path == path);
         // An include that HEAD does not hold is the compiler's own. If it is not, the build fails
         // and says so.
-        let Some((id, _)) = blob_in(commit, &path).filter(|_| !known && files.len() < FILE_LIMIT)
-        else {
+        if known || files.len() >= FILE_LIMIT {
+            continue;
+        }
+        let Some((id, _)) = file_in(&repo.git, commit, &path)? else {
             continue;
         };
         let blob = bounds::blob(&repo.git, id)?;

@@ -232,7 +232,16 @@ fn head_commit(repo: &Repository) -> Result<Option<git2::Commit<'_>>> {
     }
 }
 
-/// Blob id and mode of a path in a commit.
+/// Blob id and mode of a path in a commit; `None` if it holds no file there. The error is of an
+/// object that git cannot read.
+fn file_in(git: &Repository, commit: &git2::Commit, path: &str) -> Result<Option<(Oid, i32)>> {
+    let entry = bounds::entry(git, commit.tree_id(), Path::new(path))?;
+    let file = entry.filter(|entry| entry.kind() == Some(git2::ObjectType::Blob));
+    Ok(file.map(|entry| (entry.id(), entry.filemode())))
+}
+
+/// [`file_in`] for a walk through the history, which looks at many commits and passes over what git
+/// cannot read.
 fn blob_in(commit: &git2::Commit, path: &str) -> Option<(Oid, i32)> {
     let entry = commit.tree().ok()?.get_path(Path::new(path)).ok()?;
     (entry.kind() == Some(git2::ObjectType::Blob)).then(|| (entry.id(), entry.filemode()))
@@ -240,7 +249,10 @@ fn blob_in(commit: &git2::Commit, path: &str) -> Option<(Oid, i32)> {
 
 /// Blob id and mode of a file in HEAD; `None` if HEAD holds no file there.
 fn blob_in_head(repo: &Repo, path: &str) -> Result<Option<(Oid, i32)>> {
-    Ok(head_commit(&repo.git)?.and_then(|commit| blob_in(&commit, path)))
+    let Some(commit) = head_commit(&repo.git)? else {
+        return Ok(None);
+    };
+    file_in(&repo.git, &commit, path)
 }
 
 /// Git blob id of the kernel in HEAD: the incumbent.
@@ -320,17 +332,17 @@ pub fn names_in_head(repo: &Repo, folder: &Path) -> Result<Vec<String>> {
     let Some(commit) = head_commit(&repo.git)? else {
         return Ok(Vec::new());
     };
-    let root = commit.tree()?;
     let tree = match folder.as_os_str().is_empty() {
-        true => Some(root),
-        false => root
-            .get_path(folder)
-            .and_then(|entry| entry.to_object(&repo.git))
-            .ok()
-            .and_then(|object| object.into_tree().ok()),
+        true => commit.tree_id(),
+        false => match bounds::entry(&repo.git, commit.tree_id(), folder)? {
+            Some(entry) if entry.kind() == Some(git2::ObjectType::Tree) => entry.id(),
+            _ => return Ok(Vec::new()),
+        },
     };
-    let files = tree.iter().flat_map(|tree| tree.iter());
-    Ok(files
+    bounds::check_whole(&repo.git, tree)?;
+    let tree = repo.git.find_tree(tree)?;
+    Ok(tree
+        .iter()
         .filter(|entry| entry.kind() == Some(git2::ObjectType::Blob))
         .map(|entry| String::from_utf8_lossy(entry.name_bytes()).into_owned())
         .collect())

@@ -2,7 +2,7 @@
 
 use super::history::first_parents;
 use crate::{
-    Project, Repo, blob_in, bounds, filters, find, head_commit, renames, text_diff, trailers,
+    Project, Repo, bounds, file_in, filters, find, head_commit, renames, text_diff, trailers,
 };
 use anyhow::Result;
 use git2::Patch;
@@ -110,21 +110,22 @@ pub fn show(repo: &Repo, commit: &str) -> Result<String> {
 pub fn change(repo: &Repo, commit: &str, around: u32) -> Result<String> {
     let new = find(&repo.git, commit)?;
     let old = new.parent(0).ok();
-    let before = old.and_then(|old| kernel_in(repo, &old));
-    let after = kernel_in(repo, &new);
+    let before = old.map(|old| kernel_in(repo, &old)).transpose()?.flatten();
+    let after = kernel_in(repo, &new)?;
     unified(&repo.project, before.as_ref(), after.as_ref(), around)
 }
 
 /// The kernel that a commit holds, under the name that it had there.
-fn kernel_in<'r>(repo: &'r Repo, commit: &git2::Commit) -> Option<git2::Blob<'r>> {
+fn kernel_in<'r>(repo: &'r Repo, commit: &git2::Commit) -> Result<Option<git2::Blob<'r>>> {
     let name = renames::name_in(repo, commit);
-    blob_in(commit, &name).and_then(|(id, _)| bounds::blob(&repo.git, id).ok())
+    let held = file_in(&repo.git, commit, &name)?;
+    held.map(|(id, _)| bounds::blob(&repo.git, id)).transpose()
 }
 
 /// The change of the kernel from one commit to another, or to the bytes on disk, in the form of
 /// [`change`].
 pub fn diff(repo: &Repo, from: &str, to: Option<&str>, around: u32) -> Result<String> {
-    let blob = |commit: &str| Ok::<_, anyhow::Error>(kernel_in(repo, &find(&repo.git, commit)?));
+    let blob = |commit: &str| kernel_in(repo, &find(&repo.git, commit)?);
     let old = blob(from)?;
     let new = match to {
         Some(commit) => blob(commit)?,

@@ -1,7 +1,7 @@
 //! The names that a kernel had before its folder was renamed, as git's history tells.
 
 use super::history::{changed_paths, diff_trees, find_path, first_parents};
-use super::{Repo, blob_in, blob_in_head, find, head_commit, head_holds, in_head, index};
+use super::{Repo, blob_in, blob_in_head, file_in, find, head_commit, head_holds, in_head, index};
 use git2::{Commit, Delta, DiffFindOptions, DiffOptions, Repository};
 use lab_project::kernel_file::NAMES;
 use lab_protocol::Language;
@@ -33,7 +33,8 @@ pub fn renamed_to(repo: &Repo, path: &str) -> Option<String> {
 /// HEAD's history.
 pub(super) fn name_in(repo: &Repo, commit: &Commit) -> String {
     let name = &repo.project.kernel_name;
-    if holds(commit, name) {
+    // What git cannot read is told by whoever reads the file.
+    if !matches!(file_in(&repo.git, commit, name), Ok(None)) {
         return name.to_owned();
     }
     let mut former = match head_holds(repo, name) {

@@ -2,7 +2,7 @@
 
 use super::commit::file_mode;
 use super::history::{changed_paths, refs_matching};
-use super::{CommitFile, Move, Repo, blob_in, head_commit, head_ref, short};
+use super::{CommitFile, Move, Repo, file_in, head_commit, head_ref, short};
 use anyhow::Result;
 use git2::{Commit, Oid};
 
@@ -83,10 +83,11 @@ fn files(repo: &Repo, commit: &Commit, parent: Option<&Commit>) -> Result<Vec<Co
     }
     let mut files = Vec::new();
     for name in names {
-        let Some((kept, mode)) = blob_in(commit, &name) else {
+        let Some((kept, mode)) = file_in(&repo.git, commit, &name)? else {
             continue;
         };
-        let before = parent.and_then(|parent| blob_in(parent, &name));
+        let before = parent.map(|parent| file_in(&repo.git, parent, &name));
+        let before = before.transpose()?.flatten();
         let (blob, mode) = before.map_or((None, mode), |(blob, mode)| (Some(blob), mode));
         files.push(CommitFile::new(&name, Some(kept), blob, file_mode(mode)));
     }

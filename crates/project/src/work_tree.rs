@@ -4,10 +4,14 @@
 use super::{LAB_DIR, trust_mark};
 use anyhow::{Context, Result, bail};
 use git2::{ErrorCode, Repository};
+use lab_system::root::Root;
 use lab_system::special_files;
 use lab_text::sanitise;
 use lab_text::shell::quote;
 use std::path::{Path, PathBuf};
+
+/// Most bytes of a `.git` file.
+const POINTER_LIMIT: u64 = 64 << 10;
 
 /// Returns the canonical path of the work tree that `from` lies in. The error says what to do:
 /// there is no repository, another user owns it, it is bare, or its `.lab` is not the lab's own.
@@ -15,6 +19,7 @@ pub fn work_tree(from: &Path) -> Result<PathBuf> {
     special_files::refuse_in_repository(from, trust_mark::is_granted_before_opening)?;
     let repo = match Repository::discover(from) {
         Ok(repo) => repo,
+        Err(_) if let Some(why) = wrong_pointer(from) => bail!("{why}"),
         Err(error) if error.code() == ErrorCode::NotFound => bail!(
             "no git repository at {} or above: experiments are kept as commits. Make one with `git init`",
             from.display()
@@ -51,6 +56,35 @@ fn owned_root(from: &Path) -> PathBuf {
         .ancestors()
         .find(|folder| folder.join(".git").symlink_metadata().is_ok());
     root.unwrap_or(&from).to_owned()
+}
+
+/// What is wrong with the `.git` file of a further work tree or of a submodule, which names git's
+/// folder elsewhere; `None` if nothing is, or if `.git` is no file.
+fn wrong_pointer(from: &Path) -> Option<String> {
+    let root = owned_root(from);
+    let file = root.join(".git");
+    if !file.symlink_metadata().ok()?.is_file() {
+        return None;
+    }
+    let text = Root::new(&root).read_text(".git".as_ref(), POINTER_LIMIT);
+    let shown = file.display();
+    let Some(named) = text.ok().and_then(|text| {
+        let named = text.strip_prefix("gitdir:")?.trim();
+        Some(root.join(named)).filter(|_| !named.is_empty())
+    }) else {
+        return Some(format!(
+            "{shown} is a file that names no folder of git: clone the repository anew, or move the file away"
+        ));
+    };
+    if named.join("HEAD").symlink_metadata().is_ok() {
+        return None;
+    }
+    Some(format!(
+        "{shown} names {}, which is no folder of git: if the main work tree was moved, `git worktree repair {}` there, \
+         or `git submodule update --init` for a submodule",
+        sanitise::text(&named.to_string_lossy()),
+        quote(&root.to_string_lossy())
+    ))
 }
 
 /// Whether two folders are the roots of work trees of one repository.
