@@ -7,10 +7,12 @@ use lab_run::peers::MeasuredPeer;
 use serde_json::{Map, Value, json};
 
 /// One line for each workload and run:
-/// `bench,kernel,device,run,workload,outcome,kernel_us,trials_us`. The trials' times are separated
-/// by blanks.
+/// `bench,kernel,device,run,workload,outcome,kernel_us,trials_us,whose`. The trials' times are
+/// separated by blanks. `whose` is `own`, or `foreign` for a bench that this user's lab did not write.
 pub fn csv(bench: &Bench) -> String {
-    let mut text = "bench,kernel,device,run,workload,outcome,kernel_us,trials_us\n".to_owned();
+    let mut text =
+        "bench,kernel,device,run,workload,outcome,kernel_us,trials_us,whose\n".to_owned();
+    let whose = if bench.is_own() { "own" } else { "foreign" };
     for run in &bench.runs {
         for workload in &run.workloads {
             let trials: Vec<String> = workload.trials_us.iter().map(f64::to_string).collect();
@@ -23,6 +25,7 @@ pub fn csv(bench: &Bench) -> String {
                 workload.outcome.word().to_owned(),
                 workload.us.map(|us| us.to_string()).unwrap_or_default(),
                 trials.join(" "),
+                whose.to_owned(),
             ];
             text += &cells.map(|cell| csv_cell(&cell)).join(",");
             text.push('\n');
@@ -152,7 +155,8 @@ fn plain(text: &str) -> String {
 
 /// Bencher Metric Format (<https://bencher.dev/docs/reference/bencher-metric-format/>): for each
 /// workload, and for the mean of all, the measure `latency` in nanoseconds. The bounds are those of
-/// the fastest and the slowest run. A workload that did not pass in every run is left out.
+/// the fastest and the slowest run. A workload that did not pass in every run is left out. The names
+/// of a bench that this user's lab did not write begin with `foreign: `.
 pub fn bmf(bench: &Bench) -> Value {
     let summary = Summary::of(bench);
     let metric = |time: &TimeOverRuns| {
@@ -162,7 +166,8 @@ pub fn bmf(bench: &Bench) -> Value {
             "value": ns(time.mean), "lower_value": ns(time.low), "upper_value": ns(time.high)
         } })
     };
-    let kernel = &bench.start.kernel;
+    let whose = if bench.is_own() { "" } else { "foreign: " };
+    let kernel = format!("{whose}{}", bench.start.kernel);
     let mut metrics = Map::new();
     if let Some(mean) = &summary.mean {
         metrics.insert(format!("{kernel} mean"), metric(mean));
@@ -219,13 +224,13 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
             lines[0],
-            "bench,kernel,device,run,workload,outcome,kernel_us,trials_us"
+            "bench,kernel,device,run,workload,outcome,kernel_us,trials_us,whose"
         );
         assert_eq!(
             lines[1..],
             [
-                "3,kernel.cu,NVIDIA H200,1,batch=1,pass,7.25,7.25",
-                "3,kernel.cu,NVIDIA H200,2,batch=1,pass,7.5,7.5"
+                "3,kernel.cu,NVIDIA H200,1,batch=1,pass,7.25,7.25,own",
+                "3,kernel.cu,NVIDIA H200,2,batch=1,pass,7.5,7.5,own"
             ]
         );
     }

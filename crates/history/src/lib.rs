@@ -237,6 +237,14 @@ fn missing_rows(project: &Project, emulated: bool, missing: &[&RunSummary]) -> O
     ))
 }
 
+/// Whether no record of this user backs the figures of a row. Everything that lists, exports or
+/// compares experiments asks here. `summary` is of the row's record.
+pub(crate) fn is_foreign(row: &Row, summary: Option<&RunSummary>) -> bool {
+    // A change of the rules has no record.
+    row.status != Status::Rules
+        && summary.is_none_or(|summary| summary.is_foreign() || contradicts(summary, row))
+}
+
 /// Whether a row has other figures than the decision in its record: somebody changed the row.
 fn contradicts(summary: &RunSummary, row: &Row) -> bool {
     let decided = summary.decision.as_ref();
@@ -285,9 +293,7 @@ pub(crate) fn experiment(
             None => names.device.get(&row.commit).cloned(),
         },
         run,
-        // A change of the rules has no record.
-        foreign: row.status != Status::Rules
-            && summary.is_none_or(|summary| summary.is_foreign() || contradicts(summary, &row)),
+        foreign: is_foreign(&row, summary),
         row,
         emulated,
         decided: decision.map(|d| d.decided),

@@ -139,12 +139,13 @@ fn alike_of(record: &Record) -> Alike {
     verdict.map_or((None, None), |verdict| Measured::from(verdict).alike())
 }
 
-/// Finds the best kept result among experiments; `None` if nothing was kept.
+/// Finds the best kept result of this user among experiments; `None` if nothing was kept.
 fn best(record: &Record, history: &[Experiment], goal: Goal) -> Option<Best> {
     let of_record = alike_of(record);
     let goal = of_record.1.map_or(goal, ChosenMeasure::goal);
     let comparable = |e: &&Experiment| {
         e.row.status == Status::Keep
+            && !e.foreign
             && !e.emulated
             && e.run != Some(record.start.id)
             && e.kernel.as_ref() == Some(&record.start.kernel)
@@ -163,7 +164,7 @@ fn best(record: &Record, history: &[Experiment], goal: Goal) -> Option<Best> {
     })
 }
 
-/// Finds the best kept result in results.tsv. It reads the records only of the rows that are better
+/// Finds the best kept result of this user in results.tsv. It reads the records only of the rows that are better
 /// than the best so far, from the newest row on: of 10,000 rows these are few.
 pub fn best_in_ledger(repo: &Repo, index: &mut RunIndex, record: &Record) -> Option<Best> {
     let (project, of_record) = (&repo.project, alike_of(record));
@@ -197,6 +198,7 @@ pub fn best_in_ledger(repo: &Repo, index: &mut RunIndex, record: &Record) -> Opt
             summary.kernel == record.start.kernel
                 && summary.device == record.device
                 && !summary.emulated()
+                && !crate::is_foreign(&row, Some(summary))
                 && summary.measured().alike() == of_record
         });
         let Some(summary) = comparable.filter(|_| run != Some(record.start.id)) else {

@@ -228,7 +228,12 @@ impl<'a> Announced<'a> {
         };
         match self.incumbent_record(index) {
             Ok(incumbent) => {
-                verdict.change = incumbent.and_then(|held| self.change(&candidate, &held));
+                verdict.change = incumbent
+                    .as_ref()
+                    .and_then(|held| self.change(&candidate, held));
+                if verdict.change.is_some() && incumbent.is_some_and(|held| held.is_foreign()) {
+                    self.caveats.push(FOREIGN_INCUMBENT.to_owned());
+                }
             }
             Err(error) => {
                 let text = format!(
@@ -344,6 +349,10 @@ fn create_files(
     store.write_begun(&record)?;
     Ok((log, record))
 }
+
+/// A caveat of the change against a figure that only the incumbent's note tells.
+const FOREIGN_INCUMBENT: &str =
+    "the incumbent's figure is foreign: its note tells it, and no record of this user backs it";
 
 /// Most bytes of result lines, and of workloads, that are recorded. A record is read up to a size.
 const RECORDED: usize = 2 << 20;

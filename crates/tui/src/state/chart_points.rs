@@ -94,7 +94,8 @@ impl ChartPoints {
                     let is_better = best
                         .last()
                         .is_none_or(|(_, best)| goal.prefers(value, *best));
-                    if is_better && experiment.measured.part == part {
+                    let is_own = !experiment.foreign;
+                    if is_own && is_better && experiment.measured.part == part {
                         best.push((place(at), value));
                     }
                     match experiment.foreign {
