@@ -253,6 +253,14 @@ fn an_agent_judges_decides_and_reads_the_history() {
         (&judged["outcome"], &judged["ratio"]["value"]),
         (&json!("pass"), &json!(1.05))
     );
+    // Nothing that says nothing.
+    let text = judged.to_string();
+    for word in [":null", "[]", "\"\"", "\"pass\":true", "fingerprint"] {
+        assert!(!text.contains(word), "{word}: {judged:#}");
+    }
+    assert!(text.len() < 1_400, "{} bytes: {judged:#}", text.len());
+    let whole = client.call("experiment", json!({ "run": 1 }));
+    assert_eq!(whole["gates"][0]["pass"], true);
     let kept = client.call(
         "keep",
         json!({ "message": "faster tiles", "run": 1, "hypothesis": "wider loads", "lesson": "they help" }),

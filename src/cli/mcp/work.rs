@@ -31,7 +31,8 @@ use lab_runner::held_out::RunContext;
 use lab_runner::spec::{RunSpec, own_program};
 use lab_runner::{Batch, RunEvent};
 use lab_store::RunIndex;
-use serde_json::json;
+use serde::Serialize;
+use serde_json::{Value, json};
 
 /// What the commands in an error mean to a client.
 pub const AS_TOOLS: &str = "The text says what to do. In it, `lab run` is the tool judge with \"unless_known\": false; other commands are tools of the same \
@@ -115,7 +116,12 @@ fn execute(project: &Project, spec: RunSpec, notes: Vec<String>, job: &Job) -> R
     let Some(judged) = Judged::of(project, repo.as_ref(), &index, &record) else {
         return Ok(Answer::error("the run has no verdict", "Call judge again."));
     };
-    Ok(answer(&judged).with("notes", notes))
+    let answer = news(&judged);
+    Ok(if notes.is_empty() {
+        answer
+    } else {
+        answer.with("notes", notes)
+    })
 }
 
 /// Executes a run, whose number and last line the job tells.
@@ -156,13 +162,43 @@ pub fn not_run(why: &NotRun) -> Answer {
     Answer::error(&why.to_string(), next)
 }
 
-/// The answer about a run that has ended.
+/// What a verdict says that the client does not know: without the gates that pass, what names the
+/// bytes, and what is null or empty. The tool `experiment` tells all.
+fn news(judged: &Judged) -> Answer {
+    let mut run = serde_json::to_value(RunAnswer::of(judged)).unwrap_or_default();
+    if let Some(keys) = run.as_object_mut() {
+        keys.retain(|key, _| !["blob", "fingerprint", "log", "started"].contains(&key.as_str()));
+        if let Some(gates) = keys.get_mut("gates").and_then(Value::as_array_mut) {
+            gates.retain(|gate| gate["pass"] != true);
+        }
+    }
+    leave_out_empty(&mut run);
+    of_run(judged, run)
+}
+
+fn leave_out_empty(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(leave_out_empty),
+        Value::Object(keys) => {
+            keys.values_mut().for_each(leave_out_empty);
+            keys.retain(|_, value| match value {
+                Value::Null => false,
+                Value::Array(items) => !items.is_empty(),
+                Value::String(text) => !text.is_empty(),
+                _ => true,
+            });
+        }
+        _ => {}
+    }
+}
+
+/// The whole answer about a run that has ended.
 pub fn answer(judged: &Judged) -> Answer {
-    let answer = Answer::new(
-        &judged.summary(),
-        &judged.next_call(),
-        RunAnswer::of(judged),
-    );
+    of_run(judged, RunAnswer::of(judged))
+}
+
+fn of_run(judged: &Judged, run: impl Serialize) -> Answer {
+    let answer = Answer::new(&judged.summary(), &judged.next_call(), run);
     if judged.verdict.outcome == Outcome::NotJudged {
         return answer;
     }
@@ -196,11 +232,7 @@ fn known(project: &Project, asked: &JudgeArguments) -> Option<Answer> {
               decided."
             .to_owned(),
     };
-    Some(
-        answer(&judged)
-            .with("known_as", known_as)
-            .said(&known, &next),
-    )
+    Some(news(&judged).with("known_as", known_as).said(&known, &next))
 }
 
 /// Remembers the last line that is not for drawing.
