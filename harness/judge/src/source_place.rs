@@ -15,10 +15,14 @@ pub fn with_line(stop: Stop, source: &str) -> Stop {
             Some(line) => format!("line {line}: {text}"),
             None => text,
         }),
-        Stop::Build(text) => Stop::Build(match line_of_missing(&text, source) {
-            Some((line, hint)) => format!("line {line}: {text}{hint}"),
-            None => text,
-        }),
+        Stop::Build(text) => Stop::Build(
+            match line_of_missing(&text, source)
+                .or_else(|| Some((line_of(&text, source)?, String::new())))
+            {
+                Some((line, hint)) => format!("line {line}: {text}{hint}"),
+                None => text,
+            },
+        ),
         stop => stop,
     }
 }

@@ -103,7 +103,10 @@ def _compile(path, sm, calls):
 def _argument(parameter):
     if parameter.get("shape") is None:
         return dtypes.scalar(parameter["dtype"], bytes(parameter["value"]))
-    return torch.empty(parameter["shape"], dtype=getattr(torch, dtypes.NAMES[parameter["dtype"]]), device="meta")
+    options = {"dtype": getattr(torch, dtypes.NAMES[parameter["dtype"]]), "device": "meta"}
+    if parameter.get("strides") is None:
+        return torch.empty(parameter["shape"], **options)
+    return torch.empty_strided(parameter["shape"], parameter["strides"], **options)
 
 
 class _Child:

@@ -118,6 +118,20 @@ class Requests(WorkerCase):
                 text = self.fails("Crash", self.worker.launch, module, "g", tensor("x", word, [2, 3], x))
                 self.assertIn(f"kernel.py:6: error: TypeError: {name}\n", text)
 
+    def test_views_of_a_buffer_have_strides(self):
+        source = ("def f(x, y):\n    assert x.shape == (2, 2) and x.strides == (16, 8), (x.shape, x.strides)\n"
+                  "    assert not x.flags.writeable\n    y[...] = x\n")
+        module = self.worker.load(source)
+        x, y = self.worker.input("x", floats(*range(8))), self.worker.buffer("y", 32)
+        part = lambda name, buffer, offset=4: ({"name": name, "dtype": "f32", "shape": [2, 2], "strides": [4, 2],  # noqa: E731
+                                                "is_input": name == "x"}, {"Part": [buffer, offset]})
+        before = self.worker.read(y)
+        self.worker.launch(module, "f", part("x", x), part("y", y))
+        written = [floats(float(i)) if i % 2 else before[4 * i:4 * i + 4] for i in range(8)]
+        self.assertEqual(self.worker.read(y), b"".join(written))
+        beyond = judge.launch(module, "f", part("y", y, offset=8))
+        self.assertIn("28 bytes on a buffer of 32", self.fails("Lab", self.worker.make, beyond))
+
     def test_scalars_of_each_type_are_python_numbers(self):
         module = self.worker.load("def f(s):\n    raise ValueError(repr(s))\n")
         cells = {"f32": (floats(1.5), "1.5"), "f64": (struct.pack("<d", 0.1), "0.1"), "f16": (b"\x00\x3e", "1.5"),

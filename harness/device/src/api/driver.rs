@@ -417,6 +417,10 @@ pub trait Driver {
     fn flush_cache(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {
         self.fill(address, bytes, pattern)
     }
+    /// Returns the sizes of a kernel's parameters, in bytes. `None` where they are not known.
+    fn parameters(&self, _entry: Entry) -> Result<Option<Vec<usize>>, DeviceError> {
+        Ok(None)
+    }
     /// Launches a kernel once, waits for it, and returns its time in seconds: the time between two
     /// device events around the launch, or wall time on the cpu device. Returns
     /// [`DeviceError::Kernel`] where the launch is not possible or the kernel fails.

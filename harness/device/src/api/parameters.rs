@@ -1,26 +1,25 @@
 //! The refusal of arguments that are not a kernel's parameters, in the same words on each device.
 
-use super::driver::Arg;
 use super::error::DeviceError;
 
 /// The text of this refusal behind the kernel's name.
 pub const OTHER_PARAMETERS: &str = "takes other parameters than the problem passes";
 
-/// Fails if these arguments cannot be passed to a kernel whose parameters have the sizes `takes`, in
-/// bytes.
-pub(crate) fn check_parameters(
+/// Fails if arguments of the sizes `gets` cannot be passed to a kernel whose parameters have the
+/// sizes `takes`, in bytes.
+pub fn check_parameters(
     kernel: &str,
     takes: &[usize],
-    args: &[Arg],
+    gets: impl ExactSizeIterator<Item = usize>,
 ) -> Result<(), DeviceError> {
-    let mut sizes = takes.iter().zip(args).enumerate();
-    let text = if takes.len() != args.len() {
-        format!("it has {}, and the problem has {}", takes.len(), args.len())
-    } else if let Some((at, (takes, arg))) = sizes.find(|(_, (takes, arg))| **takes != arg.len()) {
+    let (has, given) = (takes.len(), gets.len());
+    let mut sizes = takes.iter().zip(gets).enumerate();
+    let text = if has != given {
+        format!("it has {has}, and the problem has {given}")
+    } else if let Some((at, (takes, gets))) = sizes.find(|(_, (takes, gets))| *takes != gets) {
         format!(
-            "its parameter {} has {takes} bytes, and that of the problem has {}",
-            at + 1,
-            arg.len()
+            "its parameter {} has {takes} bytes, and that of the problem has {gets}",
+            at + 1
         )
     } else {
         return Ok(());
@@ -36,10 +35,7 @@ mod tests {
 
     #[test]
     fn arguments_must_have_the_sizes_of_the_parameters() {
-        let check = |passes: &[usize]| {
-            let args: Vec<Arg> = passes.iter().map(|size| vec![0; *size]).collect();
-            check_parameters("k", &[8, 8, 4], &args)
-        };
+        let check = |passes: &[usize]| check_parameters("k", &[8, 8, 4], passes.iter().copied());
         assert_eq!(check(&[8, 8, 4]), Ok(()));
         let differs = |passes: &[usize]| {
             check(passes).map_or_else(|error| error.to_string(), |()| String::new())

@@ -87,8 +87,11 @@ __attribute__((visibility("default"), used)) inline void lab_cpu_flush() { lab_c
 
 // Static __shared__ memory. lab rewrites
 //     __shared__ float tile[32];
-// to  struct lab_cpu_shared_1 { float tile[32]; }; auto& tile = lab_cpu_shared<lab_cpu_shared_1>().tile;
+// to  struct lab_cpu_shared_1 { float tile[32]; }; LAB_CPU_FITS(lab_cpu_shared_1) auto& tile = lab_cpu_shared<lab_cpu_shared_1>().tile;
 // A local struct is a separate type in each function and in each instantiation of a template, so each has its own slot.
+#define LAB_CPU_FITS(T) \
+    static_assert(sizeof(T) <= 48 * 1024, "more than 48 KiB of static shared memory: use extern __shared__ and launch.shared_bytes");
+
 template <class T>
 inline const unsigned lab_cpu_slot = lab_cpu_shared_slots++;
 
@@ -101,8 +104,6 @@ inline const unsigned lab_cpu_slot = lab_cpu_shared_slots++;
 
 template <class T>
 LAB_CPU_UNSEEN inline T& lab_cpu_shared() {
-    static_assert(sizeof(T) <= 48 * 1024,
-                  "more than 48 KiB of static shared memory: use extern __shared__ and launch.shared_bytes");
     void*& slot = lab_cpu_self->block->slots[lab_cpu_slot<T>];
     if (__builtin_expect(!slot, 0)) {
         slot = lab_cpu_runtime->shared(lab_cpu_self, lab_cpu_slot<T>, sizeof(T), alignof(T));

@@ -214,18 +214,22 @@ impl Worker {
 
     /// Returns whether the module has this kernel and its launch statement, or this function.
     pub fn has_entry(&mut self, module: ModuleId, entry: &str) -> Result<bool, Stop> {
-        Ok(self.missing_entry(module, entry, Vec::new())?.is_none())
+        Ok(self
+            .missing_entry(module, entry, Vec::new(), None)?
+            .is_none())
     }
 
     /// Returns [`Stop::Build`] with what the source must contain, if the module lacks this kernel
-    /// or its launch statement; or this function, with parameters that a launch can give it.
+    /// or its launch statement; or this function, with parameters that a launch can give it. A
+    /// kernel must have parameters of these sizes.
     pub fn require_entry(
         &mut self,
         module: ModuleId,
         entry: &str,
         parameters: Vec<LaunchParameter>,
+        sizes: Option<Vec<usize>>,
     ) -> Result<(), Stop> {
-        match self.missing_entry(module, entry, parameters)? {
+        match self.missing_entry(module, entry, parameters, sizes)? {
             None => Ok(()),
             Some(missing) => Err(Stop::Build(missing_text(entry, &missing))),
         }
@@ -236,11 +240,13 @@ impl Worker {
         module: ModuleId,
         entry: &str,
         parameters: Vec<LaunchParameter>,
+        sizes: Option<Vec<usize>>,
     ) -> Result<Option<String>, Stop> {
         self.request(&WorkerRequest::MissingEntry {
             module,
             entry: entry.to_owned(),
             parameters,
+            sizes,
         })
     }
 

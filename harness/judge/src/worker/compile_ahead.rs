@@ -99,12 +99,14 @@ mod tests {
     #[test]
     fn a_call_is_written_as_the_package_reads_it() {
         let tensor = LaunchParameter {
+            strides: None,
             is_input: false,
             name: "x".into(),
             dtype: Dtype::F16,
             shape: Some(vec![3, 257]),
         };
         let number = LaunchParameter {
+            strides: None,
             is_input: false,
             name: "n".into(),
             dtype: Dtype::I32,

@@ -30,9 +30,9 @@ pub fn encoded(
         .iter()
         .find(|tensor| tensor.name == asked.tensor);
     let (address, bytes) = match (tensor, scratch) {
-        (Some(tensor), _) => match args.get(tensor.arg) {
-            Some(LaunchArg::Buffer(buffer)) => (device.address(*buffer)?, tensor.bytes()),
-            _ => return Err(refused("it is not in memory")),
+        (Some(tensor), _) => match args.get(tensor.arg).and_then(LaunchArg::place) {
+            Some((buffer, offset)) => (device.address(buffer)? + offset, tensor.bytes()),
+            None => return Err(refused("it is not in memory")),
         },
         (None, Some(scratch)) if asked.tensor == SCRATCH => scratch,
         (None, _) => {

@@ -8,7 +8,10 @@ use super::messages::{LaunchedEach, TWO_STATEMENTS, missing_text};
 use super::scratch::ScratchPool;
 use super::{BufferId, Launch, LaunchArg, Launched, ModuleId, STATEMENT_OF};
 use crate::outcome::Stop;
-use lab_device::{Arg, DeviceError, Entry, ExecutionOrder, MemoryRange, POISON, Shape, Step};
+use lab_device::{
+    Arg, DeviceError, Entry, ExecutionOrder, MAP_BYTES, MemoryRange, POISON, Shape, Step,
+    check_parameters,
+};
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -98,13 +101,32 @@ impl Launching {
     }
 
     /// The name that the module lacks to launch `entry`: of the kernel or of its launch statement.
+    /// [`Stop::Build`] if a kernel that is launched alone takes parameters of other sizes.
     pub fn missing(
         &mut self,
         device: &mut Device,
         module: ModuleId,
         entry: &str,
-    ) -> Result<Option<String>, DeviceError> {
-        Ok(self.statement_kernel(device, module, entry)?.err())
+        sizes: Option<&[usize]>,
+    ) -> Result<Option<String>, Stop> {
+        let statement = match self.statement_kernel(device, module, entry)? {
+            Err(missing) => return Ok(Some(missing)),
+            Ok(statement) => statement,
+        };
+        // A kernel of a list takes further ones, and tensor maps that a statement asks for come last.
+        if let Some(sizes) = sizes.filter(|_| !statement.is_list)
+            && let Some(kernel) = self.entry(device, module, entry)?
+            && let Some(mut takes) = device.driver.parameters(kernel)?
+        {
+            let has_maps = takes
+                .iter()
+                .skip(sizes.len())
+                .all(|size| *size == MAP_BYTES);
+            takes.truncate(if has_maps { sizes.len() } else { takes.len() });
+            check_parameters(entry, &takes, sizes.iter().copied())
+                .map_err(|error| Stop::Build(error.to_string()))?;
+        }
+        Ok(None)
     }
 
     /// The launch statement of an entry, or the name that the module lacks. A list needs no kernel
@@ -366,6 +388,7 @@ fn taken(device: &mut Device, args: &[LaunchArg]) -> Result<Vec<Arg>, DeviceErro
     device.expect_launch(OWN)?;
     let taken = |arg: &LaunchArg| match arg {
         LaunchArg::Buffer(id) => Ok(device.address(*id)?.to_le_bytes().to_vec()),
+        LaunchArg::Part(id, offset) => Ok((device.address(*id)? + offset).to_le_bytes().to_vec()),
         LaunchArg::Value(bytes) => Ok(bytes.clone()),
     };
     args.iter().map(taken).collect()

@@ -48,11 +48,13 @@ pub enum WorkerRequest {
     /// asks for, and its line.
     State(Vec<Launch>),
     /// Asks for the name that a module lacks to launch `entry`. A function in Python must also take
-    /// these parameters, if any are given: else the failure says at which line it does not.
+    /// these parameters, if any are given: else the failure says at which line it does not. The
+    /// parameters of a kernel must have these sizes, if any are given.
     MissingEntry {
         module: ModuleId,
         entry: String,
         parameters: Vec<LaunchParameter>,
+        sizes: Option<Vec<usize>>,
     },
     /// Allocates buffers: names and bytes. The reply is a [`BufferId`] for each, in this order.
     Allocate { buffers: Vec<(String, usize)> },

@@ -82,8 +82,21 @@ pub struct BufferId(pub u32);
 pub enum LaunchArg {
     /// The device address of a buffer.
     Buffer(BufferId),
+    /// The device address so many bytes behind the beginning of a buffer.
+    Part(BufferId, u64),
     /// The bytes of a value.
     Value(Arg),
+}
+
+impl LaunchArg {
+    /// The buffer, and the bytes before the address; `None` for a value.
+    pub fn place(&self) -> Option<(BufferId, u64)> {
+        match self {
+            LaunchArg::Buffer(id) => Some((*id, 0)),
+            LaunchArg::Part(id, offset) => Some((*id, *offset)),
+            LaunchArg::Value(_) => None,
+        }
+    }
 }
 
 /// What an argument of a launch is, for a kernel in Python: it gets its arguments by name, as
@@ -97,6 +110,9 @@ pub struct LaunchParameter {
     /// The extents of a tensor, the outermost first; `None` for a number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<Vec<u64>>,
+    /// Of a view: the cells from each cell of an extent to the next one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strides: Option<Vec<u64>>,
     /// A tensor that the kernel only reads.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_input: bool,
@@ -120,12 +136,23 @@ pub struct LaunchTensor {
     pub element: MapElement,
     /// The extents, the outermost first.
     pub shape: Vec<u64>,
+    /// Of a view: the elements from each element of an extent to the next one.
+    pub strides: Option<Vec<u64>>,
 }
 
 impl LaunchTensor {
-    /// Its size in bytes.
+    /// The bytes from its first element to the end of its last one.
     pub fn bytes(&self) -> u64 {
-        self.shape.iter().product::<u64>() * self.element.bytes()
+        let elements = match &self.strides {
+            None => self.shape.iter().product(),
+            Some(strides) => {
+                let last = self.shape.iter().zip(strides);
+                1 + last
+                    .map(|(extent, stride)| (extent - 1) * stride)
+                    .sum::<u64>()
+            }
+        };
+        elements * self.element.bytes()
     }
 }
 

@@ -132,7 +132,8 @@ impl Served {
                 module,
                 entry,
                 parameters: _,
-            } => json!(launching.missing(device, module, &entry)?),
+                sizes,
+            } => json!(launching.missing(device, module, &entry, sizes.as_deref())?),
             WorkerRequest::Allocate { buffers } => json!(device.allocate_all(buffers)?),
             WorkerRequest::Write {
                 buffers,

@@ -62,7 +62,10 @@ pub fn complete(asked: &StatedMap, mapped: &Mapped) -> Result<TensorMap, String>
     if let Some(i) = (0..rank).find(|i| asked.box_extent[*i] == 0) {
         return Err(format!("box[{i}] is not set: it may be 1 to 256"));
     }
-    let mut stride = vec![element.bytes()];
+    let own_strides = mapped.tensor.and_then(|tensor| tensor.strides.as_ref());
+    let own_strides = own_strides.filter(|_| rank == own.len());
+    let own_stride = |i: usize| Some(own_strides?[rank - 1 - i] * element.bytes());
+    let mut stride = vec![own_stride(0).unwrap_or(element.bytes())];
     for i in 1..rank {
         // As the tensor lies in memory: with another number of elements a row, its rows are still
         // as long.
@@ -72,10 +75,9 @@ pub fn complete(asked: &StatedMap, mapped: &Mapped) -> Result<TensorMap, String>
             extent[i - 1]
         };
         let dense = stride[i - 1].saturating_mul(row);
-        stride.push(if asked.stride[i] == 0 {
-            dense
-        } else {
-            asked.stride[i]
+        stride.push(match asked.stride[i] {
+            0 => own_stride(i).unwrap_or(dense),
+            asked => asked,
         });
     }
     if asked.stride[0] != 0 {
@@ -125,6 +127,7 @@ mod tests {
             arg: 0,
             element: MapElement::F16,
             shape: vec![100, 256],
+            strides: None,
         }
     }
 

@@ -189,6 +189,37 @@ fn a_kernel_that_is_missing_empty_or_a_folder_is_refused() {
 }
 
 #[test]
+fn too_much_static_shared_memory_is_reported_at_its_line() {
+    let judged = judged("\n__shared__ float tile[20000];\ntile[0] = x[0];");
+    judged.expect(Exit::NotBuilt);
+    let places = "kernel.cu:6:";
+    assert!(
+        judged.log.contains(places)
+            && judged
+                .log
+                .contains("more than 48 KiB of static shared memory"),
+        "{}",
+        judged.log
+    );
+}
+
+#[test]
+fn a_kernel_with_other_parameters_is_not_launched() {
+    let source = kernel("").replacen("int n)", "long long n)", 1);
+    let judged = folder_of(&source).judge();
+    judged.expect(Exit::NotBuilt);
+    judged.expect_in(
+        "stopped",
+        "takes other parameters than the problem passes: its parameter 3 has 8 bytes, and that of the problem has 4",
+    );
+    assert!(
+        !judged.log.contains("stage: reference"),
+        "it is known before the reference runs:\n{}",
+        judged.log
+    );
+}
+
+#[test]
 fn a_reference_that_does_not_build_is_the_problems_fault() {
     let folder = folder("");
     std::fs::write(folder.path().join("reference.cu"), "nonsense").unwrap();

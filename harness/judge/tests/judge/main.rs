@@ -26,6 +26,7 @@ mod support;
 mod toy;
 mod types;
 mod unwritten;
+mod views;
 mod wavegru;
 mod when;
 mod workspace;

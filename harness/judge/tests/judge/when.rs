@@ -109,6 +109,23 @@ fn a_keep_that_draws_shapes_still_passes_every_workload() {
         .expect_in("workloads", "3 of=3 when=keep");
 }
 
+#[test]
+fn a_limit_that_leaves_nothing_to_time_is_named() {
+    let held_out = "[[held_out]]\ndims = { n = 4 }\n";
+    let problem = format!("cpu_max_cells = 100\n{}\n{held_out}", toy::PROBLEM);
+    let folder = Folder::new(&[
+        ("problem.toml", &problem),
+        ("reference.cu", &toy::kernel(REFERENCE)),
+        ("kernel.cu", &kernel(0)),
+    ]);
+    let judged = at(&folder, When::Save);
+    judged.expect(Exit::NOT_JUDGED).expect_in(
+        "stopped",
+        "problem.toml:1:17: error: cpu_max_cells leaves the emulated device no [[workload]]",
+    );
+    judged.expect_in("stopped", "raise it, or add a smaller [[workload]]");
+}
+
 /// The caveat names them. No later occasion judges them either.
 #[test]
 fn a_workload_that_is_too_large_for_the_emulated_device_is_not_left_to_a_later_occasion() {

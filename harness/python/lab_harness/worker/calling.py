@@ -97,7 +97,8 @@ class Call:
     @property
     def kind(self):
         """What decides which code a call compiles: two calls of one kind compile once."""
-        shapes = tuple((p["name"], p["dtype"], tuple(p.get("shape") or ())) for p in self._parameters)
+        shapes = tuple((p["name"], p["dtype"], tuple(p.get("shape") or ()), tuple(p.get("strides") or ()))
+                       for p in self._parameters)
         return self.module.path, self.entry, shapes
 
     @property
@@ -122,7 +123,9 @@ class Call:
         if place is not None:
             address, _, is_input = place
             view = self._device.tensor if self.module.uses_torch else self._device.view
-            return view(address_of(address), parameter["dtype"], parameter["shape"], is_input)
+            _, offset = _buffer(arg)
+            return view(address_of(address) + offset, parameter["dtype"], parameter["shape"], is_input,
+                        parameter.get("strides"))
         try:
             return dtypes.scalar(parameter["dtype"], bytes(arg["Value"]))
         except ValueError as error:
@@ -153,12 +156,19 @@ class Call:
 
 def _place(arg, parameter, memory):
     """Address, length, and whether it is an input, of an argument that is a buffer; else None."""
-    if "Buffer" not in arg:
+    if "Value" in arg:
         return None
-    buffer, shape = memory.place(arg["Buffer"]), parameter.get("shape")
+    number, offset = _buffer(arg)
+    buffer, shape = memory.place(number), parameter.get("shape")
     if shape is None:
         raise Lab(f"the parameter {parameter['name']} is a buffer without a shape")
-    expected = dtypes.cells(shape) * dtypes.SIZES.get(parameter["dtype"], 0)
-    if expected != buffer.length:
+    strides = parameter.get("strides")
+    expected = dtypes.span(shape, strides) * dtypes.SIZES.get(parameter["dtype"], 0)
+    if expected != buffer.length and (strides is None or offset + expected > buffer.length):
         raise Lab(f"{parameter['name']}: a shape of {expected} bytes on a buffer of {buffer.length}")
     return buffer.address, buffer.length, parameter.get("is_input", False)
+
+
+def _buffer(arg):
+    """The number of an argument's buffer, and the bytes before what the argument points to."""
+    return arg["Part"] if "Part" in arg else (arg["Buffer"], 0)

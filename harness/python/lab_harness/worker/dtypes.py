@@ -26,6 +26,13 @@ def scalar(word, content):
     return unpack(content)[0]
 
 
+def span(shape, strides):
+    """The elements from the first to the last one of a view; without strides those of the shape."""
+    if strides is None:
+        return cells(shape)
+    return 1 + sum((extent - 1) * stride for extent, stride in zip(shape, strides))
+
+
 def cells(shape):
     """The number of elements of a shape."""
     count = 1

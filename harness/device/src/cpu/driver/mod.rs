@@ -215,6 +215,11 @@ impl Driver for CpuDriver {
         )
     }
 
+    fn parameters(&self, entry: Entry) -> Result<Option<Vec<usize>>, DeviceError> {
+        let kernel = self.module(entry.module)?.kernels.get(entry.index as usize);
+        Ok(kernel.map(|kernel| kernel.parameters.clone()))
+    }
+
     fn launch(
         &mut self,
         entry: Entry,
@@ -228,7 +233,7 @@ impl Driver for CpuDriver {
         let kernel = module.kernels.get(entry.index as usize).ok_or_else(|| {
             DeviceError::Driver(format!("module {} has no such kernel", entry.module))
         })?;
-        check_parameters(&kernel.name, &kernel.parameters, args)?;
+        check_parameters(&kernel.name, &kernel.parameters, args.iter().map(Vec::len))?;
         let per_sm = limits::resident_blocks(shape.threads(), shape.shared_bytes);
         limits::check(kernel, shape, u64::from(self.info.sms) * u64::from(per_sm))?;
 

@@ -63,7 +63,7 @@ impl Pass<'_> {
     fn static_shared(&mut self, start: usize, end: usize, names: &[String]) {
         self.shared_declarations += 1;
         let name = format!("lab_cpu_shared_{}_{}", self.unit, self.shared_declarations);
-        let mut after = String::from(" };");
+        let mut after = format!(" }}; LAB_CPU_FITS({name})");
         for member in names {
             after += &format!(" auto& {member} = lab_cpu_shared<{name}>().{member};");
         }

@@ -406,6 +406,10 @@ impl Driver for CudaDriver {
         self.put_words(MemoryRange { address, bytes }, pattern, &filling(bytes))
     }
 
+    fn parameters(&self, entry: Entry) -> Result<Option<Vec<usize>>, DeviceError> {
+        Ok(self.kernel(entry)?.attributes.parameters.clone())
+    }
+
     fn launch(
         &mut self,
         entry: Entry,

@@ -98,7 +98,7 @@ impl CudaDriver {
         let refuse =
             |reason: Option<String>| reason.map_or(Ok(()), |r| Err(DeviceError::Kernel(r)));
         if let Some(takes) = &attributes.parameters {
-            check_parameters(&attributes.name, takes, args)?;
+            check_parameters(&attributes.name, takes, args.iter().map(Vec::len))?;
         }
         refuse(refusal::of_launch(&self.limits, attributes, shape))?;
         kernel.allow_shared(shape.shared_bytes)?;

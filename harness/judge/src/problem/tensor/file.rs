@@ -19,6 +19,7 @@ use super::planted::{PlantedText, Planting};
 use super::reference;
 use super::spec::{ProblemSpec, TensorRole};
 use super::values_text::NpyFiles;
+use super::view::Slice;
 use crate::dtype::Dtype;
 use crate::outcome::Stop;
 use crate::problem::key_error::{InKey, KeyError, toml_error, wrong};
@@ -237,6 +238,10 @@ impl ProblemFile {
         for (i, extent) in t.shape.iter().enumerate() {
             let parsed = Expression::parse(&extent.text(), &names);
             parsed.of("shape").item("shape", i)?;
+        }
+        for (i, view) in t.views.iter().enumerate() {
+            let parsed = Slice::parse(&view.slice, t.shape.len(), &names);
+            parsed.key("slice").item("views", i)?;
         }
         if t.shape.is_empty() {
             let what = "shape: give at least one extent, as in shape = [1]";

@@ -51,6 +51,33 @@ pub enum InputValues {
         low: f64,
         high: f64,
     },
+    /// Cells of other types, one after the other in the bytes of each row.
+    Packed(Vec<PackedField>),
+}
+
+/// The cells of one type in the rows of a tensor of bytes.
+#[derive(Clone, Debug)]
+pub struct PackedField {
+    /// Bytes of a row before the first cell.
+    pub offset: usize,
+    pub dtype: Dtype,
+    /// The extents of the tensor, with the cells of a row in place of its bytes.
+    pub shape: Vec<usize>,
+    pub values: InputValues,
+}
+
+impl PackedField {
+    /// Writes the cells into rows of so many bytes.
+    fn fill(&self, bytes: &mut [u8], row: usize, seed: u64) {
+        let cells = self.values.fill(self.dtype, &self.shape, seed);
+        let width = self
+            .shape
+            .last()
+            .map_or(1, |cells| cells * self.dtype.size());
+        for (row, cells) in bytes.chunks_exact_mut(row).zip(cells.chunks_exact(width)) {
+            row[self.offset..][..width].copy_from_slice(cells);
+        }
+    }
 }
 
 /// This many standard deviations from the mean are within the range of the type. One number in 16,000
@@ -81,7 +108,10 @@ impl InputValues {
     /// The range that the values never leave; `None` for a normal distribution and a file.
     pub fn range(&self) -> Option<(f64, f64)> {
         match self {
-            InputValues::Normal { .. } | InputValues::Permutation | InputValues::Npy(_) => None,
+            InputValues::Normal { .. }
+            | InputValues::Permutation
+            | InputValues::Npy(_)
+            | InputValues::Packed(_) => None,
             InputValues::Uniform { low, high } | InputValues::Expected { low, high, .. } => {
                 Some((*low, *high))
             }
@@ -109,6 +139,7 @@ impl InputValues {
             InputValues::Permutation => Some("a permutation holds each number once"),
             InputValues::Npy(_) => Some("the values of a file stay as they are"),
             InputValues::Expected { .. } => Some("expected results stay as they are"),
+            InputValues::Packed(_) => Some("the fields of packed values stay as they are"),
             InputValues::Constant(value) if !value.as_f64().is_finite() => {
                 Some("a constant that is no finite number stays as it is")
             }
@@ -116,6 +147,14 @@ impl InputValues {
             | InputValues::Uniform { .. }
             | InputValues::Integers { .. }
             | InputValues::Constant(_) => None,
+        }
+    }
+
+    /// The number of the output whose expected values these are.
+    pub fn expected_of(&self) -> Option<usize> {
+        match self {
+            InputValues::Expected { of, .. } => Some(*of),
+            _ => None,
         }
     }
 
@@ -144,6 +183,12 @@ impl InputValues {
         let size = dtype.size();
         let mut bytes = vec![0; shape.iter().product::<usize>() * size];
         let row = shape.last().copied().unwrap_or(1).max(1);
+        if let InputValues::Packed(fields) = self {
+            for (field, number) in fields.iter().zip(0..) {
+                field.fill(&mut bytes, row, seed.wrapping_add(number));
+            }
+            return bytes;
+        }
         each_stretch(
             &mut bytes,
             size,
@@ -190,7 +235,10 @@ impl InputValues {
             | InputValues::Integers { .. }
             | InputValues::Expected { .. }
             | InputValues::Constant(_) => true,
-            InputValues::Ascending { .. } | InputValues::Permutation | InputValues::Npy(_) => false,
+            InputValues::Ascending { .. }
+            | InputValues::Permutation
+            | InputValues::Npy(_)
+            | InputValues::Packed(_) => false,
         }
     }
 

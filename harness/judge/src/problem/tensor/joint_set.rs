@@ -59,7 +59,10 @@ impl CaseSet {
         });
         let other: Vec<String> = other.collect();
         let other = Some(other).filter(|other| !other.is_empty())?;
-        Some(format!("{} there, for a test", other.join(", ")))
+        let other = other.join(", ");
+        Some(format!(
+            "{other} there, for a test (fixed = true of the scalar says no)"
+        ))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The buffers of one case on one worker, and its launches.
 
 use super::case_data::{CaseData, Contents};
-use super::parameters::{parameters, with_parameters};
+use super::parameters::{Pointer, parameters, with_parameters};
 use super::spec::{Case, CaseTensor, ProblemSpec, TensorRole};
 use crate::cells::Unwritten;
 use crate::dtype::Dtype;
@@ -315,8 +315,15 @@ impl CaseLauncher {
     /// The arguments of a launch on this set.
     pub fn args_of(&self, data: &CaseData, set: usize) -> Vec<LaunchArg> {
         let null = LaunchArg::Value(0u64.to_le_bytes().to_vec());
-        let buffers = self.all_buffers(set).iter();
-        let buffers = buffers.map(|id| id.map_or(null.clone(), LaunchArg::Buffer));
+        let buffers = self.all_buffers(set);
+        let pointer = |pointer: Pointer| match (buffers[pointer.tensor], pointer.view) {
+            (None, _) => null.clone(),
+            (Some(id), None) => LaunchArg::Buffer(id),
+            (Some(id), Some(view)) => {
+                LaunchArg::Part(id, (view.offset * pointer.of.dtype.size()) as u64)
+            }
+        };
+        let buffers = self.case.pointers().map(pointer);
         let numbers = self.case.numbers(&data.sets[set].scalars).into_iter();
         buffers.chain(numbers.map(LaunchArg::Value)).collect()
     }
@@ -330,11 +337,12 @@ impl CaseLauncher {
         order: ExecutionOrder,
     ) -> Launch {
         let case = &self.case;
-        let tensor = |(arg, tensor): (usize, &CaseTensor)| LaunchTensor {
-            name: tensor.name.clone(),
+        let tensor = |(arg, pointer): (usize, Pointer)| LaunchTensor {
+            name: pointer.name.to_owned(),
             arg,
-            element: tensor.dtype.map_element(),
-            shape: tensor.extents(),
+            element: pointer.of.dtype.map_element(),
+            shape: pointer.extents(),
+            strides: pointer.strides(),
         };
         Launch {
             module,
@@ -347,8 +355,8 @@ impl CaseLauncher {
                 .collect(),
             order,
             // The tensors are the first arguments.
-            tensors: (case.tensors.iter().enumerate())
-                .filter(|(_, tensor)| !tensor.is_null)
+            tensors: (case.pointers().enumerate())
+                .filter(|(_, pointer)| !pointer.of.is_null)
                 .map(tensor)
                 .collect(),
             parameters: parameters(case),

@@ -44,6 +44,7 @@ mod together;
 mod turn;
 mod values_text;
 mod verify;
+mod view;
 
 use crate::outcome::Stop;
 use crate::problem::api::StockUse;

@@ -3,7 +3,7 @@
 use super::drawing::{Drawing, Part};
 use super::launcher::CaseLauncher;
 use super::objective::Figure;
-use super::parameters::parameters;
+use super::parameters::require_entry;
 use super::random::told;
 use super::reference::ReferenceKernel;
 use super::resident::Resident;
@@ -59,7 +59,7 @@ impl Prepared {
         for case in &self.0.chosen {
             let data = Drawing::of(cx).first_set(case)?;
             let launcher = CaseLauncher::set_up(&data, worker)?;
-            let launched = worker.require_entry(module, &case.entry, parameters(case));
+            let launched = require_entry(case, worker, module);
             let launched = launched
                 .and_then(|()| launcher.launch(worker, module, &data, 0, ExecutionOrder::Forward));
             if let Err(stop) = launched {

@@ -330,12 +330,11 @@ pub fn describe(placed: &[Placed], tensors: &[CaseTensor], cell: &[usize]) -> Op
         });
         let words = words.collect::<Vec<_>>().join(", ");
         let (name, pattern) = (&tensor.name, placed.pattern.word());
-        let by_default = if tensor.planted.by_default {
-            " by default"
-        } else {
-            ""
+        let (by_default, how_not) = match tensor.planted.by_default {
+            true => (" by default", " (planted = false of the tensor says no)"),
+            false => ("", ""),
         };
-        is_near.then(|| format!("{name}[{words}] is planted{by_default}: {pattern}"))
+        is_near.then(|| format!("{name}[{words}] is planted{by_default}: {pattern}{how_not}"))
     });
     let near: Vec<String> = near.collect();
     (!near.is_empty()).then(|| near.join("; "))

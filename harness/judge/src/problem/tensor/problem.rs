@@ -176,8 +176,15 @@ impl Problem {
         {
             self.chosen.reverse();
         }
-        if self.chosen.is_empty() {
-            let what = "cpu_max_cells leaves no workload for the emulated device: raise it";
+        // Where nothing is timed, nothing could be measured.
+        if self.chosen.iter().all(|case| case.held_out) {
+            let what = match self.chosen.is_empty() {
+                true => "cpu_max_cells leaves no workload for the emulated device: raise it",
+                false => {
+                    "cpu_max_cells leaves the emulated device no [[workload]], and [[held_out]] is never timed: raise it, or add \
+                          a smaller [[workload]]"
+                }
+            };
             let error = KeyError::at("cpu_max_cells", what);
             return Err(error.stop(&self.path(), &self.text));
         }

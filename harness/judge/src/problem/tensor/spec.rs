@@ -7,6 +7,7 @@ use super::input_values::InputValues;
 use super::objective::{Amounts, Objective};
 use super::planted::Planting;
 use super::turn::Turn;
+use super::view::View;
 use crate::dtype::Dtype;
 use crate::gates::Tolerance;
 use crate::probe::bounds::{CacheState, Demand};
@@ -126,6 +127,8 @@ pub struct CaseTensor {
     pub gates: Vec<NamedGate>,
     /// The numbers of the outputs without which this one is not compared.
     pub after: Vec<usize>,
+    /// The parts that the kernel gets pointers to, in place of one to the tensor.
+    pub views: Vec<View>,
 }
 
 /// A scalar parameter of the kernel.
@@ -167,14 +170,7 @@ impl CaseTensor {
 
     /// The number of the output whose expected values the input holds.
     pub fn expected_of(&self) -> Option<usize> {
-        match self.values {
-            Some(InputValues::Expected { of, .. }) => Some(of),
-            _ => None,
-        }
-    }
-
-    pub fn extents(&self) -> Vec<u64> {
-        self.shape.iter().map(|n| *n as u64).collect()
+        self.values.as_ref().and_then(InputValues::expected_of)
     }
 
     /// The index of a cell, from its flat row-major index.

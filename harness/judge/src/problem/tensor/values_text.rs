@@ -1,10 +1,11 @@
 //! The key `values` of a tensor or a workload, and what it gives for a case.
 
-use super::input_values::InputValues;
+use super::input_values::{InputValues, PackedField};
 use super::npy::{self, NpyArray};
 use super::number::{NumberText, Variables};
+use super::view::Slice;
 use crate::dtype::{CellValue, Dtype};
-use crate::problem::key_error::{InKey, KeyError};
+use crate::problem::key_error::{InKey, KeyError, wrong};
 use serde::Deserialize;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -26,6 +27,7 @@ pub enum ValuesText {
     /// A path below the problem's folder.
     Npy(String),
     Expected(ExpectedText),
+    Packed(Vec<FieldText>),
 }
 
 /// The keys of `values`, of which one must be there.
@@ -43,6 +45,7 @@ struct ValuesKeys {
     constant: Option<NumberText>,
     npy: Option<String>,
     expected: Option<ExpectedText>,
+    packed: Option<Vec<FieldText>>,
 }
 
 impl TryFrom<ValuesKeys> for ValuesText {
@@ -58,13 +61,14 @@ impl TryFrom<ValuesKeys> for ValuesText {
             keys.constant.map(ValuesText::Constant),
             keys.npy.map(ValuesText::Npy),
             keys.expected.map(ValuesText::Expected),
+            keys.packed.map(ValuesText::Packed),
         ];
         let found: Vec<ValuesText> = found.into_iter().flatten().collect();
         let number = found.len();
         <[ValuesText; 1]>::try_from(found).map(|[values]| values).map_err(|_| {
             format!(
-                "values have exactly one of normal, uniform, integers, ascending, permutation, constant, npy and expected, \
-                 and these have {number}"
+                "values have exactly one of normal, uniform, integers, ascending, permutation, constant, npy, expected and \
+                 packed, and these have {number}"
             )
         })
     }
@@ -104,6 +108,52 @@ pub struct ExpectedText {
     /// The range that the values are drawn from where nothing is compared, as under a tool.
     low: NumberText,
     high: NumberText,
+}
+
+/// A field of a packed format, as in `{ bytes = "0:2", type = "f16", values = { constant = 1 } }`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a field, as in { bytes = \"0:2\", type = \"f16\", values = { constant = 1 } }"
+)]
+pub struct FieldText {
+    /// The places along the last extent.
+    bytes: String,
+    #[serde(rename = "type")]
+    dtype: Dtype,
+    values: ValuesText,
+}
+
+impl FieldText {
+    fn resolve(&self, filled: &Filled) -> Result<PackedField, KeyError> {
+        let (last, rows) = filled.shape.split_last().unwrap_or((&1, &[]));
+        let variables = &filled.variables;
+        let slice = Slice::parse(&self.bytes, 1, variables.names);
+        let bytes = slice.and_then(|s| s.view("bytes", &[*last], variables.look_up));
+        let bytes = bytes.within("bytes")?;
+        let (size, dtype) = (self.dtype.size(), self.dtype);
+        if bytes.strides != [1] || bytes.cells() % size != 0 {
+            let what = format!("bytes: '{}' are no cells of {dtype}", self.bytes);
+            return wrong("bytes", what);
+        }
+        let shape = [rows, &[bytes.cells() / size]].concat();
+        let filled = Filled {
+            dtype,
+            shape: &shape,
+            ..*filled
+        };
+        let values = self.values.resolve(&filled).within("values")?;
+        if !values.is_by_cell() || values.expected_of().is_some() {
+            let what = "the values of a field are normal, uniform, integers or constant";
+            return wrong("values", what);
+        }
+        Ok(PackedField {
+            offset: bytes.offset,
+            dtype,
+            shape,
+            values,
+        })
+    }
 }
 
 fn zero() -> NumberText {
@@ -171,7 +221,7 @@ impl ValuesText {
             }
             ValuesText::Expected(e) => vec![(Some("low"), &e.low), (Some("high"), &e.high)],
             ValuesText::Constant(number) => vec![(None, number)],
-            ValuesText::Permutation(_) | ValuesText::Npy(_) => Vec::new(),
+            ValuesText::Permutation(_) | ValuesText::Npy(_) | ValuesText::Packed(_) => Vec::new(),
         }
     }
 
@@ -224,6 +274,11 @@ impl ValuesText {
                 low: value(Some("low"), low)?,
                 high: value(Some("high"), high)?,
             },
+            ValuesText::Packed(fields) => {
+                let fields = fields.iter().enumerate();
+                let fields = fields.map(|(i, field)| field.resolve(filled).item("packed", i));
+                InputValues::Packed(fields.collect::<Result<_, _>>()?)
+            }
             ValuesText::Npy(name) => InputValues::Npy(self.at(None, filled.files.array(name))?),
         };
         values.check(filled.dtype, filled.shape)?;

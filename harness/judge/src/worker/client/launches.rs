@@ -21,10 +21,7 @@ impl Worker {
         let Some(Share { memory, owner }) = &self.memory else {
             return Ok(fills);
         };
-        let given = given.into_iter().filter_map(|arg| match arg {
-            LaunchArg::Buffer(id) => Some(id),
-            LaunchArg::Value(_) => None,
-        });
+        let given = given.iter().filter_map(|arg| Some(arg.place()?.0));
         memory.prepare(*owner, fills, given.collect())?;
         Ok(Vec::new())
     }

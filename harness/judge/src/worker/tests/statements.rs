@@ -122,7 +122,7 @@ fn a_kernel_or_a_launch_statement_that_is_not_there_is_a_build_error() {
     let module = worker.load(Path::new("image")).unwrap();
     assert!(!worker.has_entry(module, "bare").unwrap());
     let error = worker
-        .require_entry(module, "bare", Vec::new())
+        .require_entry(module, "bare", Vec::new(), None)
         .unwrap_err();
     assert!(matches!(error, Stop::Build(_)));
     assert_eq!(
@@ -130,7 +130,7 @@ fn a_kernel_or_a_launch_statement_that_is_not_there_is_a_build_error() {
         "there is no launch statement for bare: the source must contain LAB_LAUNCH(bare) { … }"
     );
     let error = worker
-        .require_entry(module, "other", Vec::new())
+        .require_entry(module, "other", Vec::new(), None)
         .unwrap_err();
     assert_eq!(
         error.to_string(),

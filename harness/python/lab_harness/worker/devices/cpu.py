@@ -24,6 +24,7 @@ _Character = ctypes.c_char
 _address_of = ctypes.addressof
 _perf_counter = time.perf_counter
 _bisect, _insort, _duplicate, _close = bisect.bisect_right, bisect.insort, os.dup, os.close
+_as_strided = numpy.lib.stride_tricks.as_strided
 _map, _PRIVATE, _empty = mmap.mmap, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, numpy.empty
 
 _FILLED_AT_ONCE = 1 << 20
@@ -162,25 +163,29 @@ class CpuDevice:
     def use_compiled(self, compiled, namespace):
         """Nothing, as above."""
 
-    def view(self, address, word, shape, is_input):
-        """A NumPy array of this memory. An input is read-only."""
+    def view(self, address, word, shape, is_input, strides=None):
+        """A NumPy array of this memory, with strides in elements if it is a part of a tensor. An input is read-only."""
         kind = self._types.get(word)
         if kind is None:
             raise Lab(f"a tensor is of type {word}, which NumPy knows by the package ml_dtypes: install ml_dtypes for "
                       "the Python that runs kernels")
-        array = self._cells(address, dtypes.cells(shape) * kind.itemsize).view(kind).reshape(shape)
+        array = self._cells(address, dtypes.span(shape, strides) * kind.itemsize).view(kind)
+        if strides is None:
+            array = array.reshape(shape)
+        else:
+            array = _as_strided(array, shape, [stride * kind.itemsize for stride in strides])
         if is_input:
             array.setflags(write=False)
         return array
 
-    def tensor(self, address, word, shape, is_input):
+    def tensor(self, address, word, shape, is_input, strides=None):
         """A PyTorch tensor of this memory."""
         torch = self._torch = self._torch or _import_torch()
         kind = getattr(torch, dtypes.NAMES.get(word, ""), None)
         if kind is None:
             raise Lab(f"a tensor is of type {word}, which PyTorch {torch.__version__} does not have")
-        cells = self._cells(address, dtypes.cells(shape) * dtypes.SIZES[word])
-        return torch.from_numpy(cells).view(kind).reshape(shape)
+        cells = torch.from_numpy(self._cells(address, dtypes.span(shape, strides) * dtypes.SIZES[word])).view(kind)
+        return cells.reshape(shape) if strides is None else torch.as_strided(cells, shape, strides)
 
     def _cells(self, address, length):
         """So many bytes of this memory."""

@@ -106,7 +106,7 @@ class CudaDevice:
         self._snapshot, self._as_tensor, self._empty = torch.cuda.memory_snapshot, torch.as_tensor, torch.empty
         # The methods as they are in C++: a kernel may set those of torch.Tensor, and modes that see each call.
         base = getattr(torch._C, "TensorBase", None) or torch._C._TensorBase
-        self._part, self._reshaped = base.__getitem__, base.view
+        self._part, self._reshaped, self._strided = base.__getitem__, base.view, base.as_strided
         self._without_modes = torch._C.DisableTorchFunction, torch._C._DisableTorchDispatch
         self._types = {word: getattr(torch, name) for word, name in dtypes.NAMES.items() if hasattr(torch, name)}
         self._ordinal, self._place = ordinal, torch.device("cuda", ordinal)
@@ -306,8 +306,8 @@ class CudaDevice:
         self.wait("wipe memory that PyTorch keeps")
         self._window.reloaded()
 
-    def view(self, address, word, shape, is_input):
-        """A PyTorch tensor of this memory."""
+    def view(self, address, word, shape, is_input, strides=None):
+        """A PyTorch tensor of this memory, with strides in elements if it is a part of a tensor."""
         kind = self._types.get(word)
         if kind is None:
             raise Lab(f"a tensor is of type {word}, which PyTorch {self._torch.__version__} does not have")
@@ -315,12 +315,13 @@ class CudaDevice:
         with without_functions(), without_dispatch():
             if dtypes.cells(shape) == 0:
                 return self._empty(shape, dtype=kind, device=self._place)
-            named = address, word, *shape
+            span = dtypes.span(shape, strides)
+            named = address, word, span
             known = self._views.get(named)
             if known is None:
-                known = self._views[named] = self._view(address, dtypes.cells(shape) * dtypes.SIZES[word], kind)
+                known = self._views[named] = self._view(address, span * dtypes.SIZES[word], kind)
             # A new object, so that a kernel changes no other call's.
-            return self._reshaped(known, shape)
+            return self._reshaped(known, shape) if strides is None else self._strided(known, shape, strides)
 
     def _view(self, address, length, kind):
         for base, (allocated, tensor) in self._tensors.items():

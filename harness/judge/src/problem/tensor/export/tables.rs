@@ -125,7 +125,8 @@ fn numbers_of(values: &InputValues) -> Vec<CellValue> {
             vec![CellValue::Integer(low), CellValue::Integer(high)]
         }
         InputValues::Constant(value) => vec![value],
-        InputValues::Permutation | InputValues::Npy(_) => Vec::new(),
+        // No export has packed values.
+        InputValues::Permutation | InputValues::Npy(_) | InputValues::Packed(_) => Vec::new(),
     }
 }
 

@@ -313,6 +313,7 @@ impl ProblemFile {
             let what = format!("'{of}' has more than {MAX_CELLS} cells");
             return of_workload(workload.table, wrong("dims", what));
         }
+        let views = self.views_of(i, &shape, &variables).of(&name)?;
         let dtype = tensor.dtype.or(dtype);
         let dtype = dtype.ok_or_else(|| format!("'{of}' has type T, which is unknown here"))?;
         let tolerance = self.tolerance_of(i, dtype, &variables).of(&name)?;
@@ -347,6 +348,7 @@ impl ProblemFile {
             tolerance,
             values,
             planted: planted.unwrap_or_default(),
+            views,
         })
     }
 

@@ -7,9 +7,10 @@ use super::super::number::{NumberText, Variables};
 use super::super::spec::{CaseScalar, TensorRole};
 use super::super::suggest::suggest;
 use super::super::values_text::Filled;
+use super::super::view::{Slice, View};
 use super::cases::Workload;
 use super::of_type;
-use super::text::{ProblemFile, ScalarText, WorkloadText};
+use super::text::{ProblemFile, ScalarText, ViewText, WorkloadText};
 use crate::dtype::Dtype;
 use crate::gates::Tolerance;
 use crate::problem::key_error::{InKey, KeyError, wrong};
@@ -117,6 +118,30 @@ impl ProblemFile {
             (false, None) => self.of_tensor(i, planted.within("planted")),
         }
         .map(Some)
+    }
+
+    /// The views of tensor `i`, which has this shape in a workload.
+    pub(super) fn views_of(
+        &self,
+        i: usize,
+        shape: &[usize],
+        variables: &Variables,
+    ) -> Result<Vec<View>, KeyError> {
+        let tensor = &self.tensor[i];
+        let view = |(number, text): (usize, &ViewText)| {
+            let slice = Slice::parse(&text.slice, shape.len(), variables.names);
+            let view = slice.and_then(|s| s.view(&text.name, shape, variables.look_up));
+            view.key("slice").item("views", number)
+        };
+        let views: Result<Vec<View>, _> = tensor.views.iter().enumerate().map(view).collect();
+        let views = self.of_tensor(i, views)?;
+        let seen: usize = views.iter().map(View::cells).sum();
+        if tensor.role == TensorRole::Out && !views.is_empty() && seen < shape.iter().product() {
+            let what =
+                "views: no launch writes the other cells of the output: give it the role \"inout\"";
+            return self.of_tensor(i, wrong("views", what));
+        }
+        Ok(views)
     }
 
     /// Checks the scalars, whatever the workload.

@@ -16,8 +16,11 @@ impl ProblemFile {
             return wrong("dims", what);
         }
         let dims = self.dims.iter().enumerate().map(|(i, n)| ("dims", i, n));
-        let tensors = self.tensor.iter().enumerate();
-        let tensors = tensors.map(|(i, t)| ("tensor", i, &t.name));
+        let tensors = self.tensor.iter().enumerate().flat_map(|(i, t)| {
+            let views = t.views.iter().map(|view| &view.name);
+            let names = std::iter::once(&t.name).chain(views);
+            names.map(move |name| ("tensor", i, name))
+        });
         let scalars = self.scalar.iter().enumerate();
         let scalars = scalars.map(|(i, s)| ("scalar", i, &s.name));
         let mut seen: Vec<&str> = Vec::new();

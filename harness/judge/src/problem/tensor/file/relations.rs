@@ -27,6 +27,7 @@ impl ProblemFile {
             ("fixed_seed", tensors.iter().any(|t| t.fixed_seed.is_some())),
             ("gates", tensors.iter().any(|t| !t.gates.is_empty())),
             ("after", tensors.iter().any(|t| !t.after.is_empty())),
+            ("views", tensors.iter().any(|t| !t.views.is_empty())),
             (
                 "role = \"scratch\"",
                 tensors.iter().any(|t| t.role == TensorRole::Scratch),
@@ -36,6 +37,14 @@ impl ProblemFile {
                 tensors
                     .iter()
                     .any(|t| matches!(t.values, Some(ValuesText::Expected(_)))),
+            ),
+            (
+                "packed",
+                texts
+                    .clone()
+                    .flat_map(|w| w.values.values())
+                    .chain(tensors.iter().filter_map(|t| t.values.as_ref()))
+                    .any(|values| matches!(values, ValuesText::Packed(_))),
             ),
             ("null", texts.clone().any(|w| !w.null.is_empty())),
             (
@@ -175,7 +184,9 @@ impl ProblemFile {
         let is_name = |name: &str| is_identifier(name) && !is_among(name, KEYWORDS);
         let taken = |name: &str| {
             let scalars = self.scalar.iter().map(|s| s.name.as_str());
-            let mut all = self.tensor_names().into_iter().chain(scalars);
+            let views = self.tensor.iter().flat_map(|t| &t.views);
+            let named = scalars.chain(views.map(|view| view.name.as_str()));
+            let mut all = self.tensor_names().into_iter().chain(named);
             all.any(|known| known == name) || self.dims.iter().any(|dim| dim == name)
         };
         for (i, accept) in self.accept.iter().enumerate() {

@@ -100,6 +100,9 @@ pub struct TensorText {
     pub dtype: Option<Dtype>,
     pub shape: Vec<ExtentText>,
     pub values: Option<ValuesText>,
+    /// Parts that the kernel gets pointers to, in place of one to the tensor.
+    #[serde(default)]
+    pub views: Vec<ViewText>,
     /// In place of the tolerance of its type.
     pub tolerance: Option<ToleranceText>,
     pub planted: Option<PlantedText>,
@@ -113,6 +116,17 @@ pub struct TensorText {
     /// The output is compared only where these outputs are right.
     #[serde(default)]
     pub after: Vec<String>,
+}
+
+/// As in `{ name = "q", slice = ":, 0" }`.
+#[derive(Deserialize)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a view, as in { name = \"q\", slice = \":, 0\" }"
+)]
+pub struct ViewText {
+    pub name: String,
+    pub slice: String,
 }
 
 impl TensorText {

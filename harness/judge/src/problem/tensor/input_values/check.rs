@@ -64,6 +64,10 @@ impl InputValues {
                     ),
                 }
             }
+            InputValues::Packed(_) if dtype != Dtype::U8 => Err(KeyError::new(format!(
+                "packed values are for a tensor of u8, and this one has {dtype}"
+            ))),
+            InputValues::Packed(_) => Ok(()),
             InputValues::Npy(array) => array.check(dtype, shape).map_err(KeyError::new),
         };
         checked.within(key)
