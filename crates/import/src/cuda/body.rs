@@ -135,8 +135,10 @@ impl<'a> Body<'a> {
         }
         match code.at(before) {
             "*" => {
-                let base = element(code.word(before.checked_sub(1)?));
-                Some(base.map_or(1, |element| element.width))
+                // `*p = v` declares nothing.
+                let base = code.word(before.checked_sub(1)?);
+                let width = element(base).map_or(1, |element| element.width);
+                (!base.is_empty()).then_some(width)
             }
             "auto" => Some(1),
             _ => None,

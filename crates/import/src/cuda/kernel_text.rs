@@ -6,6 +6,7 @@ use super::kernel::Kernel;
 use super::plan::{Plan, Scalar};
 use super::roles::Role;
 use super::slice::Slice;
+use super::types::cpp;
 use super::unit::Unit;
 use lab_source::cpp::Code;
 
@@ -70,15 +71,6 @@ fn base(unit: &Unit, kernel: &Kernel, number: usize) -> String {
     match base.as_str() {
         "int32_t" => "int".to_owned(),
         _ => base,
-    }
-}
-
-/// The type in kernel.cu of a scalar.
-pub fn cpp(kind: &str) -> &'static str {
-    match kind {
-        "f32" => "float",
-        "i64" => "long long",
-        _ => "int",
     }
 }
 

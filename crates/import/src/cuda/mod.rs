@@ -173,3 +173,6 @@ fn shown(run: &LeftOut) -> String {
     };
     format!("{lines} {names}")
 }
+
+#[cfg(test)]
+mod tests;

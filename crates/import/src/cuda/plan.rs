@@ -11,7 +11,7 @@ use super::roles::{Role, role, tensors, uses_of};
 use super::shapes::{near, shape, trial};
 use super::types::Element;
 use super::unit::Unit;
-use super::uses::Use;
+use super::uses::{Access, Use};
 use lab_source::cpp::Code;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -255,7 +255,10 @@ impl Plan {
         for ((at, (number, element)), role) in tensors(kernel).enumerate().zip(roles) {
             let of = found.iter().filter(|of| of.tensor == at);
             let reaches: Vec<Option<i128>> = of.map(|of| of.reach).collect();
-            let reach = reaches.iter().flatten().max();
+            let moves = found
+                .iter()
+                .any(|of| of.tensor == at && of.access == Access::Move);
+            let reach = reaches.iter().flatten().max().filter(|_| !moves);
             let known = reach.and_then(|reach| shape(*reach, &dims));
             let near = || reach.and_then(|reach| near(*reach, &dims));
             let published = &kernel.arguments[number].parameter.name;

@@ -58,7 +58,11 @@ pub fn text(plan: &Plan, head: &Head) -> String {
         .iter()
         .for_each(|tensor| out += &self::tensor(tensor));
     for scalar in &plan.scalars {
-        let value = if scalar.kind == "f32" { "0.5" } else { "1" };
+        let value = match scalar.kind {
+            "f32" | "f64" => "0.5",
+            "bool" => "true",
+            _ => "1",
+        };
         out += &format!(
             "\n# A guess: the value with which it is used.\n[[scalar]]\nname = \"{}\"\ntype = \"{}\"\nvalue = {value}\n",
             scalar.name, scalar.kind
@@ -104,7 +108,7 @@ fn quoted(extent: &str) -> String {
 
 fn values(kind: &str) -> &'static str {
     match kind {
-        "i32" | "i64" => {
+        "i16" | "i32" | "i64" | "u16" | "u32" | "u64" => {
             "# A guess: indices must stay below the extent that they index.\nvalues = { integers = { low = 0, high = 3 } }\n"
         }
         "i8" | "u8" => "values = { integers = { low = 0, high = 100 } }\n",
@@ -120,6 +124,7 @@ fn tolerances(tensors: &[Tensor]) -> String {
     let mut out = String::new();
     for kind in kinds {
         let (atol, rtol) = match kind {
+            "f64" => ("1e-9", "1e-9"),
             "f32" => ("1e-4", "1e-4"),
             "f16" => ("1e-2", "1e-2"),
             "bf16" => ("5e-2", "2e-2"),

@@ -15,7 +15,7 @@ pub struct Element {
 
 /// For each type of problem.toml: its name in kernel.cu, the C++ types that are the same, and those
 /// of which a pointer must be cast.
-const TYPES: [(&str, &str, &[&str], &[&str]); 10] = [
+const TYPES: [(&str, &str, &[&str], &[&str]); 15] = [
     ("f32", "float", &["float"], &[]),
     (
         "f16",
@@ -41,25 +41,32 @@ const TYPES: [(&str, &str, &[&str], &[&str]); 10] = [
         &["__nv_fp8_e5m2"],
         &["c10::Float8_e5m2"],
     ),
-    (
-        "i32",
-        "int",
-        &["int", "int32_t"],
-        &["unsigned", "unsigned int", "uint", "uint32_t", "uint32"],
-    ),
+    ("f64", "double", &["double"], &[]),
+    ("i16", "short", &["short", "int16_t", "short int"], &[]),
+    ("i32", "int", &["int", "int32_t"], &[]),
     (
         "i64",
         "long long",
         &["long long", "long long int"],
-        &[
-            "int64_t",
-            "long",
-            "long int",
-            "unsigned long",
-            "unsigned long long",
-            "uint64_t",
-            "size_t",
-        ],
+        &["int64_t", "long", "long int", "ptrdiff_t"],
+    ),
+    (
+        "u16",
+        "unsigned short",
+        &["unsigned short", "uint16_t", "ushort"],
+        &[],
+    ),
+    (
+        "u32",
+        "unsigned int",
+        &["unsigned int", "unsigned", "uint", "uint32_t"],
+        &[],
+    ),
+    (
+        "u64",
+        "unsigned long long",
+        &["unsigned long long", "unsigned long long int"],
+        &["uint64_t", "unsigned long", "size_t", "ulong"],
     ),
     ("i8", "signed char", &["signed char", "int8_t"], &["char"]),
     (
@@ -72,8 +79,9 @@ const TYPES: [(&str, &str, &[&str], &[&str]); 10] = [
 ];
 
 /// The vector types of CUDA by the type of their parts.
-const VECTORS: [(&str, &str); 6] = [
+const VECTORS: [(&str, &str); 7] = [
     ("float", "float"),
+    ("double", "double"),
     ("int", "int"),
     ("uint", "unsigned"),
     ("half", "half"),
@@ -117,23 +125,24 @@ fn vector(part: &str, width: usize) -> Option<Element> {
 
 /// Whether a value of this type is a whole number.
 pub fn is_whole(base: &str) -> bool {
-    element(base).is_some_and(|element| {
-        element.width == 1 && matches!(element.name, "i32" | "i64" | "i8" | "u8")
-    }) || ["short", "unsigned short", "ptrdiff_t"].contains(&base)
+    let is_number = |name: &str| name.starts_with(['i', 'u']);
+    element(base).is_some_and(|element| element.width == 1 && is_number(element.name))
 }
 
 /// The type of a `[[scalar]]` for a value of this type.
 pub fn scalar(base: &str) -> Option<&'static str> {
-    match base {
-        "float" | "double" | "half" | "__half" | "__nv_bfloat16" | "nv_bfloat16" => Some("f32"),
-        "bool" => Some("i32"),
-        "ptrdiff_t" => Some("i64"),
-        _ if is_whole(base) => Some(match element(base) {
-            Some(Element { name: "i64", .. }) => "i64",
-            _ => "i32",
-        }),
-        _ => None,
-    }
+    let element = element(base).filter(|element| element.width == 1)?;
+    Some(match element.name {
+        "f16" | "bf16" => "f32",
+        name if name.starts_with("f8") => return None,
+        name => name,
+    })
+}
+
+/// The type in kernel.cu for one of problem.toml.
+pub fn cpp(name: &str) -> &'static str {
+    let found = TYPES.iter().find(|(known, ..)| *known == name);
+    found.map_or("int", |(_, cpp, ..)| cpp)
 }
 
 #[cfg(test)]
@@ -149,12 +158,12 @@ mod tests {
         assert_eq!(known("float4"), Some(("f32", 4, true)));
         assert_eq!(known("__half2"), Some(("f16", 2, true)));
         assert_eq!(known("nv_bfloat162"), Some(("bf16", 2, true)));
-        for unknown in ["double", "Params", "float5", "", "void"] {
+        for unknown in ["Params", "float5", "", "void"] {
             assert_eq!(known(unknown), None, "{unknown}");
         }
         assert_eq!(
             (scalar("double"), scalar("size_t"), scalar("uint")),
-            (Some("f32"), Some("i64"), Some("i32"))
+            (Some("f64"), Some("u64"), Some("u32"))
         );
     }
 }

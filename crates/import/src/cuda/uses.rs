@@ -12,6 +12,8 @@ pub enum Access {
     Update,
     /// Unknown: a function of another file gets the pointer.
     Passed,
+    /// Moves the pointer, so that later indices do not begin at the tensor.
+    Move,
 }
 
 /// A use of a tensor.
@@ -86,7 +88,13 @@ impl Finder<'_> {
     /// Adds the names that the body gives to places in tensors.
     fn aliases(&mut self) {
         for assigned in &self.body.assignments {
-            let Some(width) = assigned.pointer else {
+            // `T* p = …`, or a pointer that is set anew.
+            let is_known = self.body.code.at(assigned.at.saturating_sub(1)) != "*";
+            let known = || self.pointer(assigned.at).filter(|_| is_known);
+            let Some(width) = assigned
+                .pointer
+                .or_else(|| known().map(|pointer| pointer.width as usize))
+            else {
                 continue;
             };
             let (from, to) = assigned.value;
@@ -137,6 +145,16 @@ impl Finder<'_> {
             .any(|(from, to)| (*from..*to).contains(&at))
         {
             return None;
+        }
+        let next = (body.code.at(at + 1), body.code.at(at + 2));
+        let is_deref = at > 0 && body.code.at(at - 1) == "*";
+        if !is_deref && matches!(next, ("+" | "-", "=") | ("+", "+") | ("-", "-")) {
+            return Some(Use {
+                tensor: pointer.tensor,
+                at,
+                access: Access::Move,
+                reach: None,
+            });
         }
         let (access, index, width) = self.access(at, pointer.width);
         let high = match index {
@@ -242,6 +260,8 @@ impl Finder<'_> {
                 Access::Write
             }
             None if lower.contains("load") || lower.starts_with("__ld") => Access::Read,
+            // A number and not its place.
+            None if code.at(at + 1) == "[" && code.at(at - 1) != "&" => Access::Read,
             None => Access::Passed,
         })
     }

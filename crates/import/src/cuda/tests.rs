@@ -1,0 +1,162 @@
+//! A published source in, the texts of a problem out.
+
+#![allow(clippy::unwrap_used)]
+use super::*;
+
+fn problem(text: &str) -> Problem {
+    let published = Published::read("a.cu", text, &|_| None);
+    let (kernel, _) = published.kernels().last().unwrap().clone();
+    published.problem(&kernel, "a", "a.cu").unwrap()
+}
+
+fn file(problem: &Problem, name: &str) -> String {
+    let found = problem.files.iter().find(|file| file.name == name);
+    found.unwrap().text.clone()
+}
+
+/// Role and shape of each tensor.
+fn tensors(text: &str) -> Vec<String> {
+    let problem = file(&problem(text), "problem.toml");
+    let value = |part: &str, key: &str| {
+        let line = part
+            .lines()
+            .find(|line| line.starts_with(key))
+            .unwrap()
+            .to_owned();
+        line.split_once(" = ").unwrap().1.replace('"', "")
+    };
+    let parts = problem.split("[[tensor]]").skip(1);
+    parts
+        .map(|part| {
+            let of = |key| value(part, key);
+            format!(
+                "{} {} {} {}",
+                of("role"),
+                of("name"),
+                of("type"),
+                of("shape")
+            )
+        })
+        .collect()
+}
+
+fn kernel(text: &str) -> String {
+    file(&problem(text), "kernel.cu")
+}
+
+#[test]
+fn roles_and_shapes_follow_from_the_indices() {
+    // Pointers into rows, guards, strides, an update and a pointer that is never written.
+    let rows = "__global__ void k(float* y, float* x, float* sums, const int* index, int rows, int cols) {\n\
+                int row = blockIdx.x;\n if (row >= rows) return;\n const float* in = x + row * cols;\n\
+                float* out = y + (size_t)row * cols;\n\
+                for (int c = threadIdx.x; c < cols; c += blockDim.x) { out[c] = in[c]; atomicAdd(&sums[row], in[c]); }\n\
+                if (threadIdx.x == 0) y[index[row] * 0] = 1.0f;\n}\n\
+                void f(float* a, float* b, float* s, int* i, int n, int m) { k<<<n, 256>>>(a, b, s, i, n, m); }\n";
+    assert_eq!(
+        tensors(rows),
+        [
+            "out y f32 [rows, cols]",
+            "in x f32 [rows, cols]",
+            "inout sums f32 [rows]",
+            "in index i32 [rows]"
+        ]
+    );
+    // Two halves in a row, and a size that only the launch knows.
+    let gated = "template <typename T> __global__ void k(T* out, const T* in, const int d) {\n\
+                 const int64_t t = blockIdx.x;\n for (int64_t i = threadIdx.x; i < d; i += blockDim.x)\n\
+                 out[t * d + i] = in[t * 2 * d + i] * in[t * 2 * d + d + i];\n}\n\
+                 void f(torch::Tensor& out, torch::Tensor& in) { int d = in.size(-1) / 2; int64_t tokens = in.numel() / in.size(-1);\n\
+                 dim3 grid(tokens); dim3 block(std::min(d, 1024));\n\
+                 k<scalar_t><<<grid, block, 0, stream>>>(out.data_ptr<scalar_t>(), in.data_ptr<scalar_t>(), d); }\n";
+    assert_eq!(
+        tensors(gated),
+        ["out out f32 [d, tokens]", "in in f32 [d, 2 * tokens]"]
+    );
+    assert!(
+        kernel(gated).contains("launch.block[0] = min((int)(dims.d), (int)(1024));"),
+        "{}",
+        kernel(gated)
+    );
+}
+
+#[test]
+fn vectors_and_casts_count_as_the_numbers_in_them() {
+    let cast = "__global__ void k(const float* x, float4* y, unsigned long long n) {\n\
+                size_t i = blockIdx.x * blockDim.x + threadIdx.x;\n\
+                if (i < n / 4) y[i] = reinterpret_cast<const float4*>(x)[i];\n}\n";
+    assert_eq!(tensors(cast), ["in x f32 [n]", "out y f32 [n]"]);
+    let text = kernel(cast);
+    assert!(
+        text.contains("k(x, reinterpret_cast<float4*>(y), n);"),
+        "{text}"
+    );
+    assert!(
+        text.contains("// A guess: the published file does not launch the kernel."),
+        "{text}"
+    );
+}
+
+#[test]
+fn matrices_have_the_shapes_that_everybody_gives_them() {
+    let tiled = "template <const int BM, const int BN>\n__global__ void sgemm(int M, int N, int K, float alpha, float *A, float *B, float *C) {\n\
+                 A += blockIdx.y * BM * K; B += blockIdx.x * BN; C += blockIdx.y * BM * N;\n\
+                 for (int k = 0; k < K; k += 8) { C[threadIdx.x] += A[k] * B[k] * alpha; A += 8; }\n}\n\
+                 void run(int M, int N, int K, float a, float* A, float* B, float* C) {\n\
+                 const uint BM = 64; const uint BN = 32;\n dim3 grid(CEIL_DIV(N, BN), CEIL_DIV(M, BM));\n\
+                 sgemm<BM, BN><<<grid, 256>>>(M, N, K, a, A, B, C); }\n";
+    assert_eq!(
+        tensors(tiled),
+        ["in A f32 [M, K]", "in B f32 [K, N]", "inout c f32 [M, N]"]
+    );
+    let text = kernel(tiled);
+    for wanted in [
+        "sgemm<64, 32>(M, N, K, alpha, A, B, c);",
+        "float* A, float* B, float* c, float alpha, int M, int N, int K)",
+        "launch.grid[0] = ((dims.N) + (32) - 1) / (32);",
+        "launch.grid[1] = ((dims.M) + (64) - 1) / (64);",
+    ] {
+        assert!(text.contains(wanted), "{wanted} is not in {text}");
+    }
+}
+
+#[test]
+fn only_what_the_kernel_uses_stays() {
+    let source = "#include \"missing.h\"\n#include <cub/cub.cuh>\n#include <vector>\n#ifdef FAST\n#define SCALE 2\n#else\n#define SCALE 3\n#endif\n\
+                  namespace mine {\nint helper(int x) { return x * SCALE; }\nint unused(int x) { return x; }\n\
+                  static __global__ void k(int* y, int n) { int i = threadIdx.x; if (i < n) y[i] = helper(i); }\n}\n\
+                  int main() { mine::k<<<1, 32>>>(0, 32); }\n";
+    let made = problem(source);
+    let text = file(&made, "kernel.cu");
+    for wanted in [
+        "#ifdef FAST\n",
+        "namespace mine {",
+        "__device__ int helper(int x)",
+        "mine::k(y, n);",
+    ] {
+        assert!(text.contains(wanted), "{wanted} is not in {text}");
+    }
+    for left_out in ["unused", "cub", "vector", "main"] {
+        assert!(!text.contains(left_out), "{left_out} is in {text}");
+    }
+    assert!(
+        made.notes
+            .iter()
+            .any(|note| note.starts_with("missing.h is not beside")),
+        "{:?}",
+        made.notes
+    );
+    assert!(made.lacks_reference);
+    assert!(file(&made, "reference.cu").contains("#error"));
+}
+
+#[test]
+fn any_text_is_read_without_a_panic() {
+    let whole = "template <class T> __global__ void k(T* x, int n) { x[n - 1] = 1; }\nvoid f() { k<float><<<dim3(1, 2), {3}>>>(x, (int)n); }";
+    for end in 0..whole.len() {
+        let published = Published::read("a.cu", &whole[..end], &|_| None);
+        for (kernel, _) in published.kernels() {
+            let _ = published.problem(&kernel, "a", "a.cu");
+        }
+    }
+}
