@@ -210,6 +210,17 @@ fn what_a_machine_ends_is_not_recorded_and_the_bench_is_resumed() {
     assert_eq!(lab.read("../calls").trim(), "4");
 }
 
+#[test]
+fn the_folder_of_a_lab_that_was_killed_before_its_bench_began_is_taken() {
+    let lab = lab_with(TIMES);
+    fs::create_dir_all(lab.path(".lab/bench/1")).unwrap();
+    let left = ".lab/bench/1/.lab-new-0123456789ab.bench.json";
+    lab.write(left, "{");
+    lab.lab("bench --runs 1").is(0).says("bench 1 of kernel.cu");
+    assert!(!lab.path(left).exists());
+    lab.lab("bench --runs 1").is(0).says("bench 2 of kernel.cu");
+}
+
 /// The harness waits in its second call until `../go` is there.
 const WAITS: &str =
     "[ $n = 2 ] && echo 'stage: measure' && while ! [ -e ../go ]; do sleep 0.05; done\n";

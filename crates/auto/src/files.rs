@@ -6,6 +6,7 @@ use anyhow::{Context, Error, Result, anyhow};
 use lab_project::loop_claim::{self, STATE_LIMIT, folder};
 use lab_project::{Project, trust};
 use lab_system::file_lock::LockedFile;
+use lab_system::leftovers;
 use lab_system::root::{Access, Root};
 use lab_system::space;
 use std::fs::File;
@@ -49,7 +50,7 @@ impl Files {
         })
     }
 
-    /// Creates the folders.
+    /// Creates the folders, and removes what a killed loop left in its own.
     pub fn create(&self) -> Result<()> {
         let failed = |path: &Path| format!("cannot create {}", path.display());
         let made = self
@@ -57,6 +58,7 @@ impl Files {
             .create_dir_all(&self.folder)
             .with_context(|| failed(&self.folder));
         made.map_err(|error| space::explain(error, "no loop could start"))?;
+        leftovers::sweep(&self.root, &self.folder);
         #[allow(clippy::disallowed_methods)] // The folder is the user's own.
         std::fs::create_dir_all(&self.user).with_context(|| failed(&self.user))
     }

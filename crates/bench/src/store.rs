@@ -85,31 +85,41 @@ impl BenchStore {
             )
         };
         let explained = |error| space::explain(error, "no bench could start");
-        let id = self.new_folder().with_context(failed).map_err(explained)?;
-        let start = start(id);
-        let begin = || {
-            let open = self
-                .open(id)?
-                .context("another process took the new bench")?;
-            open.write(START, Purpose::Bench, &start)?;
-            Ok(open)
-        };
-        begin().map(|open| (start.clone(), open)).map_err(|error| {
-            let _ = self.files.remove_dir_all(&self.folder(id));
-            explained(error)
-        })
-    }
-
-    fn new_folder(&self) -> io::Result<BenchId> {
-        self.files.create_dir_all(&self.benches)?;
-        let newest = self.ids().first().map_or(0, |id| id.0);
-        for id in (newest + 1..).map(BenchId) {
-            match self.files.create_dir(&self.folder(id)) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                made => return made.map(|()| id),
+        let open = self.new_folder().with_context(failed).map_err(explained)?;
+        let start = start(open.id);
+        match open.write(START, Purpose::Bench, &start) {
+            Ok(()) => Ok((start, open)),
+            Err(error) => {
+                let _ = self.files.remove_dir_all(&self.folder(open.id));
+                Err(explained(error))
             }
         }
-        Err(io::Error::other("no number is left"))
+    }
+
+    /// A folder in which no bench has begun: a new one, or one that a killed process made.
+    fn new_folder(&self) -> Result<OpenBench> {
+        self.files.create_dir_all(&self.benches)?;
+        let ids = self.ids();
+        let has_begun = |id| self.files.metadata(&self.folder(id).join(START)).is_ok();
+        for id in ids.iter().copied().filter(|id| !has_begun(*id)) {
+            if let Ok(Some(open)) = self.open(id)
+                && !has_begun(id)
+            {
+                return Ok(open);
+            }
+        }
+        let newest = ids.first().map_or(0, |id| id.0);
+        for id in (newest + 1..).map(BenchId) {
+            match self.files.create_dir(&self.folder(id)) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                made => made?,
+            }
+            // Another process may have taken the folder for one that nobody uses.
+            if let Some(open) = self.open(id)? {
+                return Ok(open);
+            }
+        }
+        bail!("no number is left")
     }
 
     /// Takes the lock of a bench; `None` if another process adds runs to it. Removes what a killed
