@@ -1,9 +1,9 @@
 //! The rules of a problem: what says how its kernel is judged. A keep takes no change of them
 //! along.
 //!
-//! The rules are problem.toml and the .npy and .jsonl files that it names, `reference.*` and peer.py and what
-//! these include, and the keys of lab.toml that change a verdict. They are compared with those in
-//! HEAD, which everybody gets who checks the commit out.
+//! The rules are problem.toml and the .npy and .jsonl files that it names, `reference.*` and peer.py
+//! and what these include, and the keys of lab.toml that change a verdict. They are compared with
+//! those in HEAD, which everybody gets who checks the commit out.
 
 use anyhow::Result;
 use lab_git::Repo;

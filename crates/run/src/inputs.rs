@@ -1,6 +1,6 @@
 //! The inputs of a run, which are the files that a verdict depends on: the kernel, its local
-//! includes or imports, problem.toml and the .npy and .jsonl files that it names, the reference, lab.toml with
-//! the compile options in it, and the extras that lab.toml names.
+//! includes or imports, problem.toml and the .npy and .jsonl files that it names, the reference,
+//! lab.toml with the compile options in it, and the extras that lab.toml names.
 //!
 //! The watcher reads and hashes them once for each save. That value travels to the run and into its
 //! record.

@@ -5,7 +5,9 @@
 //! The files that all builds share, made from the lab's own sources, are made outside the sandbox,
 //! where no source of a user has a say. The same holds for the [build cache](crate::build_cache).
 
-use crate::api::{BuildRequest, Builder, Built, DeviceError, FolderTrust, Image, SharedFiles};
+use crate::api::{
+    BuildRequest, Builder, Built, DeviceError, FolderTrust, Image, SharedFiles, TargetBuild,
+};
 use crate::sandbox::{self, FileAccess, Policy, SandboxState};
 use lab_protocol::Target;
 use lab_system::threads;
@@ -92,6 +94,15 @@ impl Builder for ConfinedBuilder {
     fn key(&self, request: &BuildRequest) -> Option<String> {
         let own = request.clone();
         self.run(move |builder| builder.key(&own)).ok()?
+    }
+
+    fn build_for(
+        &mut self,
+        request: &BuildRequest,
+        archs: &[String],
+    ) -> Result<Option<Vec<TargetBuild>>, DeviceError> {
+        let (own, archs) = (request.clone(), archs.to_vec());
+        self.run(move |builder| builder.build_for(&own, &archs))?
     }
 
     fn build(&mut self, request: &BuildRequest) -> Result<Built, DeviceError> {

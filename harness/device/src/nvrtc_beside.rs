@@ -1,7 +1,9 @@
 //! The compiler of the cpu device where NVRTC is on the machine too: what NVRTC refuses is no kernel,
 //! even if the host's compiler takes it. NVRTC needs no GPU, and pip's wheels are enough.
 
-use crate::api::{BuildRequest, Builder, Built, DeviceError, FolderTrust, SharedFiles};
+use crate::api::{
+    BuildRequest, Builder, Built, DeviceError, FolderTrust, SharedFiles, TargetBuild,
+};
 use crate::build_cache;
 use crate::cpu::{self, HostCompiler};
 use crate::cuda::{NvrtcBuilder, nvrtc_with_headers};
@@ -41,6 +43,14 @@ impl Builder for BesideNvrtc {
 
     fn shared_files(&self) -> SharedFiles {
         self.host.shared_files()
+    }
+
+    fn build_for(
+        &mut self,
+        request: &BuildRequest,
+        archs: &[String],
+    ) -> Result<Option<Vec<TargetBuild>>, DeviceError> {
+        self.nvrtc.build_for(request, archs)
     }
 
     fn build(&mut self, request: &BuildRequest) -> Result<Built, DeviceError> {

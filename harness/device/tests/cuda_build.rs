@@ -331,3 +331,39 @@ fn an_impossible_build_is_an_error_with_the_reason() {
     };
     assert!(bench.builder.build(&request).is_err());
 }
+
+#[test]
+#[ignore = "needs NVRTC: scripts/gpu-tests"]
+fn a_source_is_built_for_each_target_as_it_is_written_and_one_that_refuses_says_why() {
+    let mut bench = bench();
+    bench.write(
+        "kernel.cu",
+        "extern \"C\" __global__ void k(float* y) {\n    __shared__ float s[64];\n    s[threadIdx.x] = y[threadIdx.x];\n    \
+         __syncthreads();\n    y[threadIdx.x] = s[63 - threadIdx.x];\n\
+         #if __CUDA_ARCH__ >= 900\n    asm volatile(\"wgmma.fence.sync.aligned;\");\n#endif\n}\n",
+    );
+    let targets = ["sm_80", "sm_90", "sm_90a", "sm_999"].map(str::to_owned);
+    let request = bench.request();
+    let built = bench
+        .builder
+        .build_for(&request, &targets)
+        .unwrap()
+        .unwrap();
+    let archs: Vec<&str> = built.iter().map(|target| target.arch.as_str()).collect();
+    assert_eq!(archs, targets);
+    for target in [&built[0], &built[2]] {
+        assert_eq!(target.refused, None);
+        assert!(target.registers > Some(2), "{target:?}");
+        assert_eq!(
+            (target.spill_bytes, target.shared_bytes),
+            (Some(0), Some(256))
+        );
+    }
+    let plain = built[1].refused.as_deref().unwrap();
+    assert!(
+        plain.contains("wgmma") && plain.contains("sm_90"),
+        "{plain}"
+    );
+    let unknown = built[3].refused.as_deref().unwrap();
+    assert!(unknown.contains("not for sm_999"), "{unknown}");
+}

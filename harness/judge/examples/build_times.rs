@@ -53,6 +53,7 @@ fn main() {
     } else {
         BuildNeeds {
             problem_header: "struct LabDims { unsigned rows; };\n".into(),
+            ..BuildNeeds::default()
         }
     };
     let mut builder = timed("load NVRTC", || {

@@ -12,7 +12,7 @@ use crate::process::{child_exit, limits};
 use lab_device::build_cache;
 use lab_device::confined::ConfinedBuilder;
 use lab_device::sandbox::{FileAccess, SandboxState};
-use lab_device::{BuildRequest, Builder, Built, DeviceError, FolderTrust};
+use lab_device::{BuildRequest, Builder, Built, DeviceError, FolderTrust, TargetBuild};
 use lab_protocol::Program;
 use lab_protocol::Target;
 use lab_system::lifetime;
@@ -46,6 +46,9 @@ enum CompilerRequest {
     WarmUp(BuildRequest),
     /// Builds. The reply is [`Built`].
     Build(BuildRequest),
+    /// Builds for further architectures. The reply is a [`TargetBuild`] for each; `None` of a compiler that
+    /// builds for no GPU.
+    BuildFor(BuildRequest, Vec<String>),
 }
 
 /// The reply to [`CompilerRequest::Open`].
@@ -185,6 +188,20 @@ impl Compiler {
         self.answer(number, Operation::Build)
     }
 
+    /// Builds for each of these architectures and keeps no image. `None` where the compiler builds for no
+    /// GPU.
+    pub fn build_for(
+        &mut self,
+        request: &BuildRequest,
+        archs: &[String],
+    ) -> Result<Option<Vec<TargetBuild>>, Stop> {
+        self.wait_for_warm_up()?;
+        let request = CompilerRequest::BuildFor(request.clone(), archs.to_vec());
+        let asked = self.connection.ask(&request, &[], PREPARE_LIMIT);
+        let number = asked.map_err(|e| self.failed(e, Operation::Build))?;
+        self.answer(number, Operation::Build)
+    }
+
     fn limit(&self, operation: Operation) -> Duration {
         match operation {
             Operation::Open | Operation::WarmUp => PREPARE_LIMIT,
@@ -308,6 +325,9 @@ fn serve(mut stream: UnixStream) -> Result<(), FrameError> {
             CompilerRequest::Build(request) => {
                 build_cache::build(&mut builder, &request).map(|built| json!(built))
             }
+            CompilerRequest::BuildFor(request, archs) => builder
+                .build_for(&request, &archs)
+                .map(|built| json!(built)),
         };
         framing::send(&mut stream, &(number, answer), &[])?;
     }

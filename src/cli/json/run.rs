@@ -7,7 +7,7 @@ use lab_project::config::Goal;
 use lab_project::objective::Objective;
 use lab_protocol::report::{
     AggregateOf, Diagnostic, JudgedWorkloads, LaunchLine, Measure, Report, ScratchLine, Speed,
-    WorkloadSpeeds, number,
+    TargetLine, WorkloadSpeeds, number,
 };
 use lab_run::message::{TrailerKey, last_value};
 use lab_run::peers::{MeasuredPeer, PeerFigure};
@@ -56,6 +56,8 @@ pub struct RunReport {
     built_for: Option<String>,
     /// `graph` or `plain`; `None` if nothing was timed.
     launched_as: Option<String>,
+    /// What the kernel needs on the targets of problem.toml.
+    targets: Vec<TargetLine>,
     launches: Vec<LaunchLine>,
     scratch: Option<ScratchLine>,
     workloads: Vec<Map<String, Value>>,
@@ -184,6 +186,7 @@ impl RunReport {
             shared_bytes: resource("shared_bytes"),
             built_for: report.built_for().map(str::to_owned),
             launched_as: report.launched_as().map(str::to_owned),
+            targets: report.targets(),
             launches: report.launches(),
             scratch: report.scratch(),
             workloads: workloads(&report),

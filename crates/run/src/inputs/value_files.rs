@@ -4,8 +4,8 @@ use std::path::{Component, Path};
 use toml::{Table, Value};
 
 /// The paths that a problem.toml names as `values = { npy = "…" }` of a tensor or a workload, or as
-/// `jsonl = "…"` of a workload, each once, sorted. Relative to its folder. A path that leads out of the folder is left out: the judge
-/// refuses it.
+/// `jsonl = "…"` of a workload, each once, sorted. Relative to its folder. A path that leads out of
+/// the folder is left out: the judge refuses it.
 pub(super) fn named_in(problem: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(problem);
     let mut names = Vec::new();

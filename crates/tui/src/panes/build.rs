@@ -4,7 +4,7 @@ use crate::prelude::*;
 use crate::state::Runs;
 use crate::widgets::bounds;
 use crate::widgets::evidence::device_state;
-use lab_protocol::report::{LaunchLine, Report, attribute};
+use lab_protocol::report::{LaunchLine, Report, TargetLine, attribute};
 use lab_run::RunId;
 
 /// Columns of the names.
@@ -71,6 +71,7 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
         ),
         ("built for", report.built_for().map(printable)),
     ];
+    all.extend(report.targets().iter().map(of_target));
     let launches = report.launches();
     let is_list = launches.iter().any(|launch| launch.entry.is_some());
     all.extend(
@@ -105,6 +106,26 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
     ]);
     let known = |(name, value): (_, Option<String>)| Some((name, value?));
     all.into_iter().filter_map(known).collect()
+}
+
+/// What the kernel needs on another architecture.
+fn of_target(target: &TargetLine) -> (&'static str, Option<String>) {
+    let number = |n: Option<u64>| n.map_or_else(|| "?".to_owned(), |n| n.to_string());
+    let needs = match target.builds {
+        false => "! does not build".to_owned(),
+        true => {
+            let spills = match target.spill_bytes {
+                Some(0) => "no spills".to_owned(),
+                Some(bytes) => format!("! {} spilled", format::bytes(bytes as f64)),
+                None => "? spilled".to_owned(),
+            };
+            let shared = target.shared_bytes.unwrap_or(0) as f64;
+            let (registers, shared) = (number(target.registers), format::bytes(shared));
+            format!("{registers} registers, {spills}, {shared} shared")
+        }
+    };
+    let text = format!("{}: {needs}", target.arch);
+    ("target", Some(printable(&text)))
 }
 
 /// Extents without trailing ones: `132x1x1` is `132`.

@@ -116,6 +116,21 @@ impl Built {
     }
 }
 
+/// What a source needs on an architecture for which no image is kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TargetBuild {
+    /// As in `sm_90a`.
+    pub arch: String,
+    /// Why it does not build: the compiler's first error.
+    pub refused: Option<String>,
+    /// As of [`Built`].
+    pub registers: Option<u32>,
+    /// As of [`Built`].
+    pub spill_bytes: Option<u32>,
+    /// As of [`Built`].
+    pub shared_bytes: Option<u32>,
+}
+
 /// Makes the files that all builds of a compiler share, from the lab's own sources, if they are not
 /// there yet.
 pub type SharedFiles = Box<dyn Fn(&BuildRequest) -> Result<(), DeviceError> + Send>;
@@ -145,4 +160,13 @@ pub trait Builder {
     /// Builds. A source with errors is an `Ok` without an image: the log holds the errors. An `Err`
     /// means that the compiler itself could not run; its text ends with the remedy.
     fn build(&mut self, request: &BuildRequest) -> Result<Built, DeviceError>;
+    /// Builds for each of these architectures too, and keeps no image. `None` where the compiler builds
+    /// for no GPU.
+    fn build_for(
+        &mut self,
+        _request: &BuildRequest,
+        _archs: &[String],
+    ) -> Result<Option<Vec<TargetBuild>>, DeviceError> {
+        Ok(None)
+    }
 }

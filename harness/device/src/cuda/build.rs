@@ -4,7 +4,7 @@ use super::nvrtc::{Input, Nvrtc};
 use super::pch::{Pch, Prefix, leading_includes};
 use super::toolkit::Toolkit;
 use super::{headers, ptxas};
-use crate::api::{BuildRequest, Builder, Built, DeviceError, Image};
+use crate::api::{BuildRequest, Builder, Built, DeviceError, Image, TargetBuild};
 use crate::build_cache;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -32,16 +32,11 @@ impl NvrtcBuilder {
         self.nvrtc.has_pch()
     }
 
-    /// Returns the architecture to build for. A module runs on this device only, so the
-    /// architecture is the one with all instructions: `sm_90a` has `wgmma` and `setmaxnreg`, which
-    /// `sm_90` lacks.
-    fn architecture(&self, asked: &str) -> Result<String, DeviceError> {
+    /// The compute capability of an architecture that this NVRTC builds for.
+    fn capability(&self, asked: &str) -> Result<u32, DeviceError> {
         let number = asked.strip_prefix("sm_").unwrap_or_default();
-        let capability: Option<u32> = number
-            .trim_end_matches(|c: char| c.is_ascii_alphabetic())
-            .parse()
-            .ok();
-        let Some(capability) = capability else {
+        let capability = number.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        let Ok(capability) = capability.parse() else {
             return Err(DeviceError::Unavailable(format!(
                 "'{asked}' is no architecture of a CUDA device. An architecture is written like sm_90."
             )));
@@ -55,7 +50,15 @@ impl NvrtcBuilder {
                 list.join(", ")
             )));
         }
-        let has_suffix = number.ends_with(|c: char| c.is_ascii_alphabetic()) || capability < 90;
+        Ok(capability)
+    }
+
+    /// Returns the architecture to build for. A module runs on this device only, so the
+    /// architecture is the one with all instructions: `sm_90a` has `wgmma` and `setmaxnreg`, which
+    /// `sm_90` lacks.
+    fn architecture(&self, asked: &str) -> Result<String, DeviceError> {
+        let capability = self.capability(asked)?;
+        let has_suffix = asked.ends_with(|c: char| c.is_ascii_alphabetic()) || capability < 90;
         Ok(if has_suffix {
             asked.to_owned()
         } else {
@@ -65,9 +68,9 @@ impl NvrtcBuilder {
 
     /// Returns NVRTC's options. A precompiled header can be used only with the options it was made
     /// with.
-    fn options(&self, request: &BuildRequest) -> Result<Vec<String>, DeviceError> {
+    fn options(&self, request: &BuildRequest, arch: &str) -> Vec<String> {
         let mut options = vec![
-            format!("--gpu-architecture={}", self.architecture(&request.arch)?),
+            format!("--gpu-architecture={arch}"),
             "--ptxas-options=-v".to_owned(),
             // For profilers. It slows down neither the build nor the kernel.
             "--generate-line-info".to_owned(),
@@ -84,7 +87,7 @@ impl NvrtcBuilder {
                 .map(|(name, value)| format!("-D{name}={value}")),
         );
         options.extend(request.options.for_nvrtc());
-        Ok(options)
+        options
     }
 
     /// Returns what can be precompiled: the includes of the toolkit's headers and the lab's own,
@@ -124,11 +127,7 @@ impl NvrtcBuilder {
     pub fn errors(&self, request: &BuildRequest) -> Result<Option<String>, DeviceError> {
         let text =
             std::fs::read(&request.source).map_err(|e| cannot("read", &request.source, &e))?;
-        let request = &BuildRequest {
-            arch: LOOKED_AT_FOR.to_owned(),
-            ..request.clone()
-        };
-        let mut options = self.options(request)?;
+        let mut options = self.options(request, &self.architecture(LOOKED_AT_FOR)?);
         options.push("--fdevice-syntax-only".to_owned());
         let path = std::path::absolute(&request.source)
             .map_err(|e| cannot("find", &request.source, &e))?;
@@ -141,6 +140,43 @@ impl NvrtcBuilder {
         })?;
         let log = with_user_paths(&output.log, &path, &request.shown_as);
         Ok((!output.taken).then_some(log))
+    }
+
+    /// Builds for this architecture, exactly as it is written, and keeps what the build says.
+    fn for_target(&self, request: &BuildRequest, arch: &str) -> Result<TargetBuild, DeviceError> {
+        let refused = |why: String| TargetBuild {
+            arch: arch.to_owned(),
+            refused: Some(why),
+            ..TargetBuild::default()
+        };
+        if let Err(unknown) = self.capability(arch) {
+            return Ok(refused(unknown.to_string()));
+        }
+        let text =
+            std::fs::read(&request.source).map_err(|e| cannot("read", &request.source, &e))?;
+        let path = std::path::absolute(&request.source)
+            .map_err(|e| cannot("find", &request.source, &e))?;
+        let output = self.nvrtc.compile(&Input {
+            text: &text,
+            name: &path.to_string_lossy(),
+            headers: &headers::with_problem(&request.problem_header),
+            options: &self.options(request, arch),
+            syntax_only: false,
+        })?;
+        let (resources, log) =
+            ptxas::split(&with_user_paths(&output.log, &path, &request.shown_as));
+        if output.cubin.is_none() {
+            let mut lines = log.lines();
+            let first = lines.find(|line| line.contains("error")).unwrap_or(&log);
+            return Ok(refused(first.trim().to_owned()));
+        }
+        Ok(TargetBuild {
+            arch: arch.to_owned(),
+            refused: None,
+            registers: resources.registers,
+            spill_bytes: resources.spill_bytes,
+            shared_bytes: resources.shared_bytes,
+        })
     }
 }
 
@@ -172,13 +208,33 @@ impl Builder for NvrtcBuilder {
             .collect()
     }
 
+    fn build_for(
+        &mut self,
+        request: &BuildRequest,
+        archs: &[String],
+    ) -> Result<Option<Vec<TargetBuild>>, DeviceError> {
+        let own = &*self;
+        std::thread::scope(|scope| {
+            let started = archs
+                .iter()
+                .map(|arch| scope.spawn(move || own.for_target(request, arch)));
+            let started: Vec<_> = started.collect();
+            let built = started.into_iter().map(|building| {
+                let built = building.join();
+                built.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            });
+            built.collect::<Result<Vec<_>, _>>().map(Some)
+        })
+    }
+
     fn warm(&mut self, request: &BuildRequest) -> bool {
         let Ok(text) = std::fs::read(&request.source) else {
             return false;
         };
-        let Ok(options) = self.options(request) else {
+        let Ok(arch) = self.architecture(&request.arch) else {
             return false;
         };
+        let options = self.options(request, &arch);
         let prefix = self.prefix(request, &text, &options);
         self.pch.make(&self.nvrtc, &prefix, &request.cache_dir)
     }
@@ -195,7 +251,7 @@ impl Builder for NvrtcBuilder {
             );
             return Ok(Built::failed(log, started));
         }
-        let mut options = self.options(request)?;
+        let mut options = self.options(request, &self.architecture(&request.arch)?);
         let prefix = self.prefix(request, &text, &options);
         options.extend(self.pch.options(&prefix));
 

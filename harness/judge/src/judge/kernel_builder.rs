@@ -148,6 +148,55 @@ impl KernelBuilder {
         })
     }
 
+    /// Builds the candidate for the problem's targets too, and writes `target:`, `target_2:` and so on. A
+    /// target for which it does not build is a caveat.
+    pub fn write_targets(
+        &mut self,
+        snapshot: &KernelSnapshot,
+        needs: &BuildNeeds,
+        out: &mut Writer,
+    ) -> Result<(), Stop> {
+        if needs.targets.is_empty() {
+            return Ok(());
+        }
+        let request = self.candidate_request(snapshot.source(), needs);
+        let Some(built) = self.compiler()?.build_for(&request, &needs.targets)? else {
+            let targets = needs.targets.join(", ");
+            return Ok(out.caveat(format_args!(
+                "not built for {targets}: there is no NVRTC on this machine. It needs no GPU: pip install nvidia-cuda-nvrtc \
+                 nvidia-cuda-runtime nvidia-cuda-cccl"
+            ))?);
+        };
+        for (number, target) in (1..).zip(built) {
+            let key = match number {
+                1 => "target".to_owned(),
+                number => format!("target_{number}"),
+            };
+            if let Some(why) = target.refused {
+                out.line(&key, format_args!("{} refused=yes", target.arch))?;
+                let shown_as = self.request.shown_as();
+                out.caveat(format_args!(
+                    "{shown_as} does not build for {}: {why}",
+                    target.arch
+                ))?;
+                continue;
+            }
+            let needs = [
+                ("registers", target.registers),
+                ("spill_bytes", target.spill_bytes),
+                ("shared_bytes", target.shared_bytes),
+            ];
+            let known = needs
+                .iter()
+                .filter_map(|(name, value)| Some((name, (*value)?)));
+            let words: Vec<String> = known
+                .map(|(name, value)| format!(" {name}={value}"))
+                .collect();
+            out.line(&key, target.arch + &words.concat())?;
+        }
+        Ok(())
+    }
+
     /// Writes `built_for:`, the architecture that the image of a GPU says it is for. Writes a
     /// caveat if the image allocates memory: the judge cannot see what a launch leaves there for
     /// the next one.
@@ -226,6 +275,7 @@ impl KernelBuilder {
     fn trusted(&mut self, source: &Path, shown_as: String, header: &str) -> Result<Image, Stop> {
         let needs = BuildNeeds {
             problem_header: header.to_owned(),
+            ..BuildNeeds::default()
         };
         let mut request = self.build_request(source.to_owned(), shown_as.clone(), &needs);
         request.include_dirs = source.parent().map(Path::to_owned).into_iter().collect();

@@ -296,6 +296,7 @@ impl<P: Phase> Run<P> {
         let Session { builder, out, .. } = &mut self.session;
         let image = builder.write_build(built, out)?;
         KernelBuilder::write_image(&image, out)?;
+        builder.write_targets(snapshot, &self.needs, out)?;
         let module = self.worker.load(&image.path)?;
         let problem = self.problem.problem();
         problem.require_entries(&mut self.worker, module)?;

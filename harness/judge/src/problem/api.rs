@@ -18,6 +18,8 @@ use std::sync::Arc;
 pub struct BuildNeeds {
     /// The text of `lab_problem.h`.
     pub problem_header: String,
+    /// Architectures that the kernel is built for beside the run's own.
+    pub targets: Vec<String>,
 }
 
 /// What a problem may use in every stage.

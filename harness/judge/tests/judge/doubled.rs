@@ -13,7 +13,7 @@ pub fn problem(cells: &[usize]) -> String {
 }
 
 const PROBLEM: &str = concat!(
-    "entry = \"doubled\"\nplanted = false\ndims = [\"n\"]\n",
+    "entry = \"doubled\"\nplanted = false\nragged = false\ndims = [\"n\"]\n",
     include_str!("../one_to_one.toml"),
     "[objective]\nsamples = \"n\"\n"
 );

@@ -4,6 +4,7 @@
 pub const PROBLEM: &str = r#"
 entry = "toy"
 dims = ["n"]
+ragged = false                  # the launch has 256 threads
 
 [[tensor]]
 name = "x"

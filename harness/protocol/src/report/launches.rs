@@ -42,6 +42,34 @@ pub struct ScratchLine {
     pub content: String,
 }
 
+/// What the kernel needs on an architecture, for which it is built and not launched.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TargetLine {
+    /// As in `sm_90a`.
+    pub arch: String,
+    /// Whether it builds. A caveat says why not.
+    pub builds: bool,
+    /// The most of its kernels, a thread.
+    pub registers: Option<u64>,
+    /// Spill loads and stores.
+    pub spill_bytes: Option<u64>,
+    /// Static shared memory of a block.
+    pub shared_bytes: Option<u64>,
+}
+
+impl TargetLine {
+    fn read(value: &str) -> TargetLine {
+        let count = |name| attribute(value, name).and_then(|count| count.parse().ok());
+        TargetLine {
+            arch: first_word(value).to_owned(),
+            builds: attribute(value, "refused").is_none(),
+            registers: count("registers"),
+            spill_bytes: count("spill_bytes"),
+            shared_bytes: count("shared_bytes"),
+        }
+    }
+}
+
 impl LaunchLine {
     fn read(value: &str) -> LaunchLine {
         let text = |name| attribute(value, name).map(str::to_owned);
@@ -96,6 +124,15 @@ impl Report {
             .filter(|word| ["graph", "plain"].contains(word))
     }
 
+    /// What the kernel needs on the architectures that the problem names, in their order.
+    pub fn targets(&self) -> Vec<TargetLine> {
+        let lines = (1..).map_while(|number: usize| match number {
+            1 => self.value("target"),
+            number => self.value(&format!("target_{number}")),
+        });
+        lines.map(TargetLine::read).collect()
+    }
+
     /// The architecture that the image of a GPU is built for, such as `sm_90a`.
     pub fn built_for(&self) -> Option<&str> {
         self.value("built_for").map(first_word)
@@ -146,6 +183,25 @@ mod tests {
             (report.launched_as(), report.built_for()),
             (Some("graph"), Some("sm_90a"))
         );
+    }
+
+    #[test]
+    fn targets_are_read_in_order() {
+        let report = Report::read(
+            "target: sm_80 registers=40 spill_bytes=8 shared_bytes=1024\ntarget_2: sm_90a refused=yes\n",
+        );
+        let first = TargetLine {
+            arch: "sm_80".into(),
+            builds: true,
+            registers: Some(40),
+            spill_bytes: Some(8),
+            shared_bytes: Some(1024),
+        };
+        let second = TargetLine {
+            arch: "sm_90a".into(),
+            ..TargetLine::default()
+        };
+        assert_eq!(report.targets(), [first, second]);
     }
 
     #[test]

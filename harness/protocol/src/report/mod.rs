@@ -94,6 +94,10 @@
 //! - `launched_as: graph` or `plain`: how the timed launches got to the device, as one CUDA graph
 //!   or one after the other.
 //! - `built_for: sm_90a`: the architecture that the image of a GPU says it is for.
+//! - `ragged: 4 left_out=k`: cases with extents that no workload has, and the dimensions for which there
+//!   is none.
+//! - `target: sm_80 registers=40 spill_bytes=0 shared_bytes=1024`, `target_2:` and so on: what the kernel
+//!   needs on the architectures that the problem names; `refused=yes` if it does not build there.
 //! - `device: NVIDIA H200`, `device_uuid: GPU-…`: the device. `(emulated` in the name or an
 //!   attribute `emulated=` marks a device whose times say nothing about a GPU.
 //! - `sandbox: landlock 7 + seccomp` or `none`, and `sandbox_readable: ["/opt/include"]`, a JSON
@@ -130,7 +134,7 @@ pub use diagnostic::{Diagnostic, Severity};
 pub use histogram::Histogram;
 pub use lab_stats::aggregate::Aggregate;
 pub use lab_stats::speed::Speed;
-pub use launches::{LaunchLine, MOST_LAUNCH_LINES, ScratchLine};
+pub use launches::{LaunchLine, MOST_LAUNCH_LINES, ScratchLine, TargetLine};
 pub use line::{LINE_LIMIT, ResultLine, attribute, first_word, number, parse};
 pub use log::Log;
 pub use peers::{Peer, PeerLeftOut, PeerPart, PeerRatio, PeerWorkload};

@@ -70,6 +70,15 @@ impl Problem {
             let counts = format_args!("{planted} left_out={left_out}");
             cx.out.line("planted", counts)?;
         }
+        let ragged = self.chosen.iter().filter(|case| case.hint.is_some());
+        let (ragged, without) = (ragged.count(), self.spec.not_ragged.join(","));
+        if ragged > 0 || !without.is_empty() {
+            let without = match without.is_empty() {
+                true => String::new(),
+                false => format!(" left_out={without}"),
+            };
+            cx.out.line("ragged", format_args!("{ragged}{without}"))?;
+        }
         Ok(())
     }
 

@@ -84,9 +84,9 @@ impl DrawnShapes {
         Ok(())
     }
 
-    /// The smallest and the largest shape that can be drawn.
-    pub fn ends(&self) -> [Extents; 2] {
-        [0, u64::MAX].map(|which| self.shape(&mut || which))
+    /// The smallest shape that can be drawn, the one a step above it, and the largest.
+    pub fn ends(&self) -> [Extents; 3] {
+        [0, 1, u64::MAX].map(|which| self.shape(&mut || which))
     }
 
     /// Draws shapes and adds them to `shown`. Avoids shapes that are in `shown` already, as far as

@@ -7,6 +7,7 @@ mod identifier;
 mod jsonl;
 mod names;
 mod peers;
+mod ragged;
 mod relations;
 pub mod text;
 mod tolerance;
@@ -62,6 +63,9 @@ pub fn read(path: &Path, text: &str) -> Result<ProblemFile, Stop> {
     toml::from_str(text).map_err(|e| toml_error(path, text, &e))
 }
 
+/// Most architectures that a kernel is built for.
+const MOST_TARGETS: usize = 16;
+
 /// Most launches in a row. Each check makes them all.
 const MOST_STEPS: usize = 1000;
 
@@ -74,7 +78,8 @@ impl ProblemFile {
         self.check_scalars()?;
         self.check_amounts()?;
         self.check_steps()?;
-        let cases = self.cases()?;
+        self.check_targets()?;
+        let (cases, not_ragged) = self.cases()?;
         self.check_drawn()?;
         let checks = self.cases_of_check()?;
         self.check_macros(&cases, &checks)?;
@@ -89,6 +94,8 @@ impl ProblemFile {
             dims: self.dims.clone(),
             cases,
             cpu_max_cells: self.cpu_max_cells,
+            targets: self.targets.clone(),
+            not_ragged,
             graph,
             cache: self.cache,
             objective: Objective {
@@ -120,6 +127,32 @@ impl ProblemFile {
             true => wrong(
                 "exchanges",
                 "exchanges are those of a step: add dependent_steps",
+            ),
+            false => Ok(()),
+        }
+    }
+
+    fn check_targets(&self) -> Result<(), KeyError> {
+        for (i, target) in self.targets.iter().enumerate() {
+            let number = target.strip_prefix("sm_").unwrap_or_default();
+            let digits = number.trim_end_matches(|c: char| c.is_ascii_lowercase());
+            let is_arch = !digits.is_empty()
+                && digits.bytes().all(|digit| digit.is_ascii_digit())
+                && number.len() - digits.len() <= 1;
+            let what = if !is_arch {
+                "is not an architecture: write it like sm_80 or sm_90a"
+            } else if self.targets[..i].contains(target) {
+                "is given twice"
+            } else {
+                continue;
+            };
+            let what = format!("targets: '{target}' {what}");
+            return Err(KeyError::new(what).item("targets", i));
+        }
+        match self.targets.len() > MOST_TARGETS {
+            true => wrong(
+                "targets",
+                format!("targets: at most {MOST_TARGETS}, because each is built on every save"),
             ),
             false => Ok(()),
         }

@@ -40,6 +40,7 @@ impl Problem {
         let case = chosen.or_else(|| self.spec.any_case(device));
         BuildNeeds {
             problem_header: self.spec.header(case),
+            targets: self.spec.targets.clone(),
         }
     }
 

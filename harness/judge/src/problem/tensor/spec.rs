@@ -26,6 +26,10 @@ pub struct ProblemSpec {
     /// One case for each workload and type, in the order of the file, held-out ones last.
     pub cases: Vec<Arc<Case>>,
     pub cpu_max_cells: Option<usize>,
+    /// Architectures that the kernel is built for beside the run's own.
+    pub targets: Vec<String>,
+    /// The dimensions that are not tried at an extent that no workload has: no small case has one.
+    pub not_ragged: Vec<String>,
     /// Whether the timed launches run as one CUDA graph, where the device has graphs.
     pub graph: bool,
     /// What is in the L2 cache when a timed launch begins.
@@ -88,6 +92,8 @@ pub struct Case {
     pub accepts: Vec<Accept>,
     /// The kernel takes the scalars as one struct, and no dimensions.
     pub has_struct: bool,
+    /// What to do if the kernel is wrong only here.
+    pub hint: Option<String>,
     /// Which of the run's joint sets are the case's; none unless the case came from
     /// [`ProblemSpec::cases_of`].
     pub turn: Turn,
@@ -193,6 +199,12 @@ impl CaseTensor {
 }
 
 impl Case {
+    /// The extent of a dimension; 0 if there is none of this name.
+    pub fn extent(&self, dim: &str) -> i32 {
+        let mut dims = self.dims.iter();
+        dims.find(|(name, _)| name == dim).map_or(0, |(_, n)| *n)
+    }
+
     /// The cells of a set of inputs and outputs.
     pub fn cells(&self) -> usize {
         let of_a_set = self.tensors.iter().filter(|tensor| tensor.is_of_a_set());
@@ -339,7 +351,12 @@ impl ProblemSpec {
         let judged = |case: &&Arc<Case>| case.when <= when && self.fits(case, device);
         let judged = self.cases.iter().filter(judged).cloned();
         let mut judged: Vec<Arc<Case>> = judged.collect();
-        let cells: Vec<usize> = judged.iter().map(|case| case.cells()).collect();
+        // A case that is checked for its extents alone holds no extremes.
+        let cells = judged.iter().map(|case| match case.hint {
+            Some(_) => usize::MAX,
+            None => case.cells(),
+        });
+        let cells: Vec<usize> = cells.collect();
         for (case, turn) in judged.iter_mut().zip(Turn::of_each(&cells, device)) {
             Arc::make_mut(case).turn = turn;
         }

@@ -243,6 +243,10 @@ impl GateTally {
             self.set_outcome(at, CaseOutcome::Fail);
         }
         let (number, label) = (self.failures, &case.label);
+        let hint = case.hint.iter().map(|hint| format!("; {hint}"));
+        let how = std::iter::once(how.to_owned())
+            .chain(hint)
+            .collect::<String>();
         match number {
             1 => out.line("first_failure", format_args!("{what}; {label}, {how}"))?,
             2..=SHOWN => out.text(&format!("failure {number}: {what}; {label}, {how}"))?,

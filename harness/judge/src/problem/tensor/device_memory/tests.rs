@@ -5,7 +5,8 @@ use crate::testing;
 
 /// Scales `n` numbers, for each of these workloads.
 fn cases(workloads: &[u64], planted: &str) -> Vec<Arc<Case>> {
-    let mut text = "entry = \"scale\"\ndims = [\"n\"]\nbytes = \"8 * n\"\n".to_owned();
+    let mut text =
+        "entry = \"scale\"\ndims = [\"n\"]\nragged = false\nbytes = \"8 * n\"\n".to_owned();
     let input = format!("role = \"in\"\nvalues = {{ normal = {{}} }}\nplanted = {planted}");
     for (name, role) in [("x", input.as_str()), ("y", "role = \"out\"")] {
         text +=

@@ -134,7 +134,9 @@ impl ProblemFile {
         }
     }
 
-    pub(super) fn cases(&self) -> Result<Vec<Arc<Case>>, KeyError> {
+    /// The cases of all workloads, and those with extents that no workload has; and the dimensions for
+    /// which there are none of these.
+    pub(super) fn cases(&self) -> Result<(Vec<Arc<Case>>, Vec<String>), KeyError> {
         let workloads = &self.workload;
         if workloads.is_empty() {
             return wrong("workload", "workload: add at least one");
@@ -153,6 +155,9 @@ impl ProblemFile {
         for (table, text) in drawn.chain(stated) {
             cases.extend(self.cases_of(table, text)?);
         }
+        self.check_multiples(&cases)?;
+        let (ragged, not_ragged) = self.ragged(&cases);
+        cases.extend(ragged);
         // Workloads of the same dimensions may differ in what they hold. Each has a name of its
         // own.
         let labels: Vec<String> = cases.iter().map(|case| case.label.clone()).collect();
@@ -166,7 +171,7 @@ impl ProblemFile {
                 case.label += &format!(" nr={}", earlier + 1);
             }
         }
-        Ok(cases.into_iter().map(Arc::new).collect())
+        Ok((cases.into_iter().map(Arc::new).collect(), not_ragged))
     }
 
     /// The cases of a workload that has other extents on the cpu device.
@@ -205,7 +210,7 @@ impl ProblemFile {
     }
 
     /// The cases of a workload, one for each of its types.
-    fn cases_of(
+    pub(super) fn cases_of(
         &self,
         table: (&'static str, usize),
         text: &WorkloadText,
@@ -245,7 +250,8 @@ impl ProblemFile {
         for (number, drawn) in self.keep.iter().enumerate() {
             of_workload(("keep", number), drawn.check())?;
             for dims in drawn.ends() {
-                self.cases_of(("keep", number), &drawn_workload(drawn, dims))?;
+                let drawn = drawn_workload(drawn, dims);
+                self.check_multiples(&self.cases_of(("keep", number), &drawn)?)?;
             }
         }
         Ok(())
@@ -286,6 +292,7 @@ impl ProblemFile {
             window_sets: 0,
             only_emulated: None,
             accepts: self.accepts(),
+            hint: None,
             has_struct: self.scalar_struct.is_some(),
         })
     }

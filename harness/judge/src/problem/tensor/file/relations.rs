@@ -234,12 +234,6 @@ impl ProblemFile {
         cases: &[Arc<Case>],
         checks: &[Arc<Case>],
     ) -> Result<(), KeyError> {
-        let extent = |case: &Case, dim: &str| {
-            case.dims
-                .iter()
-                .find(|(name, _)| name == dim)
-                .map(|(_, n)| *n)
-        };
         for (name, dim) in &self.macros {
             for all in [cases, checks] {
                 for case in all {
@@ -247,7 +241,7 @@ impl ProblemFile {
                         let together = other.only_emulated.is_none()
                             || case.only_emulated.is_none()
                             || other.only_emulated == case.only_emulated;
-                        together && extent(other, dim) != extent(case, dim)
+                        together && other.extent(dim) != case.extent(dim)
                     });
                     if other.is_some() {
                         let what = format!(

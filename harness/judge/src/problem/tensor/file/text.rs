@@ -75,6 +75,13 @@ pub struct ProblemFile {
     pub planted: Option<bool>,
     pub graph: Option<bool>,
     #[serde(default)]
+    pub targets: Vec<String>,
+    /// What the extents of a dimension are multiples of, so that a kernel may rely on it.
+    #[serde(default)]
+    pub multiple_of: BTreeMap<String, i32>,
+    /// `false`: no extents are tried that no workload has.
+    pub ragged: Option<bool>,
+    #[serde(default)]
     pub peer: Vec<PeerText>,
     #[serde(default)]
     pub cache: CacheState,

@@ -7,6 +7,7 @@ use std::path::Path;
 const PROBLEM: &str = r#"
 entry = "take"
 dims = ["n"]
+ragged = false
 [[tensor]]
 name = "x"
 role = "in"

@@ -8,6 +8,7 @@ kind = "tensor"
 entry = "twice_{T}"
 types = ["f32"]
 dims = ["n"]
+ragged = false
 bytes = "2 * n * sizeof_T"
 flops = "n"
 [[tensor]]

@@ -1,6 +1,6 @@
 // Four columns are done at a time, and what is left over stays unwritten. No timed row has such columns.
 // problem: columns
-// judged: pass
+// judged: fail by y_unwritten
 // held out: fail
 #include "lab.h"
 

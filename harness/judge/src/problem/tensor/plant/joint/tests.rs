@@ -19,7 +19,7 @@ const MANY: usize = 1 << 19;
 /// The cases of a problem whose workloads have `rows` rows each. `x` is a matrix, `w` a vector of 30 columns.
 fn cases(rows: &[usize], further: &str, of_w: &str) -> Vec<Arc<Case>> {
     let mut text = format!(
-        "entry = \"f\"\ndims = [\"rows\", \"cols\"]\n{further}\n[objective]\nsamples = \"rows\"\n\
+        "entry = \"f\"\ndims = [\"rows\", \"cols\"]\nragged = false\n{further}\n[objective]\nsamples = \"rows\"\n\
          [tolerance.f32]\natol = 0.0\nrtol = 0.0\n\
          [[tensor]]\nname = \"x\"\nrole = \"in\"\ntype = \"f32\"\nshape = [\"rows\", \"cols\"]\nvalues = {{ normal = {{ std = 2.0 }} }}\n\
          [[tensor]]\nname = \"w\"\nrole = \"in\"\ntype = \"f32\"\nshape = [\"cols\"]\nvalues = {{ uniform = {{ low = 1, high = 2 }} }}\n{of_w}\n\
