@@ -1,6 +1,7 @@
 //! `lab init`: writes a lab.toml for the kernel and harness it finds, or a problem for a kernel as people publish them. It trusts
 //! nothing: the harness may be a stranger's.
 
+mod definition;
 mod published;
 mod python_source;
 
@@ -23,7 +24,8 @@ use std::process::ExitCode;
 
 #[derive(Args, Debug)]
 pub struct InitArgs {
-    /// The kernel, if there are several; or a published file with CUDA kernels
+    /// The kernel, if there are several; or a published file: a .cu with host code, or a .json that
+    /// flashinfer-bench defines a kernel with
     kernel: Option<PathBuf>,
     /// Of a published file: the `__global__` function that becomes the kernel
     #[arg(long, value_name = "NAME")]
@@ -78,6 +80,9 @@ pub fn main(options: &InitArgs) -> Result<ExitCode> {
         .canonicalize()
         .context("the current folder is gone")?;
     lab_project::work_tree(&folder)?;
+    if let Some(path) = definition::find(&folder, options) {
+        return definition::init(&folder, &path, options);
+    }
     if let Some(published) = published::find(&folder, options)? {
         return published.init(options);
     }

@@ -107,7 +107,7 @@ fn a_file_with_several_kernels_becomes_a_problem_that_passes() {
     ] {
         assert!(kernel.contains(text), "{text} is not in {kernel}");
     }
-    for text in ["<<<grid", "main", "iostream", "complain", "naive"] {
+    for text in ["main", "iostream", "complain", "naive"] {
         assert!(!kernel.contains(text), "{text} is in {kernel}");
     }
     let problem = lab.read("row_scale/problem.toml");
@@ -228,4 +228,47 @@ fn what_no_problem_can_hold_is_refused_by_its_name() {
         (lab.read("kernel.cu"), lab.read("published.cu")),
         (EXTENSION.to_owned(), "// mine\n".to_owned())
     );
+}
+
+/// A definition as flashinfer-bench publishes it, with its workloads where the data set has them.
+#[test]
+fn a_definition_of_flashinfer_bench_becomes_a_problem_in_python() {
+    let lab = Lab::empty();
+    for folder in ["set/definitions/add", "set/workloads/add"] {
+        fs::create_dir_all(lab.path(folder)).unwrap();
+    }
+    let definition = json!({
+        "name": "add_d8", "op_type": "add", "description": "C = A + b",
+        "axes": { "M": { "type": "var" }, "D": { "type": "const", "value": 8 } },
+        "inputs": { "A": { "shape": ["M", "D"], "dtype": "float32" }, "b": { "shape": null, "dtype": "float32" } },
+        "outputs": { "C": { "shape": ["M", "D"], "dtype": "float32" } },
+        "reference": "def run(A, b):\n    return A + b",
+    });
+    lab.write("set/definitions/add/add_d8.json", definition.to_string());
+    lab.write(
+        "set/workloads/add/add_d8.jsonl",
+        "{\"definition\": \"add_d8\", \"workload\": {\"uuid\": \"a\", \"axes\": {\"M\": 5}, \"inputs\": {\"A\": {\"type\": \"random\"}, \
+         \"b\": {\"type\": \"scalar\", \"value\": 2.5}}}}\n",
+    );
+    lab.lab("init set/definitions/add/add_d8.json")
+        .is(0)
+        .says("wrote add_d8/kernel.py for add_d8 of set/definitions/add/add_d8.json: problem.toml, kernel.py, reference.py, workloads.jsonl")
+        .says("next: `lab trust`, then `lab run add_d8`");
+    lab.lab("trust").is(0);
+    let python = std::env::var("LAB_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let mut run = lab.plain_lab_command("run add_d8 --device cpu");
+    run.env("LAB_PYTHON", &python);
+    let run = crate::lab::finish(run.spawn().unwrap());
+    let has_numpy = std::process::Command::new(&python)
+        .args(["-c", "import numpy"])
+        .output();
+    // Without NumPy the run says so and claims nothing about the kernel.
+    match has_numpy.is_ok_and(|answer| answer.status.success()) {
+        true => run.is(0).says("PASS"),
+        false => run.is(64).says("numpy"),
+    };
+    lab.write("broken.json", "{}");
+    lab.lab("init broken.json")
+        .is(1)
+        .says("no problem can be written for broken.json: it is no definition of flashinfer-bench");
 }

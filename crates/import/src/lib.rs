@@ -5,6 +5,9 @@
 #![forbid(unsafe_code)]
 
 pub mod cuda;
+pub mod flashinfer;
+mod names;
+mod values;
 
 /// A file of a new problem.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -18,10 +18,64 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Most bytes of a published file, and of a header beside it.
-const SIZE_LIMIT: u64 = 4 << 20;
+pub const SIZE_LIMIT: u64 = 4 << 20;
 
 /// The name under which the published file stays if it was called kernel.cu.
 const ORIGINAL: &str = "published.cu";
+
+/// A problem that was written for a published file.
+pub struct NewProblemFiles<'a> {
+    /// The published file.
+    pub published: &'a str,
+    /// Its function that is the kernel.
+    pub function: &'a str,
+    /// The new kernel, relative to the work tree.
+    pub kernel: &'a str,
+    /// The folder as an argument of a command; empty for this folder.
+    pub argument: &'a str,
+    pub files: &'a [&'static str],
+    pub notes: &'a [String],
+    /// What the user has to do before the first run; empty for nothing.
+    pub first: &'a str,
+}
+
+/// Tells what was written, and what to do next.
+pub fn tell(new: &NewProblemFiles) -> ExitCode {
+    let argument = match new.argument {
+        "" => String::new(),
+        argument => format!(" {argument}"),
+    };
+    let next = vec![format!("lab run{argument}"), format!("lab{argument}")];
+    let first = match new.first {
+        "" => String::new(),
+        first => format!("{first}, then "),
+    };
+    let last = format!(
+        "next: {first}`{}` judges the kernel once, `{}` opens the screen",
+        next[0], next[1]
+    );
+    let written = InitAnswer {
+        config: None,
+        kernel: new.kernel,
+        harness: None,
+        notes: new.notes,
+        published: Some(new.published),
+        function: Some(new.function),
+        files: new.files,
+        next,
+    };
+    told(&written, || {
+        say(&format!(
+            "wrote {} for {} of {}: {}",
+            new.kernel,
+            new.function,
+            new.published,
+            new.files.join(", ")
+        ));
+        say_below(new.notes);
+        say(&last);
+    })
+}
 
 /// A file that becomes a problem.
 pub struct PublishedFile {
@@ -146,38 +200,18 @@ impl PublishedFile {
             false => self.write_folder(&given, &problem)?,
         };
         let notes = [problem.notes.clone(), notes].concat();
-        let argument = if argument.is_empty() {
-            String::new()
-        } else {
-            format!(" {argument}")
+        let first = match problem.lacks_reference {
+            true => "write reference.cu, which says what is right",
+            false => "",
         };
-        let next = vec![format!("lab run{argument}"), format!("lab{argument}")];
-        let commands = next.clone();
-        let written = InitAnswer {
-            config: None,
+        Ok(tell(&NewProblemFiles {
+            published: &self.shown,
+            function: &function,
             kernel: &kernel,
-            harness: None,
-            notes: &notes,
-            published: Some(&self.shown),
-            function: Some(&function),
+            argument: &argument,
             files: &files,
-            next,
-        };
-        Ok(told(&written, || {
-            say(&format!(
-                "wrote {kernel} for {function} of {}: {}",
-                self.shown,
-                files.join(", ")
-            ));
-            say_below(&notes);
-            let first = match problem.lacks_reference {
-                true => "write reference.cu, which says what is right, then ",
-                false => "",
-            };
-            say(&format!(
-                "next: {first}`{}` judges the kernel once, `{}` opens the screen",
-                commands[0], commands[1]
-            ));
+            notes: &notes,
+            first,
         }))
     }
 

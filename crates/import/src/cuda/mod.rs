@@ -8,7 +8,6 @@ mod interval;
 mod kernel;
 mod kernel_text;
 mod launch;
-mod names;
 mod plan;
 mod problem_text;
 mod reference;

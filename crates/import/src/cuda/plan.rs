@@ -6,12 +6,12 @@ use super::host::{bare, number};
 use super::interval::{self, Interval};
 use super::kernel::{Kernel, Kind};
 use super::launch::{self, Named, Statement};
-use super::names::Names;
 use super::roles::{Role, role, tensors, uses_of};
 use super::shapes::{near, shape, trial};
 use super::types::Element;
 use super::unit::Unit;
 use super::uses::{Access, Use};
+use crate::names::Names;
 use lab_source::cpp::Code;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,6 +2,7 @@
 
 use super::plan::{Dim, Plan, Tensor};
 use super::roles::Role;
+use crate::values;
 use std::collections::BTreeSet;
 
 /// The sizes of the workloads by the number of dimensions: for the first run, and for a GPU.
@@ -88,7 +89,7 @@ fn tensor(tensor: &Tensor) -> String {
     let values = if tensor.role == Role::Out {
         ""
     } else {
-        values(tensor.element.name)
+        values::of(tensor.element.name)
     };
     format!(
         "\n{note}[[tensor]]\nname = \"{}\"\nrole = \"{role}\"\ntype = \"{}\"\nshape = [{}]\n{values}",
@@ -103,17 +104,6 @@ fn quoted(extent: &str) -> String {
     match extent.parse::<u64>() {
         Ok(number) => number.to_string(),
         Err(_) => format!("\"{extent}\""),
-    }
-}
-
-fn values(kind: &str) -> &'static str {
-    match kind {
-        "i16" | "i32" | "i64" | "u16" | "u32" | "u64" => {
-            "# A guess: indices must stay below the extent that they index.\nvalues = { integers = { low = 0, high = 3 } }\n"
-        }
-        "i8" | "u8" => "values = { integers = { low = 0, high = 100 } }\n",
-        "bool" => "values = { integers = { low = 0, high = 1 } }\n",
-        _ => "values = { normal = { mean = 0.0, std = 1.0 } }\n",
     }
 }
 
