@@ -119,12 +119,12 @@ pub fn main(options: &DoctorArgs) -> Result<ExitCode> {
     let well = essential.iter().all(|f| f.ok) && runs_somewhere && python.ok;
     let rest = [
         python,
-        gpu_tests::finding(),
         of_project(&subject),
         settings(),
         machine::terminal(),
         machine::watching(&folder),
     ];
+    let gpu_tests = gpu_tests::finding(&folder);
     let unusable = lab_device::why_not_cuda(Target::Auto).map(|why| {
         note(
             "device auto",
@@ -137,6 +137,7 @@ pub fn main(options: &DoctorArgs) -> Result<ExitCode> {
         .chain([&cpu, &sandbox])
         .chain(&devices)
         .chain(&checks)
+        .chain(&gpu_tests)
         .chain(&rest);
     if is_json() {
         let findings = all.chain(&unusable).map(FindingReport::from).collect();

@@ -128,7 +128,10 @@ impl<'a> Judged<'a> {
                 .map(|caveat| format!("  caveat: {caveat}")),
         );
         let this = project.argument.clone() + &self.by_number();
-        let discard = format!("`lab discard{this} -m TEXT` puts the incumbent back");
+        let discard = match self.has_incumbent() {
+            true => format!("`lab discard{this} -m TEXT` puts the incumbent back"),
+            false => "there is no incumbent yet that a discard could put back".to_owned(),
+        };
         let keep = format!("`lab keep{this} -m TEXT` commits it, {discard}");
         let next = match self.next() {
             Next::Mend | Next::JudgeAgain | Next::Edit => return lines,
@@ -143,6 +146,12 @@ impl<'a> Judged<'a> {
         };
         lines.push(format!("  {next}"));
         lines
+    }
+
+    /// Whether HEAD has a kernel that a discard puts back. What cannot be read may have one.
+    fn has_incumbent(&self) -> bool {
+        let incumbent = self.repo.map(lab_git::incumbent);
+        !matches!(incumbent, Some(Ok(None)))
     }
 
     /// What can be done now. What cannot be read is left to the keep, which says why.
@@ -185,9 +194,10 @@ impl<'a> Judged<'a> {
                 "The kernel was not judged: mend what `why` says, then call judge again.".to_owned()
             }
             Next::JudgeAgain => "No verdict belongs to these bytes: call judge again.".to_owned(),
-            Next::Discard => {
+            Next::Discard if self.has_incumbent() => {
                 format!("Mend the kernel and call judge again, or call discard with run {id}.")
             }
+            Next::Discard => "Mend the kernel and call judge again.".to_owned(),
             Next::KeptAlready(why) => format!("{why}. Edit the kernel and call judge."),
             Next::CommitRules => {
                 "The rules are not as in HEAD, so nothing can be kept: a person commits them with `lab rules -m TEXT`, or \

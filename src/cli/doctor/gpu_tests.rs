@@ -1,16 +1,24 @@
-//! The last run of `scripts/gpu-tests` that is in the repository, for `lab doctor`: when it ran, of
-//! which commit, on which GPU, and what came of it.
+//! The last run of `scripts/gpu-tests`, for `lab doctor` in the lab's own repository, which holds its
+//! output: when it ran, of which commit, on which GPU, and what came of it.
 
 use super::{note, well};
 use lab_device::Finding;
+use lab_system::root::Root;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// The output of that run. Suites that were run again are at its end.
-const OUTPUT: &str = include_str!("../../../benchmarks/h200/gpu-tests.txt");
+const OUTPUT: &str = "benchmarks/h200/gpu-tests.txt";
 
-/// What `lab doctor` says of the GPU tests.
-pub fn finding() -> Finding {
-    describe(OUTPUT)
+/// Most bytes of it that are read.
+const MOST_BYTES: u64 = 8 << 20;
+
+/// What `lab doctor` says of the GPU tests in a folder of the lab's repository; `None` elsewhere.
+pub fn finding(folder: &Path) -> Option<Finding> {
+    let mut roots = folder.ancestors();
+    let root = roots.find(|root| root.join("scripts/gpu-tests").is_file())?;
+    let output = Root::new(root).read(Path::new(OUTPUT), MOST_BYTES).ok()?;
+    Some(describe(&String::from_utf8_lossy(&output)))
 }
 
 fn describe(output: &str) -> Finding {
@@ -86,6 +94,7 @@ fn suites(output: &str) -> BTreeMap<&str, Suite<'_>> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
 
     const HEAD: &str =
@@ -130,8 +139,14 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_said_of_them_elsewhere() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(finding(folder.path()).is_none());
+    }
+
+    #[test]
     fn the_file_in_the_repository_can_be_read() {
-        let found = finding();
+        let found = finding(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
         assert!(
             found.says.contains(" UTC, commit ") && found.says.contains("NVIDIA"),
             "{}",
