@@ -6,6 +6,7 @@ use super::toolkit::Toolkit;
 use super::{headers, ptxas};
 use crate::api::{BuildRequest, Builder, Built, DeviceError, Image, TargetBuild};
 use crate::build_cache;
+use lab_system::threads::{self, Beside};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -215,14 +216,11 @@ impl Builder for NvrtcBuilder {
     ) -> Result<Option<Vec<TargetBuild>>, DeviceError> {
         let own = &*self;
         std::thread::scope(|scope| {
-            let started = archs
-                .iter()
-                .map(|arch| scope.spawn(move || own.for_target(request, arch)));
-            let started: Vec<_> = started.collect();
-            let built = started.into_iter().map(|building| {
-                let built = building.join();
-                built.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            });
+            let each = archs.iter();
+            let building: Vec<_> = each
+                .map(|arch| threads::beside(scope, move || own.for_target(request, arch)))
+                .collect();
+            let built = building.into_iter().map(Beside::join);
             built.collect::<Result<Vec<_>, _>>().map(Some)
         })
     }
