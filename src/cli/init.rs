@@ -5,7 +5,7 @@ mod definition;
 mod published;
 mod python_source;
 
-use super::{JsonArg, here, say, say_below, told};
+use super::{JsonArg, here, is_json, say, say_below, told};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use lab_project::config::{Config, FILE, Harness};

@@ -1,8 +1,7 @@
 //! `lab init FILE.cu`: a problem for a kernel of a file as people publish them, with host code
 //! around it.
 
-use super::super::{is_json, say, say_below, told};
-use super::{InitAnswer, InitArgs, find_kernel};
+use super::{InitAnswer, InitArgs, find_kernel, is_json, say, say_below, told};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use lab_import::cuda::Published;
 use lab_import::{NewFile, Problem};
