@@ -28,10 +28,11 @@ def _lab_draw(of, generator):
         drawn = torch.full(of.shape, number, dtype=torch.int64 if whole else torch.float64, device="cuda")
         return _lab_cells(drawn, dtype)
     if kind in ("normal", "uniform"):
+        wide = torch.float64 if of.dtype == "f64" else torch.float32
         if kind == "normal":
-            drawn = numbers[0] + numbers[1] * torch.randn(of.shape, **options)
+            drawn = numbers[0] + numbers[1] * torch.randn(of.shape, dtype=wide, **options)
         else:
-            drawn = numbers[0] + (numbers[1] - numbers[0]) * torch.rand(of.shape, **options)
+            drawn = numbers[0] + (numbers[1] - numbers[0]) * torch.rand(of.shape, dtype=wide, **options)
         largest = torch.finfo(dtype).max
         return drawn.clamp(-largest, largest).to(dtype)
     if kind == "permutation":
@@ -56,6 +57,8 @@ def _lab_compare(got, want, of):
     """Returns the largest error in units of the tolerance, and what is wrong, or None."""
     got, want = got.flatten(), want.flatten()
     worst, wrong, not_finite, first = 0.0, 0, 0, None
+    # A u64 is compared as the int64 that is lower by 2**63.
+    lower = 2**63 if of.dtype == "u64" else 0
     for begin in range(0, got.numel(), 1 << 24):
         a, b = got[begin : begin + (1 << 24)], want[begin : begin + (1 << 24)]
         if of.dtype.startswith(("f", "b")) and of.dtype != "bool":
@@ -63,16 +66,15 @@ def _lab_compare(got, want, of):
             same = (a == b) | (a.isnan() & b.isnan())
             lost = ~a.isfinite() & b.isfinite()
         else:
-            lower = 2**63 if of.dtype == "u64" else 0
             a, b = (cells.view(torch.int64) ^ -lower if lower else cells.long() for cells in (a, b))
             same, lost = a == b, torch.zeros_like(a, dtype=torch.bool)
-        error = (a - b).abs().double() / (of.atol + of.rtol * b.abs().double())
+        error = (a - b).abs().double() / (of.atol + of.rtol * (b.double() + lower).abs())
         error = torch.where(same, 0.0, error.nan_to_num(nan=math.inf, posinf=math.inf))
         worst = max(worst, error.max().item())
         off = error > 1
         if first is None and off.any():
             at = int(off.nonzero()[0])
-            first = (begin + at, a[at].item(), b[at].item())
+            first = (begin + at, a[at].item() + lower, b[at].item() + lower)
         wrong += int(off.sum())
         not_finite += int((lost & off).sum())
     if not_finite == 0 and wrong / got.numel() <= round(1 - of.matched, 12):
