@@ -377,6 +377,12 @@ fn records_that_somebody_else_wrote_or_changed_are_shown_and_not_resumed() {
             .is(0)
             .says("foreign: somebody else's lab wrote this bench");
     }
+    lab.lab("bench --show 1 --export csv")
+        .is(0)
+        .says(",pass,1,9 11,foreign");
+    lab.lab("bench --show 1 --export bmf")
+        .is(0)
+        .says("\"foreign: kernel.cu batch=1\"");
     lab.lab("bench --resume --runs 2")
         .is(64)
         .says("bench 1 was not written by this user's lab, or was changed since");

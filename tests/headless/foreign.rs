@@ -302,3 +302,24 @@ fn a_run_folder_with_the_last_number_is_named() {
         0
     );
 }
+
+#[test]
+fn a_figure_of_a_strangers_lab_is_not_the_best_so_far() {
+    let lab = Lab::new();
+    lab.passing(9000.0);
+    lab.write("kernel.cu", "// a stranger's\n");
+    strangers(&lab, "run").is(0);
+    strangers(&lab, "keep -m 'nine times as fast'").is(0);
+    lab.passing(1000.0);
+    for text in ["// mine\n", "// mine, better\n"] {
+        lab.write("kernel.cu", text);
+        lab.lab("run").is(0);
+        lab.lab("keep -m mine").is(0);
+        let message = lab.git("log -1 --format=%B");
+        assert!(message.contains("\nTested: "), "{message}");
+        assert!(!message.contains("vs best"), "{message}");
+        lab.passing(1100.0);
+    }
+    let message = lab.git("log -1 --format=%B");
+    assert!(message.contains("best so far"), "{message}");
+}

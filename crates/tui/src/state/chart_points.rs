@@ -326,6 +326,17 @@ mod tests {
     }
 
     #[test]
+    fn the_best_is_of_this_user() {
+        let mut all = [10.0, 900.0, 12.0].map(|figure| experiment(figure, Status::Keep));
+        all[1].foreign = true;
+        let chart = ChartPoints::of(all.iter(), Goal::Maximize);
+        assert_eq!(
+            [0, 1, 2].map(|at| chart.best(at)),
+            [Some(10.0), Some(10.0), Some(12.0)]
+        );
+    }
+
+    #[test]
     fn the_best_is_of_experiments_that_judged_as_many_workloads_as_the_newest() {
         let kept = |figure, part| {
             let mut kept = experiment(figure, Status::Keep);
