@@ -87,11 +87,8 @@ __attribute__((visibility("default"), used)) inline void lab_cpu_flush() { lab_c
 
 // Static __shared__ memory. lab rewrites
 //     __shared__ float tile[32];
-// to  struct lab_cpu_shared_1 { float tile[32]; }; LAB_CPU_FITS(lab_cpu_shared_1) auto& tile = lab_cpu_shared<lab_cpu_shared_1>().tile;
+// to  struct lab_cpu_shared_1 { float tile[32]; }; static_assert(…); auto& tile = lab_cpu_shared<lab_cpu_shared_1>().tile;
 // A local struct is a separate type in each function and in each instantiation of a template, so each has its own slot.
-#define LAB_CPU_FITS(T) \
-    static_assert(sizeof(T) <= 48 * 1024, "more than 48 KiB of static shared memory: use extern __shared__ and launch.shared_bytes");
-
 template <class T>
 inline const unsigned lab_cpu_slot = lab_cpu_shared_slots++;
 

@@ -17,18 +17,6 @@ inline float norm4df(float a, float b, float c, float d) { return float(norm4d(a
 inline float rhypotf(float a, float b) { return float(rhypot(double(a), double(b))); }
 inline float rnorm3df(float a, float b, float c) { return float(rnorm3d(a, b, c)); }
 inline float rnorm4df(float a, float b, float c, float d) { return float(rnorm4d(a, b, c, d)); }
-inline double norm(int n, const double* x) {
-    double sum = 0.0;
-    for (int i = 0; i < n; i++) sum += x[i] * x[i];
-    return sqrt(sum);
-}
-inline double rnorm(int n, const double* x) { return 1.0 / norm(n, x); }
-inline float normf(int n, const float* x) {
-    double sum = 0.0;
-    for (int i = 0; i < n; i++) sum += double(x[i]) * x[i];
-    return float(sqrt(sum));
-}
-inline float rnormf(int n, const float* x) { return 1.0f / normf(n, x); }
 
 // exp(x²)·erfc(x). For large x, a continued fraction (Abramowitz and Stegun, 7.1.14).
 inline double erfcx(double x) {

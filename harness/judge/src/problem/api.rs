@@ -74,6 +74,8 @@ pub struct ProblemCase {
     pub label: String,
     /// It is checked and never timed.
     pub is_held_out: bool,
+    /// It has an extent that no workload of problem.toml has.
+    pub is_ragged: bool,
 }
 
 /// A workload that an implementation does not compute.

@@ -6,6 +6,10 @@ use super::quoted;
 use lab_source::cpp::TokenKind;
 use lab_source::line_at;
 
+/// What the compiler says at a declaration that is too large.
+const TOO_LARGE: &str =
+    "more than 48 KiB of static shared memory: use extern __shared__ and launch.shared_bytes";
+
 impl Pass<'_> {
     /// Rewrites the declaration with `__shared__` at `at`. Returns the index of the token to go on
     /// with.
@@ -63,7 +67,8 @@ impl Pass<'_> {
     fn static_shared(&mut self, start: usize, end: usize, names: &[String]) {
         self.shared_declarations += 1;
         let name = format!("lab_cpu_shared_{}_{}", self.unit, self.shared_declarations);
-        let mut after = format!(" }}; LAB_CPU_FITS({name})");
+        let mut after =
+            format!(" }}; static_assert(sizeof({name}) <= 48 * 1024, \"{TOO_LARGE}\");");
         for member in names {
             after += &format!(" auto& {member} = lab_cpu_shared<{name}>().{member};");
         }

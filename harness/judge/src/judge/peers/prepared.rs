@@ -41,7 +41,8 @@ impl PreparedPeer {
         of: &Problem,
         (peer, file): (&PeerSpec, &[u8]),
     ) -> Result<Result<Self, String>, Stop> {
-        let all = of.cases();
+        let mut all = of.cases();
+        all.retain(|case| !case.is_ragged);
         let mut left_out: Vec<LeftOut> = Vec::new();
         for _ in 0..MOST_STARTS {
             let found = match start(session, of, (peer, file), &left_out)? {
@@ -104,6 +105,7 @@ fn start(
     problem.use_workloads(request.when);
     problem.use_graph(peer.graph);
     problem.leave_out(&labels(left_out));
+    problem.leave_out_ragged();
     let _access = session.wait(DeviceUse::Launching)?;
     let (verdict, lines) = session.capture(|cx| {
         let mut problem = problem.prepare(cx, &mut worker)?;

@@ -80,6 +80,7 @@ impl Problem {
         let case = |case: &Arc<Case>| ProblemCase {
             label: case.label.clone(),
             is_held_out: case.held_out,
+            is_ragged: case.hint.is_some(),
         };
         cases.iter().map(case).collect()
     }
@@ -94,6 +95,12 @@ impl Problem {
     pub fn leave_out(&mut self, labels: &[String]) {
         let spec = Rc::make_mut(&mut self.spec);
         spec.cases.retain(|case| !labels.contains(&case.label));
+    }
+
+    /// Leaves out the extents that no workload has: a peer may be made for those of the workloads.
+    pub fn leave_out_ragged(&mut self) {
+        let spec = Rc::make_mut(&mut self.spec);
+        spec.cases.retain(|case| case.hint.is_none());
     }
 
     /// Returns [`Stop::Build`] if a loaded source lacks a kernel of the problem, or has it with other

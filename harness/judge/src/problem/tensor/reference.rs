@@ -3,7 +3,7 @@
 
 use super::case_data::{CaseData, CaseSet};
 use super::launcher::{CaseLauncher, Launched, ReadCells};
-use super::parameters::require_entries;
+use super::parameters::require_entry;
 use super::spec::{Case, CaseTensor, ProblemSpec, TensorRole};
 use super::tally::ComparedOutputs;
 use super::together::{self, LaunchedCases, SetUpCase, Twice};
@@ -84,7 +84,10 @@ impl ReferenceKernel {
         let module = worker
             .load(&image)
             .map_err(|stop| as_problem(&source, stop))?;
-        require_entries(spec, &mut worker, module).map_err(|stop| as_problem(&source, stop))?;
+        for case in spec.case_of_each_entry() {
+            require_entry(&case.for_reference(), &mut worker, module)
+                .map_err(|stop| as_problem(&source, stop))?;
+        }
         Ok(ReferenceKernel {
             source,
             worker,
