@@ -3,6 +3,7 @@
 // judged: pass
 #include "lab.h"
 
+#include <cmath>
 #include <cub/block/block_reduce.cuh>
 #include <cuda/functional>
 

@@ -4,6 +4,7 @@
 // judged on cuda: pass
 #include "lab.h"
 
+#include <cmath>
 #include <cub/block/block_reduce.cuh>
 #include <cuda/functional>
 
