@@ -57,9 +57,6 @@ def f(x, y):
 def direct(x, y):
     pass
 """)
-        text = self.fails("Crash", self.launch)
-        self.assertTrue(text.startswith("kernel.py:8: error: RuntimeError: "), text)
-        self.assertIn("A Triton kernel needs a GPU, and this is the cpu device", text.partition("\n")[0])
         self.assertIn("define `def direct(x, y):` with `kernel[grid](…)` in it", self.fails("Build", self.launch, "direct"))
 
     def test_a_module_that_is_missing_says_what_to_do(self):

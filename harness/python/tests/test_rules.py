@@ -84,7 +84,7 @@ def formula(x):
     return wide * torch.ones(1) * scale
 def f(x, y):
     state.append(1)
-    y[...] = formula(torch.from_numpy(x.copy())).numpy()
+    y[...] = formula(x.clone())
     y[0], y[1] = counters["stats"]["unique_graphs"], len(state)
 """)
         first = self.launch()
