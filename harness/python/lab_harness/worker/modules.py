@@ -162,8 +162,8 @@ class Modules:
         before = _modules.keys() & _TORCH
         module.execute(self._process, self._interpreter)
         # Modules of the kernel's own import for it.
-        imported = imported_packages(module.text) | (_modules.keys() - before)
-        module.uses_torch = self._is_cpu and not imported.isdisjoint(_TORCH)
+        used = (imported_packages(module.text) | (_modules.keys() - before)) & _TORCH
+        module.uses_torch = self._is_cpu and bool(used)
         self._modules.append(module)
         return number
 

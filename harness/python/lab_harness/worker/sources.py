@@ -4,7 +4,7 @@ import ast
 
 from .private import BUILTINS as __builtins__
 
-_parse = ast.parse
+_ONLY_A_TREE = ast.PyCF_ONLY_AST
 _Definition = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _Name, _Alias, _Store, _Import, _ImportFrom = ast.Name, ast.alias, ast.Store, ast.Import, ast.ImportFrom
 
@@ -40,7 +40,8 @@ def imported_packages(text):
 def _nodes(text, into):
     """Yields the nodes of a source, and those below the nodes of which `into` returns true."""
     try:
-        nodes = list(_parse(text).body)
+        # Not ast.parse, whose `compile` a kernel can replace.
+        nodes = list(compile(text, "<source>", "exec", _ONLY_A_TREE, dont_inherit=True).body)
     except (SyntaxError, ValueError, RecursionError):
         return
     while nodes:
