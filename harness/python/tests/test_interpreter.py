@@ -65,7 +65,7 @@ def set_again():
         self.expect_silence("""
 def set_again():
     signal.signal(signal.SIGALRM, note)
-    signal.setitimer(signal.ITIMER_REAL, 1e-4, 1e-4)
+    signal.setitimer(signal.ITIMER_REAL, 1e-4, 1e-3)
     signal.signal.__wrapped__(signal.SIGUSR1, note)
     import _signal
     _signal.signal(signal.SIGUSR2, note)
