@@ -150,7 +150,10 @@ fn show(project: Arc<Project>, opening: Opening, user: User) -> io::Result<Ended
     // The first frame is drawn before anything that could be slow.
     screen.draw()?;
     let threads = Threads::start(&project, opening, user.files, &events, &screen.inbox)?;
-    let stayed = screen.stay(&threads);
+    let mut stayed = screen.stay(&threads);
+    if stayed.as_ref().is_err_and(terminal::is_gone) {
+        (screen.ended.signal, stayed) = (Some(SIGHUP), Ok(()));
+    }
     // The terminal is restored first, so that the user need not wait for the last work.
     screen.guard.leave();
     threads.signals.give_back(screen.ended.signal);

@@ -19,10 +19,12 @@ pub struct SignalThread {
     whose: Arc<AtomicU8>,
 }
 
-/// Who has the terminal: the screen, an editor, or nobody because the screen is closed.
+/// Who has the terminal: the screen, an editor, nobody because the screen is closed, or nobody
+/// because the terminal is.
 const OURS: u8 = 0;
 const LENT: u8 = 1;
 const GIVEN_BACK: u8 = 2;
+const HUNG_UP: u8 = 3;
 
 impl SignalThread {
     pub fn start(events: Sender<Event>) -> std::io::Result<Self> {
@@ -34,9 +36,12 @@ impl SignalThread {
             for signal in signals.forever() {
                 let event = match (signal, terminal.load(Ordering::SeqCst)) {
                     // The next frame is drawn in the current size anyway.
-                    (SIGWINCH, LENT | GIVEN_BACK) => continue,
+                    (SIGWINCH, LENT | GIVEN_BACK | HUNG_UP) => continue,
                     (SIGWINCH, _) => TerminalEvent::Resize,
-                    (signal, GIVEN_BACK) | (signal @ SIGTSTP, LENT) => {
+                    // The signal of the terminal that was closed comes after the error that said
+                    // so.
+                    (SIGHUP, HUNG_UP) => continue,
+                    (signal, GIVEN_BACK | HUNG_UP) | (signal @ SIGTSTP, LENT) => {
                         let _ = emulate_default_handler(signal);
                         continue;
                     }
@@ -68,7 +73,11 @@ impl SignalThread {
     /// Gives signals their default effect: the screen is closed and only finishes work in progress.
     /// If a signal closed it, the work in progress must end soon.
     pub fn give_back(&self, closed_by: Option<i32>) {
-        self.whose.store(GIVEN_BACK, Ordering::SeqCst);
+        let whose = match closed_by {
+            Some(SIGHUP) => HUNG_UP,
+            _ => GIVEN_BACK,
+        };
+        self.whose.store(whose, Ordering::SeqCst);
         if let Some(signal) = closed_by {
             end_soon(signal);
         }

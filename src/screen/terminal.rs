@@ -21,6 +21,7 @@ use ratatui::crossterm::terminal::{
     disable_raw_mode, enable_raw_mode,
 };
 use ratatui::crossterm::{cursor, execute, queue};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::io::{self, BufWriter, Stdout, Write};
 use std::mem::ManuallyDrop;
@@ -205,7 +206,8 @@ fn restore() {
     drop(watchdog);
 }
 
-/// Whether an error of the terminal says that it was closed.
+/// Whether the terminal was closed when it gave this error. The error need not say so: crossterm
+/// asks for the size by a program if the terminal does not answer, and returns that one's error.
 pub fn is_gone(error: &io::Error) -> bool {
     let gone = [
         Errno::IO,
@@ -214,9 +216,25 @@ pub fn is_gone(error: &io::Error) -> bool {
         Errno::NODEV,
         Errno::BADF,
     ];
-    error
+    let says_so = error
         .raw_os_error()
-        .is_some_and(|code| gone.contains(&Errno::from_raw_os_error(code)))
+        .is_some_and(|code| gone.contains(&Errno::from_raw_os_error(code)));
+    says_so || is_hung_up()
+}
+
+/// Whether the terminal's other end is closed.
+fn is_hung_up() -> bool {
+    let (stdin, stdout) = (io::stdin(), io::stdout());
+    let mut ends = [
+        PollFd::new(&stdin, PollFlags::empty()),
+        PollFd::new(&stdout, PollFlags::empty()),
+    ];
+    // A poll that fails tells nothing.
+    let _ = poll(&mut ends, Some(&Timespec::default()));
+    ends.iter().any(|end| {
+        end.revents()
+            .intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL)
+    })
 }
 
 /// If this thread, which draws, panics, the hook restores the terminal before the message is
