@@ -385,6 +385,37 @@ fn a_folder_of_head_that_is_cut_off_or_lost_is_told_with_a_remedy() {
     lab.lab("keep -m better").is(0);
 }
 
+/// After a power cut the object of an older commit, or of its folder, may be cut off.
+#[test]
+fn a_history_that_is_cut_off_is_read_as_far_as_it_is_whole() {
+    let lab = Lab::new();
+    for turn in ["second", "third"] {
+        lab.write("kernel.cu", &format!("// the {turn}\n"));
+        lab.lab("run").is(0);
+        lab.lab(&format!("keep -m {turn}")).is(0);
+    }
+    for object in ["HEAD~2", "HEAD~2^{tree}", "HEAD~1", "HEAD~1^{tree}"] {
+        let id = lab.git(&format!("rev-parse {object}")).trim().to_owned();
+        let file = lab.path(&format!(".git/objects/{}/{}", &id[..2], &id[2..]));
+        let whole = fs::read(&file).unwrap();
+        fs::remove_file(&file).unwrap();
+        fs::write(&file, &whole[..whole.len() / 2]).unwrap();
+        lab.lab("log").is(0).says("third");
+        for command in ["restore HEAD~1", "restore HEAD~2", "rules"] {
+            let done = lab.lab(command);
+            if done.code != 0 {
+                done.says(&format!("git cannot read the object {id}"));
+            }
+        }
+        lab.lab("run").is(0);
+        fs::remove_file(&file).unwrap();
+        fs::write(&file, &whole).unwrap();
+    }
+    lab.lab("restore HEAD~1").is(0);
+    assert_eq!(lab.read("kernel.cu"), "// the second\n");
+    lab.lab("undo").is(0);
+}
+
 /// The main work tree was moved, or the folder was copied without it.
 #[test]
 fn a_git_file_that_names_no_folder_of_git_is_told_with_a_remedy() {

@@ -6,6 +6,7 @@
 //! the user's. libgit2 writes the files, and it starts no filter program and no hook.
 
 use super::commit::{self, CommitFile, mode_on_disk};
+use super::history::check_commits;
 use super::identity::any_signature;
 use super::{
     Repo, StoredCommit, bounds, checkout, durable, head_commit, name_of_head, open_git, refs,
@@ -114,7 +115,8 @@ impl AgentTree {
             write(&self.root, Path::new(".git/shallow"), &shallow)?;
         }
         let own = open_git(path)?;
-        bounds::check(&own, &own.find_commit(self.base)?.tree()?)?;
+        let base = bounds::commit(&own, self.base)?;
+        bounds::check(&own, &bounds::tree_of(&own, &base)?)?;
         own.set_head_detached(self.base)?;
         own.checkout_head(Some(CheckoutBuilder::new().force()))?;
         write(&self.root, Path::new(&self.kernel), kernel)?;
@@ -139,15 +141,16 @@ impl AgentTree {
         let Some((base, turn)) = noted.split_once(' ') else {
             return Ok(None);
         };
-        let base = Oid::from_str(base).and_then(|base| git.find_commit(base));
-        let (Ok(commit), Ok(turn)) = (base, turn.parse()) else {
+        let base = Oid::from_str(base).ok();
+        let base = base.map(|base| bounds::commit(git, base)).transpose()?;
+        let (Some(commit), Ok(turn)) = (base, turn.parse()) else {
             return Ok(None);
         };
         if !is_folder(path) {
             return Ok(None);
         }
         let mut before = BTreeMap::new();
-        let held = commit.tree()?;
+        let held = bounds::tree_of(git, &commit)?;
         bounds::check(git, &held)?;
         held.walk(git2::TreeWalkMode::PreOrder, |folder, entry| {
             let file = Path::new(OsStr::from_bytes(folder.as_bytes()))
@@ -238,13 +241,13 @@ impl AgentTree {
             );
         }
         found.bytes = most - room;
-        let base = git.find_commit(self.base)?;
+        let base = bounds::commit(git, self.base)?;
         let own = self.own_commits(repo, &mut found.lines);
         if found.lines.is_empty() {
             return Ok(found);
         }
         let who = any_signature(git)?;
-        let own = own.and_then(|tip| git.find_commit(tip).ok());
+        let own = own.and_then(|tip| bounds::commit(git, tip).ok());
         let parents: Vec<&git2::Commit> =
             [Some(&base), own.as_ref()].into_iter().flatten().collect();
         let message = format!(
@@ -305,10 +308,11 @@ impl AgentTree {
         let own = open_git(&folder).ok()?;
         let branch = name_of_head(&own).ok().filter(|name| name != "HEAD");
         lines.extend(branch.map(|branch| format!("checked out the branch {branch}")));
-        let tip = own.head().ok()?.peel_to_commit().ok()?.id();
+        let tip = bounds::commit_at(&own, &own.head().ok()?).ok()?.id();
         if tip == self.base {
             return None;
         }
+        check_commits(&own, tip, self.base).ok()?;
         let mut commits = own.revwalk().ok()?;
         commits.push(tip).ok()?;
         commits.hide(self.base).ok()?;
@@ -397,6 +401,7 @@ fn copy(from: &Repository, to: &Repository, id: Oid, copied: &mut Vec<Oid>) -> O
     if target.exists(id) {
         return Some(());
     }
+    bounds::check_whole(from, id).ok()?;
     let odb = from.odb().ok()?;
     let object = odb.read(id).ok()?;
     match object.kind() {

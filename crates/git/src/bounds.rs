@@ -3,7 +3,7 @@
 
 use anyhow::{Result, ensure};
 use flate2::read::ZlibDecoder;
-use git2::{Blob, ObjectType, Oid, Repository, Tree, TreeEntry};
+use git2::{Blob, Commit, ObjectType, Oid, Reference, Repository, Tree, TreeEntry};
 use lab_system::root::{Access, Root};
 use std::collections::HashMap;
 use std::io::Read;
@@ -106,25 +106,49 @@ pub(super) fn entry(
     }
 }
 
-/// Refuses an object whose file is cut off: libgit2 would read it for ever. Nobody asks about the
-/// commits and folders that a walk through the history reads: if the object of one is cut off, only
-/// a signal ends the lab.
-pub(super) fn check_whole(git: &Repository, id: Oid) -> Result<()> {
+/// Refuses an object whose file is cut off: libgit2 would read it for ever. Returns whether the
+/// object has a file of its own; one in a pack has none.
+pub(super) fn check_whole(git: &Repository, id: Oid) -> Result<bool> {
     // Objects without a repository are those of a bundle, in a pack that was just written.
     if git.workdir().is_none() {
-        return Ok(());
+        return Ok(false);
     }
     let hex = id.to_string();
     let name = format!("objects/{}/{}", &hex[..2], &hex[2..]);
     let Ok(file) = Root::new(git.commondir()).open(Path::new(&name), Access::Read) else {
-        return Ok(());
+        return Ok(false);
     };
     let mut bytes = Vec::new();
     let read = ZlibDecoder::new(file)
         .take(FILE as u64)
         .read_to_end(&mut bytes);
     ensure!(read.is_ok() && is_whole(&bytes), "{CUT_OFF} {hex}");
-    Ok(())
+    Ok(true)
+}
+
+/// A commit by its id.
+pub(super) fn commit(git: &Repository, id: Oid) -> Result<Commit<'_>> {
+    check_whole(git, id)?;
+    Ok(git.find_commit(id)?)
+}
+
+/// The commit that a ref names.
+pub(super) fn commit_at<'r>(git: &'r Repository, reference: &Reference) -> Result<Commit<'r>> {
+    if let Some(id) = reference.resolve()?.target() {
+        check_whole(git, id)?;
+    }
+    Ok(git.find_commit(reference.peel_to_commit()?.id())?)
+}
+
+/// The tree of a commit.
+pub(super) fn tree_of<'r>(git: &'r Repository, commit: &Commit) -> Result<Tree<'r>> {
+    tree(git, commit.tree_id())
+}
+
+/// A tree by its id.
+pub(super) fn tree(git: &Repository, id: Oid) -> Result<Tree<'_>> {
+    check_whole(git, id)?;
+    Ok(git.find_tree(id)?)
 }
 
 /// Whether an object has as many bytes as it begins with, as `blob 12` and a zero byte.

@@ -1,9 +1,10 @@
 //! Moves the branch of HEAD by one commit, forwards or back. Doing it twice has the same effect as
 //! doing it once.
 
+use super::history::is_built_on;
 use super::ref_update::{set, tip};
 use super::{CommitFile, Obstacle, Repo, durable, head_ref, locks, obstacle, short, verify_write};
-use anyhow::{Result, bail};
+use anyhow::{Error, Result, bail};
 use git2::{Oid, Repository};
 use serde::{Deserialize, Serialize};
 
@@ -104,13 +105,13 @@ fn has_gone_on(
 ) -> Result<bool> {
     let Some(now) = now else { return Ok(false) };
     let after = |old: Option<Oid>| match old {
-        Some(old) => Ok::<bool, git2::Error>(now == old || git.graph_descendant_of(now, old)?),
+        Some(old) => Ok::<bool, Error>(now == old || is_built_on(git, now, old)?),
         None => Ok(true),
     };
     let forwards = match (from, to) {
         (_, None) => false,
         (None, Some(_)) => true,
-        (Some(from), Some(to)) => git.graph_descendant_of(to, from)?,
+        (Some(from), Some(to)) => is_built_on(git, to, from)?,
     };
     // What was built on a commit that was to be taken back holds that commit still.
     Ok(if forwards {

@@ -58,7 +58,7 @@ fn pack_of(bundle: &Bundle) -> Result<impl Read> {
 }
 
 fn notes(git: &Repository, tip: Oid) -> Result<Vec<(String, String)>> {
-    let tree = git.find_commit(tip)?.tree()?;
+    let tree = bounds::tree_of(git, &bounds::commit(git, tip)?)?;
     let mut found = Vec::new();
     walk_tree(git, &tree, |path, entry| {
         let commit = path.replace('/', "");

@@ -8,10 +8,12 @@ use super::branch::Move;
 use super::folder_programs::by_program;
 use super::history::introduced;
 use super::identity::{author, committer};
-use crate::{Repo, blob_in, durable, file_in, filters, head_commit, head_ref, verify_write};
+use crate::{
+    Repo, blob_in, bounds, durable, file_in, filters, head_commit, head_ref, verify_write,
+};
 use anyhow::{Context, Result, anyhow, bail};
 use git2::build::TreeUpdateBuilder;
-use git2::{Commit, FileMode, Oid, Signature, Tree};
+use git2::{Commit, FileMode, Oid, Repository, Signature, Tree};
 use serde::{Deserialize, Serialize};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -61,8 +63,8 @@ impl CommitFile {
     }
 
     /// Whether a commit holds the file.
-    pub(super) fn is_in(&self, commit: &Commit) -> bool {
-        blob_in(commit, &self.name).map(|(id, _)| id) == self.id()
+    pub(super) fn is_in(&self, git: &Repository, commit: &Commit) -> bool {
+        blob_in(git, commit, &self.name).map(|(id, _)| id) == self.id()
     }
 
     pub(super) fn before_id(&self) -> Option<Oid> {
@@ -99,7 +101,7 @@ pub fn prepare_kernel(
         refuse_link(repo, mode)?;
         if Some(held) == kernel.id() && rules.is_empty() {
             verify_write::read_back(repo, "HEAD", head.id(), &[kernel])?;
-            let brought = introduced(head.clone(), name, held);
+            let brought = introduced(&repo.git, head.clone(), name, held);
             return Ok(ToCommit::Already(brought.to_string()));
         }
     }
@@ -216,14 +218,14 @@ pub(super) fn write(
     let id = git
         .commit(None, who[0], who[1], message, &tree, parents)
         .map_err(|error| anyhow!("git could not commit: {}", error.message()))?;
-    durable::commit(repo, &git.find_commit(id)?, files)?;
+    durable::commit(repo, &bounds::commit(git, id)?, files)?;
     Ok(id)
 }
 
 fn tree_with<'r>(repo: &'r Repo, base: Option<&&Commit>, files: &[CommitFile]) -> Result<Tree<'r>> {
     let git = &repo.git;
     let base = match base {
-        Some(commit) => commit.tree()?,
+        Some(commit) => bounds::tree_of(git, commit)?,
         None => git.find_tree(git.treebuilder(None)?.write()?)?,
     };
     let mut update = TreeUpdateBuilder::new();
@@ -235,7 +237,8 @@ fn tree_with<'r>(repo: &'r Repo, base: Option<&&Commit>, files: &[CommitFile]) -
             None => update.remove(file.name.as_str()),
         };
     }
-    Ok(git.find_tree(update.create_updated(git, &base)?)?)
+    // libgit2 writes no object that is there already, also if its file is cut off.
+    bounds::tree(git, update.create_updated(git, &base)?)
 }
 
 pub(super) fn file_mode(mode: i32) -> FileMode {

@@ -1,7 +1,7 @@
 //! One commit in detail: its message, its author, and what it changed.
 
 use super::history::{diff_trees, tree_before};
-use super::{Repo, find, log, text_diff, trailers};
+use super::{Repo, bounds, find, log, text_diff, trailers};
 use anyhow::Result;
 use git2::{Delta, Diff, DiffFindOptions, Patch, Signature};
 use jiff::Timestamp;
@@ -99,10 +99,15 @@ pub struct FileChange {
 pub fn commit_details(repo: &Repo, name: &str, around: u32) -> Result<CommitDetails> {
     let git = &repo.git;
     let commit = find(git, name)?;
-    let before = tree_before(&commit)?;
+    let before = tree_before(git, &commit)?;
     let mut how = text_diff::options(around);
     how.max_size(FILE_SIZE_LIMIT).include_typechange(false);
-    let mut diff = diff_trees(git, before.as_ref(), &commit.tree()?, Some(&mut how))?;
+    let mut diff = diff_trees(
+        git,
+        before.as_ref(),
+        &bounds::tree_of(git, &commit)?,
+        Some(&mut how),
+    )?;
     let count = diff.deltas().len();
     if count <= FILES_LIMIT {
         diff.find_similar(Some(DiffFindOptions::new().renames(true)))?;

@@ -3,7 +3,7 @@
 //! and empty.
 
 use super::locks::folder_and_name;
-use super::{CommitFile, Repo};
+use super::{CommitFile, Repo, bounds};
 use anyhow::{Context, Result};
 use git2::{Commit, Oid};
 use lab_system::root::Access;
@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// Waits for a commit and for what is new in it if it changed these files alone.
 pub(super) fn commit(repo: &Repo, commit: &Commit, files: &[CommitFile]) -> Result<()> {
-    let tree = commit.tree()?;
+    let tree = bounds::tree_of(&repo.git, commit)?;
     let mut new = vec![commit.id(), tree.id()];
     for file in files {
         new.extend(file.id());

@@ -21,7 +21,7 @@ pub(super) fn remember(repo: &Repo, name: &str, commit: Oid, bytes: &[u8]) -> Re
     if !filters::may_change(repo, name) {
         return Ok(true);
     }
-    let found = git.find_commit(commit)?;
+    let found = bounds::commit(git, commit)?;
     if filters::on_disk(repo, &found, name)? == bytes {
         return Ok(true);
     }
@@ -50,7 +50,7 @@ pub(super) fn bytes(repo: &Repo, commit: &Commit, name: &str, blob: Oid) -> Resu
     let may_be_there = repo.has_refs_in(&["refs/lab/exact/", "refs/lab/fetched/"]);
     // A later commit may hold the same kernel.
     let exact = may_be_there
-        .then(|| of(commit.id()).or_else(|| of(introduced(commit.clone(), name, blob))))
+        .then(|| of(commit.id()).or_else(|| of(introduced(git, commit.clone(), name, blob))))
         .flatten();
     exact.map_or_else(|| filters::on_disk(repo, commit, name), Ok)
 }

@@ -4,7 +4,7 @@
 
 use super::git_program::GitProgram;
 use super::history::{refs_matching, walk_tree};
-use super::{Notes, Repo, locks};
+use super::{Notes, Repo, bounds, locks};
 use anyhow::{Context, Result, bail};
 use git2::ObjectType;
 use lab_system::listing;
@@ -87,7 +87,7 @@ pub fn bundles(repo: &Repo, folders: &[&Path]) -> Vec<Bundle> {
     let tree = super::head_commit(&repo.git)
         .ok()
         .flatten()
-        .and_then(|head| head.tree().ok());
+        .and_then(|head| bounds::tree_of(&repo.git, &head).ok());
     if let (Some(tree), Some(root)) = (tree, repo.git.workdir()) {
         let mut seen = 0;
         // A tree that is too large holds no bundle that somebody could find.

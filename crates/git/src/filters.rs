@@ -3,7 +3,7 @@
 //! libgit2 looks at a dozen files to tell one attribute of one path, so an open [`Repo`] remembers
 //! what was told.
 
-use super::Repo;
+use super::{Repo, bounds};
 use anyhow::{Context, Result, bail};
 use git2::{AttrCheckFlags, AttrValue, Blob, Oid, Repository, build::CheckoutBuilder};
 use lab_run::inputs::SIZE_LIMIT;
@@ -139,7 +139,7 @@ fn checked_out(repo: &Repo, commit: &git2::Commit, name: &str) -> Result<Vec<u8>
         .disable_pathspec_match(true);
     // Neither reads the user's index anew nor writes it.
     how.refresh(false).update_index(false).force();
-    super::bounds::check(git, &commit.tree()?)?;
+    bounds::check(git, &bounds::tree_of(git, commit)?)?;
     git.checkout_tree(commit.as_object(), Some(&mut how))?;
     // What a link of the commit leads to belongs to nobody here.
     match Root::new(folder.path()).read(Path::new(name), u64::from(u32::MAX)) {

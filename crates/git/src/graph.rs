@@ -7,7 +7,7 @@
 
 use super::history::refs_matching;
 use super::log::{LogEntry, Marks, entry};
-use super::{Repo, head_commit, head_ref};
+use super::{Repo, bounds, head_commit, head_ref};
 use anyhow::Result;
 use git2::Oid;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -110,7 +110,7 @@ impl Graph {
         while entries.len() < limit
             && let Some(id) = self.next()?
         {
-            let commit = self.repo.git.find_commit(id)?;
+            let commit = bounds::commit(&self.repo.git, id)?;
             entries.push(GraphEntry {
                 parents: commit.parent_ids().map(|p| p.to_string()).collect(),
                 labels: self.labels.get(&id).cloned().unwrap_or_default(),
@@ -181,12 +181,13 @@ impl Graph {
         Ok(())
     }
 
-    /// Adds a commit to the known ones. A shallow clone may lack it: then it is left out.
+    /// Adds a commit to the known ones. A shallow clone may lack it, or its file is cut off:
+    /// then it is left out.
     fn meet(&mut self, id: Oid) {
         if self.known.contains_key(&id) || self.shown.contains(&id) {
             return;
         }
-        let Ok(commit) = self.repo.git.find_commit(id) else {
+        let Ok(commit) = bounds::commit(&self.repo.git, id) else {
             return;
         };
         let time = commit.time().seconds();
@@ -229,7 +230,7 @@ fn labels(repo: &Repo) -> Result<HashMap<Oid, Vec<Label>>> {
             if reference.kind() == Some(git2::ReferenceType::Symbolic) {
                 continue;
             }
-            let Ok(commit) = reference.peel_to_commit() else {
+            let Ok(commit) = bounds::commit_at(git, &reference) else {
                 continue;
             };
             let kind = if current == name {

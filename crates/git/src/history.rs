@@ -6,28 +6,59 @@ use git2::{
     Commit, Diff, DiffOptions, Oid, Reference, Repository, Tree, TreeEntry, TreeWalkMode,
     TreeWalkResult,
 };
+use std::collections::HashSet;
 
 /// The oldest commit since which `name` has held this blob, along first parents from `head`. It
 /// looks at 10,000 commits.
-pub(super) fn introduced(head: Commit, name: &str, blob: Oid) -> Oid {
+pub(super) fn introduced(git: &Repository, head: Commit, name: &str, blob: Oid) -> Oid {
     const FAR: usize = 10_000;
     let id = head.id();
-    first_parents(head)
+    first_parents(git, head.clone())
         .take(FAR)
-        .take_while(|commit| blob_in(commit, name).is_some_and(|(id, _)| id == blob))
+        .take_while(|commit| blob_in(git, commit, name).is_some_and(|(id, _)| id == blob))
         .last()
         .map_or(id, |commit| commit.id())
 }
 
-/// A commit, its first parent, the first parent of that, …
-pub(super) fn first_parents(commit: Commit<'_>) -> impl Iterator<Item = Commit<'_>> {
-    std::iter::successors(Some(commit), |commit| commit.parent(0).ok())
+/// A commit, its first parent, the first parent of that, …, until one that git cannot read.
+pub(super) fn first_parents<'r>(
+    git: &'r Repository,
+    commit: Commit<'r>,
+) -> impl Iterator<Item = Commit<'r>> {
+    std::iter::successors(Some(commit), |commit| first_parent(git, commit))
+}
+
+/// The first parent of a commit. `None` for a commit without parents, and where git cannot read it,
+/// as in a shallow clone.
+pub(super) fn first_parent<'r>(git: &'r Repository, commit: &Commit) -> Option<Commit<'r>> {
+    bounds::commit(git, commit.parent_id(0).ok()?).ok()
 }
 
 /// The tree of a commit's first parent; `None` for a commit without parents.
-pub(super) fn tree_before<'r>(commit: &Commit<'r>) -> Result<Option<Tree<'r>>> {
-    let parent = commit.parent(0).ok();
-    Ok(parent.map(|parent| parent.tree()).transpose()?)
+pub(super) fn tree_before<'r>(git: &'r Repository, commit: &Commit) -> Result<Option<Tree<'r>>> {
+    let parent = first_parent(git, commit);
+    parent
+        .map(|parent| bounds::tree_of(git, &parent))
+        .transpose()
+}
+
+/// Whether `commit` was built on `base`; a commit is not built on itself.
+pub(super) fn is_built_on(git: &Repository, commit: Oid, base: Oid) -> Result<bool> {
+    check_commits(git, commit, base)?;
+    Ok(git.graph_descendant_of(commit, base)?)
+}
+
+/// Refuses a history in which the file of a commit is cut off, for a walk that libgit2 does. It
+/// looks from `tip` down to `base`, and no further than to a commit in a pack.
+pub(super) fn check_commits(git: &Repository, tip: Oid, base: Oid) -> Result<()> {
+    let mut seen = HashSet::from([base]);
+    let mut waiting = vec![tip];
+    while let Some(id) = waiting.pop() {
+        if seen.insert(id) && bounds::check_whole(git, id)? {
+            waiting.extend(git.find_commit(id)?.parent_ids());
+        }
+    }
+    Ok(())
 }
 
 /// What changed between two trees. Refuses one that is too large.
@@ -46,8 +77,9 @@ pub(super) fn diff_trees<'r>(
 /// The paths of the files that a commit changed against its first parent. A path that is no UTF-8
 /// is left out.
 pub(super) fn changed_paths(repo: &Repo, commit: &Commit) -> Result<Vec<String>> {
-    let before = tree_before(commit)?;
-    let diff = diff_trees(&repo.git, before.as_ref(), &commit.tree()?, None)?;
+    let git = &repo.git;
+    let before = tree_before(git, commit)?;
+    let diff = diff_trees(git, before.as_ref(), &bounds::tree_of(git, commit)?, None)?;
     Ok(diff
         .deltas()
         .filter_map(|delta| Some(delta.new_file().path()?.to_str()?.to_owned()))

@@ -9,7 +9,7 @@ use super::folder_programs::by_program;
 use super::git_program::GitProgram;
 use super::history::first_parents;
 use super::ref_update::set;
-use super::{CommitFile, Repo, durable, head_commit, locks, log, short, verify_write};
+use super::{CommitFile, Repo, bounds, durable, head_commit, locks, log, short, verify_write};
 use anyhow::{Context, Result, bail, ensure};
 use git2::{Commit, Oid};
 use lab_project::Project;
@@ -115,7 +115,7 @@ fn find(repo: &Repo, head: Option<Oid>, files: &[CommitFile], message: &str) -> 
     if Some(tip.id()) == head {
         return Ok(Found::Nothing);
     }
-    let next = first_parents(tip.clone())
+    let next = first_parents(&repo.git, tip.clone())
         .take(FAR)
         .find(|commit| commit.parent_id(0).ok() == head);
     Ok(match next.as_ref().map(Commit::id) {
@@ -147,7 +147,7 @@ fn verified(repo: &Repo, wanted: &Move, commit: Oid, head: Option<Oid>) -> Resul
         )?;
         return Err(error);
     }
-    durable::commit(repo, &repo.git.find_commit(commit)?, &wanted.files)?;
+    durable::commit(repo, &bounds::commit(&repo.git, commit)?, &wanted.files)?;
     durable::reference(repo, &wanted.reference)?;
     Ok(ByProgram::Made(commit.to_string()))
 }
@@ -165,9 +165,14 @@ fn take_back(repo: &Repo, wanted: &Move, commit: Oid, head: Option<Oid>) -> anyh
         return error
             .context("a commit hook changed the judged bytes, and HEAD could not be moved back");
     }
-    let changed = repo.git.find_commit(commit).ok().and_then(|made| {
+    let changed = bounds::commit(&repo.git, commit).ok().and_then(|made| {
         let mut files = wanted.files.iter();
-        Some(files.find(|file| !file.is_in(&made))?.name.clone())
+        Some(
+            files
+                .find(|file| !file.is_in(&repo.git, &made))?
+                .name
+                .clone(),
+        )
     });
     anyhow::anyhow!(
         "a commit hook changed {}: commit {} does not hold the judged bytes and was taken back. Let the hook leave it \

@@ -100,7 +100,7 @@ fn held(repo: &Repo, commit: &Commit) -> Result<Vec<HeldFile>> {
             let imports = imports(blob.content());
             let is_there = |file: &Path| {
                 file.to_str()
-                    .is_some_and(|file| blob_in(commit, file).is_some())
+                    .is_some_and(|file| blob_in(&repo.git, commit, file).is_some())
             };
             let search = search_path(kernel_folder, Path::new(""), is_there);
             let bases = |dots: usize| {

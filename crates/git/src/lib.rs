@@ -218,10 +218,7 @@ fn name_of_head(git: &Repository) -> Result<String> {
 fn head_commit(repo: &Repository) -> Result<Option<git2::Commit<'_>>> {
     match repo.head() {
         Ok(head) => {
-            if let Some(id) = head.target() {
-                bounds::check_whole(repo, id)?;
-            }
-            let commit = head.peel_to_commit().context("HEAD names no commit")?;
+            let commit = bounds::commit_at(repo, &head).context("HEAD names no commit")?;
             bounds::check_whole(repo, commit.tree_id())?;
             Ok(Some(commit))
         }
@@ -242,9 +239,8 @@ fn file_in(git: &Repository, commit: &git2::Commit, path: &str) -> Result<Option
 
 /// [`file_in`] for a walk through the history, which looks at many commits and passes over what git
 /// cannot read.
-fn blob_in(commit: &git2::Commit, path: &str) -> Option<(Oid, i32)> {
-    let entry = commit.tree().ok()?.get_path(Path::new(path)).ok()?;
-    (entry.kind() == Some(git2::ObjectType::Blob)).then(|| (entry.id(), entry.filemode()))
+fn blob_in(git: &Repository, commit: &git2::Commit, path: &str) -> Option<(Oid, i32)> {
+    file_in(git, commit, path).ok().flatten()
 }
 
 /// Blob id and mode of a file in HEAD; `None` if HEAD holds no file there.
@@ -339,8 +335,7 @@ pub fn names_in_head(repo: &Repo, folder: &Path) -> Result<Vec<String>> {
             _ => return Ok(Vec::new()),
         },
     };
-    bounds::check_whole(&repo.git, tree)?;
-    let tree = repo.git.find_tree(tree)?;
+    let tree = bounds::tree(&repo.git, tree)?;
     Ok(tree
         .iter()
         .filter(|entry| entry.kind() == Some(git2::ObjectType::Blob))

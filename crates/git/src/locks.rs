@@ -5,7 +5,7 @@
 //! that its own decision left, while it holds the decision lock. All others belong to the user:
 //! [`super::obstacle`] names them.
 
-use super::Repo;
+use super::{Repo, bounds};
 use crate::CommitFile;
 use anyhow::{Context, Result, bail};
 use git2::Oid;
@@ -103,10 +103,10 @@ pub(super) fn clear_branch(
 
 /// Whether a commit holds these files on top of `head`: a decision made it.
 pub(super) fn is_made_of(repo: &Repo, id: Oid, head: Option<Oid>, files: &[CommitFile]) -> bool {
-    let Ok(commit) = repo.git.find_commit(id) else {
+    let Ok(commit) = bounds::commit(&repo.git, id) else {
         return false;
     };
-    commit.parent_id(0).ok() == head && files.iter().all(|file| file.is_in(&commit))
+    commit.parent_id(0).ok() == head && files.iter().all(|file| file.is_in(&repo.git, &commit))
 }
 
 /// Locks git's index, so that nothing is committed from an index that is older than HEAD. A lock

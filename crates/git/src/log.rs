@@ -1,6 +1,6 @@
 //! The log of HEAD, and kernels and their changes as text.
 
-use super::history::first_parents;
+use super::history::{first_parent, first_parents};
 use crate::{
     Project, Repo, bounds, file_in, filters, find, head_commit, renames, text_diff, trailers,
 };
@@ -62,10 +62,13 @@ pub fn log_page(
 ) -> Result<Vec<LogEntry>> {
     let git = &repo.git;
     let first = match after {
-        Some(id) => find(git, id)?.parent(0).ok(),
+        Some(id) => first_parent(git, &find(git, id)?),
         None => head_commit(git)?,
     };
-    let commits = first.into_iter().flat_map(first_parents).take(limit);
+    let commits = first.into_iter();
+    let commits = commits
+        .flat_map(|first| first_parents(git, first))
+        .take(limit);
     Ok(commits.map(|commit| entry(&commit, marks)).collect())
 }
 
@@ -109,7 +112,7 @@ pub fn show(repo: &Repo, commit: &str) -> Result<String> {
 /// unchanged lines around each change.
 pub fn change(repo: &Repo, commit: &str, around: u32) -> Result<String> {
     let new = find(&repo.git, commit)?;
-    let old = new.parent(0).ok();
+    let old = first_parent(&repo.git, &new);
     let before = old.map(|old| kernel_in(repo, &old)).transpose()?.flatten();
     let after = kernel_in(repo, &new)?;
     unified(&repo.project, before.as_ref(), after.as_ref(), around)

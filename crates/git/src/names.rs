@@ -1,6 +1,6 @@
 //! Finds commits by name: by an id or a ref that the lab has, and by whatever a user types.
 
-use super::history::refs_matching;
+use super::history::{check_commits, refs_matching};
 use super::present::{DIGITS, with_prefixes};
 use super::{Repo, bounds, log};
 use anyhow::{Result, anyhow, bail};
@@ -30,14 +30,12 @@ pub struct NamedCommit {
 /// Finds a commit by the prefix of its id, or by any other name that git knows. If a ref
 /// has the name of an id, the id wins: the lab asks by ids of rows and records.
 pub(super) fn find<'r>(git: &'r Repository, name: &str) -> Result<Commit<'r>> {
-    if let Some(id) = Oid::from_str(name).ok().filter(|_| name.len() == 40) {
-        bounds::check_whole(git, id)?;
-    }
     if is_prefix(name)
         && let [only] = with_prefix(git, name)?[..]
     {
         return Ok(git.find_commit(only)?);
     }
+    check_expression(git, name)?;
     git.revparse_single(name).and_then(|object| object.peel_to_commit()).map_err(|error| match error.code() {
         ErrorCode::Ambiguous => anyhow!("'{name}' names more than one commit: give more digits"),
         // The id of a row or of a record, which another clone made.
@@ -57,11 +55,8 @@ pub fn commits_named(repo: &Repo, name: &str) -> Result<Vec<NamedCommit>> {
     if name.len() < 40 || !is_prefix(name) {
         for place in PLACES {
             let full = format!("{place}{name}");
-            if let Ok(commit) = git
-                .find_reference(&full)
-                .and_then(|reference| reference.peel_to_commit())
-            {
-                found.push((commit.id(), Some(full)));
+            if let Ok(reference) = git.find_reference(&full) {
+                found.push((bounds::commit_at(git, &reference)?.id(), Some(full)));
             }
         }
     }
@@ -71,12 +66,12 @@ pub fn commits_named(repo: &Repo, name: &str) -> Result<Vec<NamedCommit>> {
     if name.bytes().all(|b| b.is_ascii_digit()) {
         found.extend(discarded(git, name)?);
     }
-    if found.is_empty()
-        && let Ok(commit) = git
-            .revparse_single(name)
-            .and_then(|object| object.peel_to_commit())
-    {
-        found.push((commit.id(), None));
+    if found.is_empty() {
+        check_expression(git, name)?;
+        let object = git.revparse_single(name);
+        if let Ok(commit) = object.and_then(|object| object.peel_to_commit()) {
+            found.push((commit.id(), None));
+        }
     }
     let mut named: Vec<NamedCommit> = Vec::new();
     for (id, reference) in found {
@@ -142,16 +137,39 @@ fn is_prefix(name: &str) -> bool {
     (DIGITS..=40).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
+/// Refuses a name, or an expression like `HEAD~2`, where libgit2 would read a commit that is cut
+/// off.
+fn check_expression(git: &Repository, name: &str) -> Result<()> {
+    let from = name.split(['~', '^']).next().unwrap_or_default();
+    let tips = match git.resolve_reference_from_short_name(from) {
+        Ok(reference) => vec![bounds::commit_at(git, &reference)?.id()],
+        Err(_) if is_prefix(from) => with_prefix(git, from)?,
+        Err(_) => Vec::new(),
+    };
+    if from.len() < name.len() {
+        for tip in tips {
+            check_commits(git, tip, Oid::ZERO_SHA1)?;
+        }
+    }
+    Ok(())
+}
+
 /// The commits whose id begins with these digits. Other objects may begin with them too.
 fn with_prefix(git: &Repository, digits: &str) -> Result<Vec<Oid>> {
-    match git.find_commit_by_prefix(digits) {
-        Ok(commit) => return Ok(vec![commit.id()]),
+    match git
+        .odb()?
+        .exists_prefix(Oid::from_str(digits)?, digits.len())
+    {
+        Ok(id) => {
+            bounds::check_whole(git, id)?;
+            return Ok(git.find_commit(id).map(|it| it.id()).into_iter().collect());
+        }
         Err(error) if error.code() != ErrorCode::Ambiguous => return Ok(Vec::new()),
         Err(_) => {}
     }
     let digits = digits.to_ascii_lowercase();
     let mut found = with_prefixes(git, std::iter::once(digits.as_str()))?;
-    found.retain(|id| id.to_string().starts_with(&digits) && git.find_commit(*id).is_ok());
+    found.retain(|id| id.to_string().starts_with(&digits) && bounds::commit(git, *id).is_ok());
     Ok(found)
 }
 
@@ -171,7 +189,7 @@ fn discarded(git: &Repository, number: &str) -> Result<Vec<(Oid, Option<String>)
                 .is_some_and(|n| n.parse::<u64>().is_ok()),
             None => false,
         };
-        if is_of_run && let Ok(commit) = reference.peel_to_commit() {
+        if is_of_run && let Ok(commit) = bounds::commit_at(git, &reference) {
             found.push((commit.id(), Some(name)));
         }
     }

@@ -39,9 +39,10 @@ pub fn note(repo: &Repo, commit: &str, text: &str) -> Result<()> {
     let before = git
         .find_reference(NOTES)
         .ok()
-        .map(|tip| tip.peel_to_commit())
+        .map(|tip| bounds::commit_at(git, &tip))
         .transpose()?;
-    let tree = before.as_ref().map(Commit::tree).transpose()?;
+    let tree = before.as_ref().map(|tip| bounds::tree_of(git, tip));
+    let tree = tree.transpose()?;
     let mut files = Vec::new();
     let at = tree.map_or_else(
         || id.to_string(),
@@ -191,7 +192,7 @@ fn read(git: &Repository, name: &str, commit: Oid) -> Option<String> {
             return String::from_utf8(blob.content().to_vec()).ok();
         }
         let folder = tree.get_name(rest.get(..2)?)?.id();
-        (tree, rest) = (git.find_tree(folder).ok()?, &rest[2..]);
+        (tree, rest) = (bounds::tree(git, folder).ok()?, &rest[2..]);
     }
 }
 
@@ -199,7 +200,7 @@ fn read(git: &Repository, name: &str, commit: Oid) -> Option<String> {
 pub fn incumbent_note(repo: &Repo) -> Option<String> {
     let head = head_commit(&repo.git).ok()??;
     let name = &repo.project.kernel_name;
-    let (blob, _) = blob_in(&head, name)?;
-    let commit = introduced(head, name, blob);
+    let (blob, _) = blob_in(&repo.git, &head, name)?;
+    let commit = introduced(&repo.git, head, name, blob);
     Notes::in_refs(repo, vec![NOTES.to_owned()]).read(commit)
 }

@@ -12,8 +12,10 @@ use super::commit::{self, mode_on_disk};
 use super::history::{changed_paths, find_path, refs_matching};
 use super::identity::any_signature;
 use super::ref_update::{write_blob, write_ref};
-use crate::{CommitFile, Project, Repo, durable, exact, filters, find, head_commit, verify_write};
-use anyhow::Result;
+use crate::{
+    CommitFile, Project, Repo, bounds, durable, exact, filters, find, head_commit, verify_write,
+};
+use anyhow::{Error, Result};
 use git2::{Commit, ObjectType, Oid};
 use lab_run::RunId;
 use serde::{Deserialize, Serialize};
@@ -60,10 +62,9 @@ pub(super) fn store(
 /// Stores the bytes of a run that was left to a person, with what was said of it, under
 /// `refs/lab/left/RUN`. Bytes that have that ref keep it.
 pub fn name_left(repo: &Repo, run: RunId, bytes: &[u8], message: &str) -> Result<()> {
-    let known = repo
-        .git
-        .find_reference(&format!("refs/lab/left/{run}"))
-        .and_then(|known| known.peel_to_commit());
+    let known = repo.git.find_reference(&format!("refs/lab/left/{run}"));
+    let known = known.map_err(Error::from);
+    let known = known.and_then(|known| bounds::commit_at(&repo.git, &known));
     let holds = |commit: Commit| {
         super::bytes_of(repo, &commit.id().to_string()).is_ok_and(|held| held == bytes)
     };
@@ -140,9 +141,8 @@ pub fn save(repo: &Repo, bytes: &[u8], why: &str) -> Result<StoredCommit> {
     let mut names = numbered(format!("refs/lab/saved/{blob}"));
     let free = loop {
         let reference = names.next().unwrap_or_default();
-        let known = git
-            .find_reference(&reference)
-            .and_then(|known| known.peel_to_commit());
+        let known = git.find_reference(&reference).map_err(Error::from);
+        let known = known.and_then(|known| bounds::commit_at(git, &known));
         let Ok(commit) = known.map(|commit| commit.id()) else {
             break reference;
         };
@@ -219,7 +219,7 @@ pub fn stored_kernel(repo: &Repo, commit: &str) -> Result<Option<String>> {
         return Ok(None);
     }
     let changed = changed_paths(repo, &commit)?.into_iter().next();
-    let tree = commit.tree()?;
+    let tree = bounds::tree_of(&repo.git, &commit)?;
     let path_of = |name: &String| {
         let blob = Oid::from_str(name.rsplit('/').next()?.get(..40)?).ok()?;
         find_path(&repo.git, &tree, |_, entry| entry.id() == blob)

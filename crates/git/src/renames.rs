@@ -1,7 +1,9 @@
 //! The names that a kernel had before its folder was renamed, as git's history tells.
 
-use super::history::{changed_paths, diff_trees, find_path, first_parents};
-use super::{Repo, blob_in, blob_in_head, file_in, find, head_commit, head_holds, in_head, index};
+use super::history::{changed_paths, diff_trees, find_path, first_parent, first_parents};
+use super::{
+    Repo, blob_in, blob_in_head, bounds, file_in, find, head_commit, head_holds, in_head, index,
+};
 use git2::{Commit, Delta, DiffFindOptions, DiffOptions, Repository};
 use lab_project::kernel_file::NAMES;
 use lab_protocol::Language;
@@ -20,7 +22,9 @@ pub fn renamed_to(repo: &Repo, path: &str) -> Option<String> {
     let git = &repo.git;
     let mut name = path.to_owned();
     for _ in 0..RENAMES {
-        let gone = |commit: &Commit, parent: &Commit| !holds(commit, &name) && holds(parent, &name);
+        let gone = |commit: &Commit, parent: &Commit| {
+            !holds(git, commit, &name) && holds(git, parent, &name)
+        };
         name = renamed(git, gone, |old, _| old == name)?.1;
         if head_holds(repo, &name) {
             return Some(name);
@@ -32,9 +36,9 @@ pub fn renamed_to(repo: &Repo, path: &str) -> Option<String> {
 /// The name that the project's kernel has in a commit: its own, or the one that it had before a rename in
 /// HEAD's history.
 pub(super) fn name_in(repo: &Repo, commit: &Commit) -> String {
-    let name = &repo.project.kernel_name;
+    let (git, name) = (&repo.git, &repo.project.kernel_name);
     // What git cannot read is told by whoever reads the file.
-    if !matches!(file_in(&repo.git, commit, name), Ok(None)) {
+    if !matches!(file_in(git, commit, name), Ok(None)) {
         return name.to_owned();
     }
     let mut former = match head_holds(repo, name) {
@@ -46,12 +50,13 @@ pub(super) fn name_in(repo: &Repo, commit: &Commit) -> String {
         },
     };
     for _ in 0..RENAMES {
-        if holds(commit, &former) {
+        if holds(git, commit, &former) {
             return former;
         }
-        let is_new =
-            |commit: &Commit, parent: &Commit| holds(commit, &former) && !holds(parent, &former);
-        match renamed(&repo.git, is_new, |_, new| new == former) {
+        let is_new = |commit: &Commit, parent: &Commit| {
+            holds(git, commit, &former) && !holds(git, parent, &former)
+        };
+        match renamed(git, is_new, |_, new| new == former) {
             Some((old, _)) => former = old,
             None => break,
         }
@@ -88,8 +93,9 @@ pub fn is_moved(repo: &Repo, old: &str, new: &str) -> bool {
 /// not on disk any more.
 fn moved_from(repo: &Repo, name: &str) -> Option<String> {
     let ending = format!(".{}", Path::new(name).extension()?.to_str()?);
-    let tree = head_commit(&repo.git).ok()??.tree().ok()?;
-    find_path(&repo.git, &tree, |path, _| {
+    let git = &repo.git;
+    let tree = bounds::tree_of(git, &head_commit(git).ok()??).ok()?;
+    find_path(git, &tree, |path, _| {
         path.ends_with(&ending)
             && repo.project.root.join(path).symlink_metadata().is_err()
             && is_moved(repo, path, name)
@@ -119,15 +125,17 @@ pub fn kernel_of_commit(repo: &Repo, commit: &str) -> Option<String> {
                 .map_or(String::new(), |(folder, _)| format!("{folder}/"));
             NAMES.map(|name| format!("{folder}{name}"))
         });
-        let mut beside: Vec<String> = beside.filter(|kernel| holds(&commit, kernel)).collect();
+        let mut beside: Vec<String> = beside
+            .filter(|kernel| holds(&repo.git, &commit, kernel))
+            .collect();
         beside.sort();
         beside.dedup();
         only(beside)
     })
 }
 
-fn holds(commit: &Commit, path: &str) -> bool {
-    blob_in(commit, path).is_some()
+fn holds(git: &Repository, commit: &Commit, path: &str) -> bool {
+    blob_in(git, commit, path).is_some()
 }
 
 /// Finds the newest commit that `is_it` against its first parent, and there the rename that is
@@ -137,8 +145,8 @@ fn renamed(
     is_it: impl Fn(&Commit, &Commit) -> bool,
     wanted: impl Fn(&str, &str) -> bool,
 ) -> Option<(String, String)> {
-    for commit in first_parents(head_commit(git).ok()??).take(COMMITS) {
-        let parent = commit.parent(0).ok()?;
+    for commit in first_parents(git, head_commit(git).ok()??).take(COMMITS) {
+        let parent = first_parent(git, &commit)?;
         if is_it(&commit, &parent) {
             return rename_in(git, &parent, &commit, wanted);
         }
@@ -154,7 +162,8 @@ fn rename_in(
 ) -> Option<(String, String)> {
     let mut options = DiffOptions::new();
     options.pathspec("*.cu").pathspec("*.py");
-    let (old, new) = (parent.tree().ok()?, commit.tree().ok()?);
+    let tree = |commit| bounds::tree_of(git, commit).ok();
+    let (old, new) = (tree(parent)?, tree(commit)?);
     let mut diff = diff_trees(git, Some(&old), &new, Some(&mut options)).ok()?;
     diff.find_similar(Some(DiffFindOptions::new().renames(true)))
         .ok()?;

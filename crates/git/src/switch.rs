@@ -38,14 +38,14 @@ pub fn switch_to_branch(repo: &Repo, name: &str, commit: &str) -> Result<Switche
         bail!("{}", super::Obstacle::Operation(operation));
     }
     let (wanted, switched) = match git.find_reference(&reference) {
-        Ok(branch) => (branch.peel_to_commit()?, Switched::Again),
+        Ok(branch) => (bounds::commit_at(git, &branch)?, Switched::Again),
         Err(_) => (find(git, commit)?, Switched::New),
     };
     for commit in [Some(&wanted), head_commit(git)?.as_ref()]
         .into_iter()
         .flatten()
     {
-        bounds::check(git, &commit.tree()?)?;
+        bounds::check(git, &bounds::tree_of(git, commit)?)?;
     }
     let changed = changed_files(git)?;
     if !changed.is_empty() && !is_checked_out(git, &wanted)? {
@@ -94,7 +94,7 @@ fn changed_files(git: &Repository) -> Result<Vec<String>> {
 /// Whether index and work tree hold a commit's files: an earlier switch was killed before it moved
 /// HEAD.
 fn is_checked_out(git: &Repository, commit: &Commit) -> Result<bool> {
-    let tree = commit.tree()?;
+    let tree = bounds::tree_of(git, commit)?;
     let staged = git.diff_tree_to_index(Some(&tree), None, None)?;
     Ok(staged.deltas().len() == 0 && git.diff_index_to_workdir(None, None)?.deltas().len() == 0)
 }

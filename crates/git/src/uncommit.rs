@@ -1,8 +1,8 @@
 //! Takes a kept commit back: HEAD moves to its parent, and nothing else of the user's changes.
 
 use super::commit::file_mode;
-use super::history::{changed_paths, refs_matching};
-use super::{CommitFile, Move, Repo, file_in, head_commit, head_ref, short};
+use super::history::{changed_paths, first_parent, is_built_on, refs_matching};
+use super::{CommitFile, Move, Repo, bounds, file_in, head_commit, head_ref, short};
 use anyhow::Result;
 use git2::{Commit, Oid};
 
@@ -16,12 +16,12 @@ pub fn built_on(repo: &Repo, commit: &str) -> Result<Option<String>> {
     };
     if head.id() != id {
         let at = short(&head.id().to_string()).to_owned();
-        return Ok(Some(match git.graph_descendant_of(head.id(), id) {
+        return Ok(Some(match is_built_on(git, head.id(), id) {
             Ok(true) => format!("a later commit ({at}) was built on it"),
             _ => format!("HEAD is at {at}, and not at that commit: check its branch out first"),
         }));
     }
-    if git.find_commit(id)?.parent_count() > 1 {
+    if bounds::commit(git, id)?.parent_count() > 1 {
         return Ok(Some("it became a merge".to_owned()));
     }
     for (prefix, what) in [
@@ -29,13 +29,12 @@ pub fn built_on(repo: &Repo, commit: &str) -> Result<Option<String>> {
         ("refs/heads/", "more was built on it in"),
     ] {
         for (name, reference) in refs_matching(git, &format!("{prefix}*"))? {
-            let Ok(tip) = reference.peel_to_commit().map(|tip| tip.id()) else {
+            let Ok(tip) = bounds::commit_at(git, &reference).map(|tip| tip.id()) else {
                 continue;
             };
             // A local branch at the commit itself has built nothing on it. A remote branch there
             // means that it was pushed.
-            let has =
-                (tip == id && prefix == "refs/remotes/") || git.graph_descendant_of(tip, id)?;
+            let has = (tip == id && prefix == "refs/remotes/") || is_built_on(git, tip, id)?;
             if has {
                 return Ok(Some(format!(
                     "{what} {}",
@@ -54,15 +53,15 @@ pub fn leads_to_head(repo: &Repo, commit: &str) -> Result<bool> {
     let Some(head) = head_commit(git)? else {
         return Ok(false);
     };
-    Ok(head.id() == id || git.graph_descendant_of(head.id(), id)?)
+    Ok(head.id() == id || is_built_on(git, head.id(), id)?)
 }
 
 /// How this commit is taken back: HEAD moves to its parent, and the entries of its files in the
 /// index become the parent's, so that the files show as changed. Files on disk stay as they are.
 pub fn uncommit(repo: &Repo, commit: &str) -> Result<Move> {
     let git = &repo.git;
-    let commit = git.find_commit(Oid::from_str(commit)?)?;
-    let parent = commit.parent(0).ok();
+    let commit = bounds::commit(git, Oid::from_str(commit)?)?;
+    let parent = first_parent(git, &commit);
     let hex = |commit: &Commit| commit.id().to_string();
     Ok(Move {
         reference: head_ref(repo)?,

@@ -1,6 +1,6 @@
 //! Verifies a write: on a full disk, libgit2 has reported a commit that it had not made.
 
-use super::{CommitFile, Repo};
+use super::{CommitFile, Repo, bounds};
 use anyhow::{Context, Result, bail};
 use git2::Oid;
 
@@ -17,13 +17,13 @@ pub(super) fn read_back(
         if git.refname_to_id(reference)? != commit {
             bail!("{reference} does not name it");
         }
-        let commit = git.find_commit(commit)?;
-        commit.tree()?;
+        let commit = bounds::commit(git, commit)?;
+        bounds::tree_of(git, &commit)?;
         for file in files {
-            if !file.is_in(&commit) {
+            if !file.is_in(git, &commit) {
                 bail!("{} is not in it", file.name);
             }
-            file.id().map(|blob| git.find_blob(blob)).transpose()?;
+            file.id().map(|blob| bounds::blob(git, blob)).transpose()?;
         }
         Ok(())
     };
