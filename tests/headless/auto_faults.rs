@@ -42,9 +42,13 @@ fn what_a_command_had_done_when_the_loop_was_killed_is_kept_by_the_next_loop() {
     let lab = lab();
     let child = waiting(&lab);
     child.kill();
+    // Killed while libgit2 wrote an object.
+    let half = lab.path(".git/objects/tmp_object_git2_aaaaaa");
+    fs::write(&half, "half").unwrap();
     auto(&lab, "--experiments 1", "exit 1; ")
         .is(4)
         .says("turn 1: failed: the loop was ended while the command edited");
+    assert!(!half.exists(), "the next loop removes it");
     assert_eq!(
         lab.git("show refs/lab/auto/1:kernel.cu"),
         "// the first\nrun quick 1\n"

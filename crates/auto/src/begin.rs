@@ -26,7 +26,11 @@ pub(super) fn begin(auto: &Auto) -> Result<State> {
         Err(error) => return Err(error.into()),
     }
     let budget = auto.options.budget.clone();
-    Ok(match read_state(project)? {
+    let earlier = read_state(project)?;
+    if earlier.as_ref().is_some_and(|old| old.ended.is_none()) {
+        lab_decide::remove_leftovers_of_loop(project)?;
+    }
+    Ok(match earlier {
         // It was killed, or a signal ended it while a kernel was judged. The same budget goes on;
         // another one begins.
         Some(old) if old.ended.is_none() || old.candidate.is_some() => {

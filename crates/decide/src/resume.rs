@@ -12,6 +12,7 @@ use lab_run::record::is_inside;
 use lab_store::DecisionLock;
 use lab_system::leftovers;
 use std::path::Path;
+use std::time::SystemTime;
 
 /// A decision of an earlier lab that was completed or taken back.
 pub(super) struct Resumed {
@@ -77,11 +78,24 @@ pub(super) fn resume_locked(locked: &mut Locked) -> Result<Option<Resumed>> {
         Some(intent) => Some(resume_intent(locked, intent)?),
     };
     if locked.lock.was_killed {
-        let project = &locked.repo.project;
-        leftovers::sweep(&project.files(), &project.root);
-        lab_git::remove_leftovers(&locked.repo, since);
+        remove_leftovers(locked, since);
     }
     Ok(resumed)
+}
+
+/// Removes the temporary files of a loop that was killed: it also writes where nobody decides. They
+/// stay while another process decides.
+pub fn remove_leftovers_of_loop(project: &Project) -> Result<()> {
+    if let Some(lock) = DecisionLock::try_take(project)? {
+        remove_leftovers(&Locked::new(project, lock)?, None);
+    }
+    Ok(())
+}
+
+fn remove_leftovers(locked: &Locked, since: Option<SystemTime>) {
+    let project = &locked.repo.project;
+    leftovers::sweep(&project.files(), &project.root);
+    lab_git::remove_leftovers(&locked.repo, since);
 }
 
 /// Tries the steps that only failed, and notes for the user which of them are taken now.
