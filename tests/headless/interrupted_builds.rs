@@ -62,6 +62,21 @@ fn interrupt(lab: &Lab, command: &str, signal: Signal) {
     finish(child);
 }
 
+/// The memory of the machine ran out while the kernel was compiled, and Linux ended the compiler.
+#[test]
+fn a_compiler_that_the_machine_ends_is_no_fault_of_the_kernel() {
+    let lab = lab_with_a_slow_compiler("-none");
+    let killed = "case \" $* \" in\n*\" -c \"*kernel*) echo 'g++: fatal error: Killed signal terminated program cc1plus' >&2; exit 1 ;;\n*) exec g++ \"$@\" ;;\nesac";
+    lab.script("../bin/killed-g++", killed);
+    let mut command = lab.lab_command("run");
+    command.env("CXX", lab.path("../bin/killed-g++"));
+    finish(command.spawn().unwrap())
+        .is(64)
+        .says("NOT JUDGED")
+        .says("killed-g++ was ended by SIGKILL: from outside, or the machine ran out of memory; judge again");
+    lab.lab("run").is(0);
+}
+
 #[test]
 fn an_interrupted_build_leaves_no_file_of_the_compiler() {
     let lab = lab_with_a_slow_compiler("kernel");

@@ -1,12 +1,13 @@
 //! The host's C++ compiler: which one it is, its options, and the headers that it has precompiled.
 
-use super::cannot_write;
-use super::sanitizer;
+use super::{cannot_write, limits, sanitizer};
 use crate::api::{DeviceError, Sanitizer};
 use crate::cpu::headers;
 use lab_system::temporary::TemporaryFolder;
+use rustix::process::Signal;
 use std::ffi::OsString;
 use std::io;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Mutex, PoisonError};
@@ -119,12 +120,22 @@ impl HostCompiler {
             // A compiler that caches would write to the home folder, which the sandbox forbids.
             .env("CCACHE_DISABLE", "1")
             .output();
-        result.map_err(|error| {
+        let output = result.map_err(|error| {
             DeviceError::Unavailable(format!(
                 "cannot run the C++ compiler {}: {error}. Install it again or set CXX to another.",
                 self.command.display()
             ))
-        })
+        })?;
+        if output.status.signal() == Some(Signal::KILL.as_raw())
+            || !output.status.success()
+                && limits::is_killed(&String::from_utf8_lossy(&output.stderr))
+        {
+            return Err(DeviceError::Unavailable(format!(
+                "the C++ compiler {} was ended by SIGKILL: from outside, or the machine ran out of memory; judge again",
+                self.command.display()
+            )));
+        }
+        Ok(output)
     }
 
     /// The options for device code, or for host code.

@@ -2,6 +2,12 @@
 
 use rustix::process::{Resource, getrlimit};
 
+/// Whether SIGKILL ended a program of the compiler: no limit of its process does that.
+pub fn is_killed(said: &str) -> bool {
+    let mut lines = said.lines().filter(|line| !is_of_a_source(line));
+    lines.any(|line| line.contains("Killed signal terminated"))
+}
+
 /// Returns the log of a build whose compiler has reached a limit of its process. `None` where it
 /// failed for another reason.
 pub fn reached(said: &str, shown_as: &str) -> Option<String> {
@@ -15,7 +21,6 @@ pub fn reached(said: &str, shown_as: &str) -> Option<String> {
         "out of memory",
         "virtual memory exhausted",
         "std::bad_alloc",
-        "Killed signal terminated",
     ]) {
         format!("more memory than the {} it may use", in_mib(Resource::As))
     } else if has(&["File size limit exceeded", "File too large"]) {
@@ -70,6 +75,11 @@ mod tests {
             reached(file, "k")
                 .is_some_and(|told| told.contains("to write a file of more than the "))
         );
+        let killed = "g++: fatal error: Killed signal terminated program cc1plus\n";
+        assert!(is_killed(killed) && reached(killed, "k").is_none());
+        assert!(!is_killed(
+            "k.cu:3:2: error: #error Killed signal terminated\n"
+        ));
         for of_the_source in [
             "kernel.cu:3:1: error: 'memory' was not declared\n",
             "kernel.cu:3:2: error: #error this tile is out of memory\n    3 | #error this tile is out of memory\n      |  ^~~~~\n",
