@@ -14,6 +14,7 @@ mod reference;
 mod roles;
 mod shapes;
 mod slice;
+mod torch;
 mod types;
 mod unit;
 mod uses;

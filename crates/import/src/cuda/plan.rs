@@ -8,6 +8,7 @@ use super::kernel::{Kernel, Kind};
 use super::launch::{self, Named, Statement};
 use super::roles::{Role, role, tensors, uses_of};
 use super::shapes::{near, shape, trial};
+use super::torch;
 use super::types::Element;
 use super::unit::Unit;
 use super::uses::{Access, Use};
@@ -274,6 +275,30 @@ impl Plan {
             });
         }
         self.use_convention(kernel);
+        self.use_sizes(kernel);
+    }
+
+    /// Tensors of PyTorch have the shape that the host code asks for or makes, where the indices
+    /// leave it open, or only its order.
+    fn use_sizes(&mut self, kernel: &Kernel) {
+        let Some(host) = &kernel.host else { return };
+        let dims = &self.dims;
+        let dim = |number: usize| {
+            let found = dims.iter().find(|dim| dim.number == Some(number));
+            found.map(|dim| dim.name.clone())
+        };
+        let sorted = |shape: &[String]| {
+            let mut shape = shape.to_vec();
+            shape.sort();
+            shape
+        };
+        for tensor in &mut self.tensors {
+            if let Some(shape) = torch::shape(host, tensor.number, &dim)
+                && (tensor.is_guess || sorted(&shape) == sorted(&tensor.shape))
+            {
+                tensor.shape = shape;
+            }
+        }
     }
 
     /// Matrices A, B and C with the extents M, N and K have the shapes that everybody gives them.

@@ -81,6 +81,27 @@ fn roles_and_shapes_follow_from_the_indices() {
 }
 
 #[test]
+fn an_extension_says_the_shapes_of_its_tensors() {
+    // The kernel's indices go through a table, which nobody can follow.
+    let gathered = "__global__ void k(float* out, const float* x, const int* table, float* sums, int rows, int cols, int count) {\n\
+                    int at = table[blockIdx.x];\n out[at * 3] = x[at]; sums[at] = x[at];\n}\n\
+                    torch::Tensor f(torch::Tensor x, torch::Tensor table) {\n\
+                    x = x.contiguous();\n const int rows = x.size(0);\n const auto cols = x.size(1);\n\
+                    auto out = torch::empty_like(x);\n auto sums = torch::zeros({table.size(0), 4}, x.options());\n\
+                    k<<<table.size(0), 256>>>(out.data_ptr<float>(), (const float*)x.data_ptr(), table.data_ptr<int>(), sums.data_ptr<float>(),\n\
+                    rows, cols, table.size(0)); return out; }\n";
+    assert_eq!(
+        tensors(gathered),
+        [
+            "out out f32 [rows, cols]",
+            "in x f32 [rows, cols]",
+            "in table i32 [count]",
+            "out sums f32 [count, 4]"
+        ]
+    );
+}
+
+#[test]
 fn vectors_and_casts_count_as_the_numbers_in_them() {
     let cast = "__global__ void k(const float* x, float4* y, unsigned long long n) {\n\
                 size_t i = blockIdx.x * blockDim.x + threadIdx.x;\n\
