@@ -27,7 +27,8 @@ pub struct InitArgs {
     /// The kernel, if there are several; or a published file: a .cu with host code, or a .json that
     /// flashinfer-bench defines a kernel with
     kernel: Option<PathBuf>,
-    /// Of a published file: the `__global__` function that becomes the kernel
+    /// Of a published file: the `__global__` function that becomes the kernel, or several that are
+    /// launched in turn, as A,B
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
     /// Of a published file: the new problem's name or path [default: the name of the function]

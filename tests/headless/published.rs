@@ -86,7 +86,7 @@ fn a_file_with_several_kernels_becomes_a_problem_that_passes() {
     let lab = with_rows();
     lab.lab("init rows.cu")
         .is(1)
-        .says("rows.cu has 2 kernels: row_scale_naive (line 14), row_scale_kernel (line 19). Name one: `lab init rows.cu --entry row_scale_naive`");
+        .says("rows.cu has 2 kernels: row_scale_naive (line 14), row_scale_kernel (line 19). Name one: `lab init rows.cu --entry row_scale_naive`, or those that are launched in turn: `--entry A,B`");
     lab.lab("init rows.cu --entry row_scale_kernl")
         .is(1)
         .says("did you mean row_scale_kernel?");
@@ -203,6 +203,80 @@ fn a_published_file_that_is_judged_as_it_is_gets_advice() {
         .is(0)
         .says("wrote mine/kernel.cu");
     assert_eq!(lab.read("twice/kernel.cu"), EXTENSION);
+}
+
+/// Sums of rows in two launches: the second adds what the blocks of the first found.
+const TWO_PASSES: &str = r#"#include <cuda_runtime.h>
+#define BLOCK 64
+
+template <int THREADS>
+__global__ void partial_sums(const float* in, float* partial, int rows, int cols, int parts) {
+    __shared__ float sums[THREADS];
+    int row = blockIdx.y, c = blockIdx.x * THREADS + threadIdx.x;
+    sums[threadIdx.x] = c < cols ? in[row * cols + c] : 0.0f;
+    __syncthreads();
+    for (int half = THREADS / 2; half > 0; half /= 2) {
+        if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) partial[row * parts + blockIdx.x] = sums[0];
+}
+
+__global__ void add_parts(const float* parts_in, float* out, int rows, int n) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= rows) return;
+    float sum = 0.0f;
+    for (int i = 0; i < n; i++) sum += parts_in[row * n + i];
+    out[row] = sum;
+}
+
+void row_sums(const float* d_in, float* d_partial, float* d_out, int rows, int cols, int parts) {
+    partial_sums<BLOCK><<<dim3(parts, rows), BLOCK>>>(d_in, d_partial, rows, cols, parts);
+    add_parts<<<(rows + 127) / 128, 128>>>(d_partial, d_out, rows, parts);
+}
+"#;
+
+/// What is right for it.
+const ROW_SUMS: &str = "    double sum = 0.0;\n    for (int c = 0; c < cols; c++) sum += in[i * cols + c];\n    out[i] = sum;\n";
+
+#[test]
+fn kernels_that_are_launched_in_turn_become_one_list_of_launches() {
+    let lab = Lab::empty();
+    lab.write("row_sums.cu", TWO_PASSES);
+    lab.lab("init row_sums.cu --entry partial_sums,add_parts")
+        .is(0)
+        .says("wrote row_sums/kernel.cu for partial_sums, add_parts of row_sums.cu")
+        .says(
+            "problem.toml: partial is not compared, because only a later kernel reads it: a guess",
+        );
+    let kernel = lab.read("row_sums/kernel.cu");
+    for wanted in [
+        "extern \"C\" __global__ void partial_sums_entry(const float* in, float* partial, float* out, int rows, int cols, int parts, void*)",
+        "    partial_sums<BLOCK>(in, partial, rows, cols, parts);",
+        "    add_parts(partial, out, rows, parts);",
+        "LAB_LAUNCHES(row_sums) {",
+        "        LabShape& launch = launches.add(\"partial_sums_entry\");",
+        "        launch.grid[1] = dims.rows;",
+        "        LabShape& launch = launches.add(\"add_parts_entry\");",
+    ] {
+        assert!(kernel.contains(wanted), "{wanted} is not in {kernel}");
+    }
+    // A person says how the number of parts follows, and what is right.
+    let problem = lab.read("row_sums/problem.toml");
+    let (head, _) = problem.split_once("[[workload]]").unwrap();
+    let workload = "[[workload]]\ndims = { rows = 70, cols = 150, parts = 3 }\n";
+    lab.write("row_sums/problem.toml", format!("{head}{workload}"));
+    let frame = lab.read("row_sums/reference.cu");
+    let lines: Vec<&str> = frame
+        .lines()
+        .filter(|line| !line.starts_with("#error"))
+        .collect();
+    let written = lines.join("\n").replace("    // out[i] = …;\n", ROW_SUMS);
+    lab.write("row_sums/reference.cu", &written);
+    lab.lab("run row_sums --device cpu").is(0).says("PASS");
+    let wrong = kernel.replace("i < n; i++", "i < n - 1; i++");
+    lab.write("row_sums/kernel.cu", &wrong);
+    lab.lab("run row_sums --device cpu").is(1).says("FAIL");
 }
 
 #[test]

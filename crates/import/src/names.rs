@@ -1,16 +1,29 @@
 //! Names that problem.toml takes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The names that are given.
 #[derive(Default)]
-pub struct Names(BTreeSet<String>);
+pub struct Names {
+    given: BTreeSet<String>,
+    known: BTreeMap<String, String>,
+}
 
 /// Names that problem.toml keeps for itself, and words of C++ that a parameter of a published
 /// kernel cannot have but its macros can.
 const RESERVED: [&str; 8] = ["T", "E", "PI", "TAU", "sizeof_T", "t", "", "scratch"];
 
 impl Names {
+    /// The name of `what`: the one that it was given before, else a free one.
+    pub fn of(&mut self, what: &str, wanted: &str, is_lower: bool) -> String {
+        if let Some(name) = self.known.get(what) {
+            return name.clone();
+        }
+        let name = self.free(wanted, is_lower);
+        self.known.insert(what.to_owned(), name.clone());
+        name
+    }
+
     /// A name that is not given yet, as near to `wanted` as problem.toml allows. `is_lower` is for
     /// outputs, whose names begin keys of result lines.
     pub fn free(&mut self, wanted: &str, is_lower: bool) -> String {
@@ -26,7 +39,7 @@ impl Names {
         if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
             name = format!("p{name}");
         }
-        while !self.0.insert(name.clone()) {
+        while !self.given.insert(name.clone()) {
             name.push('_');
         }
         name

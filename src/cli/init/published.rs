@@ -12,6 +12,7 @@ use lab_system::root::{Root, read_anywhere};
 use lab_system::space;
 use lab_text::shell::quote;
 use lab_text::suggest::did_you_mean;
+use std::ffi::OsStr;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -179,8 +180,16 @@ impl PublishedFile {
     /// Writes the problem, and says what to do next.
     pub fn init(&self, options: &InitArgs) -> Result<ExitCode> {
         let published = self.parsed();
-        let function = self.function(&published, options.entry.as_deref())?;
-        let short = function.strip_suffix("_kernel").unwrap_or(&function);
+        let functions = self.functions(&published, options.entry.as_deref())?;
+        let short = match functions.as_slice() {
+            [only] => only.strip_suffix("_kernel").unwrap_or(only),
+            // A problem for several kernels is called after their file.
+            _ => self
+                .path
+                .file_stem()
+                .and_then(OsStr::to_str)
+                .unwrap_or("list"),
+        };
         let given = options.name.clone().unwrap_or_else(|| short.into());
         let origin = if self.stays(options) {
             ORIGINAL
@@ -192,7 +201,7 @@ impl PublishedFile {
             false => new_problem::name_of(&given)?.to_owned(),
         };
         let problem = published
-            .problem(&function, &name, origin)
+            .problem(&functions, &name, origin)
             .map_err(|why| anyhow!("no problem can be written for {}: {why}", self.shown))?;
         let (kernel, argument, files, notes) = match self.stays(options) {
             true => self.write_here(&problem)?,
@@ -205,7 +214,7 @@ impl PublishedFile {
         };
         Ok(tell(&NewProblemFiles {
             published: &self.shown,
-            function: &function,
+            function: &functions.join(", "),
             kernel: &kernel,
             argument: &argument,
             files: &files,
@@ -214,9 +223,9 @@ impl PublishedFile {
         }))
     }
 
-    /// The function that becomes the kernel: the one that is named, the only one, or the one that
-    /// the user chooses on a terminal.
-    fn function(&self, published: &Published, named: Option<&str>) -> Result<String> {
+    /// The functions that become the kernel, in the order of their launches: those that are named,
+    /// the only one, or the one that the user chooses on a terminal.
+    fn functions(&self, published: &Published, named: Option<&str>) -> Result<Vec<String>> {
         let kernels = published.kernels();
         let names: Vec<&str> = kernels.iter().map(|(name, _)| name.as_str()).collect();
         let listed = || {
@@ -225,22 +234,25 @@ impl PublishedFile {
                 .map(|(name, line)| format!("{name} (line {line})"));
             all.collect::<Vec<String>>().join(", ")
         };
-        match (named, kernels.as_slice()) {
-            (Some(name), _) if names.contains(&name) => Ok(name.to_owned()),
-            (Some(name), _) => {
-                let hint = did_you_mean(name, names);
-                bail!(
-                    "{} has no kernel {name}{hint}. It has {}",
-                    self.shown,
-                    listed()
-                )
+        let known = |name: &str| {
+            if names.contains(&name) {
+                return Ok(name.to_owned());
             }
-            (None, [(only, _)]) => Ok(only.clone()),
+            let hint = did_you_mean(name, names.iter().copied());
+            bail!(
+                "{} has no kernel {name}{hint}. It has {}",
+                self.shown,
+                listed()
+            )
+        };
+        match (named, kernels.as_slice()) {
+            (Some(several), _) => several.split(',').map(|name| known(name.trim())).collect(),
+            (None, [(only, _)]) => Ok(vec![only.clone()]),
             (None, _) if io::stdin().is_terminal() && stdout_is_terminal() && !is_json() => {
-                self.ask(&kernels)
+                Ok(vec![self.ask(&kernels)?])
             }
             (None, _) => bail!(
-                "{} has {} kernels: {}. Name one: `lab init {} --entry {}`",
+                "{} has {} kernels: {}. Name one: `lab init {} --entry {}`, or those that are launched in turn: `--entry A,B`",
                 self.shown,
                 kernels.len(),
                 listed(),

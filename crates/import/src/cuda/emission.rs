@@ -21,7 +21,7 @@ pub enum Entry {
 type Edit = (usize, usize, &'static str);
 
 /// The kept parts of all files, in their order.
-pub fn text(unit: &Unit, slice: &Slice, kernel: Place, entry: Entry) -> String {
+pub fn text(unit: &Unit, slice: &Slice, kernels: &[Place], entry: Entry) -> String {
     let mut out = String::new();
     for (file, source) in unit.sources.iter().enumerate() {
         let kept: Vec<usize> = (0..source.items.len())
@@ -36,7 +36,7 @@ pub fn text(unit: &Unit, slice: &Slice, kernel: Place, entry: Entry) -> String {
         }
         for at in kept {
             let item = &source.items[at];
-            let mark = ((file, at) == kernel).then_some(entry);
+            let mark = kernels.contains(&(file, at)).then_some(entry);
             let mark = mark.or(needs_device(unit, (file, at)).then_some(Entry::Host));
             out += &piece(source, item, mark);
         }

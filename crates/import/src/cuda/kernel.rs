@@ -1,7 +1,7 @@
 //! A kernel of a published source: its template's arguments, and its parameters as problem.toml has
 //! them.
 
-use super::host::Host;
+use super::host::{Host, bare};
 use super::launch::template_arguments;
 use super::types::{self, Element};
 use super::unit::{Place, Unit};
@@ -44,6 +44,8 @@ pub struct Kernel {
     pub template: Vec<TemplateArgument>,
     pub arguments: Vec<Argument>,
     pub host: Option<Host>,
+    /// It is one of several kernels of a list of launches.
+    pub is_in_list: bool,
 }
 
 /// Why no problem can be written for a kernel.
@@ -112,7 +114,7 @@ pub fn names(unit: &Unit) -> Vec<(String, usize)> {
 }
 
 impl Kernel {
-    pub fn read(unit: &Unit, name: &str) -> Result<Kernel, Unfit> {
+    pub fn read(unit: &Unit, name: &str, is_in_list: bool) -> Result<Kernel, Unfit> {
         let all = kernels(unit);
         let Some((_, place)) = all.iter().find(|(known, _)| *known == name) else {
             let all = all.into_iter().map(|(name, _)| name.to_owned()).collect();
@@ -128,6 +130,7 @@ impl Kernel {
             template: Vec::new(),
             arguments: Vec::new(),
             host,
+            is_in_list,
         };
         for (number, parameter) in source
             .code
@@ -162,6 +165,21 @@ impl Kernel {
             true => Ok(kernel),
             false => Err(Unfit::NoTensor(line)),
         }
+    }
+
+    /// What a parameter is, by a name: in a list of kernels the variable that the host code passes,
+    /// which other kernels may get too.
+    pub fn identity(&self, number: usize) -> String {
+        let passed = || {
+            let argument = self.host.as_ref()?.launch.arguments.get(number)?;
+            let name = bare(argument);
+            let is_name = name
+                .chars()
+                .all(|letter| letter.is_alphanumeric() || letter == '_');
+            (is_name && !name.starts_with(|letter: char| letter.is_ascii_digit())).then_some(name)
+        };
+        let passed = self.is_in_list.then(passed).flatten();
+        passed.unwrap_or_else(|| self.arguments[number].parameter.name.clone())
     }
 
     fn kind(&self, unit: &Unit, parameter: &Parameter) -> Option<Kind> {

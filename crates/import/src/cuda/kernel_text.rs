@@ -1,13 +1,14 @@
-//! The text of kernel.cu: the kernel, its entry and its launch statement.
+//! The text of kernel.cu: the kernels, their entries and the launch statement.
 
 use super::emission::{self, Entry};
 use super::headers::needed;
 use super::kernel::Kernel;
+use super::list::Stage;
 use super::plan::{Plan, Scalar};
 use super::roles::Role;
 use super::slice::Slice;
 use super::types::cpp;
-use super::unit::Unit;
+use super::unit::{Place, Unit};
 use lab_source::cpp::Code;
 
 /// The entry's name, and whether the kernel itself is the entry.
@@ -17,27 +18,37 @@ pub struct EntryName {
 }
 
 impl EntryName {
-    pub fn of(unit: &Unit, kernel: &Kernel, plan: &Plan, slice: &Slice) -> EntryName {
-        if is_plain(unit, kernel, plan) {
-            return EntryName {
+    /// The entry of a problem with the name `problem`.
+    pub fn of(unit: &Unit, stages: &[Stage], problem: &str, slice: &Slice) -> EntryName {
+        match stages {
+            [Stage { kernel, plan }] if is_plain(unit, kernel, plan) => EntryName {
                 name: kernel.name.clone(),
                 is_kernel: true,
-            };
-        }
-        let short = kernel.name.strip_suffix("_kernel").unwrap_or(&kernel.name);
-        let is_taken = |name: &str| {
-            let mut kept = unit.places().filter(|place| slice.keeps(*place));
-            kept.any(|place| unit.item(place).1.names.iter().any(|known| known == name))
-        };
-        let mut name = short.to_owned();
-        if is_taken(&name) {
-            name += "_entry";
-        }
-        EntryName {
-            name,
-            is_kernel: false,
+            },
+            [Stage { kernel, .. }] => EntryName {
+                name: free(unit, slice, &kernel.name),
+                is_kernel: false,
+            },
+            // No kernel of a list has its entry's name.
+            _ => EntryName {
+                name: free(unit, slice, &problem.replace('-', "_")),
+                is_kernel: false,
+            },
         }
     }
+}
+
+/// A name for a function that calls `kernel`, which nothing in kernel.cu has.
+fn free(unit: &Unit, slice: &Slice, kernel: &str) -> String {
+    let is_taken = |name: &str| {
+        let mut kept = unit.places().filter(|place| slice.keeps(*place));
+        kept.any(|place| unit.item(place).1.names.iter().any(|known| known == name))
+    };
+    let mut name = kernel.strip_suffix("_kernel").unwrap_or(kernel).to_owned();
+    if is_taken(&name) {
+        name += "_entry";
+    }
+    name
 }
 
 /// Whether the kernel has the parameters of problem.toml in their order and with their types, so
@@ -76,11 +87,10 @@ fn base(unit: &Unit, kernel: &Kernel, number: usize) -> String {
 
 /// The parameters of an entry. `is_kernel` says whether tensors are `const` as in the published
 /// kernel; else inputs are.
-pub fn parameters(kernel: &Kernel, plan: &Plan, is_kernel: bool) -> String {
+pub fn parameters(plan: &Plan, is_kernel: bool) -> String {
     let tensors = plan.tensors.iter().map(|tensor| {
-        let published = &kernel.arguments[tensor.number].parameter;
         let is_const = if is_kernel {
-            published.is_const
+            tensor.is_const
         } else {
             tensor.role == Role::In
         };
@@ -103,7 +113,7 @@ pub fn parameters(kernel: &Kernel, plan: &Plan, is_kernel: bool) -> String {
 /// The text of kernel.cu. `origin` says where the published file is.
 pub fn text(
     unit: &Unit,
-    kernel: &Kernel,
+    stages: &[Stage],
     plan: &Plan,
     slice: &Slice,
     entry: &EntryName,
@@ -114,23 +124,43 @@ pub fn text(
     } else {
         Entry::Called
     };
-    let body = emission::text(unit, slice, kernel.place, form);
+    let places: Vec<Place> = stages.iter().map(|stage| stage.kernel.place).collect();
+    let body = emission::text(unit, slice, &places, form);
+    let names: Vec<&str> = stages.iter().map(|s| s.kernel.name.as_str()).collect();
     let mut out = format!(
         "// {} of {}.\n\
          // `lab init` left out the host code and what the kernel does not use: {origin} has all of it.\n#include \"lab.h\"\n\n{}{}\n",
-        kernel.name,
+        names.join(", "),
         unit.main().name,
-        needed(&format!("{body}{}", parameters(kernel, plan, true))),
+        needed(&format!("{body}{}", parameters(plan, true))),
         body.trim()
     );
-    if !entry.is_kernel {
-        out += &wrapper(unit, kernel, plan, &entry.name);
+    if let [Stage { kernel, plan: own }] = stages {
+        if !entry.is_kernel {
+            out += &wrapper(unit, kernel, plan, plan, &entry.name);
+        }
+        let (comment, lines) = launch(unit, kernel, own);
+        return format!(
+            "{out}\n{comment}\nLAB_LAUNCH({}) {{\n{lines}}}\n",
+            entry.name
+        );
     }
-    out + &launch(unit, kernel, plan, &entry.name)
+    let mut list = String::new();
+    for Stage { kernel, plan: own } in stages {
+        let name = free(unit, slice, &kernel.name);
+        out += &wrapper(unit, kernel, own, plan, &name);
+        let (comment, lines) = launch(unit, kernel, own);
+        let lines: String = lines.lines().map(|line| format!("    {line}\n")).collect();
+        list += &format!(
+            "    {{\n        {comment}\n        LabShape& launch = launches.add(\"{name}\");\n{lines}    }}\n"
+        );
+    }
+    format!("{out}\nLAB_LAUNCHES({}) {{\n{list}}}\n", entry.name)
 }
 
-/// The function that calls the kernel with its own arguments.
-fn wrapper(unit: &Unit, kernel: &Kernel, plan: &Plan, entry: &str) -> String {
+/// The function that calls the kernel with its own arguments. `own` is the problem for the kernel
+/// alone, `plan` that of the whole list, whose parameters the function has.
+fn wrapper(unit: &Unit, kernel: &Kernel, own: &Plan, plan: &Plan, entry: &str) -> String {
     let (source, item) = unit.item(kernel.place);
     let code = &source.code;
     let open = item.parameters.map_or(item.last, |(open, _)| open);
@@ -160,7 +190,7 @@ fn wrapper(unit: &Unit, kernel: &Kernel, plan: &Plan, entry: &str) -> String {
         false => format!("<{}>", arguments.join(", ")),
     };
     let passed: Vec<String> = (0..kernel.arguments.len())
-        .map(|number| passed(unit, kernel, plan, number))
+        .map(|number| passed(unit, kernel, own, plan, number))
         .collect();
     let note = match guesses.is_empty() {
         true => String::new(),
@@ -171,34 +201,40 @@ fn wrapper(unit: &Unit, kernel: &Kernel, plan: &Plan, entry: &str) -> String {
     };
     format!(
         "\n// The entry takes tensors, scalars and dimensions in the order of problem.toml.\n{note}\
-         extern \"C\" __global__ void {attributes}{entry}({}) {{\n    {path}{}{template}({});\n}}\n",
-        parameters(kernel, plan, true),
+         extern \"C\" __global__ void {attributes}{entry}({}{}) {{\n    {path}{}{template}({});\n}}\n",
+        parameters(plan, true),
+        if kernel.is_in_list { ", void*" } else { "" },
         kernel.name,
         passed.join(", ")
     )
 }
 
 /// What the wrapper passes for a parameter.
-fn passed(unit: &Unit, kernel: &Kernel, plan: &Plan, number: usize) -> String {
-    if let Some(tensor) = plan.tensors.iter().find(|tensor| tensor.number == number) {
+fn passed(unit: &Unit, kernel: &Kernel, own: &Plan, plan: &Plan, number: usize) -> String {
+    if let Some(tensor) = own.tensors.iter().find(|tensor| tensor.number == number) {
         let parameter = &kernel.arguments[number].parameter;
         let word = if parameter.is_const { "const " } else { "" };
         let base = kernel.resolved(unit, &parameter.base);
-        return match tensor.element.is_cast {
+        let mut declared = plan
+            .tensors
+            .iter()
+            .filter(|known| known.name == tensor.name);
+        let is_same = declared.all(|known| known.element.cpp == tensor.element.cpp);
+        return match tensor.element.is_cast || !is_same {
             true => format!("reinterpret_cast<{word}{base}*>({})", tensor.name),
             false => tensor.name.clone(),
         };
     }
-    let scalar = plan.scalars.iter().find(|scalar| scalar.number == number);
-    let dim = plan.dim(number).map(|dim| dim.name.clone());
+    let scalar = own.scalars.iter().find(|scalar| scalar.number == number);
+    let dim = own.dim(number).map(|dim| dim.name.clone());
     scalar
         .map(|scalar| scalar.name.clone())
         .or(dim)
         .unwrap_or_default()
 }
 
-/// The launch statement.
-fn launch(unit: &Unit, kernel: &Kernel, plan: &Plan, entry: &str) -> String {
+/// The lines of a launch's statement, and a comment that says where they come from.
+fn launch(unit: &Unit, kernel: &Kernel, plan: &Plan) -> (String, String) {
     let statement = &plan.launch;
     let mut lines = Vec::new();
     let comment = match (&statement.found, plan.is_launch_guessed) {
@@ -235,8 +271,10 @@ fn launch(unit: &Unit, kernel: &Kernel, plan: &Plan, entry: &str) -> String {
     if says("this_grid") || says("grid_group") {
         lines.push("launch.cooperative = 1;".to_owned());
     }
-    let lines: String = lines.iter().map(|line| format!("    {line}\n")).collect();
-    format!("\n{comment}\nLAB_LAUNCH({entry}) {{\n{lines}}}\n")
+    (
+        comment,
+        lines.iter().map(|line| format!("    {line}\n")).collect(),
+    )
 }
 
 fn declares_dynamic(code: &Code<String>, first: usize, last: usize) -> bool {

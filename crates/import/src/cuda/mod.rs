@@ -8,6 +8,7 @@ mod interval;
 mod kernel;
 mod kernel_text;
 mod launch;
+mod list;
 mod plan;
 mod problem_text;
 mod reference;
@@ -24,13 +25,13 @@ pub use kernel::Unfit;
 pub use unit::ReadHeader;
 
 use crate::{NewFile, Problem};
-use kernel::Kernel;
 use kernel_text::EntryName;
+use list::Stage;
 use plan::Plan;
 use problem_text::Head;
 use reference::Reference;
 use slice::Slice;
-use unit::Unit;
+use unit::{Place, Unit};
 
 /// A published file.
 pub struct Published(Unit);
@@ -46,25 +47,28 @@ impl Published {
         kernel::names(&self.0)
     }
 
-    /// The problem for one of its kernels. `name` is that of the new folder, `origin` says where the
-    /// published file will be, relative to it.
-    pub fn problem(&self, kernel: &str, name: &str, origin: &str) -> Result<Problem, Unfit> {
+    /// The problem for one of its kernels, or for several that are launched in this order. `name` is
+    /// that of the new folder, `origin` says where the published file will be, relative to it.
+    pub fn problem(&self, kernels: &[String], name: &str, origin: &str) -> Result<Problem, Unfit> {
         let unit = &self.0;
-        let kernel = Kernel::read(unit, kernel)?;
-        let plan = Plan::of(unit, &kernel);
-        let needed: Vec<String> = plan
-            .launch
-            .constants
+        let stages = list::stages(unit, kernels)?;
+        let plan = list::merged(&stages);
+        let needed: Vec<String> = stages
             .iter()
-            .cloned()
-            .chain(kernel.template.iter().map(|argument| argument.text.clone()))
+            .flat_map(|stage| {
+                let template = stage.kernel.template.iter();
+                let constants = stage.plan.launch.constants.iter().cloned();
+                constants.chain(template.map(|argument| argument.text.clone()))
+            })
             .collect();
-        let slice = Slice::of(unit, kernel.place, &needed);
-        let entry = EntryName::of(unit, &kernel, &plan, &slice);
-        let reference = Reference::of(unit, &kernel, &plan, &entry.name);
+        let places: Vec<Place> = stages.iter().map(|stage| stage.kernel.place).collect();
+        let slice = Slice::of(unit, &places, &needed);
+        let entry = EntryName::of(unit, &stages, name, &slice);
+        let reference = Reference::of(unit, &stages, &plan, &entry.name);
+        let published = kernels.join(", ");
         let head = Head {
             name,
-            kernel: &kernel.name,
+            kernel: &published,
             entry: &entry.name,
             file: &unit.main().name,
             is_slow: reference.from.is_some(),
@@ -76,7 +80,7 @@ impl Published {
             },
             NewFile {
                 name: "kernel.cu",
-                text: kernel_text::text(unit, &kernel, &plan, &slice, &entry, origin),
+                text: kernel_text::text(unit, &stages, &plan, &slice, &entry, origin),
             },
             NewFile {
                 name: "reference.cu",
@@ -86,7 +90,7 @@ impl Published {
         Ok(Problem {
             entry: entry.name,
             files,
-            notes: notes(unit, &kernel, &plan, &slice, &reference),
+            notes: notes(unit, &stages, &plan, &slice, &reference),
             lacks_reference: reference.from.is_none(),
         })
     }
@@ -95,7 +99,7 @@ impl Published {
 /// What a person should know of the new files.
 fn notes(
     unit: &Unit,
-    kernel: &Kernel,
+    stages: &[Stage],
     plan: &Plan,
     slice: &Slice,
     reference: &Reference,
@@ -118,31 +122,41 @@ fn notes(
             guessed.join(", ")
         ));
     }
-    if plan.is_launch_guessed {
-        notes.push("kernel.cu: the launch statement is a guess".to_owned());
-    } else if !plan.launch.guesses.is_empty() {
-        let names: Vec<&str> = plan
-            .launch
-            .guesses
-            .iter()
-            .map(|(name, _)| name.as_str())
-            .collect();
+    let between: Vec<&str> = plan
+        .tensors
+        .iter()
+        .filter(|tensor| tensor.is_between)
+        .map(|tensor| tensor.name.as_str())
+        .collect();
+    if !between.is_empty() {
         notes.push(format!(
-            "kernel.cu: {} in the launch statement is a guess",
-            names.join(", ")
+            "problem.toml: {} is not compared, because only a later kernel reads it: a guess",
+            between.join(", ")
         ));
     }
-    let template: Vec<&str> = kernel
-        .template
-        .iter()
-        .filter(|argument| argument.is_guess)
-        .map(|argument| argument.name.as_str())
-        .collect();
-    if !template.is_empty() {
-        notes.push(format!(
-            "kernel.cu: {} of the kernel's template is a guess",
-            template.join(", ")
-        ));
+    for Stage { kernel, plan } in stages {
+        let of = match stages.len() {
+            1 => String::new(),
+            _ => format!(" of {}", kernel.name),
+        };
+        if plan.is_launch_guessed {
+            notes.push(format!("kernel.cu: the launch statement{of} is a guess"));
+        } else if !plan.launch.guesses.is_empty() {
+            let guesses = plan.launch.guesses.iter();
+            let names: Vec<&str> = guesses.map(|(name, _)| name.as_str()).collect();
+            notes.push(format!(
+                "kernel.cu: {} in the launch statement{of} is a guess",
+                names.join(", ")
+            ));
+        }
+        let template = kernel.template.iter().filter(|argument| argument.is_guess);
+        let template: Vec<&str> = template.map(|argument| argument.name.as_str()).collect();
+        if !template.is_empty() {
+            notes.push(format!(
+                "kernel.cu: {} of the kernel's template{of} is a guess",
+                template.join(", ")
+            ));
+        }
     }
     for missing in &unit.missing {
         notes.push(format!(

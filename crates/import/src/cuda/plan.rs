@@ -27,6 +27,17 @@ pub struct Tensor {
     pub shape: Vec<String>,
     /// The shape does not follow from the kernel's indices.
     pub is_guess: bool,
+    /// The published kernel takes a pointer to `const`.
+    pub is_const: bool,
+    /// Only a later launch of a list reads it.
+    pub is_between: bool,
+}
+
+impl Tensor {
+    /// Whether its cells are compared with the reference's.
+    pub fn is_result(&self) -> bool {
+        self.role != Role::In && !self.is_between
+    }
 }
 
 /// A dimension of the problem.
@@ -49,6 +60,7 @@ pub struct Scalar {
 }
 
 /// The problem for a kernel.
+#[derive(Clone, Default)]
 pub struct Plan {
     pub tensors: Vec<Tensor>,
     pub scalars: Vec<Scalar>,
@@ -59,17 +71,11 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub fn of(unit: &Unit, kernel: &Kernel) -> Plan {
-        let mut names = Names::default();
-        let mut plan = Plan {
-            tensors: Vec::new(),
-            scalars: Vec::new(),
-            dims: Vec::new(),
-            launch: Statement::default(),
-            is_launch_guessed: false,
-        };
-        plan.name_numbers(unit, kernel, &mut names);
-        plan.read_launch(unit, kernel, &mut names);
+    /// `names` are those of the kernels before it in a list.
+    pub fn of(unit: &Unit, kernel: &Kernel, names: &mut Names) -> Plan {
+        let mut plan = Plan::default();
+        plan.name_numbers(unit, kernel, names);
+        plan.read_launch(unit, kernel, names);
         let known = plan.known(unit, kernel);
         let (source, item) = unit.item(kernel.place);
         let sizes = plan
@@ -86,7 +92,7 @@ impl Plan {
             &constant,
         );
         let found = uses_of(unit, kernel, &body);
-        plan.add_tensors(kernel, &body, &found, &mut names);
+        plan.add_tensors(kernel, &body, &found, names);
         plan.demote_numbers(kernel, &body);
         plan
     }
@@ -102,12 +108,12 @@ impl Plan {
             match argument.kind {
                 Kind::Whole(_) => self.dims.push(Dim {
                     number: Some(number),
-                    name: names.free(name, false),
+                    name: names.of(&kernel.identity(number), name, false),
                     fixed: given(number).filter(|value| is_fixed(kernel, *value)),
                 }),
                 Kind::Scalar(kind) => self.scalars.push(Scalar {
                     number,
-                    name: names.free(name, false),
+                    name: names.of(&kernel.identity(number), name, false),
                     kind,
                 }),
                 Kind::Tensor(_) => {}
@@ -146,7 +152,7 @@ impl Plan {
         self.launch.block = self.launch.block.iter().map(bound).collect();
         self.launch.shared = self.launch.shared.as_ref().map(bound);
         for name in self.launch.dims.clone() {
-            let free = names.free(&name, false);
+            let free = names.of(&name, &name, false);
             let renamed = |text: &String| with_word(text, &name, &format!("dims.{free}"));
             self.launch.grid = self.launch.grid.iter().map(renamed).collect();
             self.dims.push(Dim {
@@ -262,10 +268,14 @@ impl Plan {
             let reach = reaches.iter().flatten().max().filter(|_| !moves);
             let known = reach.and_then(|reach| shape(*reach, &dims));
             let near = || reach.and_then(|reach| near(*reach, &dims));
-            let published = &kernel.arguments[number].parameter.name;
+            let published = &kernel.arguments[number].parameter;
+            // In a list another kernel may write what this one reads.
+            let is_lower = role != Role::In || kernel.is_in_list;
             self.tensors.push(Tensor {
                 number,
-                name: names.free(published, role != Role::In),
+                name: names.of(&kernel.identity(number), &published.name, is_lower),
+                is_const: published.is_const,
+                is_between: false,
                 element: element.clone(),
                 role,
                 is_guess: known.is_none() || reaches.contains(&None),

@@ -86,13 +86,18 @@ fn tensor(tensor: &Tensor) -> String {
     } else {
         ""
     };
+    let between = if tensor.is_between {
+        "# A guess: only a later kernel reads it, so it is not compared.\ncompare = false\n"
+    } else {
+        ""
+    };
     let values = if tensor.role == Role::Out {
         ""
     } else {
         values::of(tensor.element.name)
     };
     format!(
-        "\n{note}[[tensor]]\nname = \"{}\"\nrole = \"{role}\"\ntype = \"{}\"\nshape = [{}]\n{values}",
+        "\n{note}[[tensor]]\nname = \"{}\"\nrole = \"{role}\"\ntype = \"{}\"\nshape = [{}]\n{values}{between}",
         tensor.name,
         tensor.element.name,
         shape.join(", ")
@@ -109,7 +114,7 @@ fn quoted(extent: &str) -> String {
 
 /// A tolerance for each type of floats that an output has.
 fn tolerances(tensors: &[Tensor]) -> String {
-    let outputs = tensors.iter().filter(|tensor| tensor.role != Role::In);
+    let outputs = tensors.iter().filter(|tensor| tensor.is_result());
     let kinds: BTreeSet<&str> = outputs.map(|tensor| tensor.element.name).collect();
     let mut out = String::new();
     for kind in kinds {
@@ -132,7 +137,7 @@ fn tolerances(tensors: &[Tensor]) -> String {
 }
 
 fn objective(tensors: &[Tensor]) -> String {
-    let output = tensors.iter().find(|tensor| tensor.role != Role::In);
+    let output = tensors.iter().find(|tensor| tensor.is_result());
     let shape = output
         .map(|tensor| tensor.shape.join(" * "))
         .unwrap_or_default();

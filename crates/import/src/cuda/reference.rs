@@ -5,6 +5,7 @@ use super::emission::{self, Entry};
 use super::headers::needed;
 use super::kernel::{Kernel, Kind};
 use super::kernel_text::parameters;
+use super::list::Stage;
 use super::plan::Plan;
 use super::roles::Role;
 use super::slice::{Slice, is_device};
@@ -28,19 +29,23 @@ const HOST_ONLY: [&str; 10] = [
 ];
 
 impl Reference {
-    pub fn of(unit: &Unit, kernel: &Kernel, plan: &Plan, entry: &str) -> Reference {
+    /// The reference of a problem; that of a list is written by a person.
+    pub fn of(unit: &Unit, stages: &[Stage], plan: &Plan, entry: &str) -> Reference {
         let named: Vec<Place> = unit
             .places()
             .filter(|place| is_candidate(unit, *place))
             .collect();
         let found = named.iter().find_map(|place| {
+            let [Stage { kernel, .. }] = stages else {
+                return None;
+            };
             let arguments = arguments(unit, kernel, plan, *place)?;
             Some((*place, arguments))
         });
         match found {
-            Some((place, arguments)) => derived(unit, kernel, plan, entry, place, &arguments),
+            Some((place, arguments)) => derived(unit, plan, entry, place, &arguments),
             None => Reference {
-                text: frame(unit, kernel, plan, entry, named.first().copied()),
+                text: frame(unit, plan, entry, named.first().copied()),
                 from: None,
             },
         }
@@ -118,16 +123,9 @@ fn arguments(unit: &Unit, kernel: &Kernel, plan: &Plan, place: Place) -> Option<
         .then_some(passed)
 }
 
-fn derived(
-    unit: &Unit,
-    kernel: &Kernel,
-    plan: &Plan,
-    entry: &str,
-    place: Place,
-    arguments: &[String],
-) -> Reference {
-    let slice = Slice::of(unit, place, &[]);
-    let body = emission::text(unit, &slice, place, Entry::Host);
+fn derived(unit: &Unit, plan: &Plan, entry: &str, place: Place, arguments: &[String]) -> Reference {
+    let slice = Slice::of(unit, &[place], &[]);
+    let body = emission::text(unit, &slice, &[place], Entry::Host);
     let (source, item) = unit.item(place);
     let name = item.name();
     let own = if name == entry {
@@ -148,9 +146,9 @@ fn derived(
          LAB_LAUNCH({entry}) {{\n    launch.grid[0] = 1;\n    launch.block[0] = 1;\n}}\n",
         source.name,
         unit.line(place),
-        needed(&format!("{body}{}", parameters(kernel, plan, false))),
+        needed(&format!("{body}{}", parameters(plan, false))),
         body.trim(),
-        parameters(kernel, plan, false),
+        parameters(plan, false),
         arguments.join(", ")
     );
     Reference {
@@ -160,12 +158,12 @@ fn derived(
 }
 
 /// A reference that has still to be written. `near` is a function of the host that may help.
-fn frame(unit: &Unit, kernel: &Kernel, plan: &Plan, entry: &str, near: Option<Place>) -> String {
+fn frame(unit: &Unit, plan: &Plan, entry: &str, near: Option<Place>) -> String {
     let of = |is_output: bool| {
         let all = plan
             .tensors
             .iter()
-            .filter(|tensor| (tensor.role != Role::In) == is_output);
+            .filter(|tensor| !tensor.is_between && (tensor.role != Role::In) == is_output);
         all.map(|tensor| tensor.name.as_str())
             .collect::<Vec<&str>>()
             .join(", ")
@@ -180,7 +178,7 @@ fn frame(unit: &Unit, kernel: &Kernel, plan: &Plan, entry: &str, near: Option<Pl
             unit.line(place)
         )
     });
-    let output = plan.tensors.iter().find(|tensor| tensor.role != Role::In);
+    let output = plan.tensors.iter().find(|tensor| tensor.is_result());
     let shape = |before: &str| {
         let extents = output
             .map(|tensor| tensor.shape.clone())
@@ -203,8 +201,8 @@ fn frame(unit: &Unit, kernel: &Kernel, plan: &Plan, entry: &str, near: Option<Pl
              if (i >= {}) return;\n    // {}[i] = …;\n}}\n\n\
          LAB_LAUNCH({entry}) {{\n    launch.grid[0] = ({} + 255) / 256;\n    launch.block[0] = 256;\n}}\n",
         near.unwrap_or_default(),
-        needed(&parameters(kernel, plan, false)),
-        parameters(kernel, plan, false),
+        needed(&parameters(plan, false)),
+        parameters(plan, false),
         shape(""),
         output.map_or("", |tensor| tensor.name.as_str()),
         shape("dims."),

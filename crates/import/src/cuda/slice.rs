@@ -16,8 +16,8 @@ pub struct Slice {
 const NAMESPACES: [&str; 5] = ["nvcuda", "cooperative_groups", "cute", "cutlass", "cub"];
 
 impl Slice {
-    /// What the item at `kernel` needs, and what `more` names.
-    pub fn of(unit: &Unit, kernel: Place, more: &[String]) -> Slice {
+    /// What the items at `kernels` need, and what `more` names.
+    pub fn of(unit: &Unit, kernels: &[Place], more: &[String]) -> Slice {
         let mut by_name: BTreeMap<&str, Vec<Place>> = BTreeMap::new();
         for place in unit.places() {
             for name in &unit.item(place).1.names {
@@ -27,7 +27,7 @@ impl Slice {
         let mut slice = Slice {
             kept: BTreeSet::new(),
         };
-        let mut waiting = vec![kernel];
+        let mut waiting = kernels.to_vec();
         let named = more.iter().filter_map(|name| by_name.get(name.as_str()));
         waiting.extend(named.flatten().filter(|place| is_constant(unit, **place)));
         waiting.extend(

@@ -6,7 +6,7 @@ use super::*;
 fn problem(text: &str) -> Problem {
     let published = Published::read("a.cu", text, &|_| None);
     let (kernel, _) = published.kernels().last().unwrap().clone();
-    published.problem(&kernel, "a", "a.cu").unwrap()
+    published.problem(&[kernel], "a", "a.cu").unwrap()
 }
 
 fn file(problem: &Problem, name: &str) -> String {
@@ -177,7 +177,7 @@ fn any_text_is_read_without_a_panic() {
     for end in 0..whole.len() {
         let published = Published::read("a.cu", &whole[..end], &|_| None);
         for (kernel, _) in published.kernels() {
-            let _ = published.problem(&kernel, "a", "a.cu");
+            let _ = published.problem(&[kernel], "a", "a.cu");
         }
     }
 }
