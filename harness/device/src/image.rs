@@ -2,8 +2,9 @@
 //! a cubin, or a shared object of the cpu device.
 
 use object::LittleEndian;
-use object::elf::{EM_CUDA, FileHeader64, SHT_DYNSYM, SHT_SYMTAB};
-use object::read::elf::{FileHeader, SectionHeader, SectionTable, Sym, SymbolTable};
+use object::SectionIndex;
+use object::elf::{EM_CUDA, FileHeader64, SHF_EXECINSTR, SHT_DYNSYM, SHT_RELA, SHT_SYMTAB};
+use object::read::elf::{FileHeader, Rela, SectionHeader, SectionTable, Sym, SymbolTable};
 
 /// Functions that allocate memory, on either device. Memory that a kernel allocates lives on after
 /// the launch, and on a GPU even after the module was unloaded.
@@ -81,6 +82,56 @@ pub fn imports(image: &[u8]) -> Vec<String> {
     names.sort_unstable();
     names.dedup();
     names
+}
+
+/// Returns the instructions that access memory in an image that was built for the race detector: the
+/// return addresses of the calls of its functions, in bytes from the image's beginning, ascending.
+/// Empty for any other file.
+pub fn watched_instructions(image: &[u8]) -> Vec<u64> {
+    let mut found = calls_of(image, is_access).unwrap_or_default();
+    found.sort_unstable();
+    found
+}
+
+/// Whether the instrumentation calls the function of this name at an access to memory.
+fn is_access(name: &[u8]) -> bool {
+    let kinds = ["read", "write", "unaligned_", "volatile_", "atomic"];
+    match name.strip_prefix(b"__tsan_") {
+        Some(b"atomic_thread_fence" | b"atomic_signal_fence") => false,
+        Some(what) => kinds.iter().any(|kind| what.starts_with(kind.as_bytes())),
+        None => matches!(name, b"memcpy" | b"memset"),
+    }
+}
+
+/// The return addresses of the direct calls of these functions, in an image that kept its
+/// relocations. On x86-64 and on AArch64 a call ends 4 bytes after the place that is relocated.
+fn calls_of(file: &[u8], is_wanted: impl Fn(&[u8]) -> bool) -> Option<Vec<u64>> {
+    let sections = sections(file)?;
+    let mut found = Vec::new();
+    for section in sections
+        .iter()
+        .filter(|section| section.sh_type(ENDIAN) == SHT_RELA)
+    {
+        let target = SectionIndex(section.sh_info(ENDIAN) as usize);
+        let is_code = |target: &object::elf::SectionHeader64<LittleEndian>| {
+            target.sh_flags(ENDIAN) & u64::from(SHF_EXECINSTR) != 0
+        };
+        if !sections.section(target).is_ok_and(is_code) {
+            continue;
+        }
+        let (relocations, symbols) = section.rela(ENDIAN, file).ok()??;
+        let table = sections.section(symbols).ok()?;
+        let symbols = SymbolTable::parse(ENDIAN, file, &sections, symbols, table).ok()?;
+        for relocation in relocations {
+            let symbol = relocation.symbol(ENDIAN, false);
+            let symbol = symbol.and_then(|index| symbols.symbol(index).ok());
+            let name = symbol.and_then(|symbol| symbol.name(ENDIAN, symbols.strings()).ok());
+            if name.is_some_and(&is_wanted) {
+                found.push(relocation.r_offset(ENDIAN) + 4);
+            }
+        }
+    }
+    Some(found)
 }
 
 /// The names of the undefined symbols; `None` if the file is no complete ELF file of this kind.

@@ -66,7 +66,7 @@ pub use api::*;
 pub use build_cache::own_build;
 pub use cpu::LAB_H;
 pub use cuda::{ILLEGAL_ADDRESS, findings};
-pub use image::{allocators, image_kernels, image_target};
+pub use image::{allocators, image_kernels, image_target, watched_instructions};
 
 use lab_protocol::Target;
 

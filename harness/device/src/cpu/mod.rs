@@ -78,8 +78,9 @@ pub(crate) use build::HostCompiler;
 pub use driver::{open, open_memory};
 pub use headers::LAB_H;
 pub use races::{
-    BarrierScope, LOG_VARIABLE as RACE_LOG_VARIABLE, MOST_VARIABLE as MOST_RACE_ACCESSES_VARIABLE,
-    MemorySpace, Race, RacingAccess, SHADOW_PER_BYTE,
+    BarrierScope, Executed, LOG_VARIABLE as RACE_LOG_VARIABLE,
+    MOST_VARIABLE as MOST_RACE_ACCESSES_VARIABLE, MemorySpace, Race, RaceLogLine, RacingAccess,
+    SHADOW_PER_BYTE,
 };
 
 use crate::api::DeviceError;

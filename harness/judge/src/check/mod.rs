@@ -9,6 +9,7 @@ mod asan;
 mod races;
 pub mod sanitizer;
 mod symbolize;
+mod unwatched;
 
 use crate::outcome::{Correctness, Stop};
 use crate::problem::{ProblemContext, Watched};
@@ -16,7 +17,8 @@ use crate::process::child::LineSink;
 use crate::process::exec_wrapper;
 use crate::process::private_folder::PrivateFolder;
 use crate::worker::{WatchingTool, Worker, WorkerProgram};
-use lab_device::{DeviceInfo, Sanitizer, cpu};
+use lab_device::cpu::{self, Executed};
+use lab_device::{DeviceInfo, Sanitizer};
 use lab_protocol::JudgeRequest;
 use lab_protocol::report::Writer;
 use lab_protocol::{Target, Tool, tool_names};
@@ -26,6 +28,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+pub use unwatched::WatchedCode;
 
 /// The instrumentation that a tool needs. A GPU's image always holds its source lines, so the tools
 /// of a GPU need none.
@@ -221,6 +224,11 @@ impl<'a> ToolRun<'a> {
             build: &mut |_, _| Err(refuse()),
         };
         self.find(problem, &mut cx, worker)
+    }
+
+    /// What the launches under the race detector executed, if they ended.
+    pub fn executed(&self) -> Result<Executed, Stop> {
+        races::executed(&self.log())
     }
 
     fn unfinished(&self, why: &str) -> Stop {

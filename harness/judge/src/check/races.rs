@@ -1,22 +1,41 @@
-//! The findings of the cpu device's race detector.
+//! The findings of the cpu device's race detector, and what it looked at.
 
 use super::{SourceLine, ToolFinding, read_if_there, symbolize};
 use crate::outcome::Stop;
-use lab_device::cpu::{BarrierScope, MemorySpace, Race, RacingAccess};
+use lab_device::cpu::{BarrierScope, Executed, MemorySpace, Race, RaceLogLine, RacingAccess};
 use std::collections::HashSet;
 use std::path::Path;
 
-/// Reads a line of JSON for each race. Without a file there is no race.
-pub fn read(log: &Path, image: &Path) -> Result<Vec<ToolFinding>, Stop> {
+/// Reads the races of a log, and what its launches executed. Without a file there is neither.
+fn read_log(log: &Path) -> Result<(Vec<Race>, Executed), Stop> {
     let bytes = read_if_there(log)?;
-    let text = String::from_utf8_lossy(&bytes);
-    let races: Result<Vec<Race>, _> = text.lines().map(serde_json::from_str).collect();
-    let mut races = races.map_err(|e| {
-        Stop::Lab(format!(
-            "the race detector's findings in {} cannot be read: {e}",
-            log.display()
-        ))
-    })?;
+    let (mut races, mut executed) = (Vec::new(), Executed::default());
+    for line in String::from_utf8_lossy(&bytes).lines() {
+        match serde_json::from_str(line) {
+            Ok(RaceLogLine::Race(race)) => races.push(race),
+            Ok(RaceLogLine::Executed(Executed { watched, unwatched })) => {
+                executed.watched.extend(watched);
+                executed.unwatched.extend(unwatched);
+            }
+            Err(e) => {
+                return Err(Stop::Lab(format!(
+                    "the race detector's findings in {} cannot be read: {e}",
+                    log.display()
+                )));
+            }
+        }
+    }
+    Ok((races, executed))
+}
+
+/// What the launches of a log executed.
+pub fn executed(log: &Path) -> Result<Executed, Stop> {
+    read_log(log).map(|(_, executed)| executed)
+}
+
+/// Reads the races of a log.
+pub fn read(log: &Path, image: &Path) -> Result<Vec<ToolFinding>, Stop> {
+    let (mut races, _) = read_log(log)?;
     // If two lines race in several ways, the way that needs the widest barrier is shown.
     races.sort_by_key(|race| std::cmp::Reverse(BarrierScope::of(&race.accesses)));
     let mut addresses: Vec<u64> = races.iter().flat_map(|r| &r.accesses).map(call).collect();

@@ -3,21 +3,23 @@
 //!
 //! An instrumented build of the candidate launches small cases while the run builds and verifies the
 //! candidate itself. The detector needs one core, and finds the same races in any order of threads.
-//! Of larger cases it then looks at the accesses of some blocks.
+//! Of larger cases it then looks at the accesses of some blocks. Where it has looked at no access of
+//! some line by then, it launches all other cases too, and a caveat names the lines that are left.
 
 use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
 use super::processes::{arch, no_output, start_compiler};
 use super::session::Session;
-use crate::check::{self, ToolFinding, ToolRun};
+use crate::check::{self, ToolFinding, ToolRun, WatchedCode};
 use crate::outcome::{Correctness, Stop};
-use crate::problem::{self, Watched};
+use crate::problem::{self, Problem, Watched};
 use crate::sink::SharedSink;
 use lab_device::DeviceInfo;
 use lab_protocol::report::Writer;
 use lab_protocol::{Language, Target, Tool};
 use lab_system::threads;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -28,7 +30,8 @@ const LAUNCH_LIMIT: Duration = Duration::from_secs(20);
 /// Accesses of a launch of a larger case that the detector looks at.
 const MOST_ACCESSES: u64 = 1 << 18;
 
-/// The longest time for all larger cases together, so that no verdict waits long for them.
+/// The longest time for all larger cases together, so that no verdict waits long for them; and again
+/// for all other cases.
 const PART_LIMIT: Duration = Duration::from_secs(3);
 
 /// A compiler that is ready for instrumented builds, and what the check needs to know of the run.
@@ -40,7 +43,15 @@ pub struct RaceCheck {
 
 /// A check that is running on its own thread.
 pub struct RunningRaceCheck {
-    thread: JoinHandle<Result<Vec<ToolFinding>, Stop>>,
+    thread: JoinHandle<Result<Found, Stop>>,
+}
+
+/// What the detector found.
+#[derive(Default)]
+struct Found {
+    races: Vec<ToolFinding>,
+    /// The lines at which it did not look, in words.
+    unwatched: Option<String>,
 }
 
 impl RaceCheck {
@@ -91,12 +102,9 @@ impl RaceCheck {
         Ok(RunningRaceCheck { thread })
     }
 
-    /// Builds the kernel, launches the small case, and returns the races.
-    fn find(mut self, snapshot: &KernelSnapshot) -> Result<Vec<ToolFinding>, Stop> {
-        let request = Arc::clone(&self.builder.request);
-        let mut problem = problem::open(&request.folder)?;
-        problem.use_workloads(request.when);
-        let problem = problem.watched(&self.device);
+    /// Builds the kernel and launches cases until a race is found or there are no others.
+    fn find(mut self, snapshot: &KernelSnapshot) -> Result<Found, Stop> {
+        let problem = self.problem()?.watched(&self.device);
         let size = &problem.size;
         problem.require_memory_for_races(&self.device, true)?;
         let needs = problem.build_needs(&self.device);
@@ -104,32 +112,58 @@ impl RaceCheck {
         let image = built
             .image
             .ok_or_else(|| Stop::Build(format!("it does not build for {size}")))?;
-        let cache_dir = &self.builder.cache_dir;
-        let watched = ToolRun::new(Tool::Race, &request, &image.path, None, cache_dir)?;
-        let limit = request.time_limit.min(LAUNCH_LIMIT);
-        // The run's own worker prints the same.
-        let start = |tool: &ToolRun| tool.start(Target::Cpu, limit, no_output());
-        let find = |tool: &ToolRun, problem: &Watched, worker| {
-            tool.find_beside(problem, &self.device, self.seed, worker)
+        let mut code = WatchedCode::of(&image.path)?;
+        let mut races = self.launch(&problem, &image.path, None, &mut code)?;
+        let mut are_complete = true;
+        for is_rest in [false, true] {
+            if !races.is_empty() || is_rest && code.unwatched_lines(false)?.is_none() {
+                break;
+            }
+            let larger = self.problem()?;
+            let Some(larger) = larger.watched_in_part(&self.device, is_rest) else {
+                continue;
+            };
+            // A larger case may take too long under the detector, or too much memory. If it crashes,
+            // the run's own worker says so.
+            let fits = larger.require_memory_for_races(&self.device, true);
+            let most = Some(MOST_ACCESSES);
+            let found = fits.and_then(|()| self.launch(&larger, &image.path, most, &mut code));
+            are_complete &= found.is_ok();
+            races = found.unwrap_or_default();
+        }
+        let unwatched = match races.is_empty() {
+            true => code.unwatched_lines(are_complete)?,
+            false => None,
         };
-        let found = find(&watched, &problem, start(&watched)?)?;
+        Ok(Found { races, unwatched })
+    }
+
+    fn problem(&self) -> Result<Problem, Stop> {
+        let request = &self.builder.request;
         let mut problem = problem::open(&request.folder)?;
         problem.use_workloads(request.when);
-        let larger = problem.watched_in_part(&self.device);
-        let Some(larger) = larger.filter(|_| found.is_empty()) else {
-            return Ok(found);
-        };
-        let in_part = ToolRun::new(Tool::Race, &request, &image.path, None, cache_dir)?;
-        let in_part = in_part.in_part(MOST_ACCESSES);
-        // A larger case may take too long under the detector, or too much memory. If it crashes, the
-        // run's own worker says so.
-        let fits = larger.require_memory_for_races(&self.device, true);
-        let found = fits.and_then(|()| {
-            let mut worker = start(&in_part)?;
-            worker.limit_altogether(Some(PART_LIMIT));
-            find(&in_part, &larger, worker)
-        });
-        Ok(found.unwrap_or_default())
+        Ok(problem)
+    }
+
+    /// Launches a problem's cases under the detector, which looks at so many accesses of each, or at
+    /// all. Returns the races, and tells `code` what the launches executed.
+    fn launch(
+        &self,
+        problem: &Watched,
+        image: &Path,
+        most_accesses: Option<u64>,
+        code: &mut WatchedCode,
+    ) -> Result<Vec<ToolFinding>, Stop> {
+        let request = &*self.builder.request;
+        let tool = ToolRun::new(Tool::Race, request, image, None, &self.builder.cache_dir)?;
+        let tool = most_accesses.into_iter().fold(tool, ToolRun::in_part);
+        let limit = request.time_limit.min(LAUNCH_LIMIT);
+        // The run's own worker prints the same.
+        let mut worker = tool.start(Target::Cpu, limit, no_output())?;
+        worker.limit_altogether(most_accesses.map(|_| PART_LIMIT));
+        let found = tool.find_beside(problem, &self.device, self.seed, worker);
+        code.add(&tool.executed()?);
+        found
     }
 }
 
@@ -141,8 +175,8 @@ impl RunningRaceCheck {
             .thread
             .join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        let findings = match found {
-            Ok(findings) => findings,
+        let Found { races, unwatched } = match found {
+            Ok(found) => found,
             Err(stop) => {
                 let why = stop.to_string();
                 let why = why.lines().next().unwrap_or("").trim_end_matches(':');
@@ -150,9 +184,14 @@ impl RunningRaceCheck {
                 return Ok(Correctness::Pass);
             }
         };
-        check::write_findings(Tool::Race, &findings, out)?;
-        let count = findings.len() as u64;
+        check::write_findings(Tool::Race, &races, out)?;
+        let count = races.len() as u64;
         out.count_gate("races", count, 0)?;
+        if let Some(lines) = unwatched {
+            out.caveat(format_args!(
+                "{lines} ran in no case that the race detector watched: add a small workload that takes them"
+            ))?;
+        }
         Ok(if count == 0 {
             Correctness::Pass
         } else {

@@ -27,6 +27,7 @@ mod support;
 mod targets;
 mod toy;
 mod types;
+mod unwatched;
 mod unwritten;
 mod views;
 mod wavegru;

@@ -229,6 +229,10 @@ impl Unit<'_> {
         }
         if made == object && compiled.built {
             let mut link: Vec<OsString> = SHARED_OBJECT.iter().map(OsString::from).collect();
+            if self.request.sanitizer == Some(Sanitizer::Thread) {
+                // They name each call of the detector: `watched_instructions`.
+                link.push("-Wl,--emit-relocs".into());
+            }
             link.extend([object.into(), "-o".into(), target.into()]);
             let linked = self.run(&link)?;
             compiled.log += &linked.log;

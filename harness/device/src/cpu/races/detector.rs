@@ -3,7 +3,8 @@
 
 use super::IndexMap;
 use super::clock::VectorClock;
-use super::report::{self, BarrierScope, MemorySpace, Race, RacingAccess};
+use super::executed::ExecutedInstructions;
+use super::report::{self, BarrierScope, MemorySpace, Race, RaceLogLine, RacingAccess};
 use super::shadow::{ShadowAccess, ShadowMemory};
 use crate::api::{DeviceError, volume};
 use crate::cpu::abi::WARP;
@@ -63,6 +64,7 @@ pub struct RaceDetector {
     races: Vec<Race>,
     /// How many further accesses are looked at.
     left: u64,
+    executed: ExecutedInstructions,
     /// A write that races with an earlier write. The memory may tell, once it was made, that both
     /// wrote the same.
     pub unsettled: Option<UnsettledWrite>,
@@ -93,17 +95,27 @@ impl RaceDetector {
             reported: HashSet::new(),
             races: Vec::new(),
             left: report::most_accesses(),
+            executed: ExecutedInstructions::default(),
             unsettled: None,
         }
     }
 
-    /// Appends the races to the log that `LAB_RACES` names.
+    /// Appends the races and the executed instructions to the log that `LAB_RACES` names.
     pub fn write_log(mut self) -> Result<(), DeviceError> {
         if let Some(write) = self.unsettled.take() {
             // The launch failed at this write.
             self.settle(write, true);
         }
-        report::append(&self.races)
+        let executed = RaceLogLine::Executed(self.executed.list());
+        let races = self.races.into_iter().map(RaceLogLine::Race);
+        report::append(&races.chain([executed]).collect::<Vec<_>>())
+    }
+
+    /// The instruction before `pc` is about to access memory. On a thread's own stack nothing races.
+    #[inline]
+    pub fn executes(&mut self, pc: usize, is_on_stack: bool) {
+        let is_watched = is_on_stack || self.left > 0;
+        self.executed.note(pc.wrapping_sub(self.image), is_watched);
     }
 
     /// Reports a write that was unsettled, if it has changed the memory.

@@ -27,11 +27,15 @@
 
 mod clock;
 mod detector;
+mod executed;
 mod report;
 mod shadow;
 
 pub use detector::{AccessKind, AtomicOperation, RaceDetector, ThreadId};
-pub use report::{BarrierScope, LOG_VARIABLE, MOST_VARIABLE, MemorySpace, Race, RacingAccess};
+pub use report::{
+    BarrierScope, Executed, LOG_VARIABLE, MOST_VARIABLE, MemorySpace, Race, RaceLogLine,
+    RacingAccess,
+};
 pub use shadow::SHADOW_PER_BYTE;
 
 /// A map by address or index. The standard library's hash is for keys that an attacker chooses, and

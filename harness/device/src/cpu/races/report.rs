@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Write};
 
-/// The environment variable that names the file to which a process appends the races it finds, one
-/// line of JSON for each [`Race`].
+/// The environment variable that names the file to which a process appends what it finds, one line
+/// of JSON for each [`RaceLogLine`].
 pub const LOG_VARIABLE: &str = "LAB_RACES";
 
 /// The environment variable that says how many accesses of a launch are looked at; all without it.
@@ -17,6 +17,27 @@ pub const MOST_VARIABLE: &str = "LAB_RACES_MOST";
 pub fn most_accesses() -> u64 {
     let named = std::env::var(MOST_VARIABLE).ok();
     named.and_then(|most| most.parse().ok()).unwrap_or(u64::MAX)
+}
+
+/// A line of the log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RaceLogLine {
+    /// A race.
+    Race(Race),
+    /// What one launch executed.
+    Executed(Executed),
+}
+
+/// The instructions of a launch that access memory. An instruction is named as in
+/// [`RacingAccess::pc`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Executed {
+    /// Those of which the detector looked at an access, or that only access a thread's own stack.
+    pub watched: Vec<u64>,
+    /// Those that ran only after the detector had looked at as many accesses as [`MOST_VARIABLE`]
+    /// says.
+    pub unwatched: Vec<u64>,
 }
 
 /// Two accesses to the same bytes that race. At least one of them writes.
@@ -86,23 +107,22 @@ impl BarrierScope {
     }
 }
 
-/// Appends `races` to the file that [`LOG_VARIABLE`] names. Does nothing without the variable or
-/// without races.
-pub fn append(races: &[Race]) -> Result<(), DeviceError> {
-    let Some(path) = std::env::var_os(LOG_VARIABLE).filter(|_| !races.is_empty()) else {
+/// Appends lines to the file that [`LOG_VARIABLE`] names. Does nothing without the variable.
+pub fn append(lines: &[RaceLogLine]) -> Result<(), DeviceError> {
+    let Some(path) = std::env::var_os(LOG_VARIABLE) else {
         return Ok(());
     };
     let write = || -> io::Result<()> {
-        let mut file = File::options().append(true).create(true).open(&path)?;
-        for race in races {
-            writeln!(file, "{}", serde_json::to_string(race)?)?;
+        let mut text = String::new();
+        for line in lines {
+            text += &format!("{}\n", serde_json::to_string(line)?);
         }
-        Ok(())
+        let mut file = File::options().append(true).create(true).open(&path)?;
+        file.write_all(text.as_bytes())
     };
     write().map_err(|e| {
         DeviceError::Driver(format!(
-            "cannot write {} races to {}: {e}. Make the folder writable or free disk space.",
-            races.len(),
+            "cannot write what the race detector saw to {}: {e}. Make the folder writable or free disk space.",
             path.display()
         ))
     })

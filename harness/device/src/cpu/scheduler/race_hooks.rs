@@ -110,10 +110,12 @@ unsafe fn report_access(
     // of this call.
     unsafe {
         let block = block_of(thread);
-        if (*(*block).worker).is_on_stack(address) {
-            return;
-        }
+        let is_on_stack = (*(*block).worker).is_on_stack(address);
         tell(block, |races, _| {
+            races.executes(pc as usize, is_on_stack);
+            if is_on_stack {
+                return;
+            }
             let id = id_of(thread);
             if let Some((what, acquires, releases)) = atomic {
                 races.atomic(id, address, what, acquires, releases);

@@ -226,22 +226,24 @@ impl Problem {
         self.into_watched()
     }
 
-    /// Chooses the run's workloads that [`Problem::watched`] leaves out, the smaller ones first, of at
-    /// most `MOST_IN_PART` cells together: a path that only long rows take may race too. `None` if
-    /// there is none, or if `[[check]]` says what to watch.
-    pub fn watched_in_part(mut self, device: &DeviceInfo) -> Option<Watched> {
-        if self.spec.checks.iter().any(|case| case.is_for(device)) {
-            return None;
-        }
+    /// Chooses of the run's workloads that [`Problem::watched`] leaves out the smaller ones, of at
+    /// most `MOST_IN_PART` cells together: a path that only long rows take may race too. Where
+    /// `[[check]]` says what to watch, none of them. With `is_rest` it chooses all the others.
+    /// `None` if there is none.
+    pub fn watched_in_part(mut self, device: &DeviceInfo, is_rest: bool) -> Option<Watched> {
+        let most = match self.spec.checks.iter().any(|case| case.is_for(device)) {
+            true => 0,
+            false => MOST_IN_PART,
+        };
         let small = self.small_cases(device);
-        let is_small = |case: &Arc<Case>| small.iter().any(|small| small.index == case.index);
+        let is_small = |case: &Arc<Case>| small.iter().any(|small| small.label == case.label);
         self.chosen = self.spec.cases_of(self.when, device);
         self.chosen.retain(|case| !is_small(case));
         self.chosen.sort_by_key(|case| case.cells());
         let mut cells = 0;
         self.chosen.retain(|case| {
             cells += case.cells();
-            cells <= MOST_IN_PART
+            (cells > most) == is_rest
         });
         (!self.chosen.is_empty()).then(|| self.into_watched())
     }
