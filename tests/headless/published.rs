@@ -243,6 +243,9 @@ const ROW_SUMS: &str = "    double sum = 0.0;\n    for (int c = 0; c < cols; c++
 fn kernels_that_are_launched_in_turn_become_one_list_of_launches() {
     let lab = Lab::empty();
     lab.write("row_sums.cu", TWO_PASSES);
+    lab.lab("init row_sums.cu --entry add_parts --name second")
+        .is(0)
+        .says("launches partial_sums, add_parts in turn: `--entry partial_sums,add_parts` makes one problem of them");
     lab.lab("init row_sums.cu --entry partial_sums,add_parts")
         .is(0)
         .says("wrote row_sums/kernel.cu for partial_sums, add_parts of row_sums.cu")

@@ -12,7 +12,6 @@ use lab_run::record::is_inside;
 use lab_store::DecisionLock;
 use lab_system::leftovers;
 use std::path::Path;
-use std::time::SystemTime;
 
 /// A decision of an earlier lab that was completed or taken back.
 pub(super) struct Resumed {
@@ -59,8 +58,7 @@ pub fn resume_decision(project: &Project) -> Result<Option<(String, Option<Statu
     Ok((!texts.is_empty()).then(|| (texts.join("; "), status)))
 }
 
-/// The same under a lock that is held already. Also removes the temporary files of a lab that was
-/// killed.
+/// The same under a lock that is held already. Also removes the temporary files of earlier labs.
 pub(super) fn resume_locked(locked: &mut Locked) -> Result<Option<Resumed>> {
     let project = &locked.repo.project;
     leftovers::sweep(&project.files(), &project.lab_dir);
@@ -77,8 +75,12 @@ pub(super) fn resume_locked(locked: &mut Locked) -> Result<Option<Resumed>> {
         }
         Some(intent) => Some(resume_intent(locked, intent)?),
     };
+    // The file that an editor's last save was in goes once the save is kept, as does what an earlier
+    // decision could not remove.
+    let project = &locked.repo.project;
+    leftovers::sweep(&project.files(), &project.root);
     if locked.lock.was_killed {
-        remove_leftovers(locked, since);
+        lab_git::remove_leftovers(&locked.repo, since);
     }
     Ok(resumed)
 }
@@ -87,15 +89,11 @@ pub(super) fn resume_locked(locked: &mut Locked) -> Result<Option<Resumed>> {
 /// stay while another process decides.
 pub fn remove_leftovers_of_loop(project: &Project) -> Result<()> {
     if let Some(lock) = DecisionLock::try_take(project)? {
-        remove_leftovers(&Locked::new(project, lock)?, None);
+        let locked = Locked::new(project, lock)?;
+        leftovers::sweep(&project.files(), &project.root);
+        lab_git::remove_leftovers(&locked.repo, None);
     }
     Ok(())
-}
-
-fn remove_leftovers(locked: &Locked, since: Option<SystemTime>) {
-    let project = &locked.repo.project;
-    leftovers::sweep(&project.files(), &project.root);
-    lab_git::remove_leftovers(&locked.repo, since);
 }
 
 /// Tries the steps that only failed, and notes for the user which of them are taken now.

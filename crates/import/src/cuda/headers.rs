@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 
 /// Headers that a published source includes for its device code, by the beginnings of their names,
 /// and a word without which the code does not need them.
-const FAMILIES: [(&str, &str); 20] = [
+const FAMILIES: [(&str, &str); 19] = [
     ("cooperative_groups", "cooperative_groups"),
-    ("mma.h", "nvcuda"),
+    ("mma.h", "wmma"),
     ("cub/", "cub"),
     ("cuda/", "cuda"),
     ("cute/", ""),
@@ -21,7 +21,6 @@ const FAMILIES: [(&str, &str); 20] = [
     ("cuda_fp16.h", ""),
     ("cuda_bf16.h", ""),
     ("cuda_fp8.h", ""),
-    ("type_traits", "std"),
     ("utility", "std"),
     ("array", "std"),
     ("algorithm", "std"),
@@ -30,7 +29,8 @@ const FAMILIES: [(&str, &str); 20] = [
 ];
 
 /// Headers that `lab` writes itself, each with what words begin with that need it.
-const NEEDED: [(&str, &[&str]); 9] = [
+const NEEDED: [(&str, &[&str]); 10] = [
+    ("type_traits", &[]),
     ("cmath", &["INFINITY", "NAN", "HUGE_VAL", "M_"]),
     ("cfloat", &["FLT_", "DBL_"]),
     (
@@ -67,6 +67,73 @@ const NEEDED: [(&str, &[&str]); 9] = [
     ),
     ("cuda_fp8.h", &["__nv_fp8"]),
 ];
+
+/// Names in `std` that headers of PyTorch and of the host bring along, by the header that has them.
+const OF_STD: [(&str, &[&str]); 2] = [
+    (
+        "cmath",
+        &[
+            "abs(",
+            "exp",
+            "log",
+            "pow(",
+            "sqrt(",
+            "tanh(",
+            "fabs(",
+            "floor(",
+            "ceil(",
+            "isnan(",
+            "isinf(",
+            "isfinite(",
+            "fmax(",
+            "fmin(",
+            "sin(",
+            "cos(",
+            "erf(",
+            "round(",
+        ],
+    ),
+    (
+        "type_traits",
+        &[
+            "is_",
+            "enable_if",
+            "conditional",
+            "remove_",
+            "decay",
+            "integral_constant",
+            "true_type",
+            "false_type",
+        ],
+    ),
+];
+
+/// Namespaces of device code that `using` may open, and how names in them begin.
+const NAMESPACES: [(&str, &[&str]); 5] = [
+    ("nvcuda", &["wmma", "experimental"]),
+    (
+        "cooperative_groups",
+        &[
+            "this_",
+            "thread_",
+            "tiled_partition",
+            "coalesced_",
+            "grid_group",
+            "cluster_group",
+        ],
+    ),
+    ("cub", &["Block", "Warp", "Sum", "Max", "Min"]),
+    ("cute", &[""]),
+    ("cutlass", &[""]),
+];
+
+/// The namespace of device code that a `using namespace` opens, if the code uses it.
+pub fn opened(using: &str, used: &BTreeSet<&str>) -> Option<&'static str> {
+    let words = words(using);
+    let (name, starts) = NAMESPACES.iter().find(|(name, _)| words.contains(name))?;
+    let is_used = |word: &&str| starts.iter().any(|start| word.starts_with(start));
+    (used.contains(name) || used.iter().any(is_used)).then_some(*name)
+}
 
 /// Short names of types that nvcc knows from the host's headers, and NVRTC does not.
 const SHORT_TYPES: [(&str, &str); 4] = [
@@ -109,7 +176,14 @@ pub fn needed(code: &str) -> String {
         used.iter()
             .any(|word| starts.iter().any(|start| word.starts_with(start)))
     };
-    let found = NEEDED.iter().filter(|(_, starts)| is_needed(starts));
+    let is_of_std = |header: &str| {
+        let names = OF_STD.iter().filter(|(of, _)| *of == header);
+        let mut names = names.flat_map(|(_, names)| names.iter());
+        names.any(|name| code.contains(&format!("std::{name}")))
+    };
+    let found = NEEDED
+        .iter()
+        .filter(|(header, starts)| is_needed(starts) || is_of_std(header));
     let includes = found.map(|(header, _)| format!("#include <{header}>\n"));
     let types = SHORT_TYPES
         .iter()

@@ -40,17 +40,95 @@ impl Host {
                 return None;
             }
             let text = macros.expand(&source.code.text[item.start..item.end]);
-            let code = Code::new(text, false);
-            let found = launches(&code)
-                .into_iter()
-                .find(|launch| launch.kernel == kernel)?;
-            let place = format!("{}, line {}", source.name, unit.line(place));
-            Some(Host {
-                code,
-                launch: found,
-                place,
-            })
+            let mut host = Host {
+                code: Code::new(text, false),
+                launch: Launch::default(),
+                place: format!("{}, line {}", source.name, unit.line(place)),
+            };
+            let all = launches(&host.code);
+            let named = all.iter().find(|launch| launch.kernel == kernel);
+            let through = || {
+                all.iter()
+                    .find_map(|launch| host.through_pointer(launch, kernel))
+            };
+            host.launch = named.cloned().or_else(through)?;
+            Some(host)
         })
+    }
+
+    /// The launch of a kernel by a variable, as `auto f = &kernel<4>; f<<<…>>>(…)`.
+    fn through_pointer(&self, launch: &Launch, kernel: &str) -> Option<Launch> {
+        let at = Host {
+            code: Code::new(self.code.text.clone(), false),
+            launch: launch.clone(),
+            place: String::new(),
+        };
+        let [text] = &at.definition(&launch.kernel)?[..] else {
+            return None;
+        };
+        let code = Code::new(text.as_str(), false);
+        let name = (0..code.tokens.len()).find(|at| code.word(*at) == kernel)?;
+        let mut found = launch.clone();
+        kernel.clone_into(&mut found.kernel);
+        if code.at(name + 1) == "<" {
+            let end = code.after_angles(name + 1, code.tokens.len()) - 1;
+            let parts = code.split(name + 2, end, true).into_iter();
+            found.template = parts.map(|(from, to)| code.spelled(from, to)).collect();
+        }
+        Some(found)
+    }
+
+    /// Whether the host code sets a name, or a part of it, again after it was made.
+    pub fn is_set_again(&self, name: &str) -> bool {
+        let code = &self.code;
+        let sets = (self.start()..self.launch.at).filter(|at| {
+            let of_part = if code.at(at + 1) == "." {
+                at + 3
+            } else {
+                at + 1
+            };
+            let is_set = code.at(of_part) == "=" && code.at(of_part + 1) != "=";
+            let is_made = matches!(code.at(at + 1), "(" | "{") && self.is_dim3(*at);
+            code.word(*at) == name && code.at(at.saturating_sub(1)) != "." && (is_set || is_made)
+        });
+        // Each part is set once where nothing else sets the whole.
+        match self.extents(name) {
+            Some(parts) => sets.count() > parts.len(),
+            None => sets.count() > 1,
+        }
+    }
+
+    /// The parts of a `dim3` that is made empty and whose parts are set one by one.
+    pub fn extents(&self, name: &str) -> Option<Vec<String>> {
+        let code = &self.code;
+        let is_declared = (self.start()..self.launch.at).any(|at| {
+            code.word(at) == name && matches!(code.at(at + 1), ";" | ",") && self.is_dim3(at)
+        });
+        let part = |part: &str| {
+            let mut all = self.start()..self.launch.at;
+            let at = all.find(|at| {
+                code.word(*at) == name
+                    && code.at(at + 1) == "."
+                    && code.at(at + 2) == part
+                    && code.at(at + 3) == "="
+            })?;
+            Some(code.spelled(at + 4, code.statement_end(at + 4, self.launch.at)))
+        };
+        let parts = ["x", "y", "z"].map(part);
+        let count = parts.iter().rposition(Option::is_some)? + 1;
+        let parts = parts.into_iter().take(count);
+        is_declared.then(|| parts.map(|part| part.unwrap_or("1".to_owned())).collect())
+    }
+
+    /// The kernels that the function launches, in their order, each once.
+    pub fn kernels(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for launch in launches(&self.code) {
+            if !names.contains(&launch.kernel) {
+                names.push(launch.kernel);
+            }
+        }
+        names
     }
 
     /// The first token of the function that launches.

@@ -4,7 +4,7 @@
 use super::host::{Host, bare};
 use super::launch::template_arguments;
 use super::types::{self, Element};
-use super::unit::{Place, Unit};
+use super::unit::{Place, Unit, with_word};
 use lab_source::cpp::Code;
 use lab_source::cpp::items::ItemKind;
 use lab_source::cpp::signature::Parameter;
@@ -143,7 +143,8 @@ impl Kernel {
             let typed = said.as_deref().map(|text| kernel.resolved(unit, text));
             let known = match (parameter.is_type, typed) {
                 (true, typed) => typed.filter(|name| types::element(name).is_some()),
-                (false, _) => said,
+                // The type for which PyTorch dispatches is chosen below, too.
+                (false, _) => said.map(|text| with_word(&text, "scalar_t", "float")),
             };
             let guess = || guess(parameter.is_type, &parameter.declared, &parameter.name);
             kernel.template.push(TemplateArgument {

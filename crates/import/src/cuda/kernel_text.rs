@@ -249,6 +249,12 @@ fn launch(unit: &Unit, kernel: &Kernel, plan: &Plan) -> (String, String) {
             "const int {name} = {value};  // a guess: the host code does not say it"
         ));
     }
+    if !statement.several.is_empty() {
+        lines.push(format!(
+            "// A guess: the host code sets {} in several ways.",
+            statement.several.join(", ")
+        ));
+    }
     for (field, extents) in [("grid", &statement.grid), ("block", &statement.block)] {
         for (at, text) in extents
             .iter()

@@ -16,6 +16,8 @@ pub struct Statement {
     pub shared: Option<String>,
     /// Names that the host code does not explain, each with a guess.
     pub guesses: Vec<(String, i128)>,
+    /// Names that the host code sets in several ways, of which one was taken.
+    pub several: Vec<String>,
     /// Names that only the grid has: they become dimensions.
     pub dims: Vec<String>,
     /// The numbers of the kernel's parameters that the statement names.
@@ -59,8 +61,14 @@ pub fn statement(
             .collect()
     };
     let block = each(&mut translation, 1);
-    let shared = part(2).map(|text| bare(&translation.text(&text, 8)));
     let in_block = std::mem::take(&mut translation.unknown);
+    let is_unread = translation.is_unread;
+    let shared = part(2).map(|text| bare(&translation.text(&text, 8)));
+    // What cannot be read of the shared memory leaves the rest as it is.
+    let is_known = translation.unknown.is_empty() && translation.is_unread == is_unread;
+    let shared = shared.filter(|_| is_known);
+    translation.unknown.clear();
+    translation.is_unread = is_unread;
     let grid = each(&mut translation, 0);
     let in_grid = std::mem::take(&mut translation.unknown);
     let (guessed, dims): (Vec<String>, Vec<String>) = in_grid
@@ -81,6 +89,7 @@ pub fn statement(
             .map(|name| (name.clone(), threads(&name, directions, known)))
             .collect(),
         dims,
+        several: translation.several,
         used: translation.used,
         constants: translation.constants,
     })
@@ -143,6 +152,7 @@ struct Translation<'a> {
     unknown: Vec<String>,
     used: Vec<usize>,
     constants: Vec<String>,
+    several: Vec<String>,
     /// The text holds what device code cannot say.
     is_unread: bool,
 }
@@ -162,18 +172,23 @@ impl<'a> Translation<'a> {
             unknown: Vec::new(),
             used: Vec::new(),
             constants: Vec::new(),
+            several: Vec::new(),
             is_unread: false,
         }
     }
 
     /// The extents of a part of the configuration.
-    fn parts(&self, text: &str) -> Vec<String> {
+    fn parts(&mut self, text: &str) -> Vec<String> {
         let parts = dim3(text);
         match parts.as_slice() {
             [name] => {
                 let name = bare(name);
+                self.note_several(&name);
                 let defined = self.host.definition(&name);
-                defined.filter(|parts| parts.len() > 1).unwrap_or(parts)
+                let defined = defined.filter(|parts| parts.len() > 1);
+                defined
+                    .or_else(|| self.host.extents(&name))
+                    .unwrap_or(parts)
             }
             _ => parts,
         }
@@ -304,7 +319,14 @@ impl<'a> Translation<'a> {
         (size, end)
     }
 
+    fn note_several(&mut self, name: &str) {
+        if self.host.is_set_again(name) && !self.several.iter().any(|known| known == name) {
+            self.several.push(name.to_owned());
+        }
+    }
+
     fn name(&mut self, name: &str, depth: usize) -> String {
+        self.note_several(name);
         let defined = self.host.definition(name).filter(|_| depth > 0);
         if let Some([value]) = defined.as_deref() {
             let known = self.unknown.len();

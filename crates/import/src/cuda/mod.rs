@@ -141,9 +141,11 @@ fn notes(
         };
         if plan.is_launch_guessed {
             notes.push(format!("kernel.cu: the launch statement{of} is a guess"));
-        } else if !plan.launch.guesses.is_empty() {
+        } else if !plan.launch.guesses.is_empty() || !plan.launch.several.is_empty() {
             let guesses = plan.launch.guesses.iter();
-            let names: Vec<&str> = guesses.map(|(name, _)| name.as_str()).collect();
+            let several = plan.launch.several.iter().map(String::as_str);
+            let names = guesses.map(|(name, _)| name.as_str()).chain(several);
+            let names: Vec<&str> = names.collect();
             notes.push(format!(
                 "kernel.cu: {} in the launch statement{of} is a guess",
                 names.join(", ")
@@ -157,6 +159,18 @@ fn notes(
                 template.join(", ")
             ));
         }
+    }
+    if let [Stage { kernel, .. }] = stages
+        && let Some(host) = &kernel.host
+        && let beside = host.kernels()
+        && beside.len() > 1
+    {
+        notes.push(format!(
+            "the function that launches it ({}) launches {} in turn: `--entry {}` makes one problem of them",
+            host.place,
+            beside.join(", "),
+            beside.join(",")
+        ));
     }
     for missing in &unit.missing {
         notes.push(format!(

@@ -10,10 +10,9 @@ use super::roles::{Role, role, tensors, uses_of};
 use super::shapes::{near, shape, trial};
 use super::torch;
 use super::types::Element;
-use super::unit::Unit;
+use super::unit::{Unit, with_word};
 use super::uses::{Access, Use};
 use crate::names::Names;
-use lab_source::cpp::Code;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A tensor of the problem.
@@ -374,20 +373,4 @@ impl Plan {
 /// size that its program happens to have.
 fn is_fixed(kernel: &Kernel, value: i128) -> bool {
     !kernel.template.is_empty() && (1..=8192).contains(&value)
-}
-
-/// A text with one word in place of another.
-fn with_word(text: &str, word: &str, by: &str) -> String {
-    let code = Code::new(text, false);
-    let (mut out, mut copied) = (String::new(), 0);
-    for (at, token) in code.tokens.iter().enumerate() {
-        out += &text[copied..token.start];
-        out += if code.word(at) == word {
-            by
-        } else {
-            code.at(at)
-        };
-        copied = token.end;
-    }
-    out + &text[copied..]
 }

@@ -1,6 +1,6 @@
 //! Which parts of a published source a kernel needs: what it names, what that names, and so on.
 
-use super::headers::{included, stays};
+use super::headers::{included, opened, stays};
 use super::unit::{Place, Source, Unit};
 use lab_source::cpp::directive::Directive;
 use lab_source::cpp::items::ItemKind;
@@ -11,9 +11,6 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Slice {
     kept: BTreeSet<Place>,
 }
-
-/// Namespaces of device code, which `using` may open.
-const NAMESPACES: [&str; 5] = ["nvcuda", "cooperative_groups", "cute", "cutlass", "cub"];
 
 impl Slice {
     /// What the items at `kernels` need, and what `more` names.
@@ -58,9 +55,15 @@ impl Slice {
     /// kept.
     fn keep_frames(&mut self, unit: &Unit) {
         let code = self.kept.iter().map(|place| unit.item(*place));
-        let used: BTreeSet<&str> = code
+        let mut used: BTreeSet<&str> = code
             .flat_map(|(source, item)| words(&source.code.text[item.start..item.end]))
             .collect();
+        let usings = unit.places().map(|place| unit.item(place));
+        let usings = usings.filter(|(_, item)| item.kind == ItemKind::Using);
+        let namespaces = usings
+            .filter_map(|(source, item)| opened(&source.code.text[item.start..item.end], &used));
+        let namespaces: Vec<&str> = namespaces.collect();
+        used.extend(namespaces);
         let mut seen = BTreeSet::new();
         for (file, source) in unit.sources.iter().enumerate() {
             for (at, item) in source.items.iter().enumerate() {
@@ -68,10 +71,7 @@ impl Slice {
                     ItemKind::Include => included(source.code.at(item.first))
                         .is_some_and(|name| stays(name, &used) && seen.insert(name)),
                     ItemKind::Using => {
-                        let text = &source.code.text[item.start..item.end];
-                        words(text)
-                            .iter()
-                            .any(|word| NAMESPACES.contains(word) && used.contains(word))
+                        opened(&source.code.text[item.start..item.end], &used).is_some()
                     }
                     _ => false,
                 };

@@ -172,7 +172,76 @@ fn only_what_the_kernel_uses_stays() {
 }
 
 #[test]
+fn a_launch_is_read_as_far_as_the_host_code_says_it() {
+    let host = |body: &str| {
+        let kernel = "template <int V>\n__launch_bounds__(256) __global__ void s(float* y, int n) { y[threadIdx.x] = n; }\n";
+        let made = problem(&format!("{kernel}void f(float* y, int n) {{ {body} }}\n"));
+        (file(&made, "kernel.cu"), made.notes.join("\n"))
+    };
+    // The extents one by one, and memory whose size only the host knows.
+    let (text, notes) = host(
+        "dim3 grid, threads;\n grid.x = (n + 63) / 64; grid.y = 2; threads.x = 64;\n\
+         int bytes = size_on(n); s<4><<<grid, threads, bytes>>>(y, n);",
+    );
+    for wanted in [
+        "s<4>(y, n);",
+        "launch.grid[0] = (dims.n + 63) / 64;",
+        "launch.grid[1] = 2;",
+        "launch.block[0] = 64;",
+    ] {
+        assert!(text.contains(wanted), "{wanted} is not in {text}");
+    }
+    assert!(
+        !text.contains("guess") && !notes.contains("launch statement"),
+        "{text}{notes}"
+    );
+    // One of several settings.
+    let (text, notes) =
+        host("dim3 block(64); if (n % 64) { block.x = 32; } s<1><<<n, block>>>(y, n);");
+    assert!(
+        text.contains("// A guess: the host code sets block in several ways.")
+            && notes.contains("block in the launch statement is a guess"),
+        "{text}{notes}"
+    );
+    // The kernel by a variable.
+    let (text, _) = host("auto kernel = &s<8>; kernel<<<n, 128>>>(y, n);");
+    assert!(
+        text.contains("s<8>(y, n);") && text.contains("launch.block[0] = 128;"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_namespace_that_is_opened_stays_with_its_header() {
+    let text = kernel(
+        "#include <mma.h>\nusing namespace nvcuda;\n#include <torch/extension.h>\ntypedef enum Kind { FIRST, SECOND } Kind;\n\
+         __device__ float __log_of(float x) { return std::log(x); }\n\
+         __global__ void s(half* x, float* y, int n) { wmma::fragment<wmma::accumulator, 16, 16, 16, float> c;\n\
+         y[FIRST] = __log_of(n); }\n",
+    );
+    for wanted in [
+        "#include <mma.h>\n",
+        "#include <cmath>\n",
+        "using namespace nvcuda;\n",
+        "typedef enum Kind",
+        "__log_of(float x)",
+    ] {
+        assert!(text.contains(wanted), "{wanted} is not in {text}");
+    }
+}
+
+#[test]
 fn any_text_is_read_without_a_panic() {
+    // Braces that two branches open, and one that nobody closes.
+    for source in [
+        "namespace f {\n__global__ void s(float* y, int n) {\n#ifdef X\n if (n) {\n#else\n if (n > 1) {\n#endif\n y[0] = 1; }\n}\n}  // namespace f\n",
+        "namespace f {\n__global__ void s(float* y, int n) { y[0] = n; }\n",
+    ] {
+        let published = Published::read("a.cu", source, &|_| None);
+        for (kernel, _) in published.kernels() {
+            let _ = published.problem(&[kernel], "a", "a.cu");
+        }
+    }
     let whole = "template <class T> __global__ void k(T* x, int n) { x[n - 1] = 1; }\nvoid f() { k<float><<<dim3(1, 2), {3}>>>(x, (int)n); }";
     for end in 0..whole.len() {
         let published = Published::read("a.cu", &whole[..end], &|_| None);

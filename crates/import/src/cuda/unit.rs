@@ -222,3 +222,19 @@ fn holds(directive: Directive, defined: &BTreeSet<&str>) -> bool {
         }
     }
 }
+
+/// A text with one word in place of another.
+pub fn with_word(text: &str, word: &str, by: &str) -> String {
+    let code = Code::new(text, false);
+    let (mut out, mut copied) = (String::new(), 0);
+    for (at, token) in code.tokens.iter().enumerate() {
+        out += &text[copied..token.start];
+        out += if code.word(at) == word {
+            by
+        } else {
+            code.at(at)
+        };
+        copied = token.end;
+    }
+    out + &text[copied..]
+}

@@ -102,7 +102,7 @@ pub(crate) fn declared<T: AsRef<str>>(code: &Code<T>, mut at: usize) -> Option<u
             _ if code.kind(at) == Some(TokenKind::Directive) => break,
             "(" => {
                 let name = at.checked_sub(1).map_or("", |before| code.word(before));
-                if !name.is_empty() && !name.starts_with("__") && !NO_NAME.contains(&name) {
+                if !name.is_empty() && !NO_NAME.contains(&name) {
                     found = Some(at - 1);
                 }
                 at = code.partner(at);
@@ -116,7 +116,24 @@ pub(crate) fn declared<T: AsRef<str>>(code: &Code<T>, mut at: usize) -> Option<u
 }
 
 /// Words before a bracket that name no function.
-const NO_NAME: [&str; 4] = ["alignas", "noexcept", "decltype", "requires"];
+const NO_NAME: [&str; 16] = [
+    "alignas",
+    "noexcept",
+    "decltype",
+    "requires",
+    "__global__",
+    "__device__",
+    "__host__",
+    "__launch_bounds__",
+    "__cluster_dims__",
+    "__maxnreg__",
+    "__block_size__",
+    "__align__",
+    "__attribute__",
+    "__attribute",
+    "__declspec",
+    "__typeof__",
+];
 
 struct Scan<'c, T> {
     code: &'c Code<T>,
@@ -167,7 +184,12 @@ impl<T: AsRef<str>> Scan<'_, T> {
             "struct" | "class" | "union" | "enum" if self.is_type(at, end) => {
                 self.type_item(item, at, end)
             }
-            _ if !code.word(at).is_empty() && code.at(at + 1) == "(" => self.call(item, at),
+            word if code.at(at + 1) == "("
+                && !code.word(at).is_empty()
+                && !NO_NAME.contains(&word) =>
+            {
+                self.call(item, at)
+            }
             _ => self.declaration(item, at, end),
         }
     }
@@ -179,7 +201,9 @@ impl<T: AsRef<str>> Scan<'_, T> {
             path: self.path.clone(),
             first,
             last,
-            start: self.found.last().map_or(0, |before| before.end),
+            // A brace that another branch of `#if` closes makes an item reach too far.
+            start: (self.found.last().map_or(0, |before| before.end))
+                .min(self.code.tokens[first].start),
             end: 0,
             template: None,
             name: None,
@@ -278,6 +302,9 @@ impl<T: AsRef<str>> Scan<'_, T> {
                 let pointer = (at..stop).find(|i| code.at(*i) == "(" && code.at(i + 1) == "*");
                 let name = pointer.map_or_else(|| code.word(stop - 1), |open| code.word(open + 2));
                 item.names.push(name.to_owned());
+                if code.at(at + 1) == "enum" {
+                    item.names.extend(self.enumerators(at, stop));
+                }
             }
             (_, Some(equals)) => item.names.push(code.word(equals - 1).to_owned()),
             _ => item.kind = ItemKind::Using,
@@ -291,11 +318,7 @@ impl<T: AsRef<str>> Scan<'_, T> {
         while i < end {
             match self.code.at(i) {
                 "{" | ";" => return true,
-                "(" if !self.code.word(i - 1).starts_with("__")
-                    && !NO_NAME.contains(&self.code.word(i - 1)) =>
-                {
-                    return false;
-                }
+                "(" if !NO_NAME.contains(&self.code.word(i - 1)) => return false,
                 "(" => i = self.code.partner(i),
                 _ => {}
             }
@@ -315,13 +338,23 @@ impl<T: AsRef<str>> Scan<'_, T> {
         item.names
             .extend(name.take(1).map(|i| code.word(i).to_owned()));
         let brace = (open..end).find(|i| matches!(code.at(*i), "{" | ";"));
-        if let Some(brace) = brace.filter(|i| code.at(*i) == "{" && code.at(at) == "enum") {
-            let words = (brace + 1..code.partner(brace))
-                .filter(|i| matches!(code.at(i - 1), "{" | ",") && !code.word(*i).is_empty());
-            item.names.extend(words.map(|i| code.word(i).to_owned()));
+        if brace.is_some() && code.at(at) == "enum" {
+            item.names.extend(self.enumerators(at, end));
         }
         item.kind = ItemKind::Type;
         self.push(item, code.after_semicolon(at, end) - 1)
+    }
+
+    /// The names in the braces of the enumeration at `at`.
+    fn enumerators(&self, at: usize, end: usize) -> Vec<String> {
+        let code = self.code;
+        let brace = (at..end).find(|i| matches!(code.at(*i), "{" | ";"));
+        let Some(brace) = brace.filter(|i| code.at(*i) == "{") else {
+            return Vec::new();
+        };
+        let words = (brace + 1..code.partner(brace))
+            .filter(|i| matches!(code.at(i - 1), "{" | ",") && !code.word(*i).is_empty());
+        words.map(|i| code.word(i).to_owned()).collect()
     }
 
     /// A macro with arguments where a declaration may stand, as `PYBIND11_MODULE(a, b) {…}`.
@@ -417,6 +450,8 @@ mod tests {
         use ItemKind::*;
         let source = "#include <a.h>\n#define N(x) 1\nnamespace a::b {\ntemplate <typename T, int K = 3>\n\
             __global__ void __launch_bounds__(64) k(const T* x, T* y) { if (x) { y[0] = x[0]; } }\n}  // namespace\n\
+            template <class T>\n__launch_bounds__(64, 2) __global__ void first(T* x) {}\n\
+            __device__ int __own(int x) { return x; }\ntypedef enum K { L, M } K;\n\
             __constant__ float c[N(1)], d = 2;\nstruct alignas(16) P { float v[4]; };\nenum E { A, B = 2 };\n\
             typedef float (*F)(float);\nusing T = float;\nusing namespace a;\nBINDING(f, g)\nBINDING(h, i);\n\
             PYBIND11_MODULE(NAME, m) { m.def(1); }\n__device__ P operator+(P a, P b) { return a; }\n\
@@ -427,6 +462,9 @@ mod tests {
             (Opening, ""),
             (Function, "k"),
             (Closing, ""),
+            (Function, "first"),
+            (Function, "__own"),
+            (Alias, "K L M"),
             (Variable, "c d"),
             (Type, "P"),
             (Type, "E A B"),

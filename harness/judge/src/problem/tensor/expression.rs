@@ -22,7 +22,7 @@ impl Expression {
                 text.len()
             ));
         }
-        let parsed: FlatEx<f64> = exmex::parse(&written_out(text)?).map_err(|e| {
+        let parsed: FlatEx<f64> = exmex::parse(&written_out(text, names)?).map_err(|e| {
             // The parser also shows its own structures.
             let why = e.msg().split(", Operator {").next().unwrap_or_default();
             format!("'{text}' is not an expression: {why}")
@@ -79,8 +79,9 @@ impl Expression {
 }
 
 /// Replaces numbers with an exponent, as `1e-3`, by their digits, because the parser reads `e` as a
-/// name.
-fn written_out(text: &str) -> Result<String, String> {
+/// name; and puts the names into braces, because the parser takes the beginning of `max_n` and of
+/// `e` for its own.
+fn written_out(text: &str, names: &[&str]) -> Result<String, String> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((token, after)) = first_token(rest) {
@@ -91,6 +92,9 @@ fn written_out(text: &str) -> Result<String, String> {
                     return Err(format!("'{text}': {token} is too large"));
                 }
                 out += &number.to_string();
+            }
+            _ if names.contains(&token) && !after.trim_start().starts_with('(') => {
+                out += &format!("{{{token}}}");
             }
             _ => out += token,
         }
@@ -165,6 +169,11 @@ mod tests {
             let value_of = |name: &str| if name == "k" { 64.0 } else { 1.0 };
             let got = expression.value(value_of).unwrap();
             assert!((got - value).abs() <= 1e-12 * value, "{text} is {got}");
+        }
+        // Names that begin as a function or a constant does.
+        for (text, value) in [("max_n * 2", 6.0), ("e+minor", 6.0), ("max(e, 2) * e", 9.0)] {
+            let expression = Expression::parse(text, &["max_n", "e", "minor"]).unwrap();
+            assert_eq!(expression.value(|_| 3.0), Ok(value), "{text}");
         }
         let error = Expression::parse("1e999 * k", &["k"])
             .map(|_| ())
