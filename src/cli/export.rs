@@ -2,10 +2,11 @@
 
 mod facts;
 mod files;
+mod published;
 
 use super::bench::check_file;
 use super::{JsonArg, open, say, told};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::{Args, ValueEnum};
 use facts::Facts;
 use files::Files;
@@ -13,9 +14,11 @@ use lab_git::Repo;
 use lab_judge::problem::tensor::export::{Exported, Form, Material, Source, export};
 use lab_project::Project;
 use lab_project::python::{self, Interpreter, NamedBy};
+use lab_protocol::Language;
 use lab_system::atomic_file;
 use lab_system::space;
 use lab_text::{sanitise, shell};
+use published::Kept;
 use serde::Serialize;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
@@ -28,10 +31,11 @@ pub struct ExportArgs {
     /// it is on disk [default: the kernel of this folder, else the one in lab.toml]
     #[arg(value_name = "KERNEL_OR_FOLDER")]
     kernel: Option<PathBuf>,
-    /// What to write: a Python file for PyTorch, or one .cu with a main
+    /// What to write: a Python file for PyTorch, one .cu with a main, or what a kernel benchmark
+    /// takes
     #[arg(long, value_name = "FORM")]
     to: To,
-    /// The file to write [default: the problem's name with .py or .cu, in the current folder]
+    /// The file to write [default: the problem's name with .py, .cu or .json, in the current folder]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Replace the file if there is one
@@ -49,14 +53,29 @@ enum To {
     Torch,
     /// A .cu that verifies and times the kernel
     Standalone,
+    /// A .json: a solution for the definition that the problem comes from
+    FlashinferBench,
+    /// A .py: a submission for the task that the problem comes from
+    GpuMode,
 }
 
 impl To {
-    /// Its word, the ending of its file, and what the judge calls it.
-    fn form(self) -> (&'static str, &'static str, Form) {
+    /// Its word, and the ending of its file.
+    fn form(self) -> (&'static str, &'static str) {
         match self {
-            To::Torch => ("torch", "py", Form::Torch),
-            To::Standalone => ("standalone", "cu", Form::Standalone),
+            To::Torch => ("torch", "py"),
+            To::Standalone => ("standalone", "cu"),
+            To::FlashinferBench => ("flashinfer-bench", "json"),
+            To::GpuMode => ("gpu-mode", "py"),
+        }
+    }
+
+    /// What of the export the judge writes. `None` for a kernel that is exported as it is.
+    fn of_judge(self, kernel: Language) -> Option<Form> {
+        match (self, kernel) {
+            (To::Torch, _) | (To::FlashinferBench, Language::Cuda) => Some(Form::Torch),
+            (To::Standalone, _) => Some(Form::Standalone),
+            (To::FlashinferBench, Language::Python) | (To::GpuMode, _) => None,
         }
     }
 }
@@ -99,10 +118,11 @@ pub fn main(options: &ExportArgs) -> Result<ExitCode> {
     );
 
     let facts = Facts::of(&repo, &project, on_disk)?;
-    let Exported { text, command } = written(options.to, &project, &files, &facts, &output)?;
+    let Exported { text, command } =
+        written(options.to, (&repo, &project), &files, &facts, &output)?;
     write(&output, &text, options.force)?;
 
-    let (to, ..) = options.to.form();
+    let (to, _) = options.to.form();
     let exported = ExportAnswer {
         kernel: &project.kernel_name,
         to,
@@ -121,7 +141,7 @@ pub fn main(options: &ExportArgs) -> Result<ExitCode> {
 /// The export, with the command that builds, verifies and times it.
 fn written(
     to: To,
-    project: &Project,
+    (repo, project): (&Repo, &Project),
     files: &Files,
     facts: &Facts,
     output: &Path,
@@ -139,19 +159,8 @@ fn written(
             files.place()
         )
     })?;
-    let mut references = Vec::new();
-    for name in ["reference.cu", "reference.py"] {
-        references.extend(
-            files
-                .text(&beside(name))?
-                .map(|text| (sanitise::words(&beside(name)), text)),
-        );
-    }
-    ensure!(
-        references.len() < 2,
-        "reference.cu and reference.py are both there: a problem has one reference, remove the other"
-    );
-    let reference = references.first().map(|(path, text)| Source { path, text });
+    let reference = reference(project, files)?;
+    let reference = reference.as_ref().map(|(path, text)| Source { path, text });
     let read = |path: &str| {
         files
             .text(&beside(path))
@@ -162,29 +171,62 @@ fn written(
         || "kernel".into(),
         |stem| stem.to_string_lossy().into_owned(),
     );
-    let mut exported = export(
-        &Material {
-            problem_file: &problem_file,
-            problem_toml: &problem_toml,
-            kernel: Source {
-                path: &kernel_name,
-                text: &kernel,
-            },
-            reference,
-            read: &read,
-            head: &facts.lines,
-            options: &options,
-            built_for: facts.built_for.as_deref(),
-            file_stem: &sanitise::words(&stem),
+    let material = Material {
+        problem_file: &problem_file,
+        problem_toml: &problem_toml,
+        kernel: Source {
+            path: &kernel_name,
+            text: &kernel,
         },
-        to.form().2,
-    )
-    .map_err(|why| anyhow::anyhow!(why))?;
-    if matches!(to, To::Torch) {
-        let file = shell::quote(&output.to_string_lossy());
-        exported.command = format!("{} {file}", interpreter(project));
+        reference,
+        read: &read,
+        head: &facts.lines,
+        options: &options,
+        built_for: facts.built_for.as_deref(),
+        file_stem: &sanitise::words(&stem),
+    };
+    let of_judge = to.of_judge(project.language());
+    let mut exported = match of_judge {
+        Some(form) => export(&material, form).map_err(|why| anyhow!(why))?,
+        None => Exported {
+            text: kernel.clone(),
+            command: String::new(),
+        },
+    };
+    let kept = Kept {
+        project,
+        files,
+        facts,
+        text: &exported.text,
+        is_extension: project.language() == Language::Cuda,
+        output,
+    };
+    let (text, command) = match to {
+        To::Standalone => return Ok(exported),
+        To::Torch => {
+            let file = shell::quote(&output.to_string_lossy());
+            exported.command = format!("{} {file}", interpreter(project));
+            return Ok(exported);
+        }
+        To::FlashinferBench => kept.solution(repo, &problem_toml)?,
+        To::GpuMode => kept.submission()?,
+    };
+    Ok(Exported { text, command })
+}
+
+/// The path and the text of the reference.
+fn reference(project: &Project, files: &Files) -> Result<Option<(String, String)>> {
+    let mut references = Vec::new();
+    for name in ["reference.cu", "reference.py"] {
+        let beside = Files::beside(project, name);
+        let text = files.text(&beside)?;
+        references.extend(text.map(|text| (sanitise::words(&beside), text)));
     }
-    Ok(exported)
+    ensure!(
+        references.len() < 2,
+        "reference.cu and reference.py are both there: a problem has one reference, remove the other"
+    );
+    Ok(references.pop())
 }
 
 /// The project's interpreter, as a shell takes it.
@@ -200,7 +242,7 @@ fn interpreter(project: &Project) -> String {
 
 /// Where the export is written.
 fn output_path(options: &ExportArgs, project: &Project) -> Result<PathBuf> {
-    let (_, ending, _) = options.to.form();
+    let (_, ending) = options.to.form();
     let Some(output) = &options.output else {
         let name = project
             .name()

@@ -2,6 +2,7 @@
 //! nothing: the harness may be a stranger's.
 
 mod definition;
+mod described;
 mod published;
 mod python_source;
 
@@ -24,16 +25,21 @@ use std::process::ExitCode;
 
 #[derive(Args, Debug)]
 pub struct InitArgs {
-    /// The kernel, if there are several; or a published file: a .cu with host code, or a .json that
-    /// flashinfer-bench defines a kernel with
+    /// The kernel, if there are several; or what somebody published: a .cu with host code; a
+    /// definition, a solution (.json) or a data set of flashinfer-bench; a .py of KernelBench; the
+    /// folder of a task of GPU MODE
+    #[arg(value_name = "KERNEL_OR_PUBLISHED")]
     kernel: Option<PathBuf>,
-    /// Of a published file: the `__global__` function that becomes the kernel, or several that are
-    /// launched in turn, as A,B
+    /// Of a published file or solution: the `__global__` function that becomes the kernel, or several
+    /// that are launched in turn, as A,B
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
     /// Of a published file: the new problem's name or path [default: the name of the function]
     #[arg(long, value_name = "NAME")]
     name: Option<PathBuf>,
+    /// Of a published problem: the solution that becomes the kernel, such as a submission
+    #[arg(long, value_name = "FILE")]
+    solution: Option<PathBuf>,
     #[command(flatten)]
     json: JsonArg,
 }
@@ -53,8 +59,8 @@ struct InitAnswer<'a> {
     published: Option<&'a str>,
     /// Its function that is the kernel.
     function: Option<&'a str>,
-    /// The names of the files in the new problem's folder.
-    files: &'a [&'static str],
+    /// The paths of the files in the new problem's folder.
+    files: &'a [String],
     /// Commands to go on with.
     next: Vec<String>,
 }
@@ -81,8 +87,18 @@ pub fn main(options: &InitArgs) -> Result<ExitCode> {
         .canonicalize()
         .context("the current folder is gone")?;
     lab_project::work_tree(&folder)?;
-    if let Some(path) = definition::find(&folder, options) {
-        return definition::init(&folder, &path, options);
+    if let Some(sources) = definition::find(&folder, options)? {
+        return sources.init(&folder, options);
+    }
+    if let Some(described) = described::find(&folder, options)? {
+        return described.init(&folder, options);
+    }
+    if let Some(solution) = &options.solution {
+        bail!(
+            "--solution {} belongs to a published problem: `lab init DEFINITION.json --solution FILE`, or a problem of KernelBench or a task \
+             of GPU MODE in its place",
+            solution.display()
+        );
     }
     if let Some(published) = published::find(&folder, options)? {
         return published.init(options);

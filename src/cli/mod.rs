@@ -1,5 +1,6 @@
 //! The command line: one module for each subcommand.
 
+mod ask_python;
 mod auto;
 mod auto_status;
 mod bench;
@@ -191,6 +192,12 @@ enum Command {
     HarnessWorker,
     #[command(hide = true)]
     Supervise(run::SuperviseArgs),
+    /// A word that others have for it
+    #[command(hide = true, disable_help_flag = true)]
+    Import {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+        options: Vec<String>,
+    },
     /// The word of earlier versions
     #[command(hide = true, disable_help_flag = true)]
     Measure {
@@ -264,13 +271,14 @@ fn command(cli: Cli) -> ExitCode {
         Some(Command::Profile(options)) => of_judging(profile::main(&options)),
         Some(Command::Bench(options)) => of_judging(bench::main(&options)),
         Some(Command::Measure { options }) => {
-            let words = options.iter().map(|option| shell::quote(option));
-            let now = ["lab bench --verdict".to_owned()].into_iter().chain(words);
-            let now = now.collect::<Vec<_>>().join(" ");
-            return failed(
-                &format!("`lab measure` is gone: `{now}` does the same"),
-                Exit::Usage,
-            );
+            let now = with_words("lab bench --verdict", &options);
+            return unknown(&format!("`lab measure` is gone: `{now}` does the same"));
+        }
+        Some(Command::Import { options }) => {
+            let now = with_words("lab init", &options);
+            return unknown(&format!(
+                "there is no `lab import`: `{now}` writes a problem for what somebody published"
+            ));
         }
         Some(Command::Supervise(options)) => return run::supervise(&options),
         Some(Command::Probe(options)) => return probe::main(&options),
@@ -308,6 +316,18 @@ fn command(cli: Cli) -> ExitCode {
         Some(refusal) => refused(refusal),
         None => failed(&lab_git::told(&error), output::FAILED),
     })
+}
+
+/// The end of a word that is no command.
+fn unknown(why: &str) -> ExitCode {
+    failed(why, Exit::Usage)
+}
+
+/// A command with further words behind it, as a shell takes them.
+fn with_words(command: &str, words: &[String]) -> String {
+    let words = words.iter().map(|word| shell::quote(word));
+    let all = [command.to_owned()].into_iter().chain(words);
+    all.collect::<Vec<_>>().join(" ")
 }
 
 /// The end of a command that judges: an error has the exit code of a run that was not judged, and

@@ -138,7 +138,7 @@ fn text_of(output: &Output) -> String {
 /// Compiles an exported program for the host, runs it, and returns its exit code and what it
 /// prints.
 #[track_caller]
-fn run_program(lab: &Lab, file: &str, kinds: &str, dims: usize) -> (Option<i32>, String) {
+pub fn run_program(lab: &Lab, file: &str, kinds: &str, dims: usize) -> (Option<i32>, String) {
     let headers = concat!(
         "-I",
         env!("CARGO_MANIFEST_DIR"),
@@ -170,7 +170,7 @@ fn run_program(lab: &Lab, file: &str, kinds: &str, dims: usize) -> (Option<i32>,
 }
 
 #[track_caller]
-fn is_python(lab: &Lab, file: &str) {
+pub fn is_python(lab: &Lab, file: &str) {
     let compiled = run("python3", &["-m", "py_compile", file], &lab.repo);
     assert!(compiled.status.success(), "{}", text_of(&compiled));
 }

@@ -1,7 +1,14 @@
 //! Who a commit is by.
 
+use super::Repo;
 use anyhow::Result;
 use git2::{Repository, Signature};
+
+/// The name of the user, as git has it.
+pub fn author_name(repo: &Repo) -> Option<String> {
+    let author = author(&repo.git)?;
+    author.name().ok().map(str::to_owned)
+}
 
 /// As git has it: the environment first, then the configuration.
 pub(super) fn author(repo: &Repository) -> Option<Signature<'static>> {

@@ -67,6 +67,7 @@ pub use fetch::{Bundle, Fetched, bundles, fetch, remotes};
 pub use folder_programs::{fetch_programs, folder_programs};
 pub use graph::{Graph, GraphEntry, Label, LabelKind, Lanes, Place};
 pub use hooked_commit::{ByProgram, commit_by_program};
+pub use identity::author_name;
 pub use incumbent::{HeldFile, IncumbentBytes, incumbent_bytes, incumbent_files, write_incumbent};
 pub use index::stage;
 pub use lane_tree::lane_tree;

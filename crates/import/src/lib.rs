@@ -5,26 +5,14 @@
 #![forbid(unsafe_code)]
 
 pub mod cuda;
+pub mod described;
 pub mod flashinfer;
 mod names;
+mod ordered;
+mod problem;
+mod problem_toml;
+mod python;
 mod values;
+mod yaml;
 
-/// A file of a new problem.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewFile {
-    /// Its name in the problem's folder.
-    pub name: &'static str,
-    pub text: String,
-}
-
-/// A problem for a published kernel.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// The name of the kernel function in kernel.cu.
-    pub entry: String,
-    pub files: Vec<NewFile>,
-    /// What is a guess, and what was left out.
-    pub notes: Vec<String>,
-    /// reference.cu has still to be written.
-    pub lacks_reference: bool,
-}
+pub use problem::{NewFile, Problem};

@@ -105,8 +105,8 @@ pub struct NewProblem {
     pub folder: String,
     /// Its kernel, relative to the work tree, with `/`.
     pub kernel: String,
-    /// The names of the files in its folder.
-    pub files: Vec<&'static str>,
+    /// The paths of the files in its folder.
+    pub files: Vec<String>,
     /// The folder as an argument of a command that starts in the same folder as this one did,
     /// quoted for a shell.
     #[serde(skip)]
@@ -120,7 +120,7 @@ pub fn create(from: &Path, given: &Path, template: Template) -> Result<NewProble
     let name = name_of(given)?;
     let files = template
         .files()
-        .map(|(file, text)| (file, with_name(text, name)));
+        .map(|(file, text)| (file.to_owned(), with_name(text, name)));
     let made = create_from(from, given, template.language(), files.into())?;
     Ok(NewProblem {
         template: Some(template),
@@ -128,7 +128,7 @@ pub fn create(from: &Path, given: &Path, template: Template) -> Result<NewProble
     })
 }
 
-/// Writes a new problem that has these files, by name and text. `given` is its name or its path: a
+/// Writes a new problem that has these files, by path and text. `given` is its name or its path: a
 /// plain name means `kernels/NAME` if the folder `from` has a folder `kernels`, else `NAME` in
 /// `from`. The error says what to do: the name is no name for a kernel's entry, the folder is there
 /// already, or it cannot be written. In each of these cases nothing is left behind.
@@ -136,7 +136,7 @@ pub fn create_from(
     from: &Path,
     given: &Path,
     language: Language,
-    mut files: Vec<(&'static str, String)>,
+    mut files: Vec<(String, String)>,
 ) -> Result<NewProblem> {
     let from = from
         .canonicalize()
@@ -187,7 +187,8 @@ pub fn create_from(
             .parent()
             .and_then(|home| target.strip_prefix(home).ok())
             .map_or(0, |below| below.components().count());
-        files.push((config::FILE, own_config(&config, depth, language)));
+        let own = own_config(&config, depth, language);
+        files.push((config::FILE.to_owned(), own));
         notes.push(format!(
             "{} names a harness of your own, so this problem has a {} of its own: the built-in harness judges it",
             above.strip_prefix(&root).unwrap_or(&above).display(),
@@ -207,7 +208,7 @@ pub fn create_from(
         template: None,
         folder: folder.to_owned(),
         kernel,
-        files: files.iter().map(|(file, _)| *file).collect(),
+        files: files.into_iter().map(|(file, _)| file).collect(),
         argument: quote(&argument),
         notes,
     })
@@ -292,7 +293,7 @@ fn own_config(above: &Config, depth: usize, language: Language) -> String {
 
 /// Writes the folder and its files. The folder gets its name once it is whole, so a process that is
 /// killed leaves no half of a problem.
-fn write(root: &Root, folder: &str, files: &[(&'static str, String)]) -> Result<()> {
+fn write(root: &Root, folder: &str, files: &[(String, String)]) -> Result<()> {
     let folder = Path::new(folder);
     let failed = |error: io::Error| {
         let shown = root.path().join(folder);
@@ -308,7 +309,11 @@ fn write(root: &Root, folder: &str, files: &[(&'static str, String)]) -> Result<
     let fill = || -> io::Result<()> {
         root.create_dir(&whole)?;
         for (name, text) in files {
-            let mut new = root.create_new(&whole.join(name))?;
+            let path = whole.join(name);
+            if let Some(above) = path.parent() {
+                root.create_dir_all(above)?;
+            }
+            let mut new = root.create_new(&path)?;
             new.write_all(text.as_bytes())?;
             new.sync_all()?;
         }
@@ -393,7 +398,7 @@ mod tests {
                 ["problem.toml", sources[0], sources[1], "README.md"]
             );
             for file in made.files {
-                let text = fs::read_to_string(root.join(&name).join(file)).unwrap();
+                let text = fs::read_to_string(root.join(&name).join(&file)).unwrap();
                 assert!(!text.contains("NAME"), "{file}: {text}");
             }
             let kernel = fs::read_to_string(root.join(&made.kernel)).unwrap();
@@ -477,7 +482,7 @@ mod tests {
     #[test]
     fn a_folder_that_cannot_be_written_is_not_left_half_done() {
         let (_temp, root) = repository();
-        let files = [("a", String::new()), ("missing/b", String::new())];
+        let files = ["a", "a/below-a-file"].map(|name| (name.to_owned(), String::new()));
         let error = write(&Root::new(&root), "new/deep/problem", &files).unwrap_err();
         assert!(
             format!("{error:#}").contains("nothing of the new problem was left"),

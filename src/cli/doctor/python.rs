@@ -1,19 +1,15 @@
 //! What `lab doctor` finds about Python: the interpreter of Python kernels and its packages.
 
 use super::{ill, note, well};
+use crate::cli::ask_python::Question;
 use lab_device::Finding;
 use lab_project::Project;
 use lab_project::python::{self, Interpreter};
 use lab_protocol::Target;
 use lab_run::inputs;
-use lab_system::child_group::ChildGroup;
-use lab_system::threads;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::mpsc;
 use std::time::Duration;
 
 const WHAT: &str = "python";
@@ -26,9 +22,6 @@ const MARK: &str = "lab-doctor: ";
 
 /// How long the interpreter may take to import every package.
 const LIMIT: Duration = Duration::from_secs(60);
-
-/// Most bytes of the interpreter's output that are read.
-const OUTPUT_LIMIT: u64 = 1 << 20;
 
 /// The oldest Python that runs kernels.
 const OLDEST: (u32, u32) = (3, 9);
@@ -151,69 +144,14 @@ fn graded(need: &Need, says: String, remedy: impl Into<String>) -> Finding {
 
 /// Runs the probe. The error is the end of a sentence whose subject is the interpreter.
 fn probe(program: &Path, places: &[PathBuf]) -> Result<Probed, String> {
-    let mut command = Command::new(program);
-    command
-        .args(["-c", PROBE])
-        .args(places)
-        .current_dir("/")
-        .env("PYTHONDONTWRITEBYTECODE", "1");
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut group =
-        ChildGroup::spawn(&mut command).map_err(|error| format!("cannot be started: {error}"))?;
-    let (send, receive) = mpsc::channel();
-    let output = group
-        .take_stdout()
-        .map(|pipe| Box::new(pipe) as Box<dyn Read + Send>);
-    let errors = group
-        .take_stderr()
-        .map(|pipe| Box::new(pipe) as Box<dyn Read + Send>);
-    // A thread for each pipe: a full one would stop the interpreter. They end with the last process
-    // that holds the pipe.
-    for (is_error, pipe) in [(false, output), (true, errors)] {
-        let send = send.clone();
-        let read = move || {
-            let mut bytes = Vec::new();
-            let _ = pipe.map(|pipe| pipe.take(OUTPUT_LIMIT).read_to_end(&mut bytes));
-            let _ = send.send((is_error, String::from_utf8_lossy(&bytes).into_owned()));
-        };
-        threads::start("pipe", read).map_err(|error| format!("cannot be read: {error}"))?;
-    }
-    let (mut output, mut errors) = (String::new(), String::new());
-    for _ in 0..2 {
-        match receive.recv_timeout(LIMIT) {
-            Ok((true, text)) => errors = text,
-            Ok((false, text)) => output = text,
-            Err(_) => {
-                group.kill();
-                let _ = group.wait();
-                return Err(format!(
-                    "did not import its packages within {} s, and was ended",
-                    LIMIT.as_secs()
-                ));
-            }
-        }
-    }
-    // It has closed its output, so it has nothing to say any more.
-    group.kill();
-    let status = group
-        .wait()
-        .map_err(|error| format!("cannot be waited for: {error}"))?;
-    let line = output
-        .lines()
-        .rev()
-        .find_map(|line| line.strip_prefix(MARK));
-    line.and_then(|line| serde_json::from_str(line).ok())
-        .ok_or_else(|| {
-            let last = errors
-                .lines()
-                .rev()
-                .find(|line| !line.trim().is_empty())
-                .unwrap_or("no message");
-            format!("does not run ({status}): {last}")
-        })
+    let question = Question {
+        program: PROBE,
+        mark: MARK,
+        limit: LIMIT,
+        work: "import its packages",
+    };
+    let answer = question.ask(program, places)?;
+    serde_json::from_str(&answer).map_err(|error| format!("gives no answer: {error}"))
 }
 
 fn report(name: &str, interpreter: &Interpreter, probed: &Probed, need: &Need) -> Finding {

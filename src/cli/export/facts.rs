@@ -20,6 +20,8 @@ pub struct Facts {
     pub run: Option<u64>,
     /// As in `sm_90a`.
     pub built_for: Option<String>,
+    /// The device of that run.
+    pub device: Option<String>,
 }
 
 impl Facts {
@@ -76,8 +78,9 @@ impl Facts {
         Ok(Facts {
             lines,
             commit,
-            run: record.map(|record| record.start.id.0),
+            run: record.as_ref().map(|record| record.start.id.0),
             built_for,
+            device: record.and_then(|record| record.device),
         })
     }
 }

@@ -33,7 +33,7 @@ pub struct NewProblemFiles<'a> {
     pub kernel: &'a str,
     /// The folder as an argument of a command; empty for this folder.
     pub argument: &'a str,
-    pub files: &'a [&'static str],
+    pub files: &'a [String],
     pub notes: &'a [String],
     /// What the user has to do before the first run; empty for nothing.
     pub first: &'a str,
@@ -294,9 +294,8 @@ impl PublishedFile {
         let files = problem
             .files
             .iter()
-            .map(|file| (file.name, file.text.clone()));
-        let files: Vec<(&'static str, String)> = files.collect();
-        let made = new_problem::create_from(&self.folder, given, Language::Cuda, files)
+            .map(|file| (file.name.clone(), file.text.clone()));
+        let made = new_problem::create_from(&self.folder, given, Language::Cuda, files.collect())
             .context("choose another name with --name")?;
         Ok((made.kernel, made.argument, made.files, made.notes))
     }
@@ -327,19 +326,19 @@ impl PublishedFile {
         // kernel.cu comes last: without the others it would not be a problem.
         let is_kernel = |file: &&NewFile| file.name == Language::Cuda.kernel_name();
         for file in problem.files.iter().filter(|file| !is_kernel(file)) {
-            match root.create_whole(Path::new(file.name), file.text.as_bytes()) {
+            match root.create_whole(Path::new(&file.name), file.text.as_bytes()) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     notes.push(format!(
                         "{} was there already and was not changed",
                         file.name
                     ));
                 }
-                written => written.map_err(|error| failed(file.name, error))?,
+                written => written.map_err(|error| failed(&file.name, error))?,
             }
         }
         for file in problem.files.iter().filter(is_kernel) {
-            root.replace(Path::new(file.name), file.text.as_bytes())
-                .map_err(|error| failed(file.name, error))?;
+            root.replace(Path::new(&file.name), file.text.as_bytes())
+                .map_err(|error| failed(&file.name, error))?;
         }
         let tree = lab_project::work_tree(beside)?;
         let kernel = self
@@ -358,10 +357,10 @@ impl PublishedFile {
         } else {
             quote(&argument)
         };
-        let files = problem.files.iter().map(|file| file.name).collect();
+        let files = problem.files.iter().map(|file| file.name.clone()).collect();
         Ok((kernel, argument, files, notes))
     }
 }
 
 /// The new kernel relative to the work tree, its folder as an argument, the files, further notes.
-type Written = (String, String, Vec<&'static str>, Vec<String>);
+type Written = (String, String, Vec<String>, Vec<String>);

@@ -36,6 +36,24 @@ use unit::{Place, Unit};
 /// A published file.
 pub struct Published(Unit);
 
+/// What a parameter of an entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A tensor: its type in problem.toml, and whether it is an input alone.
+    Tensor(&'static str, bool),
+    /// A scalar: its type in problem.toml.
+    Scalar(&'static str),
+    Dim,
+}
+
+/// A parameter of an entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryParameter {
+    /// The name in problem.toml, and in the launch statement.
+    pub name: String,
+    pub what: What,
+}
+
 impl Published {
     /// Reads a file with the local headers that it includes. `name` is the file's name.
     pub fn read(name: &str, text: &str, header: ReadHeader) -> Published {
@@ -45,6 +63,25 @@ impl Published {
     /// The `__global__` functions that it defines, each with its line.
     pub fn kernels(&self) -> Vec<(String, usize)> {
         kernel::names(&self.0)
+    }
+
+    /// The parameters of the entry that a problem for this kernel has, in their order.
+    pub fn parameters(&self, kernel: &str) -> Result<Vec<EntryParameter>, Unfit> {
+        let stages = list::stages(&self.0, &[kernel.to_owned()])?;
+        let plan = list::merged(&stages);
+        let tensors = plan.tensors.iter().map(|tensor| {
+            let what = What::Tensor(tensor.element.name, tensor.role == roles::Role::In);
+            (&tensor.name, what)
+        });
+        let scalars = plan.scalars.iter();
+        let scalars = scalars.map(|scalar| (&scalar.name, What::Scalar(scalar.kind)));
+        let dims = plan.dims.iter().map(|dim| (&dim.name, What::Dim));
+        let all = tensors.chain(scalars).chain(dims);
+        let all = all.map(|(name, what)| EntryParameter {
+            name: name.clone(),
+            what,
+        });
+        Ok(all.collect())
     }
 
     /// The problem for one of its kernels, or for several that are launched in this order. `name` is
@@ -73,19 +110,11 @@ impl Published {
             file: &unit.main().name,
             is_slow: reference.from.is_some(),
         };
+        let kernel_cu = kernel_text::text(unit, &stages, &plan, &slice, &entry, origin);
         let files = vec![
-            NewFile {
-                name: "problem.toml",
-                text: problem_text::text(&plan, &head),
-            },
-            NewFile {
-                name: "kernel.cu",
-                text: kernel_text::text(unit, &stages, &plan, &slice, &entry, origin),
-            },
-            NewFile {
-                name: "reference.cu",
-                text: reference.text.clone(),
-            },
+            NewFile::new("problem.toml", problem_text::text(&plan, &head)),
+            NewFile::new("kernel.cu", kernel_cu),
+            NewFile::new("reference.cu", reference.text.clone()),
         ];
         Ok(Problem {
             entry: entry.name,
@@ -94,6 +123,23 @@ impl Published {
             lacks_reference: reference.from.is_none(),
         })
     }
+}
+
+/// The text of kernel.cu with another name for a dimension in its launch statement.
+pub fn with_dim(text: &str, name: &str, by: &str) -> String {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let wanted = format!("dims.{name}");
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find(&wanted) {
+        let after = &rest[at + wanted.len()..];
+        out += &rest[..at];
+        out += &match after.starts_with(is_word) {
+            true => wanted.clone(),
+            false => format!("dims.{by}"),
+        };
+        rest = after;
+    }
+    out + rest
 }
 
 /// What a person should know of the new files.

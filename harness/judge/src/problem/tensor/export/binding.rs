@@ -6,6 +6,7 @@ use super::super::number::NumberText;
 use super::super::spec::TensorRole;
 use super::formula;
 use super::tables::{list, number, quoted};
+use super::views;
 use crate::dtype::Dtype;
 
 const INCLUDES: &str = "#include <c10/cuda/CUDAGuard.h>\n#include <c10/cuda/CUDAStream.h>\n#include <torch/extension.h>\n\n#include <cmath>\n\
@@ -116,7 +117,7 @@ fn source_of(file: &ProblemFile, required: &mut [bool], dim: &str) -> Option<(us
 }
 
 /// An expression as C++ over the binding's variables.
-fn cpp_formula(file: &ProblemFile, text: &str) -> Option<String> {
+pub fn cpp_formula(file: &ProblemFile, text: &str) -> Option<String> {
     formula::in_cpp(text, &|name| {
         let is_dim = file.dims.iter().any(|dim| dim == name);
         match name {
@@ -339,11 +340,19 @@ impl Writer<'_> {
 
     fn cpp_call(&self) -> String {
         let dims = list(&self.file.dims, |dim| format!("int(d_{dim})"));
-        let tensors = list(&self.file.tensor, |tensor| {
+        let tensors = self.file.tensor.iter().flat_map(|tensor| {
             let (name, of) = (&tensor.name, tensor.dtype.map(Dtype::number));
             let of = of.map_or_else(|| "number_of_T".to_owned(), |number| number.to_string());
-            format!("buffer(t_{name}, \"{name}\", {of})")
+            let whole = [format!("buffer(t_{name}, \"{name}\", {of})")];
+            let views = tensor.views.iter().map(move |view| {
+                let formula = |text: &str| cpp_formula(self.file, text);
+                let (part, view) = (views::in_cpp(tensor, view, &formula), &view.name);
+                format!("buffer({part}, \"{view}\", {of})")
+            });
+            let whole = whole.into_iter().filter(|_| tensor.views.is_empty());
+            views.chain(whole).collect::<Vec<_>>()
         });
+        let tensors = list(tensors, |buffer| buffer);
         let scalars = list(&self.file.scalar, |scalar| {
             let of = scalar.dtype.in_source();
             let name = &scalar.name;

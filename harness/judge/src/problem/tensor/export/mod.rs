@@ -9,6 +9,7 @@ mod source;
 mod standalone;
 mod tables;
 mod torch;
+mod views;
 
 pub use source::ReadHeader;
 
@@ -113,6 +114,7 @@ pub fn export(material: &Material, form: Form) -> Result<Exported, String> {
         ));
     }
     tables::check_values(&spec)?;
+    views::check(&file, &|text| binding::cpp_formula(&file, text))?;
     let name = spec.name_at(material.problem_file);
     // The name stands in comments.
     let name = name.unwrap_or_else(|| "kernel".into());

@@ -1,8 +1,9 @@
 //! The workloads of a problem as tables of C++ and of Python: every extent, scalar, tolerance and
 //! range is a number there.
 
-use super::super::input_values::InputValues;
+use super::super::input_values::{InputValues, PackedField};
 use super::super::spec::{Case, CaseScalar, CaseTensor, ProblemSpec, TensorRole};
+use super::super::view::View;
 use crate::dtype::{CellValue, Dtype};
 use std::fmt::Write;
 
@@ -125,7 +126,6 @@ fn numbers_of(values: &InputValues) -> Vec<CellValue> {
             vec![CellValue::Integer(low), CellValue::Integer(high)]
         }
         InputValues::Constant(value) => vec![value],
-        // No export has packed values.
         InputValues::Permutation | InputValues::Npy(_) | InputValues::Packed(_) => Vec::new(),
     }
 }
@@ -156,14 +156,44 @@ pub fn list<T>(items: impl IntoIterator<Item = T>, text: impl Fn(T) -> String) -
 
 fn cpp_tensor(of: &CaseTensor) -> String {
     let tolerance = &of.tolerance;
+    let views = list(&of.views, |view| {
+        let (shape, strides) = (
+            list(&view.shape, usize::to_string),
+            list(&view.strides, usize::to_string),
+        );
+        format!(
+            "{{{}, {}, {{{shape}}}, {{{strides}}}}}",
+            quoted(&view.name),
+            view.offset
+        )
+    });
     format!(
-        "{{{}, {{{}}}, {}, {}, {}, {}}}",
+        "{{{}, {{{}}}, {}, {}, {}, {}, {{{views}}}, {{{}}}, 0}}",
         of.dtype.word().to_uppercase(),
         list(&of.shape, usize::to_string),
         number(tolerance.atol),
         number(tolerance.rtol),
         number(tolerance.matched),
-        cpp_values(of.values.as_ref())
+        cpp_values(of.values.as_ref()),
+        list(fields(of.values.as_ref()), cpp_field)
+    )
+}
+
+/// The fields of packed values.
+fn fields(values: Option<&InputValues>) -> &[PackedField] {
+    match values {
+        Some(InputValues::Packed(fields)) => fields,
+        _ => &[],
+    }
+}
+
+fn cpp_field(field: &PackedField) -> String {
+    format!(
+        "{{{}, {{{}}}, 0, 0, 0, {}, {{}}, {{}}, {}}}",
+        field.dtype.word().to_uppercase(),
+        list(&field.shape, usize::to_string),
+        cpp_values(Some(&field.values)),
+        field.offset
     )
 }
 
@@ -206,6 +236,15 @@ fn python_values(values: Option<&InputValues>) -> String {
         return format!("(\"bytes\", bytes.fromhex(\"{hex}\"))");
     }
     let mut items = vec![quoted(values.into())];
+    items.extend(fields(Some(values)).iter().map(|field| {
+        let shape: Vec<String> = field.shape.iter().map(usize::to_string).collect();
+        let (of, shape) = (quoted(field.dtype.word()), python_tuple(&shape));
+        format!(
+            "({}, {of}, {shape}, {})",
+            field.offset,
+            python_values(Some(&field.values))
+        )
+    }));
     items.extend(numbers_of(values).into_iter().map(|value| match value {
         CellValue::Float(value) => python_number(value),
         CellValue::Integer(value) => value.to_string(),
@@ -221,18 +260,29 @@ fn python_tuple(items: &[String]) -> String {
     }
 }
 
+fn python_view(view: &View) -> String {
+    let numbers = |of: &[usize]| python_tuple(&of.iter().map(usize::to_string).collect::<Vec<_>>());
+    let (name, offset) = (quoted(&view.name), view.offset);
+    format!(
+        "({name}, {offset}, {}, {})",
+        numbers(&view.shape),
+        numbers(&view.strides)
+    )
+}
+
 fn python_case(case: &Case) -> String {
     let tensor = |tensor: &CaseTensor| {
         let shape: Vec<String> = tensor.shape.iter().map(usize::to_string).collect();
         format!(
-            "            {}: _LabOf({}, {}, {}, {}, {}, {}),\n",
+            "            {}: _LabOf({}, {}, {}, {}, {}, {}, {}),\n",
             quoted(&tensor.name),
             quoted(tensor.dtype.word()),
             python_tuple(&shape),
             number(tensor.tolerance.atol),
             number(tensor.tolerance.rtol),
             number(tensor.tolerance.matched),
-            python_values(tensor.values.as_ref())
+            python_values(tensor.values.as_ref()),
+            python_tuple(&tensor.views.iter().map(python_view).collect::<Vec<_>>())
         )
     };
     format!(

@@ -27,7 +27,6 @@ impl ProblemFile {
             ("fixed_seed", tensors.iter().any(|t| t.fixed_seed.is_some())),
             ("gates", tensors.iter().any(|t| !t.gates.is_empty())),
             ("after", tensors.iter().any(|t| !t.after.is_empty())),
-            ("views", tensors.iter().any(|t| !t.views.is_empty())),
             (
                 "role = \"scratch\"",
                 tensors.iter().any(|t| t.role == TensorRole::Scratch),
@@ -37,14 +36,6 @@ impl ProblemFile {
                 tensors
                     .iter()
                     .any(|t| matches!(t.values, Some(ValuesText::Expected(_)))),
-            ),
-            (
-                "packed",
-                texts
-                    .clone()
-                    .flat_map(|w| w.values.values())
-                    .chain(tensors.iter().filter_map(|t| t.values.as_ref()))
-                    .any(|values| matches!(values, ValuesText::Packed(_))),
             ),
             ("null", texts.clone().any(|w| !w.null.is_empty())),
             (

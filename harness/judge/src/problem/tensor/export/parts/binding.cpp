@@ -27,7 +27,16 @@ void check_tensor(const at::Tensor& tensor, const char* name, at::ScalarType typ
 }
 
 LabBuffer buffer(const at::Tensor& tensor, const char* name, int type) {
-    return {name, type, tensor.data_ptr(), std::vector<unsigned long long>(tensor.sizes().begin(), tensor.sizes().end())};
+    const auto numbers = [](at::IntArrayRef of) { return std::vector<unsigned long long>(of.begin(), of.end()); };
+    return {name, type, tensor.data_ptr(), numbers(tensor.sizes()), numbers(tensor.strides())};
+}
+
+// A place of a slice: below zero it counts from the end.
+int64_t place(double value, int64_t extent, const char* name) {
+    const double from_start = value < 0 ? value + double(extent) : value;
+    TORCH_CHECK(from_start >= 0 && from_start <= double(extent) && from_start == std::floor(from_start), "the view ", name,
+                " names the place ", value, " of ", extent);
+    return static_cast<int64_t>(from_start);
 }
 
 template <class Number>

@@ -1,8 +1,8 @@
 # ---- The check of this file: `python3` with its name runs it ----
 
 # An input or an output of a workload. A cell is right if |got - want| <= atol + rtol * |want|; the fraction `matched` of the cells
-# must be right.
-_LabOf = collections.namedtuple("_LabOf", "dtype shape atol rtol matched values")
+# must be right. The kernel gets the views in place of the tensor: name, offset, shape and strides, in cells.
+_LabOf = collections.namedtuple("_LabOf", "dtype shape atol rtol matched values views")
 _LabCase = collections.namedtuple("_LabCase", "label entry timed dims scalars tensors")
 
 
@@ -22,6 +22,12 @@ def _lab_draw(of, generator):
     options = {"generator": generator, "device": "cuda"}
     if kind == "bytes":
         return torch.frombuffer(bytearray(numbers[0]), dtype=torch.uint8).cuda().view(dtype).reshape(of.shape)
+    if kind == "packed":
+        drawn = torch.zeros(of.shape, dtype=torch.uint8, device="cuda")
+        for offset, word, shape, values in numbers:
+            cells = _lab_draw(_LabOf(word, shape, 0, 0, 0, values, ()), generator).contiguous().view(torch.uint8)
+            drawn[..., offset : offset + cells.shape[-1]] = cells
+        return drawn
     if kind == "constant":
         whole = isinstance(numbers[0], int)
         number = (numbers[0] + 2**63) % 2**64 - 2**63 if whole else numbers[0]
@@ -164,7 +170,10 @@ def _lab_microseconds(work):
 
 def _lab_by_name(function, case, tensors):
     """Calls a Python function with the parameters that it names."""
-    values = {**tensors, **case.scalars, **case.dims}
+    values = {**case.scalars, **case.dims}
+    for name, tensor in tensors.items():
+        views = case.tensors[name].views
+        values.update({view: tensor.as_strided(shape, strides, offset) for view, offset, shape, strides in views} or {name: tensor})
     parameters = inspect.signature(function).parameters.values()
     if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         values = {parameter.name: values[parameter.name] for parameter in parameters if parameter.name in values}

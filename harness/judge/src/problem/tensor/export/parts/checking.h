@@ -83,9 +83,16 @@ public:
             inputs_.push_back(tensors_[i].role == OUT ? std::vector<unsigned char>() : draw(tensor, streams.word()));
             void* data = nullptr;
             check(cudaMalloc(&data, std::max<size_t>(bytes(i), 1)), std::string("cannot allocate ") + tensors_[i].name);
-            buffers_.push_back({tensors_[i].name, tensor.type, data, tensor.shape});
+            std::vector<unsigned long long> strides(tensor.shape.size(), 1);
+            for (size_t j = strides.size() - 1; j > 0; --j) strides[j - 1] = strides[j] * tensor.shape[j];
+            buffers_.push_back({tensors_[i].name, tensor.type, data, tensor.shape, strides});
+            if (tensor.views.empty()) given_.push_back(buffers_.back());
+            for (const View& view : tensor.views) {
+                unsigned char* const at = static_cast<unsigned char*>(data) + view.offset * bytes_of(tensor.type);
+                given_.push_back({view.name, tensor.type, at, view.shape, view.strides});
+            }
         }
-        for (Buffer& buffer : buffers_) arguments_.push_back(&buffer.data);
+        for (Buffer& buffer : given_) arguments_.push_back(&buffer.data);
         for (const std::string& scalar : case_.scalars) arguments_.push_back(const_cast<char*>(scalar.data()));
         for (const int& dim : case_.dims) arguments_.push_back(const_cast<int*>(&dim));
     }
@@ -109,7 +116,7 @@ public:
     }
 
     void launch(const Plan& plan, cudaStream_t stream) {
-        run(plan, buffers_, arguments_, plan.scratch_bytes ? scratch_ : nullptr, stream);
+        run(plan, given_, arguments_, plan.scratch_bytes ? scratch_ : nullptr, stream);
     }
 
     // Uploads the inputs, launches so often in a row, and returns what the tensors hold then. Before each launch the outputs
@@ -227,6 +234,7 @@ private:
     const Case& case_;
     std::vector<std::vector<unsigned char>> inputs_;
     std::vector<Buffer> buffers_;
+    std::vector<Buffer> given_;  // what the kernel gets: the tensors, or in their place their views
     std::vector<void*> arguments_;
     void* scratch_ = nullptr;
     size_t scratch_bytes_ = 0;

@@ -3,7 +3,7 @@ struct LabBuffer {
     std::string name;
     int type;
     void* data;
-    std::vector<unsigned long long> shape;
+    std::vector<unsigned long long> shape, strides;
 };
 
 void lab_run(const std::string& entry, const std::vector<int>& dims, const std::vector<LabBuffer>& tensors,

@@ -60,12 +60,13 @@ inline CUtensorMapDataType map_type(Type type) {
     }
 }
 
-// A tensor of the problem in device memory. `shape` begins with the outermost dimension.
+// A tensor of the problem in device memory, or a view of one. `shape` begins with the outermost dimension, and `strides` count
+// cells.
 struct Buffer {
     std::string name;
     Type type;
     void* data;
-    std::vector<unsigned long long> shape;
+    std::vector<unsigned long long> shape, strides;
 };
 
 struct PlannedLaunch {
@@ -183,7 +184,9 @@ inline CUtensorMap encode_map(const LabMapRequest& asked, const std::vector<Buff
     stride[0] = element;
     for (unsigned i = 1; i < rank; ++i) {
         const unsigned long long row = rank == own ? tensor->shape[own - i] : extent[i - 1];
-        stride[i] = asked.stride[i] ? asked.stride[i] : stride[i - 1] * row;
+        const bool is_own = rank == own && (i == 1 || !asked.stride[i - 1]);
+        const unsigned long long usual = is_own ? tensor->strides[own - 1 - i] * element : stride[i - 1] * row;
+        stride[i] = asked.stride[i] ? asked.stride[i] : usual;
     }
     CUtensorMap map;
     check(encode(&map, type, rank, tensor ? tensor->data : scratch, extent, stride + 1, asked.box, asked.element_strides,

@@ -15,7 +15,8 @@ void lab_run(const std::string& entry, const std::vector<int>& dims, const std::
         plan = &found->second;
     }
     std::vector<Buffer> buffers;
-    for (const LabBuffer& tensor : tensors) buffers.push_back({tensor.name, Type(tensor.type), tensor.data, tensor.shape});
+    for (const LabBuffer& tensor : tensors) 
+        buffers.push_back({tensor.name, Type(tensor.type), tensor.data, tensor.shape, tensor.strides});
     std::vector<void*> arguments;
     for (Buffer& buffer : buffers) arguments.push_back(&buffer.data);
     for (const std::string& scalar : scalars) arguments.push_back(const_cast<char*>(scalar.data()));

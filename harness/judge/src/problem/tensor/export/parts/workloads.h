@@ -12,10 +12,17 @@ struct Tensor {
 
 // What an input holds. Its values are drawn by this program: they are not the values that lab drew.
 struct Values {
-    enum Kind { NONE, NORMAL, UNIFORM, INTEGERS, ASCENDING, PERMUTATION, NUMBER, WHOLE, BYTES } kind;
+    enum Kind { NONE, NORMAL, UNIFORM, INTEGERS, ASCENDING, PERMUTATION, NUMBER, WHOLE, BYTES, PACKED } kind;
     double a, b;        // mean and standard deviation; low and high; the number
     long long low, high;  // both ends included; the whole number; of a U64 the same bits
     const char* bytes;  // the cells themselves
+};
+
+// A view of a tensor: the kernel gets it in place of the tensor. Offset and strides count cells.
+struct View {
+    const char* name;
+    unsigned long long offset;
+    std::vector<unsigned long long> shape, strides;
 };
 
 // A cell is right if |got - want| <= atol + rtol * |want|; the fraction `matched` of the cells must be right.
@@ -24,6 +31,9 @@ struct TensorOfCase {
     std::vector<unsigned long long> shape;
     double atol, rtol, matched;
     Values values;
+    std::vector<View> views;
+    std::vector<TensorOfCase> fields;  // of packed values: the cells of a type in the rows of bytes
+    unsigned long long offset;         // of a field: the bytes of a row before it
 };
 
 struct Case {
@@ -176,6 +186,15 @@ inline std::vector<unsigned char> draw(const TensorOfCase& tensor, unsigned long
     Random random = {seed};
     if (values.kind == Values::BYTES) {
         std::memcpy(all.data(), values.bytes, all.size());
+        return all;
+    }
+    if (values.kind == Values::PACKED) {
+        for (const TensorOfCase& field : tensor.fields) {
+            const std::vector<unsigned char> part = draw(field, random.word());
+            const size_t width = field.shape.back() * bytes_of(field.type);
+            for (size_t i = 0; i < part.size(); i += width)
+                std::memcpy(&all[i / width * row + field.offset], &part[i], width);
+        }
         return all;
     }
     std::vector<long long> numbers(row);

@@ -1,0 +1,109 @@
+//! The text of problem.toml for a problem whose tensors are known.
+
+/// A tensor of the problem.
+#[derive(Clone, Debug)]
+pub struct Tensor {
+    pub name: String,
+    /// `in`, `out` or `inout`.
+    pub role: &'static str,
+    pub kind: &'static str,
+    /// Numbers and expressions over the dimensions.
+    pub shape: Vec<String>,
+    /// The line `values = …` of an input, with the comment above it.
+    pub values: String,
+}
+
+/// A scalar of the problem.
+#[derive(Clone, Debug)]
+pub struct Scalar {
+    pub name: String,
+    pub kind: &'static str,
+    /// The value as TOML, with the comment behind it.
+    pub value: String,
+}
+
+/// What a problem.toml says.
+pub struct ProblemToml<'a> {
+    /// What the problem is, and where it comes from: comments, a line each.
+    pub about: &'a [String],
+    pub name: &'a str,
+    pub entry: &'a str,
+    pub dims: &'a [String],
+    /// Lines below `dims`.
+    pub keys: &'a str,
+    pub tensors: &'a [Tensor],
+    pub scalars: &'a [Scalar],
+    /// Comment lines and tables.
+    pub tolerances: &'a str,
+    /// Lines below `[objective]`.
+    pub objective: &'a str,
+    /// The tables of the workloads.
+    pub workloads: &'a str,
+}
+
+impl ProblemToml<'_> {
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        for line in self.about.iter().flat_map(|text| text.lines()) {
+            out += &format!("# {}\n", line.trim());
+        }
+        let dims: Vec<String> = self.dims.iter().map(|dim| format!("\"{dim}\"")).collect();
+        out += &format!(
+            "# kernels/README.md of lab explains every key.\nkind = \"tensor\"\nname = \"{}\"\nentry = \"{}\"\ndims = [{}]\n\
+             cpu_max_cells = 300_000\n{}",
+            self.name,
+            self.entry,
+            dims.join(", "),
+            self.keys
+        );
+        for tensor in self.tensors {
+            let shape: Vec<String> = tensor.shape.iter().map(|extent| quoted(extent)).collect();
+            out += &format!(
+                "\n[[tensor]]\nname = \"{}\"\nrole = \"{}\"\ntype = \"{}\"\nshape = [{}]\n{}",
+                tensor.name,
+                tensor.role,
+                tensor.kind,
+                shape.join(", "),
+                tensor.values
+            );
+        }
+        for scalar in self.scalars {
+            out += &format!(
+                "\n[[scalar]]\nname = \"{}\"\ntype = \"{}\"\nvalue = {}\n",
+                scalar.name, scalar.kind, scalar.value
+            );
+        }
+        out + &format!(
+            "\n{}[objective]\n{}\n{}",
+            self.tolerances, self.objective, self.workloads
+        )
+    }
+}
+
+/// An extent: a number, or an expression in quotes.
+pub fn quoted(extent: &str) -> String {
+    match extent.parse::<i64>() {
+        Ok(number) => number.to_string(),
+        Err(_) => format!("\"{extent}\""),
+    }
+}
+
+/// A tolerance for each type of floats among these, with the numbers that belong to it.
+pub fn tolerances(
+    of: &str,
+    kinds: impl Iterator<Item = &'static str>,
+    numbers: impl Fn(&str) -> (String, String),
+) -> String {
+    let mut kinds: Vec<&str> = kinds.filter(|kind| kind.contains('f')).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let mut out = String::new();
+    for kind in kinds {
+        let (atol, rtol) = numbers(kind);
+        out += &format!("[tolerance.{kind}]\natol = {atol}\nrtol = {rtol}\n\n");
+    }
+    match out.is_empty() {
+        true => out,
+        false => format!("# {of}\n{out}"),
+    }
+}
