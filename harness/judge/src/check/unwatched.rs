@@ -74,15 +74,13 @@ fn in_words<'a>(
     let mut files: BTreeMap<&str, Vec<(&SourceLine, &SourceLine)>> = BTreeMap::new();
     for line in lines {
         let ranges = files.entry(&line.file).or_default();
-        match ranges.last_mut() {
-            Some((_, last))
-                if watched
-                    .range::<&SourceLine, _>(*last..line)
-                    .next()
-                    .is_none() =>
-            {
-                *last = line
-            }
+        let last = ranges.last_mut().map(|(_, last)| last);
+        let mut between = last
+            .iter()
+            .flat_map(|last| watched.range::<&SourceLine, _>(**last..line));
+        let is_apart = between.next().is_some();
+        match last {
+            Some(last) if !is_apart => *last = line,
             _ => ranges.push((line, line)),
         }
     }
@@ -118,12 +116,13 @@ mod tests {
             at("kernel.cu", 45),
             at("part.h", 7),
         ];
-        let words = |count: usize| in_words(&watched.iter().collect(), lines[..count].iter());
-        assert_eq!(words(0), None);
-        assert_eq!(words(1).unwrap(), "line 12 of kernel.cu");
-        assert_eq!(
-            words(5).unwrap(),
-            "lines 12, 41-43, 45 of kernel.cu and line 7 of part.h"
-        );
+        let check = |count: usize, wanted: Option<&str>| {
+            let words = in_words(&watched.iter().collect(), lines[..count].iter());
+            assert_eq!(words.as_deref(), wanted);
+        };
+        check(0, None);
+        check(1, Some("line 12 of kernel.cu"));
+        let all = "lines 12, 41-43, 45 of kernel.cu and line 7 of part.h";
+        check(5, Some(all));
     }
 }
