@@ -21,6 +21,7 @@ pub const HEADERS: &[(&str, &str)] = headers![
     "lab_cpu/standard.h",
     "lab_cpu/runtime.h",
     "lab_cpu/races.h",
+    "lab_cpu/race_hooks.h",
     "lab_cpu/checked.h",
     "lab_cpu/vector_types.h",
     "lab_cpu/math.h",

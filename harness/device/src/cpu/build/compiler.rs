@@ -63,6 +63,10 @@ pub fn header_name(sanitizer: Option<Sanitizer>) -> &'static str {
     }
 }
 
+/// The functions that an instrumented kernel calls, in a folder of headers, and their object file.
+const RACE_HOOKS: &str = "lab_cpu/race_hooks.h";
+pub const RACE_HOOKS_OBJECT: &str = "race_hooks.o";
+
 impl HostCompiler {
     /// Returns the compiler with this name, or the first of `g++`, `clang++`, `c++` that runs.
     pub fn find(named: Option<OsString>) -> Result<HostCompiler, DeviceError> {
@@ -187,23 +191,18 @@ impl HostCompiler {
         // them too.
         let temporary = TemporaryFolder::inside(&work).map_err(cannot_write)?;
         headers::write(temporary.path()).map_err(cannot_write)?;
-        let mut arguments = flags;
-        arguments.extend(["-x", "c++-header"].map(OsString::from));
         let header = temporary.path().join(header_name(sanitizer));
-        let precompiled = format!(
-            "{}.{}",
-            header.display(),
-            if self.clang { "pch" } else { "gch" }
-        );
-        arguments.extend([header.into(), "-o".into(), precompiled.into()]);
-        let output = self.run(&arguments)?;
-        if !output.status.success() {
-            return Err(DeviceError::Unavailable(format!(
-                "{} cannot compile the cpu device's headers. Install g++ 11, clang++ 14 or a later version, which \
-                 support C++20. The compiler says:\n{}",
-                self.version,
-                String::from_utf8_lossy(&output.stderr).trim_end()
-            )));
+        self.precompile(&flags, "c++-header", &header, &self.precompiled(&header))?;
+        if sanitizer == Some(Sanitizer::Thread) {
+            let hooks = temporary.path().join(RACE_HOOKS);
+            let mut flags = flags;
+            flags.extend(["-c".into(), "-include".into(), header.into()]);
+            self.precompile(
+                &flags,
+                "c++",
+                &hooks,
+                &temporary.path().join(RACE_HOOKS_OBJECT),
+            )?;
         }
         std::fs::write(temporary.path().join("ready"), "").map_err(cannot_write)?;
         match std::fs::rename(temporary.path(), &folder) {
@@ -211,6 +210,39 @@ impl HostCompiler {
             Err(error) if !folder.join("ready").is_file() => Err(cannot_write(error)),
             _ => Ok(folder),
         }
+    }
+
+    /// The path of a header's precompiled form.
+    fn precompiled(&self, header: &Path) -> PathBuf {
+        let extension = if self.clang { "pch" } else { "gch" };
+        PathBuf::from(format!("{}.{extension}", header.display()))
+    }
+
+    /// Compiles a file of the cpu device's own.
+    fn precompile(
+        &self,
+        flags: &[OsString],
+        language: &str,
+        source: &Path,
+        target: &Path,
+    ) -> Result<(), DeviceError> {
+        let own = [
+            "-x".into(),
+            language.into(),
+            source.into(),
+            "-o".into(),
+            target.into(),
+        ];
+        let output = self.run(&[flags, &own].concat())?;
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(DeviceError::Unavailable(format!(
+            "{} cannot compile the cpu device's headers. Install g++ 11, clang++ 14 or a later version, which support \
+             C++20. The compiler says:\n{}",
+            self.version,
+            String::from_utf8_lossy(&output.stderr).trim_end()
+        )))
     }
 
     /// A hash of everything that the precompiled header depends on, in hex.

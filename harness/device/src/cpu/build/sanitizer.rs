@@ -20,7 +20,7 @@ pub fn flags(sanitizer: Sanitizer, clang: bool) -> &'static [&'static str] {
             // Compiles in two thirds of the time of -O2. The detector, which each access calls, takes most of
             // the launch's time.
             "-O1",
-            // `lab_cpu/races.h` watches the memory of these two.
+            // `lab_cpu/race_hooks.h` watches the memory of these two.
             "-fno-builtin-memcpy",
             "-fno-builtin-memset",
             // A kernel cannot tell that it is watched.

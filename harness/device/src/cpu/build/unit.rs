@@ -1,6 +1,6 @@
 //! Building one unit: the preprocessor, the scan of its result, then the compiler.
 
-use super::compiler::header_name;
+use super::compiler::{RACE_HOOKS_OBJECT, header_name};
 use super::preprocessed::host_code::HostCheck;
 use super::preprocessed::{
     CONSTANT, DEVICE, Declaration, GLOBAL, HOST, Preprocessed, SHARED, declarations, entries,
@@ -210,8 +210,8 @@ impl Unit<'_> {
             Some(Sanitizer::Address) if self.compiler.clang => (&["-shared"][..], target),
             Some(Sanitizer::Address) => (SHARED_OBJECT, target),
             // With -fsanitize the linker would add libtsan or libubsan. Linked in a second step
-            // without the option, the module keeps the entry points in `lab_cpu/races.h` and
-            // `lab_cpu/checked.h`.
+            // without the option, the module keeps the entry points in `lab_cpu/race_hooks.h`
+            // and `lab_cpu/checked.h`.
             Some(Sanitizer::Thread) | None => (&["-c"][..], &*object),
         };
         let mut arguments = self.with_options();
@@ -230,6 +230,7 @@ impl Unit<'_> {
         if made == object && compiled.built {
             let mut link: Vec<OsString> = SHARED_OBJECT.iter().map(OsString::from).collect();
             if self.request.sanitizer == Some(Sanitizer::Thread) {
+                link.push(self.headers.join(RACE_HOOKS_OBJECT).into());
                 // They name each call of the detector: `watched_instructions`.
                 link.push("-Wl,--emit-relocs".into());
             }

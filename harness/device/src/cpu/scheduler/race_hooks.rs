@@ -16,7 +16,7 @@ use std::cell::RefMut;
 use std::ffi::{CStr, c_char, c_void};
 
 /// Functions of the race detector. Has the layout of `lab_cpu_races_table` in
-/// `include/cpu/lab_cpu/races.h`.
+/// `include/cpu/lab_cpu/race_hooks.h`.
 #[repr(C)]
 pub struct Table {
     access: unsafe extern "C" fn(*mut Thread, *const c_void, usize, u32, *const c_void),
@@ -30,7 +30,7 @@ pub static TABLE: Table = Table {
     fence,
 };
 
-/// Bits of an access's kind, as in `races.h`.
+/// Bits of an access's kind, as in `race_hooks.h`.
 const WRITES: u32 = 1;
 const RELAXED: u32 = 2;
 
