@@ -57,6 +57,12 @@ fn what_nvrtc_refuses_does_not_build() {
             "__atomic_fetch_add is a function",
         ),
         ("", "thread_local int q = 1; out[0] = q;", "no thread_local"),
+        ("", "static __thread int q; out[0] = q;", "no thread_local"),
+        (
+            "extern \"C\" __device__ void __tsan_read4(void*) {}",
+            "out[0] = 1;",
+            "__tsan_read4 is a function of the race detector",
+        ),
         ("", "throw 1;", "exception"),
         // Names without their header.
         ("", "uint32_t q = 1; out[0] = q;", "uint32_t"),

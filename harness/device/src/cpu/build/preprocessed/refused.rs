@@ -46,7 +46,10 @@ fn reason(word: &str) -> Option<String> {
         _ if word.contains("no_sanitize") || word.contains("no_instrument") => Some(format!(
             "{word} would hide a function from the race detector: remove the attribute"
         )),
-        "thread_local" => Some("device code has no thread_local variables".to_owned()),
+        _ if word.starts_with("__tsan_") => Some(format!(
+            "{word} is a function of the race detector: choose another name"
+        )),
+        "thread_local" | "__thread" => Some("device code has no thread_local variables".to_owned()),
         "typeof" | "__typeof__" | "__typeof" | "__auto_type" => {
             Some(format!("NVRTC does not know {word}: use decltype or auto"))
         }
