@@ -497,18 +497,6 @@ fn bytes_that_were_saved_after_the_kill_stay_on_disk() {
     assert_eq!(lab.rows(), ["1000.0 | 1000.0 | pass | discard | worse"]);
 }
 
-/// The disk gave an error when a decision removed its temporary file.
-#[test]
-fn a_temporary_file_that_could_not_be_removed_is_removed_by_the_next_decision() {
-    let lab = with_history();
-    lab.write(".lab-new-aaaaaaaaaaaa.kernel.cu", "// the worse one\n");
-    lab.lab("discard -m third").is(0);
-    assert_eq!(
-        lab.git("status --short --untracked-files=all -- :^results.tsv :^.gitignore"),
-        ""
-    );
-}
-
 #[test]
 fn temporary_files_of_a_killed_lab_are_removed_and_an_editor_s_last_save_is_kept() {
     let lab = with_history();

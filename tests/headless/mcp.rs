@@ -537,6 +537,41 @@ fn an_undecided_speed_is_measured_longer_and_a_run_that_is_not_there_is_named() 
 }
 
 #[test]
+fn of_many_workloads_a_verdict_tells_the_worst() {
+    let lab = Lab::new();
+    let rows: String = [1.01, 0.99, 1.0, 0.97, 1.02, 0.98]
+        .iter()
+        .enumerate()
+        .map(|(row, ratio)| {
+            let correctness = if row == 4 { "fail" } else { "pass" };
+            format!(
+                "echo 'workload: rows={row} kernel_us=2 ratio={ratio} correctness={correctness}'\n"
+            )
+        })
+        .collect();
+    lab.harness(&format!(
+        "{rows}echo 'device: Test GPU'\necho 'y_mismatched: 1 limit=0'\necho 'correctness: fail'\nexit 1"
+    ));
+    lab.git("commit -qam harness");
+    lab.write("kernel.cu", "// wrong in one\n");
+    let client = Client::of(&lab);
+    let judged = client.call("judge", json!({}));
+    let rows = judged["workloads"].as_array().unwrap();
+    let rows: Vec<&Value> = rows.iter().map(|row| &row["rows"]).collect();
+    assert_eq!(
+        rows,
+        [4, 3, 5, 1]
+            .map(|row| json!(row))
+            .iter()
+            .collect::<Vec<_>>()
+    );
+    assert_eq!(judged["left_out"], json!({ "workloads": 2 }));
+    let all = client.call("experiment", json!({ "run": 1 }));
+    assert_eq!(all["workloads"].as_array().unwrap().len(), 6);
+    assert_eq!(client.close(), 0);
+}
+
+#[test]
 fn a_failed_judgement_is_a_result_and_a_refusal_is_an_error_of_the_tool() {
     let lab = Lab::new();
     let client = Client::of(&lab);

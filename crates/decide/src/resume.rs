@@ -58,7 +58,8 @@ pub fn resume_decision(project: &Project) -> Result<Option<(String, Option<Statu
     Ok((!texts.is_empty()).then(|| (texts.join("; "), status)))
 }
 
-/// The same under a lock that is held already. Also removes the temporary files of earlier labs.
+/// The same under a lock that is held already. Also removes the temporary files of a lab that was
+/// killed.
 pub(super) fn resume_locked(locked: &mut Locked) -> Result<Option<Resumed>> {
     let project = &locked.repo.project;
     leftovers::sweep(&project.files(), &project.lab_dir);
@@ -75,23 +76,20 @@ pub(super) fn resume_locked(locked: &mut Locked) -> Result<Option<Resumed>> {
         }
         Some(intent) => Some(resume_intent(locked, intent)?),
     };
-    // The file that an editor's last save was in goes once the save is kept, as does what an earlier
-    // decision could not remove.
-    let project = &locked.repo.project;
-    leftovers::sweep(&project.files(), &project.root);
     if locked.lock.was_killed {
+        let project = &locked.repo.project;
+        leftovers::sweep(&project.files(), &project.root);
         lab_git::remove_leftovers(&locked.repo, since);
     }
     Ok(resumed)
 }
 
-/// Removes the temporary files of a loop that was killed: it also writes where nobody decides. They
-/// stay while another process decides.
+/// Removes what a loop that was killed left in git's folders: it also writes where nobody decides.
+/// It stays while another process decides. A temporary file beside the kernel stays, too: it may
+/// hold what an editor had just saved.
 pub fn remove_leftovers_of_loop(project: &Project) -> Result<()> {
     if let Some(lock) = DecisionLock::try_take(project)? {
-        let locked = Locked::new(project, lock)?;
-        leftovers::sweep(&project.files(), &project.root);
-        lab_git::remove_leftovers(&locked.repo, None);
+        lab_git::remove_leftovers(&Locked::new(project, lock)?.repo, None);
     }
     Ok(())
 }

@@ -34,6 +34,9 @@ use lab_store::RunIndex;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+/// Most workloads in the answer of a run.
+const WORKLOADS: usize = 4;
+
 /// What the commands in an error mean to a client.
 pub const AS_TOOLS: &str = "The text says what to do. In it, `lab run` is the tool judge with \"unless_known\": false; other commands are tools of the same \
      name, or a person's to run.";
@@ -163,7 +166,7 @@ pub fn not_run(why: &NotRun) -> Answer {
 }
 
 /// What a verdict says that the client does not know: without the gates that pass, what names the
-/// bytes, and what is null or empty. The tool `experiment` tells all.
+/// bytes, what is null or empty, and all but some workloads. The tool `experiment` tells all.
 fn news(judged: &Judged) -> Answer {
     let mut run = serde_json::to_value(RunAnswer::of(judged)).unwrap_or_default();
     if let Some(keys) = run.as_object_mut() {
@@ -171,9 +174,27 @@ fn news(judged: &Judged) -> Answer {
         if let Some(gates) = keys.get_mut("gates").and_then(Value::as_array_mut) {
             gates.retain(|gate| gate["pass"] != true);
         }
+        let rows = keys.get_mut("workloads").and_then(Value::as_array_mut);
+        let left_out = rows.map_or(0, |rows| {
+            let all = rows.len();
+            rows.sort_by(|a, b| badness(a).total_cmp(&badness(b)));
+            rows.truncate(WORKLOADS);
+            all - rows.len()
+        });
+        if left_out > 0 {
+            keys.insert("left_out".to_owned(), json!({ "workloads": left_out }));
+        }
     }
     leave_out_empty(&mut run);
     of_run(judged, run)
+}
+
+/// The rank of a workload in an answer: the wrong ones first, then the slowest beside the incumbent.
+fn badness(workload: &Value) -> f64 {
+    match workload["correctness"].as_str() {
+        Some("fail") => 0.0,
+        _ => workload["ratio"].as_f64().unwrap_or(1.0),
+    }
 }
 
 fn leave_out_empty(value: &mut Value) {

@@ -1,7 +1,6 @@
 // The memory of CUB's reduction is used a second time without a barrier between the two.
 // problem: shares
 // judged: fail
-// judged on cuda: pass
 #include "lab.h"
 
 #include <cmath>
