@@ -86,7 +86,8 @@ pub fn imports(image: &[u8]) -> Vec<String> {
 
 /// Returns the instructions that access memory in an image that was built for the race detector: the
 /// return addresses of the calls of its functions, in bytes from the image's beginning, ascending.
-/// Empty for any other file.
+/// Those of launch statements, which one thread runs, and of the lab's own calls of kernels are left
+/// out. Empty for any other file.
 pub fn watched_instructions(image: &[u8]) -> Vec<u64> {
     let mut found = calls_of(image, is_access).unwrap_or_default();
     found.sort_unstable();
@@ -101,6 +102,19 @@ fn is_access(name: &[u8]) -> bool {
         Some(what) => kinds.iter().any(|kind| what.starts_with(kind.as_bytes())),
         None => matches!(name, b"memcpy" | b"memset"),
     }
+}
+
+/// Whether a function, whose name may be mangled, is part of no kernel.
+fn is_outside_of_kernels(name: &[u8]) -> bool {
+    let parts = [
+        "lab_launch",
+        "lab_shape_",
+        "lab_list_",
+        "lab_cpu_call",
+        "_GLOBAL__sub_I_",
+    ];
+    let name = String::from_utf8_lossy(name);
+    parts.iter().any(|part| name.contains(part))
 }
 
 /// The return addresses of the direct calls of these functions, in an image that kept its
@@ -122,12 +136,26 @@ fn calls_of(file: &[u8], is_wanted: impl Fn(&[u8]) -> bool) -> Option<Vec<u64>> 
         let (relocations, symbols) = section.rela(ENDIAN, file).ok()??;
         let table = sections.section(symbols).ok()?;
         let symbols = SymbolTable::parse(ENDIAN, file, &sections, symbols, table).ok()?;
+        let left_out = symbols.iter().filter(|symbol| {
+            let name = symbol.name(ENDIAN, symbols.strings());
+            name.is_ok_and(is_outside_of_kernels)
+        });
+        let left_out: Vec<_> = left_out
+            .map(|symbol| {
+                let start = symbol.st_value(ENDIAN);
+                start..start.saturating_add(symbol.st_size(ENDIAN))
+            })
+            .collect();
         for relocation in relocations {
+            let place = relocation.r_offset(ENDIAN);
+            if left_out.iter().any(|range| range.contains(&place)) {
+                continue;
+            }
             let symbol = relocation.symbol(ENDIAN, false);
             let symbol = symbol.and_then(|index| symbols.symbol(index).ok());
             let name = symbol.and_then(|symbol| symbol.name(ENDIAN, symbols.strings()).ok());
             if name.is_some_and(&is_wanted) {
-                found.push(relocation.r_offset(ENDIAN) + 4);
+                found.push(place.saturating_add(4));
             }
         }
     }
