@@ -394,6 +394,7 @@ fn a_history_that_is_cut_off_is_read_as_far_as_it_is_whole() {
         lab.lab("run").is(0);
         lab.lab(&format!("keep -m {turn}")).is(0);
     }
+    lab.git("tag -m 'with a message' first HEAD~2");
     for object in ["HEAD~2", "HEAD~2^{tree}", "HEAD~1", "HEAD~1^{tree}"] {
         let id = lab.git(&format!("rev-parse {object}")).trim().to_owned();
         let file = lab.path(&format!(".git/objects/{}/{}", &id[..2], &id[2..]));
@@ -401,7 +402,7 @@ fn a_history_that_is_cut_off_is_read_as_far_as_it_is_whole() {
         fs::remove_file(&file).unwrap();
         fs::write(&file, &whole[..whole.len() / 2]).unwrap();
         lab.lab("log").is(0).says("third");
-        for command in ["restore HEAD~1", "restore HEAD~2", "rules"] {
+        for command in ["restore HEAD~1", "restore HEAD~2", "restore first", "rules"] {
             let done = lab.lab(command);
             if done.code != 0 {
                 done.says(&format!("git cannot read the object {id}"));

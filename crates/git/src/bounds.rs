@@ -132,10 +132,12 @@ pub(super) fn commit(git: &Repository, id: Oid) -> Result<Commit<'_>> {
     Ok(git.find_commit(id)?)
 }
 
-/// The commit that a ref names.
+/// The commit that a ref names, also through tags with a message.
 pub(super) fn commit_at<'r>(git: &'r Repository, reference: &Reference) -> Result<Commit<'r>> {
-    if let Some(id) = reference.resolve()?.target() {
+    let mut named = reference.resolve()?.target();
+    while let Some(id) = named {
         check_whole(git, id)?;
+        named = git.find_tag(id).ok().map(|tag| tag.target_id());
     }
     Ok(git.find_commit(reference.peel_to_commit()?.id())?)
 }

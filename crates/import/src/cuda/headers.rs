@@ -161,6 +161,28 @@ pub fn is_for_device(name: &str) -> bool {
     FAMILIES.iter().any(|(start, _)| name.starts_with(start)) || NEEDED.iter().any(is_own)
 }
 
+/// Whether a header comes with CUDA's libraries for the host, or with PyTorch.
+pub fn is_of_libraries(name: &str) -> bool {
+    const STARTS: [&str; 15] = [
+        "cuda.h",
+        "cuda_runtime",
+        "device_launch_parameters",
+        "cublas",
+        "cudnn",
+        "cusparse",
+        "cusolver",
+        "cufft",
+        "curand.h",
+        "nccl",
+        "nvToolsExt",
+        "torch/",
+        "ATen/",
+        "c10/",
+        "pybind11/",
+    ];
+    STARTS.iter().any(|start| name.starts_with(start))
+}
+
 /// Whether an include line of the published file stays where the code has these words.
 pub fn stays(name: &str, used: &BTreeSet<&str>) -> bool {
     let is_own = NEEDED.iter().any(|(header, _)| *header == name);

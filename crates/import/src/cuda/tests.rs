@@ -231,6 +231,21 @@ fn a_namespace_that_is_opened_stays_with_its_header() {
 }
 
 #[test]
+fn a_header_beside_the_file_is_read_however_it_is_included() {
+    let header = |name: &str| (name == "u.h").then(|| "#define TWO 2\n".to_owned());
+    let source = "#include <u.h>\n#include <vector>\n#include \"cuda_runtime.h\"\n#include \"cublas_v2.h\"\n#include \"gone.h\"\n\
+                  __global__ void s(float* y, int n) { y[threadIdx.x] = TWO; }\n";
+    let published = Published::read("a.cu", source, &header);
+    let made = published.problem(&["s".to_owned()], "a", "a.cu").unwrap();
+    assert!(file(&made, "kernel.cu").contains("#define TWO 2"));
+    let missing = made
+        .notes
+        .iter()
+        .filter(|note| note.contains("is not beside"));
+    assert_eq!(missing.count(), 1, "{:?}", made.notes);
+}
+
+#[test]
 fn any_text_is_read_without_a_panic() {
     // Braces that two branches open, and one that nobody closes.
     for source in [

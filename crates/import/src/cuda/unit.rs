@@ -1,6 +1,6 @@
 //! A published source with the local headers that it includes.
 
-use super::headers::{is_for_device, quoted};
+use super::headers::{included, is_for_device, is_of_libraries, quoted};
 use super::interval;
 use lab_source::cpp::Code;
 use lab_source::cpp::directive::Directive;
@@ -48,7 +48,8 @@ impl Unit {
         let found = items(&code);
         let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
         for item in found.iter().filter(|item| item.kind == ItemKind::Include) {
-            let Some(included) = quoted(code.at(item.first)) else {
+            let line = code.at(item.first);
+            let (Some(included), is_quoted) = (included(line), quoted(line).is_some()) else {
                 continue;
             };
             let path = if folder.is_empty() {
@@ -57,12 +58,13 @@ impl Unit {
                 format!("{folder}/{included}")
             };
             let is_ours = ["lab.h", "lab_problem.h"].contains(&included) || is_for_device(included);
-            if is_ours || !seen.insert(path.clone()) {
+            if is_ours || is_of_libraries(included) || !seen.insert(path.clone()) {
                 continue;
             }
             match header(&path).filter(|_| seen.len() <= MOST_HEADERS) {
                 Some(text) => self.add(&path, &text, header, seen),
-                None => self.missing.push(included.to_owned()),
+                None if is_quoted => self.missing.push(included.to_owned()),
+                None => {}
             }
         }
         self.sources.push(Source {
