@@ -201,6 +201,29 @@ impl Driver for CpuDriver {
         Ok(())
     }
 
+    fn first_difference(
+        &mut self,
+        address: u64,
+        expected: &[u8],
+    ) -> Result<Option<usize>, DeviceError> {
+        self.memory.check(address, expected.len())?;
+        let actual = address as *const u8;
+        // SAFETY: the range is inside a live allocation, whose bytes `alloc` initialised, and
+        // `expected` is as long. Nothing here refers to the allocation, which other processes may
+        // write to.
+        let order =
+            unsafe { libc::memcmp(actual.cast(), expected.as_ptr().cast(), expected.len()) };
+        if order == 0 {
+            return Ok(None);
+        }
+        let differs = |at: &usize| {
+            // SAFETY: as above.
+            let byte = unsafe { actual.add(*at).read_volatile() };
+            byte != expected[*at]
+        };
+        Ok((0..expected.len()).find(differs))
+    }
+
     fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {
         self.memory.check(address, bytes)?;
         for word in 0..bytes / 4 {
