@@ -390,7 +390,7 @@ fn a_folder_of_head_that_is_cut_off_or_lost_is_told_with_a_remedy() {
 fn a_history_that_is_cut_off_is_read_as_far_as_it_is_whole() {
     let lab = Lab::new();
     for turn in ["second", "third"] {
-        lab.write("kernel.cu", &format!("// the {turn}\n"));
+        lab.write("kernel.cu", format!("// the {turn}\n"));
         lab.lab("run").is(0);
         lab.lab(&format!("keep -m {turn}")).is(0);
     }

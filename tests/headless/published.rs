@@ -206,7 +206,7 @@ fn a_published_file_that_is_judged_as_it_is_gets_advice() {
 }
 
 /// Sums of rows in two launches: the second adds what the blocks of the first found.
-const TWO_PASSES: &str = r#"#include <cuda_runtime.h>
+const TWO_PASSES: &str = r"#include <cuda_runtime.h>
 #define BLOCK 64
 
 template <int THREADS>
@@ -234,7 +234,7 @@ void row_sums(const float* d_in, float* d_partial, float* d_out, int rows, int c
     partial_sums<BLOCK><<<dim3(parts, rows), BLOCK>>>(d_in, d_partial, rows, cols, parts);
     add_parts<<<(rows + 127) / 128, 128>>>(d_partial, d_out, rows, parts);
 }
-"#;
+";
 
 /// What is right for it.
 const ROW_SUMS: &str = "    double sum = 0.0;\n    for (int c = 0; c < cols; c++) sum += in[i * cols + c];\n    out[i] = sum;\n";
