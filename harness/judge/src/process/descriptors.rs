@@ -2,6 +2,7 @@
 //! byte with the descriptor, before or after a frame that says so.
 
 use super::framing::FrameError;
+use rustix::io::retry_on_intr;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
@@ -22,12 +23,14 @@ pub fn send(to: &UnixStream, descriptor: BorrowedFd) -> Result<(), FrameError> {
     let mut message = SendAncillaryBuffer::new(&mut space);
     let descriptors = [descriptor];
     message.push(SendAncillaryMessage::ScmRights(&descriptors));
-    sendmsg(
-        to,
-        &[IoSlice::new(&[MARK])],
-        &mut message,
-        SendFlags::NOSIGNAL,
-    )
+    retry_on_intr(|| {
+        sendmsg(
+            to,
+            &[IoSlice::new(&[MARK])],
+            &mut message,
+            SendFlags::NOSIGNAL,
+        )
+    })
     .map_err(std::io::Error::from)?;
     Ok(())
 }
@@ -37,12 +40,15 @@ pub fn receive(from: &UnixStream) -> Result<OwnedFd, FrameError> {
     let mut space = [MaybeUninit::uninit(); SPACE];
     let mut message = RecvAncillaryBuffer::new(&mut space);
     let mut mark = [0];
-    recvmsg(
-        from,
-        &mut [IoSliceMut::new(&mut mark)],
-        &mut message,
-        RecvFlags::CMSG_CLOEXEC,
-    )
+    // On a socket with a time limit a signal ends the call, whatever its handler says of restarts.
+    retry_on_intr(|| {
+        recvmsg(
+            from,
+            &mut [IoSliceMut::new(&mut mark)],
+            &mut message,
+            RecvFlags::CMSG_CLOEXEC,
+        )
+    })
     .map_err(std::io::Error::from)?;
     let mut received = message.drain().filter_map(|message| match message {
         RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),

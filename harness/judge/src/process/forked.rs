@@ -6,6 +6,7 @@
 //! worker lives, and its parent kills it, with everything that it has started, when this process
 //! shuts the connection down or dies.
 
+use rustix::io::retry_on_intr;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -197,12 +198,14 @@ fn send(to: &UnixStream, message: &[u8], descriptors: &[BorrowedFd<'_>; 3]) -> i
             "the descriptors of a worker do not fit into a message",
         ));
     }
-    let sent = sendmsg(
-        to,
-        &[IoSlice::new(message)],
-        &mut ancillary,
-        SendFlags::NOSIGNAL,
-    )?;
+    let sent = retry_on_intr(|| {
+        sendmsg(
+            to,
+            &[IoSlice::new(message)],
+            &mut ancillary,
+            SendFlags::NOSIGNAL,
+        )
+    })?;
     // What did not fit into the socket at once.
     (&mut &*to).write_all(&message[sent..])
 }
