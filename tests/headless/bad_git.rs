@@ -336,6 +336,7 @@ fn an_object_that_git_cannot_read_is_told_with_a_remedy() {
     lab.lab("discard -m x").is(0);
     // A damaged pack.
     lab.git("repack -adq");
+    let head = lab.head();
     lab.sh(
         "for pack in .git/objects/pack/*.pack; do chmod +w $pack && truncate -s 100 $pack; done",
     )
@@ -343,7 +344,7 @@ fn an_object_that_git_cannot_read_is_told_with_a_remedy() {
     for command in ["log", "rules -m x"] {
         lab.lab(command)
             .is(1)
-            .says("git cannot read an object")
+            .says(&format!("git cannot read the object {head}"))
             .says("`git fsck`");
     }
     lab.lab("clean").is(1).says("`git fsck` names them");

@@ -1,7 +1,7 @@
 //! How much is read of what a stranger may have put into git. A few kilobytes of objects can name
 //! more files than a disk holds: a tree may name the same tree many times, and a blob packs well.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use flate2::read::ZlibDecoder;
 use git2::{Blob, Commit, ObjectType, Oid, Reference, Repository, Tree, TreeEntry};
 use lab_system::root::{Access, Root};
@@ -134,12 +134,17 @@ pub(super) fn commit(git: &Repository, id: Oid) -> Result<Commit<'_>> {
 
 /// The commit that a ref names, also through tags with a message.
 pub(super) fn commit_at<'r>(git: &'r Repository, reference: &Reference) -> Result<Commit<'r>> {
-    let mut named = reference.resolve()?.target();
-    while let Some(id) = named {
+    let mut id = reference
+        .resolve()?
+        .target()
+        .context("the ref names no object")?;
+    loop {
         check_whole(git, id)?;
-        named = git.find_tag(id).ok().map(|tag| tag.target_id());
+        match git.find_tag(id) {
+            Ok(tag) => id = tag.target_id(),
+            Err(_) => return Ok(git.find_commit(id)?),
+        }
     }
-    Ok(git.find_commit(reference.peel_to_commit()?.id())?)
 }
 
 /// The tree of a commit.
