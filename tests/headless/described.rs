@@ -223,6 +223,18 @@ fn a_problem_of_kernelbench_is_read_and_executed_only_in_a_trusted_folder() {
 }
 
 #[test]
+fn a_number_that_no_memory_holds_is_not_computed() {
+    let lab = Lab::empty();
+    for size in ["10 ** 10 ** 10", "4 // 0", "2 ** 60 * 2 ** 60"] {
+        let source = TANH.replace("rows = 4", &format!("rows = {size}"));
+        lab.write("3_Tanh.py", source);
+        init(&lab, "3_Tanh.py")
+            .is(1)
+            .says("can only be known by executing it");
+    }
+}
+
+#[test]
 fn a_model_s_weights_are_inputs_and_modelnew_is_the_kernel() {
     let lab = Lab::empty();
     lab.write("7_Scaled_ReLU_.py", SCALED);

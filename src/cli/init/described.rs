@@ -5,7 +5,6 @@ use super::InitArgs;
 use super::published::{NewProblemFiles, SIZE_LIMIT, tell};
 use crate::cli::ask_python::Question;
 use anyhow::{Context, Result, anyhow, ensure};
-
 use lab_import::described::{self, Answer, KernelBench, Task, TaskTexts};
 use lab_import::{NewFile, Problem};
 use lab_project::python::Interpreter;

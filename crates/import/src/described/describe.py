@@ -137,6 +137,8 @@ OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mu
              ast.Div: operator.truediv, ast.Mod: operator.mod, ast.Pow: operator.pow}
 DRAWN = {"rand": {"uniform": [0.0, 1.0]}, "randn": {"normal": [0.0, 1.0]}, "ones": {"constant": 1.0}, "zeros": {"constant": 0.0},
          "empty": {"empty": True}}
+# Most bits of a number.
+MOST_BITS = 64
 CASTS = {"half": "float16", "float": "float32", "double": "float64", "bfloat16": "bfloat16"}
 WITHOUT_WEIGHTS = {"ReLU", "ReLU6", "LeakyReLU", "ELU", "SELU", "GELU", "SiLU", "Mish", "Sigmoid", "Tanh", "Softmax", "LogSoftmax",
                    "Softplus", "Softsign", "Hardtanh", "Hardsigmoid", "Hardswish", "Dropout", "Identity", "Flatten", "MaxPool1d",
@@ -179,10 +181,21 @@ class Reader:
         if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
             sides = self.value(node.left), self.value(node.right)
             if all(isinstance(side, (int, float)) for side in sides):
-                return OPERATORS[type(node.op)](*sides)
+                return self.result(node, *sides)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             return self.call(node)
         return self.unread(node)
+
+    def result(self, node, left, right):
+        """The result of an operation. A stranger's power could fill the memory."""
+        is_power = isinstance(node.op, ast.Pow)
+        if is_power and isinstance(left, int) and left.bit_length() * abs(right) > MOST_BITS:
+            return self.unread(node)
+        try:
+            result = OPERATORS[type(node.op)](left, right)
+        except ArithmeticError:
+            return self.unread(node)
+        return self.unread(node) if isinstance(result, int) and result.bit_length() > MOST_BITS else result
 
     def dtype(self, node, usual):
         text = ast.unparse(node) if node is not None else f"torch.{usual}"
