@@ -30,8 +30,8 @@ pub struct InitArgs {
     /// folder of a task of GPU MODE
     #[arg(value_name = "KERNEL_OR_PUBLISHED")]
     kernel: Option<PathBuf>,
-    /// Of a published file or solution: the `__global__` function that becomes the kernel, or several
-    /// that are launched in turn, as A,B
+    /// Of a published file or solution: the `__global__` function that becomes the kernel; of a file
+    /// also several that are launched in turn, as A,B
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
     /// Of a published file: the new problem's name or path [default: the name of the function]

@@ -58,12 +58,7 @@ impl Host {
 
     /// The launch of a kernel by a variable, as `auto f = &kernel<4>; f<<<…>>>(…)`.
     fn through_pointer(&self, launch: &Launch, kernel: &str) -> Option<Launch> {
-        let at = Host {
-            code: Code::new(self.code.text.clone(), false),
-            launch: launch.clone(),
-            place: String::new(),
-        };
-        let [text] = &at.definition(&launch.kernel)?[..] else {
+        let [text] = &self.definition_before(&launch.kernel, launch.at)?[..] else {
             return None;
         };
         let code = Code::new(text.as_str(), false);
@@ -133,23 +128,32 @@ impl Host {
 
     /// The first token of the function that launches.
     fn start(&self) -> usize {
+        self.start_around(self.launch.at)
+    }
+
+    /// The first token of the function around a token.
+    fn start_around(&self, at: usize) -> usize {
         let all = items(&self.code);
         let around = all
             .iter()
-            .find(|item| (item.first..item.last).contains(&self.launch.at));
+            .find(|item| (item.first..item.last).contains(&at));
         around.map_or(0, |item| item.first)
     }
 
     /// What a name was last set to before the launch: several texts for a `dim3`.
     pub fn definition(&self, name: &str) -> Option<Vec<String>> {
+        self.definition_before(name, self.launch.at)
+    }
+
+    fn definition_before(&self, name: &str, launch: usize) -> Option<Vec<String>> {
         let code = &self.code;
-        let at = (self.start()..self.launch.at).rev().find(|at| {
+        let at = (self.start_around(launch)..launch).rev().find(|at| {
             let is_set = code.at(at + 1) == "=" && code.at(at + 2) != "=";
             let is_made = matches!(code.at(at + 1), "(" | "{") && self.is_dim3(*at);
             code.word(*at) == name && *at > 0 && code.at(at - 1) != "." && (is_set || is_made)
         })?;
         if code.at(at + 1) == "=" {
-            let end = code.statement_end(at + 2, self.launch.at);
+            let end = code.statement_end(at + 2, launch);
             let parts = code.split(at + 2, end, false);
             let (from, to) = *parts.first()?;
             return Some(dim3(&code.spelled(from, to)));
