@@ -278,7 +278,7 @@ const NOT_SHARED: &str = "this device cannot share its memory with another proce
 ///
 /// Every call may return [`DeviceError::Driver`]. After a [`DeviceError::Kernel`] from
 /// [`Driver::launch`], a CUDA device refuses all further calls of this process.
-pub trait Driver {
+pub trait Driver: Send {
     /// Returns the device's properties.
     fn info(&self) -> DeviceInfo;
     /// Loads a module, and returns a number for it that is never used again.

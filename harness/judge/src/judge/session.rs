@@ -253,10 +253,9 @@ impl Session {
     }
 }
 
-/// The judge's own worker of the cpu device. No kernel runs in it.
+/// The memory of the cpu device, which the judge itself has.
 fn memory_of_cpu() -> Result<Arc<JudgeMemory>, Stop> {
-    let worker = Worker::on_a_thread(lab_device::cpu::open_memory, Duration::from_secs(60))?;
-    Ok(worker.into_memory_without_cells())
+    Ok(JudgeMemory::here(lab_device::cpu::open_memory()?))
 }
 
 const NOT_SHARED: &str = "this driver cannot share device memory between processes";

@@ -104,7 +104,7 @@ impl Worker {
         Ok(JudgeMemory::new(self.link, self.images, Some(kernels)))
     }
 
-    /// [`Worker::into_memory`] where the judge computes with cells itself, as on the cpu device.
+    /// [`Worker::into_memory`] where the judge computes with cells itself.
     pub fn into_memory_without_cells(self) -> Arc<JudgeMemory> {
         JudgeMemory::new(self.link, self.images, None)
     }
@@ -124,7 +124,7 @@ impl Worker {
     fn buffer_work<R: DeserializeOwned>(
         &mut self,
         buffer: Option<BufferId>,
-        request: &WorkerRequest,
+        request: WorkerRequest,
         body: &[u8],
         body_limit: usize,
     ) -> Result<(R, Vec<u8>), Stop> {
@@ -132,7 +132,7 @@ impl Worker {
             Some(share) if buffer.is_some_and(is_shared) => {
                 share.memory.call(request, body, body_limit)
             }
-            _ => self.own_work(request, body, body_limit),
+            _ => self.own_work(&request, body, body_limit),
         }
     }
 
@@ -259,7 +259,7 @@ impl Worker {
         }
         let first = buffers.first().copied();
         let request = WorkerRequest::Digests { buffers, key };
-        let (digests, _): (Vec<u64>, _) = self.buffer_work(first, &request, &[], 0)?;
+        let (digests, _): (Vec<u64>, _) = self.buffer_work(first, request, &[], 0)?;
         if digests.len() == count {
             Ok(digests)
         } else {

@@ -1,17 +1,22 @@
 //! The judge's own worker: it allocates what the other workers of a run map, holds what no kernel
-//! may see, and works with cells on the device. No kernel of a user runs in it.
+//! may see, and works with cells on the device. No kernel of a user runs in it. On a GPU it is a
+//! process, and on the cpu device the judge does its work itself.
 
 use super::cell_work::{
     CellLine, CellWork, CompareCells, DrawCells, FoundCells, LineChange, LineExtremes,
 };
 use super::images::Images;
 use super::link::{Link, Operation};
-use super::memory::SharedBlock;
+use super::memory::{Device, SharedBlock};
 use super::messages::{ForWorkers, WorkerRequest};
+use super::server::Served;
 use super::{Breach, BufferId, ModuleId};
 use crate::outcome::Stop;
+use crate::process::framing::FrameError;
 use crate::sync::lock;
+use lab_device::Driver;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
 use std::os::fd::OwnedFd;
@@ -23,10 +28,19 @@ pub struct JudgeMemory {
     inner: Mutex<Inner>,
 }
 
+/// What answers the requests.
+enum Side {
+    Process {
+        link: Link,
+        /// The image of cells.cu lies there.
+        _images: Option<Images>,
+    },
+    /// This process, which has the memory of the cpu device.
+    Here(Box<Served>),
+}
+
 struct Inner {
-    link: Link,
-    /// The image of cells.cu lies there.
-    _images: Option<Images>,
+    side: Side,
     /// The kernels of cells.cu; `None` on the cpu device, where the judge computes with cells.
     kernels: Option<ModuleId>,
     /// The number of the last worker that maps memory.
@@ -40,11 +54,14 @@ struct Inner {
 impl Inner {
     fn call<R: DeserializeOwned>(
         &mut self,
-        request: &WorkerRequest,
+        request: WorkerRequest,
         body: &[u8],
         body_limit: usize,
     ) -> Result<(R, Vec<u8>), Stop> {
-        let answer = self.link.call(request, Operation::Own, body, body_limit);
+        let answer = match &mut self.side {
+            Side::Process { link, .. } => link.call(&request, Operation::Own, body, body_limit),
+            Side::Here(served) => served.answer(request, body.to_vec()).and_then(typed),
+        };
         answer.map_err(as_own)
     }
 
@@ -56,17 +73,30 @@ impl Inner {
             owners: std::mem::take(&mut self.ended),
             buffers: std::mem::take(&mut self.freed),
         });
-        let ((), _) = self.call(&request, &[], 0)?;
+        let ((), _) = self.call(request, &[], 0)?;
         Ok(())
     }
 }
 
 impl JudgeMemory {
-    /// A worker that has opened the device and, on a GPU, has loaded cells.cu.
+    /// A worker that has opened a GPU and has loaded cells.cu, unless that could not be built.
     pub fn new(link: Link, images: Option<Images>, kernels: Option<ModuleId>) -> Arc<JudgeMemory> {
-        let inner = Inner {
+        let side = Side::Process {
             link,
             _images: images,
+        };
+        Self::of(side, kernels)
+    }
+
+    /// The memory of this driver, which this process has opened.
+    pub fn here(driver: Box<dyn Driver>) -> Arc<JudgeMemory> {
+        let served = Served::new(Device::new(driver, false));
+        Self::of(Side::Here(Box::new(served)), None)
+    }
+
+    fn of(side: Side, kernels: Option<ModuleId>) -> Arc<JudgeMemory> {
+        let inner = Inner {
+            side,
             kernels,
             owners: 0,
             ended: Vec::new(),
@@ -91,13 +121,16 @@ impl JudgeMemory {
 
     /// Whether its process has not ended.
     pub fn is_alive(&self) -> bool {
-        lock(&self.inner).link.connection.is_alive()
+        match &mut lock(&self.inner).side {
+            Side::Process { link, .. } => link.connection.is_alive(),
+            Side::Here(_) => true,
+        }
     }
 
     /// Sends a request, and returns the reply and its body of at most so many bytes.
     pub fn call<R: DeserializeOwned>(
         &self,
-        request: &WorkerRequest,
+        request: WorkerRequest,
         body: &[u8],
         body_limit: usize,
     ) -> Result<(R, Vec<u8>), Stop> {
@@ -106,7 +139,7 @@ impl JudgeMemory {
     }
 
     fn ask<R: DeserializeOwned>(&self, asked: ForWorkers, body: &[u8]) -> Result<R, Stop> {
-        let (reply, _) = self.call(&WorkerRequest::ForWorkers(asked), body, 0)?;
+        let (reply, _) = self.call(WorkerRequest::ForWorkers(asked), body, 0)?;
         Ok(reply)
     }
 
@@ -129,13 +162,13 @@ impl JudgeMemory {
             is_read_only,
         });
         inner.give_back()?;
-        let (shared, _) = inner.call(&request, &[], 0)?;
-        let memory = inner
-            .link
-            .connection
-            .receive_descriptor()
-            .map_err(|error| Stop::Lab(format!("no shared memory came from a worker: {error}")))?;
-        Ok((shared, memory))
+        let (shared, _) = inner.call(request, &[], 0)?;
+        let memory = match &mut inner.side {
+            Side::Process { link, .. } => link.connection.receive_descriptor(),
+            Side::Here(served) => served.take_outgoing().ok_or(FrameError::Closed),
+        };
+        let none_came = |error| Stop::Lab(format!("no shared memory came from a worker: {error}"));
+        Ok((shared, memory.map_err(none_came)?))
     }
 
     /// Fills buffers, and expects a launch of a worker that may write to the given ones.
@@ -161,7 +194,7 @@ impl JudgeMemory {
 
     /// The rules that a worker's launches have broken; see `WorkerRequest::Breaches`.
     pub fn breaches(&self, owner: u32, of_given: bool) -> Result<Vec<Breach>, Stop> {
-        let (found, _) = self.call(&WorkerRequest::Breaches { of_given, owner }, &[], 0)?;
+        let (found, _) = self.call(WorkerRequest::Breaches { of_given, owner }, &[], 0)?;
         Ok(found)
     }
 
@@ -177,7 +210,7 @@ impl JudgeMemory {
 
     /// Reads a buffer of so many bytes.
     pub fn read(&self, buffer: BufferId, bytes: usize) -> Result<Vec<u8>, Stop> {
-        let ((), content) = self.call(&WorkerRequest::Read { buffer }, &[], bytes)?;
+        let ((), content) = self.call(WorkerRequest::Read { buffer }, &[], bytes)?;
         Ok(content)
     }
 
@@ -214,7 +247,7 @@ impl JudgeMemory {
     fn work<R: DeserializeOwned>(&self, work: CellWork, body: &[u8]) -> Result<R, Stop> {
         let module = lock(&self.inner).kernels;
         let module = module.ok_or_else(|| Stop::Lab("this device holds no cells".into()))?;
-        let (reply, _) = self.call(&WorkerRequest::Cells { module, work }, body, 0)?;
+        let (reply, _) = self.call(WorkerRequest::Cells { module, work }, body, 0)?;
         Ok(reply)
     }
 
@@ -249,6 +282,13 @@ impl JudgeMemory {
     pub fn compare(&self, pairs: Vec<CompareCells>) -> Result<Vec<FoundCells>, Stop> {
         self.work(CellWork::Compare(pairs), &[])
     }
+}
+
+/// An answer of this process as the one of another process is: the reply and its body.
+fn typed<R: DeserializeOwned>((reply, body): (Value, Vec<u8>)) -> Result<(R, Vec<u8>), Stop> {
+    let reply = serde_json::from_value(reply);
+    let reply = reply.map_err(|error| Stop::Lab(format!("an invalid answer: {error}")))?;
+    Ok((reply, body))
 }
 
 /// No kernel of a user runs there, so a failure is none of the kernel's.

@@ -14,7 +14,7 @@ use lab_device::{
 };
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// What a launch statement finds where it writes its result. It is no poison, so that a tool that
 /// watches reads of unwritten memory sees it written.
@@ -49,7 +49,7 @@ pub struct Launching {
     modules: Vec<LoadedModule>,
     entries: HashMap<(ModuleId, String), Entry>,
     /// By module, entry and dims. Each statement runs once.
-    plans: HashMap<(ModuleId, String, Vec<u8>), Rc<Plan>>,
+    plans: HashMap<(ModuleId, String, Vec<u8>), Arc<Plan>>,
     /// Where launch statements write a `LabShape`, and a `LabLaunches`.
     shape_result: Option<BufferId>,
     list_result: Option<BufferId>,
@@ -280,7 +280,7 @@ impl Launching {
 
     /// What the launch statement asks for. If it runs for that, the module is loaded again
     /// afterwards, so that the statement leaves nothing in its globals.
-    pub(super) fn plan(&mut self, device: &mut Device, launch: &Launch) -> Result<Rc<Plan>, Stop> {
+    pub(super) fn plan(&mut self, device: &mut Device, launch: &Launch) -> Result<Arc<Plan>, Stop> {
         let (plan, has_run) = self.stated(device, launch)?;
         if has_run {
             self.reload(device, launch.module)?;
@@ -291,7 +291,7 @@ impl Launching {
     /// Runs the launch statement, once for an entry and dims, and checks what it asks for. This
     /// happens outside the timed part of a launch. Also returns whether it ran now: then the module
     /// is to be loaded again.
-    fn stated(&mut self, device: &mut Device, launch: &Launch) -> Result<(Rc<Plan>, bool), Stop> {
+    fn stated(&mut self, device: &mut Device, launch: &Launch) -> Result<(Arc<Plan>, bool), Stop> {
         let key = (launch.module, launch.entry.clone(), launch.dims.clone());
         if let Some(known) = self.plans.get(&key) {
             return Ok((known.clone(), false));
@@ -334,7 +334,7 @@ impl Launching {
         let launched = self.check(device, launch.module, &statement, &what)?;
         // From here on no launch gets it.
         device.fill(out, POISON, Filling::Waits)?;
-        let plan = Rc::new(Plan {
+        let plan = Arc::new(Plan {
             statement,
             launched,
         });

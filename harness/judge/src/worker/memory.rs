@@ -26,8 +26,8 @@ pub const FRONT: usize = 64 << 10;
 /// Least bytes of the guard zone behind a buffer.
 pub const BACK: usize = 192 << 10;
 
-/// Further bytes at the end of an allocation on a device without pages, where other memory of the
-/// process may follow.
+/// Further bytes at the end of a worker's own allocation on a device without pages, where other
+/// memory of the process may follow. Behind memory that it maps, no access reaches anything.
 pub const BACK_OF_LAST: usize = 2 << 20;
 
 /// Bytes whose multiples a buffer takes with its guard zones.

@@ -57,13 +57,7 @@ pub fn serve(
         sandbox,
     };
     framing::send(&mut stream, &(number, Ok::<_, Stop>(opened)), &[])?;
-    let mut served = Served {
-        device,
-        launching: Launching::default(),
-        spare: Vec::new(),
-        incoming: None,
-        outgoing: None,
-    };
+    let mut served = Served::new(device);
     while let Some((number, request, body)) = rpc::next(&mut stream)? {
         if matches!(request, WorkerRequest::Map(_)) {
             served.incoming = Some(descriptors::receive(&stream)?);
@@ -73,7 +67,7 @@ pub fn serve(
             Err(failure) => (Err(failure), Vec::new()),
         };
         framing::send(&mut stream, &(number, answer), &body)?;
-        if let Some(memory) = served.outgoing.take() {
+        if let Some(memory) = served.take_outgoing() {
             descriptors::send(&stream, memory.as_fd())?;
         }
         served.keep(body);
@@ -92,7 +86,7 @@ fn policy(info: &DeviceInfo, asked: &SandboxRequest) -> Policy {
 }
 
 /// What a worker has once its device is open.
-struct Served {
+pub struct Served {
     device: Device,
     launching: Launching,
     /// Memory for the content of the next buffer that is read. New memory would cost as much time
@@ -108,15 +102,30 @@ struct Served {
 const MOST_SPARE: usize = 256 << 20;
 
 impl Served {
+    pub fn new(device: Device) -> Self {
+        Served {
+            device,
+            launching: Launching::default(),
+            spare: Vec::new(),
+            incoming: None,
+            outgoing: None,
+        }
+    }
+
+    /// The memory that follows the last answer.
+    pub fn take_outgoing(&mut self) -> Option<OwnedFd> {
+        self.outgoing.take()
+    }
+
     /// Keeps memory for the content of the next buffer.
-    fn keep(&mut self, body: Vec<u8>) {
+    pub fn keep(&mut self, body: Vec<u8>) {
         if (self.spare.capacity()..=MOST_SPARE).contains(&body.capacity()) {
             self.spare = body;
         }
     }
 
     /// The reply to a request, and its body.
-    fn answer(
+    pub fn answer(
         &mut self,
         request: WorkerRequest,
         mut body: Vec<u8>,

@@ -58,6 +58,10 @@ struct CudaDriver {
     context: RetainedContext,
 }
 
+// SAFETY: the driver's handles and its page-locked memory belong to the process. On a thread on which
+// the context is not current, the driver refuses every call.
+unsafe impl Send for CudaDriver {}
+
 /// The primary context of a device, which was retained once. Dropping this releases it.
 struct RetainedContext(CUdevice);
 

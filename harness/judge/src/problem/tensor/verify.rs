@@ -6,7 +6,7 @@ use super::resident::{AcceptedOutputs, Resident};
 use super::tally::{ComparedOutputs, GateTally};
 use super::together::{self, LaunchedCases, SetUpCase, Twice};
 use crate::outcome::Stop;
-use crate::worker::{Breach, ModuleId, Worker};
+use crate::worker::{Breach, Cells, ModuleId, Worker};
 use lab_device::ExecutionOrder;
 use lab_protocol::report::Writer;
 use lab_system::threads::{Beside, beside};
@@ -16,6 +16,9 @@ use std::time::Duration;
 
 /// Launches of a case after each of which all memory is looked at.
 const LOOKS: usize = 3;
+
+/// Bytes of expected results that are compared where the next launch would begin.
+const SMALL: usize = 64 << 10;
 
 /// The state that the checks of all cases share.
 pub struct CaseCheck<'a> {
@@ -352,8 +355,10 @@ impl CaseCheck<'_> {
                 .chain([of(&last, earlier.as_ref())])
                 .collect()
         };
-        // Where the outputs are compared, the next launch writes to them.
-        let compared = match self.worker.holds_cells() {
+        // Where the outputs are compared, the next launch writes to them. To start a thread takes
+        // longer than to compare a few cells.
+        let is_small = want.iter().flatten().map(Cells::bytes).sum::<usize>() < SMALL;
+        let compared = match self.worker.holds_cells() || is_small {
             true => Beside::Done(compare()),
             false => beside(scope, compare),
         };

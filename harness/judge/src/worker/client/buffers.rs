@@ -161,7 +161,7 @@ impl Worker {
             buffers,
             are_inputs,
         };
-        let (reply, _) = self.buffer_work(first, &request, body, 0)?;
+        let (reply, _) = self.buffer_work(first, request, body, 0)?;
         Ok(reply)
     }
 
@@ -239,7 +239,7 @@ impl Worker {
     pub fn read(&mut self, buffer: BufferId) -> Result<Vec<u8>, Stop> {
         let expected = self.buffers.get(&buffer).map_or(0, |known| known.bytes);
         let request = WorkerRequest::Read { buffer };
-        let ((), bytes) = self.buffer_work(Some(buffer), &request, &[], expected)?;
+        let ((), bytes) = self.buffer_work(Some(buffer), request, &[], expected)?;
         if bytes.len() == expected {
             Ok(bytes)
         } else {
@@ -290,7 +290,7 @@ impl Worker {
             return Ok(());
         }
         let first = fills.first().map(|(buffer, _)| *buffer);
-        let (reply, _) = self.buffer_work(first, &WorkerRequest::Fill { fills, how }, &[], 0)?;
+        let (reply, _) = self.buffer_work(first, WorkerRequest::Fill { fills, how }, &[], 0)?;
         Ok(reply)
     }
 

@@ -39,7 +39,7 @@ impl Device {
         &mut self,
         wanted: Vec<(String, usize)>,
     ) -> Result<Vec<BufferId>, DeviceError> {
-        let end = self.layout(&wanted)?.pop().unwrap_or(0);
+        let end = self.layout(OWN, &wanted)?.pop().unwrap_or(0);
         let (block, front) = match self.guards {
             None => (self.driver.alloc_exact(end)?, 0),
             Some(_) => (self.block(end)?, FRONT),
@@ -49,8 +49,12 @@ impl Device {
         self.lay_out((OWN, false), block, front, first, wanted)
     }
 
-    /// Where in one allocation each of these buffers ends, guard zones included.
-    pub(super) fn layout(&self, wanted: &[(String, usize)]) -> Result<Vec<usize>, DeviceError> {
+    /// Where in one allocation each of these buffers of an owner ends, guard zones included.
+    pub(super) fn layout(
+        &self,
+        owner: u32,
+        wanted: &[(String, usize)],
+    ) -> Result<Vec<usize>, DeviceError> {
         let mut ends = Vec::with_capacity(wanted.len());
         let mut end: usize = 0;
         for (name, bytes) in wanted {
@@ -66,6 +70,7 @@ impl Device {
         }
         if let Some(last) = ends.last_mut().filter(|_| self.guards.is_some()) {
             *last = match self.driver.page_bytes() {
+                1 if owner != OWN => Some(*last),
                 1 => last.checked_add(BACK_OF_LAST),
                 // The kernel can access every byte of the last page.
                 page => last.checked_next_multiple_of(page),
@@ -85,7 +90,7 @@ impl Device {
         first: u32,
         wanted: Vec<(String, usize)>,
     ) -> Result<Vec<BufferId>, DeviceError> {
-        let ends = self.layout(&wanted)?;
+        let ends = self.layout(owner, &wanted)?;
         let mut begin = 0;
         let mut buffers = Vec::with_capacity(wanted.len());
         for (((name, bytes), end), number) in wanted.into_iter().zip(ends).zip(first..) {

@@ -100,7 +100,7 @@ impl Device {
         wanted: Vec<(String, usize)>,
         is_read_only: bool,
     ) -> Result<(SharedBlock, OwnedFd), DeviceError> {
-        let bytes = self.layout(&wanted)?.pop().unwrap_or(0);
+        let bytes = self.layout(owner, &wanted)?.pop().unwrap_or(0);
         let (block, descriptor) = self.driver.alloc_shared(bytes).or_else(|_| {
             self.free_spare()?;
             self.driver.alloc_shared(bytes)
