@@ -133,7 +133,7 @@ impl Run<Problem> {
         let early = is_python.then(|| incumbent::start(request));
         let start_reference = |language| {
             let output = as_kernel_output(sink.writer());
-            let target = lab_device::resolve(request.device);
+            let target = problem.reference_target(lab_device::resolve(request.device));
             start_worker(request, language, target, output)
         };
         let of_reference = reference.filter(|language| *language == Language::Python);

@@ -217,17 +217,20 @@ impl Session {
                 }
                 let language = match wanted {
                     WorkerFor::Candidate => request.language(),
-                    WorkerFor::Reference(language) => language,
+                    WorkerFor::Reference { language, .. } => language,
                 };
+                let on_host = matches!(wanted, WorkerFor::Reference { on_host: true, .. });
+                let target = if on_host { Target::Cpu } else { target };
                 let starting = match (wanted, reference.take()) {
-                    (WorkerFor::Reference(_), Some(starting)) => starting,
+                    (WorkerFor::Reference { .. }, Some(starting)) => starting,
                     (_, started) => {
                         *reference = started;
                         let output = as_kernel_output(sink.writer());
                         start_worker(request, language, target, output)?
                     }
                 };
-                with_memory(starting.ready()?, memory, telemetry)
+                let of_host = on_host.then(memory_of_cpu).transpose()?;
+                with_memory(starting.ready()?, of_host.as_ref().or(memory), telemetry)
             },
             build: &mut |source, header| builder.reference(source, header),
         })

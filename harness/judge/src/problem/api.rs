@@ -51,8 +51,8 @@ pub struct ProblemContext<'a> {
 pub enum WorkerFor {
     /// The candidate.
     Candidate,
-    /// A reference in this language.
-    Reference(Language),
+    /// A reference in this language. One that computes `on_host` runs on the cpu device.
+    Reference { language: Language, on_host: bool },
 }
 
 /// What the timed launches need of a problem.

@@ -31,7 +31,7 @@ pub struct JudgeMemory {
 /// What answers the requests.
 enum Side {
     Process {
-        link: Link,
+        link: Box<Link>,
         /// The image of cells.cu lies there.
         _images: Option<Images>,
     },
@@ -82,7 +82,7 @@ impl JudgeMemory {
     /// A worker that has opened a GPU and has loaded cells.cu, unless that could not be built.
     pub fn new(link: Link, images: Option<Images>, kernels: Option<ModuleId>) -> Arc<JudgeMemory> {
         let side = Side::Process {
-            link,
+            link: Box::new(link),
             _images: images,
         };
         Self::of(side, kernels)

@@ -34,6 +34,17 @@ pub struct CaseSet {
     pub after_steps: Contents,
 }
 
+impl CaseSet {
+    /// Holds what is expected on the device.
+    pub fn hold_results(&mut self, memory: &Arc<JudgeMemory>) -> Result<(), Stop> {
+        let each = self.expected.iter_mut().chain(&mut self.after_steps);
+        for cells in each.flatten() {
+            *cells = cells.held(memory)?;
+        }
+        Ok(())
+    }
+}
+
 /// Sets of a case.
 pub struct CaseData {
     pub case: Arc<Case>,

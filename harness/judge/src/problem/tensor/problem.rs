@@ -15,7 +15,7 @@ use crate::profile::workload::ProfileCase;
 use crate::worker::compile_ahead::Call;
 use crate::worker::{ModuleId, Worker};
 use lab_device::{DeviceInfo, ExecutionOrder};
-use lab_protocol::{Language, When};
+use lab_protocol::{Language, Target, When};
 use lab_system::memory;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -58,6 +58,14 @@ impl Problem {
     /// The language of the reference.
     pub fn reference(&self) -> Option<Language> {
         Some(reference::language(&self.folder))
+    }
+
+    /// The device that the reference computes on where the candidate's is `target`.
+    pub fn reference_target(&self, target: Target) -> Target {
+        match reference::is_on_host(&self.folder) {
+            true => Target::Cpu,
+            false => target,
+        }
     }
 
     /// Selects the workloads of this occasion and of the ones before it; without a call, those of a

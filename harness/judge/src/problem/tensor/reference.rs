@@ -12,7 +12,7 @@ use crate::dtype::Dtype;
 use crate::outcome::Stop;
 use crate::problem::api::{ProblemContext, WorkerFor};
 use crate::source_place::with_line;
-use crate::worker::{ModuleId, Worker};
+use crate::worker::{JudgeMemory, ModuleId, Worker};
 use lab_device::{DeviceInfo, ExecutionOrder};
 use lab_protocol::Language;
 use std::path::{Path, PathBuf};
@@ -25,6 +25,8 @@ pub struct ReferenceKernel {
     module: ModuleId,
     /// Whether it gave the same results twice on the same inputs.
     is_deterministic: bool,
+    /// Where its results are held, if it computes on the host and the candidate on the device.
+    results: Option<Arc<JudgeMemory>>,
 }
 
 /// Sets of a case for which the reference is asked.
@@ -43,6 +45,21 @@ const RUN_TWICE: usize = 4 << 20;
 /// reference.
 pub fn language(folder: &Path) -> Language {
     source(folder).map_or(Language::Cuda, |(_, language)| language)
+}
+
+/// Whether the reference computes on the host for a device that is none: one in Python that imports
+/// NumPy, and nothing that computes on a device.
+pub fn is_on_host(folder: &Path) -> bool {
+    const ON_DEVICE: [&str; 4] = ["torch", "triton", "cupy", "jax"];
+    let Ok((path, Language::Python)) = source(folder) else {
+        return false;
+    };
+    let imports = lab_source::imports::imports(&std::fs::read(path).unwrap_or_default());
+    let is_imported = |package: &str| {
+        let mut first = imports.iter().filter_map(|import| import.module.first());
+        first.any(|module| module == package)
+    };
+    is_imported("numpy") && !ON_DEVICE.into_iter().any(is_imported)
 }
 
 /// The reference for a device: on the cpu device reference.cpp, if there is one, in place of
@@ -80,7 +97,8 @@ impl ReferenceKernel {
     pub fn start(spec: &ProblemSpec, folder: &Path, cx: &mut ProblemContext) -> Result<Self, Stop> {
         let (source, language) = source_for(folder, cx.device)?;
         let image = Self::image(spec, folder, cx)?;
-        let mut worker = (cx.spawn_worker)(WorkerFor::Reference(language))?;
+        let on_host = !cx.device.emulated && is_on_host(folder);
+        let mut worker = (cx.spawn_worker)(WorkerFor::Reference { language, on_host })?;
         let module = worker
             .load(&image)
             .map_err(|stop| as_problem(&source, stop))?;
@@ -93,6 +111,7 @@ impl ReferenceKernel {
             worker,
             module,
             is_deterministic: false,
+            results: cx.memory.filter(|_| on_host).cloned(),
         })
     }
 
@@ -125,6 +144,9 @@ impl ReferenceKernel {
         for WantedSets { data, sets } in wanted {
             let mut refused = Vec::new();
             for set in &*sets {
+                if let Some(memory) = &self.results {
+                    data.sets[*set].hold_results(memory)?;
+                }
                 if !accept(&data.case, &mut data.sets[*set])? {
                     refused.push(*set);
                 }

@@ -175,7 +175,9 @@ impl Worker {
         let (mut held, mut host) = (Vec::new(), Vec::new());
         for (buffer, cells) in contents {
             match cells {
-                Cells::Held(cells) if self.memory.is_some() => held.push((cells.id, *buffer)),
+                Cells::Held(cells) if self.has_memory(&cells.memory) => {
+                    held.push((cells.id, *buffer));
+                }
                 _ => host.push((*buffer, cells.to_host()?)),
             }
         }
@@ -194,6 +196,12 @@ impl Worker {
     /// Whether it can map what the judge's own worker allocates.
     pub fn maps_memory(&self) -> bool {
         self.opened.shares_memory
+    }
+
+    /// Whether its buffers are there.
+    fn has_memory(&self, memory: &Arc<JudgeMemory>) -> bool {
+        let share = self.memory.as_ref();
+        share.is_some_and(|share| Arc::ptr_eq(&share.memory, memory))
     }
 
     /// The judge's own worker, if it has the buffers and computes with their cells.
