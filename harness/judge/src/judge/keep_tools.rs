@@ -4,14 +4,17 @@
 use super::processes::no_output;
 use super::session::Session;
 use crate::check::sanitizer::ComputeSanitizer;
-use crate::check::{self, ToolRun};
-use crate::device_lock::DeviceUse;
+use crate::check::{self, ToolFinding, ToolRun};
+use crate::device_lock::{DeviceUse, LockGuard};
 use crate::outcome::{Correctness, Stop};
-use crate::parallel::each_on_a_thread;
 use crate::problem;
+use lab_protocol::report::Writer;
 use lab_protocol::{Language, Tool};
+use lab_system::threads;
+use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::Arc;
+use std::thread::JoinHandle;
 
 const TOOLS: [Tool; 2] = [Tool::Racecheck, Tool::Synccheck];
 
@@ -28,48 +31,73 @@ const NOT_FOLLOWED: [&str; 8] = [
     "::atomic",
 ];
 
-/// Runs the tools on the small workloads, side by side, and writes what they find. `Pass` where
-/// this machine has no compute-sanitizer, and for a kernel that they cannot follow. A tool that
-/// does not finish is a caveat.
-pub fn watch(session: &mut Session, source: &Path, image: &Path) -> Result<Correctness, Stop> {
-    let is_cuda = session.request.language() == Language::Cuda;
-    let is_watched = is_cuda && !session.device.emulated;
-    if !is_watched || !can_follow(&std::fs::read(source).unwrap_or_default()) {
-        return Ok(Correctness::Pass);
+/// The tools at work on a candidate, while the judge checks its results.
+pub struct KeepTools {
+    running: Vec<(Tool, JoinHandle<Result<Vec<ToolFinding>, Stop>>)>,
+    /// Nobody measures on the device meanwhile.
+    _access: Option<LockGuard>,
+}
+
+impl KeepTools {
+    /// Starts the tools side by side, each on one small workload of each entry: a launch under a tool
+    /// takes 0.3 s and more. `None` where this machine has no compute-sanitizer, and for a kernel
+    /// that they cannot follow.
+    pub fn start(
+        session: &mut Session,
+        source: &Path,
+        image: &Path,
+    ) -> Result<Option<KeepTools>, Stop> {
+        let is_cuda = session.request.language() == Language::Cuda;
+        let is_watched = is_cuda && !session.device.emulated;
+        if !is_watched || !can_follow(&std::fs::read(source).unwrap_or_default()) {
+            return Ok(None);
+        }
+        let Some(sanitizer) = ComputeSanitizer::find() else {
+            return Ok(None);
+        };
+        let access = session.wait(DeviceUse::Launching)?;
+        let sanitizer = Arc::new(sanitizer);
+        let start = |tool: Tool| {
+            let (device, cache_dir) = (session.device.clone(), session.cache_dir.clone());
+            let (request, target) = (Arc::clone(&session.request), session.target);
+            let (image, sanitizer) = (image.to_owned(), Arc::clone(&sanitizer));
+            let seed = session.seed;
+            let find = move || {
+                let problem = problem::open(&request.folder)?.watched_briefly(&device);
+                let run = ToolRun::new(tool, &request, &image, Some(&sanitizer), &cache_dir)?;
+                let worker = run.start(target, check::time_limit(&request), no_output())?;
+                run.find_beside(&problem, &device, seed, worker)
+            };
+            let started = threads::start(tool.name(), find);
+            let refused = |error| Stop::Lab(format!("{} cannot be started: {error}", tool.name()));
+            started.map(|running| (tool, running)).map_err(refused)
+        };
+        Ok(Some(KeepTools {
+            running: TOOLS.into_iter().map(start).collect::<Result<_, Stop>>()?,
+            _access: access,
+        }))
     }
-    let Some(sanitizer) = ComputeSanitizer::find() else {
-        return Ok(Correctness::Pass);
-    };
-    let access = session.wait(DeviceUse::Launching)?;
-    let (device, cache_dir, seed) = (&session.device, &session.cache_dir, session.seed);
-    let (request, target) = (Arc::clone(&session.request), session.target);
-    let found = each_on_a_thread(&TOOLS, |tool| {
-        let problem = problem::open(&request.folder)?.watched(device);
-        let run = ToolRun::new(*tool, &request, image, Some(&sanitizer), cache_dir)?;
-        let worker = run.start(target, check::time_limit(&request), no_output())?;
-        run.find_beside(&problem, device, seed, worker)
-    });
-    drop(access);
-    let mut verdict = Correctness::Pass;
-    for (tool, found) in TOOLS.into_iter().zip(found) {
-        match found {
-            Ok(findings) => {
-                let written = check::write_verdict(tool, &findings, &mut session.out)?;
-                if written == Correctness::Fail {
-                    verdict = written;
+
+    /// Waits for the tools, and writes what they found. A tool that does not finish is a caveat.
+    pub fn write(self, out: &mut Writer) -> Result<Correctness, Stop> {
+        let mut verdict = Correctness::Pass;
+        for (tool, running) in self.running {
+            match running.join().unwrap_or_else(|panic| resume_unwind(panic)) {
+                Ok(findings) => {
+                    if check::write_verdict(tool, &findings, out)? == Correctness::Fail {
+                        verdict = Correctness::Fail;
+                    }
+                }
+                Err(stop) => {
+                    let why = stop.to_string();
+                    let why = why.lines().next().unwrap_or_default();
+                    let name = tool.name();
+                    out.caveat(format_args!("{name} did not watch the kernel: {why}"))?;
                 }
             }
-            Err(stop) => {
-                let why = stop.to_string();
-                let why = why.lines().next().unwrap_or_default();
-                let name = tool.name();
-                session
-                    .out
-                    .caveat(format_args!("{name} did not watch the kernel: {why}"))?;
-            }
         }
+        Ok(verdict)
     }
-    Ok(verdict)
 }
 
 /// Whether a source has shared memory, and nothing orders its accesses that the tools do not know.

@@ -8,7 +8,7 @@ use super::confinement;
 use super::device_access::PATIENCE_OF_BENCH;
 use super::discipline;
 use super::incumbent::{self, Incumbent, IncumbentState};
-use super::keep_tools;
+use super::keep_tools::KeepTools;
 use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
 use super::launch_lines::write_launches;
@@ -256,6 +256,10 @@ impl<P: Phase> Run<P> {
             .map(|check| check.start(Arc::clone(&snapshot)))
             .transpose()?;
         let (image, module) = self.build(&snapshot)?;
+        let tools = match self.sealed {
+            Some(_) => KeepTools::start(&mut self.session, &snapshot.source(), &image)?,
+            None => None,
+        };
         let mut run = self.prepared()?;
         let mut verdict = run.verify(module, compiling)?;
         if verdict == Correctness::Pass
@@ -263,8 +267,10 @@ impl<P: Phase> Run<P> {
         {
             verdict = check.write(&mut run.session.out)?;
         }
-        if verdict == Correctness::Pass && run.sealed.is_some() {
-            verdict = keep_tools::watch(&mut run.session, &snapshot.source(), &image)?;
+        if verdict == Correctness::Pass
+            && let Some(tools) = tools
+        {
+            verdict = tools.write(&mut run.session.out)?;
         }
         // What the cpu device takes says nothing about a GPU, so a keep is not timed there.
         let is_timed = run.sealed.is_none() || !run.session.device.emulated;

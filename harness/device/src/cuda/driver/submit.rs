@@ -1,10 +1,10 @@
 //! Putting launches on the stream, one after the other or while the stream records a graph.
 #![allow(unsafe_code)]
 
+use super::CudaDriver;
 use super::kernel::Kernel;
 use super::refusal::{self, cluster_of};
 use super::replay::Timer;
-use super::{CudaDriver, let_go_of_kept_lines};
 use crate::api::{Arg, DeviceError, MemoryRange, Shape, Step, check_parameters};
 use crate::arguments::KernelArguments;
 use crate::cuda::ffi;
@@ -82,7 +82,6 @@ impl CudaDriver {
         }
         if let Some((memory, _)) = flush {
             self.allocations.check(memory.address, memory.bytes)?;
-            let_go_of_kept_lines()?;
         }
         Ok(())
     }

@@ -17,7 +17,7 @@ use super::gate_keys::GateOf;
 use super::input_sets::{SHORT_WINDOW_SECONDS, WINDOW_SECONDS};
 use super::objective::{Figure, Objective};
 use super::planted::{PlantedText, Planting};
-use super::reference;
+use super::reference_source;
 use super::spec::{ProblemSpec, TensorRole};
 use super::values_text::NpyFiles;
 use super::view::Slice;
@@ -47,7 +47,7 @@ pub fn parse(path: &Path, text: &str, held_out: Option<KeepCheck>) -> Result<Pro
     let folder = path.parent().unwrap_or(Path::new("."));
     file.files = NpyFiles::new(folder);
     file.expand().map_err(|error| error.stop(path, text))?;
-    let has_fast_reference = reference::language(folder) == Language::Cuda;
+    let has_fast_reference = reference_source::language(folder) == Language::Cuda;
     file.window_seconds = match has_fast_reference && held_out.is_none() {
         true => WINDOW_SECONDS,
         false => SHORT_WINDOW_SECONDS,

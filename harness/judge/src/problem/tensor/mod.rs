@@ -31,6 +31,7 @@ mod planted;
 mod problem;
 mod random;
 mod reference;
+mod reference_source;
 mod renewed;
 mod resident;
 mod same_time;

@@ -4,7 +4,8 @@ use super::Problem;
 use super::device_memory::HeldMemory;
 use super::parameters;
 use super::phases::{Prepared, Watched, launch_once};
-use super::reference::{self, ReferenceKernel};
+use super::reference::ReferenceKernel;
+use super::reference_source;
 use super::renewed::cases_to_renew;
 use super::spec::Case;
 use crate::outcome::Stop;
@@ -17,6 +18,7 @@ use crate::worker::{ModuleId, Worker};
 use lab_device::{DeviceInfo, ExecutionOrder};
 use lab_protocol::{Language, Target, When};
 use lab_system::memory;
+use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -57,12 +59,12 @@ impl Problem {
 
     /// The language of the reference.
     pub fn reference(&self) -> Option<Language> {
-        Some(reference::language(&self.folder))
+        Some(reference_source::language(&self.folder))
     }
 
     /// The device that the reference computes on where the candidate's is `target`.
     pub fn reference_target(&self, target: Target) -> Target {
-        match reference::is_on_host(&self.folder) {
+        match reference_source::is_on_host(&self.folder) {
             true => Target::Cpu,
             false => target,
         }
@@ -231,6 +233,15 @@ impl Problem {
     /// take may race too.
     pub fn watched(mut self, device: &DeviceInfo) -> Watched {
         self.chosen = self.small_cases(device);
+        self.into_watched()
+    }
+
+    /// Chooses the first workload of each entry that [`Problem::watched`] chooses.
+    pub fn watched_briefly(mut self, device: &DeviceInfo) -> Watched {
+        self.chosen = self.small_cases(device);
+        let mut entries = HashSet::new();
+        self.chosen
+            .retain(|case| entries.insert(case.entry.clone()));
         self.into_watched()
     }
 

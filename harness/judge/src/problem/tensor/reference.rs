@@ -4,6 +4,7 @@
 use super::case_data::{CaseData, CaseSet};
 use super::launcher::{CaseLauncher, Launched, ReadCells};
 use super::parameters::require_entry;
+use super::reference_source::{is_on_host, source_for};
 use super::spec::{Case, CaseTensor, ProblemSpec, TensorRole};
 use super::tally::ComparedOutputs;
 use super::together::{self, LaunchedCases, SetUpCase, Twice};
@@ -13,7 +14,7 @@ use crate::outcome::Stop;
 use crate::problem::api::{ProblemContext, WorkerFor};
 use crate::source_place::with_line;
 use crate::worker::{JudgeMemory, ModuleId, Worker};
-use lab_device::{DeviceInfo, ExecutionOrder};
+use lab_device::ExecutionOrder;
 use lab_protocol::Language;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,56 +41,6 @@ const MOST_ATTEMPTS: u32 = 1000;
 
 /// Most cells of the case in which the reference runs twice on the same inputs.
 const RUN_TWICE: usize = 4 << 20;
-
-/// The language of the reference in a problem's folder. CUDA if it is unclear which file is the
-/// reference.
-pub fn language(folder: &Path) -> Language {
-    source(folder).map_or(Language::Cuda, |(_, language)| language)
-}
-
-/// Whether the reference computes on the host for a device that is none: one in Python that imports
-/// NumPy, and nothing that computes on a device.
-pub fn is_on_host(folder: &Path) -> bool {
-    const ON_DEVICE: [&str; 4] = ["torch", "triton", "cupy", "jax"];
-    let Ok((path, Language::Python)) = source(folder) else {
-        return false;
-    };
-    let imports = lab_source::imports::imports(&std::fs::read(path).unwrap_or_default());
-    let is_imported = |package: &str| {
-        let mut first = imports.iter().filter_map(|import| import.module.first());
-        first.any(|module| module == package)
-    };
-    is_imported("numpy") && !ON_DEVICE.into_iter().any(is_imported)
-}
-
-/// The reference for a device: on the cpu device reference.cpp, if there is one, in place of
-/// reference.cu.
-fn source_for(folder: &Path, device: &DeviceInfo) -> Result<(PathBuf, Language), Stop> {
-    let native = folder.join("reference.cpp");
-    match device.emulated && native.is_file() {
-        true => Ok((native, Language::Cuda)),
-        false => source(folder),
-    }
-}
-
-/// The reference in a problem's folder. Returns [`Stop::Problem`] if there is none, or one in each
-/// language: it would be unclear which of them judges.
-fn source(folder: &Path) -> Result<(PathBuf, Language), Stop> {
-    let path = |language: Language| folder.join(language.reference_name());
-    let [cuda, python] = [Language::Cuda, Language::Python].map(path);
-    match (cuda.is_file(), python.is_file()) {
-        (true, false) => Ok((cuda, Language::Cuda)),
-        (false, true) => Ok((python, Language::Python)),
-        (true, true) => Err(Stop::Problem(format!(
-            "{} and reference.py are both there: remove one of them, because a problem has one reference",
-            cuda.display()
-        ))),
-        (false, false) => Err(Stop::Problem(format!(
-            "{} is missing, and so is reference.py: write one of them, a plain and correct kernel with the entries of problem.toml",
-            cuda.display()
-        ))),
-    }
-}
 
 impl ReferenceKernel {
     /// Builds reference.cu, or loads reference.py, in a worker of its own. Returns

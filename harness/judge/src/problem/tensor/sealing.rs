@@ -4,7 +4,8 @@
 use super::Problem;
 use super::drawing::Drawing;
 use super::file::{self, KeepCheck};
-use super::reference::{self, ReferenceKernel};
+use super::reference::ReferenceKernel;
+use super::reference_source;
 use super::sealed_stock::{self, MOST_OF_A_SET, SealedStock, in_order, put};
 use super::spec::ProblemSpec;
 use crate::outcome::Stop;
@@ -105,7 +106,7 @@ impl Problem {
     /// The stock for a keep, with a reference.cu. What a reference.py imports is not known, so it
     /// has none.
     fn stock(&self, cx: &mut ProblemContext) -> Result<Option<SealedStock>, Stop> {
-        if reference::language(&self.folder) != Language::Cuda {
+        if reference_source::language(&self.folder) != Language::Cuda {
             return Ok(None);
         }
         let image = ReferenceKernel::image(&self.spec, &self.folder, cx)?;
