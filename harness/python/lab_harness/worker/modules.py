@@ -9,6 +9,7 @@ import types
 
 from .calling import Entry, definition, described
 from .compiled import empty
+from .devices.triton_interpreter import read_tf32
 from .devices.triton_kernels import is_kernel, tune_nothing
 from .failures import Build, Lab, at_line, explain, is_in, type_name
 from .private import BUILTINS as __builtins__
@@ -73,6 +74,7 @@ class Module:
             exec(self._code, self.namespace)
             if self.is_cpu:
                 tune_nothing(self.namespace)
+                read_tf32()
             self._entries = {name: self._entry(name) for name in self._entries}
         except Build:
             raise
