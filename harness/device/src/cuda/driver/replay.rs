@@ -142,8 +142,7 @@ impl CudaDriver {
         queue.clear_marks();
         let mut refused = None;
         let together = &windows[..windows.len().min(MOST_QUEUED)];
-        // Once, and not before each of them: the call takes 0.1 ms and more, and no window has memory
-        // of another one.
+        // Once for all of them: the host asks before the first one runs, and none has memory of another.
         if together.iter().any(|window| window.flush.is_some()) {
             let_go_of_kept_lines()?;
         }

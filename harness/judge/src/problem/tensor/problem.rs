@@ -321,3 +321,31 @@ impl Problem {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use crate::{problem, testing};
+    use std::path::Path;
+
+    #[test]
+    fn before_a_keep_one_workload_of_each_entry_is_watched() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/rmsnorm");
+        let device = testing::device();
+        let all = problem::open(&folder).unwrap().watched(&device);
+        let briefly = problem::open(&folder).unwrap().watched_briefly(&device);
+        let entries = |labels: &str| {
+            let labels = labels.split("; ");
+            labels.map(|label| label.rsplit(' ').next().unwrap().to_owned())
+        };
+        assert!(entries(&all.size).count() > 2, "{}", all.size);
+        assert_eq!(
+            entries(&briefly.size).collect::<Vec<_>>(),
+            ["T=f32", "T=f16"]
+        );
+        assert!(
+            all.size
+                .starts_with(briefly.size.split("; ").next().unwrap())
+        );
+    }
+}
