@@ -3,6 +3,7 @@
 //! A check names the path of the key, as in `tensor`, 1, `shape`. The place of that key follows
 //! from the parsed document.
 
+use super::suggest::nearest;
 use crate::outcome::Stop;
 use std::fmt;
 use std::path::Path;
@@ -163,7 +164,7 @@ pub fn toml_error(path: &Path, text: &str, error: &toml::de::Error) -> Stop {
         "wanted string or table" => {
             "expected one of the words that kernels/README.md lists for this key, in quotes"
         }
-        what => what,
+        what => &with_nearest(what),
     };
     Stop::Problem(message(
         path,
@@ -171,6 +172,19 @@ pub fn toml_error(path: &Path, text: &str, error: &toml::de::Error) -> Stop {
         error.span().map_or(0, |span| span.start),
         what,
     ))
+}
+
+/// The parser's message about an unknown name with the name that was probably meant, if one is near;
+/// any other message as it is.
+fn with_nearest(message: &str) -> String {
+    let mut names = message.split('`').skip(1).step_by(2);
+    let unknown = names.next().filter(|_| message.starts_with("unknown "));
+    let known: Vec<&str> = names.collect();
+    let meant = unknown.and_then(|unknown| nearest(unknown, &known));
+    match (meant, message.split_once(", expected")) {
+        (Some(name), Some((what, _))) => format!("{what} (did you mean '{name}'?)"),
+        _ => message.to_owned(),
+    }
 }
 
 /// A message at the line and column of a byte of the file at `path`, which has this text.

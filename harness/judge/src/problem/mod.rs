@@ -9,6 +9,7 @@ mod key_error;
 mod npy_file;
 mod peer;
 pub mod philox;
+mod suggest;
 pub mod tensor;
 
 pub use api::{

@@ -1,6 +1,6 @@
 //! Arithmetic with named dimensions, as in `2 * rows * cols` in problem.toml.
 
-use super::suggest::suggest;
+use crate::problem::suggest::suggest;
 use exmex::{Express, FlatEx};
 
 /// Most bytes of an expression. The parser calls itself for each bracket.

@@ -38,7 +38,6 @@ mod same_time;
 mod sealed_stock;
 mod sealing;
 mod spec;
-mod suggest;
 mod tally;
 mod timing;
 mod together;

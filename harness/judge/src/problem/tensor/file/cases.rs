@@ -8,13 +8,13 @@ use super::super::number::Variables;
 use super::super::objective::{Amounts, Figure};
 use super::super::planted::Planting;
 use super::super::spec::{Case, CaseTensor, TensorRole};
-use super::super::suggest::suggest;
 use super::super::turn::Turn;
 use super::super::values_text::Filled;
 use super::text::{ExtentText, ProblemFile, TensorText, WorkloadText};
 use super::{KeepCheck, in_samples};
 use crate::dtype::Dtype;
 use crate::problem::key_error::{InKey, KeyError, wrong};
+use crate::problem::suggest::suggest;
 use lab_protocol::When;
 use std::sync::Arc;
 

@@ -5,7 +5,6 @@ use super::super::gate_keys;
 use super::super::input_values::InputValues;
 use super::super::number::{NumberText, Variables};
 use super::super::spec::{CaseScalar, TensorRole};
-use super::super::suggest::suggest;
 use super::super::values_text::Filled;
 use super::super::view::{Slice, View};
 use super::cases::Workload;
@@ -14,6 +13,7 @@ use super::text::{ProblemFile, ScalarText, ViewText, WorkloadText};
 use crate::dtype::Dtype;
 use crate::gates::Tolerance;
 use crate::problem::key_error::{InKey, KeyError, wrong};
+use crate::problem::suggest::suggest;
 
 impl ProblemFile {
     /// Checks that a workload gives values to inputs only.

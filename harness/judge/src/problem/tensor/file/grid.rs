@@ -1,11 +1,11 @@
 //! The workloads that a table states: the lists of its extents, and the lines of a file.
 
 use super::super::drawn_shapes::Extents;
-use super::super::suggest::suggest;
 use super::cases::of_workload;
 use super::jsonl::{self, WorkloadLine};
 use super::text::{ExtentsText, ProblemFile, WorkloadText};
 use crate::problem::key_error::{InKey, KeyError, wrong};
+use crate::problem::suggest::suggest;
 
 /// Most workloads of a kind. The reference computes each of them.
 const MOST: usize = 1000;

@@ -4,10 +4,10 @@
 
 use super::super::planted::Planting;
 use super::super::spec::Case;
-use super::super::suggest::suggest;
 use super::cases::of_workload;
 use super::text::{ExtentText, ProblemFile, WorkloadText};
 use crate::problem::key_error::{InKey, KeyError, wrong};
+use crate::problem::suggest::suggest;
 use lab_protocol::When;
 
 /// The name of these cases' table, which no problem.toml has.

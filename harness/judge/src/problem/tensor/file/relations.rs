@@ -2,13 +2,13 @@
 
 use super::super::gate_keys::NamedGate;
 use super::super::spec::{Accept, Case, TensorRole};
-use super::super::suggest::suggest;
 use super::super::values_text::ValuesText;
 use super::identifier::{is_among, is_identifier};
 use super::names::KEYWORDS;
 use super::text::{ProblemFile, TensorText, WorkloadText};
 use crate::dtype::Dtype;
 use crate::problem::key_error::{InKey, KeyError, wrong};
+use crate::problem::suggest::suggest;
 use std::sync::Arc;
 
 /// Most sets of inputs of a workload.
