@@ -9,18 +9,26 @@ use lab_text::figures::figure;
 /// Most workloads that are listed.
 pub const LISTED: usize = 12;
 
+/// What stands in place of the ratio of emulated times.
+pub const NOT_COMPARED: &str = "computes the same, and emulated times are not compared";
+
 /// The lines of each peer: the ratio, what was called with which packages, and each workload.
-pub fn lines(peers: &[MeasuredPeer]) -> Vec<String> {
-    peers.iter().flat_map(of_peer).collect()
+pub fn lines(peers: &[MeasuredPeer], emulated: bool) -> Vec<String> {
+    peers
+        .iter()
+        .flat_map(|peer| of_peer(peer, emulated))
+        .collect()
 }
 
-fn of_peer(measured: &MeasuredPeer) -> Vec<String> {
+fn of_peer(measured: &MeasuredPeer, emulated: bool) -> Vec<String> {
     let peer = &measured.peer;
+    let part = peer.part.map(|part| format!(", {part}"));
     let mut head = match &peer.failure {
         Some(why) => format!("  not compared with {}: {why}", peer.name),
+        None if emulated => format!("  {} {NOT_COMPARED}{}", peer.name, part.unwrap_or_default()),
         None => format!("  {}", measured.figure()),
     };
-    if let (Some(us), Some(own)) = (peer.us, peer.own_us) {
+    if !emulated && let (Some(us), Some(own)) = (peer.us, peer.own_us) {
         head += &format!(": {} us, the kernel {} us", figure(us), figure(own));
     }
     let mut lines = vec![head];
@@ -37,8 +45,8 @@ fn of_peer(measured: &MeasuredPeer) -> Vec<String> {
         let more = peer.left_out.len() - LISTED;
         lines.push(format!("    … and not {more} more: --json lists all"));
     }
-    let rows = peer
-        .workloads
+    let workloads = peer.workloads.as_slice();
+    let rows = if emulated { &[] } else { workloads }
         .iter()
         .map(|it| [it.name.clone(), it.ratio.to_string()]);
     let rows = listed(rows, |more| format!("… {more} more: --json lists all"));

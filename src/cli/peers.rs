@@ -1,5 +1,6 @@
 //! `lab peers`: lists the problem's peers with their last figures, and adds the first one.
 
+use super::peer_lines::NOT_COMPARED;
 use super::table::table;
 use super::{JsonArg, KernelArg, failed, problem_file, say, say_below, told};
 use anyhow::Result;
@@ -9,6 +10,7 @@ use lab_git::Repo;
 use lab_history::last_peers::{self, LastPeers};
 use lab_project::Project;
 use lab_protocol::Exit;
+use lab_protocol::report::is_emulated;
 use lab_run::inputs::{self, PeerTable};
 use lab_run::peers::PeerFigure;
 use lab_runner::new_peer::{self, NewPeer};
@@ -135,11 +137,13 @@ impl PeersAnswer<'_> {
     }
 
     fn in_words(&self, peer: &ListedPeer) -> String {
-        peer.in_words(if self.of_incumbent {
+        let whose = if self.of_incumbent {
             "the incumbent: "
         } else {
             ""
-        })
+        };
+        let is_emulated = self.device.as_deref().is_some_and(is_emulated);
+        peer.in_words(whose, is_emulated)
     }
 
     fn tell(&self, this: &str) {
@@ -170,7 +174,7 @@ impl ListedPeer {
         }
     }
 
-    fn in_words(&self, whose: &str) -> String {
+    fn in_words(&self, whose: &str, is_emulated: bool) -> String {
         let PeerFigure {
             ratio,
             part,
@@ -183,7 +187,13 @@ impl ListedPeer {
         }
         let age = measured.map(|then| format!(", {}", age::since(then, lab_run::now())));
         let text = match (ratio, failure) {
-            (Some(ratio), _) => part.map_or(ratio.to_string(), |part| format!("{ratio}, {part}")),
+            (Some(ratio), _) => {
+                let text = match is_emulated {
+                    true => NOT_COMPARED.to_owned(),
+                    false => ratio.to_string(),
+                };
+                part.map_or(text.clone(), |part| format!("{text}, {part}"))
+            }
             (None, Some(why)) => format!("not compared: {why}"),
             (None, None) => "not compared".to_owned(),
         };

@@ -246,8 +246,8 @@ impl<'a> Judged<'a> {
     /// incumbent.
     fn beside_peers(&self) -> Vec<String> {
         let (record, project) = (self.record, self.project);
-        if !record.peers.is_empty() {
-            return peer_lines::lines(&record.peers);
+        if !record.peers.is_empty() || self.verdict.emulated {
+            return peer_lines::lines(&record.peers, self.verdict.emulated);
         }
         let device = record.device.as_deref();
         let known = last_peers::of(project, self.index, &record.start.fingerprint, device);

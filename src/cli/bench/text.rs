@@ -4,6 +4,7 @@ use crate::cli::peer_lines::{self, LISTED, listed};
 use lab_bench::record::counted;
 use lab_bench::{BenchRun, BenchState, BenchStore, Ended, Summary};
 use lab_project::Project;
+use lab_protocol::report::is_emulated;
 use lab_run::verdict::Outcome;
 
 /// `run 2 of 6: mean 13.615 µs, passed 54/54, 41.2 s`.
@@ -95,7 +96,8 @@ pub fn lines(project: &Project, state: &BenchState) -> Vec<String> {
         line(format!("its log is {}", log.display()));
     }
     if let Some(of) = &bench.peers {
-        peer_lines::lines(&of.peers)
+        let emulated = of.device.as_deref().is_some_and(is_emulated);
+        peer_lines::lines(&of.peers, emulated)
             .into_iter()
             .for_each(|text| lines.push(text));
         let failure = of.failure.iter();

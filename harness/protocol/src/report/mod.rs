@@ -213,6 +213,11 @@ fn parts(value: &str) -> Option<(u64, u64)> {
 /// A message is compared with so many before it, because a harness may print any number of them.
 const LIKE: usize = 100;
 
+/// Whether the value of a line `device:` is an emulated device, whose times say nothing.
+pub fn is_emulated(device: &str) -> bool {
+    attribute(device, "emulated").is_some() || device.contains("(emulated")
+}
+
 impl Report {
     /// Reads one line, without its newline. Returns whether it was a result line.
     pub fn push_line(&mut self, line: &str) -> bool {
@@ -443,8 +448,7 @@ impl Report {
 
     /// Whether the times are of an emulated device.
     pub fn emulated(&self) -> bool {
-        self.device()
-            .is_some_and(|d| attribute(d, "emulated").is_some() || d.contains("(emulated"))
+        self.device().is_some_and(is_emulated)
     }
 
     /// A figure with its interval; `None` if the key is missing or its first word is not a number.
