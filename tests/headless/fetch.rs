@@ -49,12 +49,24 @@ fn a_bundle_in_the_repository_is_named_and_fetched() {
         .says("`lab fetch`");
     let kernel = lab.read("kernels/wavegru/kernel.cu");
 
+    // A bundle beside no kernel, such as a test's, holds no experiments of this repository.
+    fs::create_dir_all(lab.path("tests/data")).unwrap();
+    fs::copy(
+        lab.path("kernels/wavegru/experiments.bundle"),
+        lab.path("tests/data/other.bundle"),
+    )
+    .unwrap();
+    lab.git("add -A");
+    lab.git("commit -qm data");
+
     // From any folder, and a second time it changes nothing.
     let refs = || lab.git("for-each-ref");
-    lab.sh("cd kernels && $LAB fetch")
+    let fetched = lab
+        .sh("cd kernels && $LAB fetch")
         .is(0)
         .says("kernels/wavegru/experiments.bundle: ")
         .says(" records, ");
+    assert!(!fetched.out.contains("other.bundle"), "{fetched:?}");
     let after = refs();
     lab.lab("fetch").is(0);
     assert_eq!(refs(), after);

@@ -73,7 +73,11 @@ impl Bundle {
     }
 }
 
-/// The bundles that git tracks in HEAD and that are on disk, and those in these folders.
+/// Files that are beside the experiments of a repository.
+const BESIDE: [&str; 4] = ["kernel.cu", "kernel.py", "problem.toml", "lab.toml"];
+
+/// The bundles that git tracks beside a kernel in HEAD and that are on disk, and those in these
+/// folders. Others, such as the files of a test, hold no experiments of this repository.
 pub fn bundles(repo: &Repo, folders: &[&Path]) -> Vec<Bundle> {
     let mut paths = BTreeSet::new();
     for folder in folders {
@@ -89,15 +93,21 @@ pub fn bundles(repo: &Repo, folders: &[&Path]) -> Vec<Bundle> {
         .flatten()
         .and_then(|head| bounds::tree_of(&repo.git, &head).ok());
     if let (Some(tree), Some(root)) = (tree, repo.git.workdir()) {
-        let mut seen = 0;
+        let (mut seen, mut tracked, mut homes) = (0, Vec::new(), BTreeSet::new());
         // A tree that is too large holds no bundle that somebody could find.
         let _ = walk_tree(&repo.git, &tree, |path, entry| {
             seen += 1;
-            if entry.kind() == Some(ObjectType::Blob) && is_bundle(Path::new(&path)) {
-                paths.insert(root.join(path));
+            let (folder, name) = path.as_str().rsplit_once('/').unwrap_or(("", &path));
+            if BESIDE.contains(&name) {
+                homes.insert(folder.to_owned());
+            }
+            if entry.kind() == Some(ObjectType::Blob) && is_bundle(Path::new(name)) {
+                tracked.push((folder.to_owned(), root.join(&path)));
             }
             seen <= ENTRIES_LIMIT
         });
+        tracked.retain(|(folder, _)| homes.contains(folder));
+        paths.extend(tracked.into_iter().map(|(_, path)| path));
     }
     paths.iter().filter_map(|path| Bundle::read(path)).collect()
 }
