@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use lab_decide::Restored;
 use lab_git::{Repo, short};
-use lab_history::names::{Named, resolve_name};
+use lab_history::names::Named;
 use lab_project::Project;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 #[derive(Args, Debug)]
 pub struct RestoreArgs {
-    /// A commit, as git names it, or the number of a discarded run
+    /// A commit, as git names it, or the number of a run
     commit: String,
     /// The kernel or its folder [default: the kernel of the experiment]
     #[arg(value_name = "KERNEL_OR_FOLDER")]
@@ -62,7 +62,7 @@ pub fn main(options: &RestoreArgs) -> Result<ExitCode> {
     let (project, named, other) = match &options.kernel {
         Some(kernel) => {
             let project = open(Some(kernel))?;
-            let named = resolve_name(&Repo::open(&project)?, name)?;
+            let named = lab_decide::named(&Repo::open(&project)?, name)?;
             let other = named
                 .kernel
                 .clone()
@@ -102,7 +102,7 @@ pub fn main(options: &RestoreArgs) -> Result<ExitCode> {
 /// present kernel.
 fn of_experiment(name: &str) -> Result<(Project, Named)> {
     let any = Project::of_any(&here()?)?;
-    let named = resolve_name(&Repo::open(&any)?, name)?;
+    let named = lab_decide::named(&Repo::open(&any)?, name)?;
     let project = match &named.kernel {
         Some(kernel) => Project::open(&any.root, Some(Path::new(kernel)))
             .with_context(|| format!("{name} is about {kernel}"))?,

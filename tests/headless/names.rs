@@ -70,8 +70,28 @@ fn a_number_that_two_clones_gave_is_refused_with_both() {
     assert_eq!(lab.read("b.cu"), "// b\n");
 }
 
+/// No commit holds the bytes of a run that nobody decided; its folder does.
 #[test]
-fn a_fetched_number_is_not_taken_for_an_undecided_run() {
+fn an_open_run_is_restored_by_its_number() {
+    let lab = Lab::new();
+    lab.write("kernel.cu", "// tried\n");
+    lab.lab("run").is(0);
+    lab.write("kernel.cu", "// other\n");
+    lab.lab("restore 1")
+        .is(0)
+        .says("kernel.cu now holds the bytes of ")
+        .says("lab: the kernel of run 1")
+        .says("the bytes that were on disk are saved as");
+    assert_eq!(lab.read("kernel.cu"), "// tried\n");
+    lab.write(".lab/runs/1/kernel.cu", "// changed\n");
+    lab.lab("restore 1")
+        .is(1)
+        .says("is not what was judged: judge again");
+    assert_eq!(lab.read("kernel.cu"), "// tried\n");
+}
+
+#[test]
+fn a_fetched_number_is_not_taken_for_an_open_run() {
     let lab = two_clones();
     lab.git("fetch -q ../other refs/lab/*:refs/lab/*");
     lab.lab("restore 1").is(0).says("b.cu now holds");

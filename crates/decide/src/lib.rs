@@ -43,7 +43,7 @@ pub use keep::keep;
 pub use policy::{Allowed, NotAllowed, Snapshot, allowed};
 pub use refusals::AFTER_A_REFUSAL;
 pub use restore::restore_commit;
-pub use restore::{Restored, restore};
+pub use restore::{Restored, named, restore};
 pub use resume::{remove_leftovers_of_loop, resume, resume_decision};
 pub use snapshot::{default_run, keeps_at_same, last, snapshot};
 pub use undo::{Undoable, Undone, undo, undoable};

@@ -1,12 +1,16 @@
 //! Restore: puts a kernel of some commit on disk. What was there is saved first.
 
-use super::Refusal;
 use super::decision::Decision;
 use super::intent::What;
 use super::on_disk::{self, NOT_REPLACED, ON_DISK, save};
 use super::step::Step;
+use super::{Refusal, judged_bytes};
+use anyhow::Result;
+use lab_git::Repo;
 use lab_history::names::resolve_name;
+use lab_history::names::{Named, NotInGit};
 use lab_project::Project;
+use lab_store::RunStore;
 use serde::Serialize;
 use std::result::Result as StdResult;
 
@@ -28,6 +32,29 @@ pub fn restore(project: &Project, name: &str) -> StdResult<Restored, Refusal> {
     let restoring = Decision::begin(project, What::Restore, name)?;
     let commit = resolve_name(restoring.repo(), name)?.commit;
     put_on_disk(restoring, &commit)
+}
+
+/// The commit that a name means, as [`resolve_name`] finds it. The bytes of a run that no commit holds
+/// get one.
+pub fn named(repo: &Repo, name: &str) -> Result<Named> {
+    let error = match resolve_name(repo, name) {
+        Ok(named) => return Ok(named),
+        Err(error) => error,
+    };
+    let Some(NotInGit { run, .. }) = error.downcast_ref() else {
+        return Err(error);
+    };
+    let store = RunStore::new(&repo.project.lab_dir);
+    let record = store.read(*run)?;
+    let bytes = judged_bytes(&store, &record)?;
+    let root = &repo.project.root;
+    let project = Project::open(root, Some(&root.join(&record.start.kernel)))?;
+    let subject = format!("lab: the kernel of run {run}");
+    let stored = save(&Repo::open(&project)?, &bytes, &subject)?;
+    Ok(Named {
+        commit: stored.id,
+        kernel: Some(record.start.kernel),
+    })
 }
 
 /// [`restore`] of a commit by its full id. Reads no history: its time does not grow with the number

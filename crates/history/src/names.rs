@@ -61,6 +61,10 @@ pub fn resolve_name(repo: &Repo, name: &str) -> Result<Named> {
         }
         ([], []) => bail!(lab_git::unknown(name)),
         ([], [only]) => {
+            if let Some(run) = own_open_run(&index, name) {
+                let text = only.clone();
+                bail!(NotInGit { run, text })
+            }
             let is_elsewhere = only.ends_with(NOT_HERE);
             let source = elsewhere::source(repo, None).filter(|_| is_elsewhere);
             let fetch = source.map_or("", |_| ". `lab fetch` fetches commits of other clones");
@@ -78,6 +82,21 @@ pub fn resolve_name(repo: &Repo, name: &str) -> Result<Named> {
             bail!(text)
         }
     }
+}
+
+/// A name means a run of this repository that no commit holds.
+#[derive(Debug, thiserror::Error)]
+#[error("{text}")]
+pub struct NotInGit {
+    pub run: RunId,
+    text: String,
+}
+
+/// The run of that number that nobody decided.
+fn own_open_run(index: &RunIndex, name: &str) -> Option<RunId> {
+    let run = RunId(name.parse().ok()?);
+    let record = index.store().read(run).ok()?;
+    record.decision.is_none().then_some(run)
 }
 
 const NOT_HERE: &str = ": git does not hold this commit here";

@@ -20,7 +20,6 @@ use anyhow::Result;
 use lab_decide::{Decided, Refusal};
 use lab_git::{Repo, short};
 use lab_history::JudgedBefore;
-use lab_history::names::resolve_name;
 use lab_project::Project;
 use lab_run::message::Message;
 use lab_run::record::Record;
@@ -353,7 +352,8 @@ pub fn undo_or_restore(
         // Told before it counts as done, so that no second undo follows one that nobody was told
         // of.
         let tell = |undone: &lab_decide::Undone| {
-            let next = "The run is undecided again: keep it, discard it, or edit the kernel and call judge.";
+            let next =
+                "The run is open again: keep it, discard it, or edit the kernel and call judge.";
             let undo = UndoAnswer::of(project, undone);
             job.tell(Answer::new(&undone_line(project, undone), next, undo));
         };
@@ -369,7 +369,7 @@ pub fn undo_or_restore(
             "Give one of the two.",
         ));
     }
-    let named = resolve_name(&Repo::open(project)?, &name)?;
+    let named = lab_decide::named(&Repo::open(project)?, &name)?;
     if let Some(kernel) = named.kernel.filter(|kernel| *kernel != project.kernel_name) {
         let why = format!(
             "{name} is about {kernel}, and this server is about {}: nothing was restored",
