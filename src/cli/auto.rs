@@ -1,10 +1,10 @@
 //! `lab auto`: lets a command edit the kernel again and again, and judges and decides each edit.
 
-use super::auto_status::{self, StatusArgs, counts};
+use super::auto_status::{self, LoopArg, StatusArgs, counts};
 use super::json::run::RunReport;
-use super::{KernelArg, complain, failed, open, say};
+use super::{complain, failed, open, say};
 use crate::confinement;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use lab_auto::{Auto, Budget, Editor, Ended, Options, Phase, Request, State};
 use lab_git::Repo;
@@ -18,6 +18,7 @@ use lab_store::RunIndex;
 use lab_system::threads;
 use lab_system::{child_group, lifetime};
 use serde_json::Value;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -41,7 +42,7 @@ pub struct AutoArgs {
     /// branch of its own
     #[arg(long, value_name = "DEVICES", value_delimiter = ',', conflicts_with_all = ["device", "patches", "from"])]
     lanes: Vec<Target>,
-    /// End after so many judged experiments
+    /// End after so many experiments; a kernel that was judged before counts
     #[arg(long, value_name = "N")]
     experiments: Option<u64>,
     /// End after so many hours; the turn that runs is completed
@@ -73,6 +74,10 @@ pub struct AutoArgs {
     /// `keep_shorter = true` in lab.toml
     #[arg(long)]
     keep_shorter: bool,
+    /// Keep what is correct on the cpu device, whose times say nothing, as `keep_correct = true` in
+    /// lab.toml
+    #[arg(long)]
+    keep_correct: bool,
     /// Seconds to wait after the first failure; doubled by each further one
     #[arg(long, value_name = "S", default_value = "1", value_parser = positive, hide = true)]
     back_off: f64,
@@ -84,18 +89,27 @@ pub struct AutoArgs {
     command: Vec<String>,
 }
 
+impl AutoArgs {
+    /// What the options ask for besides lab.toml.
+    fn set_rule(&self, project: &mut Project) {
+        let auto = &mut project.config.auto;
+        auto.keep_shorter |= self.keep_shorter;
+        auto.keep_correct |= self.keep_correct;
+    }
+}
+
 #[derive(Subcommand, Debug)]
 enum Action {
     /// Show what the loop does and what it has brought
     Status(StatusArgs),
     /// Let the loop wait after the present turn
-    Pause(KernelArg),
+    Pause(LoopArg),
     /// Let a paused loop go on
-    Resume(KernelArg),
+    Resume(LoopArg),
     /// End the loop after the present turn
-    Stop(KernelArg),
+    Stop(LoopArg),
     /// End the present turn at once; the loop goes on
-    EndTurn(KernelArg),
+    EndTurn(LoopArg),
 }
 
 /// A number above 0.
@@ -130,7 +144,7 @@ pub fn main(options: &AutoArgs) -> Result<ExitCode> {
     }
 }
 
-fn ask(kernel: &KernelArg, asked: Request) -> Result<ExitCode> {
+fn ask(kernel: &LoopArg, asked: Request) -> Result<ExitCode> {
     let project = kernel.open()?;
     for refused in lab_auto::request_everywhere(&project, asked)? {
         complain(&refused);
@@ -146,6 +160,10 @@ fn ask(kernel: &KernelArg, asked: Request) -> Result<ExitCode> {
 }
 
 fn run(options: &AutoArgs) -> Result<ExitCode> {
+    let command = match command(&options.command) {
+        Ok(command) => command,
+        Err(why) => return Ok(failed(&why, Exit::Usage)),
+    };
     if let Some(commit) = &options.from {
         say(&lab_auto::start_from(
             &open(options.kernel.as_deref())?,
@@ -161,7 +179,7 @@ fn run(options: &AutoArgs) -> Result<ExitCode> {
                     .canonicalize()
                     .with_context(|| format!("cannot open {}", folder.display()))?,
             ),
-            None => Editor::Command(command(&options.command)?),
+            None => Editor::Command(command),
         },
         budget: Budget {
             experiments: options.experiments,
@@ -180,6 +198,9 @@ fn run(options: &AutoArgs) -> Result<ExitCode> {
         back_off: Duration::from_secs_f64(options.back_off),
         plateau: options.plateau,
     };
+    if let Some(why) = missing_device(&project, options) {
+        return Ok(failed(&why, Exit::Usage));
+    }
     let control = Arc::new(Control::new()?);
     let ended_by = end_on_signals(control.clone())?;
     let cut = Mutex::new(RunId(0));
@@ -190,7 +211,7 @@ fn run(options: &AutoArgs) -> Result<ExitCode> {
         cut: &cut,
     };
     if options.lanes.is_empty() {
-        project.config.auto.keep_shorter |= options.keep_shorter;
+        options.set_rule(&mut project);
         return running
             .run(&project, options.device, "")
             .map(ExitCode::from);
@@ -211,7 +232,7 @@ fn run(options: &AutoArgs) -> Result<ExitCode> {
     }
     let open = |device: &Target| {
         let mut lane = lab_auto::open_lane(&project, *device)?;
-        lane.config.auto.keep_shorter |= options.keep_shorter;
+        options.set_rule(&mut lane);
         Ok((*device, lane))
     };
     let lanes = options.lanes.iter().map(open);
@@ -341,20 +362,39 @@ impl Running<'_> {
 /// Lines about ignored changes that a turn prints; all of them are in the state.
 const IGNORED_LINES: usize = 5;
 
-/// The command with an absolute program if it is named by a path: it runs in another folder.
-fn command(words: &[String]) -> Result<Vec<String>> {
+/// The command with an absolute program if it is named by a path: it runs in another folder. The
+/// error says why it cannot be started. No command where patches edit.
+fn command(words: &[String]) -> Result<Vec<String>, String> {
     let mut words = words.to_vec();
     let Some(program) = words.first_mut() else {
-        bail!("the command is empty")
+        return Ok(words);
+    };
+    let Ok(found) = which::which(&*program) else {
+        let why = match Path::new(program).is_file() {
+            true => "nobody may execute it: `chmod +x` allows it",
+            false => "there is no such program",
+        };
+        return Err(format!("cannot start {program}: {why}"));
     };
     if program.contains('/') {
-        let path = super::here()?.join(&*program);
-        let Some(path) = path.to_str() else {
-            bail!("{} is no UTF-8: rename it", path.display())
-        };
-        *program = path.to_owned();
+        let path = found.to_str();
+        *program = path
+            .ok_or_else(|| format!("{} is no UTF-8: rename it", found.display()))?
+            .to_owned();
     }
     Ok(words)
+}
+
+/// Why one of the devices cannot judge a kernel at all. A harness of the user's own finds its device
+/// itself.
+fn missing_device(project: &Project, options: &AutoArgs) -> Option<String> {
+    let one = [options.device.unwrap_or(project.config.device)];
+    let devices = match options.lanes.as_slice() {
+        [] => one.as_slice(),
+        lanes => lanes,
+    };
+    let mut devices = devices.iter().filter(|_| !project.external());
+    devices.find_map(|device| lab_device::missing(*device))
 }
 
 /// The first signal ends the turn and the loop, the second one the process.

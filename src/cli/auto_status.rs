@@ -1,18 +1,40 @@
 //! `lab auto status`: what the loop of a kernel and its lanes do, and what they have brought.
 
-use super::{JsonArg, KernelArg, say, say_below, told};
+use super::{JsonArg, KernelArg, open, say, say_below, told};
 use anyhow::Result;
 use clap::Args;
 use lab_auto::{DiskUse, KeptPoint, LeftRun, Phase, State};
 use lab_git::short;
+use lab_project::Project;
 use lab_text::figures;
 use serde::Serialize;
+use std::path::PathBuf;
 use std::process::ExitCode;
+
+/// The kernel of a loop.
+#[derive(Args, Debug)]
+pub struct LoopArg {
+    #[command(flatten)]
+    kernel: KernelArg,
+    /// The same, as `lab auto` takes it
+    #[arg(
+        long = "kernel",
+        value_name = "KERNEL_OR_FOLDER",
+        conflicts_with = "kernel"
+    )]
+    named: Option<PathBuf>,
+}
+
+impl LoopArg {
+    pub fn open(&self) -> Result<Project> {
+        open(self.named.as_deref().or(self.kernel.kernel.as_deref()))
+    }
+}
 
 #[derive(Args, Debug)]
 pub struct StatusArgs {
     #[command(flatten)]
-    kernel: KernelArg,
+    kernel: LoopArg,
     #[command(flatten)]
     json: JsonArg,
 }

@@ -2,7 +2,7 @@
 //! --verdict` and the tools of `lab mcp` say the same of it.
 
 use super::peer_lines;
-use lab_decide::auto::{self, AutoDecision};
+use lab_decide::auto::{self, AutoDecision, Enough};
 use lab_decide::{NotAllowed, allowed, snapshot};
 use lab_git::Repo;
 use lab_history::last_peers;
@@ -93,7 +93,7 @@ impl<'a> Judged<'a> {
     }
 
     /// The first gate that a wrong kernel failed.
-    fn failure(&self) -> Option<String> {
+    pub fn failure(&self) -> Option<String> {
         let report = self.record.report();
         let failure = report.value("first_failure").map(str::to_owned);
         failure.filter(|_| self.verdict.outcome == Outcome::Fail)
@@ -217,7 +217,14 @@ impl<'a> Judged<'a> {
         let at_same = inputs::read(project)
             .is_ok_and(|present| lab_decide::keeps_at_same(repo, present.kernel()));
         let incumbent = lab_git::incumbent(repo).unwrap_or_default();
-        match auto::decide(self.record, incumbent.as_deref(), at_same) {
+        let enough = Enough {
+            at_same,
+            correct: project.config.auto.keep_correct,
+        };
+        match auto::decide(self.record, incumbent.as_deref(), enough) {
+            AutoDecision::Keep if self.verdict.emulated => format!(
+                "It is correct, which is enough on the cpu device here: call keep with run {id}."
+            ),
             AutoDecision::Keep if at_same => format!(
                 "The rule keeps it, because it is faster, or as fast and shorter: call keep with run {id}."
             ),

@@ -51,7 +51,7 @@ fn a_kernel_that_a_changed_harness_judged_is_not_kept_although_the_harness_is_ba
     );
     auto(&lab, "--experiments 2", &line)
         .is(0)
-        .says("turn 1: left undecided run 1: bench.sh changed since the loop began")
+        .says("turn 1: left to you run 1: bench.sh changed since the loop began")
         .says("turn 2: discarded run 2");
     assert_eq!(
         lab.git("log -1 --format=%s"),
@@ -72,7 +72,7 @@ fn a_new_module_that_the_harness_imports_is_named_and_decides_nothing() {
         );
         auto(&lab, "--experiments 2", &line)
             .is(0)
-            .says("turn 1: left undecided run 1: json.py is new since the loop began")
+            .says("turn 1: left to you run 1: json.py is new since the loop began")
             .says("turn 2: discarded run 2");
         assert_eq!(
             lab.git("log -1 --format=%s"),
@@ -99,7 +99,7 @@ fn the_harness_is_watched_also_where_the_kernel_was_empty_when_the_loop_began() 
     child
         .finish()
         .is(0)
-        .says("turn 1: left undecided run 1: judge.py changed since the loop began");
+        .says("turn 1: left to you run 1: judge.py changed since the loop began");
     incumbent_is_back_but(&lab, "judge.py");
 }
 
@@ -131,7 +131,7 @@ fn what_the_harness_shares_with_the_kernel_or_the_rules_is_watched_too() {
             "echo \"run quick $LAB_TURN\" >> kernel.cu; cd '{}'; echo '# mine // mine' >> {file}; git commit -qm 'by itself' {file}",
             lab.repo.display()
         );
-        let why = format!("turn 1: left undecided run 1: {file} changed since the loop began");
+        let why = format!("turn 1: left to you run 1: {file} changed since the loop began");
         auto(&lab, "--experiments 1", &line).is(0).says(&why);
         assert_eq!(
             lab.git("log -1 --format=%s"),

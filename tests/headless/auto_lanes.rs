@@ -2,6 +2,7 @@
 //! own, and one history.
 
 use crate::auto_loop::lab;
+use crate::built_in::rmsnorm;
 use crate::lab::{Beside, CommandOutput, Lab};
 use lab_testing::until;
 use rustix::process::Signal;
@@ -331,4 +332,17 @@ fn a_request_or_an_edit_in_the_folder_of_a_lane_is_about_that_lane_alone() {
         .says("cuda:1: turn 1: failed: a person ended the turn")
         .says("cuda:1: 2 experiments: 0 kept, 2 discarded");
     assert_eq!(lab.rows().len(), 5);
+}
+
+/// No machine has so many GPUs; most that run this test have none.
+#[test]
+fn a_loop_for_a_device_that_is_not_there_leaves_nothing() {
+    let lab = rmsnorm();
+    lab.lab("auto --lanes cuda:98,cuda:99 -- true").is(64);
+    lab.lab("auto --device cuda:98 -- true").is(64);
+    assert_eq!(lab.git("branch --list lane/*"), "");
+    assert!(!lab.path(".lab/lanes").exists());
+    lab.lab("auto status")
+        .is(0)
+        .says("no `lab auto` has worked");
 }

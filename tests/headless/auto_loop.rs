@@ -202,20 +202,19 @@ fn a_command_that_gives_nothing_ends_the_loop_with_the_reason() {
             .unwrap()
             .contains("works on kernel.cu already")
     );
-    let mut missing = lab.lab_command("auto --back-off 0.001 --give-up 2 -- no-such-editor");
-    finish(missing.spawn().unwrap())
-        .is(4)
-        .says("exit code 127: there is no such program");
+    let told = state(&lab);
+    lab.lab("auto -- no-such-editor")
+        .is(64)
+        .says("cannot start no-such-editor: there is no such program");
     lab.write("plain.txt", "not executable");
-    missing = lab.lab_command("auto --back-off 0.001 --give-up 2 -- ./plain.txt");
-    finish(missing.spawn().unwrap())
-        .is(4)
-        .says("exit code 126: it cannot be executed");
+    lab.lab("auto -- ./plain.txt")
+        .is(64)
+        .says("cannot start ./plain.txt: nobody may execute it");
+    assert_eq!(state(&lab), told, "no turn was begun");
     lab.lab("auto")
         .is(64)
         .says("name the command that edits the kernel after `--`");
     assert!(!lab.path("results.tsv").exists(), "nothing was decided");
-    assert_eq!(state(&lab)["counts"]["failed"], 2);
 }
 
 #[test]
@@ -246,7 +245,7 @@ fn bytes_that_were_judged_before_are_not_judged_again_and_a_crash_may_be_mended(
     let line = "case $LAB_TURN in 2) echo 'run slower' >> kernel.cu ;;\n\
         3) echo 'run crash' >> kernel.cu ;;\n\
         *) echo $LAB_ATTEMPT >> $HOME/attempts; cp kernel.cu $HOME/seen.cu; sed -i 's/crash/mended/' kernel.cu ;; esac";
-    auto(&lab, "--experiments 2", line)
+    auto(&lab, "--experiments 3", line)
         .is(0)
         .says("turn 2: known run 1: run 1 judged these bytes before: discard")
         .says("turn 3: crash, discarded run 2")
@@ -254,6 +253,19 @@ fn bytes_that_were_judged_before_are_not_judged_again_and_a_crash_may_be_mended(
     assert_eq!(lab.read("../home/attempts"), "1\n");
     assert_eq!(lab.read("../home/seen.cu"), "// the first\nrun crash\n");
     assert_eq!(lab.read("kernel.cu"), "// the first\nrun mended\n");
+}
+
+/// A command that repeats kernels spends the budget of experiments.
+#[test]
+fn turns_with_a_known_kernel_are_part_of_the_budget() {
+    let lab = lab();
+    let line = "echo \"run slower $((LAB_TURN % 2))\" >> kernel.cu";
+    auto(&lab, "--experiments 3", line)
+        .is(0)
+        .says("turn 3: known run 1")
+        .says("2 experiments: 0 kept, 2 discarded, 0 crashed, 0 left; 1 known")
+        .says("ended: the budget of 3 experiments is spent (1 of them known kernels)");
+    incumbent_is_back(&lab);
 }
 
 /// A command that always leaves the same kernel brings nothing new, however quick its turns are.

@@ -71,7 +71,11 @@ impl Running<'_, '_> {
                             told.ended(TurnOutcome::Failed, why.to_string()),
                         ));
                     }
-                    Err(other) => return Ok(Came::Trouble(other.to_string())),
+                    Err(other) => {
+                        let changed = self.judged_by.changed(project);
+                        let why = changed.unwrap_or_else(|| other.to_string());
+                        return Ok(Came::Trouble(why));
+                    }
                 }
             }
         };
@@ -242,7 +246,7 @@ fn in_words(known: &JudgedBefore) -> String {
     let how = record
         .decision
         .as_ref()
-        .map_or("left undecided", |decision| decision.status.word());
+        .map_or("left to you", |decision| decision.status.word());
     let same = if known.same_bytes {
         "these bytes"
     } else {

@@ -125,7 +125,7 @@ impl LastTurn {
             TurnOutcome::Kept => "kept",
             TurnOutcome::Discarded => "discarded",
             TurnOutcome::Crash => "crash, discarded",
-            TurnOutcome::Left => "left undecided",
+            TurnOutcome::Left => "left to you",
             TurnOutcome::Known => "known",
             TurnOutcome::Nothing => "nothing changed",
             TurnOutcome::Failed => "failed",
@@ -284,10 +284,15 @@ impl State {
     /// Why the budget is spent; `None` while it is not.
     pub(super) fn spent(&self) -> Option<String> {
         let (spent, budget) = (&self.counts, &self.budget);
+        // A kernel that was judged before cost a turn of the command all the same.
         if let Some(most) = budget.experiments
-            && spent.experiments >= most
+            && spent.experiments + spent.known >= most
         {
-            return Some(format!("the budget of {most} experiments is spent"));
+            let known = match spent.known {
+                0 => String::new(),
+                known => format!(" ({known} of them known kernels)"),
+            };
+            return Some(format!("the budget of {most} experiments is spent{known}"));
         }
         if let Some(hours) = budget.hours
             && spent.seconds >= hours * 3600.0

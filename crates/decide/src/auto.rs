@@ -16,12 +16,27 @@ const RULE_KEEP_SHORTER: &str = "auto-decide: keeps what is correct and faster, 
                                  undecided or was not timed in turns with the incumbent";
 
 /// The rule in one line, as lab.toml sets it.
-pub fn rule(config: &AutoConfig) -> &'static str {
-    if config.keep_shorter {
+pub fn rule(config: &AutoConfig) -> String {
+    let rule = if config.keep_shorter {
         RULE_KEEP_SHORTER
     } else {
         RULE
-    }
+    };
+    let correct = match config.keep_correct {
+        true => "; on the cpu device keeps what is correct",
+        false => "",
+    };
+    rule.to_owned() + correct
+}
+
+/// What else than *faster* is enough for a keep.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Enough {
+    /// A kernel of the same speed is to be kept, because it is shorter
+    /// ([`keeps_at_same`](super::keeps_at_same)).
+    pub at_same: bool,
+    /// `[auto] keep_correct`: on an emulated device a correct kernel is to be kept.
+    pub correct: bool,
 }
 
 /// The rule's decision about a run.
@@ -33,10 +48,8 @@ pub enum AutoDecision {
     Leave(String),
 }
 
-/// Applies the rule. `incumbent` is the git blob id of the kernel in HEAD; `keeps_at_same` says
-/// that a kernel of the same speed is to be kept, because it is shorter
-/// ([`keeps_at_same`](super::keeps_at_same)).
-pub fn decide(record: &Record, incumbent: Option<&str>, keeps_at_same: bool) -> AutoDecision {
+/// Applies the rule. `incumbent` is the git blob id of the kernel in HEAD.
+pub fn decide(record: &Record, incumbent: Option<&str>, enough: Enough) -> AutoDecision {
     let leave = |why: &str| AutoDecision::Leave(why.to_owned());
     if record.start.is_check() {
         return leave("a check judges nothing");
@@ -72,6 +85,9 @@ pub fn decide(record: &Record, incumbent: Option<&str>, keeps_at_same: bool) -> 
     if let Some(caveat) = verdict.caveats.first() {
         return AutoDecision::Leave(format!("the result is caveated: {caveat}"));
     }
+    if verdict.emulated && enough.correct {
+        return AutoDecision::Keep;
+    }
     if verdict.emulated {
         return leave("the times of an emulated device are no verdict on speed");
     }
@@ -79,7 +95,7 @@ pub fn decide(record: &Record, incumbent: Option<&str>, keeps_at_same: bool) -> 
     match in_turns.and_then(|change| change.speed) {
         None => leave("it was not timed in turns with the incumbent"),
         Some(Speed::Slower) => AutoDecision::Discard,
-        Some(Speed::Same) if !keeps_at_same => AutoDecision::Discard,
+        Some(Speed::Same) if !enough.at_same => AutoDecision::Discard,
         Some(Speed::Faster | Speed::Same) => {
             match record.held_out.as_ref().and_then(mixed_on_held_out) {
                 Some(why) => AutoDecision::Leave(why),
@@ -145,10 +161,18 @@ mod tests {
         decides_of(record, false, wanted);
     }
 
-    /// `keeps_at_same` as in [`decide`].
     #[track_caller]
-    fn decides_of(record: &Record, keeps_at_same: bool, wanted: &str) {
-        let decision = match decide(record, Some(HELD), keeps_at_same) {
+    fn decides_of(record: &Record, at_same: bool, wanted: &str) {
+        let enough = Enough {
+            at_same,
+            correct: false,
+        };
+        decides_with(record, enough, wanted);
+    }
+
+    #[track_caller]
+    fn decides_with(record: &Record, enough: Enough, wanted: &str) {
+        let decision = match decide(record, Some(HELD), enough) {
             AutoDecision::Keep => "keep".to_owned(),
             AutoDecision::Discard => "discard".to_owned(),
             AutoDecision::Leave(why) => why,
@@ -200,6 +224,30 @@ mod tests {
             })
         };
         assert!(rule(true).contains("shorter in tokens") && !rule(false).contains("shorter"));
+    }
+
+    #[test]
+    fn what_is_correct_on_an_emulated_device_is_kept_if_that_is_asked_for() {
+        let enough = Enough {
+            correct: true,
+            ..Enough::default()
+        };
+        let emulated = with(Speed::Slower, |v| (v.emulated, v.change) = (true, None));
+        decides_with(&emulated, enough, "keep");
+        decides_with(&with(Speed::Slower, |_| {}), enough, "discard");
+        let wrong = with(Speed::Slower, |v| {
+            (v.emulated, v.outcome) = (true, Outcome::Fail);
+        });
+        decides_with(&wrong, enough, "discard");
+        let caveated = with(Speed::Slower, |v| {
+            v.emulated = true;
+            v.caveats.push("less was checked".into());
+        });
+        decides_with(
+            &caveated,
+            enough,
+            "the result is caveated: less was checked",
+        );
     }
 
     #[test]
@@ -288,7 +336,7 @@ mod tests {
             "the run is still in progress",
         );
         assert_eq!(
-            decide(&fast(|_| {}), None, false),
+            decide(&fast(|_| {}), None, Enough::default()),
             AutoDecision::Leave("there is no incumbent yet".into())
         );
     }

@@ -1,7 +1,7 @@
 //! A decision by rule: `lab run --decide`, the screen with `[auto] decide`, and `lab auto` decide a
 //! run here.
 
-use super::auto::{self, AutoDecision};
+use super::auto::{self, AutoDecision, Enough};
 use super::{Decided, Refusal, discard, is_undecided, judged_bytes, keep, keeps_at_same};
 use lab_git::Repo;
 use lab_history::tested;
@@ -31,9 +31,11 @@ pub fn by_rule(
 ) -> Ruling {
     let run = Some(record.start.id);
     let incumbent = lab_git::incumbent(repo).unwrap_or_default();
-    let at_same =
-        judged_bytes(index.store(), record).is_ok_and(|bytes| keeps_at_same(repo, &bytes));
-    let decided = match auto::decide(record, incumbent.as_deref(), at_same) {
+    let enough = Enough {
+        at_same: judged_bytes(index.store(), record).is_ok_and(|bytes| keeps_at_same(repo, &bytes)),
+        correct: repo.project.config.auto.keep_correct,
+    };
+    let decided = match auto::decide(record, incumbent.as_deref(), enough) {
         AutoDecision::Keep => keep(&repo.project, index, run, message, asked),
         AutoDecision::Discard => discard(&repo.project, index, run, message, false),
         AutoDecision::Leave(why) => return Ruling::Left(why),

@@ -149,7 +149,7 @@ impl Decision<'_> {
         let Some(came) = held_out::check(project, repo, record, present, sealed_runs, asked)?
         else {
             return no(format!(
-                "cancelled: nothing was kept, and run {} is undecided",
+                "cancelled: nothing was kept, and run {} is open",
                 record.start.id
             ));
         };

@@ -6,7 +6,7 @@
 #[path = "../../runner/tests/support/mod.rs"]
 mod support;
 
-use lab_decide::auto::{self, AutoDecision};
+use lab_decide::auto::{self, AutoDecision, Enough};
 use lab_decide::{Decided, Refusal};
 use lab_run::ledger;
 use lab_run::message::Message;
@@ -241,7 +241,7 @@ fn a_mixed_check_leaves_a_faster_run_to_a_person() {
     );
     let record = bench.recorded(1);
     assert_eq!(
-        auto::decide(&record, Some("the incumbent's"), false),
+        auto::decide(&record, Some("the incumbent's"), Enough::default()),
         AutoDecision::Keep
     );
     let worst = "1 of 3 workloads is slower, the worst n=2 by -4.9 % (-5.9 … -3.9)";
@@ -260,7 +260,7 @@ fn a_mixed_check_leaves_a_faster_run_to_a_person() {
     let record = bench.recorded(1);
     assert!(record.decision.is_none());
     assert_eq!(
-        auto::decide(&record, Some("the incumbent's"), false),
+        auto::decide(&record, Some("the incumbent's"), Enough::default()),
         AutoDecision::Leave(why)
     );
     // A person may keep it.

@@ -23,12 +23,13 @@ const SIZE_LIMIT: u64 = 1 << 20;
 /// Keys that say which kernel is judged, where, and when, but not how. The device is among them
 /// because records and ledgers name it, and `lab run --device` takes another one without a change
 /// of the file.
-const NOT_JUDGING: [&str; 7] = [
+const NOT_JUDGING: [&str; 8] = [
     "kernel",
     "device",
     "project.kernels",
     "auto.decide",
     "auto.keep_shorter",
+    "auto.keep_correct",
     "watch.quiet_ms",
     "watch.ceiling_ms",
 ];
@@ -79,6 +80,8 @@ pub struct AutoConfig {
     pub decide: bool,
     /// Whether the rule keeps a kernel that is as fast as the incumbent and has fewer tokens.
     pub keep_shorter: bool,
+    /// Whether the rule keeps what is correct on an emulated device, whose times say nothing.
+    pub keep_correct: bool,
 }
 
 /// How the built-in harness measures.

@@ -96,6 +96,14 @@ pub fn why_not_cuda(target: Target) -> Option<String> {
         .flatten()
 }
 
+/// Returns why a machine has no device for a target, and what to do. Opens nothing.
+pub fn missing(target: Target) -> Option<String> {
+    match target {
+        Target::Cuda(ordinal) => cuda::missing(ordinal),
+        Target::Cpu | Target::Auto => None,
+    }
+}
+
 /// Returns the compiler for a target. Fails with [`DeviceError::Unavailable`] where it is not
 /// installed.
 pub fn builder(target: Target) -> Result<Box<dyn Builder>, DeviceError> {

@@ -56,7 +56,7 @@ fn the_keys_that_change_a_verdict_are_told_from_the_others() {
             .expect("a lab.toml")
             .judging_differences(&Config::default())
     };
-    let none = "kernel = \"a.cu\"\ndevice = \"cpu\"\n[auto]\ndecide = true\nkeep_shorter = true\n[watch]\nquiet_ms = 9\nceiling_ms = 99\n\
+    let none = "kernel = \"a.cu\"\ndevice = \"cpu\"\n[auto]\ndecide = true\nkeep_shorter = true\nkeep_correct = true\n[watch]\nquiet_ms = 9\nceiling_ms = 99\n\
                 [project]\nkernels = [\"kernels/*\", \"!kernels/old\"]\n";
     assert_eq!(differences(none), [""; 0]);
     let all = "harness = \"x\"\npython = \"p\"\nobjective = \"gbps\"\ngoal = \"minimize\"\ntime_limit_s = 61\noutput_limit_mib = 65\n\

@@ -9,7 +9,7 @@ use crate::reply::Changed;
 use crate::request::{Change, RepositoryRequest};
 use crate::state::{ExpectedBytes, FinishedRun, HeldOutCheck};
 use crate::text::printable;
-use lab_decide::auto::{self, AutoDecision};
+use lab_decide::auto::{self, AutoDecision, Enough};
 use lab_decide::policy::{Discard, Newer};
 use lab_decide::{Decided, Described, Refusal, Undoable, Undone};
 use lab_git::short;
@@ -229,7 +229,7 @@ impl Model {
         let (run, word) = (undone.last.run, undone.last.status.word());
         let commit = short(&undone.last.commit);
         self.say_done(
-            format!("run {run} is undecided again: {word} {commit} is undone"),
+            format!("run {run} is open again: {word} {commit} is undone"),
             &undone.notes,
         );
     }
@@ -326,7 +326,11 @@ impl Model {
         let at_same = present.is_some_and(|present| {
             present.keeps_at_same && present.fingerprint == last.start.fingerprint
         });
-        let decision = auto::decide(&last.record, incumbent, at_same);
+        let enough = Enough {
+            at_same,
+            correct: self.setup.auto.keep_correct,
+        };
+        let decision = auto::decide(&last.record, incumbent, enough);
         if let AutoDecision::Leave(why) = decision {
             return Err(why);
         }

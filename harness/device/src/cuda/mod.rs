@@ -30,6 +30,16 @@ pub fn available() -> bool {
     devices::devices().is_ok_and(|devices| !devices.is_empty())
 }
 
+/// Returns why this machine has no CUDA device with this ordinal, and what to do. Creates no context.
+pub fn missing(ordinal: u32) -> Option<String> {
+    let error = match devices::devices() {
+        Ok(names) if names.len() > ordinal as usize => return None,
+        Ok(names) => driver::no_such_device(ordinal, &names),
+        Err(error) => error,
+    };
+    Some(error.to_string())
+}
+
 /// Returns a builder that uses NVRTC. It finds NVRTC by `CUDA_HOME`, in the usual folders, in the
 /// loader's path, or in pip's wheels. Fails where there is none. Only in a current folder that the
 /// user trusts, a `.venv` in it or above it counts, because loading a library runs its code.

@@ -13,7 +13,7 @@ mod staging;
 mod submit;
 mod tensor_maps;
 
-pub use open::open;
+pub use open::{no_such_device, open};
 
 use super::ffi;
 use crate::allocations::Allocations;

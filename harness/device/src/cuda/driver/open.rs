@@ -88,7 +88,7 @@ fn why_closed(mode: u32, ordinal: u32, name: &str) -> Option<String> {
     ))
 }
 
-fn no_such_device(ordinal: u32, names: &[String]) -> DeviceError {
+pub fn no_such_device(ordinal: u32, names: &[String]) -> DeviceError {
     DeviceError::Unavailable(match names.len() {
         0 => "the NVIDIA driver is here, but there is no CUDA device. Check `nvidia-smi` and \
               CUDA_VISIBLE_DEVICES, or set device = \"cpu\" in lab.toml."
