@@ -114,7 +114,7 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
                 .as_ref()
                 .map(|draft| format!(": {}", draft.description));
             say(&format!(
-                "run {run} is {foreign}undecided{}",
+                "run {run} is {foreign}open{}",
                 said.unwrap_or_default()
             ));
         }

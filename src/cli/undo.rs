@@ -72,7 +72,7 @@ pub fn undone_line(project: &Project, undone: &Undone) -> String {
         ..
     } = &undone.last;
     format!(
-        "run {run} of {} is undecided again: {} {} '{description}' is undone",
+        "run {run} of {} is open again: {} {} '{description}' is undone",
         project.kernel_name,
         status.word(),
         short(commit)

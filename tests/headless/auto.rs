@@ -28,13 +28,13 @@ fn the_rule_keeps_discards_and_leaves() {
     lab.harness("kill -SEGV $$");
     lab.lab("run --decide -m crash")
         .is(12)
-        .says("left undecided: it crashed");
+        .says("left to you: it crashed");
     assert_eq!(lab.read("kernel.cu"), "// crash\n");
     lab.write("kernel.cu", "// not compared\n");
     lab.passing(2000.0);
     lab.lab("run --decide -m quick")
         .is(12)
-        .says("left undecided: it was not timed in turns with the incumbent");
+        .says("left to you: it was not timed in turns with the incumbent");
     lab.lab("run --decide").is(64);
 
     in_turns(&lab, 1.05, "faster");
@@ -47,7 +47,7 @@ fn the_rule_keeps_discards_and_leaves() {
     assert_eq!(lab.rows().len(), 3);
     lab.lab("run --decide -m again")
         .is(12)
-        .says("left undecided: these are the incumbent's own bytes");
+        .says("left to you: these are the incumbent's own bytes");
 }
 
 /// A harness that prints turns, and a `speed:` line that does not count beside them.
@@ -71,7 +71,7 @@ fn turns_of_a_harness_are_judged_and_too_few_leave_the_run_undecided() {
     lab.lab("run --decide -m quick")
         .is(12)
         .says("speed undecided: only 2 ABBA blocks, and a verdict needs 3")
-        .says("left undecided: the result is caveated: speed undecided");
+        .says("left to you: the result is caveated: speed undecided");
     prints_turns(&lab, 6, 0.9);
     lab.lab("run --decide -m quick")
         .is(10)
@@ -84,7 +84,7 @@ fn turns_of_a_harness_are_judged_and_too_few_leave_the_run_undecided() {
     lab.write("kernel.cu", "// unclear\n");
     lab.lab("run --decide -m unclear")
         .is(12)
-        .says("left undecided: the verdict on speed is undecided");
+        .says("left to you: the verdict on speed is undecided");
     // A person may keep it.
     lab.lab("keep -m unclear").is(0);
 }
@@ -117,7 +117,7 @@ fn a_mixed_result_is_left_to_a_person_and_names_the_worst_workload() {
             .says("1,000 sps, geometric mean of 3 workloads")
             .says("mixed +7.0 % (+6.0 … +8.0) vs incumbent")
             .says(worst)
-            .says(&format!("left undecided: the result is mixed: {worst}"));
+            .says(&format!("left to you: the result is mixed: {worst}"));
     }
     let answer = lab.lab("run --json").is(0).json();
     assert_eq!(answer["speed"], "mixed");
@@ -177,7 +177,7 @@ fn turns_of_workloads_are_judged_for_each_and_a_slower_one_is_left_to_a_person()
         .is(12)
         .says("mixed +22.0 %")
         .says(worst)
-        .says("left undecided");
+        .says("left to you");
     let answer = lab.lab("run --json").is(0).json();
     assert_eq!(answer["speed"], "mixed");
     let speeds = &answer["workload_speeds"];

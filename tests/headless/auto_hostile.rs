@@ -406,8 +406,8 @@ fn a_command_that_changes_the_harness_keeps_nothing_by_it() {
     let why = "harness.py changed since the loop began, and it says how kernels are judged";
     auto(&lab, "--experiments 3", &line)
         .is(0)
-        .says(&format!("turn 1: left undecided run 1: {why}"))
-        .says(&format!("turn 2: left undecided run 2: {why}"))
+        .says(&format!("turn 1: left to you run 1: {why}"))
+        .says(&format!("turn 2: left to you run 2: {why}"))
         .says("turn 3: discarded run 3");
     assert_eq!(
         lab.git("log -1 --format=%s"),

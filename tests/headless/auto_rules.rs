@@ -183,9 +183,9 @@ fn a_run_that_is_left_keeps_what_the_command_said_and_its_bytes_have_a_name() {
         echo '{\"description\": \"two rows\", \"hypothesis\": \"fewer loads\", \"lesson\": \"measure longer\"}' > $LAB_ANSWER";
     auto(&lab, "--experiments 1", line)
         .is(0)
-        .says("turn 1: left undecided run 1");
+        .says("turn 1: left to you run 1");
     incumbent_is_back(&lab);
-    lab.lab("log").is(0).says("run 1 is undecided: two rows");
+    lab.lab("log").is(0).says("run 1 is open: two rows");
     assert_eq!(
         lab.git("show refs/lab/left/1:kernel.cu"),
         "// the first\nrun left\n"

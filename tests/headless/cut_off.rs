@@ -213,7 +213,7 @@ fn an_undo_of_which_nobody_was_told_is_told_and_not_repeated() {
     );
     lab.lab("undo")
         .is(0)
-        .says("run 1 of kernel.cu is undecided again");
+        .says("run 1 of kernel.cu is open again");
 }
 
 /// Fills a pipe, so that the next write to it waits.
@@ -367,7 +367,7 @@ fn another_command_completes_it_says_so_and_does_nothing_else() {
     assert_eq!(lab.rows().len(), 3);
     lab.lab("undo")
         .is(0)
-        .says("run 3 of kernel.cu is undecided again");
+        .says("run 3 of kernel.cu is open again");
     assert_eq!(lab.rows().len(), 2);
     // Commands that decide nothing say so and go on.
     killed_before_its_row(&lab, "keep -m third", || {

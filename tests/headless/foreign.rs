@@ -39,7 +39,7 @@ fn a_record_of_a_strangers_lab_permits_no_decision() {
             .says("run 1 is foreign")
             .says("Judge the bytes again (`lab run`)");
     }
-    lab.lab("log").is(0).says("run 1 is foreign and undecided");
+    lab.lab("log").is(0).says("run 1 is foreign and open");
     assert_eq!(
         (lab.head(), lab.read("kernel.cu").as_str()),
         (before, "// never judged here\n")

@@ -184,7 +184,7 @@ fn a_keep_that_is_interrupted_commits_nothing_and_can_be_repeated() {
     std::io::Read::read_to_string(&mut keep.stderr.take().unwrap(), &mut err).unwrap();
     assert_eq!(keep.wait().unwrap().code(), Some(1), "{rest}{err}");
     assert!(
-        err.contains("cancelled: nothing was kept, and run 1 is undecided"),
+        err.contains("cancelled: nothing was kept, and run 1 is open"),
         "{rest}{err}"
     );
     assert_eq!(lab.head(), before);

@@ -173,7 +173,7 @@ fn each_command_says_what_to_do_and_changes_nothing() {
         .says(NOT_ALLOWED)
         .says(REMEDY);
     // Commands that only read work.
-    there.lab(".", "log").is(0).says("run 3 is undecided");
+    there.lab(".", "log").is(0).says("run 3 is open");
     there.lab(".", "log --json").is(0).json();
     assert!(there.files() == before && !Path::new(&there.lab.path("softmax")).exists());
 }

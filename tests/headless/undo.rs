@@ -48,7 +48,7 @@ fn a_keep_is_undone_and_can_be_decided_again() {
     let commit = lab.head();
     lab.lab("undo")
         .is(0)
-        .says("run 1 of kernel.cu is undecided again: keep")
+        .says("run 1 of kernel.cu is open again: keep")
         .says("the commit is kept as refs/lab/undone/1");
     assert_eq!((lab.head(), lab.git("status --porcelain")), before);
     assert_eq!(lab.git("rev-parse refs/lab/undone/1").trim(), commit);
@@ -242,7 +242,7 @@ fn an_undo_that_later_work_blocks_names_the_remedy() {
     lab.lab("undo p2/kernel.cu").is(0);
     lab.lab("undo")
         .is(0)
-        .says("run 1 of kernel.cu is undecided again");
+        .says("run 1 of kernel.cu is open again");
 
     let lab = self::kept();
     let revert = format!(
@@ -269,7 +269,7 @@ fn an_undo_that_ended_halfway_is_finished_by_the_next_lab() {
     lab.lab("log")
         .is(0)
         .says("the undo of run 1 that an earlier lab began is done")
-        .says("run 1 is undecided");
+        .says("run 1 is open");
     assert_eq!(lab.rows(), [] as [&str; 0]);
     assert_eq!(lab.lab("log").is(0).err, "");
 
@@ -366,10 +366,10 @@ fn the_last_decision_is_the_last_one_whatever_the_clock_says() {
     assert_eq!(order, [1, 2]);
     lab.lab("undo")
         .is(0)
-        .says("run 2 of kernel.cu is undecided again");
+        .says("run 2 of kernel.cu is open again");
     lab.lab("undo")
         .is(0)
-        .says("run 1 of kernel.cu is undecided again");
+        .says("run 1 of kernel.cu is open again");
 }
 
 #[test]
@@ -389,7 +389,7 @@ fn a_damaged_record_that_may_hold_the_last_decision_stops_the_undo() {
     lab.write(".lab/runs/2/record.json", &whole);
     lab.lab("undo")
         .is(0)
-        .says("run 2 of kernel.cu is undecided again");
+        .says("run 2 of kernel.cu is open again");
     // The decision that was made last counts, also if it is about an older run.
     lab.write("kernel.cu", "// third\n");
     lab.lab("run").is(0);
@@ -398,11 +398,11 @@ fn a_damaged_record_that_may_hold_the_last_decision_stops_the_undo() {
     lab.write(".lab/runs/1/record.json", "{ half");
     lab.lab("undo")
         .is(0)
-        .says("run 3 of kernel.cu is undecided again");
+        .says("run 3 of kernel.cu is open again");
     lab.write(".lab/runs/1/record.json", whole);
     lab.lab("undo")
         .is(0)
-        .says("run 1 of kernel.cu is undecided again");
+        .says("run 1 of kernel.cu is open again");
     lab.lab("discard --run 2 -m second --unjudged").is(0);
     lab.write("kernel.cu", "// better\n");
     lab.lab("keep --run 1 -m again").is(0);
@@ -453,8 +453,8 @@ fn an_undo_never_reaches_past_a_discard_whose_record_is_not_as_it_was_written() 
     lab.write(record, &whole);
     lab.lab("undo")
         .is(0)
-        .says("run 2 of kernel.cu is undecided again");
+        .says("run 2 of kernel.cu is open again");
     lab.lab("undo")
         .is(0)
-        .says("run 1 of kernel.cu is undecided again");
+        .says("run 1 of kernel.cu is open again");
 }

@@ -80,7 +80,7 @@ fn a_screen_attaches_to_a_loop_and_leaves_it_as_it_is() {
     // A person takes over, and hands back.
     bench.save_by_rename("// the first\nby hand\n");
     lab.see("a person has edited it").see("run 3 · saved");
-    lab.see("3 undecided").see("run 3 · saved");
+    lab.see("3 open").see("run 3 · saved");
     lab.press(" ").see("waits for you");
     lab.press("d").see("What did you try?");
     lab.press("by hand\r")

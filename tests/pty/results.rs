@@ -27,7 +27,7 @@ fn a_keep_with_trailers_is_taken_back_and_made_again() {
         "{message}"
     );
     lab.press("u").see("Undo?");
-    lab.press("y").see("run 2 is undecided again");
+    lab.press("y").see("run 2 is open again");
     assert_eq!(
         bench.git(&["log", "-1", "--format=%s"]),
         "the first kernel\n"

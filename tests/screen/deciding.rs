@@ -140,9 +140,7 @@ fn the_last_decision_is_taken_back_once_asked() {
     assert_eq!(world.history.len(), 8);
     let words = world.words();
     assert!(
-        words.contains(
-            "run 43 is undecided again: keep c0fff0b is undone · the commit stays in git"
-        ),
+        words.contains("run 43 is open again: keep c0fff0b is undone · the commit stays in git"),
         "{words}"
     );
     world.tell("press c; type once more; press enter");
@@ -160,7 +158,7 @@ fn a_discard_is_taken_back_and_its_bytes_have_their_verdict() {
     world.tell("press u; press y");
     assert_eq!(world.runs(), before, "nothing is judged again");
     assert!(
-        world.words().contains("run 43 is undecided again: discard"),
+        world.words().contains("run 43 is open again: discard"),
         "{}",
         world.screen(160, 45)
     );

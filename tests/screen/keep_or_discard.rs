@@ -199,7 +199,7 @@ fn a_save_while_a_commit_is_made_is_judged_after_it() {
 fn a_keep_shows_its_check_and_esc_cancels_it() {
     let mut world = World::new();
     world.slow = true;
-    world.refusal = Some("cancelled: nothing was kept, and run 2 is undecided".to_owned());
+    world.refusal = Some("cancelled: nothing was kept, and run 2 is open".to_owned());
     world.tell(&format!(
         "open; {PASS}; save; {PASS}; press c; type fast; press enter"
     ));

@@ -298,7 +298,7 @@ impl<'a> Day<'a> {
         let (bench, rows) = (self.bench, self.books.ledger());
         self.lab.press("y").wait("the undo", |screen| {
             let done = ledger(bench) == rows && on_disk(bench) == there;
-            done && screen.contents().contains("is undecided again")
+            done && screen.contents().contains("is open again")
         });
         self.books
             .replaced

@@ -93,7 +93,11 @@ pub const WORDS: &[Word] = &[
     ),
     word(
         &["undecided"],
-        "the measurement shows neither faster nor slower nor same; or a run that was not decided",
+        "the measurement shows neither faster nor slower nor same",
+    ),
+    word(
+        &["open"],
+        "a run with a verdict that nobody kept or discarded",
     ),
     word(
         &["mixed"],

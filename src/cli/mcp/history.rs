@@ -162,9 +162,7 @@ impl HistoryReport<'_> {
         if counted.is_empty() {
             "no experiment yet".clone_into(&mut counted);
         }
-        let undecided = self
-            .undecided_run
-            .map(|run| format!("; run {run} is undecided"));
+        let undecided = self.undecided_run.map(|run| format!("; run {run} is open"));
         let (kernel, head) = (self.kernel, &self.head);
         format!(
             "{kernel} at {head}: {counted}{}",

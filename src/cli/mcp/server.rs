@@ -133,7 +133,7 @@ fn tools() -> ToolRouter<Server> {
         row(
             Lane::Reads,
             "history",
-            "List the experiments of this kernel, newest first, with the incumbent and the undecided run.",
+            "List the experiments of this kernel, newest first, with the incumbent and the open run.",
             |_| None,
             history::history,
         ),

@@ -92,7 +92,7 @@ impl Key {
         let bytes = super::unhex(text.trim()).and_then(|bytes| bytes.try_into().ok());
         let key = Key(bytes.with_context(|| {
             format!(
-                "the key {} is damaged: remove it, and judge again what is undecided",
+                "the key {} is damaged: remove it, and judge again what is open",
                 file.display()
             )
         })?);
@@ -179,7 +179,7 @@ mod tests {
             fs::write(&file, text).unwrap();
             let error = Key::read(&file).err().unwrap().to_string();
             assert!(
-                error.contains("is damaged: remove it, and judge again what is undecided"),
+                error.contains("is damaged: remove it, and judge again what is open"),
                 "{error}"
             );
         }

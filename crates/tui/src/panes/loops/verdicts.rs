@@ -49,7 +49,7 @@ fn came(run: &LoopRun) -> (&'static str, &'static str, Style) {
             };
             (mark(status), word, style::experiment(status))
         }
-        (None, Some(outcome)) if outcome.is_verdict() => ("?", "undecided", WARN),
+        (None, Some(outcome)) if outcome.is_verdict() => ("?", "open", WARN),
         (None, Some(outcome)) => (outcome.sign(), "void", QUIET),
         (None, None) => ("◐", "judging", ACCENT),
     }
