@@ -236,7 +236,9 @@ fn interpreter(project: &Project) -> String {
     } = Interpreter::of(project);
     match named_by {
         NamedBy::Path => python::USUAL.to_owned(),
-        NamedBy::Environment | NamedBy::Config => shell::quote(&program.to_string_lossy()),
+        NamedBy::Environment | NamedBy::Config | NamedBy::Folder => {
+            shell::quote(&program.to_string_lossy())
+        }
     }
 }
 

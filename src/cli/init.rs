@@ -12,6 +12,7 @@ use clap::Args;
 use lab_project::config::{Config, FILE, Harness};
 use lab_project::kernel_file::{self, NAMES, sources_in};
 use lab_project::kernels::KernelList;
+use lab_project::python::ENVIRONMENTS;
 use lab_protocol::Language;
 use lab_system::root::Root;
 use lab_system::space;
@@ -228,9 +229,6 @@ fn harness(script: &Path, folder: &Path) -> Result<Harness> {
     })
 }
 
-/// Where the interpreter of a project's own virtual environment usually is.
-const ENVIRONMENTS: [&str; 2] = [".venv/bin/python", "venv/bin/python"];
-
 /// The kernel.cu or kernel.py of a folder. `shown` is the folder's path in the error that it holds
 /// both.
 fn kernel_in(folder: &Path, shown: &Path) -> Result<Option<PathBuf>> {
@@ -309,7 +307,7 @@ fn text(found: &InitFindings) -> String {
     let python = match found.python {
         Some(python) => format!("# The interpreter that runs Python.\npython = {}\n\n", string(python)),
         None if found.needs_python => {
-            "# The interpreter that runs Python; without this line python3 on the path.\n# python = \".venv/bin/python\"\n\n".to_owned()
+            "# The interpreter that runs Python; without this line that of .venv here, else python3 on the path.\n# python = \".venv/bin/python\"\n\n".to_owned()
         }
         None => String::new(),
     };

@@ -13,6 +13,9 @@ pub const VARIABLE: &str = "LAB_PYTHON";
 /// The interpreter where nobody names one: a name that PATH leads to.
 pub const USUAL: &str = "python3";
 
+/// Where the interpreter of a folder's own virtual environment usually is.
+pub const ENVIRONMENTS: [&str; 2] = [".venv/bin/python", "venv/bin/python"];
+
 /// Who named the interpreter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NamedBy {
@@ -20,16 +23,20 @@ pub enum NamedBy {
     Environment,
     /// `python` in lab.toml
     Config,
+    /// Nobody: it is that of a virtual environment beside the kernel, beside lab.toml, or at the top
+    /// of the work tree.
+    Folder,
     /// Nobody: it is python3 on the path.
     Path,
 }
 
 impl NamedBy {
-    /// `LAB_PYTHON`, `lab.toml` or `the path`.
+    /// `LAB_PYTHON`, `lab.toml`, `the virtual environment here` or `the path`.
     pub fn name(self) -> &'static str {
         match self {
             NamedBy::Environment => VARIABLE,
             NamedBy::Config => "lab.toml",
+            NamedBy::Folder => "the virtual environment here",
             NamedBy::Path => "the path",
         }
     }
@@ -50,22 +57,43 @@ impl Interpreter {
     /// The interpreter that runs Python of this project.
     pub fn of(project: &Project) -> Interpreter {
         let of_config = project.config.python.as_ref();
-        Interpreter::find(of_config, &project.home, &project.root)
+        let folders = [
+            &project.problem_dir,
+            &project.home,
+            &project.root,
+            &project.base,
+        ];
+        Interpreter::find(of_config, &project.home, &project.root, &folders)
     }
 
     /// The interpreter where there is no project: that of the environment.
     pub fn without_project(folder: &Path) -> Interpreter {
-        Interpreter::find(None, folder, folder)
+        Interpreter::find(None, folder, folder, &[])
     }
 
-    /// `of_config` is relative to `home`, and LAB_PYTHON to the current folder.
-    fn find(of_config: Option<&String>, home: &Path, root: &Path) -> Interpreter {
+    /// `of_config` is relative to `home`, and LAB_PYTHON to the current folder. In one of `folders` a
+    /// virtual environment is looked for, in this order.
+    fn find(
+        of_config: Option<&String>,
+        home: &Path,
+        root: &Path,
+        folders: &[&PathBuf],
+    ) -> Interpreter {
         let of_environment = env::var_os(VARIABLE).filter(|named| !named.is_empty());
+        let environments = || {
+            let mut paths = folders
+                .iter()
+                .flat_map(|folder| ENVIRONMENTS.map(|path| folder.join(path)));
+            paths.find(|path| path.is_file())
+        };
         let here = || env::current_dir().unwrap_or_else(|_| root.to_owned());
         let (program, named_by) = match (of_environment, of_config) {
             (Some(named), _) => (located(&named, &here()), NamedBy::Environment),
             (None, Some(named)) => (located(OsStr::new(named), home), NamedBy::Config),
-            (None, None) => (located(OsStr::new(USUAL), home), NamedBy::Path),
+            (None, None) => environments().map_or_else(
+                || (located(OsStr::new(USUAL), home), NamedBy::Path),
+                |path| (path, NamedBy::Folder),
+            ),
         };
         Interpreter {
             is_inside: lies_in(&program, root),
@@ -113,10 +141,17 @@ pub fn source(project: &Project) -> Option<String> {
     is_reference.then(|| project.relative(&python)).flatten()
 }
 
-/// Why the script that lab.toml names as the harness cannot run, and what to do. `None` if it is
-/// there, and for another harness.
+/// Why the script or program that lab.toml names as the harness cannot run, and what to do. `None`
+/// if it is there, and for a command whose first word is no path.
 pub fn missing_script(project: &Project) -> Option<String> {
-    let script = project.harness_script()?;
+    let script = match project.config.harness.as_ref()? {
+        Harness::Python { python } => python,
+        Harness::Command(line) => {
+            let first = line.split_whitespace().next()?;
+            let is_plain = |c: char| c.is_alphanumeric() || "/._-+".contains(c);
+            Some(first).filter(|word| word.contains('/') && word.chars().all(is_plain))?
+        }
+    };
     let path = plain(&project.home.join(script));
     if path.is_file() {
         return None;
@@ -182,6 +217,27 @@ mod tests {
     use super::*;
     use std::fs;
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_virtual_environment_is_found_beside_the_kernel_first() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().canonicalize().unwrap();
+        let kernel = root.join("kernels/k");
+        let found = || Interpreter::find(None, &root, &root, &[&kernel, &root]);
+        assert_ne!(found().named_by, NamedBy::Folder);
+        for folder in [&root, &kernel] {
+            let program = folder.join(".venv/bin/python");
+            fs::create_dir_all(program.parent().unwrap()).unwrap();
+            fs::write(&program, "").unwrap();
+            if env::var_os(VARIABLE).is_none() {
+                assert_eq!(found().program, program);
+                assert!(found().is_inside && found().named_by == NamedBy::Folder);
+            }
+        }
+        let named = "bin/own".to_owned();
+        let of_config = Interpreter::find(Some(&named), &root, &root, &[&kernel]);
+        assert_ne!(of_config.named_by, NamedBy::Folder);
+    }
 
     #[test]
     fn an_interpreter_of_the_folder_is_told_from_one_of_the_system() {

@@ -56,7 +56,7 @@ impl PythonRequest {
     /// The interpreter with what is to be known about it, as the subject of a sentence.
     pub(super) fn interpreter_in_words(&self) -> &'static str {
         match (self.interpreter.is_inside, self.interpreter.named_by) {
-            (true, _) => "The interpreter is a program of this folder:",
+            (true, _) | (false, NamedBy::Folder) => "The interpreter is a program of this folder:",
             (false, NamedBy::Environment) => "The interpreter is the one that LAB_PYTHON names:",
             (false, NamedBy::Config) => "The interpreter is the one that lab.toml names:",
             (false, NamedBy::Path) => "The interpreter is python3 on your PATH:",
