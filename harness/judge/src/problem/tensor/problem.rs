@@ -207,10 +207,8 @@ impl Problem {
             return Err(error.stop(&self.path(), &self.text));
         }
         if self.chosen.len() < asked {
-            cx.out.caveat(format_args!(
-                "the emulated device runs {} of {asked} workloads: cpu_max_cells leaves out the large ones",
-                self.chosen.len(),
-            ))?;
+            let runs = format_args!("{} of={asked} limit_of=cpu_max_cells", self.chosen.len());
+            cx.out.line("emulated_workloads", runs)?;
         }
         if worker.is_python() {
             self.renewed = cases_to_renew(self.timed_cases(), self.when, self.seed(cx));
