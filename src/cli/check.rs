@@ -1,7 +1,7 @@
 //! `lab check`: runs the present bytes under tools that watch each memory access.
 
 use super::json::run::RunReport;
-use super::live::HarnessLines;
+use super::live::{HarnessLines, Printed};
 use super::run::judge;
 use super::{JsonArg, KernelArg, answer, code, failed, is_json, say};
 use anyhow::{Result, bail};
@@ -38,7 +38,7 @@ pub struct CheckArgs {
 pub fn main(options: &CheckArgs) -> Result<ExitCode> {
     let project = options.kernel.open()?;
     let spec = spec(&project, options.device, options.tools.clone())?;
-    let mut lines = HarnessLines::new(None);
+    let mut lines = HarnessLines::new(Printed::All);
     let record = judge(&project, spec, &mut RunIndex::new(&project), |event| {
         if let RunEvent::Progress(_, batch) = event {
             lines.print(&batch);

@@ -3,7 +3,7 @@
 use super::interrupt::controlled;
 use super::json::Resumed;
 use super::json::decision::{DecisionAnswer, DecisionReport, LastDecision, RefusedDecision};
-use super::live::HarnessLines;
+use super::live::{HarnessLines, Printed};
 use super::output::{FAILED, failed_with};
 use super::{JsonArg, KernelArg, answer, complain, is_json, refused, say, say_below};
 use anyhow::Result;
@@ -175,7 +175,7 @@ pub fn discard(options: &DiscardArgs) -> Result<ExitCode> {
 /// Calls `act` with what a held-out check needs, and prints the lines of the check.
 fn with_check<T>(by_rule: bool, act: impl FnOnce(&mut RunContext) -> T) -> Result<T> {
     let control = controlled()?;
-    let mut lines = HarnessLines::new(None);
+    let mut lines = HarnessLines::new(Printed::All);
     let mut tell = |_, batch| lines.print(&batch);
     Ok(act(&mut RunContext {
         control: &control,
@@ -301,10 +301,10 @@ impl RulingReport {
     pub fn tell(&self, repo: Option<&Repo>, project: &Project) {
         match &self.0 {
             Ruling::Decided(decided) => tell(repo, project, decided),
-            Ruling::Left(why) => say(&format!("  left undecided: {why}")),
+            Ruling::Left(why) => say(&format!("  left to you: {why}")),
             Ruling::Failed(why) => {
                 complain(why);
-                say("  left undecided: the decision was refused");
+                say("  left to you: the decision was refused");
             }
         }
     }

@@ -55,23 +55,33 @@ impl Drop for LiveLine {
     }
 }
 
+/// Which lines of a harness a command prints.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Printed {
+    /// What is no result line: messages of the compiler, text of the kernel. The command tells the
+    /// results itself.
+    Text,
+    /// The result lines too, except those of this key, which the command repeats later.
+    AllBut(&'static str),
+    All,
+}
+
 /// Prints for people what the harness of a run or of a check prints; nothing with `--json`. On a
 /// terminal a line says how far it is in place of the lines `progress:`.
 pub struct HarnessLines {
     line: LiveLine,
     began: Instant,
-    /// The key of the lines that the command itself repeats later.
-    told_later: Option<&'static str>,
+    printed: Printed,
 }
 
 impl HarnessLines {
-    pub fn new(told_later: Option<&'static str>) -> Self {
+    pub fn new(printed: Printed) -> Self {
         let mut line = LiveLine::new();
         line.is_live &= console::stdout_is_terminal();
         HarnessLines {
             line,
             began: Instant::now(),
-            told_later,
+            printed,
         }
     }
 
@@ -83,7 +93,12 @@ impl HarnessLines {
         let is_told_now = |text: &&str| {
             let key = parse(text).map(|entry| entry.key);
             let is_in_line = is_live && key == Some("progress");
-            !is_in_line && (self.told_later.is_none() || key != self.told_later)
+            match self.printed {
+                _ if is_in_line => false,
+                Printed::Text => matches!(key, None | Some(OWN)) && !is_failure(text),
+                Printed::AllBut(later) => key != Some(later),
+                Printed::All => true,
+            }
         };
         let mut lines = batch.for_people().filter(is_told_now).peekable();
         if batch.skipped > 0 || lines.peek().is_some() {
@@ -94,17 +109,30 @@ impl HarnessLines {
         }
         lines.for_each(say);
         if let Some(report) = &batch.report
-            && let Some(text) = how_far(report, self.began.elapsed())
+            && let Some(text) = how_far(report, self.began.elapsed(), self.printed)
         {
             self.line.show(|| text);
         }
     }
 }
 
-/// `verify 6/20`, and behind it how long the stage still takes, if that can be said; `None` of a
-/// stage that does not say how far it is.
-fn how_far(report: &Report, elapsed: Duration) -> Option<String> {
-    report.progress()?;
+/// The key of lines that the lab itself writes into run.log for people.
+const OWN: &str = "lab";
+
+/// Whether a line tells a further failure of the kernel: the verdict shows the first.
+fn is_failure(text: &str) -> bool {
+    let number = text
+        .strip_prefix("failure ")
+        .and_then(|rest| rest.split_once(':'));
+    number.is_some_and(|(number, _)| number.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// `verify 6/20`, and behind it how long the stage still takes, if that can be said. A stage that does
+/// not say how far it is has a line where no result line names the stage.
+fn how_far(report: &Report, elapsed: Duration, printed: Printed) -> Option<String> {
+    if printed != Printed::Text {
+        report.progress()?;
+    }
     let mut text = stage_and_progress(report)?;
     if let Some(left) = time_left(report, None, elapsed) {
         text += &format!("  about {} left", in_words(left));
@@ -130,11 +158,13 @@ mod tests {
     fn the_line_says_how_far_the_stage_is_and_how_long_it_still_takes() {
         let said = |report: &str, elapsed| {
             let elapsed = Duration::from_secs_f64(elapsed);
-            how_far(&Report::read(report), elapsed).unwrap_or_default()
+            how_far(&Report::read(report), elapsed, Printed::All).unwrap_or_default()
         };
         assert_eq!(said("", 1.0), "");
         let begun = "stage: build at=0\nstage: verify at=2.0\n";
         assert_eq!(said(begun, 3.0), "");
+        let alone = how_far(&Report::read(begun), Duration::ZERO, Printed::Text);
+        assert_eq!(alone.as_deref(), Some("verify"));
         let half = format!("{begun}progress: 10/20\n");
         assert_eq!(said(&half, 12.0), "verify 10/20  about 10 s left");
         assert_eq!(said(&half, 2.2), "verify 10/20", "soon over");

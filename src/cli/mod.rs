@@ -33,6 +33,7 @@ mod rules;
 mod run;
 mod run_ncu;
 pub mod screen;
+mod shown;
 mod table;
 mod theme;
 mod trust;

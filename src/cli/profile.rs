@@ -2,15 +2,15 @@
 //! workload.
 
 use super::interrupt::controlled;
-use super::live::HarnessLines;
-use super::{JsonArg, KernelArg, say, told};
+use super::live::{HarnessLines, Printed};
+use super::{JsonArg, KernelArg, answer, code, is_json, say, told};
 use crate::confinement;
 use anyhow::{Context, Result};
 use clap::Args;
 use lab_history::profile::digest::digest;
 use lab_project::Project;
-use lab_protocol::Target;
-use lab_protocol::profile::{Profile, ProfileSet, WorkloadDurations};
+use lab_protocol::profile::{Origin, Profile, ProfileSet, WorkloadDurations};
+use lab_protocol::{Exit, Target};
 use lab_runner::Batch;
 use lab_runner::execute::NotRun;
 use lab_runner::profiling::{self, ProfileSpec, Profiled};
@@ -54,7 +54,7 @@ pub fn main(options: &ProfileArgs) -> Result<ExitCode> {
         keeps_report: options.keep_report,
         ..ProfileSpec::new(options.set)
     };
-    let mut lines = HarnessLines::new(None);
+    let mut lines = HarnessLines::new(Printed::Text);
     let profiled = make(&project, spec, |batch| lines.print(batch))?;
     drop(lines);
     Ok(report(&project, &profiled, options).map_err(NotRun::Failed)?)
@@ -96,11 +96,18 @@ fn report(project: &Project, profiled: &Profiled, options: &ProfileArgs) -> Resu
         digest: digest(&profile),
         profile,
     };
-    Ok(told(&made, || {
-        say("");
-        made.digest.iter().for_each(|line| say(line));
-        say(&format!("profile of run {run}: {}", made.path));
-    }))
+    let exit = match made.profile.origin {
+        Origin::Counters { .. } => Exit::Passed,
+        // The image alone: nothing was measured.
+        Origin::Image { .. } => Exit::Crashed,
+    };
+    if is_json() {
+        return Ok(answer(exit, made));
+    }
+    say("");
+    made.digest.iter().for_each(|line| say(line));
+    say(&format!("profile of run {run}: {}", made.path));
+    Ok(code(exit))
 }
 
 impl DurationsAnswer {

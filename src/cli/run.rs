@@ -5,9 +5,9 @@ use super::interrupt::controlled;
 use super::json::Resumed;
 use super::json::answer::{KnownAs, RunAnswer};
 use super::json::decision::LastDecision;
-use super::live::HarnessLines;
+use super::live::{HarnessLines, Printed};
 use super::verdict::Judged;
-use super::{JsonArg, KernelArg, answer, code, complain, decide, failed, is_json, say};
+use super::{JsonArg, KernelArg, answer, code, complain, decide, failed, is_json, say, shown};
 use crate::confinement;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
@@ -36,7 +36,10 @@ pub struct RunArgs {
     /// auto, cpu, cuda, cuda:1; overrides lab.toml
     #[arg(long)]
     pub device: Option<Target>,
-    /// Keep if correct and faster, discard if slower, the same or wrong, else leave undecided
+    /// Print the lines of run.log too (docs/run-log.md)
+    #[arg(long, conflicts_with = "json")]
+    log: bool,
+    /// Keep if correct and faster, discard if slower, the same or wrong, else leave it to you
     #[arg(long, requires = "message")]
     decide: bool,
     /// What was tried, in one line, for --decide
@@ -150,11 +153,14 @@ pub fn judged(options: &RunArgs, spec: RunSpec) -> Result<ExitCode> {
         ..spec
     };
     // The verdict repeats why a run stopped.
-    let mut lines = HarnessLines::new(Some("stopped"));
+    let mut lines = HarnessLines::new(match options.log {
+        true => Printed::AllBut("stopped"),
+        false => Printed::Text,
+    });
     let record = judge(&project, spec, &mut index, |event| match event {
         RunEvent::Progress(_, batch) => lines.print(&batch),
         RunEvent::Joined(start) if !is_json() => say(&format!(
-            "lab: run {} of a screen is about these bytes; its lines:",
+            "lab: run {} of a screen is about these bytes: it is followed",
             start.id
         )),
         _ => {}
@@ -166,10 +172,7 @@ pub fn judged(options: &RunArgs, spec: RunSpec) -> Result<ExitCode> {
     let judged = Judged::of(&project, repo.as_ref().ok(), &index, &record);
     let exit = judged.as_ref().context(NO_VERDICT)?.verdict.exit();
     if !is_json() {
-        judged
-            .iter()
-            .flat_map(Judged::lines)
-            .for_each(|line| say(&line));
+        judged.iter().for_each(shown::tell);
     }
     let subject = options.message.as_ref().filter(|_| options.decide);
     let ruling = subject.map(|subject| match &repo {

@@ -124,7 +124,7 @@ fn preview(theme: &Theme, painted: fn(&str, Style) -> String) -> Result<(), Stri
 }
 
 /// `text` between the control sequences of a style.
-fn painted(text: &str, style: Style) -> String {
+pub(super) fn painted(text: &str, style: Style) -> String {
     if text.is_empty() {
         return String::new();
     }

@@ -129,7 +129,7 @@ fn the_path_in_the_answer_fits_the_folder_of_the_command() {
     lab.sh("cd a/kernels && $LAB new two && $LAB run two")
         .is(0)
         .says("wrote a/kernels/two")
-        .says("correctness: pass");
+        .says("● PASS  run 1 of a/kernels/two/kernel.cu");
     lab.sh("cd a/kernels/two && $LAB new ../three")
         .is(0)
         .says("wrote a/kernels/three")

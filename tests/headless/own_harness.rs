@@ -93,7 +93,9 @@ fn without_an_incumbent_the_variable_is_not_set() {
     lab.lab("init").is(0);
     lab.lab("trust").is(0);
     // Not even in the environment of the process that started the lab.
-    let output = lab.sh("LAB_INCUMBENT=/etc/passwd exec \"$LAB\" run").is(0);
+    let output = lab
+        .sh("LAB_INCUMBENT=/etc/passwd exec \"$LAB\" run --log")
+        .is(0);
     assert!(output.out.contains("held: unset"), "{output:?}");
 }
 
@@ -144,7 +146,7 @@ fn a_speed_ratio_of_its_own_is_shown_and_decides() {
     ] {
         lab.write("kernel.cu", format!("// {}\n", lines.len()));
         printing(lines);
-        lab.lab("run --decide -m x").says("left undecided");
+        lab.lab("run --decide -m x").says("left to you");
     }
     // With several workloads, the ratio says which mean it is.
     printing(

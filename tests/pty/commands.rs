@@ -34,7 +34,8 @@ fn a_terminal_gets_text_and_colours_alone() {
     fs::write(bench.repo().join(&name), theme).unwrap();
     fs::write(bench.repo().join("kernel.cu"), "speed 1100\n").unwrap();
     let wrong = format!("--{HOSTILE}");
-    let styled: [&[&str]; 4] = [
+    let styled: [&[&str]; 5] = [
+        &["run"],
         &["--help"],
         &["run", "--no-such"],
         &["theme", "nord"],
@@ -51,12 +52,11 @@ fn a_terminal_gets_text_and_colours_alone() {
             "{args:?} printed {shown:?}"
         );
     }
-    let plain: [&[&str]; 8] = [
+    let plain: [&[&str]; 7] = [
         &[&wrong],
         &["run", &wrong],
         &["theme", &wrong],
         &["theme", HOSTILE],
-        &["run"],
         &["keep", "-m", HOSTILE],
         &["log"],
         &["doctor"],
@@ -200,7 +200,7 @@ fn a_run_says_on_a_terminal_how_far_it_is_in_a_line_that_goes() {
     let left = lab.contents();
     assert!(!left.contains("verify 6/20"), "{left}");
     assert!(!left.contains("progress: "), "{left}");
-    assert!(left.contains("out_max_diff: 1e-06 limit=1e-05"), "{left}");
+    assert!(left.contains("✓ out_max_diff"), "{left}");
 }
 
 #[test]
