@@ -72,28 +72,12 @@ fn with_ncu(lab: &Lab, args: &str) -> CommandOutput {
 #[test]
 fn a_profile_belongs_to_the_run_of_its_bytes() {
     let lab = rmsnorm();
+    // Bytes that no run has judged are judged first. The cpu device has no counters.
     lab.lab("profile")
         .is(64)
-        .says("were never judged")
-        .says("`lab run` first");
-    lab.lab("run").is(0);
-    // The static view says why there are no counters.
-    let output = lab.lab("profile --json").is(0).json();
-    assert_eq!(
-        (
-            output["run"].as_u64(),
-            output["profile"]["origin"]["kind"].as_str()
-        ),
-        (Some(1), Some("image"))
-    );
-    assert!(
-        output["profile"]["origin"]["why"]
-            .as_str()
-            .unwrap()
-            .contains("an NVIDIA GPU"),
-        "{output}"
-    );
-    let before = lab.read(".lab/runs/1/profile.json");
+        .says("nothing was profiled: the cpu device has no counters");
+    assert!(lab.read(".lab/runs/1/record.json").contains("\"pass\""));
+    assert!(!lab.path(".lab/runs/1/profile.json").exists());
 
     let output = with_ncu(&lab, "profile --set full --workload 1 --keep-report --json")
         .is(0)
@@ -104,7 +88,6 @@ fn a_profile_belongs_to_the_run_of_its_bytes() {
         (Some("counters"), Some(38))
     );
     assert!(!output["profile"]["findings"].as_array().unwrap().is_empty());
-    assert_ne!(lab.read(".lab/runs/1/profile.json"), before);
     assert_eq!(lab.read(".lab/runs/1/profile.ncu-rep"), "report\n");
     assert!(
         !lab.path(".lab/runs/1/profiling").exists(),
@@ -116,11 +99,11 @@ fn a_profile_belongs_to_the_run_of_its_bytes() {
     );
     // A profile that fails leaves the last one, and one without a report removes the old report.
     let kept = lab.read(".lab/runs/1/profile.json");
-    lab.lab("profile --workload no=1")
+    with_ncu(&lab, "profile --workload no=1")
         .is(64)
         .says("no timed workload is 'no=1'");
     assert_eq!(lab.read(".lab/runs/1/profile.json"), kept);
-    lab.lab("profile").is(0);
+    with_ncu(&lab, "profile").is(0);
     assert!(!lab.path(".lab/runs/1/profile.ncu-rep").exists());
     assert_eq!(lab.git("status --porcelain"), "");
 
@@ -129,7 +112,14 @@ fn a_profile_belongs_to_the_run_of_its_bytes() {
         kernel,
         lab.read(kernel) + "\nstatic __device__ int another = 1;\n",
     );
-    lab.lab("profile").is(64).says("were never judged");
+    let output = with_ncu(&lab, "profile --json").is(0).json();
+    assert_eq!(output["run"], 2);
+    // There is nothing to launch.
+    lab.write(kernel, "none\n");
+    lab.lab("profile")
+        .is(64)
+        .says("nothing was profiled: ")
+        .says("kernel.cu");
 }
 
 #[test]
@@ -143,7 +133,7 @@ fn ncus_own_text_is_all_that_stdout_gets() {
     assert!(output.err.contains("PASS"), "{output:?}");
     lab.lab("run --ncu")
         .is(64)
-        .says("there are no counters here");
+        .says("the cpu device has no counters");
 }
 
 #[test]

@@ -240,7 +240,7 @@ impl Bench {
         vars
     }
 
-    fn command(&self, program: &str, args: &[&str]) -> Command {
+    pub fn command(&self, program: &str, args: &[&str]) -> Command {
         let mut command = Command::new(program);
         command
             .args(args)

@@ -1,7 +1,8 @@
 //! `lab profile`: runs the built-in harness on the present bytes under a profiler, and puts the
 //! result into the folder of the run that judged these bytes.
 
-use crate::execute::{NotRun, inputs_of};
+use crate::event::RunEvent;
+use crate::execute::{NotRun, execute, inputs_of};
 use crate::follow::Batch;
 use crate::job::Job;
 use crate::process::Control;
@@ -94,7 +95,7 @@ pub struct Profiled {
 }
 
 /// The newest run that judged these inputs: a profile of them belongs to it.
-pub fn run_of(index: &RunIndex, project: &Project, inputs: &Inputs) -> Option<RunId> {
+fn run_of(index: &RunIndex, project: &Project, inputs: &Inputs) -> Option<RunId> {
     let mut runs = index.newest_of(&inputs.fingerprint);
     let judged = runs.find(|run| {
         run.judges(project)
@@ -104,7 +105,7 @@ pub fn run_of(index: &RunIndex, project: &Project, inputs: &Inputs) -> Option<Ru
     judged.map(|run| run.id)
 }
 
-/// Profiles the present bytes of the kernel. `tell` gets the run's number with what the harness
+/// Profiles the present bytes of the kernel, and judges them first if no run has. `tell` gets the run's number with what the harness
 /// prints. `control` ends it. Takes from seconds to minutes, on the calling thread. The error says
 /// why there is no profile; an older profile then stays.
 pub fn profile(
@@ -127,11 +128,9 @@ pub fn profile(
     };
     let inputs = inputs_of(project, &run_spec)?;
     index.refresh();
-    let Some(run) = run_of(index, project, &inputs) else {
-        return Err(NotRun::NoProblem(format!(
-            "the present bytes of {} were never judged, so there is no run that a profile would belong to: `lab run` first",
-            project.kernel_name
-        )));
+    let run = match run_of(index, project, &inputs) {
+        Some(run) => run,
+        None => judge(project, &run_spec, index, control, &mut tell)?,
     };
     let store = RunStore::new(&project.lab_dir);
     let folder = store.folder(run);
@@ -159,6 +158,30 @@ pub fn profile(
     let made = attempt.make(&inputs, control, &mut |batch| tell(run, batch));
     let _ = store.files().remove_dir_all(&working);
     Ok(made?)
+}
+
+/// Judges bytes that no run has judged. Returns the run that a profile of them belongs to.
+fn judge(
+    project: &Project,
+    spec: &RunSpec,
+    index: &mut RunIndex,
+    control: &Control,
+    tell: &mut impl FnMut(RunId, Batch),
+) -> Result<RunId, NotRun> {
+    let record = execute(None, project, spec, index, control, |event| {
+        if let RunEvent::Progress(run, batch) = event {
+            tell(run, batch);
+        }
+    })?;
+    match record.verdict {
+        Some(verdict) if verdict.outcome.is_verdict() && !verdict.build_failed => {
+            Ok(record.start.id)
+        }
+        verdict => Err(NotRun::NoProblem(format!(
+            "nothing was profiled: {}",
+            verdict.unwrap_or_default().why
+        ))),
+    }
 }
 
 /// One start of the harness under a profiler.

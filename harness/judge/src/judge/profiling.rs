@@ -20,7 +20,6 @@ use crate::profile::ncu::{self, Ncu};
 use crate::profile::workload::{self, ProfileCase};
 use crate::sink::SharedSink;
 use crate::worker::{Launched, Worker};
-use lab_device::DeviceInfo;
 use lab_protocol::profile::{ImageFacts, LaunchShape, ListedKernel, Origin, Profile, VERSION};
 use lab_protocol::report::Stage;
 use lab_protocol::{JudgeRequest, Language, ProfileRequest};
@@ -45,6 +44,10 @@ pub fn profile(
         sink,
         "`lab profile` reads the counters of CUDA C++ kernels: profile the interpreter with ncu itself",
     )?;
+    if session.device.emulated && asked.ncu.is_none() {
+        let why = "the cpu device has no counters: profile on a machine with an NVIDIA GPU";
+        return Err(Stop::Lab(why.to_owned()));
+    }
     let cases = problem.profile_cases(&session.device);
     let wanted = asked.workload.as_deref();
     let wanted = wanted.filter(|_| !asked.is_of_all_workloads());
@@ -66,7 +69,7 @@ pub fn profile(
     // Another run's launches would change the counters, and the replays its times.
     let _access = session.wait(DeviceUse::Measuring)?;
     session.out.stage(Stage::Measure)?;
-    let tool = match installed_ncu(asked, &session.device) {
+    let tool = match installed_ncu(asked) {
         Ok(ncu) => proof::prove(&mut session, &ncu, asked.proof_limit, false)?.map(|()| ncu),
         Err(why) => Err(why),
     };
@@ -86,14 +89,9 @@ pub fn profile(
 }
 
 /// The ncu to use, or why there is none, and what to do.
-fn installed_ncu(asked: &ProfileRequest, device: &DeviceInfo) -> Result<Ncu, String> {
+fn installed_ncu(asked: &ProfileRequest) -> Result<Ncu, String> {
     if let Some(named) = &asked.ncu {
         return Ncu::at(named.clone());
-    }
-    if device.emulated {
-        return Err(
-            "the cpu device has no counters: profile on a machine with an NVIDIA GPU".into(),
-        );
     }
     Ncu::at(ncu::find().ok_or_else(|| ncu::REMEDY.to_owned())?)
 }
