@@ -216,6 +216,9 @@ pub fn definition() -> clap::Command {
 pub fn main() -> ExitCode {
     output::remember_request(definition);
     output::install_panic_hook();
+    if let Some(why) = mistyped() {
+        return unknown(&why);
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -252,12 +255,26 @@ pub fn main() -> ExitCode {
                 | Command::Mcp(_)
         )
     );
+    name_process(&cli.command);
     let ended = command(cli);
     if judges {
         // A judge that was ended in the middle of a build leaves the files of its compiler behind.
         lab_judge::judge::remove_unused();
     }
     ended
+}
+
+/// Names a helper for `ps` and `top`: it is started by /proc/self/exe, and would be called `exe`.
+fn name_process(command: &Option<Command>) {
+    let name = match command {
+        Some(Command::Harness(_)) => "lab judge",
+        Some(Command::HarnessCompiler) => "lab compiler",
+        Some(Command::HarnessWorker) => "lab worker",
+        Some(Command::Supervise(_)) => "lab supervise",
+        _ => return,
+    };
+    // Without it the process does the same.
+    let _ = std::fs::write("/proc/self/comm", name);
 }
 
 fn command(cli: Cli) -> ExitCode {
@@ -317,6 +334,29 @@ fn command(cli: Cli) -> ExitCode {
         Some(refusal) => refused(refusal),
         None => failed(&lab_git::told(&error), output::FAILED),
     })
+}
+
+/// What a first word was meant to be that is neither a command nor a kernel that is there, and like a
+/// command: clap takes it for a kernel.
+fn mistyped() -> Option<String> {
+    let mut words = std::env::args_os().skip(1);
+    let first = words.next()?.into_string().ok()?;
+    let definition = definition();
+    if first.starts_with('-')
+        || definition.find_subcommand(&first).is_some()
+        || Path::new(&first).exists()
+    {
+        return None;
+    }
+    let known = definition.get_subcommands().filter(|it| !it.is_hide_set());
+    let meant = lab_text::suggest::nearest(&first, known.map(clap::Command::get_name))?;
+    let rest: Vec<String> = words
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let meant = with_words(&format!("lab {meant}"), &rest);
+    Some(format!(
+        "'{first}' is neither a command nor a kernel: did you mean `{meant}`?"
+    ))
 }
 
 /// The end of a word that is no command.

@@ -400,6 +400,10 @@ fn wrong_usage_exits_with_64_and_help_with_0() {
     lab.lab("run")
         .is(64)
         .says("lab.toml:1:1: unknown key 'harnes' (did you mean 'harness'?)");
+    lab.lab("kepp -m x")
+        .is(64)
+        .says("'kepp' is neither a command nor a kernel: did you mean `lab keep -m x`?");
+    lab.lab("rnu").is(64).says("did you mean `lab run`?");
     let output = lab.lab("run --json").is(64);
     assert_eq!(output.json()["exit_code"], 64);
     lab.lab("").is(1).says("`lab run`");
