@@ -211,6 +211,10 @@ fn a_command_that_gives_nothing_ends_the_loop_with_the_reason() {
         .is(64)
         .says("cannot start ./plain.txt: nobody may execute it");
     assert_eq!(state(&lab), told, "no turn was begun");
+    // What the command itself starts shows at the first turn.
+    auto(&lab, "", "exec no-such-editor")
+        .is(4)
+        .says("gave up: the command failed: exit code 127: there is no such program");
     lab.lab("auto")
         .is(64)
         .says("name the command that edits the kernel after `--`");

@@ -224,6 +224,12 @@ fn keep_others(
     Ok(())
 }
 
+/// Whether a shell says that the command of a turn cannot be started.
+pub(super) fn cannot_start(told: &LastTurn) -> bool {
+    let codes = ["exit code 126:", "exit code 127:"];
+    codes.iter().any(|code| told.command.starts_with(code))
+}
+
 fn in_words(ending: Ending, limit: Duration) -> String {
     match ending {
         Ending::Exited(126) => "exit code 126: it cannot be executed".to_owned(),

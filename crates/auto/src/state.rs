@@ -206,6 +206,13 @@ pub struct LeftRun {
     pub why: String,
 }
 
+impl Counts {
+    /// Whether the only turn so far has failed.
+    pub(super) fn are_of_one_failure(&self) -> bool {
+        self.failed == 1 && self.experiments + self.known + self.nothing == 0
+    }
+}
+
 /// Most runs that the state names as left.
 const LEFT_RUNS: usize = 20;
 

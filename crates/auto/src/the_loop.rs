@@ -331,7 +331,12 @@ impl Running<'_, '_> {
                 let why = told.why.clone();
                 self.state.counts.cost += cost;
                 let may_repeat = self.edits_by_command() && !is_ended;
+                let cannot_start = command::cannot_start(&told);
                 self.end_turn(told, may_repeat)?;
+                // What is not there at the first turn will not be there at the next.
+                if cannot_start && self.state.counts.are_of_one_failure() {
+                    return Err(Ended::GaveUp(why).into());
+                }
                 match may_repeat {
                     true => self.back_off(&why),
                     // The next turn may do better, and there is nothing to wait for.
