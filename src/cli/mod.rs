@@ -255,7 +255,7 @@ pub fn main() -> ExitCode {
                 | Command::Mcp(_)
         )
     );
-    name_process(&cli.command);
+    name_process(cli.command.as_ref());
     let ended = command(cli);
     if judges {
         // A judge that was ended in the middle of a build leaves the files of its compiler behind.
@@ -265,7 +265,7 @@ pub fn main() -> ExitCode {
 }
 
 /// Names a helper for `ps` and `top`: it is started by /proc/self/exe, and would be called `exe`.
-fn name_process(command: &Option<Command>) {
+fn name_process(command: Option<&Command>) {
     let name = match command {
         Some(Command::Harness(_)) => "lab judge",
         Some(Command::HarnessCompiler) => "lab compiler",

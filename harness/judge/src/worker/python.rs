@@ -145,7 +145,8 @@ impl Interpreter {
                 format!("{self} is Python {known}, and Python kernels need {OLDEST_NAME} or newer")
             }
             (Some(_), Some(known)) if !has_numpy => format!(
-                "Python {known}, {self}, has no NumPy, which Python kernels need: `{self} -m pip install numpy ml_dtypes` installs it"
+                "Python {known}, {self}, has no NumPy, which Python kernels need: `{self} -m pip install numpy ml_dtypes` installs it, \
+                 or install it into a .venv beside the kernel"
             ),
             _ => format!(
                 "the Python interpreter {self} {how} before it was ready; what it printed is above. Python kernels need Python \
