@@ -72,6 +72,8 @@ pub struct HarnessLines {
     line: LiveLine,
     began: Instant,
     printed: Printed,
+    /// The stage of the last line, and whether it had said how far it is.
+    reached: Option<(Option<Stage>, bool)>,
 }
 
 impl HarnessLines {
@@ -82,6 +84,7 @@ impl HarnessLines {
             line,
             began: Instant::now(),
             printed,
+            reached: None,
         }
     }
 
@@ -111,6 +114,11 @@ impl HarnessLines {
         if let Some(report) = &batch.report
             && let Some(text) = how_far(report, self.began.elapsed(), self.printed)
         {
+            // A new stage, or its first progress, is shown at once: nothing may follow for long.
+            let reached = (report.stage(), report.progress().is_some());
+            if self.reached.replace(reached) != Some(reached) {
+                self.line.shown = None;
+            }
             self.line.show(|| text);
         }
     }
