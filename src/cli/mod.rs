@@ -33,6 +33,7 @@ mod rules;
 mod run;
 mod run_ncu;
 pub mod screen;
+mod show;
 mod shown;
 mod table;
 mod theme;
@@ -153,6 +154,8 @@ enum Command {
     Describe(describe::DescribeArgs),
     /// Tell by idea what the experiments brought and taught
     Lessons(lessons::LessonsArgs),
+    /// Show the verdict of an earlier run
+    Show(show::ShowArgs),
     /// List the experiments
     Log(log::LogArgs),
     /// Fetch the commits and records of other clones' experiments from a bundle, a remote or a
@@ -317,6 +320,7 @@ fn command(cli: Cli) -> ExitCode {
         Some(Command::Rules(options)) => rules::main(&options),
         Some(Command::Describe(options)) => describe::main(&options),
         Some(Command::Lessons(options)) => lessons::main(&options),
+        Some(Command::Show(options)) => show::main(&options),
         Some(Command::Log(options)) => log::main(&options),
         Some(Command::Clean(_)) => clean::main(),
         Some(Command::Export(options)) => export::main(&options),

@@ -268,12 +268,11 @@ impl<'a> Judged<'a> {
         text.map(|text| format!("  {text}")).into_iter().collect()
     }
 
-    /// Returns ` --run N` if a newer run judged the same bytes, because an open screen judges each
+    /// Returns ` --run N` if there is a newer run of the kernel, because an open screen judges each
     /// save too. Without it a decision would be about the newer run.
     fn by_number(&self) -> String {
         let start = &self.record.start;
-        let newer =
-            |run: &RunSummary| run.judges(self.project) && run.fingerprint == start.fingerprint;
+        let newer = |run: &RunSummary| run.judges(self.project);
         let mut since = self.index.newest().take_while(|run| run.id > start.id);
         if since.any(newer) {
             format!(" --run {}", start.id)

@@ -1,0 +1,45 @@
+//! `lab show`: the verdict of an earlier run, as `lab run` printed it.
+
+use super::json::answer::RunAnswer;
+use super::verdict::Judged;
+use super::{JsonArg, answer, here, is_json, say, shown};
+use anyhow::{Context, Result};
+use clap::Args;
+use lab_git::{Repo, short};
+use lab_project::Project;
+use lab_protocol::Exit;
+use lab_run::RunId;
+use lab_store::RunIndex;
+use std::process::ExitCode;
+
+#[derive(Args, Debug)]
+pub struct ShowArgs {
+    /// The number of the run
+    run: u64,
+    #[command(flatten)]
+    json: JsonArg,
+}
+
+/// Exits with 0 whatever the verdict is: the run is only looked at.
+pub fn main(options: &ShowArgs) -> Result<ExitCode> {
+    let any = Project::of_any(&here()?)?;
+    let run = RunId(options.run);
+    let record = RunIndex::new(&any).store().read(run);
+    let record = record.with_context(|| format!("there is no run {run} to show"))?;
+    let kernel = any.root.join(&record.start.kernel);
+    let project = Project::open(&any.root, Some(&kernel))
+        .with_context(|| format!("run {run} is of {}", record.start.kernel))?;
+    let (repo, index) = (Repo::open(&project).ok(), RunIndex::open(&project));
+    let judged = Judged::of(&project, repo.as_ref(), &index, &record)
+        .with_context(|| format!("run {run} is in progress"))?;
+    if is_json() {
+        return Ok(answer(Exit::Passed, RunAnswer::of(&judged)));
+    }
+    shown::tell(&judged);
+    if let Some(decision) = &record.decision {
+        let commit = decision.commit.as_deref().map_or("", short);
+        let (status, description) = (decision.status.word(), &decision.description);
+        say(&format!("  {status} {commit}: {description}"));
+    }
+    Ok(ExitCode::SUCCESS)
+}
