@@ -10,6 +10,7 @@ use lab_decide::status::{self, ProjectStatus};
 use lab_git::{Present, Repo};
 use lab_history::elsewhere::Elsewhere;
 use lab_project::Project;
+use lab_project::objective::Objective;
 use lab_protocol::Exit;
 use lab_run::experiment::{Experiment, Status};
 use lab_run::peers;
@@ -83,7 +84,11 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
             ("every kernel", " KERNEL")
         };
         say(&format!("{name}  {}", status.head.label()));
-        say_each(listed.iter().map(|e| as_text(e, show_all)));
+        say_each(
+            listed
+                .iter()
+                .map(|e| as_text(e, show_all, &project.config.objective)),
+        );
         if listed.is_empty() {
             say(&format!(
                 "no experiment yet: `lab run{this}`, then `lab keep{this} -m TEXT` or `lab discard{this} -m TEXT`"
@@ -193,12 +198,24 @@ pub fn undecided(status: &ProjectStatus) -> Option<u64> {
         .map(|r| r.start.id.0)
 }
 
-fn as_text(experiment: &Experiment, with_kernel: bool) -> String {
+fn as_text(experiment: &Experiment, with_kernel: bool, objective: &Objective) -> String {
     let row = &experiment.row;
-    let figures = if row.correctness.passed() {
-        format!("{:>12.1} {:>10.3} us", row.throughput_sps, row.kernel_us)
-    } else {
-        format!("{:>12} {:>13}", "-", "-")
+    let figure = Some(experiment.figure_of(None)).filter(|_| row.correctness.passed());
+    let figures = match figure {
+        Some(figure) => {
+            let figure = figure.map_or_else(|| "-".to_owned(), |value| format!("{value:.1}"));
+            format!(
+                "{figure:>12} {} {:>10.3} µs",
+                objective.unit(),
+                row.kernel_us
+            )
+        }
+        None => format!(
+            "{:>12} {:>width$}",
+            "-",
+            "-",
+            width = 14 + objective.unit().len()
+        ),
     };
     let kernel = match &experiment.kernel {
         Some(kernel) if with_kernel => format!("{kernel}  "),

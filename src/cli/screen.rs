@@ -10,7 +10,7 @@ use lab_git::Repo;
 use lab_project::Project;
 use lab_project::screen_lock;
 use lab_protocol::{Exit, console};
-use lab_tui::layout::Layout;
+use lab_tui::layout::{Layout, UserChoice};
 use lab_tui::settings::Settings;
 use lab_tui::theme::AppearanceChoice;
 use std::io::IsTerminal;
@@ -24,6 +24,12 @@ use std::sync::Arc;
 pub fn screen(from: &Path, kernel: Option<&Path>, choice: AppearanceChoice) -> Result<ExitCode> {
     if !(std::io::stdin().is_terminal() && console::stdout_is_terminal()) {
         bail!("the screen needs a terminal; `lab run` judges the kernel without one");
+    }
+    if env("TERM").is_some_and(|term| term == "dumb") {
+        bail!(
+            "TERM is 'dumb', and the screen needs a terminal that can move its cursor: set TERM to what your terminal is, as in \
+             xterm-256color; `lab run` judges the kernel without a screen"
+        );
     }
     let config = settings_files::file();
     // With a wrong config no screen opens: a key could have another action than its user expects,
@@ -92,32 +98,41 @@ fn user(
     let remembered = file
         .as_deref()
         .map_or_else(|| Ok(Layout::default()), layout_file::read);
-    let (mut layout, mut problem) = match remembered {
+    let (layout, mut problem) = match remembered {
         Ok(layout) => (layout, None),
         Err(why) => (Layout::default(), Some(why)),
     };
+    let chosen_file = layout_file::choice_file().ok();
+    let chosen = chosen_file.as_deref().map(layout_file::read::<UserChoice>);
+    let mut user_choice = chosen.transpose().unwrap_or_else(|why| {
+        problem = Some(why);
+        None
+    });
+    let user_choice = user_choice.get_or_insert_default();
     if choice.theme.is_some() {
-        layout.theme = None;
+        user_choice.theme = None;
     }
     let chosen = AppearanceChoice {
-        theme: layout.theme.clone(),
+        theme: user_choice.theme.clone(),
         ..AppearanceChoice::default()
     };
     let preferences = match prefer(settings.clone(), choice.clone().or(chosen)) {
         Ok(preferences) => preferences,
         // The remembered theme no longer exists.
         Err(why) => {
-            (layout.theme, problem) = (None, Some(why));
+            (user_choice.theme, problem) = (None, Some(why));
             prefer(settings, choice.clone()).map_err(Error::msg)?
         }
     };
     Ok(User {
         preferences,
         layout,
+        choice: std::mem::take(user_choice),
         problem,
         files: UserFiles {
             config,
             layout: file,
+            chosen: chosen_file,
             choice,
         },
     })

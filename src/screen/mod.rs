@@ -35,7 +35,7 @@ use lab_runner::spec::RunSpec;
 use lab_tui::effect::{Effect, Redraw};
 use lab_tui::event::{Event, TerminalEvent};
 use lab_tui::geometry::FrameGeometry;
-use lab_tui::layout::Layout;
+use lab_tui::layout::{Layout, UserChoice};
 use lab_tui::model::Model;
 use lab_tui::reply::RepositoryReply;
 use lab_tui::request::{Preferences, RepositoryRequest, Spot};
@@ -62,6 +62,7 @@ const IDLE: Duration = Duration::from_secs(24 * 60 * 60);
 pub struct User {
     pub preferences: Preferences,
     pub layout: Layout,
+    pub choice: UserChoice,
     /// Why the remembered layout was not used.
     pub problem: Option<String>,
     pub files: UserFiles,
@@ -130,6 +131,7 @@ fn show(project: Arc<Project>, opening: Opening, user: User) -> io::Result<Ended
     );
     model.adopt(user.preferences);
     model.restore_layout(user.layout);
+    model.restore_choice(user.choice);
     if let Some(problem) = user.problem {
         model.say(MessageLevel::Warning, problem);
     }

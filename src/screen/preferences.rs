@@ -39,10 +39,12 @@ pub fn choose(settings: &Settings, choice: AppearanceChoice) -> Result<Appearanc
 pub fn prefer(settings: Settings, choice: AppearanceChoice) -> Result<Preferences, String> {
     let Appearance { theme, .. } = choose(&settings, choice)?;
     let symbols = SymbolSet::choose(settings.ascii, env);
+    let mouse = settings.hears_mouse(&env("TERM").unwrap_or_default());
     Ok(Preferences {
         settings,
         theme,
         symbols,
+        mouse,
     })
 }
 

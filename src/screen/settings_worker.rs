@@ -22,6 +22,8 @@ pub struct UserFiles {
     /// The path of config.toml, which need not exist.
     pub config: Option<PathBuf>,
     pub layout: Option<PathBuf>,
+    /// The path of what the user chose on the screen.
+    pub chosen: Option<PathBuf>,
     /// What the command line and the environment ask for instead of config.toml.
     pub choice: AppearanceChoice,
 }
@@ -85,7 +87,11 @@ fn answer(files: &UserFiles, request: SettingsRequest) -> Option<Event> {
         SettingsRequest::SaveLayout(layout) => {
             // A layout that cannot be written is missing the next time the screen opens; it stops
             // nothing now.
-            let _ = layout_file::write(&layout, files.layout.as_deref()?);
+            let _ = layout_file::write(&*layout, files.layout.as_deref()?);
+            None
+        }
+        SettingsRequest::SaveChoice(choice) => {
+            let _ = layout_file::write(&choice, files.chosen.as_deref()?);
             None
         }
     }

@@ -517,3 +517,28 @@ fn a_kernel_whose_path_has_a_backslash_goes_the_whole_circle() {
         .says("git's rules for line endings apply to it: rename it (`git mv`)");
     assert_eq!(lab.read(kernel), "// again\n");
 }
+
+#[test]
+fn an_objective_of_ones_own_has_its_name_everywhere() {
+    let lab = Lab::new();
+    let config = lab.read("lab.toml");
+    lab.write("lab.toml", &format!("objective = \"kernel_us\"\n{config}"));
+    lab.git("commit -qam 'Another objective'");
+    lab.lab("trust").is(0);
+    lab.passing(1250.0);
+    lab.lab("run").is(0).says("800 µs");
+    lab.lab("keep -m first").is(0);
+    lab.write("kernel.cu", "// shorter\n");
+    lab.passing(1300.0);
+    lab.lab("run").is(0);
+    lab.lab("keep -m second").is(0);
+    // Neither figure stands in the column of samples per second.
+    let rows = lab.rows();
+    assert!(rows[0].starts_with("0.0 | 800.0 | pass | keep"), "{rows:?}");
+    lab.lab("log").is(0).says("800.0 µs").says("769.2 µs");
+    let log = lab.lab("log --json").is(0).json();
+    let first = &log["experiments"][0];
+    assert!(first["throughput_sps"].is_null());
+    assert_eq!(first["objective_name"], "kernel_us");
+    assert_eq!(first["objective"]["value"], 800.0);
+}

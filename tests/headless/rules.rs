@@ -88,7 +88,7 @@ fn a_change_of_the_rules_is_a_commit_and_a_row_of_its_own() {
         "{trailers}"
     );
     let short = lab.head()[..7].to_owned();
-    let row = format!("{short}\t0.0\t0.0\tfail\trules\tmore time\n");
+    let row = format!("{short}\t-\t-\t-\trules\tmore time\n");
     assert!(
         lab.read("results.cpu.tsv").ends_with(&row),
         "{}",
@@ -116,7 +116,7 @@ fn a_change_of_the_rules_is_a_commit_and_a_row_of_its_own() {
         .is(0);
     assert!(
         lab.read("results.cpu.tsv")
-            .contains("\tfail\trules\ta longer limit\n")
+            .contains("\t-\trules\ta longer limit\n")
     );
 
     // A change of the rules is not an experiment.
@@ -277,7 +277,7 @@ fn a_harness_of_ones_own_has_rules_too() {
     assert_eq!(
         lab.rows(),
         [
-            "0.0 | 0.0 | fail | rules | a wider threshold",
+            "- | - | - | rules | a wider threshold",
             "1000.0 | 1000.0 | pass | keep | x"
         ]
     );
@@ -317,7 +317,7 @@ fn a_rules_commit_that_was_killed_halfway_gets_its_row() {
     assert_eq!(
         lab.rows(),
         [
-            "0.0 | 0.0 | fail | rules | wider",
+            "- | - | - | rules | wider",
             "1000.0 | 1000.0 | pass | keep | x"
         ]
     );
@@ -325,7 +325,7 @@ fn a_rules_commit_that_was_killed_halfway_gets_its_row() {
     lab.unfinished(&intent);
     lab.lab("log").is(0);
     lab.lab("undo").is(0);
-    assert_eq!(lab.rows(), ["0.0 | 0.0 | fail | rules | wider"]);
+    assert_eq!(lab.rows(), ["- | - | - | rules | wider"]);
 }
 
 /// A problem whose input comes from a file.

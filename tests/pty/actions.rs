@@ -134,9 +134,22 @@ const STORIES: &[Story] = &[
     then(
         Judged,
         ("1", "▸1 Bench"),
-        "auto-decide",
-        Text("auto on"),
-        "a",
+        "exchange",
+        Text("exchange: every pane is shown"),
+        "",
+    ),
+    story(
+        Judged,
+        "device",
+        Text("chart and table show Test GPU alone"),
+        "D",
+    ),
+    then(
+        Judged,
+        ("1", "▸1 Bench"),
+        "decide-by-rule",
+        Text("Decide by rule?"),
+        "n",
     ),
     story(
         Judged,

@@ -46,10 +46,14 @@ fn the_config_holds_and_its_changes_are_taken_up() {
 }
 
 #[test]
-fn the_mouse_is_the_terminals_own_until_it_is_asked_for() {
+fn the_screen_hears_the_mouse_unless_it_is_turned_off() {
     let bench = Bench::new();
     let mut lab = bench.open();
     lab.see("● PASS").see("━ Correctness");
+    lab.wait("the mouse", |s| {
+        s.mouse_protocol_mode() == vt100::MouseProtocolMode::ButtonMotion
+    });
+    lab.press(":mouse\r").see("the mouse is off");
     lab.wait("no mouse", |s| {
         s.mouse_protocol_mode() == vt100::MouseProtocolMode::None
     });

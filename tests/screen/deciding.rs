@@ -280,7 +280,7 @@ fn ruled(end: &str) -> World {
     world
         .tell("open")
         .tell(RUN)
-        .tell("end pass 165210 0.0; press a; save")
+        .tell("end pass 165210 0.0; press a y; save")
         .tell(RUN)
         .tell(end);
     world
@@ -291,7 +291,7 @@ fn by_rule_what_is_faster_is_kept_and_the_rule_is_on_the_screen() {
     let mut world = ruled("end pass 170020 0.029");
     assert_eq!(
         message(&world),
-        format!("auto: faster +2.9 % (+2.6 … +3.2) vs incumbent; Tested: {TESTED}")
+        format!("by rule: faster +2.9 % (+2.6 … +3.2) vs incumbent; Tested: {TESTED}")
     );
     assert!(
         world.words().contains("run 43 kept"),
@@ -305,7 +305,7 @@ fn by_rule_what_is_faster_is_kept_and_the_rule_is_on_the_screen() {
         .tell(RUN)
         .tell("end pass 180000 0.05");
     assert!(
-        message(&world).starts_with("auto: faster +2.9 %"),
+        message(&world).starts_with("by rule: faster +2.9 %"),
         "off again, nothing is decided"
     );
 }
@@ -315,15 +315,15 @@ fn by_rule_what_is_slower_the_same_or_wrong_is_discarded() {
     for (end, words) in [
         (
             "end pass 160000 -0.03",
-            "auto: slower -3.0 % (-3.3 … -2.7) vs incumbent",
+            "by rule: slower -3.0 % (-3.3 … -2.7) vs incumbent",
         ),
         (
             "end pass 165300 0.001",
-            "auto: same +0.1 % (-0.2 … +0.4) vs incumbent",
+            "by rule: same +0.1 % (-0.2 … +0.4) vs incumbent",
         ),
         (
             "end fail rows_diff is 1, its limit 1e-5",
-            "auto: rows_diff is 1, its limit 1e-5",
+            "by rule: rows_diff is 1, its limit 1e-5",
         ),
     ] {
         let world = ruled(end);
@@ -368,7 +368,7 @@ fn a_refusal_of_what_was_decided_by_rule_opens_no_dialog() {
     world
         .tell("open")
         .tell(RUN)
-        .tell("end pass 165210 0.0; press a; save")
+        .tell("end pass 165210 0.0; press a y; save")
         .tell(RUN);
     world.refusal = Some("keep refused: held_out_diff is 1".into());
     world.tell("end pass 170020 0.029");
@@ -376,7 +376,7 @@ fn a_refusal_of_what_was_decided_by_rule_opens_no_dialog() {
     assert!(
         world
             .words()
-            .contains("auto-decide leaves the run to you: keep refused"),
+            .contains("the rule leaves the run to you: keep refused"),
         "{}",
         world.screen(160, 45)
     );

@@ -3,6 +3,7 @@
 use super::states::check;
 use super::world::World;
 use lab_run::experiment::Status;
+use lab_tui::chart::SymbolSet;
 use lab_tui::theme::style::SELECTED;
 use lab_tui::theme::{Catalogue, ColorDepth, Theme};
 
@@ -19,24 +20,19 @@ fn hints(world: &mut World, width: u16) -> String {
 }
 
 #[test]
-fn an_empty_chart_says_whose_experiments_there_are_and_how_to_see_them() {
+fn a_device_without_experiments_shows_those_of_another_greyed_and_named() {
     let mut world = World::new().with_history();
     let cpu = "device: cpu (emulated, 2 threads)";
     world.tell(&format!(
         "open; say stage: build | {cpu} | correctness: pass; end pass 12.5"
     ));
-    let words = world.words();
     assert!(
-        words.contains("no experiment of this kernel on cpu (emulated, 2 threads) yet"),
-        "{words}"
-    );
-    let words = words.replace(" │ ", " ");
-    assert!(
-        words.contains("There are 8 of NVIDIA H200: 3 shows them"),
-        "{words}"
+        world
+            .words()
+            .contains("H200, not this device · 8 experiments")
     );
     check("chart_elsewhere", &mut world);
-    // After a keep, the chart still says that there are others.
+    // After a keep, the chart shows the present device, and says that there are others.
     world.tell("press c; type the first on the cpu; press enter");
     assert!(
         world
@@ -45,6 +41,21 @@ fn an_empty_chart_says_whose_experiments_there_are_and_how_to_see_them() {
         "{}",
         world.words()
     );
+    // A key shows those of the other device alone, in the table too.
+    world.tell("press D");
+    assert!(
+        world
+            .words()
+            .contains("H200, not this device · 8 experiments")
+    );
+    world.tell("press 3");
+    let words = world.words();
+    assert!(
+        words.contains("Experiments 8") && words.contains("on H200"),
+        "{words}"
+    );
+    world.tell("press D D 1");
+    assert!(world.words().contains("1 experiment · emulated times"));
 }
 
 #[test]
@@ -54,31 +65,26 @@ fn every_view_keeps_its_key_on_a_narrow_screen() {
         .tell("open; say device: NVIDIA H200")
         .tell(PASS)
         .tell("press 3");
-    for (width, height) in [
-        (118, 45),
-        (110, 40),
-        (100, 30),
-        (80, 24),
-        (60, 16),
-        (46, 16),
+    let all = "1 Bench  2 Source ▸3 Results  4 Git  5 Device  6 Loop";
+    for (width, height, names) in [
+        (160, 45, all),
+        (118, 45, all),
+        (110, 40, all),
+        (100, 30, all),
+        (80, 24, all),
+        (54, 16, "1 2 ▸3 Results 4 5 6"),
+        (46, 16, "1 2 ▸3 Results 4 5 6"),
     ] {
         let screen = world.screen(width, height);
-        let shown = screen
-            .lines()
-            .any(|line| line.contains("1 2 ▸3 Results 4 5 7"));
-        assert!(shown, "{width}×{height}\n{screen}");
+        assert!(screen.contains(names), "{width}×{height}\n{screen}");
     }
-    assert!(
-        world
-            .screen(160, 45)
-            .contains("1 Bench  2 Source ▸3 Results  4 Git  5 Device  7 Loop")
-    );
     assert!(
         world.screen(40, 16).contains("1 2 ▸3"),
         "{}",
         world.screen(40, 16)
     );
     // A click on a key shows its view, also on a small screen.
+    world.tell("press :; type mouse; press enter");
     let screen = world.screen(80, 24);
     let (row, line) = screen
         .lines()
@@ -92,8 +98,6 @@ fn every_view_keeps_its_key_on_a_narrow_screen() {
         .position(|w| w == ['▸', '3'])
         .unwrap()
         - 2;
-    world.tell("press :; type mouse; press enter");
-    world.screen(80, 24);
     world.tell(&format!("click {column} {row}"));
     assert_eq!(world.model.panes.view.name(), "Source");
 }
@@ -313,7 +317,7 @@ fn stop_undo_and_auto_stand_among_the_hints_when_they_apply() {
     );
     world.tell(PASS);
     assert!(!hints(&mut world, 160).contains("x stop"));
-    assert!(hints(&mut world, 160).contains("a auto"));
+    assert!(hints(&mut world, 160).contains("a by rule"));
     world
         .tell("save")
         .tell(PASS)
@@ -326,8 +330,15 @@ fn stop_undo_and_auto_stand_among_the_hints_when_they_apply() {
     world.tell("press u; press y");
     assert!(!hints(&mut world, 160).contains("u undo"));
     world.tell("press a");
-    assert!(hints(&mut world, 160).contains("a auto on"));
-    assert!(!hints(&mut world, 160).contains("a auto  "), "once");
+    assert!(world.words().contains("Decide by rule?"));
+    assert!(
+        !world.words().contains("DECIDED BY RULE"),
+        "not before the answer"
+    );
+    world.tell("press y");
+    assert!(world.words().contains("DECIDED BY RULE"));
+    assert!(hints(&mut world, 160).contains("a decide yourself"));
+    assert!(!hints(&mut world, 160).contains("a by rule"), "once");
 }
 
 #[test]
@@ -511,4 +522,18 @@ fn the_meaning_of_a_figure_stands_beside_it() {
         "{}",
         world.words()
     );
+}
+
+#[test]
+fn a_terminal_without_unicode_gets_ascii_alone() {
+    let mut world = World::new().with_history();
+    world.model.appearance.symbols = SymbolSet::Ascii;
+    world.tell("open; say correctness: pass | h: 1 limit=2; end pass 1000; save; say correctness: fail; end fail out is wrong");
+    for keys in ["1", "2", "3", "4", "5", "6", "?"] {
+        world.tell(&format!("press {keys}"));
+        for (width, height) in [(160, 45), (80, 24)] {
+            let screen = world.screen(width, height);
+            assert!(screen.is_ascii(), "{keys}:\n{screen}");
+        }
+    }
 }

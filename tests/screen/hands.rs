@@ -201,7 +201,7 @@ fn a_click_shows_a_view_and_does_what_a_hint_says() {
         let (x, y) = place(world, text);
         world.tell(&format!("click {x} {y}"));
     };
-    for (key, view) in ["1", "2", "3", "4", "5", "7"].into_iter().zip(View::ALL) {
+    for (key, view) in ["1", "2", "3", "4", "5", "6"].into_iter().zip(View::ALL) {
         click(&mut world, &format!("{key} {}", view.name()));
         assert_eq!(world.model.panes.view, view);
     }
@@ -359,17 +359,17 @@ fn a_theme_is_seen_while_it_is_chosen() {
     assert_eq!(world.model.appearance.theme, theme("lab-light"));
     world.tell("press esc");
     assert_eq!(world.model.appearance.theme, before);
-    assert_eq!(world.layout.theme, None);
+    assert_eq!(world.choice.theme, None);
     world.tell("press t; type dark; press enter");
     assert_eq!(world.model.appearance.theme, theme("lab-dark"));
-    assert_eq!(world.layout.theme.as_deref(), Some("lab-dark"));
+    assert_eq!(world.choice.theme.as_deref(), Some("lab-dark"));
     // If the config names another theme, that one counts; any other change of the config leaves the
     // choice.
     world.tell("config mouse = true");
     assert_eq!(world.model.appearance.theme, theme("lab-dark"));
     world.tell("config theme = \"lab-light\"");
     assert_eq!(world.model.appearance.theme, theme("lab-light"));
-    assert_eq!(world.layout.theme, None);
+    assert_eq!(world.choice.theme, None);
 }
 
 #[test]
@@ -406,7 +406,7 @@ fn a_config_that_changes_while_a_theme_is_chosen_is_what_esc_goes_back_to() {
         world.model.appearance.theme,
         theme("lab-dark", ColorDepth::Ansi256)
     );
-    assert_eq!(world.layout.theme.as_deref(), Some("lab-dark"));
+    assert_eq!(world.choice.theme.as_deref(), Some("lab-dark"));
 }
 
 #[test]
@@ -475,11 +475,9 @@ fn a_zoom_belongs_to_its_view() {
 #[test]
 fn words_name_the_keys_as_they_are_bound() {
     let mut world = World::new();
-    world.tell("open; config [keys]\nkeep = \"C\"; press a; press a");
+    world.tell("open; config [keys]\nkeep = \"C\"; press a y; press a");
     assert!(
-        world
-            .words()
-            .contains("auto-decide is off: C keeps, d discards"),
+        world.words().contains("you decide: C keeps, d discards"),
         "{}",
         world.screen(160, 45)
     );

@@ -192,7 +192,7 @@ fn the_cursor_and_the_editor_are_where_the_diff_is() {
 fn a_search_goes_through_the_file_and_through_the_diff() {
     let mut world = with(
         edited(),
-        "save; say correctness: pass; end pass 1000; press 2; press /; type parts; press enter",
+        "save; say correctness: pass; end pass 1000; press 2; press g; press /; type parts; press enter",
     );
     assert!(
         world.words().contains("/parts") && world.words().contains("▸ 28"),

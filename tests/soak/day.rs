@@ -274,14 +274,15 @@ impl<'a> Day<'a> {
     /// A wrong kernel that the rule discards.
     fn decide_by_rule(&mut self) {
         self.settle();
-        self.lab.press("a").see("auto on");
+        self.lab.press("a").see("Decide by rule?");
+        self.lab.press("y").see("DECIDED BY RULE");
         let before = self.books.ledger();
         let kernel = self.save_one("off");
-        let description = format!("auto: {}", kernel.verdict());
+        let description = format!("by rule: {}", kernel.verdict());
         self.see_row(&before, &description, "discarded");
-        self.lab
-            .press("a")
-            .wait("auto off", |screen| !screen.contents().contains("auto on"));
+        self.lab.press("a").wait("no rule", |screen| {
+            !screen.contents().contains("DECIDED BY RULE")
+        });
         self.books.enter(self.bench, kernel, false, description);
         self.books.replaced.insert(kernel.text());
     }

@@ -7,11 +7,11 @@ use lab_run::record::{HeldOut, Origin, Record};
 use lab_run::verdict::Outcome;
 
 /// The rule in one line, for the screen and for the command of a loop.
-const RULE: &str = "auto-decide: keeps what is correct and faster; discards what is slower, the same or wrong; leaves what does not \
+const RULE: &str = "The rule keeps what is correct and faster; discards what is slower, the same or wrong; leaves what does not \
                     build, crashes, is correct but caveated, is mixed, is undecided or was not timed in turns with the incumbent";
 
 /// The rule with `keep_shorter`.
-const RULE_KEEP_SHORTER: &str = "auto-decide: keeps what is correct and faster, or the same and shorter in tokens; discards what is slower, \
+const RULE_KEEP_SHORTER: &str = "The rule keeps what is correct and faster, or the same and shorter in tokens; discards what is slower, \
                                  wrong, or the same and not shorter; leaves what does not build, crashes, is correct but caveated, is mixed, is \
                                  undecided or was not timed in turns with the incumbent";
 

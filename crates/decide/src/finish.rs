@@ -5,6 +5,7 @@ use super::decision::Decision;
 use super::step::{RowChange, Step};
 use super::{Decided, Refusal};
 use lab_project::Project;
+use lab_project::objective::Objective;
 use lab_run::experiment::{Row, Status};
 use lab_run::ledger;
 use lab_run::message::Message;
@@ -65,7 +66,8 @@ impl Decision<'_> {
     ) -> Result<Decided, Refusal> {
         let (project, run) = (self.project, record.start.id);
         let commit = self.intent.commit.clone();
-        let row = row(record, commit.as_deref().unwrap_or_default());
+        let commit_id = commit.as_deref().unwrap_or_default();
+        let row = row(record, commit_id, &project.config.objective);
         let status = row.status;
         if let Some(decision) = &mut record.decision {
             (decision.commit, decision.row) = (commit.clone(), Some(row.clone()));
@@ -107,8 +109,8 @@ fn missing_row(project: &Project, record: &Record) -> String {
 }
 
 /// The row of a decided run. A kept run has the figures of its sealed runs, if these were timed. A
-/// figure that was not measured is 0.0.
-fn row(record: &Record, commit: &str) -> Row {
+/// figure that was not measured is 0.0, and so are samples per second if they are not the objective.
+fn row(record: &Record, commit: &str, objective: &Objective) -> Row {
     let (decision, verdict) = (record.decision.as_ref(), record.verdict.as_ref());
     let passed = verdict.is_some_and(|v| v.outcome == Outcome::Pass);
     let kernel_us = match record.sealed() {
@@ -117,7 +119,10 @@ fn row(record: &Record, commit: &str) -> Row {
     };
     Row {
         commit: lab_git::short(commit).to_owned(),
-        throughput_sps: record.objective().map_or(0.0, |m| m.value),
+        throughput_sps: record
+            .objective()
+            .filter(|_| *objective == Objective::Throughput)
+            .map_or(0.0, |m| m.value),
         kernel_us: kernel_us.unwrap_or(0.0),
         correctness: passed.into(),
         status: decision.map_or(Status::Discard, |d| d.status),

@@ -18,6 +18,8 @@ pub use judged_before::{JudgedBefore, judged_before};
 
 use lab_git::{Notes, Repo};
 use lab_project::Project;
+use lab_project::objective::Objective;
+use lab_protocol::report::Measure;
 use lab_run::RunId;
 use lab_run::experiment::{Experiment, Row, Status};
 use lab_run::ledger;
@@ -96,7 +98,18 @@ fn read(repo: &Repo, index: &mut RunIndex) -> (History, Vec<RunId>) {
         let JoinedRow {
             row, run, emulated, ..
         } = listed;
-        experiment(row, run, emulated, summary, &index.kernel_names)
+        let is_recorded = summary.is_some();
+        let mut experiment = experiment(row, run, emulated, summary, &index.kernel_names);
+        let time = Some(experiment.row.kernel_us).filter(|us| *us > 0.0);
+        if !is_recorded && repo.project.config.objective == Objective::KernelTime {
+            // The row has the objective in another column than samples per second.
+            experiment.measured.objective = time.map(|value| Measure {
+                value,
+                low: None,
+                high: None,
+            });
+        }
+        experiment
     };
     history.experiments = rows.into_iter().map(experiment).collect();
     (history, missing_runs)
@@ -282,8 +295,13 @@ pub(crate) fn experiment(
         Some(_) => peers::of_trailers(&trailers),
         None => names.peers.get(&row.commit).cloned().unwrap_or_default(),
     };
+    let mut peers = own.unwrap_or(of_trailers);
+    if emulated {
+        // Emulated times are not compared.
+        peers.clear();
+    }
     Experiment {
-        peers: own.unwrap_or(of_trailers),
+        peers,
         renamed_from: recorded
             .filter(|recorded| kernel != Some(recorded))
             .map(str::to_owned),

@@ -82,7 +82,7 @@ pub fn tested_beside(
         parts.extend(
             verdict
                 .change
-                .map(|change| format!("{change} vs {}", change.against())),
+                .map(|change| format!("{} vs {}", change.in_words(config.goal), change.against())),
         );
         parts.extend(verdict.slower_workloads());
         let measured = Measured::from(verdict);
@@ -451,7 +451,7 @@ mod tests {
         });
         assert_eq!(
             tested(&mixed, &[], &config),
-            "NVIDIA H200, 2 of 2 gates, 6.05 us (6 … 6.1), 165210 samples/s (164880 … 165540), arithmetic mean of 2 \
+            "NVIDIA H200, 2 of 2 gates, 6.05 µs (6 … 6.1), 165210 samples/s (164880 … 165540), arithmetic mean of 2 \
              workloads, mixed +3.1 % (+2.9 … +3.3) vs incumbent, 1 of 2 workloads is slower, the worst n=2 by -10.0 %"
         );
     }

@@ -31,7 +31,7 @@ impl Goal {
 ///
 /// let objective: Objective = "kernel_us".into();
 /// assert_eq!(objective, Objective::KernelTime);
-/// assert_eq!((objective.name(), objective.unit()), ("kernel_us", "us"));
+/// assert_eq!((objective.name(), objective.unit()), ("kernel_us", "µs"));
 /// assert_eq!(Objective::from("throughput_gbps").unit(), "GB/s");
 /// assert_eq!(Objective::from("memory_gbps").to_string(), "memory_gbps");
 /// ```
@@ -63,13 +63,23 @@ impl Objective {
         }
     }
 
-    /// `TFLOP/s` and `GB/s`; of any other key what follows its last `_`. A key without one is its
+    /// What it measures, for a heading; of a key that the lab does not know the key.
+    pub fn title(&self) -> &str {
+        match self {
+            Objective::KernelTime => "Kernel time",
+            Objective::Throughput | Objective::Tflops | Objective::Gbps => "Throughput",
+            Objective::Other(name) => name,
+        }
+    }
+
+    /// `µs`, `TFLOP/s` and `GB/s`; of any other key what follows its last `_`. A key without one is its
     /// own unit.
     pub fn unit(&self) -> &str {
         match self {
             Objective::Tflops => "TFLOP/s",
             Objective::Gbps => "GB/s",
-            Objective::Throughput | Objective::KernelTime | Objective::Other(_) => {
+            Objective::KernelTime => "µs",
+            Objective::Throughput | Objective::Other(_) => {
                 let name = self.name();
                 name.rsplit_once('_').map_or(name, |(_, unit)| unit)
             }

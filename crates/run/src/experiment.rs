@@ -77,6 +77,10 @@ fn unknown_status(_: &str) -> UnknownWord {
 pub enum Correctness {
     Pass,
     Fail,
+    /// Nothing was judged: the row is about a change of the rules.
+    #[serde(rename = "-")]
+    #[strum(serialize = "-")]
+    Unjudged,
 }
 
 impl Correctness {
@@ -102,7 +106,7 @@ impl From<bool> for Correctness {
 }
 
 fn unknown_correctness(_: &str) -> UnknownWord {
-    UnknownWord("neither pass nor fail")
+    UnknownWord("none of pass, fail, -")
 }
 
 /// A word of a row that is not one of those it may be. Reads `none of keep, discard, crash, rules`.
@@ -115,8 +119,7 @@ pub struct UnknownWord(&'static str);
 pub struct Row {
     /// Short id of the commit that holds the bytes.
     pub commit: String,
-    /// The objective that lab.toml names, by default samples per second; 0.0 if it was not
-    /// measured.
+    /// Samples per second; 0.0 if they were not measured, or lab.toml names another objective.
     pub throughput_sps: f64,
     /// Microseconds of one launch; 0.0 if they were not measured.
     pub kernel_us: f64,
@@ -223,13 +226,17 @@ impl Experiment {
         self.measured.chosen.map(|chosen| chosen.of)
     }
 
-    /// Its figure of this measure, if it counts; `None` is the objective. A row has samples per
-    /// second and the time of a launch, whatever the problem chose; nothing else is known of a
-    /// problem that did not choose it.
+    /// Its figure of this measure, if it counts; `None` is the objective, which the row has if it is
+    /// samples per second, else the record. A row has samples per second and the time of a launch,
+    /// whatever the problem chose; nothing else is known of a problem that did not choose it.
     pub fn figure_of(&self, measure: Option<ChosenMeasure>) -> Option<f64> {
         let time = Some(self.row.kernel_us).filter(|us| *us > 0.0);
         let figure = match (measure, self.measured.chosen) {
-            (None, _) => Some(self.row.throughput_sps),
+            (None, _) => {
+                let recorded = self.measured.objective.map(|objective| objective.value);
+                let samples = Some(self.row.throughput_sps);
+                samples.filter(|samples| *samples > 0.0).or(recorded)
+            }
             (Some(measure), Some(chosen)) if chosen.of == measure => Some(chosen.measure.value),
             (Some(ChosenMeasure::Time), _) => time,
             (Some(ChosenMeasure::Tflops | ChosenMeasure::Gbps), _) => None,

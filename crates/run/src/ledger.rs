@@ -100,12 +100,19 @@ fn last_byte(file: &mut File, length: u64) -> io::Result<Option<u8>> {
     Ok(Some(byte[0]))
 }
 
+/// The word of a column in which nothing was measured: the row is about a change of the rules.
+const NOTHING: &str = "-";
+
 /// The columns of a row, as they stand in its line. The description holds no tab and no line break.
 fn fields(row: &Row) -> [String; 6] {
+    let figure = |value: f64| match row.status {
+        Status::Rules => NOTHING.to_owned(),
+        _ => format!("{value:?}"),
+    };
     [
         row.commit.clone(),
-        format!("{:?}", row.throughput_sps),
-        format!("{:?}", row.kernel_us),
+        figure(row.throughput_sps),
+        figure(row.kernel_us),
         row.correctness.to_string(),
         row.status.word().to_owned(),
         sanitise::words(&row.description),
@@ -290,6 +297,9 @@ fn row(columns: [&str; 6]) -> Result<Row> {
         description,
     ] = columns;
     let number = |text: &str, column: &str| -> Result<f64> {
+        if text.trim() == NOTHING {
+            return Ok(0.0);
+        }
         let number = text.trim().parse().ok().filter(|n: &f64| n.is_finite());
         number.with_context(|| {
             format!(

@@ -40,12 +40,20 @@ impl Draft {
         let mut draft = typed.cloned().unwrap_or_else(|| Draft::empty(run));
         (draft.run, draft.at, draft.problem) = (run, 0, None);
         for field in &mut draft.fields {
-            let text = field.input.value();
-            let is_untouched = field.key == Some(TrailerKey::Tested) && text == draft.tested;
-            field.input = Input::new(if is_untouched { tested.as_str() } else { text }.to_owned());
+            field.input = Input::new(field.input.value().to_owned());
         }
-        draft.tested = tested;
+        draft.fill(tested);
         draft
+    }
+
+    /// Fills in the verdict in words, unless the user changed the trailer `Tested`.
+    pub fn fill(&mut self, tested: String) {
+        let is_tested = |field: &&mut Field| field.key == Some(TrailerKey::Tested);
+        let mut trailers = self.fields.iter_mut().filter(is_tested);
+        if let Some(field) = trailers.find(|field| field.input.value() == self.tested) {
+            field.input = Input::new(tested.clone());
+        }
+        self.tested = tested;
     }
 
     fn empty(run: RunId) -> Self {

@@ -110,7 +110,7 @@ actions! {
     Screen Keep "keep" "Keep this experiment: commit exactly the judged bytes" ["c"] "keep";
     Screen Discard "discard" "Discard this experiment: put the incumbent back on disk; the attempt stays in git" ["d"] "discard";
     Screen Undo "undo" "Undo the last keep or discard, if nothing was built on it" ["u"] "undo";
-    Screen Auto "auto-decide" "Turn automatic decisions on or off: keep what is faster, discard what is slower, the same or wrong" ["a"] "auto";
+    Screen ByRule "decide-by-rule" "Let a rule decide each run of a save, or decide yourself again: it keeps what is faster, discards what is slower, the same or wrong" ["a"] "by rule";
     Screen Rerun "rerun" "Judge the present bytes again" ["r"] "rerun";
     Screen Measure "measure" "Measure the present bytes longer, on more workloads and beside the peers, as `lab bench --verdict` does" ["m"] "";
     Screen Check "check" "Check the present bytes for invalid memory accesses and races, as `lab check` does; during a run: once the run has ended" ["s"] "";
@@ -122,7 +122,7 @@ actions! {
     Screen Results "show-results" "Show the view Results: the table of experiments, and the details of one" ["3"] "";
     Screen Git "show-git" "Show the view Git: commits and what they changed" ["4"] "";
     Screen Device "show-device" "Show the view Device: the device's state over time, and the kernel as built" ["5"] "";
-    Screen Loop "show-loop" "Show the view Loop: what `lab auto` does, its edits and its verdicts" ["7"] "";
+    Screen Loop "show-loop" "Show the view Loop: what `lab auto` does, its edits and its verdicts" ["6"] "";
     Screen Pause "pause" "Pause watching: saves start no run; press again to resume" ["p"] "pause";
     Screen FocusNext "next-pane" "Focus the next pane" ["tab", "l", "right"] "focus";
     Screen FocusPrevious "previous-pane" "Focus the previous pane" ["shift-tab", "h", "left"] "";
@@ -156,8 +156,10 @@ actions! {
     Screen ScrollLeft "scroll-left" "Scroll long lines to the left" ["<"] "";
     Screen ScrollRight "scroll-right" "Scroll long lines to the right" [">"] "";
     Screen Context "context" "Change how much diffs show around a change: 3 lines, 10 lines, the whole file" ["w"] "";
+    Screen NextDevice "device" "Show the experiments of the next device alone, in chart and table, or those of the present device again" ["D"] "";
     In(Bench) Freeze "freeze" "Freeze run.log while the run goes on, or follow it again" ["f"] "freeze";
     In(Bench) Histograms "histograms" "Show histograms of the differences against the limit, or the gates again" ["H"] "";
+    In(Bench) Exchange "exchange" "On a small screen: show workloads and chart in place of gates and run.log, or these again" ["v"] "charts";
     In(Bench) Fewer "fewer" "Show fewer of the newest experiments in the chart: 100, 50, 20 …" ["+", "="] "";
     In(Bench) More "more" "Show more of the newest experiments in the chart" ["-"] "";
     In(Bench) All "all" "Show all experiments in the chart" ["0"] "";

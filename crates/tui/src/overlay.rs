@@ -80,6 +80,8 @@ pub struct Help {
 pub enum About {
     /// May bytes that are newer than the run's verdict be discarded?
     NewerBytes(RunId),
+    /// Is each run to be decided by rule?
+    Rule,
     /// Is this change to be made?
     Change(Change),
 }

@@ -4,7 +4,7 @@
 use crate::chart::SymbolSet;
 use crate::diff::ContextLines;
 use crate::keymap::Action;
-use crate::layout::Layout;
+use crate::layout::{Layout, UserChoice};
 use crate::profile::ProfileRequest;
 use crate::settings::Settings;
 use crate::source::{SourceRequest, SourceVersion};
@@ -106,6 +106,8 @@ pub enum SettingsRequest {
     ListThemes,
     /// Save the layout. There is no reply.
     SaveLayout(Box<Layout>),
+    /// Save what the user chose. There is no reply.
+    SaveChoice(UserChoice),
 }
 
 /// A request to the highlighter, which answers with a [`crate::reply::HighlightReply`].
@@ -122,6 +124,8 @@ pub struct Preferences {
     pub settings: Settings,
     pub theme: Theme,
     pub symbols: SymbolSet,
+    /// The screen hears the mouse, unless the user turns it off there.
+    pub mouse: bool,
 }
 
 /// What the terminal reports besides keys; nothing unless the user asked for it.

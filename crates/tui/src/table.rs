@@ -8,9 +8,11 @@ mod filter;
 pub use column::{Column, SortValue, compare, problem};
 pub use filter::{FIELDS, Filter};
 
+use crate::state::repository::{Device, is_on};
 use lab_project::config::Goal;
 use lab_run::chosen::ChosenMeasure;
 use lab_run::experiment::{Experiment, ExperimentKey};
+use lab_run::verdict::Change;
 use std::collections::HashMap;
 
 /// The column that the rows are sorted by, and whether its largest value comes first.
@@ -24,9 +26,11 @@ pub struct Sort<C> {
 /// kernel and device.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RowFacts {
-    /// Its figure divided by the best figure kept before it, minus 1; of the same kernel on the
+    /// How much better its figure is than the best figure kept before it; of the same kernel on the
     /// same device, over as many workloads. `None` where nothing was kept before.
     pub over_best: Option<f64>,
+    /// How much better it was than the incumbent of that time ([`Change::improvement`]).
+    pub change: Option<Change>,
     /// It is an experiment with another kernel than the screen's.
     pub of_another_kernel: bool,
     /// It was measured on another device than the present one.
@@ -51,6 +55,8 @@ pub struct Table {
     filter: Filter,
     /// Only the experiments of the screen's kernel are shown, and those of an unknown one.
     is_of_one_problem: bool,
+    /// Only the experiments of this device are shown.
+    device: Option<Device>,
     /// Experiments of other problems.
     of_others: usize,
     /// One entry for each experiment, in the order of the history.
@@ -95,6 +101,7 @@ impl Default for Table {
             },
             filter: Filter::default(),
             is_of_one_problem: false,
+            device: None,
             of_others: 0,
             facts: Vec::new(),
             order: Vec::new(),
@@ -137,6 +144,17 @@ impl Table {
     pub fn show_one_problem(&mut self, only: bool, history: &[Experiment]) {
         self.is_of_one_problem = only;
         self.arrange(history);
+    }
+
+    /// Shows the experiments of one device only, or those of every device.
+    pub fn show_device(&mut self, device: Option<Device>, history: &[Experiment]) {
+        self.device = device;
+        self.arrange(history);
+    }
+
+    /// The device whose experiments alone are shown.
+    pub fn device(&self) -> Option<&Device> {
+        self.device.as_ref()
     }
 
     /// The number of rows that the filter accepts.
@@ -191,7 +209,9 @@ impl Table {
             let figure = experiment.figure();
             let goal = experiment.goal(context.goal);
             let is_best = |figure: &f64| before.is_none_or(|before| goal.prefers(*figure, before));
-            if let Some(figure) = figure.filter(is_best).filter(|_| experiment.is_kept()) {
+            // Nothing is compared with an emulated time.
+            let is_bar = experiment.is_kept() && !experiment.emulated;
+            if let Some(figure) = figure.filter(is_best).filter(|_| is_bar) {
                 best.insert(of, figure);
             }
             let (kernel, device) = (experiment.kernel.as_deref(), experiment.device.as_deref());
@@ -200,8 +220,12 @@ impl Table {
             RowFacts {
                 over_best: figure
                     .zip(before)
-                    .map(|(a, b)| a / b - 1.0)
-                    .filter(|r| r.is_finite()),
+                    .and_then(|(a, b)| Change::of_quotient(a / b, None))
+                    .map(|change| change.improvement(goal).ratio),
+                change: experiment
+                    .measured
+                    .change
+                    .map(|change| change.improvement(context.goal)),
                 of_another_kernel: kernel.is_some_and(|k| k != context.kernel),
                 on_another_device: experiment.emulated != context.emulated
                     || device.zip(context.device).is_some_and(is_other),
@@ -269,11 +293,14 @@ impl Table {
             filter,
             facts,
             order,
+            device,
             ..
         } = self;
         order.clear();
         let all = history.iter().zip(facts.iter()).enumerate();
         let all = all.filter(|(_, (_, facts))| !(is_of_one && facts.of_another_kernel));
+        let is_shown = |e: &Experiment| device.as_ref().is_none_or(|device| is_on(e, device));
+        let all = all.filter(|(_, (e, _))| is_shown(e));
         order.extend(
             all.filter(|(_, (e, facts))| filter.accepts(e, &facts.text))
                 .map(|(index, _)| index),

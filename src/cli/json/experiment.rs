@@ -4,6 +4,7 @@ use super::decision::{TrailerReport, trailers};
 use super::run::ComparisonReport;
 use jiff::Timestamp;
 use lab_project::config::Config;
+use lab_project::objective::Objective;
 use lab_protocol::report::Measure;
 use lab_run::RunId;
 use lab_run::experiment::{Correctness, Experiment, Status};
@@ -18,8 +19,11 @@ pub struct ExperimentReport {
     status: Status,
     correctness: Correctness,
     description: String,
+    /// `None` if lab.toml names another objective.
     throughput_sps: Option<f64>,
     kernel_us: Option<f64>,
+    /// The key of the objective's result line.
+    objective_name: String,
     /// The objective with its interval, from the record.
     objective: Option<Measure>,
     #[serde(flatten)]
@@ -51,10 +55,15 @@ impl ExperimentReport {
         ExperimentReport {
             commit: row.commit.clone(),
             status: row.status,
-            correctness: row.correctness,
+            correctness: match row.status {
+                Status::Rules => Correctness::Unjudged,
+                _ => row.correctness,
+            },
             description: row.description.clone(),
-            throughput_sps: correct.then_some(row.throughput_sps),
+            throughput_sps: Some(row.throughput_sps)
+                .filter(|_| correct && config.objective == Objective::Throughput),
             kernel_us: correct.then_some(row.kernel_us),
+            objective_name: config.objective.to_string(),
             objective: measured.objective.filter(|_| correct),
             comparison: change.map_or_else(ComparisonReport::default, |change| {
                 ComparisonReport::of(&change, None, &config.objective, config.goal)

@@ -80,7 +80,7 @@ impl Listed {
             ComparisonReport::of(&change, None, &config.objective, config.goal)
         });
         let marks = [
-            ("fail", !correct),
+            ("fail", !correct && row.status != Status::Rules),
             ("caveated", measured.caveated),
             ("emulated", experiment.emulated),
             ("foreign", experiment.foreign),
@@ -92,7 +92,7 @@ impl Listed {
             commit: row.commit.clone(),
             status: row.status,
             description,
-            objective: correct.then_some(row.throughput_sps),
+            objective: experiment.figure_of(None),
             ratio: compared.ratio.map(|it| (it.value * 1e4).round() / 1e4),
             speed: compared.speed,
             marks: marks.iter().filter(|it| it.1).map(|it| it.0).collect(),

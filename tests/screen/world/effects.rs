@@ -48,6 +48,7 @@ impl World {
                 Effect::View(wish) => self.read(wish),
                 Effect::Copy(text) => self.clipboard = text,
                 Effect::Settings(SettingsRequest::SaveLayout(layout)) => self.layout = *layout,
+                Effect::Settings(SettingsRequest::SaveChoice(choice)) => self.choice = choice,
                 Effect::Settings(SettingsRequest::ListThemes) => {
                     let themes = themes(&self.model.appearance.settings);
                     self.answers.push_back(Event::Themes(themes));

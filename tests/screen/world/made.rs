@@ -45,6 +45,7 @@ pub fn preferences(config: &str) -> Result<Preferences, String> {
     let settings = Settings::parse(&config.replace('|', "\n"), "config.toml")?;
     let theme = Theme::choose(settings.theme.as_deref(), depth(&settings))?;
     Ok(Preferences {
+        mouse: settings.mouse == Some(true),
         settings,
         theme,
         symbols: SymbolSet::default(),

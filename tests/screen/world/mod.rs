@@ -19,7 +19,7 @@ use lab_run::experiment::Experiment;
 use lab_run::record::Record;
 use lab_tui::event::Event;
 use lab_tui::geometry::FrameGeometry;
-use lab_tui::layout::Layout;
+use lab_tui::layout::{Layout, UserChoice};
 use lab_tui::model::Model;
 use lab_tui::state::Setup;
 use lab_tui::theme::Theme;
@@ -45,6 +45,8 @@ pub struct World {
     pub clipboard: String,
     /// The layout as it was last written.
     pub layout: Layout,
+    /// What the user chose, as it was last written.
+    pub choice: UserChoice,
     answers: VecDeque<Event>,
     /// Names of the bytes: on disk, and in HEAD.
     disk: String,
@@ -114,6 +116,7 @@ impl World {
             asked: Vec::new(),
             clipboard: String::new(),
             layout: Layout::default(),
+            choice: UserChoice::default(),
             answers: VecDeque::new(),
             disk: "bytes-0".into(),
             head: "bytes-0".into(),

@@ -116,7 +116,7 @@ fn rows_written_by_hand_are_read_or_reported() {
     let wanted = [
         "results.tsv:2: throughput_sps 'fast' is no number; the row is left out",
         "results.tsv:4: status is none of keep, discard, crash, rules; the row is left out",
-        "results.tsv:5: correctness is neither pass nor fail; the row is left out",
+        "results.tsv:5: correctness is none of pass, fail, -; the row is left out",
         "results.tsv:7: throughput_sps 'nan' is no number; the row is left out",
     ];
     assert_eq!(ledger.problems, wanted);

@@ -1,5 +1,6 @@
 //! The ratio of a candidate's objective to the incumbent's, with its interval.
 
+use lab_project::config::Goal;
 use lab_project::objective::Objective;
 use lab_protocol::report::{AggregateOf, Comparison, Measure, Report, Speed};
 use lab_text::figures::{percent, percents};
@@ -77,6 +78,36 @@ impl Change {
         })
     }
 
+    /// The change with growth as the better direction: of a measure that should shrink the change of
+    /// its inverse. A time that is 3.5 % shorter is +3.6 %.
+    #[must_use]
+    pub fn improvement(self, goal: Goal) -> Change {
+        let over = 1.0 + self.ratio;
+        if goal == Goal::Maximize || over <= 0.0 {
+            return self;
+        }
+        let inverse = |ratio: f64| 1.0 / (1.0 + ratio) - 1.0;
+        Change {
+            ratio: inverse(self.ratio),
+            spread: self.spread.map(|spread| spread / (over * over)),
+            interval: self
+                .interval
+                .map(|(low, high)| (inverse(high), inverse(low))),
+            ..self
+        }
+    }
+
+    /// The improvement in words: `faster +3.6 % (+3.3 … +3.9)`, and `better +3.6 % ± 0.3` of a
+    /// measure that should shrink, beside a recorded figure.
+    pub fn in_words(&self, goal: Goal) -> String {
+        let better = self.improvement(goal);
+        match (goal, better.speed) {
+            (Goal::Minimize, None) if better.ratio < 0.0 => format!("worse {better}"),
+            (Goal::Minimize, None) => format!("better {better}"),
+            _ => better.to_string(),
+        }
+    }
+
     /// What the candidate was compared with.
     pub fn against(&self) -> &'static str {
         if self.interval.is_some() {
@@ -133,6 +164,28 @@ mod tests {
             Change::of_figures(&measure(1.0, 1.0, 1.0), &measure(0.0, 0.0, 0.0)),
             None
         );
+    }
+
+    #[test]
+    fn a_shorter_time_is_an_improvement() {
+        let change = Change {
+            ratio: -0.035,
+            spread: Some(0.003),
+            interval: Some((-0.038, -0.032)),
+            speed: Some(Speed::Faster),
+            aggregate: None,
+        };
+        assert_eq!(
+            change.in_words(Goal::Minimize),
+            "faster +3.6 % (+3.3 … +4.0)"
+        );
+        let recorded = Change {
+            interval: None,
+            speed: None,
+            ..change
+        };
+        assert_eq!(recorded.in_words(Goal::Minimize), "better +3.6 % ± 0.3");
+        assert_eq!(recorded.in_words(Goal::Maximize), recorded.to_string());
     }
 
     #[test]

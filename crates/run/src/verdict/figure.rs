@@ -66,7 +66,6 @@ impl Figure {
     /// What the figure is, as in `sps`, or `µs, geometric mean of 54 workloads`.
     pub fn unit(&self) -> String {
         let unit = match &self.objective {
-            Objective::KernelTime => "µs",
             Objective::Other(name) => name,
             known => known.unit(),
         };

@@ -19,7 +19,7 @@ mod tests;
 pub use draw::{LineStyles, RowPainter, no_line_styles};
 pub use moved::LineLocation;
 pub use rows::{DiffLayout, DiffRow};
-pub use view::{DiffFit, DiffView, JumpTarget, next_in_circle};
+pub use view::{DiffFit, DiffView, JumpTarget, WIDE, next_in_circle};
 
 use std::ops::Range;
 

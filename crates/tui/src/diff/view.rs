@@ -4,7 +4,7 @@ use super::{ContextLines, Diff, DiffLayout, DiffLine, DiffRow, LineKind, Side};
 use std::sync::Arc;
 
 /// An area with at least this many columns can show both sides next to each other.
-const WIDE: u16 = 120;
+pub const WIDE: u16 = 100;
 
 /// A row that the keys for the next and the previous change go to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

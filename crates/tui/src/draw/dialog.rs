@@ -82,6 +82,10 @@ pub(super) fn keep_question(model: &Model) -> String {
 /// What the decision is about: the verdict and its figure.
 pub(super) fn verdict_line(model: &Model, run: RunId) -> Line<'static> {
     let Some(last) = model.runs.last_if(run) else {
+        if model.awaited_run() == Some(run) {
+            let text = format!("run {run} is in progress: the keep waits for its verdict");
+            return Line::styled(text, ACCENT);
+        }
         return Line::styled("a newer run has ended meanwhile", WARN);
     };
     let verdict = &last.verdict;
@@ -99,7 +103,8 @@ pub(super) fn verdict_line(model: &Model, run: RunId) -> Line<'static> {
         line.push_span("  emulated".warn());
     }
     if let Some(change) = verdict.change {
-        line.push_span(format!("  {change} vs {}", change.against()));
+        let words = change.in_words(model.setup.goal);
+        line.push_span(format!("  {words} vs {}", change.against()));
     }
     line
 }

@@ -31,6 +31,7 @@ pub(super) fn draw(
         Overlay::Question { text, about } => {
             let title = match (about, &model.runs.present) {
                 (About::Change(change), _) => format!("{}?", change.action().title()),
+                (About::Rule, _) => "Decide by rule?".to_owned(),
                 (About::NewerBytes(_), Some(Err(_))) => "Discard?".to_owned(),
                 (About::NewerBytes(_), _) => "Discard newer bytes?".to_owned(),
             };

@@ -30,18 +30,25 @@ pub(super) fn rows(model: &Model, screen: Rect) -> u16 {
     message + u16::from(screen.height >= HINT_ROWS)
 }
 
-/// Returns the hints as buttons. `is_large`: the screen has a head.
-pub(super) fn draw(model: &Model, frame: &mut Frame, area: Rect, is_large: bool) -> Vec<Button> {
+/// Returns the hints as buttons. `is_large`: the screen has a head, which may name the branch.
+pub(super) fn draw(
+    model: &Model,
+    frame: &mut Frame,
+    area: Rect,
+    is_large: bool,
+    names_branch: bool,
+) -> Vec<Button> {
+    let standing = standing(model, names_branch);
     let hints = row_of(area, area.bottom().saturating_sub(1));
     if frame.area().height >= HINT_ROWS {
         let height = area.height.saturating_sub(1);
-        let mut buttons = draw_message(model, frame, Rect { height, ..area }, is_large);
-        buttons.extend(draw_hints(model, frame, hints));
+        let mut buttons = draw_message(model, frame, Rect { height, ..area }, standing, is_large);
+        buttons.extend(draw_hints(model, frame, hints, is_large));
         buttons
     } else if message(model).is_some() {
-        draw_message(model, frame, area, is_large)
+        draw_message(model, frame, area, standing, is_large)
     } else {
-        draw_hints(model, frame, hints)
+        draw_hints(model, frame, hints, is_large)
     }
 }
 
@@ -74,7 +81,7 @@ fn lines(model: &Model, columns: u16) -> Lines {
 }
 
 /// The state of the screen, the longest text first.
-fn standing(model: &Model, is_large: bool) -> Vec<String> {
+fn standing(model: &Model, names_branch: bool) -> Vec<String> {
     let watching = match model.runs.paused {
         true => "not watching",
         false => "watching",
@@ -89,15 +96,15 @@ fn standing(model: &Model, is_large: bool) -> Vec<String> {
         ];
     }
     if model.decision.auto {
-        let rule = "auto: keeps faster, discards slower, same, wrong";
+        let rule = "by rule: keeps faster, discards slower, same, wrong";
         return vec![
             format!("{rule} · {kernel}"),
             format!("{rule} "),
-            "auto: keeps faster, discards the rest ".to_owned(),
+            "by rule: keeps faster, discards the rest ".to_owned(),
         ];
     }
     let status = model.repository.status.as_ref();
-    let Some(status) = status.filter(|_| !is_large) else {
+    let Some(status) = status.filter(|_| !names_branch) else {
         return vec![kernel];
     };
     let mut place = printable(&status.head.label());
@@ -114,7 +121,13 @@ fn standing(model: &Model, is_large: bool) -> Vec<String> {
 
 /// Draws the message; behind a short one the state of the screen, and on a
 /// middle-sized screen the views. Returns the views as buttons.
-fn draw_message(model: &Model, frame: &mut Frame, area: Rect, is_large: bool) -> Vec<Button> {
+fn draw_message(
+    model: &Model,
+    frame: &mut Frame,
+    area: Rect,
+    standing: Vec<String>,
+    is_large: bool,
+) -> Vec<Button> {
     let lines = lines(model, area.width);
     let taken = lines.first().map_or(0, Line::width) as u16 + 2;
     let mut right = Rect {
@@ -125,12 +138,11 @@ fn draw_message(model: &Model, frame: &mut Frame, area: Rect, is_large: bool) ->
     let mut buttons = Vec::new();
     if lines.len() < 2 {
         if !is_large && frame.area().height >= HINT_ROWS && taken <= area.width {
-            let forms = [ViewNames::Present, ViewNames::None];
-            buttons = draw_views(model, frame, right, &forms);
+            buttons = draw_views(model, frame, right, &ViewNames::ALL);
             right.width -= buttons.iter().map(|(place, _)| place.width).sum::<u16>();
         }
         let fits = |text: &String| width(text) < usize::from(right.width);
-        if let Some(text) = standing(model, is_large).into_iter().find(fits) {
+        if let Some(text) = standing.into_iter().find(fits) {
             frame.render_widget(Line::styled(text, QUIET).right_aligned(), right);
         }
     }
@@ -141,18 +153,19 @@ fn draw_message(model: &Model, frame: &mut Frame, area: Rect, is_large: bool) ->
 /// Draws every hint of the table. A hint that cannot be used now is dim and says why. Where the row
 /// is too short, reasons are cut first, then left out, then hints from the back; help and quit
 /// stay.
-fn draw_hints(model: &Model, frame: &mut Frame, area: Rect) -> Vec<Button> {
+fn draw_hints(model: &Model, frame: &mut Frame, area: Rect, is_large: bool) -> Vec<Button> {
     let here = KeyScope::In(model.panes.view);
     let is_here = |b: &Binding| b.scope == KeyScope::Screen || b.scope == here;
     let is_heard = |b: &&Binding| match b.action {
         Action::Freeze => model.panes.focus() == Pane::Log,
         // The hint that runs are decided by rule stands in front already.
-        Action::Auto => !model.decision.auto,
+        Action::ByRule => !model.decision.auto,
         // These stand among the hints only where they can be used.
         Action::Stop | Action::PauseLoop | Action::EndTurn => {
             is_here(b) && model.usable(b.action).is_ok()
         }
         Action::Undo => model.allowed().undo.is_ok(),
+        Action::Exchange => is_here(b) && !is_large && !model.panes.zoom(),
         _ => is_here(b),
     };
     let listed = TABLE.iter().filter(|b| !b.hint.is_empty()).filter(is_heard);
@@ -179,9 +192,11 @@ fn draw_hints(model: &Model, frame: &mut Frame, area: Rect) -> Vec<Button> {
         .find(fits)
         .unwrap_or_else(|| hints(model, &shown, 0));
     while !fits(&all) {
-        let auto = shown.iter().position(|o| o.binding.action == Action::Auto);
+        let rule = shown
+            .iter()
+            .position(|o| o.binding.action == Action::ByRule);
         let last = || shown.iter().rposition(|o| !stays(o.binding.action));
-        let Some(at) = auto.or_else(last) else { break };
+        let Some(at) = rule.or_else(last) else { break };
         shown.remove(at);
         all = hints(model, &shown, 0);
     }
@@ -193,8 +208,8 @@ fn hints(model: &Model, shown: &[Offer], reason_columns: usize) -> ButtonTexts {
     let mut hints = Vec::new();
     // This hint comes first, so that every width shows that runs are decided by rule.
     if model.decision.auto {
-        let text = format!("{} auto on", keymap.key(Action::Auto));
-        hints.push((Action::Auto, Line::styled(text, WARN)));
+        let text = format!("{} decide yourself", keymap.key(Action::ByRule));
+        hints.push((Action::ByRule, Line::styled(text, WARN)));
     }
     for Offer { binding, usable } in shown {
         let key = keymap.key_in(KeyScope::In(model.panes.view), binding.action);
@@ -219,6 +234,7 @@ fn word(model: &Model, binding: &Binding) -> &'static str {
     match binding.action {
         Action::Pause if model.runs.paused => "watch",
         Action::Zoom if model.panes.zoom() => "unzoom",
+        Action::Exchange if model.panes.has_charts => "gates",
         Action::Freeze if model.panes.log.is_frozen() => "unfreeze",
         Action::PauseLoop if model.loops.is_pausing() => "resume loop",
         _ => binding.hint,

@@ -19,6 +19,7 @@
 //! panes below. Down to 40×10 only the focused pane is shown. On a smaller screen a sentence says
 //! that it is too small.
 
+mod ascii;
 mod big_letters;
 mod dialog;
 mod dialogs;
@@ -31,6 +32,7 @@ mod verdict;
 mod view_names;
 mod views;
 
+use crate::chart::SymbolSet;
 use crate::geometry::FrameGeometry;
 use crate::model::Model;
 use crate::overlay::Overlay;
@@ -53,6 +55,9 @@ pub fn view(model: &Model, frame: &mut Frame) -> FrameGeometry {
         true => draw_too_small(model, frame, area),
         false => draw(model, frame, area),
     };
+    if model.appearance.symbols == SymbolSet::Ascii {
+        ascii::replace(frame.buffer_mut());
+    }
     model.appearance.theme.paint(frame.buffer_mut());
     geometry
 }
@@ -69,8 +74,9 @@ fn draw(model: &Model, frame: &mut Frame, area: Rect) -> FrameGeometry {
         Constraint::Length(foot::rows(model, area)),
     ])
     .areas(area);
+    let mut names_branch = false;
     if is_large {
-        geometry.buttons = verdict::draw_head(model, frame, head);
+        (geometry.buttons, names_branch) = verdict::draw_head(model, frame, head);
     }
     if is_tall {
         verdict::draw_large(model, frame, verdict);
@@ -83,7 +89,7 @@ fn draw(model: &Model, frame: &mut Frame, area: Rect) -> FrameGeometry {
         geometry: &mut geometry,
     }
     .draw_panes(body, is_large);
-    let hints = foot::draw(model, frame, foot, is_large);
+    let hints = foot::draw(model, frame, foot, is_large, names_branch);
     geometry.buttons.extend(hints);
     match model.overlays.last() {
         Some(Overlay::Trust { request, reading }) => {

@@ -9,6 +9,7 @@ use crate::geometry::Button;
 use crate::model::Model;
 use crate::prelude::*;
 use crate::state::{FinishedRun, LiveRun, Running};
+use crate::widgets::in_short;
 use figures::{change_style, figures, peers_behind, qualifies, so_far, third_line};
 use lab_protocol::report::time_left;
 use lab_protocol::report::{Report, Stage, attribute};
@@ -21,26 +22,28 @@ use std::time::Duration;
 /// Cells of the progress bar.
 const BAR: u64 = 16;
 
-/// Draws project, device and branch; on the right the run and why it started. Returns the names of
-/// the views as buttons.
-pub(super) fn draw_head(model: &Model, frame: &mut Frame, area: Rect) -> Vec<Button> {
-    let mut left = Line::from(vec![
-        " lab ".key(),
-        format!(" {} ", model.setup.name).strong(),
-    ]);
-    if let Some(device) = report(model).and_then(Report::device) {
-        left.push_span(format!(" {} ", printable(device_name(device))));
-    }
-    if let Some(status) = &model.repository.status {
-        let head = &status.head;
-        left.push_span(format!(" {}", printable(&head.label())).quiet());
-        if let Some(operation) = &head.operation {
-            left.push_span(format!("  {operation} in progress").warn());
-        }
-    }
+/// Draws project, device and branch; on the right the run and why it started. The names of the
+/// views come first: in a narrow head the branch stands in the foot, and the device has a short
+/// name or none. Returns the names of the views as buttons, and whether the branch is named.
+pub(super) fn draw_head(model: &Model, frame: &mut Frame, area: Rect) -> (Vec<Button>, bool) {
     let right = Line::styled(format!("{} ", which_run(model)), QUIET).right_aligned();
     let taken = (right.width() as u16).min(area.width / 2);
     // Two columns separate the names of the views from either part.
+    let names = ViewNames::All.columns(model) as u16;
+    let room = area.width.saturating_sub(taken + names + 4);
+    let device = report(model).and_then(Report::device).unwrap_or_default();
+    let whole = device_name(device);
+    let forms = [
+        (true, whole),
+        (false, whole),
+        (false, in_short(device)),
+        (false, ""),
+    ];
+    let mut forms = forms.map(|(branch, device)| (branch, head_text(model, device, branch)));
+    let fits = |(_, text): &&(bool, Line)| text.width() <= usize::from(room);
+    let last = forms.len() - 1;
+    let at = forms.iter().position(|form| fits(&form)).unwrap_or(last);
+    let (names_branch, left) = std::mem::take(&mut forms[at]);
     let from = (left.width() as u16 + 2).min(area.width);
     let views = Rect {
         x: area.x + from,
@@ -55,7 +58,28 @@ pub(super) fn draw_head(model: &Model, frame: &mut Frame, area: Rect) -> Vec<But
         ..area
     };
     frame.render_widget(right, place);
-    buttons
+    (buttons, names_branch)
+}
+
+/// Project and device, and HEAD where there is room for the branch.
+fn head_text(model: &Model, device: &str, branch: bool) -> Line<'static> {
+    let mut left = Line::from(vec![
+        " lab ".key(),
+        format!(" {} ", model.setup.name).strong(),
+    ]);
+    if !device.is_empty() {
+        left.push_span(format!(" {} ", printable(device)));
+    }
+    if let Some(status) = &model.repository.status {
+        let head = &status.head;
+        if branch {
+            left.push_span(format!(" {}", printable(&head.label())).quiet());
+        }
+        if let Some(operation) = &head.operation {
+            left.push_span(format!("  {operation} in progress").warn());
+        }
+    }
+    left
 }
 
 /// The report of the run in progress once it names its device, else of the last run.
@@ -123,7 +147,8 @@ fn big_words(model: &Model) -> Vec<(String, Style)> {
     let mut words = vec![(verdict.word().to_owned(), style::verdict(verdict.outcome))];
     words.extend(figure.map(|figure| (format::count(figure.measure.value), STRONG)));
     words.extend(verdict.change.map(|change| {
-        let text = format::percent(change.ratio).replace(' ', "");
+        let better = change.improvement(model.setup.goal).ratio;
+        let text = format::percent(better).replace(' ', "");
         (text, change_style(model, &change))
     }));
     if model.runs.is_stale() {
@@ -263,6 +288,11 @@ fn tags(model: &Model) -> Vec<Span<'static>> {
     let judged = judged.filter(|judged| judged.judged < judged.of);
     let part = judged.map(|some| format!("{} of {} workloads", some.judged, some.of));
     let all = [
+        (
+            model.decision.auto,
+            " DECIDED BY RULE ",
+            style::verdict_block(Outcome::Void),
+        ),
         (is_kept, "kept", GOOD),
         (decided.is_some() && !is_kept, "discarded", QUIET),
         (is_foreign, "foreign", WARN),
@@ -271,6 +301,11 @@ fn tags(model: &Model) -> Vec<Span<'static>> {
         (part.is_some(), part.as_deref().unwrap_or_default(), QUIET),
         (model.setup.external.is_some(), "external", ACCENT),
         (runs.paused, "paused", WARN),
+        (
+            model.decision.keep_follows.is_some(),
+            "a keep follows",
+            ACCENT,
+        ),
         (runs.check_follows, "a check follows", ACCENT),
     ];
     let set = all.into_iter().filter(|(is_set, ..)| *is_set);

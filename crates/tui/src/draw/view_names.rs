@@ -21,6 +21,11 @@ pub(super) enum ViewNames {
 impl ViewNames {
     /// The widest first.
     pub(super) const ALL: [ViewNames; 3] = [ViewNames::All, ViewNames::Present, ViewNames::None];
+
+    /// Columns of the names.
+    pub(super) fn columns(self, model: &Model) -> usize {
+        columns(&view_names(model, self), 0)
+    }
 }
 
 /// Texts that perform actions when they are clicked.

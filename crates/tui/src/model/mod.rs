@@ -10,7 +10,7 @@ pub use rows::Rows;
 use crate::effect::{Effect, Redraw};
 use crate::geometry::FrameGeometry;
 use crate::keymap::{Action, KeyScope};
-use crate::layout::Layout;
+use crate::layout::{Layout, UserChoice};
 use crate::overlay::{Overlay, PickFrom};
 use crate::palette::{self, Offer, PickRows};
 use crate::panes::Panes;
@@ -91,15 +91,20 @@ impl Model {
         self.appearance.adopt(preferences);
     }
 
-    /// Takes the saved layout over, before the first frame. Its theme is part of the preferences
+    /// Takes over what the user chose, before the first frame. The theme is part of the preferences
     /// already.
+    pub fn restore_choice(&mut self, choice: UserChoice) {
+        self.appearance.chosen_theme.clone_from(&choice.theme);
+        if let Some(mouse) = choice.mouse {
+            self.appearance.mouse = mouse;
+        }
+        self.appearance.saved_choice = choice;
+    }
+
+    /// Takes the saved layout over, before the first frame.
     pub fn restore_layout(&mut self, layout: Layout) {
         self.panes.view = layout.view;
         self.panes.shares.clone_from(&layout.shares);
-        self.appearance.chosen_theme.clone_from(&layout.theme);
-        if let Some(mouse) = layout.mouse {
-            self.appearance.mouse = mouse;
-        }
         if layout.all_problems {
             self.panes.experiments.all_problems = true;
             self.panes

@@ -20,6 +20,7 @@ impl Model {
         let is_external = self.setup.external.is_some();
         let is_deciding = self.decision.in_progress.is_some();
         match action {
+            Action::Keep if self.awaited_run().is_some() => Ok(()),
             Action::Keep => self.allowed().keep.map(drop).map_err(in_brief),
             Action::Discard => self.can_discard(),
             Action::Rerun | Action::Measure | Action::Check | Action::Profile
@@ -80,6 +81,9 @@ impl Model {
             Action::ResetBorders if self.panes.shares.is_empty() => {
                 Err("no border was moved".to_owned())
             }
+            Action::NextDevice if self.repository.devices(&self.setup).is_empty() => {
+                Err("no experiment yet".to_owned())
+            }
             Action::AllProblems if self.panes.experiments.table.of_others() == 0 => {
                 Err("there are experiments of this problem only".to_owned())
             }
@@ -124,6 +128,24 @@ impl Model {
             return Some(last.start.id);
         }
         Some(self.repository.snapshot()?.candidate.as_ref()?.id)
+    }
+
+    /// The run that a keep would wait for: the run in progress, or the last one while it is checked.
+    pub fn awaited_run(&self) -> Option<RunId> {
+        let live = self.runs.live()?;
+        if self.decision.in_progress.is_some() || self.loops.running {
+            return None;
+        }
+        match live.start.is_check() {
+            true => {
+                let snapshot = Snapshot {
+                    running: None,
+                    ..self.snapshot()
+                };
+                allowed(&snapshot).keep.ok().and(self.decision_run())
+            }
+            false => Some(live.start.id),
+        }
     }
 
     /// What the rules look at: the last look at the repository, and what the screen knows better.

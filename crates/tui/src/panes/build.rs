@@ -93,9 +93,13 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
         _ => "plain launches, one after the other".to_owned(),
     });
     let kernel = number("kernel_us");
-    let floor = number("floor_us").zip(kernel).map(|(floor, us)| {
-        let (bound, percent) = (format::us(floor), us / floor * 100.0);
-        format!("{bound}: this is {percent:.0} % of it, no time can be below")
+    let floor = number("floor_us").zip(kernel);
+    let floor = floor.map(|(floor, us)| match bounds::has_several(report) {
+        true => "each workload has its own: see the pane Workloads".to_owned(),
+        false => {
+            let (bound, share) = (format::us(floor), floor / us * 100.0);
+            format!("{bound}, no time can be below: {share:.0} % of its speed is reached")
+        }
     });
     all.extend([
         ("scratch", scratch),

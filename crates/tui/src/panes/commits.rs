@@ -1,5 +1,5 @@
 //! The pane Git log: HEAD's commits, with the mark and the figure of the experiment that each
-//! holds.
+//! holds. The commits with an experiment of this kernel come first.
 
 use crate::prelude::*;
 use crate::state::Setup;
@@ -33,13 +33,16 @@ pub fn draw(canvas: &mut Canvas, list: ListState) -> ListState {
 
 fn describe<'a>(entry: &'a LogEntry, setup: &Setup, columns: usize) -> Line<'a> {
     let mut line = Line::from(vec![short(&entry.id).accent(), Span::raw(" ")]);
-    match own(entry, setup) {
+    let own = own(entry, setup);
+    let is_own = own.is_some();
+    match own {
         Some(experiment) => line.extend(beside_commit(experiment)),
         None => line.push_span(" ".repeat(8)),
     }
     line.push_span("  ");
     let room = columns.saturating_sub(line.width());
-    line.push_span(fit(&entry.subject, room));
+    let style = if is_own { TEXT } else { QUIET };
+    line.push_span(Span::styled(fit(&entry.subject, room), style));
     line
 }
 
@@ -53,11 +56,12 @@ fn own<'a>(entry: &'a LogEntry, setup: &Setup) -> Option<&'a Experiment> {
 fn detail(entry: &LogEntry, data: ScreenData) -> Line<'static> {
     let mut parts = vec![data.date(entry.time), printable(&entry.author)];
     if let Some(experiment) = own(entry, data.setup) {
-        let row = &experiment.row;
-        let value = experiment.figure().unwrap_or(row.throughput_sps);
         let objective = experiment.objective(&data.setup.objective);
-        parts.push(format!("{} {}", format::count(value), objective.unit()));
-        parts.push(format!("kernel {}", format::us(row.kernel_us)));
+        let figure = experiment.figure();
+        let figure = figure.map(|value| format!("{} {}", format::count(value), objective.unit()));
+        parts.extend(figure);
+        let time = Some(experiment.row.kernel_us).filter(|us| *us > 0.0);
+        parts.extend(time.map(|us| format!("kernel {}", format::us(us))));
         parts.extend(experiment.device.as_deref().map(printable));
     }
     Line::styled(pad(&parts.join(" · "), 200), QUIET)

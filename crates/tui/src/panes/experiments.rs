@@ -7,6 +7,7 @@ mod columns;
 use crate::prelude::*;
 use crate::table::{Column, FIELDS, Table};
 use crate::widgets::canvas::{GUTTER, TableColumn, arrow, table_row};
+use crate::widgets::in_short;
 use lab_run::experiment::Experiment;
 use lab_text::figures::thousands;
 use tui_input::Input;
@@ -111,12 +112,15 @@ fn note(table: &Table, data: ScreenData) -> String {
         ),
         (_, false) => " of all problems".to_owned(),
     };
+    let device = table.device().and_then(|(name, _)| name.as_deref());
+    let on = device.map(|name| format!(" on {}", in_short(name)));
     let filter = table.filter();
     let mut count = thousands(table.len() as f64);
     if !filter.is_empty() {
         let of = if is_of_one { all - others } else { all };
         count += &format!(" of {}", thousands(of as f64));
     }
+    let scope = scope + &printable(&on.unwrap_or_default());
     joined([count + &scope, printable(filter.text()), order])
 }
 
@@ -151,7 +155,6 @@ fn row(
     (table, data): (&Table, ScreenData),
 ) -> Line<'static> {
     let facts = table.facts(place).cloned().unwrap_or_default();
-    let is_foreign = facts.of_another_kernel || facts.on_another_device;
     let is_marked = table.is_marked(&experiment.key());
     let gutter = vec![
         Span::styled(if is_selected { "▸" } else { " " }, KEY),
@@ -168,7 +171,7 @@ fn row(
             ),
             _ => cells::text(column, width, experiment, (&facts, data)),
         };
-        let style = cells::style(column, experiment, is_foreign, data.setup.goal);
+        let style = cells::style(column, experiment, &facts);
         (cell, style)
     });
     table_row(gutter, columns, cells)

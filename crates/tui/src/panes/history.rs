@@ -9,10 +9,12 @@ use crate::prelude::*;
 use crate::state::FinishedRun;
 use crate::state::chart_points::{ChartPoints, nearest, place, range};
 use crate::state::repository::Other;
-use crate::widgets::bounds;
+use crate::widgets::{bounds, in_short};
+use lab_project::config::Goal;
 use lab_project::objective::Objective;
 use lab_protocol::report::{Measure, Report};
 use lab_run::experiment::{Experiment, Status};
+use lab_run::verdict::Change;
 use peer_lines::{figure_of, peer_lines};
 use std::ops::Range;
 
@@ -84,10 +86,13 @@ impl HistoryState {
 /// Returns the plot, where one was drawn.
 pub fn draw(canvas: &mut Canvas, state: &HistoryState) -> Option<HistoryPlot> {
     let data = canvas.data;
-    let mut inner = canvas.draw_title(&note(data, state));
+    let title = printable(objective(data).title());
+    let mut inner = canvas.draw_titled(&title, &note(data, state));
     // The bounds of the run in progress once its harness has printed them, else of the last run.
     let has_bounds = |report: &Report| report.value("of_estimate").is_some();
     let report = data.runs.report_if(has_bounds);
+    let is_here = data.repository.comparable().elsewhere.is_none();
+    let report = report.filter(|_| is_here);
     let bounds = report.and_then(|(_, report)| bounds::describe(report));
     if let Some(bounds) = bounds.filter(|_| inner.height >= 6) {
         inner.height -= 1;
@@ -180,6 +185,11 @@ fn note(data: ScreenData, state: &HistoryState) -> String {
     };
     let newest = data.repository.nth_comparable(newest);
     let is_emulated = newest.is_some_and(|e| e.emulated);
+    let goal = newest.map_or(data.setup.goal, |e| e.goal(data.setup.goal));
+    let direction = match goal {
+        Goal::Maximize => "",
+        Goal::Minimize => "less is better",
+    };
     let is_log = state.scale == Scale::Log;
     let log = if is_log { " · log scale" } else { "" };
     let emulated = if is_emulated { "emulated times" } else { "" };
@@ -187,7 +197,17 @@ fn note(data: ScreenData, state: &HistoryState) -> String {
         0 => String::new(),
         count => format!("{count} not comparable"),
     };
-    joined([unit + log, count, emulated.to_owned(), elsewhere])
+    let [direction, emulated] = [direction, emulated].map(str::to_owned);
+    let device = comparable.elsewhere.as_deref();
+    let device = device.map(|name| format!("{}, not this device", printable(in_short(name))));
+    joined([
+        unit + log,
+        device.unwrap_or_default(),
+        direction,
+        count,
+        emulated,
+        elsewhere,
+    ])
 }
 
 /// The indices that are shown: the newest, or as many around the selected one where that is older.
@@ -247,7 +267,9 @@ fn draw_chart(
     let must = now.iter().flat_map(|m| [Some(m.value), m.low, m.high]);
     let must: Vec<f64> = must.flatten().collect();
     let bounds = |last: &FinishedRun| bounds::reference_lines(&last.report, &objective(data));
-    let bounds = data.runs.last.as_ref().map(bounds).unwrap_or_default();
+    let is_here = repository.comparable().elsewhere.is_none();
+    let last = data.runs.last.as_ref().filter(|_| is_here);
+    let bounds = last.map(bounds).unwrap_or_default();
     let bounds: Vec<(f64, String)> = bounds.into_iter().chain(peer_lines(data)).collect();
     let ends: Vec<f64> = bounds.iter().map(|(at, _)| *at).collect();
 
@@ -285,7 +307,7 @@ fn draw_chart(
     };
     let [keep, discard, crash] =
         [Status::Keep, Status::Discard, Status::Crash].map(style::experiment);
-    let chart = Chart {
+    let mut chart = Chart {
         x: Axis::between(place(shown.start) - 0.5, end + 0.5, Scale::Linear).named("experiment"),
         y: range(&must, points.reach(&shown), &ends, state.scale),
         series: vec![
@@ -318,6 +340,10 @@ fn draw_chart(
             text: format!("{}: {}", at + 1, read_out(experiment, points)),
         }),
     };
+    if !is_here {
+        // The figures of another device are only looked at.
+        chart.series.iter_mut().for_each(|one| one.style = QUIET);
+    }
     let plot = chart.render(area, buffer, data.appearance.symbols)?;
     Some(HistoryPlot {
         area: plot,
@@ -342,7 +368,8 @@ fn read_out(experiment: &Experiment, points: &ChartPoints) -> String {
 fn undecided(data: ScreenData) -> Option<Measure> {
     let (runs, repository) = (data.runs, data.repository);
     let last = runs.last.as_ref();
-    let last = last.filter(|last| last.decided.is_none() && !runs.is_stale())?;
+    let is_here = repository.comparable().elsewhere.is_none();
+    let last = last.filter(|last| is_here && last.decided.is_none() && !runs.is_stale())?;
     let incumbent = repository.snapshot().and_then(|s| s.incumbent.as_ref());
     let is_experiment = incumbent != Some(&last.start.blob);
     figure_of(last, &repository.comparable().points).filter(|_| is_experiment)
@@ -368,10 +395,11 @@ fn describe(
     let before = before.and_then(|before| comparable.points.best(before));
     let is_beside = comparable.points.is_beside_best(experiment);
     let before = before.filter(|best| *best != 0.0 && is_beside);
-    let change = before.zip(figure).map(|(best, value)| value / best - 1.0);
-    let change = change.map(format::percent);
-    let sign = data.appearance.symbols.pick("▸ ", "> ");
-    let sign = if is_selected { sign } else { "  " };
+    let goal = experiment.goal(data.setup.goal);
+    let change = before.zip(figure);
+    let change = change.and_then(|(best, value)| Change::of_quotient(value / best, None));
+    let change = change.map(|change| format::percent(change.improvement(goal).ratio));
+    let sign = if is_selected { "▸ " } else { "  " };
     let place = is_selected.then(|| format!("{} of {}  ", at + 1, comparable.len()));
     let date = experiment.decided.filter(|_| is_selected);
     let decided = format!(" {}", decided(row.status));

@@ -67,6 +67,8 @@ pub struct Panes {
     pub graph: GraphState,
     pub commit: CommitState,
     pub workloads: WorkloadsState,
+    /// A small Bench shows the chart in place of the gates.
+    pub has_charts: bool,
     pub edit: EditState,
     /// How the panes that show a text are scrolled.
     pub texts: [ScrolledText; Pane::COUNT],

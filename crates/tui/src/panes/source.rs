@@ -88,8 +88,11 @@ fn note(state: &SourceState, form: diff::DiffLayout, around: ContextLines, colum
         return joined([messages, hot, base, place.unwrap_or_default()]);
     }
     let form = match (state.mode, form) {
-        (SourceMode::Split, diff::DiffLayout::Split) => "side by side",
-        _ => "unified",
+        (SourceMode::Split, diff::DiffLayout::Split) => "side by side".to_owned(),
+        (SourceMode::Split, diff::DiffLayout::Unified) => {
+            format!("unified (both sides need {} columns)", diff::WIDE)
+        }
+        _ => "unified".to_owned(),
     };
     joined([messages, format!("{form} {base}"), around.note().to_owned()])
 }

@@ -31,7 +31,7 @@ pub enum Notify {
 /// use lab_tui::settings::Settings;
 ///
 /// let settings = Settings::parse("mouse = true\n[keys]\nkeep = \"K\"\n", "config.toml").unwrap();
-/// assert!(settings.mouse);
+/// assert_eq!(settings.mouse, Some(true));
 /// assert_eq!(settings.keymap.key(Action::Keep), "K");
 /// let error = Settings::parse("muose = true\n", "config.toml").unwrap_err();
 /// assert!(error.starts_with("config.toml:1:1: "), "{error}");
@@ -51,7 +51,8 @@ pub struct Settings {
     pub paint: Option<bool>,
     /// Whether charts are drawn in ASCII only. `None`: the environment decides.
     pub ascii: Option<bool>,
-    pub mouse: bool,
+    /// Whether the screen hears the mouse. `None`: it does where the terminal passes it.
+    pub mouse: Option<bool>,
     pub notify: Notify,
     /// A run that takes at least this many seconds is a long run.
     pub notify_after_s: f64,
@@ -77,7 +78,7 @@ impl Default for Settings {
             color: None,
             paint: None,
             ascii: None,
-            mouse: false,
+            mouse: None,
             notify: Notify::Off,
             notify_after_s: 10.0,
             editor: None,
@@ -130,6 +131,14 @@ impl Settings {
         }
         settings.theme_at = settings.theme.as_ref().map(|_| place(start("theme")));
         Ok(settings)
+    }
+
+    /// Whether the screen hears the mouse at first: as the file says, else where the terminal passes
+    /// it. `term` is `$TERM`: consoles without a window system pass none.
+    pub fn hears_mouse(&self, term: &str) -> bool {
+        let is_console =
+            ["linux", "dumb", "cons25", "ansi"].contains(&term) || term.starts_with("vt");
+        self.mouse.unwrap_or(!is_console && !term.is_empty())
     }
 
     /// The appearance that the file asks for.
@@ -198,7 +207,9 @@ mod tests {
         let settings = Settings::parse(text, "config.toml").expect("it is in order");
         assert_eq!(settings.theme.as_deref(), Some("nord"));
         assert!(
-            settings.mouse && settings.notify == Notify::Bell && settings.notify_after_s == 2.0
+            settings.mouse == Some(true)
+                && settings.notify == Notify::Bell
+                && settings.notify_after_s == 2.0
         );
     }
 }

@@ -28,7 +28,7 @@ pub struct Kinds<P> {
 pub struct ChartPoints {
     kinds: Kinds<Vec<(f64, f64)>>,
     /// The best passing and kept figure, at each place where it is a better one than before; of the
-    /// experiments that judged as many workloads as the newest one.
+    /// experiments that judged as many workloads as the newest one. Empty on an emulated device.
     best: Vec<(f64, f64)>,
     /// The workloads of those experiments, if they judged a part of them.
     part: Option<usize>,
@@ -94,7 +94,8 @@ impl ChartPoints {
                     let is_better = best
                         .last()
                         .is_none_or(|(_, best)| goal.prefers(value, *best));
-                    let is_own = !experiment.foreign;
+                    // An emulated time is no better than another.
+                    let is_own = !experiment.foreign && !experiment.emulated;
                     if is_own && is_better && experiment.measured.part == part {
                         best.push((place(at), value));
                     }
@@ -289,7 +290,14 @@ mod tests {
             decided: None,
             peers: Vec::new(),
             trailers: Vec::new(),
-            measured: Measured::default(),
+            measured: Measured {
+                objective: Some(Measure {
+                    value: figure,
+                    low: None,
+                    high: None,
+                }),
+                ..Measured::default()
+            },
         }
     }
 
@@ -334,6 +342,15 @@ mod tests {
             [0, 1, 2].map(|at| chart.best(at)),
             [Some(10.0), Some(10.0), Some(12.0)]
         );
+    }
+
+    #[test]
+    fn emulated_experiments_have_no_best() {
+        let mut all = [10.0, 12.0].map(|figure| experiment(figure, Status::Keep));
+        all.iter_mut().for_each(|one| one.emulated = true);
+        let chart = ChartPoints::of(all.iter(), Goal::Maximize);
+        assert_eq!((chart.best(1), chart.steps(&(0..2))), (None, Vec::new()));
+        assert_eq!(chart.kinds(&(0..2)).kept.len(), 2);
     }
 
     #[test]

@@ -16,12 +16,18 @@ use std::collections::HashMap;
 /// A device's name, as far as it is known, and whether the device is the emulated one.
 pub type DeviceName<'a> = (Option<&'a str>, bool);
 
+/// The same, as it is remembered.
+pub type Device = (Option<String>, bool);
+
 #[derive(Debug, Default)]
 pub struct Repository {
     /// As the last look at the repository found it.
     pub status: Option<ProjectStatus>,
     /// The history, oldest first.
     pub experiments: Vec<Experiment>,
+    /// The device whose experiments the user chose to see. `None`: the present one's, or those of
+    /// another device where the present one has none.
+    pub chosen_device: Option<Device>,
     cache: HistoryCache,
     /// HEAD's commits, newest first.
     pub commits: Vec<LogEntry>,
@@ -51,6 +57,9 @@ pub struct Comparable {
     /// Indices into the history, rising.
     places: Vec<usize>,
     pub points: ChartPoints,
+    /// The device of the experiments, if it is not the present one: their figures are only looked
+    /// at.
+    pub elsewhere: Option<String>,
     /// The other experiments of the history, the largest group first.
     pub others: Vec<(Other, usize)>,
 }
@@ -72,7 +81,8 @@ pub enum Other {
 struct Reference {
     kernel: String,
     goal: Goal,
-    device: Option<(Option<String>, bool)>,
+    device: Option<Device>,
+    present: Option<Device>,
 }
 
 impl Comparable {
@@ -164,24 +174,54 @@ impl Repository {
         }
     }
 
+    /// The named devices that experiments of this kernel ran on, those with the most first.
+    pub fn devices(&self, setup: &Setup) -> Vec<Device> {
+        let mut counted: Vec<(Device, usize)> = Vec::new();
+        let measured = |e: &&Experiment| setup.is_about(e) && e.row.status != Status::Rules;
+        for experiment in self.experiments.iter().filter(measured) {
+            let device = (experiment.device.clone(), experiment.emulated);
+            match counted.iter_mut().find(|(known, _)| *known == device) {
+                Some((_, count)) => *count += 1,
+                None => counted.extend(device.0.is_some().then_some((device, 1))),
+            }
+        }
+        counted.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        counted.into_iter().map(|(device, _)| device).collect()
+    }
+
+    /// The present device, and the one whose experiments are shown.
+    fn shown_device(&self, setup: &Setup, last: Option<&FinishedRun>) -> [Option<Device>; 2] {
+        let present = self.present_device(last, setup);
+        let present = present.map(|(name, emulated)| (name.map(str::to_owned), emulated));
+        let has_own = |device: &Device| {
+            let mut all = self.experiments.iter().filter(|e| setup.is_about(e));
+            all.any(|e| is_on(e, device))
+        };
+        let usual = || match &present {
+            Some(device) if !has_own(device) => self.devices(setup).into_iter().next(),
+            _ => None,
+        };
+        let shown = self.chosen_device.clone().or_else(usual);
+        [present.clone(), shown.or(present)]
+    }
+
     /// Recomputes what may stand beside the present kernel where kernel, goal, device or history
     /// changed.
     pub fn update_comparable(&mut self, setup: &Setup, last: Option<&FinishedRun>) {
-        let device = self.present_device(last, setup);
+        let [present, device] = self.shown_device(setup, last);
+        let elsewhere = device.clone().filter(|_| device != present);
+        let elsewhere = elsewhere.and_then(|(name, _)| name);
         let reference = Some(Reference {
             kernel: setup.kernel.clone(),
             goal: setup.goal,
-            device: device.map(|(name, emulated)| (name.map(str::to_owned), emulated)),
+            device: device.clone(),
+            present,
         });
         if self.cache.comparable.reference == reference {
             return;
         }
         let is_comparable = |e: &Experiment| {
-            setup.is_about(e)
-                && device.is_none_or(|(name, emulated)| {
-                    let same = e.device.is_none() || name.is_none() || e.device.as_deref() == name;
-                    e.emulated == emulated && same
-                })
+            setup.is_about(e) && device.as_ref().is_none_or(|device| is_on(e, device))
         };
         let all = self.experiments.iter().enumerate();
         let places: Vec<usize> = all
@@ -197,9 +237,17 @@ impl Repository {
             reference,
             places,
             points,
+            elsewhere,
             others,
         };
     }
+}
+
+/// Whether an experiment ran on this device, as far as is known.
+pub fn is_on(experiment: &Experiment, (name, emulated): &Device) -> bool {
+    let own = experiment.device.as_ref();
+    let same = own.is_none() || name.is_none() || own == name.as_ref();
+    experiment.emulated == *emulated && same
 }
 
 /// Counts experiments by their device, or by their kernel where that is another. The larger number

@@ -2,7 +2,7 @@
 
 use crate::chart::SymbolSet;
 use crate::keymap::Keymap;
-use crate::layout::Layout;
+use crate::layout::{Layout, UserChoice};
 use crate::request::{Modes, Preferences};
 use crate::settings::{Notify, Settings};
 use crate::theme::Theme;
@@ -28,8 +28,12 @@ pub struct ScreenSettings {
     pub themes: Vec<(String, Theme)>,
     /// The theme that was chosen on the screen.
     pub chosen_theme: Option<String>,
+    /// What config.toml and the terminal say of the mouse.
+    pub usual_mouse: bool,
     /// The layout as it was last saved.
     pub saved_layout: Layout,
+    /// What the user chose, as it was last saved.
+    pub saved_choice: UserChoice,
 }
 
 impl ScreenSettings {
@@ -45,7 +49,9 @@ impl ScreenSettings {
             focused: true,
             themes: Vec::new(),
             chosen_theme: None,
+            usual_mouse: false,
             saved_layout: Layout::default(),
+            saved_choice: UserChoice::default(),
         }
     }
 
@@ -55,9 +61,10 @@ impl ScreenSettings {
             settings,
             theme,
             symbols,
+            mouse,
         } = preferences;
         self.keymap = settings.keymap.clone();
-        self.mouse = settings.mouse;
+        (self.mouse, self.usual_mouse) = (mouse, mouse);
         self.hold(theme);
         self.symbols = symbols;
         self.settings = settings;

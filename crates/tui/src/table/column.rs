@@ -88,8 +88,8 @@ impl Column {
     /// Whether the largest value is the best, or the most interesting one.
     pub fn is_descending(self, goal: Goal) -> bool {
         match self {
-            Column::Figure | Column::Change | Column::Best => goal == Goal::Maximize,
-            Column::Peer | Column::When | Column::Run => true,
+            Column::Figure => goal == Goal::Maximize,
+            Column::Change | Column::Best | Column::Peer | Column::When | Column::Run => true,
             _ => false,
         }
     }
@@ -104,7 +104,7 @@ impl Column {
     ) -> Option<SortValue<'a>> {
         use SortValue::{Number, Text};
         let row = &experiment.row;
-        let change = experiment.measured.change;
+        let change = facts.change;
         Some(match self {
             Column::Commit => Text(&row.commit),
             Column::Status => Number(match row.status {

@@ -14,6 +14,7 @@ use lab_decide::policy::{Discard, Newer};
 use lab_decide::{Decided, Described, Refusal, Undoable, Undone};
 use lab_git::short;
 use lab_history::tested::tested;
+use lab_project::config::Goal;
 use lab_run::RunId;
 use lab_run::experiment::Status;
 use lab_run::message::{self, Message};
@@ -24,7 +25,7 @@ use std::sync::Arc;
 impl Model {
     /// Opens the dialog for the message of a keep.
     pub(super) fn describe_keep(&mut self) {
-        if let Some(run) = self.decision_run() {
+        if let Some(run) = self.awaited_run().or_else(|| self.decision_run()) {
             self.open_message(run, Action::Keep, false);
         }
     }
@@ -97,12 +98,38 @@ impl Model {
         tested(&run.record, experiments, &self.setup.config())
     }
 
+    /// Keeps the run that a keep was asked for while it was in progress.
+    pub(super) fn keep_that_follows(&mut self) {
+        if self.is_calm().is_err() {
+            return;
+        }
+        let Some(run) = self.decision.keep_follows.take() else {
+            return;
+        };
+        let draft = self.decision.drafts.get(&Action::Keep).cloned();
+        match (self.no_longer_possible(Action::Keep, run), draft) {
+            (None, Some(draft)) => self.accept_message(draft, Action::Keep, false),
+            (None, None) => {}
+            (Some(why), _) => {
+                let text = format!("run {run}: {why}. Your text is kept for the next keep.");
+                self.refuse(Action::Keep, text);
+            }
+        }
+    }
+
     pub(super) fn accept_message(&mut self, mut draft: Draft, action: Action, confirmed: bool) {
         draft.complete();
+        if let Some(judged) = self.runs.last_if(draft.run) {
+            draft.fill(self.tested(judged));
+        }
+        let run = draft.run;
+        let waits = action == Action::Keep && self.awaited_run() == Some(run);
         draft.problem = if action == Action::Keep && draft.subject().is_empty() {
             Some("describe what you tried: it becomes the commit's subject".to_owned())
+        } else if waits {
+            draft.wrong()
         } else {
-            self.no_longer_possible(action, draft.run)
+            self.no_longer_possible(action, run)
                 .or_else(|| draft.wrong())
         };
         if draft.problem.is_some() {
@@ -112,7 +139,14 @@ impl Model {
                 confirmed,
             });
         }
-        let run = draft.run;
+        if waits {
+            self.decision.drafts.insert(action, draft);
+            self.decision.keep_follows = Some(run);
+            let keep = self.way(Action::Keep);
+            return self.inform(format!(
+                "the keep follows this run if it passes; {keep} again takes that back"
+            ));
+        }
         let change = match action {
             Action::Keep => Change::Keep {
                 run,
@@ -148,9 +182,10 @@ impl Model {
     /// Why the run of an open dialog can no longer be decided: another run or save came while it
     /// was open.
     fn no_longer_possible(&self, action: Action, run: RunId) -> Option<String> {
-        if self.decision_run() != Some(run) {
+        let awaited = self.awaited_run().is_some_and(|awaited| awaited != run);
+        if self.decision_run() != Some(run) || awaited {
             return Some(
-                "a newer run has judged newer bytes: close this dialog; your text is kept for the next one"
+                "there is a newer run: close this dialog; your text is kept for the next one"
                     .to_owned(),
             );
         }
@@ -201,7 +236,7 @@ impl Model {
             }
             Ok(Changed::Restored(restored)) => self.on_restored(restored),
             Err(refusal) if by_rule => {
-                self.warn(format!("auto-decide leaves the run to you: {refusal}"));
+                self.warn(format!("the rule leaves the run to you: {refusal}"));
             }
             Err(Refusal::Ask(question)) if action == Action::Discard => self.ask_discard(question),
             Err(refusal) => self.refuse(action, refusal.to_string()),
@@ -277,17 +312,20 @@ impl Model {
         }
     }
 
-    pub(super) fn toggle_auto(&mut self) {
-        self.decision.auto = !self.decision.auto;
-        match self.decision.auto {
-            true => self.inform(auto::rule(&self.setup.auto)),
-            false => {
-                let (keep, discard) = (self.way(Action::Keep), self.way(Action::Discard));
-                self.inform(format!(
-                    "auto-decide is off: {keep} keeps, {discard} discards"
-                ));
-            }
+    /// Decides by rule no longer, or asks whether to.
+    pub(super) fn toggle_rule(&mut self) {
+        if std::mem::take(&mut self.decision.auto) {
+            let (keep, discard) = (self.way(Action::Keep), self.way(Action::Discard));
+            self.inform(format!("you decide: {keep} keeps, {discard} discards"));
+            return;
         }
+        let (rule, way) = (auto::rule(&self.setup.auto), self.way(Action::ByRule));
+        let text = format!(
+            "Each run of a save is then decided without a question, and a discard puts the incumbent's bytes back over your edit \
+             (it stays in git). {rule}. {way} again ends it."
+        );
+        let about = About::Rule;
+        self.ask_question(Overlay::Question { text, about });
     }
 
     /// Decides by rule about the run that has just ended, once the repository was looked at after
@@ -300,7 +338,7 @@ impl Model {
             return;
         };
         // The loop decides its runs itself.
-        if !self.decision.auto || self.loops.running {
+        if !self.decision.auto || self.decision.keep_follows.is_some() || self.loops.running {
             return;
         }
         let last = self.runs.last.as_ref();
@@ -309,7 +347,7 @@ impl Model {
         };
         match self.change_by_rule(last) {
             Err(why) => {
-                self.inform(format!("auto-decide leaves run {run} to you: {why}"));
+                self.inform(format!("the rule leaves run {run} to you: {why}"));
             }
             Ok(change) => {
                 self.decision.by_rule = true;
@@ -340,7 +378,7 @@ impl Model {
         }
         let run = last.start.id;
         let message = Message::new(
-            &rule_description(&last.verdict),
+            &rule_description(&last.verdict, self.setup.goal),
             [(message::TrailerKey::Tested, self.tested(last))],
         );
         let change = match decision {
@@ -361,11 +399,12 @@ impl Model {
 }
 
 /// The description of a run that was decided by rule: the rule and its reason.
-fn rule_description(verdict: &Verdict) -> String {
+fn rule_description(verdict: &Verdict, goal: Goal) -> String {
     match verdict.change {
         Some(change) if verdict.outcome == Outcome::Pass => {
-            format!("auto: {change} vs {}", change.against())
+            let words = change.in_words(goal);
+            format!("by rule: {words} vs {}", change.against())
         }
-        _ => format!("auto: {}", verdict.why),
+        _ => format!("by rule: {}", verdict.why),
     }
 }

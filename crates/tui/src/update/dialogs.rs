@@ -80,6 +80,7 @@ impl Model {
             (Some(Overlay::Question { about, .. }), Some(Action::Yes)) => match about {
                 About::Change(change) => self.change_if_calm(change),
                 About::NewerBytes(run) => self.open_message(run, Action::Discard, true),
+                About::Rule => self.decision.auto = true,
             },
             _ => {}
         }

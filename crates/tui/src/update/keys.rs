@@ -93,10 +93,13 @@ impl Model {
     /// Performs an action that can be used now.
     fn carry_out(&mut self, action: Action) {
         match action {
+            Action::Keep if self.decision.keep_follows.take().is_some() => {
+                self.inform("no keep follows this run; your text is kept for the next keep");
+            }
             Action::Keep => self.describe_keep(),
             Action::Discard => self.describe_discard(),
             Action::Undo => self.ask(RepositoryRequest::Undoable),
-            Action::Auto => self.toggle_auto(),
+            Action::ByRule => self.toggle_rule(),
             Action::Rerun => self.start(Reason::Rerun),
             Action::Measure => self.start(Reason::Measure),
             Action::Stop | Action::Close if self.decision.held_out.is_some() => {
@@ -167,6 +170,8 @@ impl Model {
                 self.panes.workloads.reverse();
             }
             Action::AllProblems => self.turn_problems(),
+            Action::NextDevice => self.next_device(),
+            Action::Exchange => self.exchange(),
             Action::Filter => self.open_filter(),
             Action::Mark => self.mark(),
             Action::Compare => self.compare(),
@@ -237,6 +242,21 @@ impl Model {
         if unjudged && idle {
             self.start_once_decided(Reason::Saved);
         }
+    }
+
+    /// Shows the chart above and the workloads below, or the gates and run.log again.
+    fn exchange(&mut self) {
+        if self.frame.geometry.panes.len() >= self.panes.panes().len() {
+            return self.inform("exchange: every pane is shown");
+        }
+        self.panes.has_charts = !self.panes.has_charts;
+        let panes = match self.panes.has_charts {
+            true => [Pane::History, Pane::Workloads],
+            false => [Pane::Correctness, Pane::Log],
+        };
+        panes
+            .into_iter()
+            .for_each(|pane| self.panes.set_focus(pane));
     }
 
     fn half_page(&self) -> isize {

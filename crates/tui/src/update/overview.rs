@@ -8,6 +8,7 @@ use crate::state::runs::decided;
 use crate::state::{ExpectedBytes, FinishedRun, Setup};
 use crate::table::TableContext;
 use lab_decide::status::ProjectStatus;
+use lab_git::LogEntry;
 use lab_project::Project;
 use lab_run::experiment::Experiment;
 use lab_run::record::Record;
@@ -31,7 +32,15 @@ impl Model {
             Err(why) => self.fail(format!("the history cannot be read: {why}")),
         }
         match overview.log {
-            Ok(log) => self.repository.commits = log,
+            Ok(log) => {
+                // The commits of this kernel come first.
+                let is_own = |entry: &LogEntry| {
+                    let experiment = entry.experiment.as_deref();
+                    experiment.is_some_and(|experiment| self.setup.is_about(experiment))
+                };
+                let (own, others): (Vec<_>, Vec<_>) = log.into_iter().partition(is_own);
+                self.repository.commits = own.into_iter().chain(others).collect();
+            }
             Err(why) => self.fail(format!("git log: {why}")),
         }
         let head_of = |status: &ProjectStatus| status.head.clone();
@@ -45,6 +54,7 @@ impl Model {
             self.open_graph();
         }
         self.load_details();
+        self.keep_that_follows();
         self.start_check_that_follows();
     }
 

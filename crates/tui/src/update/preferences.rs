@@ -2,7 +2,7 @@
 
 use crate::effect::Effect;
 use crate::format;
-use crate::layout::Layout;
+use crate::layout::{Layout, UserChoice};
 use crate::model::Model;
 use crate::request::{Preferences, SettingsRequest};
 use crate::settings::Notify;
@@ -67,15 +67,24 @@ impl Model {
         self.inform(format!("the mouse is {word}"));
     }
 
-    /// Saves the layout where it changed; not while a border moves.
+    /// Saves the layout and what the user chose where they changed; the layout not while a border
+    /// moves.
     pub(super) fn save_layout(&mut self) {
         let appearance = &mut self.appearance;
-        let mouse = (appearance.mouse != appearance.settings.mouse).then_some(appearance.mouse);
+        let mouse = (appearance.mouse != appearance.usual_mouse).then_some(appearance.mouse);
+        let choice = UserChoice {
+            theme: appearance.chosen_theme.clone(),
+            mouse,
+        };
+        if choice != appearance.saved_choice {
+            appearance.saved_choice = choice.clone();
+            let save = Effect::Settings(SettingsRequest::SaveChoice(choice));
+            self.frame.effects.insert(0, save);
+        }
+        let appearance = &mut self.appearance;
         let layout = Layout {
             view: self.panes.view,
             shares: self.panes.shares.clone(),
-            theme: appearance.chosen_theme.clone(),
-            mouse,
             all_problems: self.panes.experiments.all_problems,
         };
         if layout == appearance.saved_layout || self.panes.dragged.is_some() {

@@ -52,6 +52,30 @@ impl Model {
         self.load_details();
     }
 
+    /// Shows the experiments of the next device in chart and table. After the last device the chart
+    /// shows those of the present one and the table all.
+    pub(super) fn next_device(&mut self) {
+        let devices = self.repository.devices(&self.setup);
+        let chosen = self.repository.chosen_device.take();
+        let next = match chosen {
+            None => devices.into_iter().next(),
+            Some(chosen) => devices.into_iter().skip_while(|d| *d != chosen).nth(1),
+        };
+        let text = match &next {
+            Some((name, _)) => {
+                let name = name.as_deref().unwrap_or_default();
+                format!("chart and table show {} alone", printable(name))
+            }
+            None => "the chart shows the present device, the table every device".to_owned(),
+        };
+        self.inform(text);
+        self.repository.chosen_device.clone_from(&next);
+        let table = &mut self.panes.experiments.table;
+        table.show_device(next, &self.repository.experiments);
+        self.deselect_hidden();
+        self.load_details();
+    }
+
     /// An experiment without a row cannot stay selected.
     fn deselect_hidden(&mut self) {
         if self.selection.key.is_some() && self.selected_row().is_none() {

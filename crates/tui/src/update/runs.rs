@@ -12,7 +12,7 @@ use lab_protocol::report::Report;
 use lab_run::inputs::Inputs;
 use lab_run::record::Record;
 use lab_run::verdict::Outcome;
-use lab_run::{Reason, RunStart};
+use lab_run::{Reason, RunId, RunStart};
 use lab_runner::{Batch, RunEvent};
 use lab_watch::WatchEvent;
 use std::sync::Arc;
@@ -98,6 +98,10 @@ impl Model {
 
     fn follow_live(&mut self, start: Box<RunStart>) {
         self.runs.newest = self.runs.newest.max(Some(start.id));
+        let is_newer = |run: &mut RunId| *run != start.id && !start.is_check();
+        if self.decision.keep_follows.take_if(is_newer).is_some() {
+            self.warn("no keep follows: there is a newer run; your text is kept for its keep");
+        }
         self.panes.log.start(start.id);
         self.panes.text_mut(Pane::Correctness).show(0);
         let report = Arc::new(Report::default());

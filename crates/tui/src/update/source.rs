@@ -13,11 +13,13 @@ impl Model {
     /// Loads the kernel where the shown text, or what it is compared with, is out of date.
     pub(super) fn load_source(&mut self) {
         if !self.panes.shows(Pane::Source) {
+            self.panes.source.hidden = true;
             return;
         }
         self.place_messages();
         let request = self.wanted_source();
         if self.panes.source.request.as_ref() == Some(&request) {
+            self.panes.source.seek();
             return;
         }
         self.panes.source.request = Some(request.clone());

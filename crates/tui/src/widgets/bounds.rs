@@ -9,10 +9,15 @@ use lab_protocol::report::{Report, attribute};
 pub const KEYS: [&str; 3] = ["floor_us", "estimate_us", "of_estimate"];
 
 /// Floor and estimate in the unit of the objective, with their names. Empty unless the objective is
-/// the throughput or the kernel's time.
+/// the throughput or the kernel's time, and of several workloads, each of which has its own. An
+/// estimate that the kernel beats is no limit.
 pub fn reference_lines(report: &Report, objective: &Objective) -> Vec<(f64, String)> {
+    if has_several(report) {
+        return Vec::new();
+    }
     let level = |key: &str, name: &str| {
-        let bound = report.number(key).filter(|us| *us > 0.0)?;
+        let time = report.number("kernel_us").unwrap_or(f64::INFINITY);
+        let bound = report.number(key).filter(|us| *us > 0.0 && *us <= time)?;
         let at = match objective {
             Objective::KernelTime => bound,
             // A launch does the same amount of work in both, so the throughputs are in the inverse
@@ -31,11 +36,21 @@ pub fn reference_lines(report: &Report, objective: &Objective) -> Vec<(f64, Stri
         .collect()
 }
 
+/// Whether the run judged several workloads: the pane Workloads has the bounds of each.
+pub fn has_several(report: &Report) -> bool {
+    report.workloads().len() > 1
+}
+
 /// `63 % of the estimate (4 exchanges, 6.10 µs) · floor 0.70 µs`. `None` where the harness gives no
-/// estimate.
+/// estimate, and of several workloads.
 pub fn describe(report: &Report) -> Option<String> {
+    if has_several(report) {
+        return None;
+    }
     let estimate = format::count(report.number("estimate_us")?);
-    let of_estimate = format::count(report.number("of_estimate")?.round());
+    let of_estimate = report.number("of_estimate")?.round();
+    let is_beaten = of_estimate > 100.0;
+    let of_estimate = format::count(of_estimate);
     let of_estimate = of_estimate.strip_suffix(".00").unwrap_or(&of_estimate);
     let exchanges = report
         .value("estimate_us")
@@ -49,8 +64,12 @@ pub fn describe(report: &Report) -> Option<String> {
     let floor = report
         .number("floor_us")
         .map(|floor| format!(" · floor {} µs", format::count(floor)));
+    let of_estimate = match is_beaten {
+        true => "faster than the estimate".to_owned(),
+        false => format!("{of_estimate} % of the estimate"),
+    };
     Some(format!(
-        "{of_estimate} % of the estimate ({counted}{estimate} µs){}",
+        "{of_estimate} ({counted}{estimate} µs){}",
         floor.unwrap_or_default()
     ))
 }

@@ -83,9 +83,14 @@ impl Canvas<'_, '_> {
 
     /// Draws the title in a rule, with `note` behind it. Returns [`Canvas::body`].
     pub fn draw_title(&mut self, note: &str) -> Rect {
+        self.draw_titled(self.pane.name(), note)
+    }
+
+    /// Draws a title of this name.
+    pub fn draw_titled(&mut self, name: &str, note: &str) -> Rect {
         let rule = if self.is_focused { "━" } else { "─" };
         let style = style::rule(self.is_focused);
-        let name = format!(" {} ", self.pane.name());
+        let name = format!(" {name} ");
         let mut title = vec![
             Span::styled(rule, style),
             Span::styled(name, style::title(self.is_focused)),

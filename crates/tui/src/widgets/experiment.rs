@@ -60,3 +60,33 @@ pub fn figure(experiment: &Experiment, columns: usize) -> String {
         }
     }
 }
+
+/// The short name of a device: `NVIDIA GeForce RTX 4090` is `RTX 4090`, and
+/// `cpu (emulated, 2 threads)` is `cpu` (the figure tells that it is emulated). The details of an
+/// experiment show the full name.
+pub fn in_short(device: &str) -> &str {
+    let mut name = device.split(" (").next().unwrap_or(device);
+    for maker in ["NVIDIA ", "GeForce ", "Tesla ", "Quadro "] {
+        name = name.strip_prefix(maker).unwrap_or(name);
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_is_named_by_what_tells_it_from_others() {
+        for (name, short) in [
+            ("NVIDIA H200", "H200"),
+            ("NVIDIA H100 80GB HBM3", "H100 80GB HBM3"),
+            ("NVIDIA GeForce RTX 4090", "RTX 4090"),
+            ("Tesla T4", "T4"),
+            ("cpu (emulated, 2 threads)", "cpu"),
+            ("", ""),
+        ] {
+            assert_eq!(in_short(name), short);
+        }
+    }
+}

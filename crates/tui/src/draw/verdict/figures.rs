@@ -5,7 +5,6 @@ use super::report;
 use crate::model::Model;
 use crate::prelude::*;
 use crate::state::{FinishedRun, peers};
-use lab_project::config::Goal;
 use lab_protocol::report::{Measure, Speed};
 use lab_run::experiment::Status;
 use lab_run::verdict::{Change, Figure, Outcome};
@@ -110,16 +109,17 @@ fn beside_peers(model: &Model, last: &FinishedRun) -> Option<String> {
 }
 
 fn change_span(model: &Model, change: &Change) -> Span<'static> {
-    Span::styled(format!("  {change}"), change_style(model, change))
+    let text = format!("  {}", change.in_words(model.setup.goal));
+    Span::styled(text, change_style(model, change))
 }
 
 pub(super) fn change_style(model: &Model, change: &Change) -> Style {
-    let is_better = (change.ratio > 0.0) == (model.setup.goal == Goal::Maximize);
+    let change = change.improvement(model.setup.goal);
     match (change.speed, change.ratio) {
         (Some(Speed::Same), _) | (None, 0.0) => QUIET,
         (Some(Speed::Faster), _) => GOOD,
         (Some(Speed::Slower | Speed::Undecided | Speed::Mixed), _) => WARN,
-        (None, _) if is_better => GOOD,
+        (None, ratio) if ratio > 0.0 => GOOD,
         (None, _) => WARN,
     }
 }

@@ -74,7 +74,9 @@ fn head(
     out.push(table.row(&printable(objective.unit()), figures));
     out.extend(table.plain("kernel µs", side_by_side(times, format::count)));
     out.extend(plain("vs incumbent", &|e| {
-        e.measured.change.map(|change| change.to_string())
+        e.measured
+            .change
+            .map(|change| change.in_words(page.data.setup.goal))
     }));
     out
 }
@@ -139,7 +141,8 @@ fn ratio(both: &Compared, page: Page) -> Lines {
         Ok(change) => change,
         Err(why) => return quiet(&format!("none: {why}")),
     };
-    let mut out = paragraph(&change.to_string(), page.columns, STRONG);
+    let words = change.in_words(page.data.setup.goal);
+    let mut out = paragraph(&words, page.columns, STRONG);
     if let Some(workloads) = both.common_workloads() {
         let figure = match workloads {
             1 => "Of the workload".to_owned(),

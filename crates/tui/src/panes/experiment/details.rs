@@ -4,9 +4,10 @@
 use super::{Page, peers};
 use crate::diff::DiffView;
 use crate::prelude::*;
+use crate::state::Setup;
 use crate::widgets::evidence::{self, device_state};
 use lab_history::details::ExperimentDetails;
-use lab_project::objective::Objective;
+use lab_project::config::Goal;
 use lab_protocol::report::Report;
 use lab_run::experiment::Experiment;
 use lab_run::message::Trailer;
@@ -102,7 +103,7 @@ fn head(experiment: &Experiment, record: Option<&Record>, page: Page) -> Lines {
         true => vec![status.into()],
         false => hanging(status, described, STRONG),
     };
-    out.extend(figures(experiment, &data.setup.objective));
+    out.extend(figures(experiment, data.setup));
     let verdict = record.and_then(|r| r.verdict.as_ref());
     if let Some(slower) = verdict.and_then(Verdict::slower_workloads) {
         out.extend(prefixed("! ", &slower, columns, WARN));
@@ -129,8 +130,8 @@ fn head(experiment: &Experiment, record: Option<&Record>, page: Page) -> Lines {
 }
 
 /// `165,210 sps (164,880 … 165,540)  6.05 µs  faster +3.1 % (+2.8 … +3.4) vs incumbent`.
-fn figures(experiment: &Experiment, objective: &Objective) -> Option<Line<'static>> {
-    let unit = printable(experiment.objective(objective).unit());
+fn figures(experiment: &Experiment, setup: &Setup) -> Option<Line<'static>> {
+    let unit = printable(experiment.objective(&setup.objective).unit());
     let about = if experiment.emulated { "~" } else { "" };
     let measured = &experiment.measured;
     let ends = measured.shown().and_then(|m| m.low.zip(m.high));
@@ -141,7 +142,9 @@ fn figures(experiment: &Experiment, objective: &Objective) -> Option<Line<'stati
         Some(format!("{about}{figure} {unit}").strong()),
         ends.map(|ends| format!(" {ends}").quiet()),
         time.map(Span::raw),
-        measured.change.map(|change| against(&change).into()),
+        measured
+            .change
+            .map(|change| against(&change, setup.goal).into()),
         experiment.emulated.then(|| format!("  {EMULATED}").warn()),
         foreign(experiment).map(Meaning::warn),
     ];
@@ -157,8 +160,8 @@ fn foreign(experiment: &Experiment) -> Option<&'static str> {
     })
 }
 
-fn against(change: &Change) -> String {
-    format!("  {change} vs {}", change.against())
+fn against(change: &Change, goal: Goal) -> String {
+    format!("  {} vs {}", change.in_words(goal), change.against())
 }
 
 /// `Constraint  fits into 48 kB of shared memory`.
@@ -183,13 +186,15 @@ fn measured(record: &Record, page: Page) -> Vec<Section<'static>> {
     let objective = data.setup.objective.name();
     let held_out = record.held_out.as_ref();
     let held_out = held_out.map(|held_out| held_out_check(held_out, page));
+    // Emulated times are not compared.
+    let beside = match record.emulated() {
+        true => Vec::new(),
+        false => peers::lines(&record.peers, columns, data),
+    };
     let sections = [
         ("what proves it", proof),
         ("measured", evidence::others(&report, objective, columns)),
-        (
-            "beside the peers",
-            peers::lines(&record.peers, columns, data),
-        ),
+        ("beside the peers", beside),
         ("on", device(&report)),
         ("on what was held out", held_out.unwrap_or_default()),
     ];
@@ -240,7 +245,8 @@ fn held_out_check(held_out: &HeldOut, page: Page) -> Lines {
         let mut figure = format::count(measured.shown().value);
         let chosen = measured.chosen.as_ref();
         figure.extend(chosen.map(|chosen| format!(" {}", chosen.of.objective().unit())));
-        figure.extend(measured.change.as_ref().map(against));
+        let goal = data.setup.goal;
+        figure.extend(measured.change.as_ref().map(|change| against(change, goal)));
         out.push(fact("figure", &figure));
     }
     out.extend(held_out.mixed.iter().map(|slower| fact("slower", slower)));

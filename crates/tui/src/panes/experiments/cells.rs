@@ -2,7 +2,7 @@
 
 use crate::prelude::*;
 use crate::table::{Column, RowFacts, problem};
-use lab_project::config::Goal;
+use crate::widgets::in_short;
 use lab_protocol::report::{PeerRatio, Speed};
 use lab_run::experiment::{Experiment, Status};
 use lab_run::peers::{self, PeerFigure};
@@ -18,7 +18,7 @@ pub fn text(
     (facts, data): (&RowFacts, ScreenData),
 ) -> String {
     let row = &experiment.row;
-    let change = experiment.measured.change;
+    let change = facts.change;
     match column {
         Column::Commit => printable(&row.commit),
         Column::Status => {
@@ -109,17 +109,6 @@ pub fn description(
     }
 }
 
-/// The short name of a device: `NVIDIA GeForce RTX 4090` is `RTX 4090`, and
-/// `cpu (emulated, 2 threads)` is `cpu` (the figure tells that it is emulated). The details of an
-/// experiment show the full name.
-pub fn in_short(device: &str) -> &str {
-    let mut name = device.split(" (").next().unwrap_or(device);
-    for maker in ["NVIDIA ", "GeForce ", "Tesla ", "Quadro "] {
-        name = name.strip_prefix(maker).unwrap_or(name);
-    }
-    name
-}
-
 /// `+3.1 % ± 0.3`.
 fn against_incumbent(change: &Change) -> String {
     let spread = change
@@ -138,8 +127,9 @@ fn by(ratio: f64) -> String {
     }
 }
 
-pub fn style(column: Column, experiment: &Experiment, is_foreign: bool, goal: Goal) -> Style {
-    let change = experiment.measured.change;
+pub fn style(column: Column, experiment: &Experiment, facts: &RowFacts) -> Style {
+    let is_foreign = facts.of_another_kernel || facts.on_another_device;
+    let change = facts.change;
     match column {
         Column::Status => style::experiment(experiment.row.status),
         _ if is_foreign => QUIET,
@@ -150,29 +140,10 @@ pub fn style(column: Column, experiment: &Experiment, is_foreign: bool, goal: Go
             Some(Change {
                 speed: Some(speed), ..
             }) => style::speed(speed),
-            Some(change) if (change.ratio > 0.0) == (goal == Goal::Maximize) => GOOD,
+            Some(change) if change.ratio > 0.0 => GOOD,
             _ => QUIET,
         },
         Column::Problem | Column::Device | Column::When | Column::Run => QUIET,
         _ => TEXT,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_device_is_named_by_what_tells_it_from_others() {
-        for (name, short) in [
-            ("NVIDIA H200", "H200"),
-            ("NVIDIA H100 80GB HBM3", "H100 80GB HBM3"),
-            ("NVIDIA GeForce RTX 4090", "RTX 4090"),
-            ("Tesla T4", "T4"),
-            ("cpu (emulated, 2 threads)", "cpu"),
-            ("", ""),
-        ] {
-            assert_eq!(in_short(name), short);
-        }
     }
 }

@@ -1,9 +1,9 @@
 //! The columns that fit, and their widths.
 
-use super::cells::in_short;
 use crate::prelude::*;
 use crate::table::{Column, Table};
 use crate::widgets::canvas::{GAP, TableColumn};
+use crate::widgets::in_short;
 
 /// A description that would get narrower than this gives no columns to others …
 const DESCRIPTION: usize = 26;

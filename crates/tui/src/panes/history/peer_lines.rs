@@ -21,6 +21,9 @@ pub fn peer_lines(data: ScreenData) -> Vec<(f64, String)> {
         ..
     } = data;
     let comparable = repository.comparable();
+    if comparable.elsewhere.is_some() {
+        return Vec::new();
+    }
     let points = &comparable.points;
     let of_last = || {
         let last = runs.last.as_ref()?;

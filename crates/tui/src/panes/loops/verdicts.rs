@@ -2,6 +2,7 @@
 
 use crate::prelude::*;
 use lab_auto::LoopRun;
+use lab_project::config::Goal;
 use lab_protocol::report::Speed;
 use lab_run::experiment::Status;
 
@@ -13,12 +14,13 @@ const CHANGE: usize = 9;
 /// All rows, cut to so many columns.
 pub fn rows(data: ScreenData, columns: usize) -> Lines {
     let runs = data.loops.view().into_iter().flat_map(|view| &view.runs);
-    runs.map(|run| row(run, columns)).collect()
+    runs.map(|run| row(run, data.setup.goal, columns)).collect()
 }
 
-fn row(run: &LoopRun, columns: usize) -> Line<'static> {
+fn row(run: &LoopRun, goal: Goal, columns: usize) -> Line<'static> {
     let (sign, came, style) = came(run);
-    let change = run.change.map(|change| format::percent(change.ratio));
+    let change = run.change.map(|change| change.improvement(goal).ratio);
+    let change = change.map(format::percent);
     let speed = run.change.and_then(|change| change.speed).map(Speed::word);
     let words = format!(
         "{} {}",

@@ -53,6 +53,10 @@ pub struct SourceState {
     placed: Option<Vec<(RunId, usize)>>,
     /// The newest run whose first error the cursor went to.
     visited: Option<RunId>,
+    /// The text whose first message or change the cursor went to.
+    sought: Option<Arc<str>>,
+    /// Another view was shown since.
+    pub hidden: bool,
     changes: BTreeMap<usize, LineChange>,
     /// Where changes begin.
     starts: Vec<usize>,
@@ -176,6 +180,27 @@ impl SourceState {
         if let (Some(line), true) = (self.messages.first_error(), newest > self.visited) {
             self.visited = newest;
             self.jump(line);
+        }
+    }
+
+    /// Goes to the first error, or else to the first change, of a text that was not shown before.
+    pub fn seek(&mut self) {
+        let is_current =
+            self.source.as_ref().map(|source| &source.request) == self.request.as_ref();
+        let text = self.text().map(|text| Arc::clone(text.whole()));
+        if !is_current || self.placed.is_none() || text.is_none() {
+            return;
+        }
+        // A text that changes while it is shown keeps its cursor.
+        let is_first = std::mem::take(&mut self.hidden) || self.sought.is_none();
+        if text == self.sought {
+            return;
+        }
+        self.sought = text;
+        let first = self.messages.first_error();
+        let place = first.or_else(|| self.starts.first().copied());
+        if let Some(line) = place.filter(|_| is_first) {
+            self.go_to_line(line + 1);
         }
     }
 
