@@ -141,8 +141,8 @@ const STORIES: &[Story] = &[
     story(
         Judged,
         "device",
-        Text("chart and table show Test GPU alone"),
-        "D",
+        Text("device: no experiment names its device"),
+        "",
     ),
     then(
         Judged,
@@ -208,6 +208,7 @@ const STORIES: &[Story] = &[
         "",
     ),
     story(Judged, "previous-change", Text("<ada@example.org>"), "1"),
+    story(Judged, "copy-all", Text("copied "), ""),
     story(Judged, "theme", Text("lab-contrast-light"), CTRL_C),
     story(Judged, "kernel", Text("this screen"), CTRL_C),
     story(Judged, "search", Text("━ run.log"), "marker\r"),

@@ -189,6 +189,28 @@ fn the_cursor_and_the_editor_are_where_the_diff_is() {
 }
 
 #[test]
+fn the_view_opens_at_the_first_change() {
+    let cursor = |world: &mut World| {
+        let screen = world.screen(160, 45);
+        let row = screen.lines().find(|line| line.starts_with(" ▸"));
+        row.unwrap_or_else(|| panic!("no cursor\n{screen}"))
+            .to_owned()
+    };
+    let mut world = with(
+        edited(),
+        "save; say correctness: pass; end pass 1000; press 2",
+    );
+    assert!(cursor(&mut world).contains("threadIdx.x & 31"));
+    // Whoever has moved stays there, and finds the place again in an unchanged text.
+    world.tell("press g; press 1; press 2");
+    assert!(
+        cursor(&mut world).contains("▸   1 "),
+        "{}",
+        cursor(&mut world)
+    );
+}
+
+#[test]
 fn a_search_goes_through_the_file_and_through_the_diff() {
     let mut world = with(
         edited(),

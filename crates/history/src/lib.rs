@@ -295,13 +295,8 @@ pub(crate) fn experiment(
         Some(_) => peers::of_trailers(&trailers),
         None => names.peers.get(&row.commit).cloned().unwrap_or_default(),
     };
-    let mut peers = own.unwrap_or(of_trailers);
-    if emulated {
-        // Emulated times are not compared.
-        peers.clear();
-    }
     Experiment {
-        peers,
+        peers: own.unwrap_or(of_trailers),
         renamed_from: recorded
             .filter(|recorded| kernel != Some(recorded))
             .map(str::to_owned),

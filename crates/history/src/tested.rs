@@ -79,11 +79,13 @@ pub fn tested_beside(
         {
             parts.push(format!("{} of {workloads} workloads", aggregate.name()));
         }
-        parts.extend(
-            verdict
-                .change
-                .map(|change| format!("{} vs {}", change.in_words(config.goal), change.against())),
-        );
+        parts.extend(verdict.change.map(|change| {
+            format!(
+                "{} vs {}",
+                change.in_words(&config.objective, config.goal),
+                change.against()
+            )
+        }));
         parts.extend(verdict.slower_workloads());
         let measured = Measured::from(verdict);
         if let Some(Measure { value, .. }) = measured.shown() {

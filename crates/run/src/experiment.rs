@@ -255,6 +255,14 @@ impl Experiment {
         self.measure().map_or(configured, ChosenMeasure::goal)
     }
 
+    /// What its kernel may be compared with: an emulated time is compared with nothing.
+    pub fn compared_peers(&self) -> &[PeerFigure] {
+        match self.emulated {
+            true => &[],
+            false => &self.peers,
+        }
+    }
+
     /// Whether a branch holds its commit: the run was kept, or it is a change of the rules, which
     /// has no figure.
     pub fn is_kept(&self) -> bool {

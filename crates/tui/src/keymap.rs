@@ -138,6 +138,7 @@ actions! {
     Screen Close "close" "Close the topmost dialog, search or zoom, or cancel a keep" ["esc"] "";
     Screen Palette "palette" "Find an action by a part of its name, or go to a row by its number" [":"] "";
     Screen Copy "copy" "Copy what the focused pane shows, through the terminal; this works over ssh too" ["y"] "";
+    Screen CopyAll "copy-all" "Copy all rows of the focused pane: the table, the diff, the log" ["Y"] "";
     Screen Themes "theme" "Choose a theme; the screen shows each theme while you choose" ["t"] "";
     Screen Kernels "kernel" "Open another kernel of this repository; a run in progress is stopped" ["ctrl-o"] "";
     Screen BorderLeft "border-left" "Move the border beside the focused pane to the left" ["ctrl-left"] "";

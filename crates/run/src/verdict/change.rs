@@ -97,15 +97,20 @@ impl Change {
         }
     }
 
-    /// The improvement in words: `faster +3.6 % (+3.3 … +3.9)`, and `better +3.6 % ± 0.3` of a
-    /// measure that should shrink, beside a recorded figure.
-    pub fn in_words(&self, goal: Goal) -> String {
+    /// The improvement in words: `faster +3.6 % (+3.3 … +3.9)`. Beside a recorded figure, a measure
+    /// that should shrink has a word too: `faster +3.6 % ± 0.3` of a time, `better` of another.
+    pub fn in_words(&self, objective: &Objective, goal: Goal) -> String {
         let better = self.improvement(goal);
-        match (goal, better.speed) {
-            (Goal::Minimize, None) if better.ratio < 0.0 => format!("worse {better}"),
-            (Goal::Minimize, None) => format!("better {better}"),
-            _ => better.to_string(),
+        if goal == Goal::Maximize || better.speed.is_some() {
+            return better.to_string();
         }
+        let word = match (objective, better.ratio < 0.0) {
+            (Objective::KernelTime, false) => "faster",
+            (Objective::KernelTime, true) => "slower",
+            (_, false) => "better",
+            (_, true) => "worse",
+        };
+        format!("{word} {better}")
     }
 
     /// What the candidate was compared with.
@@ -175,8 +180,9 @@ mod tests {
             speed: Some(Speed::Faster),
             aggregate: None,
         };
+        let time = Objective::KernelTime;
         assert_eq!(
-            change.in_words(Goal::Minimize),
+            change.in_words(&time, Goal::Minimize),
             "faster +3.6 % (+3.3 … +4.0)"
         );
         let recorded = Change {
@@ -184,8 +190,15 @@ mod tests {
             speed: None,
             ..change
         };
-        assert_eq!(recorded.in_words(Goal::Minimize), "better +3.6 % ± 0.3");
-        assert_eq!(recorded.in_words(Goal::Maximize), recorded.to_string());
+        let memory = Objective::from("peak_mib");
+        assert_eq!(
+            [&time, &memory].map(|of| recorded.in_words(of, Goal::Minimize)),
+            ["faster +3.6 % ± 0.3", "better +3.6 % ± 0.3"]
+        );
+        assert_eq!(
+            recorded.in_words(&memory, Goal::Maximize),
+            recorded.to_string()
+        );
     }
 
     #[test]

@@ -103,7 +103,7 @@ pub(super) fn verdict_line(model: &Model, run: RunId) -> Line<'static> {
         line.push_span("  emulated".warn());
     }
     if let Some(change) = verdict.change {
-        let words = change.in_words(model.setup.goal);
+        let words = model.setup.in_words(&change);
         line.push_span(format!("  {words} vs {}", change.against()));
     }
     line

@@ -243,5 +243,8 @@ fn word(model: &Model, binding: &Binding) -> &'static str {
 
 /// The hint of this action is shown at every width.
 fn stays(action: Action) -> bool {
-    matches!(action, Action::Help | Action::Quit | Action::Stop)
+    matches!(
+        action,
+        Action::Help | Action::Quit | Action::Stop | Action::Exchange
+    )
 }

@@ -41,6 +41,43 @@ impl Model {
         text.ok_or_else(|| missing.to_owned())
     }
 
+    /// All rows of the focused pane, those of the table with their figures and a tab between columns.
+    pub fn all_to_copy(&self) -> Result<String, String> {
+        let pane = self.text_pane();
+        let all = match pane {
+            Pane::Experiments => self.table_text(),
+            pane => self.all_rows(pane),
+        };
+        all.ok_or_else(|| no_rows(pane))
+    }
+
+    fn table_text(&self) -> Option<String> {
+        let row = |place: &usize| {
+            let experiment = self.repository.experiments.get(*place)?;
+            let row = &experiment.row;
+            let figure = experiment.figure().map(|figure| figure.to_string());
+            let run = experiment.run.map(|run| run.to_string());
+            Some(
+                [
+                    row.commit.clone(),
+                    row.status.word().to_owned(),
+                    figure.unwrap_or_default(),
+                    experiment
+                        .objective(&self.setup.objective)
+                        .unit()
+                        .to_owned(),
+                    run.unwrap_or_default(),
+                    experiment.device.clone().unwrap_or_default(),
+                    row.description.clone(),
+                ]
+                .join("\t"),
+            )
+        };
+        let order = self.panes.experiments.table.order();
+        let rows: Vec<String> = order.iter().filter_map(row).collect();
+        Some(rows.join("\n")).filter(|rows| !rows.is_empty())
+    }
+
     fn all_rows(&self, pane: Pane) -> Option<String> {
         let rows = self.rows(pane);
         let texts: Vec<_> = (0..rows.count).map(|at| rows.text(at)).collect();

@@ -75,6 +75,7 @@ impl Model {
             Action::Search => self.can_search(),
             Action::PauseLoop | Action::EndTurn => self.can_ask_loop(action),
             Action::Copy => self.to_copy().map(drop),
+            Action::CopyAll => self.all_to_copy().map(drop),
             Action::BorderLeft | Action::BorderRight | Action::BorderUp | Action::BorderDown => {
                 self.can_move_border(action)
             }
@@ -82,7 +83,7 @@ impl Model {
                 Err("no border was moved".to_owned())
             }
             Action::NextDevice if self.repository.devices(&self.setup).is_empty() => {
-                Err("no experiment yet".to_owned())
+                Err("no experiment names its device".to_owned())
             }
             Action::AllProblems if self.panes.experiments.table.of_others() == 0 => {
                 Err("there are experiments of this problem only".to_owned())

@@ -5,6 +5,7 @@ use lab_project::Project;
 use lab_project::config::{AutoConfig, Config, Goal};
 use lab_project::objective::Objective;
 use lab_run::experiment::Experiment;
+use lab_run::verdict::Change;
 
 /// What the screen knows of its project.
 #[derive(Clone, Debug)]
@@ -41,6 +42,11 @@ impl Setup {
     /// The experiment is about this kernel.
     pub fn is_about(&self, experiment: &Experiment) -> bool {
         experiment.is_about(&self.kernel)
+    }
+
+    /// A change in words, with growth as the better direction.
+    pub fn in_words(&self, change: &Change) -> String {
+        change.in_words(&self.objective, self.goal)
     }
 
     /// The part of the configuration that a change against the incumbent depends on.

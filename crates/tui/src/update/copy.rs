@@ -1,4 +1,4 @@
-//! Copies what the focused pane is about.
+//! Copies what the focused pane is about, or all of its rows.
 
 use crate::effect::Effect;
 use crate::model::Model;
@@ -6,8 +6,8 @@ use crate::model::copy::shortened;
 use crate::text::fit;
 
 impl Model {
-    pub(super) fn copy(&mut self) {
-        let Ok(text) = self.to_copy() else {
+    pub(super) fn copy(&mut self, text: Result<String, String>) {
+        let Ok(text) = text else {
             return;
         };
         let (text, cut) = shortened(&text);

@@ -7,14 +7,13 @@ use crate::model::Model;
 use crate::overlay::{About, Overlay};
 use crate::reply::Changed;
 use crate::request::{Change, RepositoryRequest};
-use crate::state::{ExpectedBytes, FinishedRun, HeldOutCheck};
+use crate::state::{ExpectedBytes, FinishedRun, HeldOutCheck, Setup};
 use crate::text::printable;
 use lab_decide::auto::{self, AutoDecision, Enough};
 use lab_decide::policy::{Discard, Newer};
 use lab_decide::{Decided, Described, Refusal, Undoable, Undone};
 use lab_git::short;
 use lab_history::tested::tested;
-use lab_project::config::Goal;
 use lab_run::RunId;
 use lab_run::experiment::Status;
 use lab_run::message::{self, Message};
@@ -378,7 +377,7 @@ impl Model {
         }
         let run = last.start.id;
         let message = Message::new(
-            &rule_description(&last.verdict, self.setup.goal),
+            &rule_description(&last.verdict, &self.setup),
             [(message::TrailerKey::Tested, self.tested(last))],
         );
         let change = match decision {
@@ -399,10 +398,10 @@ impl Model {
 }
 
 /// The description of a run that was decided by rule: the rule and its reason.
-fn rule_description(verdict: &Verdict, goal: Goal) -> String {
+fn rule_description(verdict: &Verdict, setup: &Setup) -> String {
     match verdict.change {
         Some(change) if verdict.outcome == Outcome::Pass => {
-            let words = change.in_words(goal);
+            let words = setup.in_words(&change);
             format!("by rule: {words} vs {}", change.against())
         }
         _ => format!("by rule: {}", verdict.why),

@@ -191,7 +191,8 @@ impl Model {
             Action::PreviousEdit => self.step_edit(false),
             Action::Close => self.close(),
             Action::Palette => self.open_pick(PickFrom::Actions),
-            Action::Copy => self.copy(),
+            Action::Copy => self.copy(self.to_copy()),
+            Action::CopyAll => self.copy(self.all_to_copy()),
             Action::Themes => self.open_themes(),
             Action::Kernels => self.open_kernels(),
             Action::BorderLeft | Action::BorderRight | Action::BorderUp | Action::BorderDown => {

@@ -13,7 +13,7 @@ impl Model {
     /// Loads the kernel where the shown text, or what it is compared with, is out of date.
     pub(super) fn load_source(&mut self) {
         if !self.panes.shows(Pane::Source) {
-            self.panes.source.hidden = true;
+            self.panes.source.hide();
             return;
         }
         self.place_messages();

@@ -73,3 +73,36 @@ pub fn describe(report: &Report) -> Option<String> {
         floor.unwrap_or_default()
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_of_one_workload_and_not_beaten() {
+        let shown = |log: &str| {
+            let report = Report::read(log);
+            let names = reference_lines(&report, &Objective::KernelTime);
+            let names: Vec<String> = names.into_iter().map(|(_, name)| name).collect();
+            (describe(&report).unwrap_or_default(), names.join(", "))
+        };
+        let slow = "kernel_us: 10\nfloor_us: 2\nestimate_us: 6.1\nof_estimate: 61\n";
+        assert_eq!(
+            shown(slow),
+            (
+                "61 % of the estimate (6.10 µs) · floor 2.00 µs".to_owned(),
+                "floor 2, estimate 6.1".to_owned()
+            )
+        );
+        let fast = "kernel_us: 5\nfloor_us: 2\nestimate_us: 6.1\nof_estimate: 122\n";
+        assert_eq!(
+            shown(fast),
+            (
+                "faster than the estimate (6.10 µs) · floor 2.00 µs".to_owned(),
+                "floor 2".to_owned()
+            )
+        );
+        let several = format!("workload: n=1 kernel_us=1\nworkload: n=2 kernel_us=9\n{slow}");
+        assert_eq!(shown(&several), Default::default());
+    }
+}

@@ -109,7 +109,7 @@ fn beside_peers(model: &Model, last: &FinishedRun) -> Option<String> {
 }
 
 fn change_span(model: &Model, change: &Change) -> Span<'static> {
-    let text = format!("  {}", change.in_words(model.setup.goal));
+    let text = format!("  {}", model.setup.in_words(change));
     Span::styled(text, change_style(model, change))
 }
 

@@ -20,22 +20,29 @@ pub fn sections<'a>(both: &'a Compared, between: &'a DiffView, page: Page) -> Do
     let reports = records.map(|r| r.as_ref().map(Record::report).unwrap_or_default());
     let table = PairTable {
         columns: page.columns,
+        marks: false,
+    };
+    let marked = PairTable {
+        marks: true,
+        ..table
     };
     let is_comparable = both.ratio().is_ok();
     let workloads = workloads::lines(&reports, is_comparable, table);
     let sections = [
         ("", head(experiments, both, table, page)),
         ("ratio, the second over the first", ratio(both, page)),
-        ("gates", gates(&reports, table)),
+        ("gates", gates(&reports, marked)),
         ("workloads", workloads),
         ("beside the peers", peers::side_by_side(experiments, table)),
-        ("measured", measures(&reports, table)),
+        ("measured", measures(&reports, marked)),
         ("profile, what moved", profiles(both, table)),
     ];
     let sections = sections.map(|(title, lines)| Section::new(title, lines));
+    let mut all: Vec<Section> = sections.into();
     let title = "from the first kernel to the second";
-    let changes = changes(&both.diff, between, title, page);
-    Document::new(sections.into_iter().chain([changes]).collect())
+    // Behind the head and the ratio: what changed comes before what came of it.
+    all.insert(2, changes(&both.diff, between, title, page));
+    Document::new(all)
 }
 
 fn head(
@@ -76,7 +83,7 @@ fn head(
     out.extend(plain("vs incumbent", &|e| {
         e.measured
             .change
-            .map(|change| change.in_words(page.data.setup.goal))
+            .map(|change| page.data.setup.in_words(&change))
     }));
     out
 }
@@ -141,7 +148,7 @@ fn ratio(both: &Compared, page: Page) -> Lines {
         Ok(change) => change,
         Err(why) => return quiet(&format!("none: {why}")),
     };
-    let words = change.in_words(page.data.setup.goal);
+    let words = page.data.setup.in_words(&change);
     let mut out = paragraph(&words, page.columns, STRONG);
     if let Some(workloads) = both.common_workloads() {
         let figure = match workloads {

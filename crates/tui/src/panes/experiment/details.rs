@@ -7,7 +7,6 @@ use crate::prelude::*;
 use crate::state::Setup;
 use crate::widgets::evidence::{self, device_state};
 use lab_history::details::ExperimentDetails;
-use lab_project::config::Goal;
 use lab_protocol::report::Report;
 use lab_run::experiment::Experiment;
 use lab_run::message::Trailer;
@@ -142,9 +141,7 @@ fn figures(experiment: &Experiment, setup: &Setup) -> Option<Line<'static>> {
         Some(format!("{about}{figure} {unit}").strong()),
         ends.map(|ends| format!(" {ends}").quiet()),
         time.map(Span::raw),
-        measured
-            .change
-            .map(|change| against(&change, setup.goal).into()),
+        measured.change.map(|change| against(&change, setup).into()),
         experiment.emulated.then(|| format!("  {EMULATED}").warn()),
         foreign(experiment).map(Meaning::warn),
     ];
@@ -160,8 +157,8 @@ fn foreign(experiment: &Experiment) -> Option<&'static str> {
     })
 }
 
-fn against(change: &Change, goal: Goal) -> String {
-    format!("  {} vs {}", change.in_words(goal), change.against())
+fn against(change: &Change, setup: &Setup) -> String {
+    format!("  {} vs {}", setup.in_words(change), change.against())
 }
 
 /// `Constraint  fits into 48 kB of shared memory`.
@@ -245,8 +242,8 @@ fn held_out_check(held_out: &HeldOut, page: Page) -> Lines {
         let mut figure = format::count(measured.shown().value);
         let chosen = measured.chosen.as_ref();
         figure.extend(chosen.map(|chosen| format!(" {}", chosen.of.objective().unit())));
-        let goal = data.setup.goal;
-        figure.extend(measured.change.as_ref().map(|change| against(change, goal)));
+        let change = measured.change.as_ref();
+        figure.extend(change.map(|change| against(change, data.setup)));
         out.push(fact("figure", &figure));
     }
     out.extend(held_out.mixed.iter().map(|slower| fact("slower", slower)));

@@ -6,6 +6,8 @@ use crate::prelude::*;
 #[derive(Clone, Copy)]
 pub struct PairTable {
     pub columns: usize,
+    /// Rows whose cells differ have a sign.
+    pub marks: bool,
 }
 
 impl PairTable {
@@ -20,8 +22,12 @@ impl PairTable {
     pub fn row(self, label: &str, cells: [(String, Style); 2]) -> Line<'static> {
         let columns = self.cell_columns();
         let [(a, of_a), (b, of_b)] = cells;
+        let differs = self.marks && a != b;
+        let sign = if differs { "≠ " } else { "" };
+        let style = if differs { STRONG } else { QUIET };
+        let label = pad(&format!("{sign}{label}"), self.label_columns());
         Line::from(vec![
-            pad(label, self.label_columns()).quiet(),
+            Span::styled(label, style),
             Span::styled(format!("  {}", pad(&a, columns)), of_a),
             Span::styled(format!("  {}", fit(&b, columns)), of_b),
         ])

@@ -4,6 +4,7 @@ use crate::prelude::*;
 use crate::table::{Column, Table};
 use crate::widgets::canvas::{GAP, TableColumn};
 use crate::widgets::in_short;
+use lab_project::objective::Objective;
 
 /// A description that would get narrower than this gives no columns to others …
 const DESCRIPTION: usize = 26;
@@ -105,7 +106,11 @@ fn is_figure(column: Column) -> bool {
 pub fn name(column: Column, data: ScreenData) -> String {
     let points = &data.repository.comparable().points;
     match column {
-        Column::Figure => printable(points.objective(&data.setup.objective).unit()),
+        // A measure of one's own has its name: its unit alone does not tell it.
+        Column::Figure => match points.objective(&data.setup.objective) {
+            Objective::Other(name) => fit(&printable(&name), 10),
+            known => known.unit().to_owned(),
+        },
         _ => column.name().to_owned(),
     }
 }

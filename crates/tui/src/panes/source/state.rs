@@ -55,8 +55,10 @@ pub struct SourceState {
     visited: Option<RunId>,
     /// The text whose first message or change the cursor went to.
     sought: Option<Arc<str>>,
-    /// Another view was shown since.
-    pub hidden: bool,
+    /// The user moved the cursor since the view was shown.
+    moved: bool,
+    /// The view was not shown since the last look for a place.
+    hidden: bool,
     changes: BTreeMap<usize, LineChange>,
     /// Where changes begin.
     starts: Vec<usize>,
@@ -183,7 +185,13 @@ impl SourceState {
         }
     }
 
-    /// Goes to the first error, or else to the first change, of a text that was not shown before.
+    /// The view is not shown.
+    pub fn hide(&mut self) {
+        (self.moved, self.hidden) = (false, true);
+    }
+
+    /// Goes to the first error, or else to the first change, of a new text, unless the user has moved
+    /// the cursor.
     pub fn seek(&mut self) {
         let is_current =
             self.source.as_ref().map(|source| &source.request) == self.request.as_ref();
@@ -191,16 +199,22 @@ impl SourceState {
         if !is_current || self.placed.is_none() || text.is_none() {
             return;
         }
-        // A text that changes while it is shown keeps its cursor.
-        let is_first = std::mem::take(&mut self.hidden) || self.sought.is_none();
+        let was_hidden = std::mem::take(&mut self.hidden);
         if text == self.sought {
             return;
         }
         self.sought = text;
         let first = self.messages.first_error();
-        let place = first.or_else(|| self.starts.first().copied());
-        if let Some(line) = place.filter(|_| is_first) {
-            self.go_to_line(line + 1);
+        // Whoever mends an error here stays at it.
+        let leaves = was_hidden || self.messages.tally().is_empty();
+        let change = self.starts.first().copied().filter(|_| leaves);
+        let place = first.or(change);
+        match place.filter(|_| !self.moved) {
+            Some(line) if self.is_file() => self.jump(line),
+            Some(line) => self
+                .view
+                .go_to_line(u32::try_from(line + 1).unwrap_or(u32::MAX)),
+            None => {}
         }
     }
 
@@ -237,6 +251,7 @@ impl SourceState {
     }
 
     pub fn move_by(&mut self, by: isize) {
+        self.moved = true;
         if self.is_file() {
             self.cursor = self.cursor.saturating_add_signed(by).min(self.last());
         } else {
@@ -247,6 +262,7 @@ impl SourceState {
     /// Moves the cursor to this visible row of the last frame, counted from the top; false where
     /// the row is empty.
     pub fn click(&mut self, row: usize) -> bool {
+        self.moved = true;
         if self.is_file() {
             let layout = self.layout.as_ref();
             let row = layout.and_then(|layout| layout.rows.get(self.first + row));
@@ -268,6 +284,7 @@ impl SourceState {
 
     /// Goes to one of the rows that [`SourceState::count`] counts.
     pub fn go_to(&mut self, row: usize) {
+        self.moved = true;
         if self.is_file() {
             self.jump(row);
         } else {
@@ -277,6 +294,7 @@ impl SourceState {
 
     /// Goes to a line by its number; in a diff, to the nearest line that is shown.
     pub fn go_to_line(&mut self, number: usize) {
+        self.moved = true;
         if self.is_file() {
             self.jump(number.saturating_sub(1));
         } else {
@@ -291,6 +309,7 @@ impl SourceState {
     }
 
     pub fn step_change(&mut self, forward: bool) -> bool {
+        self.moved = true;
         if self.is_file() {
             self.step(&self.starts.clone(), forward)
         } else {
@@ -300,6 +319,7 @@ impl SourceState {
 
     /// Goes to the next of these lines, from the last to the first.
     pub(super) fn step(&mut self, lines: &[usize], forward: bool) -> bool {
+        self.moved = true;
         let next = diff::next_in_circle(lines, self.cursor, forward);
         next.into_iter().for_each(|line| self.jump(line));
         next.is_some()
