@@ -163,7 +163,7 @@ const STORIES: &[Story] = &[
         Text("check: needs the built-in harness"),
         "",
     ),
-    story(Judged, "mouse", Text("the mouse is on"), ""),
+    story(Judged, "mouse", Text("the mouse is off"), ""),
     story(
         Judged,
         "reload-config",

@@ -2,6 +2,7 @@
 //! experiments are prominent, discarded ones faint; a crash and a wrong result are signs on the
 //! ground line.
 
+mod detail;
 mod peer_lines;
 
 use crate::chart::{Axis, AxisId, Chart, Cursor, ReferenceLine, Scale, Series, SeriesShape};
@@ -14,7 +15,6 @@ use lab_project::config::Goal;
 use lab_project::objective::Objective;
 use lab_protocol::report::{Measure, Report};
 use lab_run::experiment::{Experiment, Status};
-use lab_run::verdict::Change;
 use peer_lines::{figure_of, peer_lines};
 use std::ops::Range;
 
@@ -114,7 +114,7 @@ pub fn draw(canvas: &mut Canvas, state: &HistoryState) -> Option<HistoryPlot> {
     let plot = draw_chart(canvas.frame.buffer_mut(), chart, data, state, selected);
     let shown = selected.unwrap_or(count - 1);
     if let Some(experiment) = data.repository.nth_comparable(shown) {
-        let line = describe(experiment, shown, data, selected.is_some());
+        let line = detail::row(experiment, shown, data, selected.is_some());
         canvas.frame.render_widget(line, detail);
     }
     plot
@@ -373,46 +373,4 @@ fn undecided(data: ScreenData) -> Option<Measure> {
     let incumbent = repository.snapshot().and_then(|s| s.incumbent.as_ref());
     let is_experiment = incumbent != Some(&last.start.blob);
     figure_of(last, &repository.comparable().points).filter(|_| is_experiment)
-}
-
-/// One row about one experiment:
-/// `▸ 5 of 8  9f8e7d4 ○ discard  60,900 sps  -0.6 % vs best  unroll by 8`.
-fn describe(
-    experiment: &Experiment,
-    at: usize,
-    data: ScreenData,
-    is_selected: bool,
-) -> Line<'static> {
-    let comparable = data.repository.comparable();
-    let row = &experiment.row;
-    let figure = comparable.points.figure(experiment);
-    let number = match figure {
-        Some(value) => format!("{} {}", format::count(value), objective(data).unit()),
-        None if row.status == Status::Rules => String::new(),
-        None => row.correctness.to_string(),
-    };
-    let before = at.checked_sub(1);
-    let before = before.and_then(|before| comparable.points.best(before));
-    let is_beside = comparable.points.is_beside_best(experiment);
-    let before = before.filter(|best| *best != 0.0 && is_beside);
-    let goal = experiment.goal(data.setup.goal);
-    let change = before.zip(figure);
-    let change = change.and_then(|(best, value)| Change::of_quotient(value / best, None));
-    let change = change.map(|change| format::percent(change.improvement(goal).ratio));
-    let sign = if is_selected { "▸ " } else { "  " };
-    let place = is_selected.then(|| format!("{} of {}  ", at + 1, comparable.len()));
-    let date = experiment.decided.filter(|_| is_selected);
-    let decided = format!(" {}", decided(row.status));
-    let spans = [
-        Some(sign.to_owned().accent()),
-        place.map(Meaning::quiet),
-        Some(printable(&row.commit).accent()),
-        Some(Span::styled(decided, style::experiment(row.status))),
-        Some(format!("  {number}").strong()),
-        change.map(|change| format!("  {change} vs the best before").quiet()),
-        experiment.foreign.then(|| "  foreign".warn()),
-        Some(Span::raw(format!("  {}", printable(&row.description)))),
-        date.map(|at| format!("  {}", data.date(at)).quiet()),
-    ];
-    Line::from_iter(spans.into_iter().flatten())
 }

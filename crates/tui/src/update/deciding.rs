@@ -1,4 +1,4 @@
-//! Keep, discard and undo, by the user or by rule.
+//! Keep, discard and undo, by the user; and what follows from each decision.
 
 use crate::draft::Draft;
 use crate::effect::Effect;
@@ -7,17 +7,14 @@ use crate::model::Model;
 use crate::overlay::{About, Overlay};
 use crate::reply::Changed;
 use crate::request::{Change, RepositoryRequest};
-use crate::state::{ExpectedBytes, FinishedRun, HeldOutCheck, Setup};
+use crate::state::{ExpectedBytes, FinishedRun, HeldOutCheck};
 use crate::text::printable;
-use lab_decide::auto::{self, AutoDecision, Enough};
 use lab_decide::policy::{Discard, Newer};
 use lab_decide::{Decided, Described, Refusal, Undoable, Undone};
 use lab_git::short;
 use lab_history::tested::tested;
 use lab_run::RunId;
 use lab_run::experiment::Status;
-use lab_run::message::{self, Message};
-use lab_run::verdict::{Outcome, Verdict};
 use lab_runner::follow::Batch;
 use std::sync::Arc;
 
@@ -92,7 +89,7 @@ impl Model {
     }
 
     /// The text of the trailer `Tested` of a run.
-    fn tested(&self, run: &FinishedRun) -> String {
+    pub(super) fn tested(&self, run: &FinishedRun) -> String {
         let experiments = &self.repository.experiments;
         tested(&run.record, experiments, &self.setup.config())
     }
@@ -309,101 +306,5 @@ impl Model {
             Ok(_) => {}
             Err(why) => self.warn(format!("undo: {why}")),
         }
-    }
-
-    /// Decides by rule no longer, or asks whether to.
-    pub(super) fn toggle_rule(&mut self) {
-        if std::mem::take(&mut self.decision.auto) {
-            let (keep, discard) = (self.way(Action::Keep), self.way(Action::Discard));
-            self.inform(format!("you decide: {keep} keeps, {discard} discards"));
-            return;
-        }
-        let (rule, way) = (auto::rule(&self.setup.auto), self.way(Action::ByRule));
-        let text = format!(
-            "Each run of a save is then decided without a question, and a discard puts the incumbent's bytes back over your edit \
-             (it stays in git). {rule}. {way} again ends it."
-        );
-        let about = About::Rule;
-        self.ask_question(Overlay::Question { text, about });
-    }
-
-    /// Decides by rule about the run that has just ended, once the repository was looked at after
-    /// its end.
-    pub(super) fn decide_by_rule(&mut self) {
-        let status = self.repository.status.as_ref();
-        let ended = status.and_then(|status| status.ended);
-        let awaiting = &mut self.decision.awaiting_rule;
-        let Some(run) = awaiting.take_if(|run| Some(*run) <= ended) else {
-            return;
-        };
-        // The loop decides its runs itself.
-        if !self.decision.auto || self.decision.keep_follows.is_some() || self.loops.running {
-            return;
-        }
-        let last = self.runs.last.as_ref();
-        let Some(last) = last.filter(|last| last.start.id == run) else {
-            return;
-        };
-        match self.change_by_rule(last) {
-            Err(why) => {
-                self.inform(format!("the rule leaves run {run} to you: {why}"));
-            }
-            Ok(change) => {
-                self.decision.by_rule = true;
-                self.change(change);
-            }
-        }
-    }
-
-    /// The change that the rule makes after a run, or why the rule leaves the run to the user.
-    fn change_by_rule(&self, last: &FinishedRun) -> Result<Change, String> {
-        let snapshot = self.repository.snapshot();
-        let incumbent = snapshot.and_then(|snapshot| snapshot.incumbent.as_deref());
-        let present = self.repository.present();
-        let at_same = present.is_some_and(|present| {
-            present.keeps_at_same && present.fingerprint == last.start.fingerprint
-        });
-        let enough = Enough {
-            at_same,
-            correct: self.setup.auto.keep_correct,
-        };
-        let decision = auto::decide(&last.record, incumbent, enough);
-        if let AutoDecision::Leave(why) = decision {
-            return Err(why);
-        }
-        // A user with an open dialog is about to decide.
-        if !self.overlays.is_empty() {
-            return Err("a dialog is open".to_owned());
-        }
-        let run = last.start.id;
-        let message = Message::new(
-            &rule_description(&last.verdict, &self.setup),
-            [(message::TrailerKey::Tested, self.tested(last))],
-        );
-        let change = match decision {
-            AutoDecision::Keep => Change::Keep {
-                run,
-                message,
-                by_rule: true,
-            },
-            _ => Change::Discard {
-                run,
-                message,
-                confirmed: false,
-            },
-        };
-        self.usable(change.action())?;
-        Ok(change)
-    }
-}
-
-/// The description of a run that was decided by rule: the rule and its reason.
-fn rule_description(verdict: &Verdict, setup: &Setup) -> String {
-    match verdict.change {
-        Some(change) if verdict.outcome == Outcome::Pass => {
-            let words = setup.in_words(&change);
-            format!("by rule: {words} vs {}", change.against())
-        }
-        _ => format!("by rule: {}", verdict.why),
     }
 }
