@@ -114,7 +114,10 @@ pub fn draw(canvas: &mut Canvas, state: &HistoryState) -> Option<HistoryPlot> {
     let plot = draw_chart(canvas.frame.buffer_mut(), chart, data, state, selected);
     let shown = selected.unwrap_or(count - 1);
     if let Some(experiment) = data.repository.nth_comparable(shown) {
-        let line = detail::row(experiment, shown, data, selected.is_some());
+        let mut line = detail::row(experiment, shown, data, selected.is_some());
+        if !is_here {
+            line = Line::styled(line.to_string(), QUIET);
+        }
         canvas.frame.render_widget(line, detail);
     }
     plot
