@@ -34,8 +34,11 @@ fn a_terminal_gets_text_and_colours_alone() {
     fs::write(bench.repo().join(&name), theme).unwrap();
     fs::write(bench.repo().join("kernel.cu"), "speed 1100\n").unwrap();
     let wrong = format!("--{HOSTILE}");
-    let styled: [&[&str]; 5] = [
-        &["run"],
+    // A run also replaces the line that says how far it is.
+    let run = bench.say_in_terminal(&["run"]);
+    assert!(run.contains("\x1b[32m● PASS"), "{run:?}");
+    assert!(is_clean(&without_csi(&run).replace('\r', "")), "{run:?}");
+    let styled: [&[&str]; 4] = [
         &["--help"],
         &["run", "--no-such"],
         &["theme", "nord"],

@@ -164,9 +164,9 @@ fn beside_a_quick_loop_the_screen_judges_nothing() {
     // moment.
     let edit =
         "case $LAB_TURN in 3) echo 'edit 1' ;; *) echo \"edit $LAB_TURN\" ;; esac >> kernel.cu";
-    let mut auto = Auto::start(&bench, &["--experiments", "8"], edit);
+    let mut auto = Auto::start(&bench, &["--experiments", "9"], edit);
     auto.ends_well();
-    lab.see("ended after turn 9: the budget of 8 experiments is spent")
+    lab.see("ended after turn 9: the budget of 9 experiments is spent")
         .see("8 discarded, 1 known before");
     let edits = [1, 2, 4, 5, 6, 7, 8, 9].map(|turn| format!("edit {turn}"));
     assert_eq!(

@@ -207,9 +207,15 @@ pub struct LeftRun {
 }
 
 impl Counts {
+    /// What counts towards a budget of experiments: a kernel that was judged before cost a turn of
+    /// the command all the same.
+    pub fn of_budget(&self) -> u64 {
+        self.experiments + self.known
+    }
+
     /// Whether the only turn so far has failed.
     pub(super) fn are_of_one_failure(&self) -> bool {
-        self.failed == 1 && self.experiments + self.known + self.nothing == 0
+        self.failed == 1 && self.of_budget() + self.nothing == 0
     }
 }
 
@@ -291,9 +297,8 @@ impl State {
     /// Why the budget is spent; `None` while it is not.
     pub(super) fn spent(&self) -> Option<String> {
         let (spent, budget) = (&self.counts, &self.budget);
-        // A kernel that was judged before cost a turn of the command all the same.
         if let Some(most) = budget.experiments
-            && spent.experiments + spent.known >= most
+            && spent.of_budget() >= most
         {
             let known = match spent.known {
                 0 => String::new(),

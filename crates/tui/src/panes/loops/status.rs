@@ -250,7 +250,7 @@ fn budget(view: &LoopView, state: &State, now: Timestamp) -> String {
         hours.is_some() || experiments.is_some() || budget.cost.is_some() || floor.is_some();
     let parts = [
         Some(hours.map_or(spent.clone(), |hours| format!("{spent} of {hours}"))),
-        experiments.map(|most| format!("{} of {most} experiments", counts.experiments)),
+        experiments.map(|most| format!("{} of {most} experiments", counts.of_budget())),
         match budget.cost {
             Some(most) => Some(format!("cost {cost} of {}", format::count(most))),
             None => (counts.cost > 0.0).then(|| format!("cost {cost}")),
