@@ -84,7 +84,9 @@ impl<'a> Judged<'a> {
             text += &format!("  {} {unit}", figures::figure(figure.measure.value));
         }
         if let Some(change) = verdict.change {
-            text += &format!("  {change} vs {}", change.against());
+            let config = &self.project.config;
+            let words = change.in_words(&config.objective, config.goal);
+            text += &format!("  {words} vs {}", change.against());
         }
         if verdict.emulated && verdict.objective.is_some() {
             text += "  (emulated: its times say nothing about a GPU)";
