@@ -174,11 +174,13 @@ pub fn toml_error(path: &Path, text: &str, error: &toml::de::Error) -> Stop {
     ))
 }
 
-/// The parser's message about an unknown name with the name that was probably meant, if one is near;
+/// The parser's message about an unknown key with the key that was probably meant, if one is near;
 /// any other message as it is.
 fn with_nearest(message: &str) -> String {
     let mut names = message.split('`').skip(1).step_by(2);
-    let unknown = names.next().filter(|_| message.starts_with("unknown "));
+    let unknown = names
+        .next()
+        .filter(|_| message.starts_with("unknown field"));
     let known: Vec<&str> = names.collect();
     let meant = unknown.and_then(|unknown| nearest(unknown, &known));
     match (meant, message.split_once(", expected")) {
