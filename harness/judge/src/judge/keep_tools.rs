@@ -31,9 +31,12 @@ const NOT_FOLLOWED: [&str; 8] = [
     "::atomic",
 ];
 
+/// What a tool found, or why it did not finish.
+type Found = Result<Vec<ToolFinding>, Stop>;
+
 /// The tools at work on a candidate, while the judge checks its results.
 pub struct KeepTools {
-    running: Vec<(Tool, JoinHandle<Result<Vec<ToolFinding>, Stop>>)>,
+    running: Vec<(Tool, JoinHandle<Found>)>,
     /// Nobody measures on the device meanwhile.
     _access: Option<LockGuard>,
 }
