@@ -6,9 +6,12 @@ import types
 import unittest
 from unittest import mock
 
-import numpy
-
 from lab_harness.worker.devices import triton_interpreter
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
 
 Precision = enum.Enum("Precision", "TF32 IEEE")
 
@@ -34,6 +37,7 @@ def dot(a, b, precision):
     return builder().create_dot(a, b, zero, precision, 0).data[0, 0]
 
 
+@unittest.skipUnless(numpy, "this Python has no NumPy")
 class Dot(unittest.TestCase):
     def test_reads_ten_bits_of_the_fraction_of_a_32_bit_float(self):
         one, more, less = numpy.float32(1), numpy.float32(1 + 2**-10), numpy.float32(1 + 2**-11)

@@ -248,34 +248,24 @@ fn a_quick_profile_reads_only_the_counters() {
 
 #[test]
 fn without_counters_there_is_the_static_view_with_the_reason() {
-    for (changed, named, says) in [
-        (
-            vec![("mode", "refused")],
-            true,
-            "RestrictProfilingToAdminUsers=0",
-        ),
+    for (changed, says) in [
+        (vec![("mode", "refused")], "RestrictProfilingToAdminUsers=0"),
         (
             vec![("tiny-mode", "refused")],
-            true,
             "RestrictProfilingToAdminUsers=0",
         ),
         (
             vec![("tiny-mode", "unusable")],
-            true,
             "cannot profile here: Failed to open/create lock directory",
         ),
         (
             vec![("version.txt", "Version 2020.1.0 (build 1)")],
-            true,
             "too old",
         ),
-        (vec![("version.txt", "a shell\n")], true, "is no ncu"),
-        (vec![], false, "the cpu device has no counters"),
+        (vec![("version.txt", "a shell\n")], "is no ncu"),
     ] {
         let folder = Profiled::new(&changed);
-        let mut request = folder.request(ProfileSet::Quick);
-        request.ncu = request.ncu.filter(|_| named);
-        let judged = folder.run(request);
+        let judged = folder.run(folder.request(ProfileSet::Quick));
         judged.expect(Exit::Passed);
         assert!(judged.log.contains("no counters: "), "{}", judged.log);
         let profile = read(&folder.out());
@@ -289,6 +279,18 @@ fn without_counters_there_is_the_static_view_with_the_reason() {
             profile.missing
         );
     }
+}
+
+#[test]
+fn the_cpu_device_has_no_profile() {
+    let folder = Profiled::new(&[]);
+    let mut request = folder.request(ProfileSet::Quick);
+    request.ncu = None;
+    let judged = folder.run(request);
+    judged
+        .expect(Exit::Usage)
+        .expect_in("stopped", "the cpu device has no counters");
+    assert!(!folder.out().join(file::PROFILE).exists());
 }
 
 #[test]

@@ -2,14 +2,12 @@
 
 import sys
 
-import numpy
-
 from ..private import BUILTINS as __builtins__
 
 _modules = sys.modules
 
 # The bits of a 32-bit float that tensor cores read as TF32: the sign, the exponent and ten bits of the fraction.
-_TF32 = numpy.uint32(0xFFFFE000)
+_TF32 = 0xFFFFE000
 
 
 def read_tf32():
@@ -30,6 +28,8 @@ def read_tf32():
 
 def _cut(operand):
     """A tensor of the interpreter whose cells hold what a tensor core reads of them."""
-    if operand.data.dtype != numpy.float32:
+    kind = operand.data.dtype
+    if kind.name != "float32":
         return operand
-    return type(operand)((operand.data.view(numpy.uint32) & _TF32).view(numpy.float32), operand.dtype)
+    bits = operand.data.view("uint32")
+    return type(operand)((bits & bits.dtype.type(_TF32)).view(kind), operand.dtype)
