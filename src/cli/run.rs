@@ -207,7 +207,11 @@ pub const NO_VERDICT: &str = "the run has no verdict";
 /// Goes on first with the decision of a lab that was killed, and says so. A run that is to be
 /// decided by rule stops there: its exit code is returned.
 fn go_on(project: &Project, options: &RunArgs) -> Option<ExitCode> {
-    let (text, status) = match lab_decide::resume_decision(project) {
+    let resumed = match options.decide {
+        true => lab_decide::resume_decision(project),
+        false => lab_decide::resume(project).map(|text| text.map(|text| (text, None))),
+    };
+    let (text, status) = match resumed {
         Ok(resumed) => resumed?,
         Err(error) => (format!("{error:#}"), None),
     };

@@ -223,8 +223,11 @@ fn a_decision_that_a_lane_has_begun_is_completed_in_that_lane() {
     let head = lab.head();
     lab.lab("run").is(0);
     assert!(begun.iter().any(|file| lab.path(file).exists()));
-    lanes(&lab, "--experiments 1", LINE).is(0);
-    assert!(!begun.iter().any(|file| lab.path(file).exists()));
+    let ended = lanes(&lab, "--experiments 1", LINE).is(0);
+    let left = begun
+        .iter()
+        .find_map(|file| fs::read_to_string(lab.path(file)).ok());
+    assert_eq!(left, None, "{ended:?}");
     assert_eq!(
         (lab.head(), lab.read("kernel.cu")),
         (head, "// the first\n".to_owned())

@@ -31,17 +31,24 @@ impl Resumed {
 /// Goes on with the intent of a lab that was killed. Returns what was done, in words; `None` if
 /// there was none, which takes no lock, and while another process decides: the intent is its own.
 pub fn resume(project: &Project) -> Result<Option<String>> {
-    Ok(resume_decision(project)?.map(|(text, _)| text))
-}
-
-/// The same, and how the run was decided, if a keep or a discard was completed.
-pub fn resume_decision(project: &Project) -> Result<Option<(String, Option<Status>)>> {
     if !intent::exists(project) {
         return Ok(None);
     }
-    let Some(lock) = DecisionLock::try_take(project)? else {
-        return Ok(None);
-    };
+    let lock = DecisionLock::try_take(project)?;
+    let resumed = lock.map(|lock| resume_under(project, lock)).transpose()?;
+    Ok(resumed.flatten().map(|(text, _)| text))
+}
+
+/// The same for who decides next, and how the run was decided, if a keep or a discard was completed.
+/// Waits while another process decides: a lane of a loop may do so, and the intent be another's.
+pub fn resume_decision(project: &Project) -> Result<Option<(String, Option<Status>)>> {
+    match intent::exists(project) {
+        true => resume_under(project, DecisionLock::take(project)?),
+        false => Ok(None),
+    }
+}
+
+fn resume_under(project: &Project, lock: DecisionLock) -> Result<Option<(String, Option<Status>)>> {
     let mut locked = Locked::new(project, lock)?;
     let resumed = resume_locked(&mut locked)?;
     let status =
