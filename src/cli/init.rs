@@ -12,7 +12,6 @@ use clap::Args;
 use lab_project::config::{Config, FILE, Harness};
 use lab_project::kernel_file::{self, NAMES, sources_in};
 use lab_project::kernels::KernelList;
-use lab_project::python::ENVIRONMENTS;
 use lab_protocol::Language;
 use lab_system::root::Root;
 use lab_system::space;
@@ -73,9 +72,6 @@ struct InitFindings {
     /// The user's own harness with its script, relative to the folder; `None` for the built-in
     /// harness.
     harness: Option<(Harness, String)>,
-    /// The project's interpreter, relative to the folder of lab.toml; `None` for the one that is
-    /// used anyway.
-    python: Option<&'static str>,
     /// Something in Python is judged, or judges.
     needs_python: bool,
     /// The built-in harness judges, and has no problem.toml to judge by.
@@ -202,13 +198,9 @@ fn find(folder: &Path, given: Option<&Path>) -> Result<InitFindings> {
         );
     }
     let needs_python = is_python || matches!(harness, Some((Harness::Python { .. }, _)));
-    let python = ENVIRONMENTS
-        .into_iter()
-        .find(|path| needs_python && folder.join(path).exists());
     Ok(InitFindings {
         kernel: name,
         harness,
-        python,
         needs_python,
         lacks_problem,
         notes,
@@ -304,12 +296,11 @@ fn text(found: &InitFindings) -> String {
         _ => "# extra = [\"data.bin\"]\n".to_owned(),
     };
     let extra = format!("# Further files that a verdict depends on.\n{extra}");
-    let python = match found.python {
-        Some(python) => format!("# The interpreter that runs Python.\npython = {}\n\n", string(python)),
-        None if found.needs_python => {
-            "# The interpreter that runs Python; without this line that of .venv here, else python3 on the path.\n# python = \".venv/bin/python\"\n\n".to_owned()
+    let python = match found.needs_python {
+        true => {
+            "# The interpreter that runs Python; without this line that of .venv here, else python3 on the path.\n# python = \".venv/bin/python\"\n\n"
         }
-        None => String::new(),
+        false => "",
     };
     format!(
         "# How `lab` judges this kernel. A line behind `#` is the default, or an example of what can be said.\n\n\
@@ -353,7 +344,6 @@ mod tests {
                 },
                 "my harness.py".into(),
             )),
-            python: Some(ENVIRONMENTS[0]),
             needs_python: true,
             lacks_problem: false,
             notes: Vec::new(),
@@ -373,7 +363,6 @@ mod tests {
             Some("uv run 'my harness.py'")
         );
         assert_eq!(config.watch.extra, ["my harness.py"]);
-        assert_eq!(config.python.as_deref(), Some(".venv/bin/python"));
         // Every commented setting is one that exists.
         let settings = text.lines().map(|line| match line.strip_prefix("# ") {
             Some(setting) if setting.contains(" = ") || setting.starts_with('[') => setting,

@@ -14,7 +14,7 @@ pub const VARIABLE: &str = "LAB_PYTHON";
 pub const USUAL: &str = "python3";
 
 /// Where the interpreter of a folder's own virtual environment usually is.
-pub const ENVIRONMENTS: [&str; 2] = [".venv/bin/python", "venv/bin/python"];
+const ENVIRONMENTS: [&str; 2] = [".venv/bin/python", "venv/bin/python"];
 
 /// Who named the interpreter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
