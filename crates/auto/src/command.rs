@@ -123,12 +123,14 @@ impl Running<'_, '_> {
             Err(why) => Edited::Without {
                 told: told.ended(TurnOutcome::Failed, why),
                 cost,
+                cannot_start: matches!(ending, Ending::Exited(126 | 127)),
             },
             Ok(bytes) if bytes == before => {
                 let why = "the command did not change the kernel";
                 Edited::Without {
                     told: told.ended(TurnOutcome::Nothing, why),
                     cost,
+                    cannot_start: false,
                 }
             }
             Ok(bytes) => Edited::Kernel {
@@ -222,12 +224,6 @@ fn keep_others(
     }
     told.ignore(others);
     Ok(())
-}
-
-/// Whether a shell says that the command of a turn cannot be started.
-pub(super) fn cannot_start(told: &LastTurn) -> bool {
-    let codes = ["exit code 126:", "exit code 127:"];
-    codes.iter().any(|code| told.command.starts_with(code))
 }
 
 fn in_words(ending: Ending, limit: Duration) -> String {

@@ -38,7 +38,11 @@ pub(super) fn apply(project: &Project, folder: &Path, name: &str, turn: u64) -> 
                 TurnOutcome::Failed,
                 format!("{name} does not apply: {error:#}"),
             );
-            Ok(Edited::Without { told, cost: 0.0 })
+            Ok(Edited::Without {
+                told,
+                cost: 0.0,
+                cannot_start: false,
+            })
         }
         Ok(patched) => {
             told.ignored = patched

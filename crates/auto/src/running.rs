@@ -47,6 +47,8 @@ pub(super) enum Edited {
         told: LastTurn,
         /// What the turn cost all the same.
         cost: f64,
+        /// The shell says that the command cannot be started.
+        cannot_start: bool,
     },
     /// The loop is to end. What the command had done by then is kept in git, and told.
     Stopped(LastTurn),

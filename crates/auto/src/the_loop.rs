@@ -327,11 +327,14 @@ impl Running<'_, '_> {
                 self.judged_by.next_kernel();
                 Ok(())
             }
-            Ok(Edited::Without { told, cost }) => {
+            Ok(Edited::Without {
+                told,
+                cost,
+                cannot_start,
+            }) => {
                 let why = told.why.clone();
                 self.state.counts.cost += cost;
                 let may_repeat = self.edits_by_command() && !is_ended;
-                let cannot_start = command::cannot_start(&told);
                 self.end_turn(told, may_repeat)?;
                 // What is not there at the first turn will not be there at the next.
                 if cannot_start && self.state.counts.are_of_one_failure() {
