@@ -3,9 +3,9 @@
 //!
 //! A worker that runs a kernel of the user knows no problem and no expected value. It offers
 //! buffers between guard zones, poison, copies of inputs, and launches. Its answers are untrusted,
-//! because on the cpu device the kernel shares its memory. On a GPU the judge has a worker of its
-//! own, which runs no kernel of the user: it has the buffers of the others, and holds expected
-//! values ([`JudgeMemory`]).
+//! because on the cpu device the kernel shares its memory. The judge has the buffers of all workers
+//! ([`JudgeMemory`]): on a GPU in a worker of its own, which runs no kernel of the user and also
+//! holds expected values.
 
 pub mod cell_work;
 pub mod cells;
