@@ -15,12 +15,14 @@ const RIGHT: &str = "def axpy(x, y, a):\n    y[:] = x * a + 1\n";
 type NamedTest = (&'static str, fn() -> Result<(), Failed>);
 
 pub fn trials() -> Vec<Trial> {
-    let tests: [NamedTest; 12] = [
+    let tests: [NamedTest; 14] = [
         ("checked_timed_and_recorded", checked_timed_and_recorded),
         (
             "beside_a_function_of_the_entry's_name",
             beside_a_function_of_the_entrys_name,
         ),
+        ("results_that_are_returned", results_that_are_returned),
+        ("each_shape_is_compiled", each_shape_is_compiled),
         ("wrong_results", wrong_results),
         ("errors_have_their_line", errors_have_their_line),
         ("crash_and_hang", crash_and_hang),
@@ -120,6 +122,58 @@ fn checked_timed_and_recorded() -> Result<(), Failed> {
         judged.log
     );
     Ok(())
+}
+
+/// Libraries return their results. To write them into `y` is no work of theirs, and not in their time.
+fn results_that_are_returned() -> Result<(), Failed> {
+    let peer = "import numpy\n\ndef right(x, y, a):\n    return x * a + numpy.float32(1)\n\n\
+                def wrong(x, y, a):\n    return x * a\n\n\
+                def wide(x, y, a):\n    return (x * a + 1).astype('f8')\n\n\
+                def two(x, y, a):\n    return x, y\n\n\
+                def text(x, y, a):\n    return 'y'\n";
+    let names = ["right", "wrong", "wide", "two", "text"];
+    let keys = names.map(|name| format!("function = \"{name}\""));
+    let peers: Vec<(&str, &str)> = names
+        .into_iter()
+        .zip(keys.iter().map(String::as_str))
+        .collect();
+    let folder = folder("axpy", RIGHT, &peers, peer)?;
+    let (judged, peers) = beside(options(folder.path()))?;
+    expect_ratio(&judged, &peers, "right")?;
+    for (name, why) in [
+        ("wrong", "its results are wrong: "),
+        (
+            "wide",
+            "peer.py:10: error: wide returned (1000,) of float64 for y, which is (1000,) of float32: a peer returns",
+        ),
+        (
+            "two",
+            "peer.py:13: error: two returned 2 values, and the outputs are: y: a peer returns",
+        ),
+        (
+            "text",
+            "peer.py:16: error: text returned str for y, which is ",
+        ),
+    ] {
+        expect_failure(&judged, &peers, name, why)?;
+    }
+    Ok(())
+}
+
+/// After eight shapes `torch.compile` runs the function as it is, and its time would be called that of the compiled one. The
+/// module here stands for PyTorch's.
+fn each_shape_is_compiled() -> Result<(), Failed> {
+    let peer = "import sys, types\nconfig = types.ModuleType('torch._dynamo.config')\nconfig.recompile_limit = 8\n\
+                config.fail_on_recompile_limit_hit = False\nsys.modules[config.__name__] = config\n\n\
+                def compiled(x, y, a):\n    assert config.recompile_limit > 54 and config.fail_on_recompile_limit_hit\n    y[:] = x * a + 1\n";
+    let folder = folder(
+        "axpy",
+        RIGHT,
+        &[("compiled", "function = \"compiled\"")],
+        peer,
+    )?;
+    let (judged, peers) = beside(options(folder.path()))?;
+    expect_ratio(&judged, &peers, "compiled")
 }
 
 /// The file is executed unchanged: a function of the entry's name keeps its meaning, and no line is

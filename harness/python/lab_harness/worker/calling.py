@@ -93,6 +93,10 @@ class Call:
         # Address, length, and whether it is an input, of each argument that is a buffer; else None.
         self._places = [_place(arg, parameter, memory) for arg, parameter in zip(self._args, self._parameters)]
         self._positional = self._named = None
+        # What the problem names of each output, and the output itself.
+        self._outputs = []
+        # What the function of a peer has returned.
+        self._results = None
 
     @property
     def kind(self):
@@ -117,6 +121,8 @@ class Call:
         call = _new(Call)
         call.__dict__.update(self.__dict__)
         call._positional, call._named = self._entry.bind(self._parameters, values)
+        call._outputs = [(parameter["name"], value) for parameter, value, place in zip(self._parameters, values, self._places)
+                         if place is not None and not place[2]]
         return call
 
     def _value(self, arg, parameter, place, address_of):
@@ -132,7 +138,7 @@ class Call:
             raise Lab(f"the parameter {parameter['name']}: {error}") from None
 
     def run(self):
-        """Calls the function. Raises Crash if it raises, returns something, or leaves a thread that works."""
+        """Calls the function. Raises Crash if it raises, returns something although it is no peer, or leaves a thread that works."""
         try:
             result = self._entry.function(*self._positional, **self._named)
         except BaseException as error:  # noqa: B902: also SystemExit and KeyboardInterrupt are the kernel's
@@ -144,14 +150,38 @@ class Call:
         left = self._interpreter.thread_left(self.module, "after its launch")
         if left is not None:
             raise Crash(left)
-        if result is not None:
+        if self.module.is_peer:
+            self._results = result
+        elif result is not None:
             text = (f"{self.entry} returned a value of type {type_name(type(result))}: it must write into "
                     "its outputs and return None")
             raise Crash(at_line(self.module.shown, self._entry.line, text))
 
+    def store(self):
+        """Copies what a peer has returned to the outputs, once the time is taken: libraries return their results."""
+        results, self._results = self._results, None
+        if results is None:
+            return
+        if type(results) is not tuple:
+            results = (results,)
+        wanted = ", ".join(name for name, _ in self._outputs)
+        if len(results) != len(self._outputs):
+            self._refuse(f"{len(results)} values, and the outputs are: {wanted}")
+        for (name, output), result in zip(self._outputs, results):
+            found = [getattr(result, what, None) for what in ("shape", "dtype")]
+            if found != [output.shape, output.dtype]:
+                kind = type_name(type(result)) if None in found else f"{tuple(found[0])} of {found[1]}"
+                self._refuse(f"{kind} for {name}, which is {tuple(output.shape)} of {output.dtype}")
+            output[...] = result
+
+    def _refuse(self, what):
+        text = f"{self.entry} returned {what}: a peer returns its outputs in the problem's order, or writes into them"
+        raise Crash(at_line(self.module.shown, self._entry.line, text))
+
     def let_go(self):
         """Drops the arguments, while the clock runs: what a kernel has attached to them may run now."""
         self._positional = self._named = None
+        self._outputs = []
 
 
 def _place(arg, parameter, memory):

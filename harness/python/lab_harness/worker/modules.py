@@ -24,6 +24,9 @@ _kernels_builtins = vars(builtins)
 # The packages whose functions take PyTorch tensors.
 _TORCH = {"torch", "triton"}
 
+# How often torch.compile compiles a function, and whether it fails where it would compile no more.
+_RECOMPILATIONS = {"recompile_limit": 1 << 12, "accumulated_recompile_limit": 1 << 16, "fail_on_recompile_limit_hit": True}
+
 # How files begin that are no UTF-8.
 _MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
@@ -33,8 +36,9 @@ class Module:
 
     def __init__(self, path, name, is_cpu, functions):
         self.path, self.shown, self.is_cpu = path, path.rpartition("/")[2], is_cpu
-        # The functions for entries of other names.
+        # The functions for entries of other names, which only a peer has.
         self._functions = functions
+        self.is_peer = bool(functions)
         # The name in sys.modules. Two files of one name in one worker have different ones.
         self._name = name
         self._module = _ModuleType(name)
@@ -75,6 +79,7 @@ class Module:
             if self.is_cpu:
                 tune_nothing(self.namespace)
                 read_tf32()
+            _compile_each_shape()
             self._entries = {name: self._entry(name) for name in self._entries}
         except Build:
             raise
@@ -140,6 +145,15 @@ class Module:
                if type(value) is _FunctionType and value.__code__.co_filename == self.path}
         near = _close_matches(entry, own, 1) or (list(own) if len(own) == 1 else [])
         return (own[near[0]], f" (line {own[near[0]]} defines {near[0]})") if near else (0, "")
+
+
+def _compile_each_shape():
+    """Lets torch.compile compile each shape. After eight it would run the function as it is and only log that: the time would be
+    that of the eager function."""
+    config = _modules.get("torch._dynamo.config")
+    for name, most in _RECOMPILATIONS.items():
+        if hasattr(config, name):
+            setattr(config, name, most)
 
 
 def _line_of_cookie(source):

@@ -199,9 +199,13 @@ class CpuDevice:
         began = _perf_counter()
         for call in calls:
             call.run()
+        seconds = _perf_counter() - began
+        for call in calls:
+            call.store()
+        began = _perf_counter()
         for call in calls:
             call.let_go()
-        return max(_perf_counter() - began, 1e-9), None
+        return max(seconds + _perf_counter() - began, 1e-9), None
 
     def resources(self, calls):
         """Nothing: no Triton kernel runs here."""

@@ -160,6 +160,8 @@ class Window:
                 # A kernel that changed the current stream has left it changed.
                 self._device.use_own_stream()
             driver.call("cuEventRecordWithFlags", self._ended, stream, _EXTERNAL, action="record an event")
+            for call in calls:
+                call.store()
         except Failure as error:
             failure = error
         code = driver.code("cuStreamEndCapture", stream, _byref(graph))
@@ -191,6 +193,8 @@ class Window:
             call.run()
         self._device.use_own_stream()
         driver.call("cuEventRecord", self._ended, stream, action="record an event")
+        for call in calls:
+            call.store()
         launch_digest()
         at_the_end = results()
         window, own = _perf_counter() - began, _thread_time()
