@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes patches of kernels/rmsnorm/kernel.cu into a folder, for `lab auto --patches`: one idea each, then pairs of ideas.
+"""Writes patches of two_passes.cu, rmsnorm's first kernel, into a folder, for `lab auto --patches`: one idea each, then pairs of ideas.
 
     benchmarks/loop/rmsnorm_patches.py FOLDER
 
@@ -13,7 +13,7 @@ import pathlib
 import random
 import sys
 
-KERNEL = pathlib.Path(__file__).resolve().parents[2] / "kernels/rmsnorm/kernel.cu"
+KERNEL = pathlib.Path(__file__).resolve().parent / "two_passes.cu"
 IN_GIT = "kernels/rmsnorm/kernel.cu"
 
 FIRST_LOOP = """    for (int p = threadIdx.x; p < packs; p += blockDim.x) {

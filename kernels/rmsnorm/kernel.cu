@@ -1,14 +1,16 @@
 // RMSNorm: y[r, c] = x[r, c] * gain[c] / sqrt(mean(x[r, :]^2) + eps).
 //
-// One block computes one row, in two passes. In the first pass the threads add up the squares, 16 bytes per load if the
-// row is aligned for that; warp shuffles and shared memory combine the sums. In the second pass the threads write the
-// result. The second read of x comes from the cache.
+// One block computes one row and reads it once. A thread loads its packs of 16 bytes, and those of the gain, without waiting for the
+// first one, and keeps them in registers; warp shuffles and shared memory combine the sums of squares; then it writes the result.
+// There is a kernel for each number of packs and without a loop. One kernel with the code for all would have the registers that eight
+// packs need, so fewer blocks would be on a multiprocessor; and with a cold L2 cache the code itself comes from memory, which a launch
+// of 2 us notices.
 #include "lab.h"
 
 #include <cuda_fp16.h>
 
 constexpr int WARP = 32;
-constexpr int MAX_THREADS = 256;
+constexpr int MAX_THREADS = 1024;
 
 // N values that are loaded and stored in one access.
 template <typename T, int N>
@@ -25,6 +27,7 @@ __device__ void narrow(__half* to, float v) { *to = __float2half(v); }
 __device__ float block_sum(float v) {
     __shared__ float partial[MAX_THREADS / WARP];
     for (int offset = WARP / 2; offset > 0; offset /= 2) v += __shfl_xor_sync(0xffffffffu, v, offset);
+    if (blockDim.x == WARP) return v;
     if (threadIdx.x % WARP == 0) partial[threadIdx.x / WARP] = v;
     __syncthreads();
     float sum = 0;
@@ -32,64 +35,94 @@ __device__ float block_sum(float v) {
     return sum;
 }
 
-// Normalises one row, N values at a time. N must divide cols.
-template <typename T, int N>
+// Normalises one row of at most PACKS packs a thread. N, the values of a pack, must divide cols.
+template <typename T, int N, int PACKS>
 __device__ void normalise(const T* x, const T* gain, T* y, float eps, int cols) {
     typedef Pack<T, N> P;
-    const P* xs = reinterpret_cast<const P*>(x);
+    const P* xs = reinterpret_cast<const P*>(x + (long long)blockIdx.x * cols);
     const P* gains = reinterpret_cast<const P*>(gain);
-    P* ys = reinterpret_cast<P*>(y);
+    P* ys = reinterpret_cast<P*>(y + (long long)blockIdx.x * cols);
     const int packs = cols / N;
 
-    float squares = 0;
-    for (int p = threadIdx.x; p < packs; p += blockDim.x) {
-        const P v = xs[p];
-        for (int i = 0; i < N; i++) squares += widened(v.value[i]) * widened(v.value[i]);
+    P row[PACKS] = {}, held[PACKS];
+#pragma unroll
+    for (int k = 0; k < PACKS; k++) {
+        const int p = threadIdx.x + k * blockDim.x;
+        if (p < packs) row[k] = xs[p];
     }
-    const float scale = 1.0f / sqrtf(block_sum(squares) / cols + eps);
-
-    for (int p = threadIdx.x; p < packs; p += blockDim.x) {
-        const P v = xs[p];
-        const P g = gains[p];
+#pragma unroll
+    for (int k = 0; k < PACKS; k++) {
+        const int p = threadIdx.x + k * blockDim.x;
+        if (p < packs) held[k] = gains[p];
+    }
+    float squares = 0;
+#pragma unroll
+    for (int k = 0; k < PACKS; k++)
+        for (int i = 0; i < N; i++) squares += widened(row[k].value[i]) * widened(row[k].value[i]);
+    const float scale = rsqrtf(block_sum(squares) / cols + eps);
+#pragma unroll
+    for (int k = 0; k < PACKS; k++) {
+        const int p = threadIdx.x + k * blockDim.x;
+        if (p >= packs) break;
         P out;
-        for (int i = 0; i < N; i++) narrow(&out.value[i], widened(v.value[i]) * scale * widened(g.value[i]));
+        for (int i = 0; i < N; i++) narrow(&out.value[i], widened(row[k].value[i]) * scale * widened(held[k].value[i]));
         ys[p] = out;
     }
 }
 
+// Normalises one row of any length. The second read of x comes from the cache.
 template <typename T>
-__device__ void rmsnorm(const T* x, const T* gain, T* y, float eps, int cols) {
-    constexpr int N = 16 / sizeof(T);
+__device__ void normalise_long(const T* x, const T* gain, T* y, float eps, int cols) {
     x += (long long)blockIdx.x * cols;
     y += (long long)blockIdx.x * cols;
-    // If a row is a whole number of packs, every row is aligned to 16 bytes, because the first one is.
-    if (cols % N == 0) {
-        normalise<T, N>(x, gain, y, eps, cols);
-    } else {
-        normalise<T, 1>(x, gain, y, eps, cols);
+    float squares = 0;
+    for (int c = threadIdx.x; c < cols; c += blockDim.x) squares += widened(x[c]) * widened(x[c]);
+    const float scale = rsqrtf(block_sum(squares) / cols + eps);
+    for (int c = threadIdx.x; c < cols; c += blockDim.x) narrow(&y[c], widened(x[c]) * scale * widened(gain[c]));
+}
+
+#define KERNEL(name, T, call)                                                                                   \
+    extern "C" __global__ void __launch_bounds__(MAX_THREADS)                                                   \
+        name(const T* x, const T* gain, T* y, float eps, int rows, int cols, void* no_scratch) {                \
+        call(x, gain, y, eps, cols);                                                                            \
     }
+
+KERNEL(f32_of_1, float, (normalise<float, 4, 1>))
+KERNEL(f32_of_2, float, (normalise<float, 4, 2>))
+KERNEL(f32_of_4, float, (normalise<float, 4, 4>))
+KERNEL(f32_of_8, float, (normalise<float, 4, 8>))
+KERNEL(f32_odd, float, (normalise<float, 1, 4>))
+KERNEL(f32_long, float, normalise_long)
+KERNEL(f16_of_1, __half, (normalise<__half, 8, 1>))
+KERNEL(f16_of_2, __half, (normalise<__half, 8, 2>))
+KERNEL(f16_of_4, __half, (normalise<__half, 8, 4>))
+KERNEL(f16_of_8, __half, (normalise<__half, 8, 8>))
+KERNEL(f16_odd, __half, (normalise<__half, 1, 4>))
+KERNEL(f16_long, __half, normalise_long)
+
+// Few packs in all are done when the slowest block is: many threads for a row make it short. Many packs are done as fast as memory is:
+// few threads with several loads on the way each leave room for further blocks.
+constexpr long long FEW = 1 << 18;
+
+// Adds the launch. `kernels` are those of 1, 2, 4 and 8 packs, then those of odd and of long rows; a pack has `n` values. If a row is a
+// whole number of packs, every row is aligned to 16 bytes, because the first one is.
+__device__ void launch_rows(LabLaunches& launches, int rows, int cols, int n, const char* const (&kernels)[6]) {
+    const bool odd = cols % n != 0;
+    const int packs = odd ? cols : cols / n;
+    const bool few = (long long)rows * packs <= FEW;
+    int kernel = odd ? 4 : few ? 0 : 2, each = odd ? 4 : few ? 1 : 4;
+    while (kernel < 3 && packs > MAX_THREADS * each) kernel++, each *= 2;
+    if (packs > MAX_THREADS * each) kernel = 5;
+    const int warps = (packs + WARP * each - 1) / (WARP * each);
+    LabShape& launch = launches.add(kernels[kernel]);
+    launch.grid[0] = rows;
+    launch.block[0] = WARP * (warps < MAX_THREADS / WARP ? warps : MAX_THREADS / WARP);
 }
 
-extern "C" __global__ void rmsnorm_f32(const float* x, const float* gain, float* y, float eps, int rows, int cols) {
-    rmsnorm(x, gain, y, eps, cols);
+LAB_LAUNCHES(rmsnorm_f32) {
+    launch_rows(launches, dims.rows, dims.cols, 4, {"f32_of_1", "f32_of_2", "f32_of_4", "f32_of_8", "f32_odd", "f32_long"});
 }
 
-extern "C" __global__ void rmsnorm_f16(const __half* x, const __half* gain, __half* y, float eps, int rows, int cols) {
-    rmsnorm(x, gain, y, eps, cols);
-}
-
-// Returns the threads of a block: enough warps for one 16-byte pack per lane, from one warp to eight.
-__device__ unsigned threads_for(int cols, int pack) {
-    const int warps = (cols / pack + WARP - 1) / WARP;
-    return WARP * (warps < 1 ? 1 : warps > MAX_THREADS / WARP ? MAX_THREADS / WARP : warps);
-}
-
-LAB_LAUNCH(rmsnorm_f32) {
-    launch.grid[0] = dims.rows;
-    launch.block[0] = threads_for(dims.cols, 4);
-}
-
-LAB_LAUNCH(rmsnorm_f16) {
-    launch.grid[0] = dims.rows;
-    launch.block[0] = threads_for(dims.cols, 8);
+LAB_LAUNCHES(rmsnorm_f16) {
+    launch_rows(launches, dims.rows, dims.cols, 8, {"f16_of_1", "f16_of_2", "f16_of_4", "f16_of_8", "f16_odd", "f16_long"});
 }

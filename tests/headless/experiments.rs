@@ -1,11 +1,9 @@
-//! The experiments of wavegru's kernel in `results.tsv` and `kernels/wavegru/experiments.bundle`.
+//! The experiments in `results.tsv`, and the bundle beside each kernel that holds their commits.
 
 use super::lab::Lab;
 use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
-
-const KERNEL: &str = "kernels/wavegru/kernel.cu";
 
 /// One row: commit, samples per second, status, description.
 struct Row {
@@ -37,71 +35,105 @@ fn rows(ledger: &str) -> Vec<Row> {
     lines.map(row).collect()
 }
 
-#[test]
-fn the_bundle_holds_every_commit_that_the_ledger_names() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let rows = rows(&fs::read_to_string(root.join("results.tsv")).unwrap());
-    assert!(rows.len() >= 13, "{} experiments", rows.len());
+/// Of the rows, those of the kernel of a folder: the bundle there holds their commits.
+struct Experiments {
+    lab: Lab,
+    rows: Vec<Row>,
+    kernel: String,
+}
 
-    // A repository that has only the bundle.
-    let lab = Lab::empty();
-    let bundle = root.join("kernels/wavegru/experiments.bundle");
-    lab.git(&format!("fetch -q {} +refs/*:refs/*", bundle.display()));
-    let kept: HashSet<String> = lab
-        .git("rev-list refs/heads/kernel")
-        .lines()
-        .map(String::from)
-        .collect();
-    let discarded: HashSet<String> = lab
-        .git("for-each-ref --format=%(objectname) refs/lab/discarded")
-        .lines()
-        .map(String::from)
-        .collect();
+impl Experiments {
+    fn of(folder: &str) -> Self {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        // A repository that has only the bundle.
+        let lab = Lab::empty();
+        let bundle = root.join(folder).join("experiments.bundle");
+        lab.git(&format!("fetch -q {} +refs/*:refs/*", bundle.display()));
+        let mut rows = rows(&fs::read_to_string(root.join("results.tsv")).unwrap());
+        let commits = lab.git("rev-list --all");
+        rows.retain(|row| {
+            commits
+                .lines()
+                .any(|commit| commit.starts_with(&row.commit))
+        });
+        let kernel = format!("{folder}/kernel.cu");
+        Experiments { lab, rows, kernel }
+    }
 
-    let (mut kernels, mut output) = (HashSet::new(), 0);
-    for row in &rows {
-        let name = format!("{} ({})", row.commit, row.description);
-        let commit = lab
-            .git(&format!("rev-parse {}^{{commit}}", row.commit))
-            .trim()
-            .to_owned();
-        match row.status.as_str() {
-            "keep" => assert!(kept.contains(&commit), "{name} is on the branch"),
-            "discard" => assert!(discarded.contains(&commit), "{name} is among the discarded"),
-            other => panic!("{name}: {other}"),
+    /// Fails unless each row has its commit, its kernel with this text, and its record.
+    fn expect_all(&self, statement: &str) {
+        let Experiments { lab, rows, kernel } = self;
+        let lines = |command: &str| -> HashSet<String> {
+            lab.git(command).lines().map(String::from).collect()
+        };
+        let kept = lines("rev-list refs/heads/kernel");
+        let discarded = lines("for-each-ref --format=%(objectname) refs/lab/discarded");
+        let (mut kernels, mut output) = (HashSet::new(), 0);
+        for row in rows {
+            let name = format!("{} ({})", row.commit, row.description);
+            let commit = lab
+                .git(&format!("rev-parse {}^{{commit}}", row.commit))
+                .trim()
+                .to_owned();
+            match row.status.as_str() {
+                "keep" => assert!(kept.contains(&commit), "{name} is on the branch"),
+                "discard" => assert!(discarded.contains(&commit), "{name} is among the discarded"),
+                other => panic!("{name}: {other}"),
+            }
+            let text = lab.git(&format!("show {commit}:{kernel}"));
+            assert!(text.contains(statement), "{name} holds a kernel");
+            kernels.insert(lab.git(&format!("rev-parse {commit}:{kernel}")));
+            let message = lab.git(&format!("log -1 --format=%B {commit}"));
+            output += usize::from(message.lines().next() == Some(&row.description));
         }
-        let kernel = lab.git(&format!("show {commit}:{KERNEL}"));
+        // All but a baseline, which was committed before: keeping it wrote its row and no commit.
         assert!(
-            kernel.contains("LAB_LAUNCH(wavegru)"),
-            "{name} holds a kernel"
+            output >= rows.len() - 1,
+            "{output} commits whose message is the description"
         );
-        kernels.insert(lab.git(&format!("rev-parse {commit}:{KERNEL}")));
-        let message = lab.git(&format!("log -1 --format=%B {commit}"));
-        output += usize::from(message.lines().next() == Some(&row.description));
+        // The record of a kept experiment names the machine and the time.
+        for row in rows.iter().filter(|row| row.status == "keep") {
+            let record = lab.git(&format!("notes --ref=lab show {}", row.commit));
+            let record: serde_json::Value = serde_json::from_str(&record).unwrap();
+            assert_eq!(record["kernel"], kernel.as_str(), "{record}");
+        }
+        assert!(
+            kernels.len() * 2 > rows.len(),
+            "{} kernels in {} experiments",
+            kernels.len(),
+            rows.len()
+        );
     }
-    // All but the baseline, which was committed before: keeping it wrote its row and no commit.
-    assert!(
-        output >= rows.len() - 1,
-        "{output} commits whose message is the description"
-    );
 
-    // The record of a kept experiment names the machine and the time.
-    for row in rows.iter().filter(|row| row.status == "keep") {
-        let record = lab.git(&format!("notes --ref=lab show {}", row.commit));
-        let record: serde_json::Value = serde_json::from_str(&record).unwrap();
-        assert_eq!(record["kernel"], KERNEL, "{record}");
+    fn best(&self) -> f64 {
+        let kept = self.rows.iter().filter(|row| row.status == "keep");
+        kept.map(|row| row.throughput).fold(0.0, f64::max)
     }
-    assert!(
-        kernels.len() * 2 > rows.len(),
-        "{} kernels in {} experiments",
-        kernels.len(),
-        rows.len()
-    );
+}
 
-    let best = rows
+#[test]
+fn the_bundles_hold_every_commit_that_the_ledger_names() {
+    let wavegru = Experiments::of("kernels/wavegru");
+    wavegru.expect_all("LAB_LAUNCH(wavegru)");
+    assert!(wavegru.best() >= 165_000.0, "samples/s: {}", wavegru.best());
+
+    let rmsnorm = Experiments::of("kernels/rmsnorm");
+    rmsnorm.expect_all("LAB_LAUNCHES(rmsnorm_f16)");
+    assert!(rmsnorm.best() >= 40e6, "rows/s: {}", rmsnorm.best());
+    // The kernel of the last keep is the one in the repository.
+    let last = rmsnorm
+        .rows
         .iter()
-        .filter(|row| row.status == "keep")
-        .map(|row| row.throughput)
-        .fold(0.0, f64::max);
-    assert!(best >= 165_000.0, "the best makes {best} samples/s");
+        .rfind(|row| row.status == "keep")
+        .unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    assert_eq!(
+        rmsnorm
+            .lab
+            .git(&format!("show {}:{}", last.commit, rmsnorm.kernel)),
+        fs::read_to_string(root.join(&rmsnorm.kernel)).unwrap()
+    );
+
+    let ledger = rows(&fs::read_to_string(root.join("results.tsv")).unwrap());
+    assert_eq!(wavegru.rows.len() + rmsnorm.rows.len(), ledger.len());
 }
