@@ -1,21 +1,27 @@
 //! `lab show`: the verdict of an earlier run, as `lab run` printed it.
 
 use super::json::answer::RunAnswer;
+use super::shown::Paper;
 use super::verdict::Judged;
 use super::{JsonArg, answer, here, is_json, say, shown};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use lab_git::{Repo, short};
 use lab_project::Project;
 use lab_protocol::Exit;
 use lab_run::RunId;
+use lab_run::record::Record;
 use lab_store::RunIndex;
+use lab_tui::widgets::evidence;
 use std::process::ExitCode;
 
 #[derive(Args, Debug)]
 pub struct ShowArgs {
     /// The number of the run
     run: u64,
+    /// Which cells of this output are wrong, and the values around the first
+    #[arg(long, value_name = "NAME", conflicts_with = "json")]
+    tensor: Option<String>,
     #[command(flatten)]
     json: JsonArg,
 }
@@ -35,11 +41,35 @@ pub fn main(options: &ShowArgs) -> Result<ExitCode> {
     if is_json() {
         return Ok(answer(Exit::Passed, RunAnswer::of(&judged)));
     }
+    if let Some(tensor) = &options.tensor {
+        return wrong_cells(&record, tensor);
+    }
     shown::tell(&judged);
     if let Some(decision) = &record.decision {
         let commit = decision.commit.as_deref().map_or("", short);
         let (status, description) = (decision.status.word(), &decision.description);
         say(&format!("  {status} {commit}: {description}"));
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Draws which cells of an output are wrong.
+fn wrong_cells(record: &Record, tensor: &str) -> Result<ExitCode> {
+    let (paper, report, run) = (Paper::stdout(), record.report(), record.start.id);
+    let lines = evidence::wrong_cells::lines(&report, tensor, paper.columns, paper.symbols);
+    let known = report.wrong_tensors();
+    if lines.is_empty() && known.is_empty() {
+        bail!(
+            "run {run} recorded no wrong cells: it passed, ended before, or its harness printed none"
+        );
+    }
+    ensure!(
+        !lines.is_empty(),
+        "run {run} recorded no wrong cells of '{tensor}', but of {}",
+        known.join(", ")
+    );
+    let mut all = evidence::wrong_cells::summary(&report, paper.columns);
+    all.extend(lines);
+    all.iter().for_each(|line| paper.say(line));
     Ok(ExitCode::SUCCESS)
 }

@@ -9,13 +9,13 @@ use crate::screen::preferences;
 use lab_protocol::console;
 use lab_protocol::report::{Report, Speed, Workload};
 use lab_run::verdict::Outcome;
-use lab_text::figures::{figure, percent};
+use lab_text::figures::figure;
 use lab_tui::chart::SymbolSet;
+use lab_tui::panes::workloads;
 use lab_tui::text::{pad, pad_left, printable, width};
-use lab_tui::theme::style::{self, BAD, GOOD, QUIET, STRONG, TEXT, WARN};
+use lab_tui::theme::style::{self, BAD, QUIET, STRONG, TEXT, WARN};
 use lab_tui::theme::{AppearanceChoice, Theme};
 use lab_tui::widgets::evidence;
-use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 /// Most workloads that are listed.
@@ -25,15 +25,15 @@ const LISTED: usize = 12;
 const COLUMNS: usize = 100;
 
 /// Where the text goes.
-struct Paper {
+pub struct Paper {
     /// `None` where stdout is no terminal.
     theme: Option<Theme>,
-    symbols: SymbolSet,
-    columns: usize,
+    pub symbols: SymbolSet,
+    pub columns: usize,
 }
 
 impl Paper {
-    fn stdout() -> Paper {
+    pub fn stdout() -> Paper {
         let appearance = console::stdout_is_terminal()
             .then(|| preferences::appearance(AppearanceChoice::default()).ok())
             .flatten();
@@ -59,7 +59,7 @@ impl Paper {
         report
     }
 
-    fn say(&self, line: &Line) {
+    pub fn say(&self, line: &Line) {
         let Some(theme) = &self.theme else {
             return say(line.to_string().trim_end());
         };
@@ -99,7 +99,19 @@ fn lines(judged: &Judged, paper: &Paper) -> Vec<Line<'static>> {
         let gates = evidence::gates(&report, &[], columns, paper.symbols);
         let build = evidence::build(&report, false).into_iter();
         lines.extend(build.chain(gates).map(indented));
-        lines.extend(workloads(&report, verdict.emulated));
+        lines.extend(
+            evidence::wrong_cells::summary(&report, columns)
+                .into_iter()
+                .map(indented),
+        );
+        if let Some(tensor) = report.wrong_tensors().first() {
+            let text = format!(
+                "`lab show {} --tensor {tensor}` shows them",
+                judged.record.start.id
+            );
+            lines.push(indented(Line::styled(text, QUIET)));
+        }
+        lines.extend(workload_rows(&report, verdict.emulated, paper.symbols));
     }
     lines.extend(said.map(|text| {
         let style = if text.trim_start().starts_with("caveat: ") {
@@ -119,7 +131,7 @@ fn indented(mut line: Line<'static>) -> Line<'static> {
 
 /// A row for each workload: those that failed first, then the slower ones. Emulated times are not
 /// compared.
-fn workloads(report: &Report, emulated: bool) -> Vec<Line<'static>> {
+fn workload_rows(report: &Report, emulated: bool, symbols: SymbolSet) -> Vec<Line<'static>> {
     let mut all = report.workload_figures();
     if all.len() < 2 {
         return Vec::new();
@@ -150,7 +162,8 @@ fn workloads(report: &Report, emulated: bool) -> Vec<Line<'static>> {
                 if emulated { QUIET } else { STRONG },
             ),
         ];
-        spans.extend(change(it).map(|(text, style)| Span::styled(format!("  {text}"), style)));
+        let beside = workloads::comparison(it, symbols);
+        spans.extend(beside.map(|(text, style)| Span::styled(format!("  {text}"), style)));
         Line::from(spans)
     };
     let mut lines: Vec<Line> = all.iter().map(row).collect();
@@ -158,16 +171,4 @@ fn workloads(report: &Report, emulated: bool) -> Vec<Line<'static>> {
         (left > 0).then(|| Line::styled(format!("  … {left} more: `--log` shows all"), QUIET)),
     );
     lines
-}
-
-/// `▲ faster +2.1 %`, beside the incumbent.
-fn change(of: &Workload) -> Option<(String, Style)> {
-    let (sign, style) = match of.speed? {
-        Speed::Faster => ("▲", GOOD),
-        Speed::Slower => ("▼", BAD),
-        Speed::Same => ("=", TEXT),
-        Speed::Undecided | Speed::Mixed => ("?", WARN),
-    };
-    let by = percent(of.ratio?.value - 1.0);
-    Some((format!("{sign} {} {by} %", of.speed?.word()), style))
 }

@@ -31,3 +31,4 @@ mod states;
 mod stories;
 mod workloads;
 mod world;
+mod wrong_cells;

@@ -2,6 +2,7 @@
 //! and batches of clean lines to the screen, however fast the harness prints.
 
 use lab_project::config::MeasureConfig;
+use lab_protocol::report::wrong_cells::is_drawn;
 use lab_protocol::report::{LINE_LIMIT, Report, first_word, number, parse};
 use lab_text::sanitise::{self, LogLine};
 use std::collections::VecDeque;
@@ -21,9 +22,8 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// The lines for people: series and histograms are for drawing, and in run.log only.
+    /// The lines for people: those that pictures are drawn from are in run.log only.
     pub fn for_people(&self) -> impl DoubleEndedIterator<Item = &str> {
-        let is_drawn = |key: &str| key.ends_with("_series") || key.ends_with("_histogram");
         let texts = self.lines.iter().map(|line| line.text.as_str());
         texts.filter(move |text| parse(text).is_none_or(|entry| !is_drawn(entry.key)))
     }

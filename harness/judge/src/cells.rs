@@ -6,6 +6,8 @@ use crate::outcome::Stop;
 use crate::worker::cell_work::{CompareCells, FoundCell, FoundCells};
 use crate::worker::{Cells, JudgeMemory};
 use lab_protocol::report::Histogram;
+use lab_protocol::report::wrong_cells::{TileCell, WrongMap, WrongTile};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// How a cell that the kernel never wrote is known: it still holds what it was filled with.
@@ -64,19 +66,75 @@ pub fn compare(pairs: &[&Pair]) -> Result<Vec<TensorComparison>, Stop> {
     }
 }
 
-fn on_host(pair: &Pair) -> Result<TensorComparison, Stop> {
-    let dtype = pair.dtype;
-    let (got, want) = (pair.got.to_host()?, pair.want.to_host()?);
-    let other = match pair.unwritten.other {
-        Some((cells, pattern)) => Some((cells.to_host()?, pattern)),
-        None => None,
+/// What is wrong in a pair of tensors with this many rows and columns, for a picture. `None` if nothing
+/// is.
+pub fn picture(
+    pair: &Pair,
+    shape: [usize; 2],
+    workload: &str,
+) -> Result<Option<(WrongMap, WrongTile)>, Stop> {
+    let (dtype, host) = (pair.dtype, OnHost::of(pair)?);
+    let tolerance = pair.tolerance.unwrap_or(&Tolerance::EXACT);
+    let (both, unwritten) = ([&*host.got, &*host.want], host.unwritten(pair));
+    let is_wrong = |index: &usize| gates::is_wrong(dtype, both, *index, tolerance, unwritten);
+    let mut wrong = (0..shape[0] * shape[1]).filter(is_wrong).peekable();
+    let Some(&first) = wrong.peek() else {
+        return Ok(None);
     };
-    let other = other.as_ref().map(|(cells, pattern)| (&**cells, *pattern));
-    let unwritten = gates::Unwritten::new(pair.unwritten.patterns, other);
-    if let Some(tolerance) = pair.tolerance {
-        return Ok(gates::compare(dtype, &got, &want, tolerance, unwritten));
+    let cell = |row: usize, column: usize| {
+        let index = row * shape[1] + column;
+        let at = index * dtype.size()..(index + 1) * dtype.size();
+        let [got, expected] = both.map(|cells| dtype.value(&cells[at.clone()]).as_f64());
+        let is_wrong = is_wrong(&index);
+        TileCell {
+            expected,
+            got,
+            is_wrong,
+        }
+    };
+    let [rows, columns] = WrongTile::around(shape, first);
+    let tile = WrongTile {
+        at: [rows.start, columns.start],
+        cells: rows
+            .map(|row| columns.clone().map(|column| cell(row, column)).collect())
+            .collect(),
+    };
+    Ok(WrongMap::of(shape, wrong, workload).map(|map| (map, tile)))
+}
+
+/// A pair in the judge's memory.
+struct OnHost<'a> {
+    got: Cow<'a, [u8]>,
+    want: Cow<'a, [u8]>,
+    /// What another launch left, and its pattern.
+    other: Option<(Cow<'a, [u8]>, u32)>,
+}
+
+impl<'a> OnHost<'a> {
+    fn of(pair: &'a Pair) -> Result<Self, Stop> {
+        let other = pair.unwritten.other;
+        let other = other.map(|(cells, pattern)| Ok::<_, Stop>((cells.to_host()?, pattern)));
+        Ok(OnHost {
+            got: pair.got.to_host()?,
+            want: pair.want.to_host()?,
+            other: other.transpose()?,
+        })
     }
-    let first = gates::first_unwritten(dtype, &got, unwritten);
+
+    fn unwritten(&self, pair: &Pair) -> gates::Unwritten<'_> {
+        let other = self.other.as_ref();
+        let other = other.map(|(cells, pattern)| (&**cells, *pattern));
+        gates::Unwritten::new(pair.unwritten.patterns, other)
+    }
+}
+
+fn on_host(pair: &Pair) -> Result<TensorComparison, Stop> {
+    let (dtype, host) = (pair.dtype, OnHost::of(pair)?);
+    let (got, want, unwritten) = (&host.got, &host.want, host.unwritten(pair));
+    if let Some(tolerance) = pair.tolerance {
+        return Ok(gates::compare(dtype, got, want, tolerance, unwritten));
+    }
+    let first = gates::first_unwritten(dtype, got, unwritten);
     let cell = |index: usize| {
         let at = index * dtype.size()..(index + 1) * dtype.size();
         CellMismatch {

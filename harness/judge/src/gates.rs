@@ -123,6 +123,21 @@ pub fn first_unwritten(dtype: Dtype, cells: &[u8], unwritten: Unwritten) -> Opti
     }
 }
 
+/// Whether this cell of two tensors is beyond the tolerance, or was never written. [`compare`] counts
+/// those.
+pub fn is_wrong(
+    dtype: Dtype,
+    [got, want]: [&[u8]; 2],
+    index: usize,
+    tolerance: &Tolerance,
+    unwritten: Unwritten,
+) -> bool {
+    let at = index * dtype.size();
+    let [got, want] = [got, want].map(|cells| &cells[at..at + dtype.size()]);
+    let error = || tolerance.error(dtype.value(got), dtype.value(want));
+    got != want && (unwritten.is_unwritten(dtype, got, at) || error() > 1.0)
+}
+
 /// A wrong cell: its flat index, its value and the expected value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CellMismatch {

@@ -63,6 +63,7 @@ pub fn lines(data: ScreenData, columns: usize) -> Lines {
     if let Some(place) = report.value(FIRST_FAILURE) {
         out.extend(signed("✗ ", place, columns, BAD));
     }
+    out.extend(evidence::wrong_cells::summary(report, columns));
     if let Some(checked) = runs.checked().filter(|_| verdict.is_some()) {
         out.extend(check::lines(checked, columns));
     }
@@ -81,6 +82,12 @@ pub fn lines(data: ScreenData, columns: usize) -> Lines {
     let symbols = data.appearance.symbols;
     out.extend(evidence::gates(report, &pending, columns, symbols));
     out.extend(evidence::correct(report));
+    for tensor in report.wrong_tensors() {
+        out.push(Line::default());
+        out.extend(evidence::wrong_cells::lines(
+            report, tensor, columns, symbols,
+        ));
+    }
     let objective = data.setup.objective.name();
     out.extend(evidence::others(report, objective, columns));
     out.extend(table::of_report(report, columns));

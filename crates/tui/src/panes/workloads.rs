@@ -6,6 +6,7 @@ mod columns;
 
 pub use columns::{Column, Sort};
 
+use crate::chart::SymbolSet;
 use crate::prelude::*;
 use crate::table::compare;
 use crate::widgets::canvas::{GUTTER, TableColumn, arrow, table_row};
@@ -104,6 +105,13 @@ impl WorkloadsState {
         sort.descending = !sort.descending;
     }
 
+    /// The name of the selected workload.
+    pub fn selected<'t>(&self, table: &'t WorkloadTable) -> Option<&'t str> {
+        let order = table.order(self.sort);
+        let at = order.get(self.list.selected.min(order.len().checked_sub(1)?))?;
+        Some(&table.workloads[*at].name)
+    }
+
     /// The text of each row from the top, for searches and for copies.
     pub fn rows(&self, table: &WorkloadTable) -> Vec<String> {
         table
@@ -144,6 +152,17 @@ pub fn draw(
         let workload = &table.workloads[order[at]];
         row(&columns, workload, shows_selection && at == selected, data)
     })
+}
+
+/// How a workload compares with the incumbent: `▲ ███  +2.1 % (+1.9 … +2.4)  faster`; `None` if it was
+/// not timed in turns.
+pub fn comparison(workload: &Workload, symbols: SymbolSet) -> Option<(String, Style)> {
+    workload.ratio?;
+    let cell = |column| cells::text(column, workload, symbols);
+    let bar = pad(&cell(Column::Heat), cells::BAR + 2);
+    let [ratio, ends] = [Column::Ratio, Column::RatioInterval].map(cell);
+    let text = format!("{bar}  {ratio:>8} {ends}  {}", cell(Column::Speed));
+    Some((text, cells::style(Column::Heat, workload)))
 }
 
 /// Whose workloads, how many of them, their order, how many of them are faster and slower, and how

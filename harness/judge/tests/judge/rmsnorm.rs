@@ -129,6 +129,36 @@ fn a_last_cell_that_nobody_writes_is_named() {
 }
 
 #[test]
+fn a_picture_shows_which_cells_are_wrong() {
+    let judged = spoiled(
+        STORE,
+        "        if (blockIdx.x == 1) narrow(&out.value[0], 1e4f);\n        ys[p] = out;\n",
+    );
+    judged.expect(Exit::Wrong);
+    assert_eq!(judged.report.wrong_tensors(), ["y"]);
+    let map = judged.report.wrong_map("y").unwrap();
+    assert_eq!(
+        (map.shape, &*map.workload),
+        ([3, 257], "rows=3 cols=257 T=f32"),
+        "{}",
+        judged.log
+    );
+    assert_eq!(map.pattern, "row 1, in every column");
+    assert!(
+        map.shares[1].iter().all(|share| *share == 9)
+            && map.shares[0].iter().all(|share| *share == 0)
+    );
+    let tile = judged.report.wrong_tile("y").unwrap();
+    assert_eq!(tile.at, [0, 0]);
+    assert!(!tile.cells[0][0].is_wrong && tile.cells[0][0].got != 1e4);
+    assert!(
+        tile.cells[1][0].is_wrong
+            && tile.cells[1][0].got == 1e4
+            && tile.cells[1][0].expected != 1e4
+    );
+}
+
+#[test]
 fn a_nan_is_named() {
     let judged = spoiled(
         STORE,

@@ -33,6 +33,9 @@
 //! - `NAME_histogram: 3,50,0,210 from=-22 exact=12 not_finite=0`: how many differences are how
 //!   large. The counts are of octaves from 2^from upwards ([`Histogram`]); differences of zero and
 //!   differences that are not finite are counted apart.
+//! - `NAME_wrong_map: 0009/0000 shape=64x4096 block=2x64 wrong=123 pattern=… workload=…`: which cells
+//!   of an output are wrong ([`wrong_cells::WrongMap`]), and `NAME_wrong_tile: 0,96
+//!   expected=1.5,2.5/… got=1.5,!2/…`: the values around the first ([`wrong_cells::WrongTile`]).
 //!
 //! # Speed
 //! While it measures, the built-in harness writes these lines again and again:
@@ -129,6 +132,7 @@ mod turns_judged;
 mod values;
 pub mod workloads;
 mod writer;
+pub mod wrong_cells;
 
 pub use diagnostic::{Diagnostic, Severity};
 pub use histogram::Histogram;

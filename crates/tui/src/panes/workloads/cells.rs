@@ -6,7 +6,7 @@ use crate::prelude::*;
 use lab_protocol::report::{Measure, Speed, Workload};
 
 /// Cells of the longest bar.
-const BAR: usize = 8;
+pub const BAR: usize = 8;
 
 /// The change from which on a bar has one more cell, as a ratio above 1.
 const STEPS: [f64; BAR] = [1.0, 1.005, 1.01, 1.02, 1.05, 1.10, 1.25, 1.50];

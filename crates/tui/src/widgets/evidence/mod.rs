@@ -5,6 +5,7 @@
 pub mod device_state;
 pub mod strip;
 pub mod table;
+pub mod wrong_cells;
 
 use super::bounds;
 use super::paragraph::{Lines, quiet_facts};
@@ -13,6 +14,7 @@ use crate::format;
 use crate::text::{pad, pad_left, printable, widest, width};
 use crate::theme::style::{BAD, GOOD, Meaning, QUIET, STRONG, TEXT};
 use crate::words::meaning_of_key;
+use lab_protocol::report::wrong_cells::is_drawn;
 use lab_protocol::report::{AggregateOf, Gate, Report, attribute, first_word, number};
 use ratatui::prelude::*;
 
@@ -162,8 +164,7 @@ pub fn others(report: &Report, objective: &str, columns: usize) -> Lines {
     ];
     let is_other = |(key, value): &(&str, &str)| {
         !elsewhere.iter().any(|keys| keys.contains(key))
-            && !key.ends_with("_series")
-            && !key.ends_with("_histogram")
+            && !is_drawn(key)
             && attribute(value, "limit").is_none()
     };
     let rest: Vec<(&str, &str)> = report.entries().filter(is_other).collect();

@@ -10,6 +10,7 @@ use crate::cells::{self, Pair};
 use crate::gates::{self, CellMismatch, TensorComparison};
 use crate::outcome::{Correctness, Stop};
 use crate::worker::Breach;
+use lab_protocol::report::wrong_cells::{WrongMap, WrongTile};
 use lab_protocol::report::{self, Histogram, Writer};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,9 +26,37 @@ pub struct ComparedOutput {
     pub cells: TensorComparison,
     /// For its named gates.
     differences: Option<Differences>,
+    /// Of an output beyond its tolerance.
+    picture: Option<(WrongMap, WrongTile)>,
 }
 
+/// Most bytes of an output that a picture is made of: the judge reads all of it.
+const PICTURED: usize = 64 << 20;
+
 impl ComparedOutput {
+    fn of(
+        case: &Case,
+        tensor: &CaseTensor,
+        pair: &Pair,
+        cells: TensorComparison,
+    ) -> Result<Self, Stop> {
+        let is_pictured = !cells.passes(&tensor.tolerance)
+            && tensor.bytes() <= PICTURED
+            && pair.got.bytes() == pair.want.bytes();
+        let shape = match tensor.shape.last() {
+            Some(&columns) if columns > 1 => [tensor.cells() / columns, columns],
+            _ => [1, tensor.cells()],
+        };
+        Ok(ComparedOutput {
+            cells,
+            differences: Differences::of(tensor, pair.got, pair.want)?,
+            picture: match is_pictured {
+                true => cells::picture(pair, shape, &case.label)?,
+                false => None,
+            },
+        })
+    }
+
     /// Whether the output is right.
     fn passes(&self, tensor: &CaseTensor) -> bool {
         let failure = self
@@ -77,10 +106,7 @@ impl ComparedOutputs {
                     .as_ref()
                     .and_then(|pair| Some((pair, compared.next()?)));
                 outputs.push(match cells {
-                    Some((pair, cells)) => Some(ComparedOutput {
-                        cells,
-                        differences: Differences::of(tensor, pair.got, pair.want)?,
-                    }),
+                    Some((pair, cells)) => Some(ComparedOutput::of(case, tensor, pair, cells)?),
                     None => None,
                 });
             }
@@ -168,6 +194,8 @@ struct OutputTally {
     has_other_zeros: bool,
     /// The gates that problem.toml names, in place of those on error and mismatches.
     named: NamedTally,
+    /// Whether it was written which cells are wrong.
+    is_pictured: bool,
 }
 
 #[derive(Clone, Copy, Default, PartialEq)]
@@ -292,6 +320,7 @@ impl GateTally {
             if compared.passes(tensor) {
                 continue;
             }
+            found.write_picture(compared.picture.as_ref(), out)?;
             let differences = compared.differences;
             let compared = compared.cells;
             self.mostly_wrong |= is_mostly_wrong(&compared);
@@ -418,6 +447,20 @@ impl OutputTally {
         }
         worst.not_finite += compared.not_finite as u64;
         worst.unwritten += compared.unwritten as u64;
+    }
+
+    /// Writes, once, which cells are wrong, and the values around the first.
+    fn write_picture(
+        &mut self,
+        picture: Option<&(WrongMap, WrongTile)>,
+        out: &mut Writer,
+    ) -> Result<(), Stop> {
+        let Some((map, tile)) = picture.filter(|_| !self.is_pictured) else {
+            return Ok(());
+        };
+        self.is_pictured = true;
+        out.line(&format!("{}_wrong_map", self.name), map)?;
+        Ok(out.line(&format!("{}_wrong_tile", self.name), tile)?)
     }
 
     /// Writes, once, that a cell is −0 where +0 is expected, or the other way round. The tolerance of

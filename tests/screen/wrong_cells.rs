@@ -1,0 +1,46 @@
+//! A failed gate as a picture: the map of the wrong cells, their pattern, the values.
+
+use super::states::check_at;
+use super::world::World;
+use lab_protocol::report::wrong_cells::{TileCell, WrongMap, WrongTile};
+
+#[test]
+fn a_failed_gate_shows_which_cells_are_wrong() {
+    let is_wrong = |index: &usize| index % 32 == 31 && index / 256 < 40;
+    let map = WrongMap::of(
+        [64, 256],
+        (0..64 * 256).filter(is_wrong),
+        "rows=64 cols=256",
+    )
+    .unwrap();
+    let [rows, columns] = WrongTile::around(map.shape, 31);
+    let cell = |index: usize| TileCell {
+        expected: index as f64 / 1000.0,
+        got: if is_wrong(&index) {
+            0.0
+        } else {
+            index as f64 / 1000.0
+        },
+        is_wrong: is_wrong(&index),
+    };
+    let row = |row: usize| {
+        columns
+            .clone()
+            .map(|column| cell(row * 256 + column))
+            .collect()
+    };
+    let tile = WrongTile {
+        at: [rows.start, columns.start],
+        cells: rows.map(row).collect(),
+    };
+    let mut world = World::new();
+    world.tell(&format!(
+        "open; say stage: verify | y_wrong_map: {map} | y_wrong_tile: {tile} | y_mismatched: 0.02 limit=0 | \
+         first_failure: y[0, 31] is 0, expected 0.031 | correctness: fail; end fail y_mismatched 0.02 > 0"
+    ));
+    let words = world.words();
+    let summary = "y: 320 of 16,384 cells are wrong: every 32nd column from 31, in rows 0 to 39";
+    assert!(words.contains(summary), "{}", world.screen(160, 45));
+    world.tell("press z");
+    check_at("wrong_cells", &mut world, &[(120, 50), (80, 24)]);
+}
