@@ -9,6 +9,7 @@ mod clean;
 mod completions;
 mod decide;
 mod describe;
+mod diff;
 mod doctor;
 mod export;
 mod fetch;
@@ -156,6 +157,8 @@ enum Command {
     Lessons(lessons::LessonsArgs),
     /// Show the verdict of an earlier run
     Show(show::ShowArgs),
+    /// Compare two experiments: their kernels, gates, workloads and profiles
+    Diff(diff::DiffArgs),
     /// List the experiments
     Log(log::LogArgs),
     /// Fetch the commits and records of other clones' experiments from a bundle, a remote or a
@@ -321,6 +324,7 @@ fn command(cli: Cli) -> ExitCode {
         Some(Command::Describe(options)) => describe::main(&options),
         Some(Command::Lessons(options)) => lessons::main(&options),
         Some(Command::Show(options)) => show::main(&options),
+        Some(Command::Diff(options)) => diff::main(&options),
         Some(Command::Log(options)) => log::main(&options),
         Some(Command::Clean(_)) => clean::main(),
         Some(Command::Export(options)) => export::main(&options),

@@ -32,6 +32,7 @@ mod commits;
 mod cut_off;
 mod describe;
 mod described;
+mod diff;
 mod experiments;
 mod export;
 mod export_views;

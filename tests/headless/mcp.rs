@@ -345,6 +345,15 @@ fn an_agent_judges_decides_and_reads_the_history() {
     let kept = client.call("history", json!({ "status": "keep" }));
     assert_eq!(kept["experiments"].as_array().unwrap().len(), 1);
 
+    let beside = client.call("experiment", json!({ "run": 3, "against": "1" }));
+    assert_eq!(
+        beside["compared"]["second"],
+        beside["decision"]["commit"].as_str().unwrap()[..7]
+    );
+    assert_eq!(
+        beside["compared"]["first"],
+        kept["experiments"][0]["commit"]
+    );
     let experiment = client.call("experiment", json!({ "run": 3 }));
     assert_eq!(experiment["decision"]["status"], "discard");
     assert!(

@@ -72,7 +72,7 @@ pub use incumbent::{HeldFile, IncumbentBytes, incumbent_bytes, incumbent_files, 
 pub use index::stage;
 pub use lane_tree::lane_tree;
 pub use locks::{lock_index, remove_leftovers, unlock_index};
-pub use log::{LogEntry, Marks, change, diff, log_page, show, trailers_of};
+pub use log::{LogEntry, Marks, change, log_page, show, trailers_of};
 pub use names::{NamedCommit, commits_named, resolve, unknown};
 pub use notes::{Notes, incumbent_note, note};
 pub use obstacle::{Obstacle, Operation, obstacle};

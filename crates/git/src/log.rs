@@ -8,7 +8,6 @@ use anyhow::Result;
 use git2::Patch;
 use jiff::Timestamp;
 use lab_run::experiment::Experiment;
-use lab_run::inputs;
 use lab_run::message::Trailer;
 use lab_text::sanitise;
 use std::collections::HashMap;
@@ -123,24 +122,6 @@ fn kernel_in<'r>(repo: &'r Repo, commit: &git2::Commit) -> Result<Option<git2::B
     let name = renames::name_in(repo, commit);
     let held = file_in(&repo.git, commit, &name)?;
     held.map(|(id, _)| bounds::blob(&repo.git, id)).transpose()
-}
-
-/// The change of the kernel from one commit to another, or to the bytes on disk, in the form of
-/// [`change`].
-pub fn diff(repo: &Repo, from: &str, to: Option<&str>, around: u32) -> Result<String> {
-    let blob = |commit: &str| kernel_in(repo, &find(&repo.git, commit)?);
-    let old = blob(from)?;
-    let new = match to {
-        Some(commit) => blob(commit)?,
-        None => match inputs::on_disk(&repo.project) {
-            Ok(bytes) => {
-                let id = filters::store(repo, &repo.project.kernel_name, &bytes)?;
-                Some(repo.git.find_blob(id)?)
-            }
-            Err(_) => None,
-        },
-    };
-    unified(&repo.project, old.as_ref(), new.as_ref(), around)
 }
 
 /// The hunks from one blob to another; a missing blob counts as empty.

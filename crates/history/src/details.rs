@@ -5,15 +5,17 @@ use crate::profile::{self, compare::Moved};
 use lab_bench::{BenchDigest, BenchStore};
 use lab_git::{Notes, Repo};
 use lab_project::Project;
-use lab_run::Reason;
+use lab_protocol::profile::Profile;
 use lab_run::common_workloads::{self, CommonWorkloads};
 use lab_run::experiment::ExperimentKey;
 use lab_run::message::Trailer;
 use lab_run::record::Record;
 use lab_run::verdict::Change;
+use lab_run::{Reason, RunId};
 use lab_runner::follow::read_log;
 use lab_store::RunStore;
 use lab_text::sanitise::LogLine;
+use std::collections::HashMap;
 
 /// Lines of run.log that are read at most, the last ones.
 const LOG_LINES: usize = 20_000;
@@ -71,6 +73,20 @@ pub fn experiment_details(
     }
 }
 
+/// The times of the workload of this name in these runs, in µs. Reads each record.
+pub fn workload_times(project: &Project, runs: &[RunId], name: &str) -> HashMap<RunId, f64> {
+    let records = RunStore::new(&project.lab_dir);
+    let time = |run: &RunId| Some((*run, workload_time(&records.read(*run).ok()?, name)?));
+    runs.iter().filter_map(time).collect()
+}
+
+/// The time of the workload of this name in a run, in µs.
+pub fn workload_time(record: &Record, name: &str) -> Option<f64> {
+    let workloads = record.report().workload_figures().into_iter();
+    let mut named = workloads.filter(|workload| workload.name == name);
+    Some(named.next()?.us?.value)
+}
+
 /// Reads from the repository; the error, also that of opening it, is one line of text.
 fn with<T>(
     repo: &anyhow::Result<Repo>,
@@ -125,6 +141,8 @@ pub enum ComparedProfiles {
     Moved {
         moved: Vec<Moved>,
         caution: Option<String>,
+        /// From the machine code of the first to that of the second, as a unified diff.
+        code: Result<String, String>,
     },
 }
 
@@ -156,7 +174,8 @@ pub fn compare(project: &Project, keys: [ExperimentKey; 2], around: u32) -> Comp
         _ => {
             let repo = repo.map(|repo| about(repo, records.iter().flatten().next()));
             with(&repo, |repo| {
-                lab_git::diff(repo, &keys[0].commit, Some(&keys[1].commit), around)
+                let read = |key| kernel_of(project, repo, key);
+                lab_git::text_diff(&read(&keys[0])?, &read(&keys[1])?, around)
             })
         }
     };
@@ -177,6 +196,17 @@ pub fn compare(project: &Project, keys: [ExperimentKey; 2], around: u32) -> Comp
     }
 }
 
+/// The kernel of an experiment; of a run that no commit holds, the bytes that it judged.
+fn kernel_of(project: &Project, repo: &Repo, key: &ExperimentKey) -> anyhow::Result<String> {
+    match key.run.filter(|_| key.commit.is_empty()) {
+        Some(run) => {
+            let judged = RunStore::new(&project.lab_dir).judged_kernel(run)?;
+            Ok(String::from_utf8_lossy(&judged).into_owned())
+        }
+        None => lab_git::show(repo, &key.commit),
+    }
+}
+
 fn profiles(project: &Project, keys: &[ExperimentKey; 2]) -> ComparedProfiles {
     let read = |key: &ExperimentKey| {
         key.run
@@ -186,12 +216,25 @@ fn profiles(project: &Project, keys: &[ExperimentKey; 2]) -> ComparedProfiles {
         (Ok(Some(before)), Ok(Some(after))) => ComparedProfiles::Moved {
             moved: profile::compare::moved(&before, &after),
             caution: profile::compare::caution(&before, &after),
+            code: machine_code(&[before, after], keys),
         },
         (Ok(None), Ok(None)) => ComparedProfiles::Neither,
         (Err(error), _) | (_, Err(error)) => ComparedProfiles::Not(format!("{error:#}")),
-        (Ok(None), _) => ComparedProfiles::Not(format!("{} has no profile", keys[0].commit)),
-        (_, Ok(None)) => ComparedProfiles::Not(format!("{} has no profile", keys[1].commit)),
+        (Ok(None), _) => ComparedProfiles::Not(format!("{} has no profile", keys[0])),
+        (_, Ok(None)) => ComparedProfiles::Not(format!("{} has no profile", keys[1])),
     }
+}
+
+/// The change of the machine code that the profiles hold.
+fn machine_code(both: &[Profile; 2], keys: &[ExperimentKey; 2]) -> Result<String, String> {
+    let texts = both.each_ref().map(profile::compare::machine_code);
+    if let Some(at) = texts.iter().position(String::is_empty) {
+        return Err(format!(
+            "the profile of {} holds no machine code: `lab profile --set source` reads it",
+            keys[at]
+        ));
+    }
+    lab_git::text_diff(&texts[0], &texts[1], 3).map_err(|error| format!("{error:#}"))
 }
 
 impl Compared {
@@ -259,7 +302,6 @@ mod tests {
     use super::*;
     use lab_project::objective::Objective;
     use lab_protocol::report::Measure;
-    use lab_run::RunId;
     use lab_run::verdict::{Outcome, Verdict};
     use lab_testing::record;
 

@@ -10,6 +10,7 @@ use lab_project::config::Goal;
 use lab_project::objective::Objective;
 use lab_protocol::report::{JudgedWorkloads, Measure};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// What a row of the ledger is about: how a run was decided, or that the rules changed. Its word
 /// stands in results.tsv.
@@ -133,10 +134,19 @@ pub struct Row {
 /// old row has no run.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ExperimentKey {
-    /// The short id that the row has.
+    /// The short id that the row has; empty of a run that nobody decided.
     pub commit: String,
     pub run: Option<RunId>,
     pub decided: Option<Timestamp>,
+}
+
+impl fmt::Display for ExperimentKey {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self.run.filter(|_| self.commit.is_empty()) {
+            Some(run) => write!(f, "run {run}"),
+            None => f.write_str(&self.commit),
+        }
+    }
 }
 
 /// An experiment in the history: its row, and what its record adds if that is still here.

@@ -5,6 +5,7 @@ use super::jobs::Job;
 use super::limits::{self, DIFF, LISTED, LISTED_TEXT};
 use super::tools::{ExperimentArguments, HistoryArguments, NoArguments};
 use super::work;
+use crate::cli::diff::Pair;
 use crate::cli::json::run::ComparisonReport;
 use crate::cli::rules::RulesAnswer;
 use crate::cli::verdict::Judged;
@@ -219,11 +220,27 @@ pub fn peers(project: &Project, _: NoArguments, _: &Job) -> Result<Answer> {
 
 /// One experiment, or one run that is undecided, with its diff.
 pub fn experiment(project: &Project, asked: ExperimentArguments, _: &Job) -> Result<Answer> {
-    match (asked.run, &asked.commit) {
-        (Some(run), None) => of_run(project, &RunIndex::open(project), RunId(run)),
-        (None, Some(commit)) => of_commit(project, commit),
+    let (answer, name) = match (asked.run, asked.commit) {
+        (Some(run), None) => {
+            let answer = of_run(project, &RunIndex::open(project), RunId(run))?;
+            (answer, run.to_string())
+        }
+        (None, Some(commit)) => (of_commit(project, &commit)?, commit),
         _ => bail!("give either `run` or `commit`: `history` lists both"),
-    }
+    };
+    let Some(against) = asked.against else {
+        return Ok(answer);
+    };
+    let both = Pair::read(project, [&against, &name])?;
+    let mut compared = both.report();
+    let diff = compared.diff.take();
+    Ok(answer
+        .said(
+            &compared.words,
+            "`diff` is from the other kernel to this one.",
+        )
+        .with("diff", diff)
+        .with("compared", compared))
 }
 
 fn of_run(project: &Project, index: &RunIndex, run: RunId) -> Result<Answer> {

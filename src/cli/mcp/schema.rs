@@ -79,6 +79,7 @@ const OF_A_DIFF: &[(&str, &str)] = &[
     ("diff", "null"),
     ("diff_is_cut", "string"),
     ("diff_is_missing", "string"),
+    ("compared", "object"),
 ];
 
 type Keys = BTreeMap<String, BTreeSet<String>>;

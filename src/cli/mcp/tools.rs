@@ -202,6 +202,8 @@ pub struct ExperimentArguments {
     pub run: Option<u64>,
     /// The commit of its row
     pub commit: Option<String>,
+    /// Compare with another: a run's number or a commit
+    pub against: Option<String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -167,6 +167,14 @@ pub fn moved(before: &Profile, after: &Profile) -> Vec<Moved> {
     all
 }
 
+/// The instructions that a profile holds, in the order of their addresses, a line each; empty if it
+/// holds none.
+pub fn machine_code(profile: &Profile) -> String {
+    let mut all: Vec<_> = profile.lines.iter().flat_map(|line| &line.sass).collect();
+    all.sort_by_key(|instruction| instruction.address);
+    all.iter().map(|it| format!("{}\n", it.text)).collect()
+}
+
 /// Why two profiles say little about one another; `None` where they may be compared.
 pub fn caution(before: &Profile, after: &Profile) -> Option<String> {
     if before.workload != after.workload {

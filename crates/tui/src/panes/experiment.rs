@@ -1,7 +1,7 @@
 //! The pane Experiment: the details of one experiment, or two side by side; in sections, of which
 //! only the visible rows are formatted.
 
-mod comparison;
+pub mod comparison;
 mod details;
 mod pair_table;
 mod peers;
@@ -9,7 +9,8 @@ mod workloads;
 
 use crate::diff::{ContextLines, DiffView};
 use crate::prelude::*;
-use lab_history::details::{Compared, ExperimentDetails};
+use comparison::Sides;
+use lab_history::details::{Compared, ComparedProfiles, ExperimentDetails};
 use lab_run::experiment::Experiment;
 
 #[derive(Clone, Debug, Default)]
@@ -18,6 +19,8 @@ pub struct ExperimentState {
     changes: DiffView,
     /// The diff from the first to the second of the two that were compared last.
     between: DiffView,
+    /// The diff of their machine code.
+    code: DiffView,
 }
 
 impl ExperimentState {
@@ -30,6 +33,15 @@ impl ExperimentState {
     /// Takes the diff of a comparison.
     pub fn take_comparison(&mut self, both: &Compared, kept: Option<&mut ScrolledText>) {
         replace(&mut self.between, &both.diff, kept);
+        self.code = code_view(both);
+    }
+}
+
+/// The diff between the machine code of two experiments.
+pub fn code_view(both: &Compared) -> DiffView {
+    match &both.profiles {
+        ComparedProfiles::Moved { code: Ok(code), .. } => DiffView::of_text(code),
+        _ => DiffView::default(),
     }
 }
 
@@ -75,7 +87,19 @@ pub fn document<'a>(
     let sentence = |text: &str| Document::of(vec![Line::styled(text.to_owned(), QUIET)]);
     let selection = data.selection;
     match (&selection.comparing, selection.comparison(), shown) {
-        (Some(_), Some(both), _) => comparison::sections(both, &state.between, page),
+        (Some(_), Some(both), _) => {
+            let sides = Sides {
+                experiments: both
+                    .keys
+                    .each_ref()
+                    .map(|key| data.repository.experiment(key)),
+                setup: data.setup,
+                zone: &data.appearance.zone,
+                columns,
+            };
+            let views = [&state.between, &state.code];
+            Document::new(comparison::sections(both, views, around.note(), sides))
+        }
         (None, _, Some(experiment)) => {
             let details = selection.details.as_ref();
             let details = details.filter(|details| experiment.is(&details.key));

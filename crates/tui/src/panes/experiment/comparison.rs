@@ -3,56 +3,95 @@
 
 use super::details::changes;
 use super::pair_table::{PairTable, of_either, side_by_side};
-use super::{Page, peers, workloads};
+use super::{peers, workloads};
 use crate::diff::DiffView;
 use crate::prelude::*;
+use crate::state::Setup;
 use crate::widgets::evidence::value_text;
+use jiff::tz::TimeZone;
 use lab_history::details::{Compared, ComparedProfiles};
+use lab_protocol::report::wrong_cells::is_drawn;
 use lab_protocol::report::{Gate, Report};
 use lab_run::chosen::ChosenMeasure;
 use lab_run::experiment::Experiment;
 use lab_run::record::Record;
 
-pub fn sections<'a>(both: &'a Compared, between: &'a DiffView, page: Page) -> Document<'a> {
-    let repository = page.data.repository;
-    let experiments = both.keys.each_ref().map(|key| repository.experiment(key));
+/// Two experiments that are compared, and how their figures are said.
+#[derive(Clone, Copy)]
+pub struct Sides<'a> {
+    /// As the history lists them; `None` of one that it does not list, as a run that nobody decided.
+    pub experiments: [Option<&'a Experiment>; 2],
+    pub setup: &'a Setup,
+    pub zone: &'a TimeZone,
+    pub columns: usize,
+}
+
+/// What was measured of the two, and the diffs between their kernels and their machine code.
+pub fn sections<'a>(
+    both: &'a Compared,
+    [kernel, code]: [&'a DiffView; 2],
+    around: &str,
+    sides: Sides,
+) -> Vec<Section<'a>> {
     let records = both.records.each_ref();
     let reports = records.map(|r| r.as_ref().map(Record::report).unwrap_or_default());
-    let table = PairTable {
-        columns: page.columns,
-        marks: false,
-    };
+    let table = sides.table();
     let marked = PairTable {
         marks: true,
         ..table
     };
     let is_comparable = both.ratio().is_ok();
     let workloads = workloads::lines(&reports, is_comparable, table);
-    let sections = [
-        ("", head(experiments, both, table, page)),
-        ("ratio, the second over the first", ratio(both, page)),
-        ("gates", gates(&reports, marked)),
-        ("workloads", workloads),
-        ("beside the peers", peers::side_by_side(experiments, table)),
-        ("measured", measures(&reports, marked)),
-        ("profile, what moved", profiles(both, table)),
+    let beside = peers::side_by_side(sides.experiments, table);
+    let title = joined(["from the first kernel to the second", around]);
+    let mut all = vec![
+        Section::new("", head(both, sides)),
+        Section::new("ratio, the second over the first", ratio(both, sides)),
+        // What changed comes before what came of it.
+        changes(&both.diff, kernel, title, sides.columns),
+        Section::new("gates", gates(&reports, marked)),
+        Section::new("workloads", workloads),
+        Section::new("beside the peers", beside),
+        Section::new("measured", measures(&reports, marked)),
     ];
-    let sections = sections.map(|(title, lines)| Section::new(title, lines));
-    let mut all: Vec<Section> = sections.into();
-    let title = "from the first kernel to the second";
-    // Behind the head and the ratio: what changed comes before what came of it.
-    all.insert(2, changes(&both.diff, between, title, page));
-    Document::new(all)
+    all.extend(profile(both, code, sides));
+    all
 }
 
-fn head(
-    experiments: [Option<&Experiment>; 2],
-    both: &Compared,
-    table: PairTable,
-    page: Page,
-) -> Lines {
-    let keys = both.keys.each_ref();
-    let names = keys.map(|key| (printable(&key.commit), ACCENT));
+/// What moved from one profile to the other, and what changed in the machine code.
+pub fn profile<'a>(both: &'a Compared, code: &'a DiffView, sides: Sides) -> [Section<'a>; 2] {
+    let title = "from the first machine code to the second".to_owned();
+    let code = match &both.profiles {
+        ComparedProfiles::Moved { code: changed, .. } => {
+            changes(changed, code, title, sides.columns)
+        }
+        _ => Section::new("", Vec::new()),
+    };
+    [
+        Section::new("profile, what moved", moved(both, sides)),
+        code,
+    ]
+}
+
+impl Sides<'_> {
+    fn table(self) -> PairTable {
+        PairTable {
+            columns: self.columns,
+            marks: false,
+        }
+    }
+}
+
+fn head(both: &Compared, sides: Sides) -> Lines {
+    let Sides {
+        experiments,
+        setup,
+        zone,
+        ..
+    } = sides;
+    let table = sides.table();
+    let names = both.keys.each_ref();
+    let names = names.map(|key| (printable(&key.to_string()), ACCENT));
     let status = experiments.map(|e| match e.map(|e| e.row.status) {
         Some(status) => (decided(status), style::experiment(status)),
         None => (String::new(), TEXT),
@@ -69,21 +108,21 @@ fn head(
     };
     let plain = |label, of: &dyn Fn(&Experiment) -> Option<String>| table.plain(label, cells(of));
     let measure = common_measure(experiments);
-    let objective = &page.data.setup.objective;
+    let objective = &setup.objective;
     let objective = measure.map_or_else(|| objective.clone(), ChosenMeasure::objective);
     let figures = figures_of(experiments, measure).map(|figure| (figure, STRONG));
     let times = experiments.map(|e| e.map(|e| e.row.kernel_us).filter(|us| *us > 0.0));
     let mut out = vec![table.row("", names), table.row("status", status)];
     out.extend((0..).map_while(described_row));
-    out.extend(plain("when", &|e| e.decided.map(|at| page.data.date(at))));
+    out.extend(plain("when", &|e| {
+        e.decided.map(|at| format::date(at, zone))
+    }));
     out.extend(plain("run", &|e| e.run.map(|run| run.to_string())));
     out.extend(plain("device", &|e| e.device.as_deref().map(printable)));
     out.push(table.row(&printable(objective.unit()), figures));
     out.extend(table.plain("kernel µs", side_by_side(times, format::count)));
     out.extend(plain("vs incumbent", &|e| {
-        e.measured
-            .change
-            .map(|change| page.data.setup.in_words(&change))
+        e.measured.change.map(|change| setup.in_words(&change))
     }));
     out
 }
@@ -121,12 +160,13 @@ fn figures_of(
 }
 
 /// What moved from one profile to the other, the largest move first.
-fn profiles(both: &Compared, table: PairTable) -> Lines {
+fn moved(both: &Compared, sides: Sides) -> Lines {
+    let table = sides.table();
     let quiet = |text: &str| paragraph(text, table.columns, QUIET);
     match &both.profiles {
         ComparedProfiles::Neither => Vec::new(),
         ComparedProfiles::Not(why) => quiet(why),
-        ComparedProfiles::Moved { moved, caution } => {
+        ComparedProfiles::Moved { moved, caution, .. } => {
             let mut out = caution.as_deref().map(quiet).unwrap_or_default();
             if moved.is_empty() {
                 out.extend(quiet("every figure is the same"));
@@ -142,14 +182,14 @@ fn profiles(both: &Compared, table: PairTable) -> Lines {
 }
 
 /// The ratio of the two figures. They come from different runs, and the text says so.
-fn ratio(both: &Compared, page: Page) -> Lines {
-    let quiet = |text: &str| paragraph(text, page.columns, QUIET);
+fn ratio(both: &Compared, sides: Sides) -> Lines {
+    let quiet = |text: &str| paragraph(text, sides.columns, QUIET);
     let change = match both.ratio() {
         Ok(change) => change,
         Err(why) => return quiet(&format!("none: {why}")),
     };
-    let words = page.data.setup.in_words(&change);
-    let mut out = paragraph(&words, page.columns, STRONG);
+    let words = sides.setup.in_words(&change);
+    let mut out = paragraph(&words, sides.columns, STRONG);
     if let Some(workloads) = both.common_workloads() {
         let figure = match workloads {
             1 => "Of the workload".to_owned(),
@@ -196,7 +236,7 @@ fn measures(reports: &[Report; 2], table: PairTable) -> Lines {
             key,
             "stage" | "progress" | "correctness" | "speed_ratio" | "speed"
         );
-        !is_gate && !is_shown && !key.ends_with("_series") && report.number(key).is_some()
+        !is_gate && !is_shown && !is_drawn(key) && report.number(key).is_some()
     };
     let keys = reports.iter().flat_map(|report| {
         let keys = report.entries().map(|(key, _)| key);

@@ -50,7 +50,8 @@ pub fn sections<'a>(
     }
     let benches = benches(details, columns);
     all.push(Section::new("benches of these bytes", benches));
-    all.push(changes(&details.diff, view, "what it changed", page));
+    let title = joined(["what it changed", page.around.note()]);
+    all.push(changes(&details.diff, view, title, columns));
     all.push(Section {
         title: "run.log".to_owned(),
         body: Body::Log(&details.log),
@@ -76,19 +77,16 @@ fn benches(details: &ExperimentDetails, columns: usize) -> Lines {
 pub fn changes<'a>(
     diff: &Result<String, String>,
     view: &'a DiffView,
-    title: &str,
-    page: Page,
+    title: String,
+    columns: usize,
 ) -> Section<'a> {
-    let quiet = |text| Body::Lines(paragraph(text, page.columns, QUIET));
+    let quiet = |text| Body::Lines(paragraph(text, columns, QUIET));
     let body = match diff {
-        Ok(diff) if diff.is_empty() => quiet("nothing: the kernel is the same"),
+        Ok(diff) if diff.is_empty() => quiet("nothing: it is the same"),
         Ok(_) => Body::Diff(view),
         Err(why) => quiet(why),
     };
-    Section {
-        title: joined([title, page.around.note()]),
-        body,
-    }
+    Section { title, body }
 }
 
 fn head(experiment: &Experiment, record: Option<&Record>, page: Page) -> Lines {
