@@ -77,6 +77,10 @@ fn answer(project: &Arc<Project>, request: ViewRequest, known: &mut Known) -> Vi
         ViewRequest::Profile(asked) => {
             ViewReply::Profile(Box::new(profile_files::load(project, asked)))
         }
+        ViewRequest::Workload(name, runs) => {
+            let times = details::workload_times(project, &runs, &name);
+            ViewReply::Workload(name, times)
+        }
         ViewRequest::Commit(id, around) => {
             let details = Repo::open(project);
             let details =

@@ -142,6 +142,37 @@ fn the_workloads_of_an_experiment_stand_beside_its_details() {
 }
 
 #[test]
+fn a_workload_is_charted_over_the_experiments() {
+    let mut world = world();
+    world.tell("press c; type the first; press enter");
+    let faster = THREE.replace("kernel_us=6.052", "kernel_us=5.5");
+    world.tell(&format!(
+        "save; say {faster} | correctness: pass; end pass 170000 0.03; press c; type better; press enter"
+    ));
+    // The second workload of the table.
+    world.tell("press tab tab tab; press j; press enter");
+    let words = world.words();
+    for wanted in [
+        "Workload rows=128 cols=4096 T=f32 · µs · less is better · Esc goes back",
+        "best 5.5",
+        "kept 2",
+    ] {
+        assert!(
+            words.contains(wanted),
+            "{wanted}\n{}",
+            world.screen(160, 45)
+        );
+    }
+    check("workload_charted", &mut world);
+    world.tell("press esc");
+    assert!(
+        !world.words().contains("Esc goes back"),
+        "{}",
+        world.screen(160, 45)
+    );
+}
+
+#[test]
 fn while_a_run_goes_on_the_last_workloads_stay() {
     let mut world = world();
     world.tell("save; say device: NVIDIA H200 | stage: build");

@@ -17,6 +17,7 @@ use lab_protocol::telemetry::Reading;
 use lab_run::RunId;
 use lab_runner::follow::Batch;
 use lab_text::sanitise::LogLine;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A reply of the repository worker.
@@ -58,6 +59,8 @@ pub enum ViewReply {
     Graph(Result<GraphPage, String>),
     Loop(Box<Result<LoopView, String>>),
     Profile(Box<ProfileView>),
+    /// The times of the workload of this name, in µs.
+    Workload(String, HashMap<RunId, f64>),
     /// The details of the commit with this full id.
     Commit(String, Box<Result<CommitDetails, String>>),
 }

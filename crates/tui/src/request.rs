@@ -92,6 +92,8 @@ pub enum ViewRequest {
     Loop(ContextLines),
     /// The profile of an experiment or of the present kernel.
     Profile(ProfileRequest),
+    /// The times of a workload in these runs.
+    Workload(String, Vec<RunId>),
     /// The details of a commit, by its full id.
     Commit(String, ContextLines),
 }

@@ -4,12 +4,13 @@
 use super::made::{commit, long_diff, noon};
 use super::{KERNEL, SOURCE, World};
 use lab_git::{ChangeKind, CommitDetails, FileChange, GraphEntry, Label, LabelKind, text_diff};
-use lab_history::details::{Compared, ExperimentDetails};
+use lab_history::details::{self, Compared, ExperimentDetails};
 use lab_history::kernels::{LastRun, ListedKernel};
 use lab_project::config::Goal;
 use lab_project::objective::Objective;
 use lab_run::common_workloads::{self, CommonWorkloads};
 use lab_run::message;
+use lab_run::record::Record;
 use lab_run::verdict::Outcome;
 use lab_run::{Fingerprint, RunId};
 use lab_text::sanitise::LogLine;
@@ -80,6 +81,13 @@ impl World {
                     }))));
             }
             ViewRequest::Source(request) => self.read_source(request),
+            ViewRequest::Workload(name, runs) => {
+                let records = self.records.iter().filter(|r| runs.contains(&r.start.id));
+                let time = |r: &Record| Some((r.start.id, details::workload_time(r, &name)?));
+                let times = records.filter_map(time).collect();
+                let reply = ViewReply::Workload(name.clone(), times);
+                self.answers.push_back(Event::View(reply));
+            }
             ViewRequest::Details(key, around) => {
                 let short = format!(
                     "@@ -1 +1 @@\n-the bytes before\n+the bytes of {}\n",

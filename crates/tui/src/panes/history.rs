@@ -3,6 +3,7 @@
 //! ground line.
 
 mod detail;
+pub mod one_workload;
 mod peer_lines;
 
 use crate::chart::{Axis, AxisId, Chart, Cursor, ReferenceLine, Scale, Series, SeriesShape};
@@ -15,6 +16,7 @@ use lab_project::config::Goal;
 use lab_project::objective::Objective;
 use lab_protocol::report::{Measure, Report};
 use lab_run::experiment::{Experiment, Status};
+use one_workload::WorkloadTimes;
 use peer_lines::{figure_of, peer_lines};
 use std::ops::Range;
 
@@ -32,6 +34,8 @@ pub struct HistoryState {
     /// Only the newest so many; `None` shows all.
     pub newest: Option<usize>,
     pub scale: Scale,
+    /// The workload that is charted in place of the whole.
+    pub workload: Option<WorkloadTimes>,
     /// The plot of the last frame, for clicks.
     plot: Option<HistoryPlot>,
 }
@@ -85,6 +89,9 @@ impl HistoryState {
 
 /// Returns the plot, where one was drawn.
 pub fn draw(canvas: &mut Canvas, state: &HistoryState) -> Option<HistoryPlot> {
+    if let Some(workload) = &state.workload {
+        return one_workload::draw(canvas, state, workload);
+    }
     let data = canvas.data;
     let title = printable(objective(data).title());
     let mut inner = canvas.draw_titled(&title, &note(data, state));

@@ -131,6 +131,7 @@ impl Model {
             Action::FocusPrevious => self.panes.step_focus(false),
             Action::Open if self.panes.focus() == Pane::Experiments => self.open_details(),
             Action::Open if self.panes.focus() == Pane::Graph => self.panes.set_focus(Pane::Commit),
+            Action::Open if self.panes.focus() == Pane::Workloads => self.chart_workload(),
             Action::Open if self.panes.focus() == Pane::Source && self.open_listing() => {}
             Action::Zoom | Action::Open => self.panes.set_zoom(!self.panes.zoom()),
             Action::Up => self.scroll(-1),
@@ -183,6 +184,10 @@ impl Model {
             Action::Close if self.panes.view == View::Results && self.close_in_results() => {
                 self.load_details();
             }
+            Action::Close
+                if self.panes.view == View::Bench
+                    && !self.panes.zoom()
+                    && self.panes.history.workload.take().is_some() => {}
             Action::TurnSource => self.panes.source.turn(),
             Action::SwitchBase => self.switch_base(),
             Action::NextMark => self.step_mark(true),

@@ -1,12 +1,15 @@
 //! The selected experiment, and the details that are loaded for it.
 
 use crate::model::Model;
+use crate::panes::history::one_workload::WorkloadTimes;
 use crate::panes::workloads::WorkloadTable;
 use crate::request::ViewRequest;
-use crate::views::Pane;
+use crate::views::{Pane, View};
 use lab_history::details::{Compared, ExperimentDetails};
+use lab_run::RunId;
 use lab_run::experiment::{Experiment, ExperimentKey};
 use lab_run::record::Record;
+use std::collections::HashMap;
 
 impl Model {
     /// Selects an experiment, or none, and loads its details where a pane shows them.
@@ -61,6 +64,38 @@ impl Model {
                 self.load(ViewRequest::Compare(keys.clone(), around));
             }
             _ => {}
+        }
+    }
+
+    /// Charts the selected workload over the experiments.
+    pub(super) fn chart_workload(&mut self) {
+        let table = self.panes.workload_table(self.data());
+        let name = table.and_then(|table| Some(self.panes.workloads.selected(&table)?.to_owned()));
+        let Some(name) = name else { return };
+        self.panes.history.workload = Some(WorkloadTimes {
+            name,
+            of_runs: None,
+        });
+        self.show(View::Bench);
+        self.panes.set_zoom(false);
+        self.panes.set_focus(Pane::History);
+        self.load_workload();
+    }
+
+    /// Reads the times of the workload that is charted.
+    pub(super) fn load_workload(&mut self) {
+        let Some(charted) = &self.panes.history.workload else {
+            return;
+        };
+        let all = 0..self.repository.comparable().len();
+        let runs = all.filter_map(|at| self.repository.nth_comparable(at)?.run);
+        self.load(ViewRequest::Workload(charted.name.clone(), runs.collect()));
+    }
+
+    pub(super) fn on_workload(&mut self, name: &str, times: HashMap<RunId, f64>) {
+        match &mut self.panes.history.workload {
+            Some(charted) if charted.name == name => charted.of_runs = Some(times),
+            _ => self.ignore(),
         }
     }
 
