@@ -58,6 +58,9 @@ fn follow(
             .as_mut()
             .map(|telemetry| telemetry.read(true))
             .map_err(|why| why.clone());
+        let others = telemetry
+            .as_mut()
+            .map_or_else(|_| Vec::new(), |it| it.others());
         match telemetry {
             Ok(telemetry) => known = Some((uuid.clone(), telemetry)),
             // It will not come back by itself; another look asks again.
@@ -67,6 +70,7 @@ fn follow(
             uuid,
             reading,
             slowdown_c,
+            others,
         }) {
             return;
         }

@@ -52,6 +52,7 @@ pub fn readings(world: &mut World, count: u32) {
             uuid: "GPU-1".into(),
             reading: Ok(reading),
             slowdown_c: Some(92),
+            others: Vec::new(),
         };
         world.send(Event::Telemetry(Box::new(heard)));
     }
@@ -66,6 +67,44 @@ fn a_gpu_over_a_minute() {
         .tell("end pass 265231; press 5");
     readings(&mut world, 60);
     check("device", &mut world);
+}
+
+#[test]
+fn the_other_gpus_of_the_machine_say_who_uses_them() {
+    let mut world = World::new();
+    world
+        .tell("open")
+        .tell(RUN)
+        .tell("end pass 265231; press 5");
+    let used = Process {
+        pid: 815,
+        name: "train.py".into(),
+        own: false,
+        is_lab: false,
+        busy: Some(97),
+        memory: None,
+    };
+    let state = |processes| Reading {
+        memory: Some((3 << 30, 80 << 30)),
+        processes: Some(processes),
+        ..Reading::default()
+    };
+    world.send(Event::Telemetry(Box::new(DeviceReading {
+        uuid: "GPU-1".into(),
+        reading: Ok(state(Vec::new())),
+        slowdown_c: None,
+        others: vec![
+            ("1 NVIDIA H100".into(), state(vec![used])),
+            ("2 NVIDIA H100".into(), state(Vec::new())),
+        ],
+    })));
+    let words = world.words();
+    for row in [
+        "GPU 1 NVIDIA H100 3 of 80 GiB 815 train.py 97 %",
+        "GPU 2 NVIDIA H100 3 of 80 GiB free",
+    ] {
+        assert!(words.contains(row), "'{row}' is not in\n{words}");
+    }
 }
 
 #[test]
@@ -128,6 +167,7 @@ fn a_device_that_tells_nothing_says_why() {
         uuid: "GPU-1".into(),
         reading: Err("libnvidia-ml.so.1 was not found".into()),
         slowdown_c: None,
+        others: Vec::new(),
     };
     world.send(Event::Telemetry(Box::new(heard)));
     let words = world.words();

@@ -72,6 +72,8 @@ pub struct DeviceReading {
     pub reading: Result<Reading, String>,
     /// Temperature in °C at which the GPU slows itself down.
     pub slowdown_c: Option<u32>,
+    /// The other GPUs of the machine, by index and name.
+    pub others: Vec<(String, Reading)>,
 }
 
 /// A reply of the highlighter: the colours of a text, with that very text.

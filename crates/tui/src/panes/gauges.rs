@@ -63,7 +63,8 @@ pub fn draw(canvas: &mut Canvas, area: Rect) -> Rect {
         canvas.draw_hint(area, &absent(data));
         return Rect { height: 0, ..area };
     };
-    let listed = (processes(newest).len() as u16).min(area.height / 3);
+    let listed = (processes(newest).len() + data.device.others.len()) as u16;
+    let listed = listed.min(area.height / 3);
     let [charts, list] =
         Layout::vertical([Constraint::Fill(1), Constraint::Length(listed)]).areas(area);
     draw_charts(canvas.frame, charts, data);
@@ -82,7 +83,37 @@ fn newest(data: ScreenData<'_>) -> Option<&Reading> {
 
 /// The rows of the list below the charts.
 pub fn rows(data: ScreenData) -> Lines {
-    newest(data).map(processes).unwrap_or_default()
+    let mut rows = newest(data).map(processes).unwrap_or_default();
+    let others = data.device.others.iter();
+    rows.extend(others.map(|(name, reading)| other_gpu(name, reading)));
+    rows
+}
+
+/// Another GPU of the machine, and who uses it: `GPU 1 NVIDIA H200  12 of 139 GiB  815 train.py 12 %`.
+fn other_gpu(name: &str, reading: &Reading) -> Line<'static> {
+    let mut line = Line::from(format!("GPU {}", printable(name)).strong());
+    line.extend(memory(reading).map(|memory| format!("  {memory}").quiet()));
+    let processes = reading.processes.as_deref().unwrap_or_default();
+    if processes.is_empty() && reading.processes.is_some() {
+        line.push_span("  free".good());
+    }
+    for process in processes {
+        let busy = process
+            .busy
+            .map_or(String::new(), |busy| format!(" {busy} %"));
+        line.push_span(format!(
+            "  {} {}{busy}",
+            process.pid,
+            printable(&process.name)
+        ));
+    }
+    line
+}
+
+fn memory(reading: &Reading) -> Option<String> {
+    let (used, total) = reading.memory?;
+    let [used, total] = [used, total].map(|bytes| figure(bytes as f64 / GIB));
+    Some(format!("{used} of {total} GiB"))
 }
 
 /// Why no state is shown.
@@ -202,10 +233,7 @@ fn figure(value: f64) -> String {
 
 /// The processes that have the device open: this lab's first, then those that use it most.
 fn processes(reading: &Reading) -> Lines {
-    let memory = reading.memory.map(|(used, total)| {
-        let [used, total] = [used, total].map(|bytes| figure(bytes as f64 / GIB));
-        format!("memory {used} of {total} GiB")
-    });
+    let memory = memory(reading).map(|memory| format!("memory {memory}"));
     let mut all: Vec<&Process> = reading.processes.iter().flatten().collect();
     all.sort_by_key(|p| (!p.own, std::cmp::Reverse(p.busy), p.pid));
     let more = all.len().saturating_sub(PROCESSES);

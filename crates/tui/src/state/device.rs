@@ -20,6 +20,8 @@ pub struct DeviceHistory {
     pub absent: Option<String>,
     /// Temperature in °C at which the GPU slows itself down.
     pub slowdown_c: Option<u32>,
+    /// The other GPUs of the machine, by index and name, as they were last.
+    pub others: Vec<(String, Reading)>,
 }
 
 impl DeviceHistory {
@@ -45,6 +47,7 @@ impl DeviceHistory {
             return false;
         }
         self.slowdown_c = reading.slowdown_c;
+        self.others = reading.others;
         match reading.reading {
             Ok(reading) => {
                 self.absent = None;

@@ -10,6 +10,10 @@ pub trait Telemetry {
     /// Reads the state. With `with_processes`, also reads the processes on the device and its used
     /// memory, which takes longer. What cannot be read is `None` in the reading.
     fn read(&mut self, with_processes: bool) -> Reading;
+    /// The other GPUs of the machine, as in `1 NVIDIA H200`, with their states.
+    fn others(&mut self) -> Vec<(String, Reading)> {
+        Vec::new()
+    }
     /// The temperature in °C at which the device begins to slow down, where it is known.
     fn slowdown_c(&self) -> Option<u32>;
 }

@@ -20,6 +20,9 @@ struct NvmlTelemetry {
     since: u64,
     /// The largest use of the multiprocessors that was seen of each process, in percent.
     busy: BTreeMap<u32, u32>,
+    nvml: &'static Nvml,
+    /// The other GPUs, once they were asked for.
+    others: Option<Vec<(String, NvmlTelemetry)>>,
 }
 
 /// Opens the telemetry of the GPU with this identifier, as `nvidia-smi -L` writes it (`GPU-…`),
@@ -30,14 +33,35 @@ pub fn telemetry(uuid: &str) -> Result<Box<dyn Telemetry>, String> {
     let device = nvml
         .device_by_uuid(uuid)
         .map_err(|e| format!("NVML does not know the device {uuid}: {e}"))?;
-    Ok(Box::new(NvmlTelemetry {
-        device,
-        since: now(),
-        busy: BTreeMap::new(),
-    }))
+    Ok(Box::new(NvmlTelemetry::of(nvml, device)))
 }
 
 impl NvmlTelemetry {
+    fn of(nvml: &'static Nvml, device: Device<'static>) -> Self {
+        NvmlTelemetry {
+            device,
+            since: now(),
+            busy: BTreeMap::new(),
+            nvml,
+            others: None,
+        }
+    }
+
+    /// Opens the other GPUs of the machine. What cannot be opened is left out.
+    fn open_others(&self) -> Vec<(String, NvmlTelemetry)> {
+        let own = self.device.index().ok();
+        let indices = 0..self.nvml.device_count().unwrap_or(0);
+        let open = |index| {
+            let device = self.nvml.device_by_index(index).ok()?;
+            let name = format!("{index} {}", device.name().unwrap_or_default());
+            Some((name, NvmlTelemetry::of(self.nvml, device)))
+        };
+        indices
+            .filter(|index| Some(*index) != own)
+            .filter_map(open)
+            .collect()
+    }
+
     /// Used and total memory, in bytes.
     fn memory(&self) -> Option<(u64, u64)> {
         self.device
@@ -116,6 +140,14 @@ impl Telemetry for NvmlTelemetry {
                 None
             },
         }
+    }
+
+    fn others(&mut self) -> Vec<(String, Reading)> {
+        let mut others = self.others.take().unwrap_or_else(|| self.open_others());
+        let read = |(name, gpu): &mut (String, NvmlTelemetry)| (name.clone(), gpu.read(true));
+        let states = others.iter_mut().map(read).collect();
+        self.others = Some(others);
+        states
     }
 
     fn slowdown_c(&self) -> Option<u32> {
