@@ -3,6 +3,7 @@
 
 use crate::lab::Lab;
 use std::fs;
+use std::path::Path;
 
 /// The last value of a result line in run.log.
 fn value(lab: &Lab, key: &str) -> String {
@@ -81,6 +82,60 @@ fn the_incumbent_lies_beside_what_it_includes() {
     ));
     lab.lab("run").is(0);
     assert_eq!(value(&lab, "tile"), "// the tile in HEAD");
+}
+
+/// The example of a harness in C++ with make.
+#[test]
+fn a_harness_in_cpp_with_make_judges_builds_and_times_in_turns() {
+    let lab = Lab::empty();
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/cpp-harness");
+    for name in [
+        "lab.toml",
+        "Makefile",
+        "judge.cpp",
+        "kernel.cpp",
+        ".gitignore",
+    ] {
+        fs::copy(example.join(name), lab.path(name)).unwrap();
+    }
+    lab.git("add -A");
+    lab.git("commit -qm start");
+    lab.lab("trust").is(0);
+    let slow = lab.read("kernel.cpp");
+    lab.write("kernel.cpp", format!("// the same\n{slow}"));
+    lab.lab("run").is(0).says("● PASS").says("y_error");
+    let log = lab.read("run.log");
+    assert!(
+        log.lines()
+            .filter(|line| line.starts_with("turns: "))
+            .count()
+            >= 10,
+        "{log}"
+    );
+    // One pass over the cells in place of one for each.
+    let fast = "extern \"C\" void prefix_sum(const float* x, float* y, int n) {\n    double sum = 0;\n    \
+                for (int i = 0; i < n; i++) y[i] = (float)(sum += x[i]);\n}\n";
+    lab.write("kernel.cpp", fast);
+    let judged = lab.lab("run --json").is(0).json();
+    assert_eq!(judged["speed"], "faster", "{judged:#}");
+    lab.write("kernel.cpp", fast.replace("sum += x[i]", "sum = x[i]"));
+    lab.lab("run").is(1).says("✗ FAIL");
+    // The compiler's message stands at its line, be it of the kernel or of the harness.
+    lab.write("kernel.cpp", fast.replace("double sum", "doble sum"));
+    let broken = lab.lab("run --json").is(2).json();
+    assert_eq!(broken["outcome"], "build_error");
+    let message = &broken["diagnostics"][0];
+    assert_eq!(
+        (&message["file"], &message["line"]),
+        (&"kernel.cpp".into(), &2.into()),
+        "{broken:#}"
+    );
+    lab.write("kernel.cpp", fast);
+    lab.write(
+        "judge.cpp",
+        lab.read("judge.cpp").replace("int main()", "int main("),
+    );
+    lab.lab("run").is(2).says("✗ BUILD ERROR").says("judge.cpp");
 }
 
 #[test]
