@@ -1,4 +1,4 @@
-//! `lab describe`: changes the description of an experiment, its hypothesis or its lesson.
+//! `lab describe`: changes the description of an experiment, or gives it trailers such as a note.
 
 use super::decide::LearnedArgs;
 use super::json::decision::{TrailerReport, trailers};
@@ -8,6 +8,7 @@ use clap::Args;
 use lab_decide::{Changes, Described};
 use lab_project::Project;
 use lab_run::experiment::Row;
+use lab_run::message::{self, Trailer};
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -16,8 +17,11 @@ pub struct DescribeArgs {
     /// The commit of the experiment, as git names it, or the number of a discarded run
     commit: String,
     /// What was tried, in one line
-    #[arg(short, long, value_name = "TEXT", required_unless_present_any = ["hypothesis", "lesson"])]
+    #[arg(short, long, value_name = "TEXT", required_unless_present_any = ["hypothesis", "lesson", "trailer"])]
     message: Option<String>,
+    /// A note, tags, or any other trailer: 'Note: slower on small rows', 'Tags: warp, smem'
+    #[arg(long, value_name = "'KEY: VALUE'", value_parser = message::trailer)]
+    trailer: Vec<Trailer>,
     #[command(flatten)]
     learned: LearnedArgs,
     #[command(flatten)]
@@ -39,7 +43,8 @@ struct DescribeAnswer<'a> {
 pub fn main(options: &DescribeArgs) -> Result<ExitCode> {
     // The experiment names its kernel.
     let project = Project::of_any(&here()?)?;
-    let given: Vec<_> = options.learned.trailers().collect();
+    let given = options.learned.trailers();
+    let given: Vec<_> = given.chain(options.trailer.iter().cloned()).collect();
     let changes = Changes {
         description: options.message.as_deref(),
         trailers: &given,

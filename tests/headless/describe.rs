@@ -53,6 +53,17 @@ fn a_description_is_told_better() {
     );
     assert_eq!(log["problems"].as_array().map(Vec::len), Some(1), "{log}");
 
+    // A note and tags.
+    lab.lab("describe 2 --trailer 'Note: slower on small rows' --trailer 'Tags: warp, smem'")
+        .is(0)
+        .says("Note of ")
+        .says("is now 'slower on small rows'");
+    let shown = lab.read(".lab/runs/2/record.json");
+    assert!(
+        shown.contains("warp, smem") && shown.contains("a second try"),
+        "{shown}"
+    );
+
     lab.lab("describe HEAD -m ' '")
         .is(1)
         .says("say in a few words what was tried");

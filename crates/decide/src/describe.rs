@@ -79,7 +79,7 @@ pub fn describe(
     }
     if description.is_none() && message.trailers().is_empty() {
         return no(
-            "say what is to change: a description (`-m TEXT`), `--hypothesis TEXT` or `--lesson TEXT`",
+            "say what is to change: a description (`-m TEXT`), `--hypothesis TEXT`, `--lesson TEXT` or `--trailer 'Note: TEXT'`",
         );
     }
     let changes = Changes {

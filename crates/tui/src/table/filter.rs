@@ -8,7 +8,7 @@ use lab_text::suggest::nearest;
 
 /// The fields that a word can name. A field matches where it contains the text after the colon, in
 /// capitals or not; a run matches by its whole number.
-pub const FIELDS: [&str; 8] = [
+pub const FIELDS: [&str; 9] = [
     "status",
     "device",
     "kernel",
@@ -17,6 +17,7 @@ pub const FIELDS: [&str; 8] = [
     "caveat",
     "commit",
     "run",
+    "trailer",
 ];
 
 /// A parsed filter.
@@ -147,6 +148,7 @@ impl Condition {
                 } else {
                     "no"
                 };
+                let holds = |text: &str| text.to_lowercase().contains(wanted);
                 let value = match *field {
                     "status" => Some(row.status.word()),
                     "device" => experiment.device.as_deref(),
@@ -155,9 +157,14 @@ impl Condition {
                     "correctness" => Some(row.correctness.word()),
                     "caveat" => Some(caveat),
                     "commit" => Some(&*row.commit),
+                    "trailer" => {
+                        let mut trailers = experiment.trailers.iter();
+                        return trailers
+                            .any(|(key, text)| holds(&format!("{}: {text}", key.word())));
+                    }
                     _ => return experiment.run.is_some_and(|run| *wanted == run.to_string()),
                 };
-                value.is_some_and(|value| value.to_lowercase().contains(wanted))
+                value.is_some_and(holds)
             }
         }
     }
