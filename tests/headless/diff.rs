@@ -28,7 +28,7 @@ fn two_runs_are_compared_by_their_numbers_and_by_a_commit() {
     for said in [
         &*kept,
         "run 2",
-        "faster +10.0 %",
+        "+10.0 % ± 1.6",
         "-int tile = 16;",
         "+int tile = 32;",
         "h0_max_diff",

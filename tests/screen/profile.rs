@@ -293,6 +293,9 @@ fn a_comparison_says_what_moved_between_the_profiles() {
         caution: Some(
             "other clocks: 1980 and 1755 MHz, so the times differ by that, too".to_owned(),
         ),
+        code: Ok(
+            "@@ -1,2 +1,2 @@\n LDG.E R2, [R4]\n-FADD R2, R2, R3\n+FFMA R2, R2, R3, R5\n".to_owned(),
+        ),
     };
     world.tell("open; press 3; press space; press j space; press =; press z");
     check("profiles_compared", &mut world);

@@ -39,7 +39,7 @@ fn a_failed_gate_shows_which_cells_are_wrong() {
          first_failure: y[0, 31] is 0, expected 0.031 | correctness: fail; end fail y_mismatched 0.02 > 0"
     ));
     let words = world.words();
-    let summary = "y: 320 of 16,384 cells are wrong: every 32nd column from 31, in rows 0 to 39";
+    let summary = "y: 320 of 16,384 cells are wrong: every 32nd column";
     assert!(words.contains(summary), "{}", world.screen(160, 45));
     world.tell("press z");
     check_at("wrong_cells", &mut world, &[(120, 50), (80, 24)]);

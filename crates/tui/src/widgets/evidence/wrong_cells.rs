@@ -47,35 +47,39 @@ fn head(tensor: &str, map: &WrongMap, columns: usize) -> Lines {
     prefixed("✗ ", &text, columns, BAD)
 }
 
-/// The map, a row for each row of blocks, with the number of its first row. Where the columns do not
-/// fit, a sign stands for several blocks, of which the worst counts.
+/// The map: the numbers of the rows, and a sign for each block. Rows of blocks that are alike are drawn
+/// once. Where the columns do not fit, a sign stands for several blocks, of which the worst counts.
 fn heat(tensor: &str, map: &WrongMap, columns: usize, symbols: SymbolSet) -> Lines {
-    let [high, wide] = map.block;
-    let digits = (map.shape[0].max(1) - 1).to_string().len();
-    let room = columns.saturating_sub(digits + 4).max(1);
-    let stretch = map
-        .shares
-        .first()
-        .map_or(1, |row| row.len().div_ceil(room))
-        .max(1);
+    let ([high, wide], [rows, all]) = (map.block, map.shape);
+    let digits = rows.to_string().len();
+    let room = columns.saturating_sub(2 * digits + 5).max(1);
+    let blocks = map.shares.first().map_or(1, Vec::len);
+    let stretch = blocks.div_ceil(room).max(1);
     let sign = |share: u8| match share {
         0 => Span::styled(symbols.pick("·", "."), QUIET),
         1..=2 => Span::styled(symbols.pick("░", "+"), WARN),
         3..=6 => Span::styled(symbols.pick("▒", "x"), BAD),
         _ => Span::styled(symbols.pick("█", "#"), BAD),
     };
-    let row = |(at, shares): (usize, &Vec<u8>)| {
-        let label = pad_left(&(at * high).to_string(), digits);
-        let mut line = Line::from(format!("  {label}  ").quiet());
-        let worst = shares.chunks(stretch).filter_map(|part| part.iter().max());
-        line.extend(worst.map(|share| sign(*share)));
-        line
-    };
-    let ([rows, all], tensor) = (map.shape, printable(tensor));
     let size = format!("{high} × {} cells", wide * stretch);
-    let block = format!("  {tensor}, {rows} × {all}; a sign is {size}");
-    let mut out = vec![Line::styled(fit(&block, columns), QUIET)];
-    out.extend(map.shares.iter().enumerate().map(row));
+    let title = format!("  {}, {rows} × {all}; a sign is {size}", printable(tensor));
+    let mut out = vec![Line::styled(fit(&title, columns), QUIET)];
+    let mut at = 0;
+    for alike in map.shares.chunk_by(|a, b| a == b) {
+        let (first, end) = (at * high, ((at + alike.len()) * high).min(rows));
+        at += alike.len();
+        let numbers = match end - first {
+            1 => first.to_string(),
+            _ => format!("{first}…{}", end.max(1) - 1),
+        };
+        let label = pad_left(&numbers, 2 * digits + 1);
+        let mut line = Line::from(format!("  {label}  ").quiet());
+        let worst = alike[0]
+            .chunks(stretch)
+            .filter_map(|part| part.iter().max());
+        line.extend(worst.map(|share| sign(*share)));
+        out.push(line);
+    }
     out
 }
 
