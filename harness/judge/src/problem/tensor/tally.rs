@@ -194,8 +194,8 @@ struct OutputTally {
     has_other_zeros: bool,
     /// The gates that problem.toml names, in place of those on error and mismatches.
     named: NamedTally,
-    /// Whether it was written which cells are wrong.
-    is_pictured: bool,
+    /// The cells of the picture that was written.
+    pictured: usize,
 }
 
 #[derive(Clone, Copy, Default, PartialEq)]
@@ -449,16 +449,18 @@ impl OutputTally {
         worst.unwritten += compared.unwritten as u64;
     }
 
-    /// Writes, once, which cells are wrong, and the values around the first.
+    /// Writes which cells are wrong, and the values around the first: of the largest output that is
+    /// wrong, which shows the pattern best.
     fn write_picture(
         &mut self,
         picture: Option<&(WrongMap, WrongTile)>,
         out: &mut Writer,
     ) -> Result<(), Stop> {
-        let Some((map, tile)) = picture.filter(|_| !self.is_pictured) else {
+        let cells = |map: &WrongMap| map.shape[0] * map.shape[1];
+        let Some((map, tile)) = picture.filter(|(map, _)| cells(map) > self.pictured) else {
             return Ok(());
         };
-        self.is_pictured = true;
+        self.pictured = cells(map);
         out.line(&format!("{}_wrong_map", self.name), map)?;
         Ok(out.line(&format!("{}_wrong_tile", self.name), tile)?)
     }
