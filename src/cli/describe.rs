@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 #[derive(Args, Debug)]
 pub struct DescribeArgs {
-    /// The commit of the experiment, as git names it, or the number of a discarded run
+    /// The commit of the experiment, as git names it, or the number of its run
     commit: String,
     /// What was tried, in one line
     #[arg(short, long, value_name = "TEXT", required_unless_present_any = ["hypothesis", "lesson", "trailer"])]

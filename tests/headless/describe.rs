@@ -64,6 +64,10 @@ fn a_description_is_told_better() {
         "{shown}"
     );
 
+    // A kept one by its number.
+    lab.lab("describe 1 --lesson 'wider is better'")
+        .is(0)
+        .says("Lesson of ");
     lab.lab("describe HEAD -m ' '")
         .is(1)
         .says("say in a few words what was tried");

@@ -61,7 +61,7 @@ pub struct Described {
 }
 
 /// Gives the experiment that `commit` holds another description or other trailers. `commit` is a
-/// prefix of an id, another name that git knows, or the number of a discarded run.
+/// prefix of an id, another name that git knows, or the number of a run.
 pub fn describe(
     project: &Project,
     commit: &str,
@@ -122,7 +122,10 @@ fn find(describing: &Decision, name: &str) -> StdResult<Experiment, Refusal> {
         .filter(|commit| is_digits && commit.starts_with(name))
         .collect();
     let at = match lab_git::commits_named(repo, name)?.is_empty() {
-        true if named.is_empty() => None,
+        // Of a kept run, only the record has the number.
+        true if named.is_empty() => experiments
+            .iter()
+            .rposition(|e| e.run.is_some_and(|run| run.to_string() == name)),
         // The commit is of another clone and was not fetched: its row still has a description.
         true if named.len() == 1 => experiments
             .iter()
