@@ -3,34 +3,31 @@
 use crate::lab::Lab;
 use serde_json::json;
 
-/// Run 1 was kept, run 2 is open and faster.
-fn two() -> Lab {
+/// Run 1 was kept as this commit, run 2 is open and faster.
+fn two() -> (Lab, String) {
     let lab = Lab::new();
     lab.write("kernel.cu", "// a\nint tile = 16;\n");
     lab.lab("run").is(0);
     lab.lab("keep -m first").is(0);
+    let kept = lab.head()[..7].to_owned();
     lab.passing(1100.0);
     lab.git("add -A");
     lab.git("commit -qm harness");
     lab.write("kernel.cu", "// a\nint tile = 32;\n");
     lab.lab("run").is(0);
-    lab
+    (lab, kept)
 }
 
 #[test]
 fn two_runs_are_compared_by_their_numbers_and_by_a_commit() {
-    let lab = two();
-    let kept = lab
-        .git("log -1 --format=%h -- results.tsv")
-        .trim()
-        .to_owned();
+    let (lab, kept) = two();
     let text = lab.lab("diff 1 2").is(0).out;
     for said in [
         &*kept,
         "run 2",
         "+10.0 % ± 1.6",
-        "-int tile = 16;",
-        "+int tile = 32;",
+        "- int tile = 16;",
+        "+ int tile = 32;",
         "h0_max_diff",
         "throughput_sps",
     ] {
@@ -40,7 +37,7 @@ fn two_runs_are_compared_by_their_numbers_and_by_a_commit() {
     let by_commit = lab.lab(&format!("diff {kept} 2")).is(0).out;
     assert_eq!(by_commit, text);
     // From the second to the first.
-    lab.lab("diff 2 1").is(0).says("-int tile = 32;");
+    lab.lab("diff 2 1").is(0).says("- int tile = 32;");
 
     let answer = lab.lab("diff 1 2 --json").is(0).json();
     assert_eq!(answer["second"], "run 2");
@@ -55,7 +52,7 @@ fn two_runs_are_compared_by_their_numbers_and_by_a_commit() {
 
 #[test]
 fn what_is_missing_is_said() {
-    let lab = two();
+    let (lab, _) = two();
     lab.lab("diff 1 9").is(1).says("9");
     for (part, why) in [("profile", "no profile"), ("sass", "no profile")] {
         lab.lab(&format!("diff 1 2 --{part}")).is(1).says(why);
