@@ -115,11 +115,10 @@ fn reason(verdict: Option<&Verdict>, report: &Report, columns: usize) -> Lines {
     hanging(Span::styled(sign, style), rows, style)
 }
 
-/// A text of the harness with a sign in front of each row.
-fn signed(sign: &str, text: &str, columns: usize, style: Style) -> Lines {
-    let rows = reason_rows(text, columns.saturating_sub(2)).into_iter();
-    rows.map(|row| Line::styled(format!("{sign}{row}"), style))
-        .collect()
+/// A text of the harness behind a sign.
+fn signed(sign: &'static str, text: &str, columns: usize, style: Style) -> Lines {
+    let rows = reason_rows(text, columns.saturating_sub(2));
+    hanging(Span::styled(sign, style), rows, style)
 }
 
 fn errors(report: &Report) -> impl Iterator<Item = &Diagnostic> {

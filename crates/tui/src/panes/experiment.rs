@@ -105,6 +105,9 @@ pub fn document<'a>(
             let details = details.filter(|details| experiment.is(&details.key));
             details::sections(experiment, details, &state.changes, page)
         }
+        (None, _, None) if data.repository.loaded && data.repository.experiments.is_empty() => {
+            sentence("an experiment is shown here once a run was kept or discarded")
+        }
         (None, _, None) if data.repository.loaded => {
             let (up, down) = (data.way(Action::Up), data.way(Action::Down));
             sentence(&format!(

@@ -39,7 +39,7 @@ pub(super) fn figures(model: &Model, last: &FinishedRun) -> Vec<Span<'static>> {
             line.push(Span::styled(format::count(figure.measure.value), style));
             line.push(format!(" {}", unit_of(&figure)).quiet());
             if verdict.emulated {
-                line.push(", which says nothing about a GPU".quiet());
+                line.push(", not a GPU's".quiet());
             }
         }
         None => line.push(format!("no {}", model.setup.objective).warn()),

@@ -3,9 +3,9 @@
 
 use crate::chart::SymbolSet;
 use crate::format;
-use crate::text::{fit, pad_left, printable};
+use crate::text::{fit, pad_left, printable, wrap};
 use crate::theme::style::{BAD, Meaning, QUIET, TEXT, WARN};
-use crate::widgets::paragraph::{Lines, prefixed};
+use crate::widgets::paragraph::{Lines, hanging};
 use lab_protocol::report::Report;
 use lab_protocol::report::wrong_cells::{TileCell, WrongMap, WrongTile};
 use ratatui::text::{Line, Span};
@@ -44,7 +44,8 @@ fn head(tensor: &str, map: &WrongMap, columns: usize) -> Lines {
         printable(&map.pattern),
         printable(&map.workload)
     );
-    prefixed("✗ ", &text, columns, BAD)
+    let rows = wrap(&text, columns.saturating_sub(2));
+    hanging(Span::styled("✗ ", BAD), rows, BAD)
 }
 
 /// The map: the numbers of the rows, and a sign for each block. Rows of blocks that are alike are drawn
