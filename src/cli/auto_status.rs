@@ -7,6 +7,7 @@ use lab_auto::{DiskUse, KeptPoint, LeftRun, Phase, State};
 use lab_git::short;
 use lab_project::Project;
 use lab_text::figures;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -40,22 +41,25 @@ pub struct StatusArgs {
 }
 
 /// What `lab auto status` prints with `--json`.
-#[derive(Serialize)]
-struct StatusAnswer {
+#[derive(JsonSchema, Serialize)]
+pub struct StatusAnswer {
     /// Whether a loop works on the kernel now.
     running: bool,
-    /// `None` if there was no loop yet.
+    /// Null if there was no loop yet.
     state: Option<State>,
     disk: DiskUse,
-    /// The lanes of the kernel.
+    /// The lanes of the kernel, by name.
     lanes: Vec<LaneAnswer>,
 }
 
 /// One lane of `lab auto --lanes`.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct LaneAnswer {
+    /// The name of the lane; its branch is lane/NAME.
     lane: String,
+    /// Whether a loop works in the lane now.
     running: bool,
+    /// Null if there was no loop in the lane yet.
     state: Option<State>,
 }
 

@@ -17,6 +17,7 @@ use lab_run::verdict::{Outcome, Verdict};
 use lab_runner::RunEvent;
 use lab_runner::spec::RunSpec;
 use lab_store::RunIndex;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -83,14 +84,17 @@ fn report(project: &Project, record: &Record, verdict: &Verdict) -> ExitCode {
 }
 
 /// What `lab check` prints with `--json`.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct CheckAnswer {
     #[serde(flatten)]
     run: RunReport,
+    /// The tools that ran.
     pub tools: Vec<String>,
+    /// The workload of the check.
     pub size: Option<String>,
+    /// The result in words.
     says: String,
-    /// The diagnostics.
+    /// The same list as `diagnostics`.
     pub findings: Vec<Diagnostic>,
 }
 

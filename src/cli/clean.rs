@@ -4,17 +4,20 @@ use super::{here, say, told};
 use anyhow::Result;
 use lab_git::{ObjectFiles, Repo};
 use lab_project::Project;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::process::ExitCode;
 
 /// What `lab clean` prints with `--json`.
-#[derive(Serialize)]
-struct CleanAnswer {
+#[derive(JsonSchema, Serialize)]
+pub struct CleanAnswer {
     /// Loose objects that are in a pack now.
     packed: usize,
     /// Refs of the lab that are in one file now.
     packed_refs: usize,
+    /// Before the clean-up.
     before: ObjectFiles,
+    /// After it.
     after: ObjectFiles,
 }
 

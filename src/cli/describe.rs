@@ -9,6 +9,7 @@ use lab_decide::{Changes, Described};
 use lab_project::Project;
 use lab_run::experiment::Row;
 use lab_run::message::{self, Trailer};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -29,14 +30,15 @@ pub struct DescribeArgs {
 }
 
 /// What `lab describe` prints with `--json`.
-#[derive(Serialize)]
-struct DescribeAnswer<'a> {
+#[derive(JsonSchema, Serialize)]
+pub struct DescribeAnswer<'a> {
     /// The row as it is now.
     row: &'a Row,
     /// The description before.
     before: &'a str,
-    /// The trailers that were given.
+    /// The trailers that were given: Hypothesis, Lesson.
     trailers: Vec<TrailerReport>,
+    /// What the user should know besides.
     notes: &'a [String],
 }
 

@@ -23,6 +23,7 @@ use lab_project::{Project, trust};
 use lab_protocol::{JudgeRequest, ProfileRequest};
 use lab_protocol::{Language, Target};
 use lab_tui::theme::AppearanceChoice;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -180,18 +181,23 @@ fn is_compiled(project: &Project) -> bool {
 const LISTED: usize = 12;
 
 /// What `lab doctor` prints with `--json`.
-#[derive(Serialize)]
-struct DoctorAnswer<'a> {
+#[derive(JsonSchema, Serialize)]
+pub struct DoctorAnswer<'a> {
+    /// In the order of the text.
     findings: Vec<FindingReport<'a>>,
     /// The device that `auto` means.
     device_auto: String,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct FindingReport<'a> {
+    /// What was looked at.
     what: &'a str,
+    /// Whether it is there.
     ok: bool,
+    /// What was found.
     says: &'a str,
+    /// What to do.
     remedy: Option<&'a str>,
 }
 

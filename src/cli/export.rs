@@ -19,6 +19,7 @@ use lab_system::atomic_file;
 use lab_system::space;
 use lab_text::{sanitise, shell};
 use published::Kept;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
@@ -81,17 +82,20 @@ impl To {
 }
 
 /// What `lab export` prints with `--json`.
-#[derive(Serialize)]
-struct ExportAnswer<'a> {
+#[derive(JsonSchema, Serialize)]
+pub struct ExportAnswer<'a> {
+    /// The kernel that was exported.
     kernel: &'a str,
+    /// The form of the file.
+    #[schemars(extend("enum" = ["flashinfer-bench", "gpu-mode", "standalone", "torch"]))]
     to: &'static str,
-    /// The file that was written.
+    /// The file that was written, as it was named.
     file: String,
-    /// Full id of the commit that holds the kernel; `None` of bytes on disk that were not kept.
+    /// Full id of the commit that holds the kernel; null of bytes on disk that were not kept.
     commit: Option<String>,
-    /// The run that measured the kernel, if its record is here.
+    /// The run whose figure is in the file's head; null if its record is not here.
     run: Option<u64>,
-    /// The command that builds, verifies and times.
+    /// The command that builds, verifies and times, in the folder of the file.
     next: String,
 }
 

@@ -8,6 +8,7 @@ use lab_git::{Fetched, Repo};
 use lab_history::elsewhere;
 use lab_project::Project;
 use lab_protocol::Exit;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -22,14 +23,16 @@ pub struct FetchArgs {
 }
 
 /// What `lab fetch` prints with `--json`.
-#[derive(Serialize)]
-struct FetchAnswer<'a> {
+#[derive(JsonSchema, Serialize)]
+pub struct FetchAnswer<'a> {
+    /// The result of each source.
     fetched: Vec<FetchedReport<'a>>,
 }
 
 /// What one source brought.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct FetchedReport<'a> {
+    /// The bundle, remote or repository.
     from: &'a str,
     #[serde(flatten)]
     fetched: &'a Fetched,

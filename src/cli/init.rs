@@ -17,6 +17,7 @@ use lab_system::root::Root;
 use lab_system::space;
 use lab_text::shell::quote;
 use python_source::PythonSource;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::fs;
@@ -45,21 +46,22 @@ pub struct InitArgs {
 }
 
 /// What `lab init` prints with `--json`.
-#[derive(Serialize)]
-struct InitAnswer<'a> {
-    /// The lab.toml that was written. `None` if a problem was written for a published file. Bytes of
-    /// the path that are not UTF-8 are replaced.
+#[derive(JsonSchema, Serialize)]
+pub struct InitAnswer<'a> {
+    /// Path of the lab.toml that was written; null if a problem was written for a published file.
     config: Option<Cow<'a, str>>,
-    /// Relative to the folder of lab.toml, or to the work tree if there is none.
+    /// Path of the kernel, relative to the folder of lab.toml, or to the work tree if `config` is
+    /// null.
     kernel: &'a str,
-    /// The user's harness command, which needs trust; `None` for the built-in harness.
+    /// The user's harness command, which needs trust (`lab trust`); null for the built-in harness.
     harness: Option<&'a str>,
+    /// What the user should know besides: what is a guess, and what was left out.
     notes: &'a [String],
-    /// The published file for which a problem was written.
+    /// The published file for which a problem was written, if one was.
     published: Option<&'a str>,
-    /// Its function that is the kernel.
+    /// The `__global__` function of the published file that is the kernel.
     function: Option<&'a str>,
-    /// The paths of the files in the new problem's folder.
+    /// The names of the files in the new problem's folder.
     files: &'a [String],
     /// Commands to go on with.
     next: Vec<String>,

@@ -8,6 +8,7 @@ use lab_git::Repo;
 use lab_history::lessons::{Brought, EXPERIMENTS, Idea, fitting, lessons};
 use lab_protocol::Exit;
 use lab_store::RunIndex;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -23,14 +24,16 @@ pub struct LessonsArgs {
 }
 
 /// What `lab lessons` prints with `--json`.
-#[derive(Serialize)]
-struct LessonsAnswer<'a> {
+#[derive(JsonSchema, Serialize)]
+pub struct LessonsAnswer<'a> {
+    /// The kernel of the experiments.
     kernel: &'a str,
-    /// The most telling first.
+    /// Those with a lesson first, then those with a kept experiment, then the others; the newest
+    /// first among each.
     ideas: Vec<Idea>,
-    /// Ideas for which there were not enough tokens.
+    /// Ideas that did not fit into the tokens.
     left_out: usize,
-    /// Estimated, of the ideas in this answer.
+    /// A third of the bytes of `ideas`.
     estimated_tokens: usize,
     /// Only so many experiments are looked at, the newest.
     experiments_limit: usize,

@@ -15,6 +15,7 @@ use lab_protocol::Exit;
 use lab_run::experiment::{Experiment, Status};
 use lab_run::peers;
 use lab_store::RunIndex;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -133,28 +134,32 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
 }
 
 /// What `lab log` prints with `--json`.
-#[derive(Serialize)]
-struct LogAnswer<'a> {
+#[derive(JsonSchema, Serialize)]
+pub struct LogAnswer<'a> {
+    /// Branch and commit of HEAD.
     head: String,
+    /// Null if the experiments of every kernel are listed.
     kernel: Option<&'a String>,
+    /// The last run, if it is undecided.
     undecided_run: Option<u64>,
-    /// Rows whose commits and records are not here: `lab fetch`.
+    /// Rows with neither record nor commit here: `lab fetch` fetches them.
     rows_of_other_clones: usize,
-    /// The experiments that are not listed, by their problems.
+    /// The experiments of other problems, which are not listed.
     other_problems: Vec<OtherProblem>,
     /// Oldest first.
     experiments: Vec<ExperimentReport>,
     /// The benches of the present bytes, newest first.
     benches: Vec<BenchDigest>,
-    /// A sentence for each damaged record, each row that cannot be read, and the missing rows of
-    /// each ledger.
+    /// Damaged records, rows that cannot be read, missing rows.
     problems: &'a [String],
 }
 
 /// Another problem of the repository, and how many experiments it has.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct OtherProblem {
+    /// Path of its kernel.
     kernel: String,
+    /// How many.
     experiments: usize,
 }
 

@@ -7,6 +7,7 @@ use clap::{Args, builder::TypedValueParser};
 use lab_project::new_problem::{self, NewProblem, Template};
 use lab_project::{Project, trust};
 use lab_protocol::Language;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -34,11 +35,11 @@ fn templates() -> impl TypedValueParser<Value = Template> {
 }
 
 /// What `lab new` prints with `--json`.
-#[derive(Serialize)]
-struct NewAnswer<'a> {
+#[derive(JsonSchema, Serialize)]
+pub struct NewAnswer<'a> {
     #[serde(flatten)]
     made: &'a NewProblem,
-    /// Commands to go on with.
+    /// Commands to go on with, for the folder that `lab new` ran in.
     next: Vec<String>,
 }
 

@@ -16,6 +16,7 @@ use lab_run::peers::PeerFigure;
 use lab_runner::new_peer::{self, NewPeer};
 use lab_store::RunIndex;
 use lab_text::age;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -46,21 +47,24 @@ struct NewPeerArgs {
 }
 
 /// What `lab peers` prints with `--json`.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct PeersAnswer<'a> {
+    /// The kernel.
     kernel: &'a str,
-    /// Whether the figures are the incumbent's, because nobody timed the peers beside the present
-    /// bytes.
+    /// The figures are the incumbent's, because the peers were not timed beside the present bytes.
     of_incumbent: bool,
+    /// The device of the figures; null without any.
     device: Option<String>,
+    /// In the order of problem.toml.
     peers: Vec<ListedPeer>,
 }
 
-#[derive(Serialize)]
+/// A peer of problem.toml, with its last figure.
+#[derive(JsonSchema, Serialize)]
 struct ListedPeer {
     /// Relative to the folder of problem.toml.
     file: String,
-    /// `None` of a kernel.cu.
+    /// Null of a kernel.cu.
     function: Option<String>,
     #[serde(flatten)]
     figure: PeerFigure,
@@ -69,11 +73,11 @@ struct ListedPeer {
 }
 
 /// What `lab peers new` prints with `--json`.
-#[derive(Serialize)]
-struct NewPeerAnswer {
+#[derive(JsonSchema, Serialize)]
+pub struct NewPeerAnswer {
     #[serde(flatten)]
     added: NewPeer,
-    /// How the rules differ from those in HEAD now, one sentence each.
+    /// How the rules differ from those in HEAD.
     changed: Vec<String>,
 }
 

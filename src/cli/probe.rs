@@ -5,6 +5,7 @@ use clap::Args;
 use lab_judge::judge::probing;
 use lab_protocol::{Exit, JudgeRequest, Target};
 use lab_text::figures::figure;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
 use std::process::ExitCode;
@@ -19,18 +20,29 @@ pub struct ProbeArgs {
 }
 
 /// What `lab probe` prints with `--json`. Rates are per second, times in seconds.
-#[derive(Serialize)]
-struct ProbeAnswer<'a> {
+#[derive(JsonSchema, Serialize)]
+pub struct ProbeAnswer<'a> {
+    /// Name.
     device: &'a str,
+    /// Version.
     driver: &'a str,
+    /// The figures say nothing about a GPU.
     emulated: bool,
+    /// Read and written bytes both count.
     copy_bytes_per_s: f64,
+    /// Reads from L2.
     l2_bytes_per_s: f64,
+    /// A multiply-add counts as two.
     f32_flops: f64,
+    /// Null without tensor cores.
     f16_tensor_flops: Option<f64>,
+    /// One load that waits for the one before.
     l2_round_trip_s: f64,
+    /// A kernel that does nothing.
     launch_s: f64,
+    /// 1,024 tagged floats from every multiprocessor to every other.
     exchange_s: f64,
+    /// What disturbed the probe; then nothing was stored.
     caveats: &'a [String],
 }
 

@@ -15,6 +15,7 @@ use lab_runner::Batch;
 use lab_runner::execute::NotRun;
 use lab_runner::profiling::{self, ProfileSpec, Profiled};
 use lab_store::RunIndex;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::process::ExitCode;
@@ -141,22 +142,23 @@ pub fn read<T: DeserializeOwned>(project: &Project, profiled: &Profiled) -> Resu
 }
 
 /// What `lab profile` prints with `--json`.
-#[derive(Serialize)]
-struct ProfileAnswer {
+#[derive(JsonSchema, Serialize)]
+pub struct ProfileAnswer {
     /// The run that judged these bytes.
     run: u64,
-    /// profile.json.
+    /// The file in that run's folder.
     path: String,
-    /// The digest's lines.
+    /// At most 30 lines for a person.
     digest: Vec<String>,
     profile: Profile,
 }
 
 /// What `lab profile --workloads all` prints with `--json`.
-#[derive(Serialize)]
-struct DurationsAnswer {
+#[derive(JsonSchema, Serialize)]
+pub struct DurationsAnswer {
+    /// The run that judged these bytes.
     run: u64,
-    /// profile-workloads.json.
+    /// The file in that run's folder.
     path: String,
     #[serde(flatten)]
     durations: WorkloadDurations,

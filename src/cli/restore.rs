@@ -7,6 +7,7 @@ use lab_decide::Restored;
 use lab_git::{Repo, short};
 use lab_history::names::Named;
 use lab_project::Project;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -23,12 +24,13 @@ pub struct RestoreArgs {
 }
 
 /// What `lab restore` prints with `--json`.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct RestoreAnswer {
+    /// The kernel that was put on disk.
     kernel: String,
     #[serde(flatten)]
     restored: Restored,
-    /// The kernel of the experiment, if another kernel was named.
+    /// The kernel of the experiment, if another one was named.
     kernel_of_experiment: Option<String>,
 }
 

@@ -10,6 +10,7 @@ use lab_project::Project;
 use lab_protocol::Exit;
 use lab_run::message::{self, Message, Trailer};
 use lab_store::RunIndex;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -28,10 +29,11 @@ pub struct RulesArgs {
 }
 
 /// What `lab rules` prints with `--json` where it commits nothing.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct RulesAnswer<'a> {
+    /// The kernel.
     kernel: &'a str,
-    /// How the rules differ from those in HEAD, one sentence each.
+    /// How the rules differ from those in HEAD.
     changed: Vec<String>,
     /// Files that the first keep commits.
     first: Vec<String>,

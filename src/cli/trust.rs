@@ -7,37 +7,38 @@ use lab_project::Project;
 use lab_project::trust::{self, PythonRequest, TrustRequest};
 use lab_protocol::Exit;
 use lab_protocol::console::say_each;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::process::ExitCode;
 
 /// What `lab trust` prints with `--json`: all that is trusted now.
-#[derive(Serialize)]
-struct TrustAnswer<'a> {
-    /// The lab.toml, or the repository where there is none. Bytes of a path that are not UTF-8 are
-    /// replaced.
+#[derive(JsonSchema, Serialize)]
+pub struct TrustAnswer<'a> {
+    /// Path of the lab.toml, or of the repository without one.
     place: Cow<'a, str>,
+    /// The command that may run now.
     harness: Option<&'a str>,
-    /// The Python that would run for the kernels of this place; `None` where none would.
+    /// The Python that may run now for the kernels of this place; null where none would.
     python: Option<PythonAnswer<'a>>,
-    /// The Python files of the peers, which a measurement runs.
+    /// The Python files of the peers, relative to the work tree, which a measurement runs.
     peers: Vec<&'a String>,
     /// Paths outside the repository's sources that the compiler may read.
     outside: Vec<Cow<'a, str>>,
-    /// The whole of what is trusted, in words.
+    /// All that is trusted, in words.
     text: &'a str,
 }
 
 /// Python that may run now.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct PythonAnswer<'a> {
     /// The kernel or its reference, relative to the work tree.
     source: &'a str,
-    /// Those of the other kernels that the trust is about.
+    /// The kernels and references in Python of the other kernels that the trust is about.
     others: &'a [String],
-    /// Bytes of the path that are not UTF-8 are replaced.
+    /// Path or name of the interpreter.
     interpreter: Cow<'a, str>,
-    /// The interpreter lies in the work tree.
+    /// The interpreter is in the work tree.
     is_inside: bool,
 }
 

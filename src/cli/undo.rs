@@ -9,6 +9,7 @@ use lab_git::short;
 use lab_project::Project;
 use lab_run::RunId;
 use lab_run::experiment::Status;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -21,20 +22,25 @@ pub struct UndoArgs {
 }
 
 /// What `lab undo` prints with `--json`.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct UndoAnswer {
     /// The run, which is undecided again.
     run: RunId,
+    /// Its kernel.
     kernel: String,
     undone: UndoneReport,
+    /// What the user should know besides.
     notes: Vec<String>,
 }
 
 /// The decision that was taken back.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct UndoneReport {
+    /// How it was decided.
     status: Status,
+    /// Full id of the commit that holds the bytes.
     commit: String,
+    /// What was tried.
     description: String,
 }
 

@@ -15,6 +15,7 @@ use lab_run::record::Record;
 use lab_run::verdict::{Outcome, Verdict, with_ends};
 use lab_store::{RunIndex, RunSummary};
 use lab_text::figures::{self, figure};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A run with its verdict, and what its answer is looked up in.
@@ -285,18 +286,27 @@ impl<'a> Judged<'a> {
 }
 
 /// The figures of a long measurement, from the result lines of its run.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct Measured {
+    /// The objective.
     median: f64,
+    /// Lower end of the 95 % interval.
     low: Option<f64>,
+    /// Upper end.
     high: Option<f64>,
-    /// Median absolute deviation in percent; `None` if the harness printed none.
+    /// Median distance of the turns from their median, in percent.
     mad_pct: Option<f64>,
+    /// Timed launches.
     launches: Option<u64>,
+    /// Processes.
     trials: Option<u64>,
+    /// The incumbent's figure.
     incumbent: Option<Measure>,
+    /// Candidate's speed over the incumbent's.
     ratio: Option<Measure>,
+    /// ABBA blocks.
     quads: Option<u64>,
+    /// The verdict on speed.
     speed: Option<Speed>,
     #[serde(skip)]
     comparison: Option<Comparison>,

@@ -355,26 +355,6 @@ fn odd_names_and_figures_break_no_answer() {
     lab.lab("describe abc1234 -m odder --json").json();
 }
 
-#[test]
-fn the_page_explains_every_key_of_the_schema() {
-    let page = include_str!("../../docs/json.md");
-    let schema: Value = serde_json::from_str(include_str!("../../docs/json.schema.json")).unwrap();
-    let mut missing = Vec::new();
-    for name in crate::schema::definitions() {
-        for key in schema["$defs"][name]["properties"]
-            .as_object()
-            .into_iter()
-            .flatten()
-            .map(|(key, _)| key)
-        {
-            if !page.contains(&format!("`{key}`")) {
-                missing.push(format!("{name}.{key}"));
-            }
-        }
-    }
-    assert!(missing.is_empty(), "docs/json.md lacks {missing:?}");
-}
-
 /// The commands that set a repository up and look after it answer in JSON too.
 #[test]
 fn a_script_sets_a_repository_up_and_looks_after_it() {

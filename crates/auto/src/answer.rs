@@ -1,6 +1,7 @@
 //! What the command of a turn says about its edit.
 
 use lab_run::message::{Message, TrailerKey};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Most bytes of the file.
@@ -8,8 +9,9 @@ pub(super) const LIMIT: u64 = 64 << 10;
 
 /// The object that a command may write into the file `LAB_ANSWER`. No figure of a kernel is among
 /// its keys.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(rename = "LoopAnswer")]
 pub struct Answer {
     /// What was tried, in one line: the subject of the commit.
     pub description: Option<String>,

@@ -8,6 +8,7 @@ use lab_run::RunId;
 use lab_run::experiment::Status;
 use lab_store::{RunIndex, RunStore};
 use lab_system::listing;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
@@ -19,7 +20,7 @@ const WHOLE_LOGS: u64 = 100;
 const LOG_END: u64 = 32 << 10;
 
 /// What runs and git take on disk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct DiskUse {
     /// Bytes in `.lab/runs`.
     pub runs_bytes: u64,

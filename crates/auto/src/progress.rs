@@ -9,13 +9,14 @@ use lab_run::chosen::ChosenMeasure;
 use lab_run::experiment::Status;
 use lab_run::record::Origin;
 use lab_store::{Fact, RunIndex, RunSummary};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Most kept kernels that the state names at a plateau.
 const KEPT_POINTS: usize = 10;
 
 /// The best kept experiment, among those of the device and the measure of the newest one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Best {
     pub run: RunId,
     /// Full id.
@@ -32,7 +33,7 @@ pub struct Best {
 
 /// The incumbent's time beside the time that the device cannot beat, and beside the estimate of a
 /// good implementation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Bounds {
     pub run: RunId,
     pub kernel_us: f64,
@@ -45,7 +46,7 @@ pub struct Bounds {
 }
 
 /// An older kept kernel, from which `lab auto --from COMMIT` starts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct KeptPoint {
     pub run: RunId,
     /// Full id.

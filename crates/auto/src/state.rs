@@ -5,6 +5,7 @@ use super::progress::{Best, Bounds, KeptPoint};
 use jiff::Timestamp;
 use lab_git::OtherChanges;
 use lab_run::RunId;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Version of the state's form. A new key does not change it; a key that goes, or means something
@@ -12,8 +13,9 @@ use serde::{Deserialize, Serialize};
 pub const VERSION: u32 = 1;
 
 /// What the loop is doing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "LoopPhase")]
 pub enum Phase {
     #[default]
     Starting,
@@ -30,7 +32,7 @@ pub enum Phase {
 }
 
 /// The result of a turn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnOutcome {
     Kept,
@@ -49,17 +51,20 @@ pub enum TurnOutcome {
 }
 
 /// What may be spent. `None` sets no limit.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Budget {
+    /// Judged runs.
     pub experiments: Option<u64>,
+    /// Hours in which the loop runs.
     pub hours: Option<f64>,
+    /// The sum of the costs that the command reports.
     pub cost: Option<f64>,
     /// Percent: the loop ends once the floor is so much of the incumbent's time.
     pub until_floor: Option<f64>,
 }
 
 /// What was spent, and how the turns ended.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Counts {
     /// Runs that were judged.
     pub experiments: u64,
@@ -84,7 +89,7 @@ pub struct Counts {
 
 /// A kernel that was taken and is not decided yet. Its bytes are in the file `candidate` beside the
 /// state.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Candidate {
     /// BLAKE3 of the bytes, hex.
     pub hash: String,
@@ -95,17 +100,22 @@ pub struct Candidate {
 }
 
 /// How the last turn ended.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct LastTurn {
+    /// Counted from 1 over all loops on this kernel.
     pub turn: u64,
+    /// `left`: a person decides; `known`: an earlier run judged these bytes; `nothing`: the kernel
+    /// was not changed; `failed`: the command failed, or its kernel could not be taken.
     pub outcome: TurnOutcome,
     /// One sentence; empty where the outcome says it all.
     pub why: String,
+    /// The run that judged the kernel.
     pub run: Option<RunId>,
     /// What was wrong with LAB_ANSWER.
     pub answer_error: Option<String>,
     /// How the command ended, in words.
     pub command: String,
+    /// How long the command ran.
     pub seconds: f64,
     /// The end of the command's output.
     pub output: Vec<String>,
@@ -158,12 +168,16 @@ impl LastTurn {
 }
 
 /// The whole file.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+#[schemars(rename = "LoopState")]
 pub struct State {
+    /// Version of the state's form.
     pub schema_version: u32,
     /// The process of the loop. It runs while it holds the lock beside the state.
     pub process: u32,
+    /// The kernel, relative to the repository.
     pub kernel: String,
+    /// What the loop does; `starting` is between two turns.
     pub phase: Phase,
     /// The present turn, counted from 1 over all loops of this folder.
     pub turn: u64,
@@ -173,7 +187,9 @@ pub struct State {
     pub started: Timestamp,
     pub budget: Budget,
     pub counts: Counts,
+    /// How the last turn ended.
     pub last_turn: Option<LastTurn>,
+    /// A kernel that was taken and is not decided yet.
     pub candidate: Option<Candidate>,
     /// BLAKE3 of the kernel that crashed and that the next turn starts from.
     pub mending: Option<String>,
@@ -198,7 +214,7 @@ pub struct State {
 }
 
 /// A run that the rule left to a person.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct LeftRun {
     pub run: RunId,
     pub description: String,

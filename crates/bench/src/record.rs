@@ -8,12 +8,16 @@ use lab_run::Fingerprint;
 use lab_run::peers::MeasuredPeer;
 use lab_run::record::{InputFile, Origin, VERSION};
 use lab_run::verdict::Outcome;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The number of a bench: it counts from 1 within a repository.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize,
+)]
 #[serde(transparent)]
+#[schemars(inline)]
 pub struct BenchId(pub u64);
 
 impl fmt::Display for BenchId {
@@ -91,7 +95,7 @@ impl BenchStart {
 }
 
 /// What a run was measured with. The runs of one bench have the same.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct BenchedDevice {
     pub name: Option<String>,
     pub uuid: Option<String>,
@@ -131,7 +135,7 @@ impl BenchedDevice {
 }
 
 /// The result of a workload in one run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct WorkloadRun {
     /// The dims and the type, as in `batch=8 T=f32`. Unique within a run: a second one of the same
     /// dims ends with ` nr=2`.
@@ -145,7 +149,9 @@ pub struct WorkloadRun {
 }
 
 /// The result of a workload, from the best to the worst.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkloadOutcome {
     Pass,
@@ -172,7 +178,7 @@ impl WorkloadOutcome {
 }
 
 /// The result of a run or of a whole bench. A kernel that did not build has a word of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BenchOutcome {
     Pass,

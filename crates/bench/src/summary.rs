@@ -5,16 +5,20 @@ use crate::record::{Bench, BenchId, BenchRun, WorkloadOutcome, WorkloadRun, coun
 use crate::store::BenchStore;
 use lab_run::Fingerprint;
 use lab_run::verdict::Outcome;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::fmt;
 
 /// A time over several runs, in µs: the mean, and the fastest and the slowest run.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct TimeOverRuns {
+    /// The mean over the runs.
     #[serde(rename = "value")]
     pub mean: f64,
+    /// That of the fastest run.
     pub low: f64,
+    /// That of the slowest run.
     pub high: f64,
     /// By how many percent the slowest run took longer than the fastest.
     pub spread_pct: f64,
@@ -45,8 +49,9 @@ impl fmt::Display for TimeOverRuns {
 }
 
 /// One workload over all runs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct WorkloadSummary {
+    /// As in `batch=8 T=f32`.
     pub name: String,
     /// The worst outcome of all runs.
     pub outcome: WorkloadOutcome,
@@ -56,16 +61,18 @@ pub struct WorkloadSummary {
 }
 
 /// Runs whose means lie close together, apart from those of the other group.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Group {
     /// Numbers of the runs, in order.
     pub runs: Vec<u32>,
+    /// Mean of its fastest run.
     pub low: f64,
+    /// Mean of its slowest run.
     pub high: f64,
 }
 
 /// The runs of a bench together.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Summary {
     /// The arithmetic mean over the workloads, of each run that passed and then over the runs.
     /// `None` if no run passed.
@@ -81,6 +88,7 @@ pub struct Summary {
     pub workloads: Vec<WorkloadSummary>,
     /// Workloads that passed in every run, and all workloads.
     pub passed: usize,
+    /// All workloads.
     pub workload_count: usize,
     /// Runs that passed.
     #[serde(skip)]
@@ -255,8 +263,9 @@ fn geometric_mean(values: &[f64]) -> f64 {
 }
 
 /// The result of a bench, for lists of experiments.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct BenchDigest {
+    /// Its number.
     pub bench: BenchId,
     /// `None` without a run.
     pub device: Option<String>,
@@ -267,8 +276,10 @@ pub struct BenchDigest {
     pub mean: Option<TimeOverRuns>,
     /// Workloads that passed in every run, and all workloads.
     pub passed: usize,
+    /// All workloads.
     #[serde(rename = "workload_count")]
     pub workloads: usize,
+    /// Whether the times say nothing about a GPU.
     pub emulated: bool,
     /// It is not this user's, or was changed.
     pub foreign: bool,

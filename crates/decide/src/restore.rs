@@ -11,14 +11,16 @@ use lab_history::names::resolve_name;
 use lab_history::names::{Named, NotInGit};
 use lab_project::Project;
 use lab_store::RunStore;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::result::Result as StdResult;
 
 /// What a restore did.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Restored {
     /// Full id of the commit whose kernel is now on disk.
     pub commit: String,
+    /// Its subject.
     pub subject: String,
     /// Full id of the commit that holds the bytes that were on disk; `None` if they were the same.
     pub saved: Option<String>,

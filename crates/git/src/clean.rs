@@ -9,12 +9,13 @@ use anyhow::{Context, Result};
 use lab_system::listing;
 use lab_system::root::{Access, Root};
 use lab_system::space;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// What git's objects take on disk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct ObjectFiles {
     /// Files of one object each.
     pub loose: usize,

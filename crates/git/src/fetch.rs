@@ -10,6 +10,7 @@ use git2::ObjectType;
 use lab_system::listing;
 use lab_system::root::{Access, Root};
 use lab_system::space;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
@@ -128,7 +129,7 @@ pub fn remotes(repo: &Repo) -> Vec<String> {
 }
 
 /// What a fetch brought.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Fetched {
     /// Records of experiments in the folder.
     pub records: usize,

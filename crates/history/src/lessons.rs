@@ -9,6 +9,7 @@ use lab_run::experiment::{Experiment, Status};
 use lab_run::message::{TrailerKey, last_value};
 use lab_run::verdict::Change;
 use lab_store::RunIndex;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Borrow;
 use std::cmp::Reverse;
@@ -25,10 +26,11 @@ const LESSON_LENGTH: usize = 400;
 const NAME_LENGTH: usize = 200;
 
 /// The speed of an experiment against the incumbent of its time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Brought {
     /// Above 1 the experiment was better; the ends are of the 95 % interval.
     pub ratio: Measure,
+    /// Null if the record is not here.
     pub run: Option<RunId>,
     /// No record of this user backs it.
     pub foreign: bool,
@@ -36,23 +38,28 @@ pub struct Brought {
 
 /// The experiments with the same hypothesis; of those without one, the experiments whose
 /// descriptions begin with the same words before a colon. Capitals and blanks make no difference.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Idea {
     /// The hypothesis or the words, of the newest experiment.
     #[serde(rename = "idea")]
     pub name: String,
+    /// Whether it is a hypothesis.
     pub is_hypothesis: bool,
+    /// Experiments that were kept.
     pub kept: usize,
+    /// Experiments that were discarded.
     pub discarded: usize,
     /// Discarded, and the run had crashed.
     pub crashed: usize,
     /// `None` if no experiment was compared.
     pub best: Option<Brought>,
+    /// The smallest ratio; null if none was compared.
     pub worst: Option<Brought>,
     /// The newest first, each once. `foreign: ` stands before one that no record of this user backs.
     pub lessons: Vec<String>,
     /// The run of the newest experiment.
     pub last_run: Option<RunId>,
+    /// The commit of the newest experiment.
     pub last_commit: String,
 }
 

@@ -11,6 +11,7 @@ use lab_system::root::Root;
 use lab_system::space;
 use lab_system::temporary::TemporaryFolder;
 use lab_text::shell::quote;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::Path;
@@ -19,7 +20,7 @@ use std::path::Path;
 const NAME_LENGTH: usize = 64;
 
 /// What a new problem computes at first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Template {
     /// `z[i] = a * x[i] + y[i]`
@@ -95,8 +96,9 @@ impl Template {
 }
 
 /// A problem that was written.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct NewProblem {
+    /// The problem's name.
     pub name: String,
     /// `None` if its files come from somewhere else.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use lab_project::config::Goal;
 use lab_project::objective::Objective;
 use lab_protocol::report::{JudgedWorkloads, Measure};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -21,6 +22,7 @@ use std::fmt;
     PartialEq,
     Eq,
     Hash,
+    JsonSchema,
     Serialize,
     Deserialize,
     strum::Display,
@@ -66,6 +68,7 @@ fn unknown_status(_: &str) -> UnknownWord {
     PartialEq,
     Eq,
     Hash,
+    JsonSchema,
     Serialize,
     Deserialize,
     strum::Display,
@@ -116,7 +119,7 @@ fn unknown_correctness(_: &str) -> UnknownWord {
 pub struct UnknownWord(&'static str);
 
 /// One row of results.tsv: the six columns, in their order.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Row {
     /// Short id of the commit that holds the bytes.
     pub commit: String,
@@ -124,6 +127,7 @@ pub struct Row {
     pub throughput_sps: f64,
     /// Microseconds of one launch; 0.0 if they were not measured.
     pub kernel_us: f64,
+    /// `-` of a change of the rules, which judged nothing.
     pub correctness: Correctness,
     pub status: Status,
     /// What was tried: the subject of the commit's message.

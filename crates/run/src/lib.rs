@@ -16,6 +16,7 @@ pub mod sealed;
 pub mod verdict;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::SystemTime;
@@ -43,8 +44,11 @@ fn at(time: SystemTime) -> Timestamp {
 /// assert_eq!(RunId(12).to_string(), "12");
 /// assert!(RunId(13) > RunId(12), "a newer run has the larger number");
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize,
+)]
 #[serde(transparent)]
+#[schemars(inline)]
 pub struct RunId(pub u64);
 
 impl fmt::Display for RunId {
@@ -54,7 +58,9 @@ impl fmt::Display for RunId {
 }
 
 /// Why a run started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize, strum::IntoStaticStr,
+)]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum Reason {
@@ -94,8 +100,9 @@ impl Reason {
 /// use lab_run::Fingerprint;
 /// assert_eq!(Fingerprint("0123456789abcdef".to_owned()).short(), "0123456");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(transparent)]
+#[schemars(inline)]
 pub struct Fingerprint(pub String);
 
 impl Fingerprint {

@@ -5,6 +5,7 @@ use crate::message::{Trailer, TrailerKey};
 use jiff::Timestamp;
 use lab_protocol::report::peers::MOST_PEERS;
 use lab_protocol::report::{Peer, PeerPart, PeerRatio, Report};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -21,7 +22,7 @@ const WHY: usize = 400;
 const WORKLOADS: usize = 1_000;
 
 /// A peer as a record holds it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct MeasuredPeer {
     #[serde(flatten)]
     pub peer: Peer,
@@ -33,7 +34,7 @@ pub struct MeasuredPeer {
 }
 
 /// The file of a peer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct PeerSource {
     /// Repository-relative, with `/`.
     pub path: String,
@@ -108,8 +109,9 @@ pub fn figures(peers: &[MeasuredPeer]) -> Vec<PeerFigure> {
 }
 
 /// How fast a kernel was beside one peer. Its fields have the record's names.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct PeerFigure {
+    /// As problem.toml names it.
     pub name: String,
     /// The kernel's speed over the peer's; `None` if they could not be compared.
     pub ratio: Option<PeerRatio>,

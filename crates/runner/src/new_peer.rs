@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use lab_project::Project;
 use lab_run::inputs;
 use lab_system::space;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt::Write;
 use std::io;
@@ -21,8 +22,9 @@ const LIMIT: u64 = inputs::SIZE_LIMIT;
 const NAME: &str = "reference";
 
 /// What was added.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct NewPeer {
+    /// The peer that was added.
     pub name: &'static str,
     /// Repository-relative path of the problem.toml that got a `[[peer]]` table.
     pub problem: String,

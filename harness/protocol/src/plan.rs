@@ -1,6 +1,7 @@
 //! How long to measure: a budget of time on save, a number of trials and launches for
 //! `lab bench --verdict`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -69,7 +70,7 @@ pub struct SoFar {
 /// use lab_protocol::plan::Discipline;
 /// assert_eq!(Discipline::default().to_string(), "3/100/5");
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Discipline {
     /// Untimed launches at the beginning of each process of the candidate.
     pub warm_up: usize,

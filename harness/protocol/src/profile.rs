@@ -5,6 +5,7 @@
 //! by version of the profiler, so a metric is looked up by its name and may be missing; nothing is
 //! found by its place in a list.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 pub const VERSION: u32 = 1;
 
 /// What is known of one launch of one kernel.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Profile {
     /// [`VERSION`] of the program that wrote it.
     pub version: u32,
@@ -49,7 +50,7 @@ pub struct Profile {
 }
 
 /// What one launch of a workload cannot avoid, and the time that follows for the device.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct LeastWork {
     /// Bytes that must be read.
     pub read_bytes: f64,
@@ -71,7 +72,7 @@ pub struct LeastWork {
 }
 
 /// One kernel of a launch that is a list.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct ListedKernel {
     pub entry: String,
     /// Microseconds under the profiler.
@@ -79,7 +80,7 @@ pub struct ListedKernel {
 }
 
 /// How long a launch of each workload takes under a profiler, as in profile-workloads.json.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct WorkloadDurations {
     /// [`VERSION`] of the program that wrote it.
     pub version: u32,
@@ -93,7 +94,7 @@ pub struct WorkloadDurations {
 }
 
 /// How long one launch takes under a profiler.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct WorkloadDuration {
     /// As in `rows=3 cols=257 T=f16`.
     pub name: String,
@@ -109,8 +110,9 @@ pub struct WorkloadDuration {
 }
 
 /// Where a profile comes from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
+#[schemars(rename = "ProfileOrigin")]
 pub enum Origin {
     /// Counters, read by a profiler while the kernel ran.
     Counters {
@@ -132,7 +134,7 @@ pub enum Origin {
 }
 
 /// Which counters are read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProfileSet {
     /// About two dozen metrics, without lines of source.
@@ -145,14 +147,14 @@ pub enum ProfileSet {
 }
 
 /// The launch that was profiled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct LaunchShape {
     pub grid: [u32; 3],
     pub block: [u32; 3],
 }
 
 /// One figure of the profiler.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Metric {
     pub value: f64,
     /// In base units, as in `ns`, `byte`, `%`, `hz`; empty for a number.
@@ -160,7 +162,8 @@ pub struct Metric {
 }
 
 /// What the profiler itself says, from its rules.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+#[schemars(rename = "ProfilerFinding")]
 pub struct Finding {
     /// The rule's name.
     pub rule: String,
@@ -172,7 +175,7 @@ pub struct Finding {
 }
 
 /// A line of source with what was seen at its instructions.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct ProfiledLine {
     /// Relative to the repository, as the build's diagnostics name it.
     pub file: String,
@@ -190,7 +193,7 @@ pub struct ProfiledLine {
 }
 
 /// One machine instruction.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct SassLine {
     /// Within the function, in bytes.
     pub address: u64,
@@ -201,7 +204,7 @@ pub struct SassLine {
 }
 
 /// What the built image says without a launch.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct ImageFacts {
     pub registers: Option<u32>,
     /// Bytes of local memory for each thread.
@@ -218,7 +221,7 @@ pub struct ImageFacts {
 }
 
 /// How many warps fit into one multiprocessor.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Occupancy {
     /// Percent of the multiprocessor's warps.
     pub percent: f64,
@@ -227,7 +230,7 @@ pub struct Occupancy {
 }
 
 /// A loop in the machine code.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct SassLoop {
     /// The line of source at its beginning, if the image names it.
     pub line: Option<u32>,

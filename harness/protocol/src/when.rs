@@ -1,5 +1,6 @@
 //! At which occasion a workload is judged.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The occasion at which a workload is judged, as problem.toml says it. Each occasion includes the
@@ -13,7 +14,18 @@ use serde::{Deserialize, Serialize};
 /// assert!("always".parse::<When>().is_err());
 /// ```
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    JsonSchema,
+    Serialize,
+    Deserialize,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum When {

@@ -1,5 +1,6 @@
 //! The one figure of several workloads.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How the figures of several workloads become one.
@@ -13,7 +14,7 @@ use serde::{Deserialize, Serialize};
 /// assert_eq!(Aggregate::Worst.of(us, Better::Smaller), Some(16.0));
 /// assert_eq!(Aggregate::Worst.of(us, Better::Larger), Some(1.0));
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Aggregate {
     /// The geometric mean: a change by so many percent counts the same in every workload.

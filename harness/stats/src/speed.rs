@@ -32,8 +32,12 @@ pub const SURELY_SAME: f64 = 2.0;
 /// An interval that contains 1 is *same* within this many θ on either side.
 pub const LIKELY_SAME: f64 = 3.0;
 
-/// The verdict on speed. See the [rule](self).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+/// The verdict on speed.
+///
+/// See the [rule](self).
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, schemars::JsonSchema, serde::Serialize, serde::Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Speed {
     /// The whole interval lies above the threshold.
@@ -44,8 +48,9 @@ pub enum Speed {
     Same,
     /// The measurement shows none of the three.
     Undecided,
-    /// One of several workloads is slower, and the whole or another workload is not. See
-    /// [`Speed::of_whole`]. The rule gives this verdict to no single ratio.
+    /// One of several workloads is slower, and the whole or another workload is not.
+    ///
+    /// See [`Speed::of_whole`]. The rule gives this verdict to no single ratio.
     Mixed,
 }
 

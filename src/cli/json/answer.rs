@@ -4,13 +4,15 @@ use super::decision::DecisionReport;
 use super::run::RunReport;
 use crate::cli::verdict::{Judged, Measured};
 use lab_run::RunId;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The earlier run whose verdict is told.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct KnownAs {
+    /// The run whose verdict this is.
     pub run: RunId,
-    /// The bytes are the same too.
+    /// False if comments or blanks of the kernel differ.
     pub same_bytes: bool,
 }
 
@@ -25,20 +27,21 @@ impl KnownAs {
     }
 }
 
-/// A run that has ended, with what was decided about it: the answer of `lab run`, of `lab bench
-/// --verdict` and of the tools that judge.
-#[derive(Serialize)]
+/// `lab run`, `lab bench --verdict`, `lab show`.
+#[derive(JsonSchema, Serialize)]
 pub struct RunAnswer {
     #[serde(flatten)]
     run: RunReport,
-    /// `None` of a kernel that was judged now.
+    /// Only for `lab run --unless-known`, and only if the kernel was judged before: the run whose
+    /// verdict this is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub known_as: Option<KnownAs>,
-    /// Only of a long measurement that passed.
+    /// Only of `lab bench --verdict`, and only of a run that passed.
     #[serde(skip_serializing_if = "Option::is_none")]
     measured: Option<Measured>,
-    /// `None` if nothing was decided.
+    /// Null if nothing was decided.
     pub decision: Option<DecisionReport>,
+    /// What the user should know besides.
     pub notes: Vec<String>,
 }
 

@@ -10,50 +10,73 @@ use lab_project::Project;
 use lab_protocol::Exit;
 use lab_run::Fingerprint;
 use lab_run::peers::MeasuredPeer;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A bench with all its runs. Times are in µs.
-#[derive(Serialize)]
+/// `lab bench`, and what `lab bench --export json` writes.
+#[derive(JsonSchema, Serialize)]
 pub struct BenchReport<'a> {
+    /// Its number.
     bench: BenchId,
+    /// Path of the kernel, relative to the repository.
     kernel: &'a str,
+    /// Git blob id of the kernel.
     blob: &'a str,
+    /// Hash of everything that a verdict depends on.
     fingerprint: &'a Fingerprint,
+    /// Whether a harness of the user's own measured.
     external: bool,
-    /// Not this user's, or changed since it was written.
+    /// Whether its records are not this user's, or were changed.
     foreign: bool,
+    /// Of the first run.
     device: Option<&'a BenchedDevice>,
+    /// The device that was asked for.
     target: &'a str,
+    /// Whether the times say nothing about a GPU.
     emulated: bool,
-    /// `None` of an external harness.
+    /// Null of a harness of the user's own.
     discipline: Option<Discipline>,
+    /// When it began.
     started: Timestamp,
     outcome: BenchOutcome,
+    /// The reason, if it is not `pass`.
     why: &'a str,
+    /// Runs that were asked for.
     runs_wanted: u32,
+    /// Whether there are so many.
     complete: bool,
     #[serde(flatten)]
     summary: Summary,
+    /// In order.
     runs: Vec<BenchRunReport<'a>>,
     /// What was timed beside the problem's peers after the last run.
     peers: &'a [MeasuredPeer],
-    /// Why the peers could not be timed; `None` if they were, or there are none.
+    /// Why the peers could not be timed; null if they were, or there are none.
     peers_failure: Option<&'a str>,
-    /// Bytes of the path that are not UTF-8 are replaced.
+    /// Path of the bench's folder.
     folder: String,
 }
 
-#[derive(Serialize)]
+/// One run of a bench.
+#[derive(JsonSchema, Serialize)]
 struct BenchRunReport<'a> {
+    /// Its number within the bench.
     run: u32,
+    /// When it started.
     started: Timestamp,
+    /// How long it took.
     seconds: f64,
     outcome: BenchOutcome,
+    /// The reason; empty on a pass.
     why: &'a str,
+    /// Workloads that passed.
     passed: usize,
+    /// Arithmetic mean over the workloads; null unless all passed.
     mean_us: Option<f64>,
+    /// In the order of the problem.
     workloads: &'a [WorkloadRun],
     caveats: &'a [String],
+    /// Path of its log.
     log: String,
 }
 

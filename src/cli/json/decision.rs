@@ -11,26 +11,32 @@ use lab_run::message::Trailer;
 use lab_run::record::{HeldOut, Record};
 use lab_run::verdict::Outcome;
 use lab_store::{RunIndex, RunStore};
+use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What stands when a decision is refused.
-#[derive(Serialize)]
+/// Any command that failed, also before it did anything: wrong arguments, no repository, a refusal.
+#[derive(JsonSchema, Serialize)]
 pub struct RefusedDecision {
-    /// Of the run that was meant: `decided`, `undecided`, or `no_run`; `other_completed` if only
-    /// the decision of a `lab` that was killed was completed or taken back.
+    /// For a refused keep or discard: the state of the named run; `other_completed` if the command
+    /// only completed or took back the decision of a killed lab.
+    #[schemars(extend("enum" = ["decided", "undecided", "no_run", "other_completed"]))]
     pub state: &'static str,
+    /// For a refused keep or discard: the last decision about the kernel; null if there is none.
     pub last_decision: Option<LastDecision>,
 }
 
 /// The last decision about a kernel that is not undone.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct LastDecision {
+    /// The run that was decided.
     run: RunId,
-    /// `keep`, `discard`, `crash` or `rules`.
+    /// How it was decided.
     status: Status,
     /// Full id of the commit that holds the bytes.
     commit: Option<String>,
+    /// What was tried.
     description: String,
+    /// Time in UTC.
     decided: Timestamp,
 }
 
@@ -51,43 +57,58 @@ impl LastDecision {
 }
 
 /// How a run was decided, or that it was left to the user.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct DecisionReport {
-    /// `keep`, `discard`, `crash` (discarded, and it had crashed), `rules`, or `undecided`.
+    /// How it was decided: `crash` is a discard of a run that crashed or did not build; `undecided`
+    /// is left to the user.
+    #[schemars(extend("enum" = ["keep", "discard", "crash", "rules", "undecided"]))]
     status: &'static str,
     /// Why it is undecided.
     why: Option<String>,
-    /// Full id of the commit that holds the bytes.
+    /// Full id of the commit that holds the bytes; null if it is undecided.
     commit: Option<String>,
+    /// What was tried.
     description: Option<String>,
+    /// The trailers of the commit's message.
     trailers: Vec<TrailerReport>,
+    /// Time in UTC.
     decided: Option<Timestamp>,
-    /// The row of the ledger.
+    /// The row that was written.
     row: Option<Row>,
+    /// Null if no keep was tried.
     held_out: Option<HeldOutReport>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct TrailerReport {
+    /// As in `Tested`.
     key: String,
+    /// Its text.
     value: String,
 }
 
-/// The check before a keep.
-#[derive(Serialize)]
+/// The check on sealed inputs before a keep.
+#[derive(JsonSchema, Serialize)]
 struct HeldOutReport {
+    /// What the check came to.
     outcome: Outcome,
+    /// Empty on a pass.
     why: String,
+    /// Sealed inputs that the kernel passed.
     sealed_runs: u32,
+    /// The figure on sealed inputs.
     objective: Option<Measure>,
+    /// How many of the problem's workloads the check judged.
     judged_workloads: Option<JudgedWorkloads>,
-    /// In words; `None` unless the check came out *mixed*.
+    /// Which workloads are slower than the incumbent on sealed inputs, in words. Null unless the
+    /// check came out mixed.
     slower_workloads: Option<String>,
+    /// What qualifies the check.
     caveats: Vec<String>,
 }
 
 /// What a decision adds to a run that the client of `lab mcp` knows.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct NewDecision {
     run: Option<RunId>,
     decision: NewReport,
@@ -95,9 +116,9 @@ pub struct NewDecision {
     pub notes: Vec<String>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct NewReport {
-    status: &'static str,
+    status: Status,
     commit: String,
     held_out: Option<HeldOutReport>,
 }
@@ -110,7 +131,7 @@ impl NewDecision {
         NewDecision {
             run: decided.run,
             decision: NewReport {
-                status: decided.status.word(),
+                status: decided.status,
                 commit: decided.commit.clone(),
                 held_out: held_out.as_ref().map(HeldOutReport::from),
             },
@@ -119,8 +140,8 @@ impl NewDecision {
     }
 }
 
-/// What a command that decides prints.
-#[derive(Serialize)]
+/// `lab keep`, `lab discard`: the run and how it was decided.
+#[derive(JsonSchema, Serialize)]
 pub struct DecisionAnswer {
     /// `None` if the bytes had no verdict.
     #[serde(flatten)]

@@ -10,34 +10,51 @@ use lab_run::RunId;
 use lab_run::experiment::{Correctness, Experiment, Status};
 use lab_run::message::Trailer;
 use lab_run::peers::{self, PeerFigure};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// An experiment. Figures are `None` unless it was correct.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct ExperimentReport {
+    /// Short id.
     commit: String,
+    /// How it was decided.
     status: Status,
+    /// Whether the result was correct; `-` of a change of the rules, which judged nothing.
     correctness: Correctness,
+    /// What was tried.
     description: String,
-    /// `None` if lab.toml names another objective.
+    /// Samples per second; null unless the run was correct, and if lab.toml names another
+    /// objective.
     throughput_sps: Option<f64>,
+    /// Null unless it was correct.
     kernel_us: Option<f64>,
     /// The key of the objective's result line.
     objective_name: String,
-    /// The objective with its interval, from the record.
+    /// The objective with its interval; null without a record.
     objective: Option<Measure>,
     #[serde(flatten)]
     comparison: ComparisonReport,
+    /// The verdict has caveats.
     caveated: bool,
+    /// Null if its record is not here.
     run: Option<RunId>,
+    /// As it is called today; null if neither a record nor a commit tells.
     kernel: Option<String>,
+    /// What the kernel was called then, if its folder was renamed since.
     renamed_from: Option<String>,
+    /// Null if it is not known.
     device: Option<String>,
+    /// Measured on an emulated device.
     emulated: bool,
+    /// No record of this user's lab says what the row says: there is none here, another user's lab
+    /// wrote it, or it was changed.
     foreign: bool,
+    /// Time in UTC.
     decided: Option<Timestamp>,
+    /// The trailers of its commit.
     trailers: Vec<TrailerReport>,
-    /// What its kernel was timed beside.
+    /// What its kernel was timed beside: by its run, or as its trailers tell.
     peers: Vec<PeerFigure>,
 }
 

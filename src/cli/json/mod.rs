@@ -6,9 +6,11 @@ pub mod bench;
 pub mod decision;
 pub mod experiment;
 pub mod run;
+pub mod schema;
 
 use decision::LastDecision;
 use lab_protocol::text::is_visible;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -16,11 +18,15 @@ use std::io::{self, Write};
 /// does.
 const SCHEMA_VERSION: u32 = 1;
 
-/// An answer: the keys that every one begins with, then those of the command.
-#[derive(Serialize)]
+/// The keys of every answer.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Envelope")]
 struct Answer<'a, T> {
+    /// Version of this schema. A new key does not change it; a key that goes, or means something else,
+    /// does.
+    #[schemars(extend("const" = SCHEMA_VERSION))]
     schema_version: u32,
-    /// `None` if the arguments name no command.
+    /// The command; `None` if the arguments name no command.
     command: Option<&'a str>,
     /// The exit code of the process.
     exit_code: u8,
@@ -103,12 +109,15 @@ impl<W: Write> Write for Printable<W> {
     }
 }
 
-/// A command that only went on with the decision of a `lab` that was killed.
-#[derive(Serialize)]
+/// A command that only went on with the decision of a lab that was killed.
+#[derive(JsonSchema, Serialize)]
 pub struct Resumed<'a> {
     /// What was done.
     pub resumed: &'a str,
+    /// What the command asked for is done.
+    #[schemars(extend("const" = "completed"))]
     state: &'static str,
+    /// The last decision about the kernel.
     #[serde(skip_serializing_if = "Option::is_none")]
     last_decision: Option<LastDecision>,
 }
@@ -124,8 +133,8 @@ impl<'a> Resumed<'a> {
     }
 }
 
-/// No keys but the common ones.
-#[derive(Serialize)]
+/// Any command that failed, also before it did anything: wrong arguments, no repository, a refusal.
+#[derive(JsonSchema, Serialize)]
 pub struct Nothing {}
 
 #[cfg(test)]

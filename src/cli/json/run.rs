@@ -9,6 +9,7 @@ use lab_protocol::report::{
     AggregateOf, Diagnostic, JudgedWorkloads, LaunchLine, Measure, Report, ScratchLine, Speed,
     TargetLine, WorkloadSpeeds, number,
 };
+use lab_run::experiment::Correctness;
 use lab_run::message::{TrailerKey, last_value};
 use lab_run::peers::{MeasuredPeer, PeerFigure};
 use lab_run::record::{Draft, Record};
@@ -16,8 +17,9 @@ use lab_run::verdict::{Change, Figure, Outcome, Verdict};
 use lab_run::{Fingerprint, Reason, RunId};
 use lab_runner::follow::read_log;
 use lab_store::{RunIndex, RunStore};
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 /// Compiler messages that an answer holds at most; all of them are in run.log.
 const DIAGNOSTICS: usize = 1_000;
@@ -25,64 +27,91 @@ const DIAGNOSTICS: usize = 1_000;
 /// Lines of run.log that are searched for compiler messages, the last ones.
 const LOG_LINES: usize = 200_000;
 
-/// A run. Figures are `None` unless it passed.
-#[derive(Serialize)]
+/// A run and its verdict. Figures are null unless it passed.
+#[derive(JsonSchema, Serialize)]
 pub struct RunReport {
-    /// `None` if it was not judged.
+    /// Number of the run; null if it was not judged.
     pub run: Option<RunId>,
+    /// Why the run started.
     reason: Reason,
+    /// Path of the kernel, relative to the repository.
     kernel: String,
+    /// Git blob id of the judged kernel.
     blob: String,
+    /// Hash of everything that the verdict depends on.
     fingerprint: Fingerprint,
+    /// Whether a harness of the user's own judged.
     external: bool,
+    /// As the harness named it.
     device: Option<String>,
+    /// The times are of an emulated device and say nothing about a GPU.
     emulated: bool,
+    /// What the run came to. `not_judged`: the problem, the driver or the reference is at fault,
+    /// not the kernel. `void`: no verdict belongs to the bytes.
+    #[schemars(extend("enum" = ["pass", "fail", "build_error", "crash", "not_judged", "void"]))]
     outcome: &'static str,
-    /// `None` if it was not judged.
-    correctness: Option<&'static str>,
+    /// `pass` only if the outcome is `pass`; null if it was not judged.
+    correctness: Option<Correctness>,
+    /// The reason; empty on a pass.
     why: String,
+    /// The measure.
     objective: ObjectiveReport,
-    /// `None` of a single workload.
+    /// How the figures of several workloads became the objective; null of a single workload, and if
+    /// your own harness does not say so.
     aggregate: Option<AggregateOf>,
-    /// Samples per second, as in the ledger; `None` if lab.toml names another objective.
+    /// Samples per second, as in the ledger; null if lab.toml names another objective.
     throughput_sps: Option<f64>,
+    /// Microseconds of one launch.
     kernel_us: Option<f64>,
     #[serde(flatten)]
     comparison: ComparisonReport,
+    /// Registers of a thread.
     registers: Option<u64>,
+    /// Spilled bytes of a thread.
     spill_bytes: Option<u64>,
+    /// Shared memory of a block, in bytes.
     shared_bytes: Option<u64>,
-    /// `None` on the emulated device.
+    /// The architecture of a GPU's image, such as sm_90a.
     built_for: Option<String>,
-    /// `graph` or `plain`; `None` if nothing was timed.
+    /// How the timed launches got to the device.
+    #[schemars(extend("enum" = ["graph", "plain", null]))]
     launched_as: Option<String>,
-    /// What the kernel needs on the targets of problem.toml.
+    /// What the kernel needs on the architectures that problem.toml names as targets.
     targets: Vec<TargetLine>,
+    /// The launches of the launch statement that differ in more than their arguments, in order.
     launches: Vec<LaunchLine>,
+    /// The scratch buffer of a launch list.
     scratch: Option<ScratchLine>,
-    workloads: Vec<Map<String, Value>>,
-    /// `None` unless several workloads were timed in turns with the incumbent.
+    /// The `workload:` lines, in order.
+    workloads: Vec<WorkloadReport>,
+    /// The verdicts on the workloads; null unless several were timed in turns with the incumbent.
     workload_speeds: Option<WorkloadSpeeds>,
-    /// `None` of a harness that does not say so.
+    /// How many of the problem's workloads were judged; null of a harness that does not say so.
     judged_workloads: Option<JudgedWorkloads>,
-    /// What the run timed beside the problem's peers.
+    /// What the run timed beside the problem's peers: of `lab bench --verdict`.
     peers: Vec<MeasuredPeer>,
-    /// What was last timed beside them, of the same bytes, rules and device.
+    /// What was last timed beside the peers, of the same bytes, rules and device.
     last_peers: Vec<PeerFigure>,
+    /// The result lines with a limit, in order.
     gates: Vec<GateReport>,
+    /// The first wrong value, with its place and both values.
     first_failure: Option<String>,
+    /// The compiler messages, in order; of a check its findings. At most 1,000; all are in run.log.
     diagnostics: Vec<Diagnostic>,
+    /// Sentences that limit what the result shows.
     caveats: Vec<String>,
-    /// What a command of `lab auto` said of the run, which the rule left to a person.
+    /// What a command of `lab auto` said of a run that the rule left to a person; else null.
     draft: Option<DraftReport>,
+    /// Time in UTC, as in 2026-11-22T08:10:00Z.
     started: Timestamp,
+    /// From the start of the run to its end.
     seconds: Option<f64>,
-    /// Bytes of the path that are not UTF-8 are replaced.
+    /// Path of run.log.
     log: String,
 }
 
 /// The message that a decision by rule would have had.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct DraftReport {
     description: String,
     hypothesis: Option<String>,
@@ -101,33 +130,47 @@ impl DraftReport {
 }
 
 /// The measure that lab.toml or problem.toml names.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct ObjectiveReport {
+    /// The key of the result line that lab.toml names.
     name: String,
+    /// Which way is better.
     goal: Goal,
+    /// Null unless the run passed and was measured.
     value: Option<f64>,
+    /// Lower end of the 95 % interval.
     low: Option<f64>,
+    /// Upper end of the 95 % interval.
     high: Option<f64>,
 }
 
 /// How the candidate compares with the incumbent.
-#[derive(Default, Serialize)]
+#[derive(Default, JsonSchema, Serialize)]
 pub struct ComparisonReport {
-    /// Above 1 the candidate is better; the ends are of the 95 % interval.
+    /// Candidate over incumbent as a ratio: 1.021 is 2.1 % better. Above 1 the candidate is better:
+    /// for a time, the ratio is the incumbent's over the candidate's. Null without a comparison.
     pub ratio: Option<Measure>,
-    /// `None` of a single workload, where it is the objective's, and where the harness does not say
-    /// so.
+    /// How the ratios of several workloads became this one; null if it is the objective's
+    /// aggregate, as of the built-in harness, and if your own harness does not say so.
     ratio_aggregate: Option<AggregateOf>,
+    /// The verdict on speed; null if the two were not timed in turns.
     pub speed: Option<Speed>,
+    /// What the candidate was compared with: the incumbent in turns, or its recorded figure.
+    #[schemars(extend("enum" = ["incumbent", "incumbent's record", null]))]
     against: Option<&'static str>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct GateReport {
+    /// The key of its result line.
     name: String,
+    /// Null if it is not finite.
     value: f64,
+    /// Null if it is not finite.
     limit: f64,
+    /// Whether the value is at most the limit.
     pass: bool,
+    /// Where the value was found, as in `y[3, 0]`.
     at: Option<String>,
 }
 
@@ -154,8 +197,8 @@ impl RunReport {
             emulated: verdict.emulated,
             outcome: outcome_word(verdict),
             correctness: match verdict.outcome {
-                Outcome::Pass => Some("pass"),
-                Outcome::Fail | Outcome::Crash | Outcome::Void => Some("fail"),
+                Outcome::Pass => Some(Correctness::Pass),
+                Outcome::Fail | Outcome::Crash | Outcome::Void => Some(Correctness::Fail),
                 Outcome::NotJudged => None,
             },
             why: verdict.why.clone(),
@@ -262,13 +305,23 @@ impl ComparisonReport {
     }
 }
 
-/// The `workload:` lines as objects. A value that is a number is one here; a number that is not
-/// finite is null.
-fn workloads(report: &Report) -> Vec<Map<String, Value>> {
-    let typed = |text: &str| match (text.parse::<i64>(), number(text)) {
-        (Ok(count), _) => Value::from(count),
-        (_, Some(number)) => Value::from(number),
-        (_, None) => Value::from(text),
+/// A `workload:` line: its words are keys and values.
+type WorkloadReport = BTreeMap<String, Word>;
+
+/// A value that is a number is one here.
+#[derive(JsonSchema, Serialize)]
+#[serde(untagged)]
+enum Word {
+    Count(i64),
+    Number(f64),
+    Text(String),
+}
+
+fn workloads(report: &Report) -> Vec<WorkloadReport> {
+    let typed = |text: &str| match (text.parse(), number(text)) {
+        (Ok(count), _) => Word::Count(count),
+        (_, Some(number)) => Word::Number(number),
+        (_, None) => Word::Text(text.to_owned()),
     };
     let row = |row: &Vec<(&str, &str)>| {
         row.iter()
@@ -352,7 +405,7 @@ mod tests {
     fn numbers_of_a_workload_are_numbers() {
         let report =
             Report::read("workload: rows=3 T=f32 kernel_us=4.5 gbps=nan correctness=pass\n");
-        let row = Value::Object(workloads(&report).remove(0));
+        let row = serde_json::json!(workloads(&report)[0]);
         let wanted = serde_json::json!({
             "rows": 3, "T": "f32", "kernel_us": 4.5, "gbps": null, "correctness": "pass"
         });

@@ -6,30 +6,50 @@ use lab_protocol::text::{escape_invisible, is_visible};
 use rmcp::ErrorData;
 use rmcp::handler::server::tool::IntoCallToolResult;
 use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock};
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 /// The result of a tool call.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Answer {
-    value: Map<String, Value>,
+    pub(super) summary: String,
+    pub(super) next: String,
+    /// The job of the call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub job: Option<u64>,
+    /// The runs and decisions that have not ended, where the call was refused because of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open_jobs: Option<Vec<u64>>,
+    /// What else can be read about the run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub resources: Vec<String>,
+    /// How many items each list lost, by its path.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub left_out: BTreeMap<String, usize>,
+    /// What the tool itself tells.
+    #[serde(flatten)]
+    pub(super) rest: Map<String, Value>,
     /// The tool did not do what it was asked for.
+    #[serde(skip)]
     pub is_error: bool,
 }
 
 impl Answer {
     /// `rest` serializes to an object.
     pub fn new(summary: &str, next: &str, rest: impl Serialize) -> Answer {
-        let mut value = match serde_json::to_value(rest) {
-            Ok(Value::Object(value)) => value,
-            _ => Map::new(),
-        };
-        value.insert("summary".to_owned(), summary.into());
-        value.insert("next".to_owned(), next.into());
         Answer {
-            value,
+            summary: summary.to_owned(),
+            next: next.to_owned(),
+            job: None,
+            open_jobs: None,
+            resources: Vec::new(),
+            left_out: BTreeMap::new(),
+            rest: Map::new(),
             is_error: false,
         }
+        .with_all(rest)
     }
 
     /// The tool refused or failed; `why` ends with what to do where that is known.
@@ -49,7 +69,7 @@ impl Answer {
     /// Adds a key.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Serialize) -> Answer {
-        self.value.insert(
+        self.rest.insert(
             key.to_owned(),
             serde_json::to_value(value).unwrap_or(Value::Null),
         );
@@ -58,14 +78,10 @@ impl Answer {
 
     /// Says one more thing in the summary, and another thing to do next.
     #[must_use]
-    pub fn said(self, also: &str, next: &str) -> Answer {
-        let summary = self
-            .value
-            .get("summary")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
-        let summary = format!("{summary}; {also}");
-        self.with("summary", summary).with("next", next)
+    pub fn said(mut self, also: &str, next: &str) -> Answer {
+        self.summary = format!("{}; {also}", self.summary);
+        next.clone_into(&mut self.next);
+        self
     }
 
     /// Adds the keys of `rest`, which serializes to an object. They replace none.
@@ -73,7 +89,7 @@ impl Answer {
     pub fn with_all(mut self, rest: impl Serialize) -> Answer {
         if let Ok(Value::Object(rest)) = serde_json::to_value(rest) {
             for (key, value) in rest {
-                self.value.entry(key).or_insert(value);
+                self.rest.entry(key).or_insert(value);
             }
         }
         self
@@ -81,7 +97,7 @@ impl Answer {
 
     #[cfg(test)]
     pub fn summary(&self) -> &str {
-        self.value["summary"].as_str().unwrap_or_default()
+        &self.summary
     }
 }
 
@@ -89,7 +105,7 @@ impl Answer {
 /// a client that does not pass structured content on.
 impl IntoCallToolResult for Answer {
     fn into_call_tool_result(self) -> Result<CallToolResponse, ErrorData> {
-        let mut value = Value::Object(self.value);
+        let mut value = serde_json::to_value(&self).unwrap_or_default();
         clean(&mut value);
         limits::fit(&mut value, limits::ANSWER);
         let text = ContentBlock::text(to_line(&SummaryFirst(&value)));

@@ -21,6 +21,7 @@ use lab_run::RunId;
 use lab_run::experiment::{Experiment, Status};
 use lab_run::record::Record;
 use lab_store::{RunIndex, RunStore};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -32,8 +33,8 @@ const LESSON_TOKENS: usize = 2_000;
 /// Unchanged lines around each change of a diff.
 const AROUND: u32 = 3;
 
-#[derive(Serialize)]
-struct HistoryReport<'a> {
+#[derive(JsonSchema, Serialize)]
+pub struct HistoryReport<'a> {
     head: String,
     kernel: &'a str,
     undecided_run: Option<u64>,
@@ -52,7 +53,7 @@ struct HistoryReport<'a> {
 }
 
 /// An experiment in a list, without what is null or usual. `experiment` tells the rest.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Listed {
     #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<RunId>,
@@ -309,17 +310,27 @@ pub fn diff_of_run(project: &Project, record: &Record) -> Result<String> {
     text_diff(&old, &String::from_utf8_lossy(&judged), AROUND)
 }
 
+/// The change that an experiment made to the kernel.
+#[derive(JsonSchema, Serialize)]
+pub struct Diff {
+    diff: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diff_is_cut: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diff_is_missing: Option<String>,
+}
+
 fn with_diff(answer: Answer, diff: Result<String>, resource: &str) -> Answer {
-    let (key, text) = match &diff {
-        Ok(diff) if diff.len() <= DIFF => return answer.with("diff", diff),
-        Ok(diff) => (
-            "diff_is_cut",
-            format!(
-                "the diff has {} bytes: {resource} has more of it",
-                diff.len()
-            ),
-        ),
-        Err(error) => ("diff_is_missing", format!("{error:#}")),
+    let (diff, missing) = match diff {
+        Ok(diff) => (Some(diff), None),
+        Err(error) => (None, Some(format!("{error:#}"))),
     };
-    answer.with("diff", diff.ok()).with(key, text)
+    let size = diff.as_ref().map_or(0, String::len);
+    let cut =
+        (size > DIFF).then(|| format!("the diff has {size} bytes: {resource} has more of it"));
+    answer.with_all(Diff {
+        diff,
+        diff_is_cut: cut,
+        diff_is_missing: missing,
+    })
 }

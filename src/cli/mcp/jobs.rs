@@ -9,6 +9,8 @@ use anyhow::{Result, ensure};
 use lab_run::RunId;
 use lab_runner::process::Control;
 use lab_system::threads;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::VecDeque;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -60,6 +62,16 @@ pub struct State {
     pub line: String,
     /// The result. A job may give it before it has ended.
     pub answer: Option<Answer>,
+}
+
+/// What is told of a job that has not ended.
+#[derive(JsonSchema, Serialize)]
+pub struct OpenJob<'a> {
+    pub tool: &'static str,
+    pub state: &'static str,
+    pub run: Option<RunId>,
+    pub seconds: u64,
+    pub last_line: &'a str,
 }
 
 /// The work of one tool call.

@@ -34,7 +34,8 @@ pub const ARGUMENT: usize = 4_000;
 /// lost, by its path.
 pub fn fit(value: &mut Value, limit: usize) {
     cut_strings(value, "", &|key| if key == "diff" { DIFF } else { STRING });
-    let mut lost: BTreeMap<String, usize> = BTreeMap::new();
+    let mut lost: BTreeMap<String, usize> =
+        serde_json::from_value(value["left_out"].clone()).unwrap_or_default();
     let mut longest_string = DIFF;
     loop {
         if !lost.is_empty() {

@@ -10,13 +10,50 @@ use anyhow::Result;
 use lab_history::profile::digest::digest;
 use lab_judge::profile::metrics;
 use lab_project::Project;
-use lab_protocol::profile::{Origin, Profile, ProfiledLine, WorkloadDurations};
+use lab_protocol::profile::{
+    Finding, LaunchShape, LeastWork, Occupancy, Origin, Profile, ProfiledLine, WorkloadDurations,
+};
 use lab_runner::profiling::{self, ProfileSpec, Profiled};
 use lab_store::RunIndex;
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Most lines of source in an answer.
 const LINES: usize = 12;
+
+/// What a model needs of a profile.
+#[derive(JsonSchema, Serialize)]
+pub struct ShortProfile<'a> {
+    digest: Vec<String>,
+    workload: &'a str,
+    launch: Option<LaunchShape>,
+    metrics: BTreeMap<&'a str, (f64, &'a str)>,
+    findings: &'a [Finding],
+    hot_lines: Vec<HotLine<'a>>,
+    image: ShortImage<'a>,
+    least: Option<&'a LeastWork>,
+    differences: &'a [String],
+    missing: &'a [String],
+}
+
+#[derive(JsonSchema, Serialize)]
+struct HotLine<'a> {
+    file: &'a str,
+    line: u32,
+    samples: u64,
+    stalls: &'a [(String, u64)],
+    excess_sectors: Option<u64>,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct ShortImage<'a> {
+    registers: Option<u32>,
+    spill_bytes: Option<u32>,
+    static_shared_bytes: Option<u32>,
+    occupancy: Option<&'a Occupancy>,
+    mix: &'a [(String, u64)],
+}
 
 /// Profiles the present bytes.
 pub fn profile(project: &Project, asked: ProfileArguments, job: &Job) -> Result<Answer> {
@@ -82,33 +119,36 @@ fn counters(profile: &Profile, profiled: &Profiled) -> Answer {
         .metrics
         .iter()
         .filter(|(name, _)| known.contains(name));
-    let metrics: Map<String, Value> = metrics
-        .map(|(name, metric)| (name.clone(), json!([metric.value, metric.unit])))
-        .collect();
+    let metrics =
+        metrics.map(|(name, metric)| (name.as_str(), (metric.value, metric.unit.as_str())));
     let sampled = profile.lines.iter().filter(|line| line.samples > 0);
     let mut hot: Vec<&ProfiledLine> = sampled.collect();
     hot.sort_by_key(|line| std::cmp::Reverse(line.samples));
-    let hot = hot.into_iter().take(LINES).map(|line| {
-        json!({
-            "file": line.file, "line": line.line, "samples": line.samples,
-            "stalls": line.stalls.iter().take(3).collect::<Vec<_>>(), "excess_sectors": line.excess_sectors,
-        })
+    let hot = hot.into_iter().take(LINES).map(|line| HotLine {
+        file: &line.file,
+        line: line.line,
+        samples: line.samples,
+        stalls: &line.stalls[..line.stalls.len().min(3)],
+        excess_sectors: line.excess_sectors,
     });
     let image = &profile.image;
-    let rest = json!({
-        "digest": digest(profile),
-        "workload": profile.workload,
-        "launch": profile.launch,
-        "metrics": metrics,
-        "findings": profile.findings,
-        "hot_lines": hot.collect::<Vec<_>>(),
-        "image": {
-            "registers": image.registers, "spill_bytes": image.spill_bytes,
-            "static_shared_bytes": image.static_shared_bytes, "occupancy": image.occupancy, "mix": image.mix,
+    let rest = ShortProfile {
+        digest: digest(profile),
+        workload: &profile.workload,
+        launch: profile.launch,
+        metrics: metrics.collect(),
+        findings: &profile.findings,
+        hot_lines: hot.collect(),
+        image: ShortImage {
+            registers: image.registers,
+            spill_bytes: image.spill_bytes,
+            static_shared_bytes: image.static_shared_bytes,
+            occupancy: image.occupancy.as_ref(),
+            mix: &image.mix,
         },
-        "least": profile.least,
-        "differences": profile.differences,
-        "missing": profile.missing,
-    });
+        least: profile.least.as_ref(),
+        differences: &profile.differences,
+        missing: &profile.missing,
+    };
     Answer::new(&summary, next, rest)
 }

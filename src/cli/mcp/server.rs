@@ -2,7 +2,7 @@
 //! and tells progress.
 
 use super::answer::Answer;
-use super::jobs::{Job, Jobs, Lane, Phase, State};
+use super::jobs::{Job, Jobs, Lane, OpenJob, Phase, State};
 use super::tools::{
     CheckArguments, DecideArguments, JudgeArguments, MeasureArguments, ProfileArguments,
     WaitArguments, arguments,
@@ -19,11 +19,10 @@ use rmcp::model::{
     ReadResourceResponse, ReadResourceResult, ResourceContents, ServerCapabilities, ServerConfig,
     Tool, ToolAnnotations,
 };
-use rmcp::schemars::JsonSchema;
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler, tool_handler};
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use serde_json::json;
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -224,8 +223,10 @@ impl Server {
     async fn wait(&self, asked: WaitArguments, context: &Context) -> Answer {
         let Some(job) = self.jobs.find(asked.job) else {
             let why = format!("there is no job {}, or its result is too old", asked.job);
-            return Answer::error(&why, "Call history to see what was judged and decided.")
-                .with("open_jobs", self.jobs.open());
+            return Answer {
+                open_jobs: Some(self.jobs.open()),
+                ..Answer::error(&why, "Call history to see what was judged and decided.")
+            };
         };
         if asked.end {
             job.control.end();
@@ -258,11 +259,13 @@ impl Server {
                 }
                 answer
             }
-            Err(error) => Answer::error(
-                &lab_git::told(&error),
-                "Call wait for a job of an earlier call, then call again.",
-            )
-            .with("open_jobs", self.jobs.open()),
+            Err(error) => Answer {
+                open_jobs: Some(self.jobs.open()),
+                ..Answer::error(
+                    &lab_git::told(&error),
+                    "Call wait for a job of an earlier call, then call again.",
+                )
+            },
         }
     }
 
@@ -294,7 +297,10 @@ impl Server {
         }
         let state = job.state();
         match &state.answer {
-            Some(answer) if state.phase == Phase::Ended => answer.clone().with("job", job.id),
+            Some(answer) if state.phase == Phase::Ended => Answer {
+                job: Some(job.id),
+                ..answer.clone()
+            },
             _ => in_progress(job, &state),
         }
     }
@@ -319,17 +325,22 @@ fn progress(state: &State) -> String {
 /// The answer of a call whose job has not ended.
 fn in_progress(job: &Job, state: &State) -> Answer {
     let (id, tool, seconds) = (job.id, job.tool, job.started.elapsed().as_secs());
-    Answer::new(
-        &format!(
-            "{tool} goes on as job {id}, since {seconds} s: {}",
-            progress(state)
-        ),
-        &format!("Call wait with \"job\": {id}. With \"end\": true it is ended."),
-        json!({
-            "job": id, "tool": tool, "state": state.phase.word(), "run": state.run, "seconds": seconds,
-            "last_line": state.line
-        }),
-    )
+    let rest = OpenJob {
+        tool,
+        state: state.phase.word(),
+        run: state.run,
+        seconds,
+        last_line: &state.line,
+    };
+    let next = format!("Call wait with \"job\": {id}. With \"end\": true it is ended.");
+    let summary = format!(
+        "{tool} goes on as job {id}, since {seconds} s: {}",
+        progress(state)
+    );
+    Answer {
+        job: Some(id),
+        ..Answer::new(&summary, &next, rest)
+    }
 }
 
 #[tool_handler(router = tools())]

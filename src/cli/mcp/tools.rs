@@ -9,7 +9,7 @@ use lab_run::experiment::Status;
 use lab_run::message::{self, Trailer};
 use lab_runner::profiling::ProfileSpec;
 use rmcp::handler::server::tool::ToolCallContext;
-use rmcp::schemars::{self, JsonSchema};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error};
 use serde_json::Value;

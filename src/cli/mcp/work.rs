@@ -21,6 +21,7 @@ use lab_decide::{Decided, Refusal};
 use lab_git::{Repo, short};
 use lab_history::JudgedBefore;
 use lab_project::Project;
+use lab_protocol::report::Diagnostic;
 use lab_run::message::Message;
 use lab_run::record::Record;
 use lab_run::verdict::Outcome;
@@ -30,8 +31,9 @@ use lab_runner::held_out::RunContext;
 use lab_runner::spec::{RunSpec, own_program};
 use lab_runner::{Batch, RunEvent};
 use lab_store::RunIndex;
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Most workloads in the answer of a run.
 const WORKLOADS: usize = 4;
@@ -100,11 +102,24 @@ pub fn check(project: &Project, asked: CheckArguments, job: &Job) -> Result<Answ
     Ok(Answer::new(
         &checked.line(project, &record, verdict),
         next,
-        json!({
-            "run": record.start.id, "outcome": verdict.outcome, "tools": checked.tools, "size": checked.size,
-            "findings": checked.findings,
-        }),
+        Checked {
+            run: record.start.id,
+            outcome: verdict.outcome,
+            tools: &checked.tools,
+            size: checked.size.as_deref(),
+            findings: &checked.findings,
+        },
     ))
+}
+
+/// What the client does not know of a check.
+#[derive(JsonSchema, Serialize)]
+pub struct Checked<'a> {
+    run: RunId,
+    outcome: Outcome,
+    tools: &'a [String],
+    size: Option<&'a str>,
+    findings: &'a [Diagnostic],
 }
 
 fn execute(project: &Project, spec: RunSpec, notes: Vec<String>, job: &Job) -> Result<Answer> {
@@ -168,24 +183,24 @@ pub fn not_run(why: &NotRun) -> Answer {
 /// bytes, what is null or empty, and all but some workloads. The tool `experiment` tells all.
 fn news(judged: &Judged) -> Answer {
     let mut run = serde_json::to_value(RunAnswer::of(judged)).unwrap_or_default();
+    let mut left_out = 0;
     if let Some(keys) = run.as_object_mut() {
         keys.retain(|key, _| !["blob", "fingerprint", "log", "started"].contains(&key.as_str()));
         if let Some(gates) = keys.get_mut("gates").and_then(Value::as_array_mut) {
             gates.retain(|gate| gate["pass"] != true);
         }
-        let rows = keys.get_mut("workloads").and_then(Value::as_array_mut);
-        let left_out = rows.map_or(0, |rows| {
-            let all = rows.len();
+        if let Some(rows) = keys.get_mut("workloads").and_then(Value::as_array_mut) {
+            left_out = rows.len().saturating_sub(WORKLOADS);
             rows.sort_by(|a, b| badness(a).total_cmp(&badness(b)));
             rows.truncate(WORKLOADS);
-            all - rows.len()
-        });
-        if left_out > 0 {
-            keys.insert("left_out".to_owned(), json!({ "workloads": left_out }));
         }
     }
     leave_out_empty(&mut run);
-    of_run(judged, run)
+    let mut answer = of_run(judged, run);
+    if left_out > 0 {
+        answer.left_out.insert("workloads".to_owned(), left_out);
+    }
+    answer
 }
 
 /// The rank of a workload in an answer: the wrong ones first, then the slowest beside the incumbent.
@@ -218,13 +233,14 @@ pub fn answer(judged: &Judged) -> Answer {
 }
 
 fn of_run(judged: &Judged, run: impl Serialize) -> Answer {
-    let answer = Answer::new(&judged.summary(), &judged.next_call(), run);
-    if judged.verdict.outcome == Outcome::NotJudged {
-        return answer;
+    let mut answer = Answer::new(&judged.summary(), &judged.next_call(), run);
+    if judged.verdict.outcome != Outcome::NotJudged {
+        let id = judged.record.start.id;
+        answer.resources = ["run.log", "diff"]
+            .map(|name| format!("lab://run/{id}/{name}"))
+            .into();
     }
-    let id = judged.record.start.id;
-    let resources = ["run.log", "diff"].map(|name| format!("lab://run/{id}/{name}"));
-    answer.with("resources", resources)
+    answer
 }
 
 /// The verdict of an earlier run on the same kernel; `None` if there is none.

@@ -2,7 +2,9 @@
 //! NVRTC, and `file:line:column: error: …` of gcc and clang.
 
 /// How serious a compiler message is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, schemars::JsonSchema, serde::Serialize, serde::Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// The build fails.
@@ -22,7 +24,9 @@ pub enum Severity {
 /// let message = &report.diagnostics()[0];
 /// assert_eq!((message.line, message.column, message.severity), (12, Some(7), Severity::Error));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, schemars::JsonSchema, serde::Serialize, serde::Deserialize,
+)]
 pub struct Diagnostic {
     /// The path as the compiler prints it.
     pub file: String,

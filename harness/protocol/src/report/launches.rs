@@ -2,13 +2,14 @@
 //! `launched_as:`.
 
 use super::{Report, attribute, first_word};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Most lines about the launches of a list.
 pub const MOST_LAUNCH_LINES: usize = 64;
 
 /// One launch of the launch statement, or several alike. Extents are words such as `132x1x1`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct LaunchLine {
     /// The kernel; `None` if the statement has one launch, which is of the problem's entry.
     pub entry: Option<String>,
@@ -33,7 +34,7 @@ pub struct LaunchLine {
 }
 
 /// The scratch buffer of a launch list.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct ScratchLine {
     /// Its size.
     pub bytes: u64,
@@ -43,7 +44,7 @@ pub struct ScratchLine {
 }
 
 /// What the kernel needs on an architecture, for which it is built and not launched.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct TargetLine {
     /// As in `sm_90a`.
     pub arch: String,

@@ -16,6 +16,7 @@
 
 use super::workloads::{Words, name as name_of, unmeasured_words};
 use super::{Measure, Report, attribute, first_word, number};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Most peers of a run that are read.
@@ -41,7 +42,7 @@ const CALL_CHARACTERS: usize = 2_000;
 /// assert_eq!(peers[0].ratio.unwrap().to_string(), "4.10× (4.00 … 4.20)");
 /// assert_eq!(peers[0].versions, "torch=2.11.0");
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Peer {
     /// The name that problem.toml gives it.
     pub name: String,
@@ -63,6 +64,7 @@ pub struct Peer {
     #[serde(rename = "kernel_us")]
     pub own_us: Option<f64>,
     /// `graph` or `plain`.
+    #[schemars(extend("enum" = ["graph", "plain", null]))]
     pub launched_as: Option<String>,
     /// Each workload; empty if there is only one.
     pub workloads: Vec<PeerWorkload>,
@@ -73,17 +75,20 @@ pub struct Peer {
 }
 
 /// A workload that a peer does not compute.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct PeerLeftOut {
     /// As in `rows=3 cols=257`.
     pub name: String,
+    /// What went wrong there.
     pub why: String,
 }
 
 /// How many workloads a ratio is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct PeerPart {
+    /// Those that the peer computes.
     pub compared: u64,
+    /// All that were checked.
     pub of: u64,
 }
 
@@ -114,7 +119,7 @@ impl PeerPart {
 }
 
 /// The candidate's speed over a peer's.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(from = "Measure", into = "Measure")]
 pub struct PeerRatio {
     /// Above 1 the candidate is faster.
@@ -169,7 +174,7 @@ fn figure(ratio: f64) -> String {
 }
 
 /// One workload of a comparison with a peer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct PeerWorkload {
     /// As in `rows=3 cols=257`.
     pub name: String,

@@ -37,7 +37,9 @@ impl Gate {
 /// let report = Report::read("kernel_us: 4.1 low=4.0 high=4.3\n");
 /// assert_eq!(report.measure("kernel_us"), Some(Measure { value: 4.1, low: Some(4.0), high: Some(4.3) }));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, schemars::JsonSchema, serde::Serialize, serde::Deserialize,
+)]
 pub struct Measure {
     /// The figure.
     pub value: f64,

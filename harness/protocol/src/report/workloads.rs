@@ -4,6 +4,7 @@
 use super::{Measure, Report, Speed, number};
 use crate::when::When;
 use lab_stats::aggregate::Aggregate;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Keys of a workload's time, the first that is there counts. The time is in the unit that the key
@@ -58,7 +59,7 @@ pub struct Workload {
 }
 
 /// How many of several workloads have which verdict, and the worst one.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct WorkloadSpeeds {
     /// Workloads that are faster.
     pub faster: usize,
@@ -73,7 +74,7 @@ pub struct WorkloadSpeeds {
 }
 
 /// The worst of the workloads that are slower.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct WorstWorkload {
     /// As in `rows=3 cols=257`.
     pub name: String,
@@ -82,7 +83,7 @@ pub struct WorstWorkload {
 }
 
 /// Which aggregate of how many workloads a figure is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct AggregateOf {
     /// The aggregate.
     #[serde(rename = "name")]
@@ -114,7 +115,7 @@ impl std::fmt::Display for AggregateOf {
 }
 
 /// How many of a problem's workloads a run judged, each in each of its types.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct JudgedWorkloads {
     /// Those that were judged.
     pub judged: usize,
