@@ -169,7 +169,7 @@ fn tools() -> ToolRouter<Server> {
                 Box::pin(async move {
                     let answer = match arguments(&mut call) {
                         Ok(asked) => call.service.wait(asked, &call.request_context).await,
-                        Err(wrong) => wrong,
+                        Err(why) => Answer::wrong(&why),
                     };
                     answer.into_call_tool_result()
                 })
@@ -197,7 +197,7 @@ fn row<A: DeserializeOwned + JsonSchema + Send + 'static>(
                     let context = &call.request_context;
                     server.start(lane, name, asked, work, max_s, context).await
                 }
-                Err(wrong) => wrong,
+                Err(why) => Answer::wrong(&why),
             };
             answer.into_call_tool_result()
         })

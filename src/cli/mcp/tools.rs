@@ -1,7 +1,6 @@
 //! The arguments of the tools, with what a model reads about each. No argument is a figure of a
 //! result.
 
-use super::answer::Answer;
 use super::limits::ARGUMENT;
 use lab_protocol::profile::ProfileSet;
 use lab_protocol::{Target, Tool};
@@ -18,11 +17,11 @@ use std::str::FromStr;
 
 /// Reads the arguments of a call. What is wrong with them is an answer of the tool, no error of the
 /// protocol.
-pub fn arguments<A: DeserializeOwned, S>(call: &mut ToolCallContext<S>) -> Result<A, Answer> {
+pub fn arguments<A: DeserializeOwned, S>(call: &mut ToolCallContext<S>) -> Result<A, String> {
     let arguments = Value::Object(call.arguments.take().unwrap_or_default());
     serde_json::from_value(arguments).map_err(|error| {
         let name = call.name();
-        Answer::wrong(&format!("the arguments of {name} are wrong: {error}"))
+        format!("the arguments of {name} are wrong: {error}")
     })
 }
 
