@@ -39,6 +39,8 @@ fn a_row_that_cannot_be_written_is_not_lost() {
         .is(0)
         .says("1 missing rows added");
     assert_eq!(lab.rows(), ["1000.0 | 1000.0 | pass | keep | better"]);
+    let note = lab.git("notes --ref=lab show HEAD");
+    assert!(note.contains("\"row_written\": true"), "{note}");
     lab.lab("log --append-missing")
         .is(0)
         .says("0 missing rows added");

@@ -6,6 +6,7 @@ use super::step::{RowChange, Step};
 use super::{Decided, Refusal};
 use lab_project::Project;
 use lab_project::objective::Objective;
+use lab_run::RunId;
 use lab_run::experiment::{Row, Status};
 use lab_run::ledger;
 use lab_run::message::Message;
@@ -44,6 +45,15 @@ pub(super) fn decision_step(record: &Record) -> Step {
     }
 }
 
+/// The step that writes the record of a run into the note of its commit.
+pub(super) fn note_step(run: RunId, commit: Option<String>) -> Step {
+    Step::Note {
+        commit: commit.unwrap_or_default(),
+        run: Some(run),
+        text: None,
+    }
+}
+
 /// The step that appends a row to a ledger as it is now.
 pub(super) fn append_step(project: &Project, emulated: bool, row: Row) -> Step {
     let from = ledger::length(&ledger::path(project, emulated));
@@ -72,11 +82,7 @@ impl Decision<'_> {
         if let Some(decision) = &mut record.decision {
             (decision.commit, decision.row) = (commit.clone(), Some(row.clone()));
         }
-        let note = Step::Note {
-            commit: commit.unwrap_or_default(),
-            run: Some(run),
-            text: None,
-        };
+        let note = note_step(run, commit);
         let append = append_step(project, record.emulated(), row);
         self.add([append, decision_step(record), note]);
         self.add(last);

@@ -3,7 +3,7 @@
 //! git that was killed.
 
 use super::decision::Decision;
-use super::finish::{append_step, decision_step, owes_row};
+use super::finish::{append_step, decision_step, note_step, owes_row};
 use super::intent::What;
 use super::step::Step;
 use super::{Refusal, no};
@@ -26,11 +26,14 @@ pub fn append_missing(project: &Project) -> Result<usize> {
         let Some(row) = decision.row.clone() else {
             continue;
         };
-        decision.row_written = true;
+        // The note of the commit says so too, if the row was never written.
+        let note = (!std::mem::replace(&mut decision.row_written, true))
+            .then(|| note_step(record.start.id, decision.commit.clone()));
         let path = ledger::path(project, record.emulated());
         let from = ledger::length(&path);
         let append = append_step(project, record.emulated(), row.clone());
         adding.intent.steps = vec![append, decision_step(&record)];
+        adding.add(note);
         adding.finish("no row was added")?;
         // The step only notes a ledger that cannot be written. Here that is an error.
         ledger::append_once(&path, &row, from)?;
