@@ -1,6 +1,10 @@
 //! The circle: save, see the verdict, keep or discard.
 
 use super::bench::Bench;
+use rustix::process::{Signal, kill_process};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
 
 #[test]
 fn save_see_the_verdict_and_keep() {
@@ -20,6 +24,31 @@ fn save_see_the_verdict_and_keep() {
             .any(|row| row.contains("2000") && row.ends_with("keep\ttwice as fast")),
         "{rows}"
     );
+    lab.press("q");
+    assert_eq!(lab.end(), 0);
+}
+
+/// A window that is dragged sends signals all the time: no call that waits or reads fails.
+#[test]
+fn signals_disturb_no_run_and_no_decision() {
+    let bench = Bench::new();
+    let mut lab = bench.open();
+    lab.see("● PASS");
+    let pid = lab.pid();
+    thread::scope(|scope| {
+        let (_going_on, ended) = channel::<()>();
+        scope.spawn(move || {
+            while ended.recv_timeout(Duration::from_millis(5)) == Err(RecvTimeoutError::Timeout) {
+                kill_process(pid, Signal::WINCH).unwrap();
+            }
+        });
+        bench.save_in_place("speed 2000\n");
+        lab.see("2,000 sps").see("run 2 · saved");
+        lab.press("c").see("What did you try?");
+        lab.press("twice as fast\r").see("run 2 kept as");
+    });
+    assert_eq!(bench.git(&["log", "-1", "--format=%s"]), "twice as fast\n");
+    assert_eq!(bench.git(&["status", "--porcelain"]), "");
     lab.press("q");
     assert_eq!(lab.end(), 0);
 }

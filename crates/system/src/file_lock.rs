@@ -83,7 +83,11 @@ pub(crate) fn wait(
 ) -> io::Result<LockedFile> {
     loop {
         let file = open()?;
-        file.lock()?;
+        match file.lock() {
+            // By a signal, which is about something else.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            locked => locked?,
+        }
         let file = LockedFile::new(file);
         if is_named(&file, named())? {
             return Ok(file);
