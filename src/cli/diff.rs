@@ -22,6 +22,7 @@ use lab_tui::panes::experiment::comparison::{self, Sides};
 use lab_tui::state::Setup;
 use lab_tui::widgets::Document;
 use lab_tui::widgets::document::{Section, Sheet};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -201,14 +202,16 @@ fn named(repo: &Repo, index: &RunIndex, history: &History, name: &str) -> Result
 }
 
 /// How the second of two experiments compares with the first.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub struct DiffReport<'a> {
     #[serde(skip)]
     pub words: String,
+    /// As it is called on the screen.
     first: String,
     second: String,
     /// Above 1 the second is better. `None`: `not_compared` says why.
     ratio: Option<Measure>,
+    /// `None` if they were compared.
     not_compared: Option<String>,
     /// How many workloads the ratio is about, if the two did not judge the same ones.
     common_workloads: Option<usize>,
@@ -221,8 +224,8 @@ pub struct DiffReport<'a> {
 }
 
 /// What `lab diff` prints with `--json`.
-#[derive(Serialize)]
-struct DiffAnswer<'a> {
+#[derive(JsonSchema, Serialize)]
+pub struct DiffAnswer<'a> {
     #[serde(flatten)]
     compared: DiffReport<'a>,
     /// Both runs; null where the record is not here.

@@ -30,8 +30,8 @@ mod tests {
     use super::super::{Answer, Nothing, Resumed, answer, bench, decision, run};
     use super::*;
     use crate::cli::{
-        auto_status, check, clean, describe, doctor, export, fetch, init, lessons, log, new, peers,
-        probe, profile, restore, rules, trust, undo,
+        auto_status, check, clean, describe, diff, doctor, export, fetch, init, lessons, log, new,
+        peers, probe, profile, restore, rules, trust, undo,
     };
     use serde_json::{Map, Value};
     use std::path::Path;
@@ -129,10 +129,6 @@ mod tests {
             add::<Answer<Nothing>>(&mut definitions),
             add::<run::RunReport>(&mut definitions),
         ];
-        for name in &shared {
-            let keys = definitions[name].as_object_mut().unwrap();
-            keys.remove("additionalProperties");
-        }
         let run = definitions[&shared[1]].clone();
         let refer = |name: &String| json!({ "$ref": format!("#/$defs/{name}") });
         macro_rules! answers {
@@ -169,6 +165,7 @@ mod tests {
             ["peers"] => peers::PeersAnswer,
             ["peers"] => peers::NewPeerAnswer,
             ["describe"] => describe::DescribeAnswer,
+            ["diff"] => diff::DiffAnswer,
             ["lessons"] => lessons::LessonsAnswer,
             ["restore"] => restore::RestoreAnswer,
             ["log"] => log::LogAnswer,
@@ -184,6 +181,10 @@ mod tests {
             ["run", "bench", "keep", "discard", "undo", "rules", "describe", "restore"] => Resumed,
             [] => Nothing,
             [] => decision::RefusedDecision,
+        }
+        for name in &shared {
+            let keys = definitions[name].as_object_mut().unwrap();
+            keys.remove("additionalProperties");
         }
         json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -5,7 +5,7 @@ use super::jobs::Job;
 use super::limits::{self, DIFF, LISTED, LISTED_TEXT};
 use super::tools::{ExperimentArguments, HistoryArguments, NoArguments};
 use super::work;
-use crate::cli::diff::Pair;
+use crate::cli::diff::{DiffReport, Pair};
 use crate::cli::json::run::ComparisonReport;
 use crate::cli::rules::RulesAnswer;
 use crate::cli::verdict::Judged;
@@ -240,8 +240,7 @@ pub fn experiment(project: &Project, asked: ExperimentArguments, _: &Job) -> Res
             &compared.words,
             "`diff` is from the other kernel to this one.",
         )
-        .with("diff", diff)
-        .with("compared", compared))
+        .with_all(Against { diff, compared }))
 }
 
 fn of_run(project: &Project, index: &RunIndex, run: RunId) -> Result<Answer> {
@@ -308,6 +307,13 @@ pub fn diff_of_run(project: &Project, record: &Record) -> Result<String> {
         None => String::new(),
     };
     text_diff(&old, &String::from_utf8_lossy(&judged), AROUND)
+}
+
+/// What is added if an experiment is compared with another one.
+#[derive(JsonSchema, Serialize)]
+pub struct Against<'a> {
+    diff: Option<&'a str>,
+    compared: DiffReport<'a>,
 }
 
 /// The change that an experiment made to the kernel.

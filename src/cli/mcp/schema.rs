@@ -3,7 +3,7 @@
 //! call.
 
 use super::answer::Answer;
-use super::history::{Diff, HistoryReport};
+use super::history::{Against, Diff, HistoryReport};
 use super::jobs::OpenJob;
 use super::profile::ShortProfile;
 use super::work::Checked;
@@ -53,7 +53,12 @@ fn add_tool(keys: &mut Keys, tool: &str) {
         "undo_or_restore" => &[add::<UndoAnswer>, add::<RestoreAnswer>, add::<Resumed>],
         "profile" => &[add::<DurationsAnswer>, add::<ShortProfile>],
         "history" => &[add::<HistoryReport>],
-        "experiment" => &[add::<RunAnswer>, add::<ExperimentReport>, add::<Diff>],
+        "experiment" => &[
+            add::<RunAnswer>,
+            add::<ExperimentReport>,
+            add::<Diff>,
+            add::<Against>,
+        ],
         "rules" => &[add::<RulesAnswer>],
         "peers" => &[add::<PeersAnswer>],
         // The result of any job.
