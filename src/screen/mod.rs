@@ -41,7 +41,7 @@ use lab_tui::reply::RepositoryReply;
 use lab_tui::request::{Preferences, RepositoryRequest, Spot};
 use lab_tui::state::{Now, Setup};
 use lab_tui::status::MessageLevel;
-use lab_tui::{open, update, uses_geometry, view};
+use lab_tui::{Places, open, update, view};
 use rustix::process::{Signal, kill_current_process_group};
 use signal_hook::consts::SIGHUP;
 use std::io;
@@ -144,7 +144,7 @@ fn show(project: Arc<Project>, opening: Opening, user: User) -> io::Result<Ended
         opened: Instant::now(),
         drawn: None,
         redraw: Redraw::AtOnce,
-        is_laid_out: true,
+        places: Places::Known,
         ended: Ended::default(),
         resumed: false,
         opening: opening.clone(),
@@ -172,8 +172,7 @@ struct Screen {
     drawn: Option<Instant>,
     /// What the events since the last frame ask for.
     redraw: Redraw,
-    /// The model knows where everything is: no key has changed it since the last frame.
-    is_laid_out: bool,
+    places: Places,
     ended: Ended,
     opening: Opening,
     /// The screen suspended itself and has handled the return; the SIGCONT event that follows is
@@ -209,7 +208,7 @@ impl Screen {
     fn take(&mut self, geometry: FrameGeometry) {
         let now = self.now();
         let _ = update(&mut self.model, Event::Drawn(Box::new(geometry)), now);
-        self.is_laid_out = true;
+        self.places = Places::Known;
     }
 
     fn stay(&mut self, threads: &Threads) -> io::Result<()> {
@@ -258,7 +257,7 @@ impl Screen {
         while let Some(event) = next.take() {
             // A tick came because nothing else did. A new size needs a frame before anything else.
             let is_last = matches!(event, Event::Tick | Event::Terminal(_));
-            if !self.is_laid_out && uses_geometry(&self.model, &event) {
+            if !self.places.serve(&self.model, &event) {
                 self.lay_out();
             }
             if self.update(event, threads)? {
@@ -297,11 +296,13 @@ impl Screen {
             Event::Terminal(TerminalEvent::Resize) => self.guard.repaint(),
             _ => {}
         }
-        let now = self.now();
+        let (now, places) = (self.now(), self.places.after(&self.model, &event));
         let update = update(&mut self.model, event, now);
         // An event that changed nothing must not hide the change of an earlier one.
         self.redraw = self.redraw.max(update.redraw);
-        self.is_laid_out &= update.redraw != Redraw::AtOnce;
+        if update.redraw == Redraw::AtOnce {
+            self.places = places;
+        }
         for effect in update.effects {
             if self.carry_out(effect, threads)? {
                 return Ok(true);

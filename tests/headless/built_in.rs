@@ -167,7 +167,7 @@ fn kernels_that_misbehave() {
     syntax
         .is(2)
         .says("✗ BUILD ERROR  run")
-        .says(&format!("{KERNEL}:33: expected"));
+        .says(&format!("{KERNEL}:34: expected"));
     lab.lab("discard -m typo").is(0);
 
     let wrong = edit_and_run(

@@ -36,14 +36,14 @@ fn rows(ledger: &str) -> Vec<Row> {
 }
 
 /// Of the rows, those of the kernel of a folder: the bundle there holds their commits.
-struct Experiments {
+pub struct Experiments {
     lab: Lab,
     rows: Vec<Row>,
     kernel: String,
 }
 
 impl Experiments {
-    fn of(folder: &str) -> Self {
+    pub fn of(folder: &str) -> Self {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         // A repository that has only the bundle.
         let lab = Lab::empty();
@@ -58,6 +58,11 @@ impl Experiments {
         });
         let kernel = format!("{folder}/kernel.cu");
         Experiments { lab, rows, kernel }
+    }
+
+    /// As the ledger names them.
+    pub fn commits(&self) -> Vec<String> {
+        self.rows.iter().map(|row| row.commit.clone()).collect()
     }
 
     /// Fails unless each row has its commit, its kernel with this text, and its record.

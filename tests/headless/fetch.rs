@@ -1,22 +1,28 @@
 //! Experiments of another clone: the lab says where their commits are, and fetches them if the user
 //! asks for it.
 
+use crate::experiments::Experiments;
 use crate::lab::Lab;
 use std::fs;
 use std::path::Path;
 
-/// A fresh clone of a repository with the ledger and the bundle of this project's own experiments.
+/// A fresh clone of a repository with wavegru's rows of this project's ledger, and their bundle.
 fn fresh_clone() -> Lab {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let lab = Lab::empty();
     fs::create_dir_all(lab.path("kernels/wavegru")).unwrap();
     for name in [
-        "results.tsv",
         "kernels/wavegru/experiments.bundle",
         "kernels/wavegru/kernel.cu",
     ] {
         fs::copy(root.join(name), lab.path(name)).unwrap();
     }
+    let ledger = fs::read_to_string(root.join("results.tsv")).unwrap();
+    let commits = Experiments::of("kernels/wavegru").commits();
+    let own = |line: &&str| commits.iter().any(|commit| line.starts_with(commit));
+    let rows = ledger.lines().skip(1).filter(own);
+    let kept: Vec<&str> = ledger.lines().take(1).chain(rows).collect();
+    lab.write("results.tsv", kept.join("\n") + "\n");
     lab.write("lab.toml", "kernel = \"kernels/wavegru/kernel.cu\"\n");
     lab.git("add -A");
     lab.git("commit -qm clone");

@@ -70,6 +70,8 @@ const COMMANDS: &[&str] = &[
     "rules",
     "rules -m '%'",
     "describe HEAD -m '%'",
+    "diff '%' HEAD",
+    "diff HEAD 1 --json",
     "describe '%' -m '%'",
     "describe HEAD --lesson '%'",
     "run --unless-known",

@@ -77,4 +77,4 @@ pub mod widgets;
 pub mod words;
 
 pub use draw::view;
-pub use update::{open, update, uses_geometry};
+pub use update::{Places, open, update};

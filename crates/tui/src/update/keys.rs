@@ -14,8 +14,13 @@ use lab_run::experiment::Experiment;
 use ratatui::crossterm::event::KeyEvent;
 
 impl Model {
-    pub(super) fn key_uses_geometry(&self, key: KeyEvent) -> bool {
+    pub(super) fn key_acts(&self, key: KeyEvent) -> bool {
         self.action_of(self.scope(), key).is_some()
+    }
+
+    pub(super) fn key_steps(&self, key: KeyEvent) -> bool {
+        let action = self.action_of(self.scope(), key);
+        self.overlays.is_empty() && matches!(action, Some(Action::Up | Action::Down))
     }
 
     fn action_of(&self, scope: KeyScope, key: KeyEvent) -> Option<Action> {

@@ -13,6 +13,7 @@ mod loops;
 mod mouse;
 mod overview;
 mod pick;
+mod places;
 mod preferences;
 mod profile;
 mod replies;
@@ -22,6 +23,8 @@ mod runs;
 mod search;
 mod selection;
 mod source;
+
+pub use places::Places;
 
 use crate::effect::{Effect, Redraw, Update};
 use crate::event::{Event, TerminalEvent, UserInput};
@@ -60,17 +63,6 @@ pub fn update(model: &mut Model, event: Event, now: Now) -> Update {
     Update {
         effects: std::mem::take(&mut model.frame.effects),
         redraw: model.frame.redraw,
-    }
-}
-
-/// Whether an event needs to know where the last frame drew everything. A letter that is typed into
-/// a line and a key without an action do not, so several of them can be handled before the next
-/// frame.
-pub fn uses_geometry(model: &Model, event: &Event) -> bool {
-    match event {
-        Event::Input(UserInput::Key(key)) => model.key_uses_geometry(*key),
-        Event::Input(UserInput::Mouse(_)) => true,
-        _ => false,
     }
 }
 

@@ -81,14 +81,23 @@ fn passes_when_delayed(folder: &Folder) -> String {
 }
 
 fn folder(problem: &str) -> Folder {
-    let files = ["problem.toml", "reference.cu", "kernel.cu"]
-        .map(|name| (name, read(&format!("{problem}/{name}"))));
+    folder_with(problem, &format!("{problem}/kernel.cu"))
+}
+
+fn folder_with(problem: &str, kernel: &str) -> Folder {
+    let of = |name: &str| format!("{problem}/{name}");
+    let files = [
+        ("problem.toml", read(&of("problem.toml"))),
+        ("reference.cu", read(&of("reference.cu"))),
+        ("kernel.cu", read(kernel)),
+    ];
     Folder::new(&files.each_ref().map(|(name, text)| (*name, text.as_str())))
 }
 
 #[test]
 fn each_workload_of_rmsnorm_waits_by_its_own_time() {
-    let slower = passes_when_delayed(&folder("kernels/rmsnorm"));
+    let kernel = "benchmarks/loop/two_passes.cu";
+    let slower = passes_when_delayed(&folder_with("kernels/rmsnorm", kernel));
     assert!(
         slower.contains("    lab_delay(rows == 1 && cols == 1 ? "),
         "{slower}"

@@ -6,6 +6,8 @@ use lab_protocol::Exit;
 const PROBLEM: &str = include_str!("../../../../kernels/rmsnorm/problem.toml");
 const REFERENCE: &str = include_str!("../../../../kernels/rmsnorm/reference.cu");
 const KERNEL: &str = include_str!("../../../../kernels/rmsnorm/kernel.cu");
+/// The kernel before the first experiment: each entry has its own launch statement.
+const FIRST: &str = include_str!("../../../../benchmarks/loop/two_passes.cu");
 
 fn folder(kernel: &str) -> Folder {
     Folder::new(&[
@@ -33,7 +35,7 @@ fn the_committed_kernel_passes() {
         .expect_in("stage", "done");
     judged
         .expect_in("device", "cpu (emulated")
-        .expect_in("launch", " block=256x1x1 shared_bytes=0 entry=f32_of_1");
+        .expect_in("launch", " shared_bytes=0 entry=f16_odd");
     judged
         .expect_in("out_of_bounds", "0 limit=0")
         .expect_in("y_unwritten", "0 limit=0");
@@ -200,8 +202,8 @@ fn a_missing_barrier_fails() {
 
 #[test]
 fn without_a_launch_statement_the_error_says_what_to_write() {
-    let end = KERNEL.find("LAB_LAUNCHES(rmsnorm_f16)").unwrap();
-    let judged = folder(&KERNEL[..end]).judge();
+    let end = FIRST.find("LAB_LAUNCH(rmsnorm_f16)").unwrap();
+    let judged = folder(&FIRST[..end]).judge();
     judged.expect(Exit::NotBuilt).expect_in(
         "stopped",
         "the source must contain LAB_LAUNCH(rmsnorm_f16) { … }",
