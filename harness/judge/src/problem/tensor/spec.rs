@@ -17,6 +17,7 @@ use lab_protocol::When;
 use serde::Deserialize;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 /// A problem.toml that makes sense.
 #[derive(Clone, Debug)]
@@ -135,6 +136,8 @@ pub struct CaseTensor {
     pub after: Vec<usize>,
     /// The parts that the kernel gets pointers to, in place of one to the tensor.
     pub views: Vec<View>,
+    /// The cells of the largest picture so far of what was wrong in this tensor, in any case.
+    pub pictured: Arc<AtomicUsize>,
 }
 
 /// A scalar parameter of the kernel.

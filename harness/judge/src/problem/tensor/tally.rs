@@ -13,6 +13,7 @@ use crate::worker::Breach;
 use lab_protocol::report::wrong_cells::{WrongMap, WrongTile};
 use lab_protocol::report::{self, Histogram, Writer};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// The comparison of each output of a launch with the expected one; `None` for pure inputs.
@@ -26,12 +27,12 @@ pub struct ComparedOutput {
     pub cells: TensorComparison,
     /// For its named gates.
     differences: Option<Differences>,
-    /// Of an output beyond its tolerance.
+    /// Of an output beyond its tolerance, if it is the largest so far.
     picture: Option<(WrongMap, WrongTile)>,
 }
 
-/// Most bytes of an output that a picture is made of: the judge reads all of it.
-const PICTURED: usize = 64 << 20;
+/// Most cells of an output that a picture is made of: the host looks at each of them.
+const PICTURED: usize = 8 << 20;
 
 impl ComparedOutput {
     fn of(
@@ -41,8 +42,8 @@ impl ComparedOutput {
         cells: TensorComparison,
     ) -> Result<Self, Stop> {
         let is_pictured = !cells.passes(&tensor.tolerance)
-            && tensor.bytes() <= PICTURED
-            && pair.got.bytes() == pair.want.bytes();
+            && pair.got.bytes() == pair.want.bytes()
+            && tensor.is_largest_picture();
         let shape = match tensor.shape.last() {
             Some(&columns) if columns > 1 => [tensor.cells() / columns, columns],
             _ => [1, tensor.cells()],
@@ -64,6 +65,15 @@ impl ComparedOutput {
             .as_ref()
             .and_then(|found| found.failure(&tensor.gates));
         self.cells.passes(&tensor.tolerance) && failure.is_none()
+    }
+}
+
+impl CaseTensor {
+    /// Whether a picture of it would be the largest so far, which shows the pattern best. It is from
+    /// then on.
+    fn is_largest_picture(&self) -> bool {
+        let cells = self.cells();
+        cells <= PICTURED && self.pictured.fetch_max(cells, Ordering::Relaxed) < cells
     }
 }
 
@@ -194,8 +204,6 @@ struct OutputTally {
     has_other_zeros: bool,
     /// The gates that problem.toml names, in place of those on error and mismatches.
     named: NamedTally,
-    /// The cells of the picture that was written.
-    pictured: usize,
 }
 
 #[derive(Clone, Copy, Default, PartialEq)]
@@ -449,18 +457,15 @@ impl OutputTally {
         worst.unwritten += compared.unwritten as u64;
     }
 
-    /// Writes which cells are wrong, and the values around the first: of the largest output that is
-    /// wrong, which shows the pattern best.
+    /// Writes which cells are wrong, and the values around the first.
     fn write_picture(
-        &mut self,
+        &self,
         picture: Option<&(WrongMap, WrongTile)>,
         out: &mut Writer,
     ) -> Result<(), Stop> {
-        let cells = |map: &WrongMap| map.shape[0] * map.shape[1];
-        let Some((map, tile)) = picture.filter(|(map, _)| cells(map) > self.pictured) else {
+        let Some((map, tile)) = picture else {
             return Ok(());
         };
-        self.pictured = cells(map);
         out.line(&format!("{}_wrong_map", self.name), map)?;
         Ok(out.line(&format!("{}_wrong_tile", self.name), tile)?)
     }

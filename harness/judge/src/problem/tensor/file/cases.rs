@@ -17,6 +17,7 @@ use crate::problem::key_error::{InKey, KeyError, wrong};
 use crate::problem::suggest::suggest;
 use lab_protocol::When;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 /// Most cells of a tensor: 4 GiB in f32. A larger one takes unreasonably long to pass through the
 /// lab.
@@ -162,8 +163,12 @@ impl ProblemFile {
         // own.
         let labels: Vec<String> = cases.iter().map(|case| case.label.clone()).collect();
         let timed = cases.iter().filter(|case| !case.held_out).count();
+        let pictured: Vec<Arc<AtomicUsize>> = self.tensor.iter().map(|_| Arc::default()).collect();
         for (at, case) in cases.iter_mut().enumerate() {
             case.index = at;
+            for (tensor, pictured) in case.tensors.iter_mut().zip(&pictured) {
+                tensor.pictured = Arc::clone(pictured);
+            }
             case.window_sets = window_sets(case, self.window_seconds, timed);
             let same = |label: &&String| **label == labels[at];
             let earlier = labels[..at].iter().filter(same).count();
@@ -356,6 +361,7 @@ impl ProblemFile {
             values,
             planted: planted.unwrap_or_default(),
             views,
+            pictured: Arc::default(),
         })
     }
 
