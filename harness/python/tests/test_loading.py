@@ -26,8 +26,8 @@ class Loading(WorkerCase):
         self.assertTrue(text.startswith("kernel.py:2: error: json.decoder.JSONDecodeError: "), text)
 
     def test_the_judge_names_the_function_of_an_entry_and_the_source_stays_as_it_is(self):
-        source = "def other(x, y):\n    f(x, y)\ndef f(x, y):\n    y[...] = x\ndef wrong(z, y):\n    pass\ndef given(x, y):\n    return y\n"
-        functions = [["f", "other"], ["g", "missing"], ["h", "wrong"], ["i", "given"]]
+        source = "def other(x, y):\n    f(x, y)\ndef f(x, y):\n    y[...] = x\ndef wrong(z, y):\n    pass\ndef given(x, y):\n    return x + 0\ndef named(x, y):\n    return 'y'\n"
+        functions = [["f", "other"], ["g", "missing"], ["h", "wrong"], ["i", "given"], ["j", "named"]]
         self.load(source + "assert __name__ == 'peer'\n", "numpy.py", functions=functions)
         self.assertEqual(self.launch(), X, "`other` calls the function that has the entry's name")
         self.assertEqual(self.worker.call("MissingEntry", module=self.module, entry="g"), "missing")
@@ -35,8 +35,9 @@ class Loading(WorkerCase):
         self.assertTrue(text.startswith("numpy.py: error: there is no function missing: numpy.py must define `def missing(x, y):`"), text)
         text = self.fails("Build", self.launch, "h")
         self.assertTrue(text.startswith("numpy.py:5: error: wrong has the parameter z"), text)
-        text = self.fails("Crash", self.launch, "i")
-        self.assertTrue(text.startswith("numpy.py:7: error: given returned a value"), text)
+        self.assertEqual(self.launch("i"), X, "what a peer returns is its output")
+        text = self.fails("Crash", self.launch, "j")
+        self.assertTrue(text.startswith("numpy.py:9: error: named returned str for y, which is"), text)
 
     def test_a_module_that_is_missing_is_named(self):
         text = self.fails("Build", self.worker.load, "import no_such_module_here\n")

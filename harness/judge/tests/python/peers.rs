@@ -144,15 +144,15 @@ fn results_that_are_returned() -> Result<(), Failed> {
         ("wrong", "its results are wrong: "),
         (
             "wide",
-            "peer.py:10: error: wide returned (1000,) of float64 for y, which is (1000,) of float32: a peer returns",
+            "peer.py:9: error: wide returned (1000,) of float64 for y, which is (1000,) of float32: a peer returns",
         ),
         (
             "two",
-            "peer.py:13: error: two returned 2 values, and the outputs are: y: a peer returns",
+            "peer.py:12: error: two returned 2 values, and the outputs are: y: a peer returns",
         ),
         (
             "text",
-            "peer.py:16: error: text returned str for y, which is ",
+            "peer.py:15: error: text returned str for y, which is ",
         ),
     ] {
         expect_failure(&judged, &peers, name, why)?;
@@ -218,7 +218,7 @@ fn wrong_results() -> Result<(), Failed> {
 
 fn errors_have_their_line() -> Result<(), Failed> {
     let peer = "def raises(x, y, a):\n    y[:] = x\n    return missing\n\ndef others(x, z):\n    pass\n\
-                def returns(x, y, a):\n    y[:] = x * a + 1\n    return y\n";
+                def returns(x, y, a):\n    y[:] = x * a + 1\n    return True\n";
     let own = "import no_such_module_here\n";
     let peers = [
         ("raises", "function = \"raises\""),
@@ -240,7 +240,7 @@ fn errors_have_their_line() -> Result<(), Failed> {
         ("others", "peer.py:5: error: others has the parameter z"),
         (
             "returns",
-            "peer.py:7: error: returns returned a value of type",
+            "peer.py:7: error: returns returned bool for y, which is",
         ),
         (
             "missing",

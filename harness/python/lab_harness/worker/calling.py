@@ -170,7 +170,9 @@ class Call:
         for (name, output), result in zip(self._outputs, results):
             found = [getattr(result, what, None) for what in ("shape", "dtype")]
             if found != [output.shape, output.dtype]:
-                kind = type_name(type(result)) if None in found else f"{tuple(found[0])} of {found[1]}"
+                # NumPy calls None equal to float64.
+                is_array = found[0] is not None and found[1] is not None
+                kind = f"{tuple(found[0])} of {found[1]}" if is_array else type_name(type(result)).replace("builtins.", "")
                 self._refuse(f"{kind} for {name}, which is {tuple(output.shape)} of {output.dtype}")
             output[...] = result
 
