@@ -166,7 +166,7 @@ class Call:
             results = (results,)
         wanted = ", ".join(name for name, _ in self._outputs)
         if len(results) != len(self._outputs):
-            self._refuse(f"{len(results)} values, and the outputs are: {wanted}")
+            self._refuse(f"{len(results)} value{'s' * (len(results) != 1)}, and the outputs are: {wanted}")
         for (name, output), result in zip(self._outputs, results):
             found = [getattr(result, what, None) for what in ("shape", "dtype")]
             if found != [output.shape, output.dtype]:
