@@ -29,9 +29,17 @@ const ON_CPU: Discipline = Discipline {
     trials: 1,
 };
 
-/// Turns of a peer that its budget holds at least. As many as decide fit into the patience of such a
-/// budget, with the candidate's turns between them.
-const TURNS: u32 = 4;
+/// Turns of a peer that its budget holds at least: two in each of ten blocks, with as many of the
+/// candidate between them. Three blocks decide which of the two is faster, but leave the interval
+/// of a workload as wide as ±20 %.
+const TURNS: u32 = 40;
+
+/// Turns of a peer that its budget holds however long one takes. As many as decide fit into the
+/// patience of such a budget.
+const LEAST_TURNS: u32 = 4;
+
+/// The most time that [`TURNS`] may take. A slower peer gets as many turns as decide.
+const LONGEST: Duration = Duration::from_secs(10);
 
 /// The result of a comparison.
 enum Compared {
@@ -174,8 +182,13 @@ fn compare(
         ..request.plan.clone()
     };
     // Nobody waits for a peer as for a save: its turns may take what they need.
+    let turn = ready.turn_duration();
     let patient = Plan {
-        budget: request.plan.budget.max(TURNS * ready.turn_duration()),
+        budget: request
+            .plan
+            .budget
+            .max((TURNS * turn).min(LONGEST))
+            .max(LEAST_TURNS * turn),
         ..request.plan.clone()
     };
     let plan = if emulated { &on_cpu } else { &patient };
