@@ -1,0 +1,5 @@
+"""A copy of the state."""
+
+
+def copy(state, new_state):
+    new_state.copy_(state)
