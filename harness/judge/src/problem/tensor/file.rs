@@ -14,7 +14,7 @@ mod tolerance;
 
 use super::expression::Expression;
 use super::gate_keys::GateOf;
-use super::input_sets::{SHORT_WINDOW_SECONDS, WINDOW_SECONDS};
+use super::input_sets::ResultsOfSets;
 use super::objective::{Figure, Objective};
 use super::planted::{PlantedText, Planting};
 use super::reference_source;
@@ -48,9 +48,10 @@ pub fn parse(path: &Path, text: &str, held_out: Option<KeepCheck>) -> Result<Pro
     file.files = NpyFiles::new(folder);
     file.expand().map_err(|error| error.stop(path, text))?;
     let has_fast_reference = reference_source::language(folder) == Language::Cuda;
-    file.window_seconds = match has_fast_reference && held_out.is_none() {
-        true => WINDOW_SECONDS,
-        false => SHORT_WINDOW_SECONDS,
+    file.results = match (has_fast_reference, &held_out) {
+        (false, _) => ResultsOfSets::Slow,
+        (true, None) => ResultsOfSets::Fast,
+        (true, Some(_)) => ResultsOfSets::OnDisk,
     };
     if let Some(check) = held_out {
         file.draw_shapes(check);

@@ -6,9 +6,41 @@ use lab_device::DeviceInfo;
 /// How long the launches of a timed window should take at least: its ends vary by 1 µs on an H200.
 pub const WINDOW_SECONDS: f64 = 100e-6;
 
-/// The same where further sets take long: a reference in Python is slow, and the results of those for
-/// a keep are kept on disk.
-pub const SHORT_WINDOW_SECONDS: f64 = 16e-6;
+/// The same where further sets take long.
+const SHORT_WINDOW_SECONDS: f64 = 16e-6;
+
+/// Whose results a set costs, beside its inputs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ResultsOfSets {
+    /// A slow reference computes them: one in Python.
+    #[default]
+    Slow,
+    /// A fast reference computes them.
+    Fast,
+    /// A fast reference computes them, and they are kept on disk for a keep.
+    OnDisk,
+}
+
+impl ResultsOfSets {
+    /// How long the launches of a timed window of the case should take at least.
+    ///
+    /// A window with a cold L2 cache begins with a cache full of lines that have to be written to
+    /// memory. A kernel that writes leaves as many behind at the end. A kernel that only reads pays
+    /// for them: 6 µs of a window on an H200. So its windows are as long before a keep as in a run;
+    /// its results are small.
+    fn window_seconds(self, case: &Case) -> f64 {
+        let results = case.bytes_of(|tensor| tensor.is_output() && tensor.is_of_a_set());
+        let are_small = results <= case.bytes_of(CaseTensor::is_of_a_set) / SMALL_RESULTS;
+        match self {
+            ResultsOfSets::Fast => WINDOW_SECONDS,
+            ResultsOfSets::OnDisk if are_small => WINDOW_SECONDS,
+            ResultsOfSets::OnDisk | ResultsOfSets::Slow => SHORT_WINDOW_SECONDS,
+        }
+    }
+}
+
+/// The part of a set that small results are at most, as its inverse.
+const SMALL_RESULTS: usize = 16;
 
 /// The number of input sets. A timed window launches each set once at most, so a case gets as many
 /// as make the window long enough for the device's clock. A case that is not timed has two, so that
@@ -39,10 +71,10 @@ const HUGE: usize = 8 << 20;
 /// The launches that take this time together on a card that moves 4 TB and computes 10^15
 /// operations in a second, as far as their number and their memory are not limited. Each of many
 /// cases gets fewer: to check and to time all of them should not take much longer.
-pub fn window_sets(case: &Case, window_seconds: f64, timed: usize) -> usize {
+pub fn window_sets(case: &Case, results: ResultsOfSets, timed: usize) -> usize {
     let bytes = case.bytes_of(CaseTensor::is_of_a_set).max(1);
     let seconds = (bytes as f64 / 4e12).max(case.amounts.flops.unwrap_or(0.0) / 1e15);
-    let wanted = (window_seconds / seconds).ceil() as usize;
+    let wanted = (results.window_seconds(case) / seconds).ceil() as usize;
     let (timed, many) = (timed.max(1), timed.max(MANY));
     let most = (MOST_SETS * MANY / many).max(LEAST_OF_MANY);
     wanted
@@ -94,6 +126,28 @@ mod tests {
         assert_eq!(sets_of(2 << 20, 1, ""), 24, "16 MiB take 4.2 µs");
         assert_eq!(sets_of(16 << 20, 1, ""), 3, "128 MiB");
         assert_eq!(sets_of(256 << 20, 1, ""), 1, "2 GiB");
+    }
+
+    #[test]
+    fn before_a_keep_only_windows_whose_results_are_small_stay_long() {
+        let sets_of = |out: &str| {
+            let text = format!(
+                "entry = \"sum\"\ndims = [\"n\"]\n\
+                 [[tensor]]\nname = \"x\"\nrole = \"in\"\ntype = \"f32\"\nshape = [\"n\"]\nvalues = {{ normal = {{ std = 1.0 }} }}\n\
+                 [[tensor]]\nname = \"y\"\nrole = \"out\"\ntype = \"f32\"\nshape = [{out}]\n\
+                 [tolerance.f32]\natol = 1.0\n[objective]\nsamples = \"n\"\n\
+                 [[workload]]\ndims = {{ n = 8388608 }}\n"
+            );
+            let spec = file::parse(Path::new("problem.toml"), &text, None).unwrap();
+            let sets = |results| window_sets(&spec.cases[0], results, 1);
+            [
+                sets(ResultsOfSets::Fast),
+                sets(ResultsOfSets::OnDisk),
+                sets(ResultsOfSets::Slow),
+            ]
+        };
+        assert_eq!(sets_of("1"), [12, 12, 2], "8.4 µs each: a sum");
+        assert_eq!(sets_of("\"n\""), [6, 1, 1], "16.8 µs each: a copy");
     }
 
     #[test]

@@ -169,7 +169,7 @@ impl ProblemFile {
             for (tensor, pictured) in case.tensors.iter_mut().zip(&pictured) {
                 tensor.pictured = Arc::clone(pictured);
             }
-            case.window_sets = window_sets(case, self.window_seconds, timed);
+            case.window_sets = window_sets(case, self.results, timed);
             let same = |label: &&String| **label == labels[at];
             let earlier = labels[..at].iter().filter(same).count();
             if earlier > 0 {

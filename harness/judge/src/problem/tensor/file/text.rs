@@ -4,6 +4,7 @@ use super::super::drawn_scalars::ScalarDrawText;
 use super::super::drawn_shapes::{DrawnShapes, Extents};
 use super::super::fixed::FixedTensors;
 use super::super::gate_keys::GateText;
+use super::super::input_sets::ResultsOfSets;
 use super::super::number::NumberText;
 use super::super::objective::{Figure, TimeOf};
 use super::super::planted::PlantedText;
@@ -60,9 +61,9 @@ pub struct ProblemFile {
     /// unless the problem is read for the check before a keep.
     #[serde(skip)]
     pub drawn: Option<Vec<(usize, WorkloadText)>>,
-    /// How long the launches on all sets of a timed workload should take at least.
+    /// What the results of a further set of inputs cost.
     #[serde(skip)]
-    pub window_seconds: f64,
+    pub results: ResultsOfSets,
     /// In the check before a keep, the workloads of this occasion and of those before it are timed,
     /// the others only checked.
     #[serde(skip)]
