@@ -52,6 +52,13 @@ __device__ inline void cluster_barrier() {
 // A barrier of the 128 threads of a warpgroup; `name` is from 1 to 15.
 __device__ inline void warpgroup_barrier(int name) { asm volatile("bar.sync %0, 128;" ::"r"(name) : "memory"); }
 
+// A warpgroup gives registers back to its block, or takes what another one gave: each of its threads has N then. It is the first thing in
+// the branch of the warpgroup's role. The kernel needs __launch_bounds__(threads, 1).
+template <int N>
+__device__ inline void give_registers() { asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(N)); }
+template <int N>
+__device__ inline void take_registers() { asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(N)); }
+
 // ---- The copy engine. It moves boxes of tensors whose rows begin at multiples of 16 bytes. ----
 
 // Copies a box to shared memory, and counts its bytes at the barrier. What lies outside of the tensor is zeros.
@@ -67,6 +74,9 @@ __device__ inline void load_box(void* to, const LabTensorMap& map, int column, i
                  " [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(shared(to)), "l"(&map), "r"(column), "r"(row), "r"(shared(bar)), "h"(blocks)
                  : "memory");
 }
+
+// Fetches a map, so that the first copy need not wait for it.
+__device__ inline void prefetch_map(const LabTensorMap& map) { asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory"); }
 
 // Makes what this thread has written to shared memory visible to the copy engine.
 __device__ inline void shared_fence() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
@@ -89,6 +99,12 @@ __device__ inline void store_box_evict_first(const LabTensorMap& map, int column
 // Waits until all stores of this thread but the last N have read their shared memory.
 template <int N>
 __device__ inline void wait_stores() { asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(N) : "memory"); }
+
+// A warp stores two matrices of 8 x 8 numbers of 2 bytes. A lane holds two neighbours of each, in row lane / 4 and from column
+// lane % 4 * 2 on. Lane i of the first 16 says where row i of the 16 rows of both is.
+__device__ inline void store_matrices(void* row, unsigned upper, unsigned lower) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(shared(row)), "r"(upper), "r"(lower) : "memory");
+}
 
 // ---- The tensor cores ----
 
