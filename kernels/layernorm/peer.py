@@ -11,33 +11,19 @@ def _formula(x, gain, bias, eps):
     return (deviation * scale * gain + bias).to(x.dtype)
 
 
-def _layer_norm(x, gain, bias, eps):
-    return F.layer_norm(x, (x.shape[-1],), gain, bias, eps)
-
-
 def eager(x, gain, bias, y, eps):
     return _formula(x, gain, bias, eps)
 
 
 def layer_norm(x, gain, bias, y, eps):
-    return _layer_norm(x, gain, bias, eps)
+    return F.layer_norm(x, (x.shape[-1],), gain, bias, eps)
 
 
 _compiled_formula = torch.compile(_formula)
-_compiled_layer_norm = torch.compile(_layer_norm)
-
-
-def _static(*tensors):
-    # Each shape is compiled for itself. With dynamic=False each eps would be too.
-    for tensor in tensors:
-        torch._dynamo.mark_static(tensor)
 
 
 def compiled(x, gain, bias, y, eps):
-    _static(x, gain, bias)
+    # Each shape is compiled for itself. With dynamic=False each eps would be too.
+    for tensor in (x, gain, bias):
+        torch._dynamo.mark_static(tensor)
     return _compiled_formula(x, gain, bias, eps)
-
-
-def compiled_layer_norm(x, gain, bias, y, eps):
-    _static(x, gain, bias)
-    return _compiled_layer_norm(x, gain, bias, eps)
