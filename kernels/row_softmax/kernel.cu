@@ -1,66 +1,250 @@
 // Softmax over rows: y[r, c] = exp(x[r, c] - max) / sum over c of exp(x[r, c] - max).
 //
-// One block of 256 threads computes one row and reads it three times: for the maximum, for the sum, and for the result. The second and
-// the third read come from the cache.
+// One block computes one row and reads it once. A thread loads its packs of 16 bytes without waiting for the first one, and keeps their
+// exponentials in registers. Each warp takes its own maximum away, so that warps wait for one another only once: then they know the
+// maximum and the sum of the row, and by what their exponentials are to be multiplied. There is a kernel for each number of packs and
+// without a loop: fewer registers where fewer packs are held, and less code, which comes from memory too if the L2 cache is cold. Where a
+// warp holds a row, a block has ROWS warps and as many rows. If a row is no whole number of packs, its packs begin before it, so that they
+// are aligned all the same, and the first and the last one are loaded and stored value by value. Where there are few long rows, a cluster
+// of blocks computes one. The cpu device has no clusters, so it runs the other kernels. A short row has a warp and hardly any code.
 #include "lab.h"
 
 #include <cuda_fp16.h>
 #include <cmath>
 
 constexpr int WARP = 32;
-constexpr int THREADS = 256;
+constexpr int MAX_THREADS = 1024;
+constexpr int ROWS = 4;    // of a block, where a warp holds a row
+constexpr int SLICES = 8, SLICE_THREADS = 512;  // blocks of a cluster, where one computes a row, and their threads
+
+// N values that are loaded and stored in one access.
+template <typename T, int N>
+struct alignas(sizeof(T) * N) Pack {
+    T value[N];
+};
 
 __device__ float widened(float v) { return v; }
 __device__ float widened(__half v) { return __half2float(v); }
 __device__ void narrow(float* to, float v) { *to = v; }
 __device__ void narrow(__half* to, float v) { *to = __float2half(v); }
 
-// Returns the largest v of the block, in every thread.
-__device__ float block_max(float v) {
-    __shared__ float partial[THREADS / WARP];
+__device__ float warp_max(float v) {
     for (int offset = WARP / 2; offset > 0; offset /= 2) v = fmaxf(v, __shfl_xor_sync(0xffffffffu, v, offset));
-    if (threadIdx.x % WARP == 0) partial[threadIdx.x / WARP] = v;
-    __syncthreads();
-    for (int w = 0; w < THREADS / WARP; w++) v = fmaxf(v, partial[w]);
     return v;
 }
 
-// Returns the sum of v over the block, in every thread.
-__device__ float block_sum(float v) {
-    __shared__ float partial[THREADS / WARP];
-    v = lab_warp_sum(v);
-    if (threadIdx.x % WARP == 0) partial[threadIdx.x / WARP] = v;
+// The maximum of some cells and the sum of exp(cell - maximum). A maximum of -inf counts as 0 in the sum, which is 0 then.
+struct Part {
+    float largest, sum;
+};
+
+__device__ float base_of(float largest) { return largest == -INFINITY ? 0 : largest; }
+// Returns what makes a power of this warp, exp(cell - base_of(largest)), the result. `own` is the part of the warp. A row of -inf gives
+// 0 * NaN: its sum is NaN, or in a single warp 1 / 0.
+__device__ float scale_of(Part own) {
+    __shared__ Part parts[MAX_THREADS / WARP];
+    const int lane = threadIdx.x % WARP, warps = blockDim.x / WARP;
+    if (warps == 1) return __fdividef(1, own.sum);
+    if (lane == 0) parts[threadIdx.x / WARP] = own;
     __syncthreads();
-    float sum = 0;
-    for (int w = 0; w < THREADS / WARP; w++) sum += partial[w];
-    return sum;
+    const Part part = lane < warps ? parts[lane] : Part{-INFINITY, 0};
+    const float largest = warp_max(part.largest);
+    return __fdividef(__expf(own.largest - largest), lab_warp_sum(part.sum * __expf(part.largest - largest)));
 }
 
+#ifndef LAB_CPU
+__device__ void cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
+__device__ void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
+
+// Stores a part where `slot` is in the shared memory of the cluster's block `rank`.
+__device__ void store_part(const Part* slot, int rank, Part part) {
+    unsigned address;
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"((unsigned)__cvta_generic_to_shared(slot)), "r"(rank));
+    asm volatile("st.shared::cluster.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(part.largest), "f"(part.sum) : "memory");
+}
+
+// scale_of in a cluster. Every warp stores its part in the shared memory of every block, so that one barrier of the cluster is all they
+// wait for. The barrier before it, at which all blocks arrived when they started, is over by now.
+__device__ float scale_of_slices(Part own) {
+    constexpr int WARPS = SLICE_THREADS / WARP;
+    __shared__ Part parts[SLICES * WARPS];
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    cluster_wait();
+    if (lane < SLICES) store_part(&parts[blockIdx.x % SLICES * WARPS + warp], lane, own);
+    cluster_arrive();
+    cluster_wait();
+    float largest = -INFINITY, sum = 0;
+    for (int i = lane; i < SLICES * WARPS; i += WARP) largest = fmaxf(largest, parts[i].largest);
+    largest = warp_max(largest);
+    for (int i = lane; i < SLICES * WARPS; i += WARP) sum += parts[i].sum * __expf(parts[i].largest - largest);
+    return __fdividef(__expf(own.largest - largest), lab_warp_sum(sum));
+}
+#endif
+
+enum Kind { EVEN, ODD, SLICED, SHORT };  // rows of whole packs; other rows; rows of whole packs, each in a cluster or in a warp
+
+// The packs of one row of `cols` values. With PARTIAL the row may begin inside of a pack, and end inside of another.
+template <typename T, int N, bool PARTIAL>
+struct Row {
+    typedef Pack<T, N> P;
+    int cols, before, packs;  // `before`: values of the first pack that lie before the row
+
+    __device__ Row(int at, int cols)
+        : cols(cols), before(PARTIAL ? (unsigned)at * (unsigned)cols % N : 0), packs((before + cols + N - 1) / N) {}
+    __device__ bool is_whole(int first) const { return !PARTIAL || (first >= 0 && first + N <= cols); }
+
+    // What is not in the row counts as -inf, whose exponential is 0.
+    __device__ P load(const T* row, int p) const {
+        const int first = p * N - before;
+        P pack;
+        for (int i = 0; i < N; i++) narrow(&pack.value[i], -INFINITY);
+        if (p < packs && is_whole(first)) return *reinterpret_cast<const P*>(row + first);
+        for (int i = 0; i < N && PARTIAL; i++)
+            if (first + i >= 0 && first + i < cols) pack.value[i] = row[first + i];
+        return pack;
+    }
+    __device__ void store(T* row, int p, const P& pack) const {
+        const int first = p * N - before;
+        if (p < packs && is_whole(first)) {
+            // Nothing uses it again, so the L2 cache may drop its lines first.
+            if constexpr (N > 1) __stcs(reinterpret_cast<uint4*>(row + first), reinterpret_cast<const uint4&>(pack));
+            else *reinterpret_cast<P*>(row + first) = pack;
+            return;
+        }
+        for (int i = 0; i < N && PARTIAL; i++)
+            if (first + i >= 0 && first + i < cols) row[first + i] = pack.value[i];
+    }
+};
+
+// Computes one row of at most PACKS packs a thread. The maximum is taken away before the product with log2(e) in __expf, which could be
+// infinite.
+template <typename T, int N, int PACKS, Kind KIND>
+__device__ void softmax(const T* x, T* y, int rows, int cols) {
+    const int at = KIND == SLICED ? blockIdx.x / SLICES : blockIdx.x * blockDim.y + threadIdx.y;
+    if (at >= rows) return;
+    x += (long long)at * cols;
+    y += (long long)at * cols;
+    const Row<T, N, KIND == ODD> packs(at, cols);
+    const int first = threadIdx.x + (KIND == SLICED ? blockIdx.x % SLICES * SLICE_THREADS : 0);
+    const int step = KIND == SLICED ? SLICES * SLICE_THREADS : blockDim.x;
+#ifndef LAB_CPU
+    if (KIND == SLICED) cluster_arrive();
+#endif
+    Pack<T, N> row[PACKS];
+#pragma unroll
+    for (int k = 0; k < PACKS; k++) row[k] = packs.load(x, first + k * step);
+    Part own = {-INFINITY, 0};
+#pragma unroll
+    for (int k = 0; k < PACKS; k++)
+        for (int i = 0; i < N; i++) own.largest = fmaxf(own.largest, widened(row[k].value[i]));
+    own.largest = warp_max(own.largest);
+    const float base = base_of(own.largest);
+    float power[PACKS][N];
+#pragma unroll
+    for (int k = 0; k < PACKS; k++) {
+        float part = 0;  // a chain of additions for each pack: they need not wait for one another
+        for (int i = 0; i < N; i++) part += power[k][i] = __expf(widened(row[k].value[i]) - base);
+        own.sum += part;
+    }
+    own.sum = lab_warp_sum(own.sum);
+#ifndef LAB_CPU
+    const float scale = KIND == SLICED ? scale_of_slices(own) : KIND == SHORT ? __fdividef(1, own.sum) : scale_of(own);
+#else
+    const float scale = KIND == SHORT ? __fdividef(1, own.sum) : scale_of(own);
+#endif
+#pragma unroll
+    for (int k = 0; k < PACKS; k++) {
+        Pack<T, N> out;
+        for (int i = 0; i < N; i++) narrow(&out.value[i], power[k][i] * scale);
+        packs.store(y, first + k * step, out);
+    }
+}
+
+// Computes one row of any length. The later reads of x come from the cache.
 template <typename T>
-__device__ void softmax(const T* x, T* y, int cols) {
+__device__ void softmax_long(const T* x, T* y, int rows, int cols) {
     x += (long long)blockIdx.x * cols;
     y += (long long)blockIdx.x * cols;
     float largest = -INFINITY;
-    for (int c = threadIdx.x; c < cols; c += THREADS) largest = fmaxf(largest, widened(x[c]));
-    largest = block_max(largest);
+    for (int c = threadIdx.x; c < cols; c += blockDim.x) largest = fmaxf(largest, widened(x[c]));
+    largest = warp_max(largest);
+    const float base = base_of(largest);
     float sum = 0;
-    for (int c = threadIdx.x; c < cols; c += THREADS) sum += expf(widened(x[c]) - largest);
-    const float scale = 1 / block_sum(sum);
-    for (int c = threadIdx.x; c < cols; c += THREADS) narrow(&y[c], expf(widened(x[c]) - largest) * scale);
+    for (int c = threadIdx.x; c < cols; c += blockDim.x) sum += __expf(widened(x[c]) - base);
+    const float scale = scale_of({largest, lab_warp_sum(sum)});
+    for (int c = threadIdx.x; c < cols; c += blockDim.x) narrow(&y[c], __expf(widened(x[c]) - base) * scale);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) row_softmax_f32(const float* x, float* y, int rows, int cols) { softmax(x, y, cols); }
+#define KERNEL(name, T, call)                                                                                                        \
+    extern "C" __global__ void __launch_bounds__(MAX_THREADS) name(const T* x, T* y, int rows, int cols, void* no_scratch) { \
+        call(x, y, rows, cols);                                                                                                      \
+    }
 
-extern "C" __global__ void __launch_bounds__(THREADS) row_softmax_f16(const __half* x, __half* y, int rows, int cols) {
-    softmax(x, y, cols);
+KERNEL(f32_short, float, (softmax<float, 1, 4, SHORT>))
+KERNEL(f32_of_1, float, (softmax<float, 4, 1, EVEN>))
+KERNEL(f32_of_2, float, (softmax<float, 4, 2, EVEN>))
+KERNEL(f32_of_4, float, (softmax<float, 4, 4, EVEN>))
+KERNEL(f32_of_8, float, (softmax<float, 4, 8, EVEN>))
+KERNEL(f32_long, float, softmax_long)
+KERNEL(f32_odd_1, float, (softmax<float, 4, 1, ODD>))
+KERNEL(f32_odd_2, float, (softmax<float, 4, 2, ODD>))
+KERNEL(f32_odd_4, float, (softmax<float, 4, 4, ODD>))
+KERNEL(f16_short, __half, (softmax<__half, 1, 4, SHORT>))
+KERNEL(f16_of_1, __half, (softmax<__half, 8, 1, EVEN>))
+KERNEL(f16_of_2, __half, (softmax<__half, 8, 2, EVEN>))
+KERNEL(f16_of_4, __half, (softmax<__half, 8, 4, EVEN>))
+KERNEL(f16_long, __half, softmax_long)
+KERNEL(f16_odd_1, __half, (softmax<__half, 8, 1, ODD>))
+KERNEL(f16_odd_2, __half, (softmax<__half, 8, 2, ODD>))
+#ifndef LAB_CPU
+KERNEL(f32_sliced, float, (softmax<float, 4, 2, SLICED>))
+KERNEL(f16_sliced, __half, (softmax<__half, 8, 1, SLICED>))
+#endif
+
+// Few packs in all are done when the slowest block is: many threads for a row make it short. Many packs are done as fast as memory is:
+// few threads with several loads on the way each leave room for further blocks.
+constexpr long long FEW = 1 << 18;
+
+// Whether a row is so long, and there are so few, that a cluster should compute it, of `each` packs a thread.
+__device__ bool is_sliced(int rows, int packs, int each, unsigned sms) {
+#ifndef LAB_CPU
+    return packs >= 2048 && packs <= SLICES * SLICE_THREADS * each && rows * SLICES <= 2 * (int)sms;
+#else
+    return false;
+#endif
 }
 
-LAB_LAUNCH(row_softmax_f32) {
-    launch.grid[0] = dims.rows;
-    launch.block[0] = THREADS;
+__device__ void launch_slices(LabShape& launch, int rows) {
+    launch.grid[0] = rows * SLICES, launch.block[0] = SLICE_THREADS, launch.cluster[0] = SLICES;
 }
 
-LAB_LAUNCH(row_softmax_f16) {
-    launch.grid[0] = dims.rows;
-    launch.block[0] = THREADS;
+// Adds the launch. `kernels` are those of short and of long rows, then those of 1, 2, 4, … packs of `n` values, at most `most`. If a row is
+// a whole number of packs, every row is aligned to 16 bytes, because the first one is. Otherwise up to two of its packs are not whole.
+__device__ void launch_rows(LabLaunches& launches, int rows, int cols, int n, int most, const char* const* kernels) {
+    const bool is_short = cols <= 4 * WARP;
+    const int packs = is_short ? cols : cols % n == 0 ? cols / n : cols / n + 2;
+    int kernel = is_short ? 0 : 2, each = is_short ? 4 : 1;
+    const int wanted = (long long)rows * packs <= FEW ? 1 : most < 4 ? most : 4;
+    while ((!is_short && each < wanted) || (each < most && packs > MAX_THREADS * each)) kernel++, each *= 2;
+    if (packs > MAX_THREADS * each) kernel = 1;
+    const int warps = (packs + WARP * each - 1) / (WARP * each);
+    LabShape& launch = launches.add(kernels[kernel]);
+    launch.block[1] = warps == 1 ? ROWS : 1, launch.grid[0] = (rows + launch.block[1] - 1) / launch.block[1];
+    launch.block[0] = WARP * (warps < MAX_THREADS / WARP ? warps : MAX_THREADS / WARP);
+}
+
+LAB_LAUNCHES(row_softmax_f32) {
+    const char* const even[] = {"f32_short", "f32_long", "f32_of_1", "f32_of_2", "f32_of_4", "f32_of_8"};
+    const char* const odd[] = {"f32_short", "f32_long", "f32_odd_1", "f32_odd_2", "f32_odd_4"};
+    const bool is_even = dims.cols % 4 == 0;
+    if (is_even && is_sliced(dims.rows, dims.cols / 4, 2, device.sms)) return launch_slices(launches.add("f32_sliced"), dims.rows);
+    launch_rows(launches, dims.rows, dims.cols, 4, is_even ? 8 : 4, is_even ? even : odd);
+}
+
+LAB_LAUNCHES(row_softmax_f16) {
+    const char* const even[] = {"f16_short", "f16_long", "f16_of_1", "f16_of_2", "f16_of_4"};
+    const char* const odd[] = {"f16_short", "f16_long", "f16_odd_1", "f16_odd_2"};
+    const bool is_even = dims.cols % 8 == 0;
+    if (is_even && is_sliced(dims.rows, dims.cols / 8, 1, device.sms)) return launch_slices(launches.add("f16_sliced"), dims.rows);
+    launch_rows(launches, dims.rows, dims.cols, 8, is_even ? 4 : 2, is_even ? even : odd);
 }
