@@ -8,7 +8,7 @@ use super::images::Images;
 use super::judge_memory::{JudgeMemory, Share};
 use super::link::{Link, Operation};
 use super::memory::{OWN, is_shared};
-use super::messages::{Opened, WorkerRequest, missing_text};
+use super::messages::{Opened, Passed, WorkerRequest, missing_text};
 use super::{
     Breach, BufferId, Launch, LaunchArg, LaunchParameter, Launched, ModuleId, Repeated, Replayed,
     WantedWindow,
@@ -221,15 +221,15 @@ impl Worker {
 
     /// Returns [`Stop::Build`] with what the source must contain, if the module lacks this kernel
     /// or its launch statement; or this function, with parameters that a launch can give it. A
-    /// kernel must have parameters of these sizes.
+    /// kernel must take what the problem passes.
     pub fn require_entry(
         &mut self,
         module: ModuleId,
         entry: &str,
         parameters: Vec<LaunchParameter>,
-        sizes: Option<Vec<usize>>,
+        passed: Option<Passed>,
     ) -> Result<(), Stop> {
-        match self.missing_entry(module, entry, parameters, sizes)? {
+        match self.missing_entry(module, entry, parameters, passed)? {
             None => Ok(()),
             Some(missing) => Err(Stop::Build(missing_text(entry, &missing))),
         }
@@ -240,13 +240,13 @@ impl Worker {
         module: ModuleId,
         entry: &str,
         parameters: Vec<LaunchParameter>,
-        sizes: Option<Vec<usize>>,
+        passed: Option<Passed>,
     ) -> Result<Option<String>, Stop> {
         self.request(&WorkerRequest::MissingEntry {
             module,
             entry: entry.to_owned(),
             parameters,
-            sizes,
+            passed,
         })
     }
 

@@ -4,7 +4,7 @@
 use super::launch_checks::{build, encoded, of_statement};
 use super::launch_statement::{self, HEAD_BYTES, LIST_BYTES, Refused, SHAPE_BYTES, Statement};
 use super::memory::{Device, Filling, OWN};
-use super::messages::{LaunchedEach, TWO_STATEMENTS, missing_text};
+use super::messages::{LaunchedEach, Passed, TWO_STATEMENTS, missing_text};
 use super::scratch::ScratchPool;
 use super::{BufferId, Launch, LaunchArg, Launched, ModuleId, STATEMENT_OF};
 use crate::outcome::Stop;
@@ -107,26 +107,53 @@ impl Launching {
         device: &mut Device,
         module: ModuleId,
         entry: &str,
-        sizes: Option<&[usize]>,
+        passed: Option<Passed>,
     ) -> Result<Option<String>, Stop> {
         let statement = match self.statement_kernel(device, module, entry)? {
             Err(missing) => return Ok(Some(missing)),
             Ok(statement) => statement,
         };
-        // A kernel of a list takes further ones, and tensor maps that a statement asks for come last.
-        if let Some(sizes) = sizes.filter(|_| !statement.is_list)
+        // The kernels of a list are checked when they are launched.
+        if let Some(Passed { mut sizes, dims }) = passed.filter(|_| !statement.is_list)
             && let Some(kernel) = self.entry(device, module, entry)?
-            && let Some(mut takes) = device.driver.parameters(kernel)?
+            && let Some(takes) = device.driver.parameters(kernel)?
         {
-            let has_maps = takes
-                .iter()
-                .skip(sizes.len())
-                .all(|size| *size == MAP_BYTES);
-            takes.truncate(if has_maps { sizes.len() } else { takes.len() });
-            check_parameters(entry, &takes, sizes.iter().copied())
+            if takes.len() > sizes.len() {
+                sizes.extend(self.further_sizes(device, module, entry, dims)?);
+            }
+            check_parameters(entry, &takes, sizes.into_iter())
                 .map_err(|error| Stop::Build(error.to_string()))?;
         }
         Ok(None)
+    }
+
+    /// The bytes of the arguments and the tensor maps that the launch statement of a kernel adds
+    /// to those of the problem.
+    fn further_sizes(
+        &mut self,
+        device: &mut Device,
+        module: ModuleId,
+        entry: &str,
+        dims: Vec<u8>,
+    ) -> Result<Vec<usize>, Stop> {
+        let launch = Launch {
+            module,
+            entry: entry.to_owned(),
+            args: Vec::new(),
+            dims,
+            order: ExecutionOrder::Forward,
+            tensors: Vec::new(),
+            parameters: Vec::new(),
+            scratch: String::new(),
+        };
+        let plan = self.plan(device, &launch)?;
+        let stated = plan.statement.launches.iter();
+        Ok(stated
+            .flat_map(|launch| {
+                let args = launch.args.iter().map(Vec::len);
+                args.chain(launch.maps.iter().map(|_| MAP_BYTES))
+            })
+            .collect())
     }
 
     /// The launch statement of an entry, or the name that the module lacks. A list needs no kernel

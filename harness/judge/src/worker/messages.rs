@@ -22,6 +22,16 @@ pub struct SandboxRequest {
     pub for_profiler: bool,
 }
 
+/// What a problem passes to a kernel that is launched alone.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Passed {
+    /// The bytes of each argument.
+    pub sizes: Vec<usize>,
+    /// The bytes of the `LabDims` of one of its workloads. The launch statement may add arguments
+    /// for it.
+    pub dims: Vec<u8>,
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 pub enum WorkerRequest {
     /// Opens the device. `parent` is the process id of the judge, if the worker is its child.
@@ -48,13 +58,13 @@ pub enum WorkerRequest {
     /// asks for, and its line.
     State(Vec<Launch>),
     /// Asks for the name that a module lacks to launch `entry`. A function in Python must also take
-    /// these parameters, if any are given: else the failure says at which line it does not. The
-    /// parameters of a kernel must have these sizes, if any are given.
+    /// these parameters, if any are given: else the failure says at which line it does not. A
+    /// kernel must take what the problem passes, if that is given.
     MissingEntry {
         module: ModuleId,
         entry: String,
         parameters: Vec<LaunchParameter>,
-        sizes: Option<Vec<usize>>,
+        passed: Option<Passed>,
     },
     /// Allocates buffers: names and bytes. The reply is a [`BufferId`] for each, in this order.
     Allocate { buffers: Vec<(String, usize)> },

@@ -38,7 +38,7 @@ pub use launch_statement::{SHAPE_BYTES, encoding as statement_encoding};
 pub use client::Worker;
 pub use judge_memory::{Cells, JudgeMemory};
 pub use memory::{BACK, BACK_OF_LAST, FRONT, guarded_bytes};
-pub use messages::{NO_KERNEL, NO_STATEMENT, TWO_STATEMENTS};
+pub use messages::{NO_KERNEL, NO_STATEMENT, Passed, TWO_STATEMENTS};
 pub use python::{Interpreter, NO_SANDBOX};
 pub use server::serve;
 pub use starting::{StartingWorker, WorkerProgram};

@@ -141,8 +141,8 @@ impl Served {
                 module,
                 entry,
                 parameters: _,
-                sizes,
-            } => json!(launching.missing(device, module, &entry, sizes.as_deref())?),
+                passed,
+            } => json!(launching.missing(device, module, &entry, passed)?),
             WorkerRequest::Allocate { buffers } => json!(device.allocate_all(buffers)?),
             WorkerRequest::Write {
                 buffers,

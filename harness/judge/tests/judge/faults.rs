@@ -220,6 +220,20 @@ fn a_kernel_with_other_parameters_is_not_launched() {
 }
 
 #[test]
+fn the_launch_statement_may_add_an_argument() {
+    let source = kernel("if (offset != 7) return;")
+        .replacen("int n)", "int n, int offset)", 1)
+        .replacen("launch.block[0]", "launch.arg(7);\n    launch.block[0]", 1);
+    folder_of(&source).judge().expect(Exit::Passed);
+    let judged = folder_of(&source.replacen("launch.arg(7);", "", 1)).judge();
+    judged.expect(Exit::NotBuilt);
+    judged.expect_in(
+        "stopped",
+        "takes other parameters than the problem passes: it has 4, and the problem has 3",
+    );
+}
+
+#[test]
 fn a_reference_that_does_not_build_is_the_problems_fault() {
     let folder = folder("");
     std::fs::write(folder.path().join("reference.cu"), "nonsense").unwrap();

@@ -348,11 +348,7 @@ impl CaseLauncher {
             module,
             entry: case.entry.clone(),
             args: self.args_of(data, set),
-            dims: case
-                .dims
-                .iter()
-                .flat_map(|(_, n)| n.to_le_bytes())
-                .collect(),
+            dims: case.bytes_of_dims(),
             order,
             // The tensors are the first arguments.
             tensors: (case.pointers().enumerate())

@@ -5,7 +5,7 @@ use super::view::View;
 use crate::dtype::Dtype;
 use crate::outcome::Stop;
 use crate::worker::compile_ahead::{Call, CallParameter};
-use crate::worker::{LaunchParameter, ModuleId, Worker};
+use crate::worker::{LaunchParameter, ModuleId, Passed, Worker};
 use lab_device::OTHER_PARAMETERS;
 
 /// A pointer among the kernel's parameters: to a tensor, or to a view of it.
@@ -107,8 +107,12 @@ pub fn require_entry(case: &Case, worker: &mut Worker, module: ModuleId) -> Resu
         .into_iter()
         .map(|number| number.len());
     let sizes = case.pointers().map(|_| 8).chain(numbers).collect();
+    let passed = Passed {
+        sizes,
+        dims: case.bytes_of_dims(),
+    };
     worker
-        .require_entry(module, &case.entry, parameters(case), Some(sizes))
+        .require_entry(module, &case.entry, parameters(case), Some(passed))
         .map_err(|stop| with_parameters(stop, case))
 }
 

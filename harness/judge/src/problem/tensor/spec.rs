@@ -254,6 +254,12 @@ impl Case {
             .fold(0, usize::saturating_add)
     }
 
+    /// The bytes of the `LabDims` that the launch statement gets.
+    pub fn bytes_of_dims(&self) -> Vec<u8> {
+        let each = self.dims.iter().flat_map(|(_, n)| n.to_le_bytes());
+        each.collect()
+    }
+
     /// The bytes of the kernel's last parameters, with these scalars: the scalars, then the dims;
     /// or one struct of the scalars.
     pub fn numbers(&self, scalars: &[Vec<u8>]) -> Vec<Vec<u8>> {
