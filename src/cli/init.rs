@@ -6,7 +6,7 @@ mod described;
 mod published;
 mod python_source;
 
-use super::{JsonArg, here, is_json, say, say_below, told};
+use super::{JsonArg, ask, here, is_json, say, say_below, told};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use lab_project::config::{Config, FILE, Harness};

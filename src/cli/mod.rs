@@ -1,5 +1,6 @@
 //! The command line: one module for each subcommand.
 
+mod ask;
 mod ask_python;
 mod auto;
 mod auto_status;
@@ -21,6 +22,7 @@ mod json;
 mod lessons;
 mod live;
 mod log;
+mod ls;
 mod mcp;
 mod new;
 mod output;
@@ -161,6 +163,9 @@ enum Command {
     Diff(diff::DiffArgs),
     /// List the experiments
     Log(log::LogArgs),
+    /// List the kernels of the repository: the figure of each incumbent, its ratio to each peer, its
+    /// percent of the floor
+    Ls(ls::LsArgs),
     /// Fetch the commits and records of other clones' experiments from a bundle, a remote or a
     /// repository
     Fetch(fetch::FetchArgs),
@@ -326,6 +331,7 @@ fn command(cli: Cli) -> ExitCode {
         Some(Command::Show(options)) => show::main(&options),
         Some(Command::Diff(options)) => diff::main(&options),
         Some(Command::Log(options)) => log::main(&options),
+        Some(Command::Ls(options)) => ls::main(&options),
         Some(Command::Clean(_)) => clean::main(),
         Some(Command::Export(options)) => export::main(&options),
         Some(Command::Fetch(options)) => fetch::main(&options),

@@ -1,6 +1,6 @@
 //! `lab` without a subcommand: opens the screen.
 
-use super::{code, complain};
+use super::{code, complain, ls};
 use crate::screen::preferences::{env, prefer};
 use crate::screen::repository_worker::Opening;
 use crate::screen::settings_worker::UserFiles;
@@ -44,7 +44,16 @@ pub fn screen(from: &Path, kernel: Option<&Path>, choice: AppearanceChoice) -> R
     };
     let choice = choice.or(AppearanceChoice::of_environment(env).map_err(Error::msg)?);
     prefer(settings.clone(), choice.clone()).map_err(Error::msg)?;
-    let project = Arc::new(Project::open(from, kernel)?);
+    let (kernel, project) = match Project::open(from, kernel) {
+        // Of several kernels none is meant: the user says which.
+        Err(why) if kernel.is_none() => {
+            let chosen = ls::choose(from)?.ok_or(why)?;
+            let project = Project::open(from, Some(&chosen))?;
+            (Some(chosen), project)
+        }
+        opened => (kernel.map(Path::to_owned), opened?),
+    };
+    let project = Arc::new(project);
     if kernel.is_some()
         && !project.kernel.exists()
         && lab_git::incumbent(&Repo::open(&project)?)?.is_none()
@@ -59,7 +68,7 @@ pub fn screen(from: &Path, kernel: Option<&Path>, choice: AppearanceChoice) -> R
     let lock = screen_lock::take(&project)?;
     let opening = Opening {
         from: from.canonicalize()?,
-        kernel: kernel.map(Path::to_owned),
+        kernel,
     };
     let mut next = Some(Next {
         project,

@@ -48,6 +48,7 @@ mod json;
 mod lab;
 mod limits;
 mod line_endings;
+mod ls;
 mod mcp;
 mod mcp_gone;
 mod mcp_wire;

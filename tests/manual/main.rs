@@ -1,11 +1,12 @@
 //! The manual: docs/commands.md is generated from the command line, docs/json.md from the JSON
-//! schema, and every page that a message or a page names exists and is in `lab help`.
+//! schema, the table in kernels/README.md from the kernels' records, and every page that a message or a page names exists and is in `lab help`.
 //!
 //! `LAB_WRITE_DOCS=1 cargo test --test manual` writes the generated pages.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 mod commands_page;
 mod json_page;
+mod kernels_table;
 mod links;
 
 use std::collections::BTreeSet;

@@ -65,3 +65,38 @@ fn each_kernel_can_have_a_screen_of_its_own() {
         assert_eq!(lab.end(), 0);
     }
 }
+
+#[test]
+fn where_no_kernel_is_meant_lab_lists_them_and_asks_which() {
+    let bench = two();
+    fs::create_dir(bench.repo().join("p1")).unwrap();
+    bench.git(&["mv", "kernel.cu", "p1/kernel.cu"]);
+    fs::write(
+        bench.repo().join("lab.toml"),
+        "harness = \"cd $(dirname $LAB_KERNEL) && sh $OLDPWD/harness.sh\"\n",
+    )
+    .unwrap();
+    bench.git(&["commit", "-qam", "no kernel is meant"]);
+    bench.lab(&["trust"]);
+    bench.lab(&["run", "p2"]);
+    bench.lab(&["keep", "p2", "-m", "seven"]);
+    let mut lab = bench.open();
+    lab.see("kernel  figure     kernel µs")
+        .see("1  p1")
+        .see("2  p2      7,000 sps  5")
+        .see("Which one? A number from 1 to 2, or its name:");
+    // What is none of them is asked again.
+    lab.press("p3\r")
+        .wait("the question comes again", |screen| {
+            screen.contents().matches("Which one?").count() == 2
+        });
+    lab.press("2\r").see("7,000 sps").see("seven");
+    lab.press("q");
+    assert_eq!(lab.end(), 0);
+    // Whoever names none gets none.
+    let mut lab = bench.open();
+    lab.see("Which one?");
+    lab.press("\u{4}")
+        .see("lab: no kernel.cu and no kernel.py in");
+    assert_eq!(lab.end(), 1);
+}

@@ -38,7 +38,7 @@ pub use files::{is_running, read_state};
 pub use from::start_from;
 pub use lanes::{LaneView, device_name, lanes, open_lane};
 pub use options::{Auto, Editor, Ended, Options};
-pub use progress::{Best, Bounds, KeptPoint};
+pub use progress::{Best, KeptPoint};
 pub use requests::{Request, request, request_everywhere};
 pub use state::{Budget, Counts, LastTurn, LeftRun, Phase, State, TurnOutcome, VERSION};
 pub use the_loop::run;

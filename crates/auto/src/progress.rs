@@ -2,6 +2,7 @@
 //! kept kernels to start from. Every figure is of a record.
 
 use lab_git::Repo;
+use lab_history::bounds::Bounds;
 use lab_project::Project;
 use lab_protocol::report::Measure;
 use lab_run::RunId;
@@ -29,20 +30,6 @@ pub struct Best {
     pub low: Option<f64>,
     pub high: Option<f64>,
     pub device: Option<String>,
-}
-
-/// The incumbent's time beside the time that the device cannot beat, and beside the estimate of a
-/// good implementation.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
-pub struct Bounds {
-    pub run: RunId,
-    pub kernel_us: f64,
-    pub floor_us: f64,
-    /// The floor in percent of the time; 100 cannot be reached.
-    pub of_floor: f64,
-    pub estimate_us: Option<f64>,
-    /// The estimate in percent of the time.
-    pub of_estimate: Option<f64>,
 }
 
 /// An older kept kernel, from which `lab auto --from COMMIT` starts.
@@ -135,24 +122,7 @@ pub(super) fn bounds(project: &Project, index: &RunIndex, target: &str) -> Optio
         .newest_of_blob(&blob)
         .filter(own)
         .take(LOOK_AT)
-        .find_map(|run| {
-            let record = index.store().read(run.id).ok()?;
-            let report = record.report();
-            let positive = |value: f64| (value.is_finite() && value > 0.0).then_some(value);
-            let kernel_us = record.verdict.as_ref()?.kernel_us.and_then(positive)?;
-            let floor_us = report.number("floor_us").and_then(positive)?;
-            let estimate_us = report.number("estimate_us").and_then(positive);
-            let of = |time: f64| time / kernel_us * 100.0;
-            let (of_floor, of_estimate) = (of(floor_us), estimate_us.map(of));
-            Some(Bounds {
-                run: run.id,
-                kernel_us,
-                floor_us,
-                of_floor,
-                estimate_us,
-                of_estimate,
-            })
-        })
+        .find_map(|run| Bounds::of(&index.store().read(run.id).ok()?))
 }
 
 /// Most records that are read for the bounds.

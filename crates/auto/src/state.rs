@@ -1,9 +1,10 @@
 //! The state of the loop: what `.lab/auto/KEY/state.json` holds, with one KEY for each kernel.
 
 use super::answer::Answer;
-use super::progress::{Best, Bounds, KeptPoint};
+use super::progress::{Best, KeptPoint};
 use jiff::Timestamp;
 use lab_git::OtherChanges;
+use lab_history::bounds::Bounds;
 use lab_run::RunId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

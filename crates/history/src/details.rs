@@ -51,7 +51,7 @@ pub fn experiment_details(
 ) -> ExperimentDetails {
     let repo = Repo::open(project);
     let records = RunStore::new(&project.lab_dir);
-    let record = record(&repo, project, key);
+    let record = record(repo.as_ref().ok(), project, key);
     let repo = repo.map(|repo| about(repo, record.as_ref()));
     let log = key
         .run
@@ -99,8 +99,8 @@ fn with<T>(
 }
 
 /// The record of an experiment: its run's here or, in another clone, the note of its commit.
-fn record(repo: &anyhow::Result<Repo>, project: &Project, key: &ExperimentKey) -> Option<Record> {
-    let noted = || serde_json::from_str(&Notes::of(repo.as_ref().ok()?).note(&key.commit)?).ok();
+pub fn record(repo: Option<&Repo>, project: &Project, key: &ExperimentKey) -> Option<Record> {
+    let noted = || serde_json::from_str(&Notes::of(repo?).note(&key.commit)?).ok();
     key.run
         .and_then(|run| RunStore::new(&project.lab_dir).read(run).ok())
         .or_else(noted)
@@ -150,8 +150,8 @@ pub enum ComparedProfiles {
 pub fn compare(project: &Project, keys: [ExperimentKey; 2], around: u32) -> Compared {
     let repo = Repo::open(project);
     let mut records = [
-        record(&repo, project, &keys[0]),
-        record(&repo, project, &keys[1]),
+        record(repo.as_ref().ok(), project, &keys[0]),
+        record(repo.as_ref().ok(), project, &keys[1]),
     ];
     // The two may name one kernel before and after its folder was renamed.
     for record in records.iter_mut().flatten() {

@@ -1,11 +1,16 @@
 //! The kernels of a repository with what is known of each, for people who choose one.
 
+use crate::bounds::Bounds;
+use crate::{details, last_peers};
+use lab_git::Repo;
 use lab_project::Project;
-use lab_project::config::{Config, Goal};
+use lab_project::config::Config;
 use lab_project::kernels::KernelList;
 use lab_project::objective::Objective;
 use lab_run::RunId;
-use lab_run::experiment::Status;
+use lab_run::experiment::{Experiment, Status};
+use lab_run::inputs;
+use lab_run::peers::PeerFigure;
 use lab_run::verdict::Outcome;
 use lab_store::{Fact, Keys, RunIndex, RunSummary};
 use std::path::Path;
@@ -15,9 +20,8 @@ use std::path::Path;
 pub struct ListedKernel {
     /// Path of the kernel, relative to the work tree.
     pub name: String,
-    /// The measure that its lab.toml names, and which way is better.
+    /// The measure that its lab.toml names.
     pub objective: Objective,
-    pub goal: Goal,
     /// The newest run with a verdict; `None` if its records are not here.
     pub last: Option<LastRun>,
 }
@@ -50,15 +54,67 @@ pub fn list(project: &Project, index: &RunIndex) -> Vec<ListedKernel> {
             .chain([name.as_str()])
             .filter_map(|kernel| index.newest_of_kernel(kernel, is_judged).next());
         let last = runs.max_by_key(|summary| summary.id).and_then(LastRun::of);
-        let config = config_of(project, &name);
         ListedKernel {
-            objective: config.objective,
-            goal: config.goal,
+            objective: config_of(project, &name).objective,
             last,
             name,
         }
     };
     names.into_iter().map(listed).collect()
+}
+
+/// The experiment whose kernel is the incumbent: the newest of this kernel that was kept and has a
+/// figure, and a GPU's before one of an emulated device. `None` if nothing was kept.
+pub fn incumbent<'e>(experiments: &'e [Experiment], kernel: &str) -> Option<&'e Experiment> {
+    let is_kept = |e: &&Experiment| {
+        e.kernel.as_deref() == Some(kernel) && e.is_kept() && e.figure().is_some()
+    };
+    let kept = || experiments.iter().filter(is_kept);
+    kept().rfind(|e| !e.emulated).or_else(|| kept().next_back())
+}
+
+/// How many experiments of a kernel were decided, and what is known of its incumbent.
+#[derive(Clone, Debug)]
+pub struct Standing<'e> {
+    pub kept: usize,
+    /// Those that had crashed among them.
+    pub discarded: usize,
+    /// `None` if nothing was kept.
+    pub incumbent: Option<&'e Experiment>,
+    /// What was measured last beside the peers of the incumbent.
+    pub peers: Vec<PeerFigure>,
+    /// `None` if the run of the incumbent tells no floor, or its record is not here.
+    pub bounds: Option<Bounds>,
+}
+
+impl<'e> Standing<'e> {
+    /// Reads the records and the benches of the kernel that `repo` was opened for.
+    pub fn of(repo: &Repo, index: &RunIndex, experiments: &'e [Experiment]) -> Self {
+        let (project, kernel) = (&repo.project, repo.project.kernel_name.as_str());
+        let count = |statuses: &[Status]| {
+            let is_counted = |e: &&Experiment| {
+                e.kernel.as_deref() == Some(kernel) && statuses.contains(&e.row.status)
+            };
+            experiments.iter().filter(is_counted).count()
+        };
+        let incumbent = incumbent(experiments, kernel);
+        let last = |e: &Experiment| {
+            let present = inputs::read(project).ok()?.files();
+            last_peers::of_incumbent(repo, index, &present, e.device.as_deref())
+        };
+        let peers = match incumbent.filter(|e| !e.emulated) {
+            Some(e) => last(e).map_or_else(|| e.peers.clone(), |last| last.peers),
+            None => Vec::new(),
+        };
+        let record = incumbent.and_then(|e| details::record(Some(repo), project, &e.key()));
+        Standing {
+            kept: count(&[Status::Keep]),
+            discarded: count(&[Status::Discard, Status::Crash]),
+            incumbent,
+            peers,
+            bounds: record.as_ref().and_then(Bounds::of),
+        }
+    }
 }
 
 impl LastRun {

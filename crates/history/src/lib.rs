@@ -5,6 +5,7 @@
 
 pub mod profile;
 
+pub mod bounds;
 pub mod details;
 pub mod elsewhere;
 mod judged_before;

@@ -181,8 +181,12 @@ impl KernelList<'_> {
 /// Most kernels that a message lists.
 const LISTED: usize = 30;
 
-/// The folder of a kernel, if a command may name the kernel by its folder: no other kernel of
-/// `names` is in it.
+/// How a command may name a kernel of the work tree's folder: by its folder, if no other kernel of
+/// `names` is in it, else by its path.
+pub fn shown<'a>(name: &'a str, names: &[String]) -> &'a str {
+    only_of_folder(name, names).unwrap_or(name)
+}
+
 fn only_of_folder<'a>(name: &'a str, names: &[String]) -> Option<&'a str> {
     let (folder, file) = name
         .rsplit_once('/')
@@ -205,13 +209,12 @@ pub(super) fn listed(root: &Path, folder: &Path) -> String {
     }
     let mut text = String::from("\nThe kernels of this repository:");
     for name in names.iter().take(LISTED) {
-        let shown = only_of_folder(name, &names).unwrap_or(name);
-        text += &format!("\n  {}", lab_text::shell::quote(shown));
+        text += &format!("\n  {}", lab_text::shell::quote(shown(name, &names)));
     }
     if names.len() > LISTED {
         text += &format!("\n  … and {} more", names.len() - LISTED);
     }
-    text + "\n`lab KERNEL` opens the screen on one; each kernel can have a screen of its own"
+    text + "\n`lab ls` shows the figures of each. `lab KERNEL` opens the screen on one; each kernel can have a screen of its own"
 }
 
 #[cfg(test)]

@@ -82,7 +82,7 @@ type ComparedWith<'a> = (
     Option<ChosenMeasure>,
 );
 
-pub fn compared_with(experiment: &Experiment) -> ComparedWith<'_> {
+fn compared_with(experiment: &Experiment) -> ComparedWith<'_> {
     (
         experiment.kernel.as_deref(),
         experiment.device.as_deref(),

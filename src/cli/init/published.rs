@@ -1,7 +1,7 @@
 //! `lab init FILE.cu`: a problem for a kernel of a file as people publish them, with host code
 //! around it.
 
-use super::{InitAnswer, InitArgs, find_kernel, is_json, say, say_below, told};
+use super::{InitAnswer, InitArgs, ask, find_kernel, is_json, say, say_below, told};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use lab_import::cuda::Published;
 use lab_import::{NewFile, Problem};
@@ -263,30 +263,14 @@ impl PublishedFile {
     }
 
     fn ask(&self, kernels: &[(String, usize)]) -> Result<String> {
-        say(&format!("{} has {} kernels:", self.shown, kernels.len()));
-        let lines = kernels.iter().enumerate();
-        say_below(lines.map(|(at, (name, line))| format!("{:>2}  {name} (line {line})", at + 1)));
-        loop {
-            say(&format!(
-                "Which one? A number from 1 to {}, or its name:",
-                kernels.len()
-            ));
-            let mut line = String::new();
-            let read = io::stdin()
-                .read_line(&mut line)
-                .context("cannot read the answer")?;
-            ensure!(read > 0, "no kernel was chosen, and nothing was written");
-            let word = line.trim();
-            let number = word
-                .parse::<usize>()
-                .ok()
-                .and_then(|number| number.checked_sub(1));
-            let by_number = number.and_then(|at| kernels.get(at));
-            let chosen = by_number.or_else(|| kernels.iter().find(|(name, _)| name == word));
-            if let Some((name, _)) = chosen {
-                return Ok(name.clone());
-            }
-        }
+        let title = format!("{} has {} kernels:", self.shown, kernels.len());
+        let lines = kernels
+            .iter()
+            .map(|(name, line)| format!("{name} (line {line})"));
+        let names: Vec<&str> = kernels.iter().map(|(name, _)| name.as_str()).collect();
+        let chosen = ask::which(&title, &lines.collect::<Vec<_>>(), &names)?;
+        let chosen = chosen.context("no kernel was chosen, and nothing was written")?;
+        Ok(names[chosen].to_owned())
     }
 
     /// Writes a new folder. The published file stays as it is.

@@ -30,8 +30,8 @@ mod tests {
     use super::super::{Answer, Nothing, Resumed, answer, bench, decision, run};
     use super::*;
     use crate::cli::{
-        auto_status, check, clean, describe, diff, doctor, export, fetch, init, lessons, log, new,
-        peers, probe, profile, restore, rules, trust, undo,
+        auto_status, check, clean, describe, diff, doctor, export, fetch, init, lessons, log, ls,
+        new, peers, probe, profile, restore, rules, trust, undo,
     };
     use serde_json::{Map, Value};
     use std::path::Path;
@@ -169,6 +169,7 @@ mod tests {
             ["lessons"] => lessons::LessonsAnswer,
             ["restore"] => restore::RestoreAnswer,
             ["log"] => log::LogAnswer,
+            ["ls"] => ls::LsAnswer,
             ["doctor"] => doctor::DoctorAnswer,
             ["probe"] => probe::ProbeAnswer,
             ["new"] => new::NewAnswer,

@@ -6,7 +6,6 @@ use super::{KERNEL, SOURCE, World};
 use lab_git::{ChangeKind, CommitDetails, FileChange, GraphEntry, Label, LabelKind, text_diff};
 use lab_history::details::{self, Compared, ExperimentDetails};
 use lab_history::kernels::{LastRun, ListedKernel};
-use lab_project::config::Goal;
 use lab_project::objective::Objective;
 use lab_run::common_workloads::{self, CommonWorkloads};
 use lab_run::message;
@@ -47,7 +46,6 @@ impl World {
         let listed = |(name, last): (&str, Option<LastRun>)| ListedKernel {
             name: name.to_owned(),
             objective: "throughput_sps".into(),
-            goal: Goal::Maximize,
             last,
         };
         kernels.map(listed).into()

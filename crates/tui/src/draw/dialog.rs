@@ -2,32 +2,9 @@
 
 use crate::model::Model;
 use crate::prelude::*;
-use crate::table::compared_with;
-use lab_history::kernels::ListedKernel;
 use lab_run::RunId;
 use lab_run::experiment::{Experiment, Status};
 use lab_run::verdict::Outcome;
-
-/// The best kept experiment of a kernel as the history knows it: on the device of the newest one,
-/// over as many workloads and of the same measure, and a GPU's before one of an emulated device.
-/// `None` if nothing was kept.
-pub(super) fn best_of<'m>(model: &'m Model, kernel: &ListedKernel) -> Option<&'m Experiment> {
-    let is_kept = |e: &&Experiment| {
-        e.kernel.as_deref() == Some(&*kernel.name) && e.is_kept() && e.figure().is_some()
-    };
-    let kept = || model.repository.experiments.iter().filter(is_kept);
-    let newest = kept()
-        .rfind(|e| !e.emulated)
-        .or_else(|| kept().next_back())?;
-    let goal = newest.goal(kernel.goal);
-    let prefers = |a: &Experiment, b: &Experiment| {
-        let figures = a.figure().zip(b.figure());
-        figures.is_some_and(|(a, b)| goal.prefers(a, b))
-    };
-    kept()
-        .filter(|e| compared_with(e) == compared_with(newest))
-        .reduce(|best, e| if prefers(e, best) { e } else { best })
-}
 
 /// What the history and the present screen know of a kernel, in a few words.
 pub(super) fn about_kernel(model: &Model, kernel: &str) -> String {

@@ -1,25 +1,25 @@
 //! The palette, the theme picker and the kernel picker: a line to type, and below it the matching
 //! rows.
 
-use super::dialog::{about_kernel, best_of};
+use super::dialog::about_kernel;
 use crate::keymap::KeyScope;
 use crate::model::Model;
 use crate::overlay::{PickFrom, PickList};
 use crate::palette::{self, Offer, PickRows};
 use crate::prelude::*;
 use crate::widgets::window::WIDE;
-use lab_history::kernels::ListedKernel;
+use lab_history::kernels::{ListedKernel, incumbent};
 use lab_text::figures::thousands;
 
 /// Columns of the theme picker, where the screen has them.
 const THEMES: u16 = 44;
 /// Rows of the kernel picker, where the screen has them.
 const KERNEL_ROWS: usize = 16;
-/// Columns of its cells: at least so many of a name; the last verdict with its decision, the best
-/// figure with its unit, the number of experiments; and between two cells.
+/// Columns of its cells: at least so many of a name; the last verdict with its decision, the
+/// incumbent's figure with its unit, the number of experiments; and between two cells.
 const NAME: usize = 24;
 const LAST: usize = 14;
-const BEST: usize = 18;
+const KEPT: usize = 18;
 const ABOUT: usize = 28;
 const GAP: usize = 2;
 
@@ -154,9 +154,9 @@ fn offer_row(
 }
 
 fn kernel_row(model: &Model, kernel: &ListedKernel, columns: usize) -> Line<'static> {
-    let best = best_of(model, kernel).map(|experiment| {
+    let kept = incumbent(&model.repository.experiments, &kernel.name).map(|experiment| {
         let unit = printable(experiment.objective(&kernel.objective).unit());
-        format!("best {} {unit}", figure(experiment, usize::MAX))
+        format!("kept {} {unit}", figure(experiment, usize::MAX))
     });
     let last = kernel.last.map(|last| {
         let decided = last.decided.map(|status| format!(" {}", status.word()));
@@ -167,7 +167,7 @@ fn kernel_row(model: &Model, kernel: &ListedKernel, columns: usize) -> Line<'sta
     let (last, style) = last.unwrap_or_default();
     let cells = [
         (last, LAST, style),
-        (best.unwrap_or_default(), BEST, TEXT),
+        (kept.unwrap_or_default(), KEPT, TEXT),
         (printable(&about_kernel(model, &kernel.name)), ABOUT, QUIET),
     ];
     let mut room = columns.saturating_sub(1);

@@ -1,0 +1,277 @@
+//! `lab ls`: the kernels of the repository, each with the figures of its incumbent.
+
+use super::json::experiment::ExperimentReport;
+use super::output::{resume, say_each};
+use super::table::table;
+use super::{JsonArg, answer, ask, complain, here, is_json, log, say};
+use anyhow::Result;
+use clap::Args;
+use jiff::tz::TimeZone;
+use lab_git::{Present, Repo};
+use lab_history::History;
+use lab_history::bounds::Bounds;
+use lab_history::kernels::Standing;
+use lab_project::Project;
+use lab_project::kernels::{KernelList, shown};
+use lab_protocol::Exit;
+use lab_run::experiment::Experiment;
+use lab_run::peers::PeerFigure;
+use lab_store::RunIndex;
+use lab_text::figures::{count, figure};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+#[derive(Args, Debug)]
+pub struct LsArgs {
+    /// Print the table in Markdown, as kernels/README.md has it
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
+    #[command(flatten)]
+    json: JsonArg,
+}
+
+/// What `lab ls` prints with `--json`.
+#[derive(JsonSchema, Serialize)]
+pub struct LsAnswer {
+    /// Branch and commit of HEAD.
+    head: String,
+    /// By their paths.
+    kernels: Vec<KernelReport>,
+    /// Damaged records, rows that cannot be read, missing rows.
+    problems: Vec<String>,
+}
+
+/// A kernel of the repository.
+#[derive(JsonSchema, Serialize)]
+struct KernelReport {
+    /// Its path, relative to the repository.
+    kernel: String,
+    /// Its experiments that were kept.
+    kept: usize,
+    /// Its experiments that were discarded, those that had crashed among them.
+    discarded: usize,
+    /// The experiment that was kept last, a GPU's before one of an emulated device; null if none was
+    /// kept.
+    incumbent: Option<ExperimentReport>,
+    /// What the incumbent was timed beside last, in a run or a bench; none on an emulated device.
+    peers: Vec<PeerFigure>,
+    /// The incumbent's time beside the floor; null if its run tells none, or its record is not here.
+    bounds: Option<Bounds>,
+    #[serde(skip)]
+    row: Row,
+}
+
+/// The cells of a kernel in the table.
+type Row = [String; 9];
+
+const HEAD: [&str; 9] = [
+    "kernel",
+    "figure",
+    "kernel µs",
+    "% of floor",
+    "kept",
+    "discarded",
+    "date",
+    "device",
+    "against its peers",
+];
+
+/// What marks a figure, and what the mark says.
+const MARKS: [(&str, &str); 3] = [
+    ("~", "measured on an emulated device"),
+    ("!", "with caveats"),
+    ("†", "of somebody else, or without a record here"),
+];
+
+pub fn main(options: &LsArgs) -> Result<ExitCode> {
+    let project = Project::of_any(&here()?)?;
+    resume(&project);
+    let listed = look(&project)?;
+    let problems = listed.problems.clone();
+    let exit = if is_json() {
+        answer(Exit::Passed, listed)
+    } else {
+        listed.tell(options.markdown);
+        ExitCode::SUCCESS
+    };
+    problems.iter().for_each(|problem| complain(problem));
+    Ok(exit)
+}
+
+/// Reads what is known of each kernel.
+fn look(project: &Project) -> Result<LsAnswer> {
+    let mut index = RunIndex::open(project);
+    let repo = Repo::open(project)?;
+    let history = lab_history::look(&repo, &mut index);
+    let present = Present::of(&repo, history.without_record())?;
+    let names = names(project);
+    let report = |name: &String| of_kernel(project, name, &names, &index, &history, &present);
+    Ok(LsAnswer {
+        head: lab_git::head(&repo)?.label(),
+        kernels: names.iter().map(report).collect::<Result<_>>()?,
+        problems: history.problems,
+    })
+}
+
+/// The kernels of the repository, and the one that lab.toml or this folder means.
+fn names(project: &Project) -> Vec<String> {
+    let mut names = KernelList::of(&project.root, &project.problem_dir).find();
+    if project.kernel.is_file()
+        && let Err(at) = names.binary_search(&project.kernel_name)
+    {
+        names.insert(at, project.kernel_name.clone());
+    }
+    names
+}
+
+fn of_kernel(
+    project: &Project,
+    name: &str,
+    names: &[String],
+    index: &RunIndex,
+    history: &History,
+    present: &Present,
+) -> Result<KernelReport> {
+    // A lab.toml that cannot be read is passed over: opening the kernel reports it.
+    let own = Project::open(&project.root, Some(Path::new(name)));
+    let repo = Repo::open(&own.unwrap_or_else(|_| project.with_kernel(name)))?;
+    let standing = Standing::of(&repo, index, &history.experiments);
+    let as_json = |e: &Experiment| log::as_json(&repo, &repo.project, present, e);
+    Ok(KernelReport {
+        kernel: name.to_owned(),
+        incumbent: standing.incumbent.map(as_json),
+        row: row(&repo.project, shown(name, names), &standing),
+        kept: standing.kept,
+        discarded: standing.discarded,
+        peers: standing.peers,
+        bounds: standing.bounds,
+    })
+}
+
+fn row(project: &Project, name: &str, standing: &Standing) -> Row {
+    let Standing {
+        kept, discarded, ..
+    } = standing;
+    let none = || "-".to_owned();
+    let cells = standing.incumbent.map(|e| {
+        let unit = e.objective(&project.config.objective);
+        let value = e
+            .figure()
+            .map(|value| format!("{} {}", count(value), unit.unit()));
+        let marks = [e.emulated, e.measured.caveated, e.foreign]
+            .into_iter()
+            .zip(MARKS);
+        let marks = marks.filter_map(|(is_so, (mark, _))| is_so.then_some(mark));
+        let day = e
+            .decided
+            .map(|at| at.to_zoned(TimeZone::UTC).date().to_string());
+        [
+            marks.collect::<String>() + &value.unwrap_or_else(none),
+            figure(e.row.kernel_us),
+            day.unwrap_or_else(none),
+            e.device.clone().unwrap_or_else(none),
+        ]
+    });
+    let [value, us, day, device] = cells.unwrap_or_else(|| [(); 4].map(|()| none()));
+    let compared = standing.peers.iter().filter(|peer| peer.ratio.is_some());
+    let peers: Vec<String> = compared.map(ToString::to_string).collect();
+    let floor = standing.bounds.as_ref();
+    [
+        name.to_owned(),
+        value,
+        us,
+        floor.map_or_else(none, |bounds| format!("{:.0}", bounds.of_floor)),
+        kept.to_string(),
+        discarded.to_string(),
+        day,
+        device,
+        if peers.is_empty() {
+            none()
+        } else {
+            peers.join(", ")
+        },
+    ]
+}
+
+impl LsAnswer {
+    fn tell(&self, as_markdown: bool) {
+        if as_markdown {
+            say_each(self.in_markdown());
+            return;
+        }
+        if self.kernels.is_empty() {
+            return say(
+                "no kernel is here: `lab new NAME` writes a problem, `lab init` takes a kernel that you have",
+            );
+        }
+        say_each(self.lines());
+        self.marks().iter().for_each(|marks| say(marks));
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        let rows = self.kernels.iter().map(|kernel| kernel.row.clone());
+        [HEAD.map(str::to_owned)].into_iter().chain(rows).collect()
+    }
+
+    /// The head of the table, and a line for each kernel.
+    fn lines(&self) -> Vec<String> {
+        table(&self.rows())
+    }
+
+    fn in_markdown(&self) -> Vec<String> {
+        let line = |cells: Row| {
+            format!(
+                "| {} |",
+                cells.map(|cell| cell.replace('|', "\\|")).join(" | ")
+            )
+        };
+        let mut lines: Vec<String> = self.rows().into_iter().map(line).collect();
+        lines.insert(1, format!("|{}", "---|".repeat(HEAD.len())));
+        lines.extend(
+            self.marks()
+                .into_iter()
+                .flat_map(|marks| [String::new(), marks]),
+        );
+        lines
+    }
+
+    /// What the marks of the table say, each where it occurs.
+    fn marks(&self) -> Option<String> {
+        let is_there = |mark: &str| {
+            self.kernels
+                .iter()
+                .any(|kernel| kernel.row[1].contains(mark))
+        };
+        let used = MARKS.iter().filter(|(mark, _)| is_there(mark));
+        let used: Vec<String> = used
+            .map(|(mark, says)| format!("`{mark}` {says}"))
+            .collect();
+        (!used.is_empty()).then(|| used.join(", "))
+    }
+}
+
+/// Asks for one of several kernels, where neither a command nor lab.toml nor the folder names one.
+/// `None` where there are not several, or none was chosen.
+pub fn choose(from: &Path) -> Result<Option<PathBuf>> {
+    let from = from.canonicalize()?;
+    let Ok(project) = Project::of_any(&from) else {
+        return Ok(None);
+    };
+    let listed = look(&project)?;
+    let names = names(&project);
+    if names.len() < 2 {
+        return Ok(None);
+    }
+    let lines = listed.lines();
+    let (head, lines) = (&lines[0], &lines[1..]);
+    let shown: Vec<&str> = names.iter().map(|name| shown(name, &names)).collect();
+    let title = format!("the kernels of this repository:\n      {head}");
+    let chosen = ask::which(&title, lines, &shown)?;
+    let path = |at: usize| {
+        let path = project.root.join(&names[at]);
+        path.strip_prefix(&from).map(Path::to_owned).unwrap_or(path)
+    };
+    Ok(chosen.map(path))
+}
