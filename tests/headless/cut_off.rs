@@ -532,3 +532,32 @@ fn temporary_files_of_a_killed_lab_are_removed_and_an_editor_s_last_save_is_kept
         "{saved}"
     );
 }
+
+#[test]
+fn what_a_disk_refused_to_remove_is_gone_after_the_next_decision() {
+    let lab = with_history();
+    lab.lab("discard -m third").is(0);
+    let refs = lab.git("for-each-ref --format=%(refname) refs/lab");
+    // Nobody was killed, and the discard was done.
+    lab.write(".lab-new-aaaaaaaaaaaa.kernel.cu", "// third\n");
+    lab.write(".lab-new-bbbbbbbbbbbb.results.tsv", "half a ledger");
+    lab.write(".git/refs/lab/discarded/3.lock", "");
+    lab.write(".git/refs/notes/lab.lock", "");
+    lab.lab("log --append-missing").is(0);
+    let left = "find . -name '.lab-new-*' -o -name '*.lock' -path './.git/*'";
+    assert_eq!(lab.sh(left).out, "");
+    assert_eq!(
+        lab.git("for-each-ref --format=%(refname) refs/lab"),
+        refs,
+        "the discarded bytes have their ref already"
+    );
+    // Bytes that nothing holds are saved first.
+    lab.write(".lab-new-cccccccccccc.kernel.cu", "// only here\n");
+    lab.lab("undo")
+        .is(0)
+        .says("the bytes that were on disk are kept as");
+    assert_eq!(lab.sh(left).out, "");
+    let saved = lab.git("for-each-ref --format=%(refname) refs/lab/saved");
+    let holds = |name: &str| lab.git(&format!("show {name}:kernel.cu")) == "// only here\n";
+    assert!(saved.lines().any(holds), "{saved}");
+}

@@ -71,9 +71,11 @@ pub(super) fn put(repo: &Repo, commit: &str, found: Option<&str>) -> Result<Vec<
     Ok(notes)
 }
 
-/// Removes what a lab that was killed while it replaced the kernel left beside it. That may be the
-/// kernel's only copy, if an editor saved in the same moment: such bytes are saved first.
-fn recover(repo: &Repo, wanted: &[u8], found: Option<&str>) -> Result<Vec<String>> {
+/// Removes what is left beside the kernel: a lab was killed while it replaced the kernel, or a disk
+/// refused to remove the file. That may be the kernel's only copy, if an editor saved in the same
+/// moment: such bytes are saved first. Half of `wanted` is nobody's work, and the bytes with the hash
+/// `found` are saved.
+pub(super) fn recover(repo: &Repo, wanted: &[u8], found: Option<&str>) -> Result<Vec<String>> {
     let project = &repo.project;
     let path = lab_git::link_target(project).unwrap_or_else(|| project.kernel.clone());
     let mut notes = Vec::new();
@@ -84,7 +86,7 @@ fn recover(repo: &Repo, wanted: &[u8], found: Option<&str>) -> Result<Vec<String
             continue;
         };
         let is_known = wanted.starts_with(&bytes) || Some(hash(&bytes).as_str()) == found;
-        if !is_known {
+        if !is_known && !lab_git::is_stored(repo, &bytes) {
             notes.push(saved_note(&save(repo, &bytes, ON_DISK)?.id));
         }
         leftover

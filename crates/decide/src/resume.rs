@@ -2,6 +2,7 @@
 
 use super::intent::{self, Intent, What};
 use super::locked::{Locked, unfinished};
+use super::on_disk;
 use super::step::Step;
 use super::steps::{self, Came};
 use anyhow::{Context, Result, anyhow, ensure};
@@ -12,6 +13,7 @@ use lab_run::record::is_inside;
 use lab_store::DecisionLock;
 use lab_system::leftovers;
 use std::path::Path;
+use std::time::SystemTime;
 
 /// A decision of an earlier lab that was completed or taken back.
 pub(super) struct Resumed {
@@ -65,8 +67,7 @@ fn resume_under(project: &Project, lock: DecisionLock) -> Result<Option<(String,
     Ok((!texts.is_empty()).then(|| (texts.join("; "), status)))
 }
 
-/// The same under a lock that is held already. Also removes the temporary files of a lab that was
-/// killed.
+/// The same under a lock that is held already. Also removes temporary files that are left.
 pub(super) fn resume_locked(locked: &mut Locked) -> Result<Option<Resumed>> {
     let project = &locked.repo.project;
     leftovers::sweep(&project.files(), &project.lab_dir);
@@ -83,12 +84,23 @@ pub(super) fn resume_locked(locked: &mut Locked) -> Result<Option<Resumed>> {
         }
         Some(intent) => Some(resume_intent(locked, intent)?),
     };
-    if locked.lock.was_killed {
-        let project = &locked.repo.project;
-        leftovers::sweep(&project.files(), &project.root);
-        lab_git::remove_leftovers(&locked.repo, since);
-    }
+    remove_leftovers(locked, since);
     Ok(resumed)
+}
+
+/// Removes what a lab left that was killed, or whose disk refused to remove it. What cannot be removed
+/// now stays for the next decision.
+fn remove_leftovers(locked: &mut Locked, since: Option<SystemTime>) {
+    let project = &locked.repo.project;
+    if let Ok(notes) = on_disk::recover(&locked.repo, &[], None) {
+        leftovers::sweep(&project.files(), &project.root);
+        locked.said.extend(notes);
+    }
+    if locked.lock.was_killed {
+        lab_git::remove_leftovers(&locked.repo, since);
+    } else {
+        lab_git::remove_own_locks(&locked.repo);
+    }
 }
 
 /// Removes what a loop that was killed left in git's folders: it also writes where nobody decides.

@@ -71,15 +71,15 @@ pub use identity::author_name;
 pub use incumbent::{HeldFile, IncumbentBytes, incumbent_bytes, incumbent_files, write_incumbent};
 pub use index::stage;
 pub use lane_tree::lane_tree;
-pub use locks::{lock_index, remove_leftovers, unlock_index};
+pub use locks::{lock_index, remove_leftovers, remove_own_locks, unlock_index};
 pub use log::{LogEntry, Marks, change, log_page, show, trailers_of};
 pub use names::{NamedCommit, commits_named, resolve, unknown};
 pub use notes::{Notes, incumbent_note, note};
 pub use obstacle::{Obstacle, Operation, obstacle};
 pub use present::Present;
 pub use refs::{
-    StoredCommit, name_commit, name_left, name_turn, prepare_discarded, save, stored_kernel,
-    undone_ref,
+    StoredCommit, is_stored, name_commit, name_left, name_turn, prepare_discarded, save,
+    stored_kernel, undone_ref,
 };
 pub use renames::{is_moved, kernel_of_commit, renamed_to};
 pub use switch::{Switched, switch_to_branch};

@@ -145,14 +145,33 @@ pub(super) fn is_held_by_lab(repo: &Repo) -> bool {
     read_text(&repo.git.path().join("index.lock")).is_ok_and(|text| text == HELD)
 }
 
-/// Removes what killed processes left in git's folders: objects that were never named, locks of the
-/// lab's own refs, and the lab's own temporary files. Call it under the decision lock, if the last
-/// one who held it did not release it. `since` is when a decision began to commit, or to pack refs,
-/// with the git program: that leaves further files, and no other command of git leaves them alone.
+/// Removes locks of refs that only the lab writes, and its temporary files in `.git`. Call it under the
+/// decision lock: nobody holds such a lock then, so it is left of a process that was killed, or a
+/// disk refused to remove it.
+pub fn remove_own_locks(repo: &Repo) {
+    leftovers::sweep(&Root::new(repo.git.path()), Path::new(""));
+    remove_unchanged(own_locks(repo));
+}
+
+fn own_locks(repo: &Repo) -> Vec<PathBuf> {
+    let refs = repo.git.commondir().join("refs");
+    let mut left = named(&refs.join("notes"), |name| name == "lab.lock");
+    for kind in ["discarded", "undone", "saved", "exact", "raw"] {
+        left.extend(named(&refs.join("lab").join(kind), |name| {
+            name.ends_with(".lock")
+        }));
+    }
+    left
+}
+
+/// Removes what killed processes left in git's folders: objects that were never named, and what
+/// [`remove_own_locks`] removes. Call it under the decision lock, if the last one who held it did
+/// not release it. `since` is when a decision began to commit, or to pack refs, with the git
+/// program: that leaves further files, and no other command of git leaves them alone.
 pub fn remove_leftovers(repo: &Repo, since: Option<SystemTime>) {
     leftovers::sweep(&Root::new(repo.git.path()), Path::new(""));
     let folder = repo.git.commondir();
-    let mut left = Vec::new();
+    let mut left = own_locks(repo);
     // libgit2 writes into objects/, git into the folder of the object's first digits.
     left.extend(named(&folder.join("objects"), |name| {
         name.starts_with("tmp_object_git2_")
@@ -166,12 +185,6 @@ pub fn remove_leftovers(repo: &Repo, since: Option<SystemTime>) {
             left.extend(named(&entry.path(), |name| name.starts_with("tmp_obj_")));
         }
     }
-    left.extend(named(&folder.join("refs/notes"), |name| name == "lab.lock"));
-    for kind in ["discarded", "undone", "saved", "exact", "raw"] {
-        left.extend(named(&folder.join("refs/lab").join(kind), |name| {
-            name.ends_with(".lock")
-        }));
-    }
     if let Some(since) = since {
         let packed = ["packed-refs.lock", "packed-refs.new"].map(|name| folder.join(name));
         let locks = packed
@@ -184,6 +197,10 @@ pub fn remove_leftovers(repo: &Repo, since: Option<SystemTime>) {
         };
         left.extend(locks.filter(is_newer));
     }
+    remove_unchanged(left);
+}
+
+fn remove_unchanged(left: Vec<PathBuf>) {
     for file in unchanged(left) {
         // git's own clean-up removes an object later, and a later decision the lock that is in its
         // way.

@@ -160,6 +160,19 @@ pub fn save(repo: &Repo, bytes: &[u8], why: &str) -> Result<StoredCommit> {
     Ok(of(commit, free))
 }
 
+/// Whether HEAD or a ref below `refs/lab` holds the kernel with these bytes. Looks at every ref: for
+/// what is rare.
+pub fn is_stored(repo: &Repo, bytes: &[u8]) -> bool {
+    let head = head_commit(&repo.git).ok().flatten();
+    let refs = refs_matching(&repo.git, "refs/lab/*").into_iter().flatten();
+    let stored = refs.filter_map(|(_, reference)| reference.target());
+    let holds = |id: Oid| super::bytes_of(repo, &id.to_string()).is_ok_and(|held| held == bytes);
+    head.map(|head| head.id())
+        .into_iter()
+        .chain(stored)
+        .any(holds)
+}
+
 fn kernel_file(project: &Project, blob: Oid) -> CommitFile {
     CommitFile::new(
         &project.kernel_name,
