@@ -322,3 +322,44 @@ fn a_long_ledger_is_listed_row_by_row() {
             .contains("the row of run 1 is missing")
     );
 }
+
+#[test]
+fn a_row_of_a_change_of_the_rules_that_could_not_be_written_comes_later() {
+    let lab = Lab::new();
+    lab.write(
+        "lab.toml",
+        lab.read("lab.toml") + "[measure]\nsame_within = 5\n",
+    );
+    lab.lab("trust").is(0);
+    fs::create_dir(lab.path("results.tsv")).unwrap();
+    lab.lab("rules -m wider")
+        .is(0)
+        .says("move the folder away, then `lab log --append-missing`");
+    lab.lab("log").is(0);
+    fs::remove_dir(lab.path("results.tsv")).unwrap();
+    lab.lab("log --append-missing")
+        .is(0)
+        .says("the row that could not be written before is written");
+    assert_eq!(lab.rows(), ["- | - | - | rules | wider"]);
+    assert_eq!(lab.lab("log").is(0).err, "");
+    lab.lab("log --append-missing").is(0);
+    assert_eq!(lab.rows().len(), 1);
+}
+
+#[test]
+fn no_row_is_missing_in_a_part_of_the_ledger_that_is_not_read() {
+    let lab = judged();
+    lab.lab("keep -m better").is(0);
+    let row = "abc1234\t12.5\t80\tpass\tkeep\tby hand\n";
+    let before = lab.read("results.tsv");
+    for rows in [200_000, 2_000_000] {
+        lab.write("results.tsv", before.clone() + &row.repeat(rows));
+        let listed = lab.lab("ls").is(0).says("into another file");
+        assert!(!listed.err.contains("is missing"), "{}", listed.err);
+        lab.lab("log --append-missing")
+            .is(0)
+            .says("0 missing rows added");
+    }
+    lab.write("results.tsv", before);
+    assert_eq!(lab.lab("log").is(0).err, "");
+}

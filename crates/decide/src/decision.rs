@@ -82,11 +82,11 @@ impl<'p> Decision<'p> {
                 Ok(())
             }
             Came::TakenBack(at) => {
-                locked.withdraw()?;
+                locked.withdraw(&self.intent)?;
                 no(format!("{at}: nothing was changed, so try again"))
             }
             Came::Failed(error) => {
-                locked.withdraw()?;
+                locked.withdraw(&self.intent)?;
                 Err(space::explain(error, nothing).into())
             }
             Came::Unfinished(error) => Err(unfinished(&self.intent, error).into()),

@@ -2,6 +2,7 @@
 
 use super::intent::{self, Intent, What};
 use super::step::Step;
+use super::steps::take_names_back;
 use anyhow::{Error, Result};
 use lab_git::Repo;
 use lab_project::Project;
@@ -39,8 +40,9 @@ impl Locked {
         Intent { owed, ..only_owed }.write(project)
     }
 
-    /// Removes an intent that has changed nothing.
-    pub fn withdraw(&self) -> Result<()> {
+    /// Removes an intent that has changed nothing that the user sees.
+    pub fn withdraw(&self, intent: &Intent) -> Result<()> {
+        take_names_back(&self.repo, intent);
         lab_git::unlock_index(&self.repo)?;
         self.close(self.owed.clone())
     }

@@ -47,6 +47,11 @@ pub(super) fn hash(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
 
+/// The hash of the kernel's bytes on disk; `None` if there is no such file.
+pub(super) fn present(project: &Project) -> Result<Option<String>> {
+    Ok(read(project)?.as_deref().map(hash))
+}
+
 /// Puts the kernel of a commit on disk. `found` is the hash of the bytes that were found there and
 /// saved: other bytes were saved by somebody since, and stay. Returns notes for the user.
 pub(super) fn put(repo: &Repo, commit: &str, found: Option<&str>) -> Result<Vec<String>> {

@@ -131,6 +131,10 @@ fn retry_owed(locked: &mut Locked, owed: &[Step]) -> Result<()> {
             "the git note that could not be written before is written",
         ),
         (
+            is_done(|step| matches!(step, Step::Row { .. })),
+            "the row that could not be written before is written",
+        ),
+        (
             is_done(|step| matches!(step, Step::Stage { .. })),
             "git's index, which could not be written before, is written",
         ),
@@ -186,7 +190,7 @@ fn resume_intent(locked: &mut Locked, mut intent: Intent) -> Result<Resumed> {
             return Err(unfinished(&intent, error).context(format!("{began} is not finished")));
         }
     };
-    locked.withdraw()?;
+    locked.withdraw(&intent)?;
     Ok(Resumed {
         intent,
         is_done: false,

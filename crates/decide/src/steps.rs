@@ -11,7 +11,6 @@ use lab_run::experiment::Row;
 use lab_run::ledger::{self, Edit};
 use lab_run::record::{Decision, Record};
 use lab_system::space;
-use std::path::Path;
 use std::time::SystemTime;
 
 /// What came of the steps. Where a step failed, those after it were not taken.
@@ -66,9 +65,14 @@ impl Taking<'_> {
                 false
             }
             Step::Commit { branch, message } => {
-                match lab_git::commit_by_program(repo, &branch, &message)? {
-                    ByProgram::Elsewhere(at) => return Ok(Some(at)),
-                    ByProgram::Made(id) => self.made(at, branch, id)?,
+                match lab_git::commit_by_program(repo, &branch, &message) {
+                    Ok(ByProgram::Elsewhere(at)) => return Ok(Some(at)),
+                    Ok(ByProgram::Made(id)) => self.made(at, branch, id)?,
+                    Err(error) => {
+                        // HEAD could not be moved back from the commit.
+                        self.is_begun |= lab_git::head(repo)?.commit != branch.from;
+                        return Err(error);
+                    }
                 }
                 true
             }
@@ -90,6 +94,8 @@ impl Taking<'_> {
             }
             Step::Kernel { commit, found } => {
                 let put = on_disk::put(repo, &commit, found.as_deref());
+                // What stood there may be replaced, and not saved.
+                self.is_begun |= put.is_err() && on_disk::present(&repo.project)? != found;
                 self.notes.extend(put?);
                 true
             }
@@ -114,7 +120,7 @@ impl Taking<'_> {
                 row,
                 change,
             } => {
-                self.change_row(&ledger::path(&repo.project, emulated), &row, change)?;
+                self.change_row(emulated, &row, change)?;
                 true
             }
             Step::Decision {
@@ -157,12 +163,20 @@ impl Taking<'_> {
     }
 
     /// A row that cannot be appended is noted: the decision stands without it.
-    fn change_row(&mut self, path: &Path, row: &Row, change: RowChange) -> Result<()> {
+    fn change_row(&mut self, emulated: bool, row: &Row, change: RowChange) -> Result<()> {
+        let path = &ledger::path(&self.locked.repo.project, emulated);
         match change {
             RowChange::Append { from } => {
                 if let Err(error) = ledger::append_once(path, row, from) {
                     self.is_row_missing = true;
                     self.notes.push(format!("{error:#}"));
+                    // No record owes the row of a change of the rules.
+                    let owed = (self.intent.what == What::Rules).then(|| Step::Row {
+                        emulated,
+                        row: row.clone(),
+                        change,
+                    });
+                    self.intent.owed.extend(owed);
                 }
             }
             RowChange::TakeOut => {
@@ -210,6 +224,26 @@ fn pack_refs(repo: &Repo) -> Option<String> {
     Some(format!("{error:#}"))
 }
 
+/// Takes back the names that an intent gave to commits, where none of its steps changed what the user
+/// sees: the decision that is tried again would name its commit a second time. A commit keeps its
+/// name if nothing else holds its kernel.
+pub(super) fn take_names_back(repo: &Repo, intent: &Intent) {
+    let Ok(present) = on_disk::read(&repo.project) else {
+        return;
+    };
+    let head = lab_git::head(repo).ok().and_then(|head| head.commit);
+    for step in &intent.steps {
+        let Step::Name { stored, .. } = step else {
+            continue;
+        };
+        let is_on_disk = || lab_git::bytes_of(repo, &stored.id).ok() == present;
+        if present.is_some() && (head.as_ref() == Some(&stored.id) || is_on_disk()) {
+            // A name that cannot be removed costs nothing.
+            let _ = lab_git::unname_commit(repo, stored);
+        }
+    }
+}
+
 /// Tries the steps that failed before. Returns those that fail again.
 pub(super) fn retry(locked: &Locked, owed: Vec<Step>) -> Vec<Step> {
     let fails = |step: &Step| add_to_commit(locked, step).is_err() && can_wait(locked, step);
@@ -236,6 +270,11 @@ fn add_to_commit(locked: &Locked, step: &Step) -> Result<()> {
             lab_git::remember_bytes(&locked.repo, &record.start.kernel, commit, &bytes)
         }
         Step::Stage { files } => lab_git::stage(&locked.repo, files).map(drop),
+        Step::Row {
+            emulated,
+            row,
+            change: RowChange::Append { from },
+        } => ledger::append_once(&ledger::path(&locked.repo.project, *emulated), row, *from),
         _ => Ok(()),
     }
 }
@@ -249,7 +288,7 @@ fn can_wait(locked: &Locked, step: &Step) -> bool {
             lab_git::resolve(&locked.repo, commit).is_ok()
                 && locked.lock.store.judged_kernel(*run).is_ok()
         }
-        Step::Stage { .. } => true,
+        Step::Stage { .. } | Step::Row { .. } => true,
         _ => false,
     }
 }

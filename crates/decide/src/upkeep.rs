@@ -7,10 +7,9 @@ use super::finish::{append_step, decision_step, note_step, owes_row};
 use super::intent::What;
 use super::step::Step;
 use super::{Refusal, no};
-use anyhow::Result;
+use anyhow::{Result, bail};
 use lab_git::Repo;
 use lab_project::Project;
-use lab_run::ledger;
 use lab_store::{Fact, RunIndex};
 use std::result::Result as StdResult;
 
@@ -29,14 +28,15 @@ pub fn append_missing(project: &Project) -> Result<usize> {
         // The note of the commit says so too, if the row was never written.
         let note = (!std::mem::replace(&mut decision.row_written, true))
             .then(|| note_step(record.start.id, decision.commit.clone()));
-        let path = ledger::path(project, record.emulated());
-        let from = ledger::length(&path);
-        let append = append_step(project, record.emulated(), row.clone());
+        let append = append_step(project, record.emulated(), row);
         adding.intent.steps = vec![append, decision_step(&record)];
         adding.add(note);
         adding.finish("no row was added")?;
         // The step only notes a ledger that cannot be written. Here that is an error.
-        ledger::append_once(&path, &row, from)?;
+        let written = adding.records().read(record.start.id)?.decision;
+        if !written.is_some_and(|decision| decision.row_written) {
+            bail!("{}", adding.notes.join("; "));
+        }
         added += 1;
     }
     Ok(added)

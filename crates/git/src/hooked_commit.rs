@@ -36,7 +36,7 @@ pub enum ByProgram {
 }
 
 /// Commits the files of this move on top of HEAD with the git program, unless that was done before.
-/// On an error HEAD is where it was.
+/// On an error HEAD is where it was, unless the disk refused to move it back.
 pub fn commit_by_program(repo: &Repo, wanted: &Move, message: &str) -> Result<ByProgram> {
     let mut lock = lock(&repo.project)?;
     let head = wanted.from.as_deref().map(Oid::from_str).transpose()?;
@@ -132,23 +132,25 @@ fn find(repo: &Repo, head: Option<Oid>, files: &[CommitFile], message: &str) -> 
     })
 }
 
-/// Reads the commit back. The branch must not stay at a commit that cannot be read.
+/// Reads the commit back, and waits until it is on disk. The branch must not stay at a commit that
+/// cannot be read, or may be lost.
 fn verified(repo: &Repo, wanted: &Move, commit: Oid, head: Option<Oid>) -> Result<ByProgram> {
-    let tip = repo.git.refname_to_id(&wanted.reference).ok();
-    if tip == Some(commit)
-        && let Err(error) = verify_write::read_back(repo, &wanted.reference, commit, &wanted.files)
-    {
-        set(
-            repo,
-            &wanted.reference,
-            tip,
-            head,
-            "lab: the commit was not written",
-        )?;
+    let name = &wanted.reference;
+    let tip = repo.git.refname_to_id(name).ok();
+    let is_written = || -> Result<()> {
+        if tip == Some(commit) {
+            verify_write::read_back(repo, name, commit, &wanted.files)?;
+        }
+        durable::commit(repo, &bounds::commit(&repo.git, commit)?, &wanted.files)?;
+        durable::reference(repo, name)
+    };
+    if let Err(error) = is_written() {
+        if tip == Some(commit) {
+            // Where that fails too, the next lab finds the commit.
+            let _ = set(repo, name, tip, head, "lab: the commit was not written");
+        }
         return Err(error);
     }
-    durable::commit(repo, &bounds::commit(&repo.git, commit)?, &wanted.files)?;
-    durable::reference(repo, &wanted.reference)?;
     Ok(ByProgram::Made(commit.to_string()))
 }
 

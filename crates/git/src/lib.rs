@@ -79,7 +79,7 @@ pub use obstacle::{Obstacle, Operation, obstacle};
 pub use present::Present;
 pub use refs::{
     StoredCommit, is_stored, name_commit, name_left, name_turn, prepare_discarded, save,
-    stored_kernel, undone_ref,
+    stored_kernel, undone_ref, unname_commit,
 };
 pub use renames::{is_moved, kernel_of_commit, renamed_to};
 pub use switch::{Switched, switch_to_branch};

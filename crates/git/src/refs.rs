@@ -11,7 +11,7 @@
 use super::commit::{self, mode_on_disk};
 use super::history::{changed_paths, find_path, refs_matching};
 use super::identity::any_signature;
-use super::ref_update::{write_blob, write_ref};
+use super::ref_update::{set, write_blob, write_ref};
 use crate::{
     CommitFile, Project, Repo, bounds, durable, exact, filters, find, head_commit, verify_write,
 };
@@ -125,6 +125,15 @@ pub fn name_commit(repo: &Repo, stored: &StoredCommit, why: &str) -> Result<()> 
     }
     verify_write::read_back(repo, name, id, &[])?;
     durable::reference(repo, name)
+}
+
+/// Removes the name that [`name_commit`] gave to a commit.
+pub fn unname_commit(repo: &Repo, stored: &StoredCommit) -> Result<()> {
+    let (name, id) = (&stored.reference, Oid::from_str(&stored.id)?);
+    match repo.git.refname_to_id(name) {
+        Ok(named) if named == id => set(repo, name, Some(id), None, "lab: nothing was decided"),
+        _ => Ok(()),
+    }
 }
 
 /// Saves bytes that are about to be overwritten. Bytes that are saved already keep their ref.

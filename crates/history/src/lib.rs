@@ -77,7 +77,7 @@ fn read(repo: &Repo, index: &mut RunIndex) -> (History, Vec<RunId>) {
         index.read_notes(&notes, without_run(&joined));
         let missing: Vec<&RunSummary> = gone.iter().filter_map(|id| index.summary(*id)).collect();
         let missing = not_there(missing, &joined, &ledger.unread);
-        let owed = owed(repo, emulated, missing);
+        let owed = owed(repo, emulated, missing, ledger.is_whole);
         history
             .problems
             .extend(missing_rows(project, emulated, &owed));
@@ -215,14 +215,20 @@ pub fn missing(repo: &Repo) -> Vec<Record> {
     missing
 }
 
-/// Filters the decided runs without a row by whether the ledger lacks the row. If git tracks the
-/// ledger, a row that was written once may stand in the ledger of another branch.
-fn owed<'b>(repo: &Repo, emulated: bool, gone: Vec<&'b RunSummary>) -> Vec<&'b RunSummary> {
+/// Filters the decided runs without a row by whether the ledger lacks the row. A row that was written
+/// once may stand in the ledger of another branch, if git tracks the ledger, or in a part of the
+/// ledger that was not read.
+fn owed<'b>(
+    repo: &Repo,
+    emulated: bool,
+    gone: Vec<&'b RunSummary>,
+    is_whole: bool,
+) -> Vec<&'b RunSummary> {
     let written = |b: &&RunSummary| b.decision.as_ref().is_some_and(|d| d.row_written);
-    let tracked =
-        gone.iter().any(written) && lab_git::tracked(repo, &ledger::path(&repo.project, emulated));
+    let is_tracked = || lab_git::tracked(repo, &ledger::path(&repo.project, emulated));
+    let may_be_elsewhere = gone.iter().any(written) && (!is_whole || is_tracked());
     gone.into_iter()
-        .filter(|b| !(tracked && written(b)))
+        .filter(|b| !(may_be_elsewhere && written(b)))
         .collect()
 }
 

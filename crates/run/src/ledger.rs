@@ -14,7 +14,7 @@ pub use once::{append_once, length};
 use crate::experiment::{Row, Status, UnknownWord};
 use anyhow::{Context, Result, anyhow};
 use lab_project::Project;
-use lab_system::root::{Access, Root, refusal};
+use lab_system::root::{Access, Refused, Root, refusal};
 use lab_text::sanitise;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -143,6 +143,8 @@ fn place(path: &Path) -> (Root, &Path) {
 /// The content of a ledger.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ledger {
+    /// False if it could not be read, or its first rows are left out.
+    pub is_whole: bool,
     /// The rows that can be read, in the file's order.
     pub rows: Vec<Row>,
     /// What is wrong with the others, each with file and line.
@@ -169,7 +171,13 @@ pub fn read_text(path: &Path) -> Result<String, String> {
     match files.read(name, READ_LIMIT) {
         Ok(bytes) => Ok(String::from_utf8_lossy(without_mark(&bytes)).into_owned()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        Err(error) => Err(format!("cannot read {}: {error}", path.display())),
+        Err(error) => {
+            let remedy = match refusal(&error) {
+                Some(Refused::TooLarge { .. }) => ". Move its old rows into another file",
+                _ => "",
+            };
+            Err(format!("cannot read {}: {error}{remedy}", path.display()))
+        }
     }
 }
 
@@ -187,8 +195,11 @@ fn file_name(path: &Path) -> String {
 }
 
 fn parse(text: &str, name: &str) -> Ledger {
-    let mut ledger = Ledger::default();
     let old = lines(text).count().saturating_sub(LINES);
+    let mut ledger = Ledger {
+        is_whole: old == 0,
+        ..Ledger::default()
+    };
     if old > 0 {
         ledger.problems.push(format!(
             "{name}: its first {old} rows are left out, because lab reads {LINES}: move them into another file"

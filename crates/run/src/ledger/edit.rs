@@ -44,7 +44,7 @@ pub fn replace(path: &Path, row: &Row, edit: Edit) -> Result<bool> {
         .map_err(fail)?;
     if bytes.len() as u64 > READ_LIMIT {
         return Err(fail(io::Error::other(format!(
-            "it has more than {READ_LIMIT} bytes"
+            "it has more than {READ_LIMIT} bytes: move its old rows into another file"
         ))));
     }
     let Some(edited) = edited(&bytes, row, edit) else {

@@ -1,9 +1,9 @@
 //! Appends a row that an earlier process may have appended already.
 
-use super::{READ_LIMIT, Row, append, header, line, place};
-use anyhow::{Context, Result};
+use super::{READ_LIMIT, Row, append, cannot_append, header, line, place};
+use anyhow::Result;
 use lab_system::root::Access;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 
 /// Size of the ledger in bytes; 0 if there is none.
@@ -15,25 +15,22 @@ pub fn length(path: &Path) -> u64 {
 /// Appends a row, unless it stands behind the first `from` bytes: that was the size of the ledger
 /// when the row was decided. A row of which only the beginning was written is written whole.
 pub fn append_once(path: &Path, row: &Row, from: u64) -> Result<()> {
-    if is_there(path, row, from).with_context(|| format!("cannot read {}", path.display()))? {
-        return Ok(());
+    match is_there(path, row, from) {
+        Ok(true) => Ok(()),
+        Ok(false) => append(path, row),
+        Err(error) if error.kind() == ErrorKind::NotFound => append(path, row),
+        // Whether the row is there is not known: it must not stand there twice.
+        Err(error) => Err(cannot_append(path, &error)),
     }
-    append(path, row)
 }
 
-fn is_there(path: &Path, row: &Row, from: u64) -> Result<bool> {
+fn is_there(path: &Path, row: &Row, from: u64) -> io::Result<bool> {
     let (files, name) = place(path);
-    // What keeps the ledger from being opened keeps the row from being appended, and that error
-    // names a remedy. A ledger that did not grow does not hold the row.
-    if files
-        .metadata(name)
-        .map_or(true, |about| about.len() == from)
-    {
+    // A ledger that did not grow does not hold the row.
+    if files.metadata(name)?.len() == from {
         return Ok(false);
     }
-    let Ok(mut file) = files.wait_for_lock(name, Access::ReadAppend) else {
-        return Ok(false);
-    };
+    let mut file = files.wait_for_lock(name, Access::ReadAppend)?;
     let length = file.metadata()?.len();
     // Somebody took lines out meanwhile.
     let from = if length < from { 0 } else { from };
