@@ -151,7 +151,7 @@ fn show(project: Arc<Project>, opening: Opening, user: User) -> io::Result<Ended
     };
     // The first frame is drawn before anything that could be slow.
     screen.draw()?;
-    let threads = Threads::start(&project, opening, user.files, &events, &screen.inbox)?;
+    let mut threads = Threads::start(&project, opening, user.files, &events, &screen.inbox)?;
     let mut stayed = screen.stay(&threads);
     if stayed.as_ref().is_err_and(terminal::is_gone) {
         (screen.ended.signal, stayed) = (Some(SIGHUP), Ok(()));

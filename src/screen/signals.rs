@@ -10,13 +10,20 @@ use signal_hook::iterator::{Handle, Signals};
 use signal_hook::low_level::emulate_default_handler;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How long the screen may take to close after a signal. It does not close while it writes to a terminal
+/// that nobody reads.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 pub struct SignalThread {
     handle: Handle,
     thread: Option<JoinHandle<()>>,
     whose: Arc<AtomicU8>,
+    /// Tells the thread that the screen is closed.
+    closed: Option<Sender<()>>,
 }
 
 /// Who has the terminal: the screen, an editor, nobody because the screen is closed, or nobody
@@ -32,9 +39,11 @@ impl SignalThread {
         let handle = signals.handle();
         let whose = Arc::new(AtomicU8::new(OURS));
         let terminal = Arc::clone(&whose);
+        let (closed, is_closed) = channel();
         let thread = threads::start("signals", move || {
             for signal in signals.forever() {
-                let event = match (signal, terminal.load(Ordering::SeqCst)) {
+                let whose = terminal.load(Ordering::SeqCst);
+                let event = match (signal, whose) {
                     // The next frame is drawn in the current size anyway.
                     (SIGWINCH, LENT | GIVEN_BACK | HUNG_UP) => continue,
                     (SIGWINCH, _) => TerminalEvent::Resize,
@@ -52,8 +61,16 @@ impl SignalThread {
                     (SIGHUP, _) => TerminalEvent::Hangup,
                     (other, _) => TerminalEvent::Terminate(other),
                 };
+                let closes = matches!(event, TerminalEvent::Hangup | TerminalEvent::Terminate(_));
                 if events.send(Event::Terminal(event)).is_err() {
                     return;
+                }
+                // The screen waits for its editor.
+                if closes
+                    && whose == OURS
+                    && is_closed.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout)
+                {
+                    let _ = emulate_default_handler(signal);
                 }
             }
         })?;
@@ -61,6 +78,7 @@ impl SignalThread {
             handle,
             thread: Some(thread),
             whose,
+            closed: Some(closed),
         })
     }
 
@@ -72,12 +90,13 @@ impl SignalThread {
 
     /// Gives signals their default effect: the screen is closed and only finishes work in progress.
     /// If a signal closed it, the work in progress must end soon.
-    pub fn give_back(&self, closed_by: Option<i32>) {
+    pub fn give_back(&mut self, closed_by: Option<i32>) {
         let whose = match closed_by {
             Some(SIGHUP) => HUNG_UP,
             _ => GIVEN_BACK,
         };
         self.whose.store(whose, Ordering::SeqCst);
+        self.closed = None;
         if let Some(signal) = closed_by {
             end_soon(signal);
         }
@@ -86,6 +105,7 @@ impl SignalThread {
 
 impl Drop for SignalThread {
     fn drop(&mut self) {
+        self.closed = None;
         self.handle.close();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();

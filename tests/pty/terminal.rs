@@ -1,6 +1,7 @@
 //! The terminal: sizes, stopping and coming back, the editor, every way to end.
 
 use super::bench::{Bench, child, children, is_alive, wait_until_gone};
+use lab_testing::until;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use std::fs;
 use std::path::Path;
@@ -120,6 +121,30 @@ fn a_signal_leaves_the_terminal_sane_and_no_process() {
         lab.signal(signal);
         assert_eq!(lab.end(), code);
         assert!(!is_alive(&pid), "the harness is gone with the screen");
+    }
+}
+
+#[test]
+fn a_signal_ends_a_screen_whose_terminal_takes_nothing_any_more() {
+    for signal in [Signal::TERM, Signal::HUP] {
+        let bench = Bench::new();
+        let mut lab = bench.open();
+        lab.see("● PASS");
+        lab.stop_reading();
+        // Each return draws the whole screen, until the terminal takes no more.
+        until("the screen waits for its terminal", || {
+            lab.signal(Signal::CONT);
+            lab.waits_to_write()
+        });
+        lab.signal(signal);
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        let ended = || waitid(WaitId::Pid(lab.pid()), look).unwrap();
+        until("the screen ends", || ended().is_some());
+        assert_eq!(
+            ended().unwrap().terminating_signal(),
+            Some(signal.as_raw()),
+            "by the signal itself"
+        );
     }
 }
 

@@ -227,13 +227,30 @@ impl Lab {
         code
     }
 
-    /// Closes the terminal, as closing its window does; waits for the end and returns the exit
-    /// code.
-    pub fn close(&mut self) -> u32 {
+    /// Leaves what the screen draws from now on unread, as a terminal does that was stopped by Ctrl+S.
+    pub fn stop_reading(&mut self) {
         self.closing.store(true, Ordering::SeqCst);
         // The reading thread waits for the frame in the new size.
         self.resize(100, 30);
         self.reader.take().unwrap().join().unwrap();
+    }
+
+    /// Whether the drawing thread waits until the terminal takes what it writes to stdout.
+    #[allow(dead_code, reason = "soak uses this file too")]
+    pub fn waits_to_write(&self) -> bool {
+        let call = std::fs::read_to_string(format!("/proc/{}/syscall", self.pid().as_raw_pid()));
+        // The number of write on x86-64 and on 64-bit Arm.
+        call.is_ok_and(|call| {
+            ["1 0x1 ", "64 0x1 "]
+                .iter()
+                .any(|write| call.starts_with(write))
+        })
+    }
+
+    /// Closes the terminal, as closing its window does; waits for the end and returns the exit
+    /// code.
+    pub fn close(&mut self) -> u32 {
+        self.stop_reading();
         self.writer = Box::new(std::io::sink());
         self.master = None;
         self.wait_for_end()
