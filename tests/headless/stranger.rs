@@ -540,6 +540,9 @@ fn gits_own_folders_and_files_are_not_written_through_links() {
     lab.lab("keep -m better")
         .is(1)
         .says(".git/objects is a link out");
-    lab.lab("trust").is(0);
+    lab.lab("trust")
+        .is(0)
+        .says("Git would write through this link, which leads out of its folder:\n")
+        .says("/.git/objects\n");
     lab.lab("keep -m better").is(0);
 }

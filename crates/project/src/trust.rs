@@ -14,6 +14,7 @@ use crate::config::{Config, Harness};
 use crate::python;
 use crate::{Project, compile_paths};
 use anyhow::{Result, bail};
+use lab_system::special_files;
 use std::path::{Path, PathBuf};
 
 /// Whether a run may start.
@@ -44,6 +45,8 @@ pub struct TrustRequest {
     pub python: Option<PythonRequest>,
     /// The peers in Python that a measurement would run. `None` where there are none.
     pub peers: Option<PythonRequest>,
+    /// A link that leads out of git's folder, and that git would write through.
+    pub link_out: Option<PathBuf>,
     mark: TrustMark,
     /// lab.toml and the work tree that it is in. `None` where there is no lab.toml.
     config: Option<(PathBuf, PathBuf)>,
@@ -73,6 +76,7 @@ impl TrustRequest {
             unconfined: None,
             python: None,
             peers: None,
+            link_out: None,
             mark,
             config: None,
         }
@@ -90,6 +94,7 @@ impl TrustRequest {
             unconfined,
             python: PythonRequest::of_kernels(project, false),
             peers: PythonRequest::of_peers(project, false),
+            link_out: special_files::link_out(&project.root),
             config: project
                 .config_file
                 .clone()
@@ -173,6 +178,12 @@ impl TrustRequest {
                 "The compiler may read, outside the repository's sources:",
             ));
             lines.extend(self.outside.iter().map(|outside| path(outside)));
+        }
+        if let Some(link) = &self.link_out {
+            lines.push(sentence(
+                "Git would write through this link, which leads out of its folder:",
+            ));
+            lines.push(path(link));
         }
         lines.push(sentence(
             "In a trusted folder git's hooks and programs of this repository and its kernels and peers in Python run too, an NVRTC of its \

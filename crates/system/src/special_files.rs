@@ -49,6 +49,18 @@ const FILES: [&str; 3] = ["HEAD", "index", "packed-refs"];
 /// Refuses a repository that would be written through a link which leads out of git's own folder.
 /// An archive may hold one.
 pub fn refuse_links_out(root: &Path) -> Result<()> {
+    if let Some(link) = link_out(root) {
+        bail!(
+            "{} is a link out of git's folder, and git would write there: put what it leads to in its place, or `lab trust` if \
+             you made the link",
+            link.strip_prefix(root).unwrap_or(&link).display()
+        );
+    }
+    Ok(())
+}
+
+/// A link that leads out of git's own folder, and that git would write through.
+pub fn link_out(root: &Path) -> Option<PathBuf> {
     let dot_git = root.join(".git");
     let in_folder = |folder: &PathBuf| {
         let named = FOLDERS.into_iter().chain(FILES).chain([OBJECTS]);
@@ -62,15 +74,7 @@ pub fn refuse_links_out(root: &Path) -> Result<()> {
             .or_else(|| FOLDERS.into_iter().find_map(deeper))
     };
     let itself = leads_out(&dot_git, root).then(|| dot_git.clone());
-    let found = itself.or_else(|| git_folders(&dot_git).iter().find_map(in_folder));
-    if let Some(link) = found {
-        bail!(
-            "{} is a link out of git's folder, and git would write there: put what it leads to in its place, or `lab trust` if \
-             you made the link",
-            link.strip_prefix(root).unwrap_or(&link).display()
-        );
-    }
-    Ok(())
+    itself.or_else(|| git_folders(&dot_git).iter().find_map(in_folder))
 }
 
 /// Whether a path is a link to a place that is not below the folder, or to none.

@@ -232,9 +232,16 @@ impl Link {
             (Operation::Load, None) => Stop::Crash(format!(
                 "the kernel's process {how} while the kernel was loaded: a constructor or destructor of a static object crashed"
             )),
-            (Operation::Own, _) => Stop::Crash(format!(
-                "the kernel's process {how} between launches: the kernel damaged it"
-            )),
+            (Operation::Own, _) => {
+                // Nobody else kills by this signal: Linux does where memory is short.
+                let is_killed = how.contains("SIGKILL");
+                let why = if is_killed {
+                    ""
+                } else {
+                    ": the kernel damaged it"
+                };
+                Stop::Crash(format!("the kernel's process {how} between launches{why}"))
+            }
         }
     }
 
