@@ -14,6 +14,7 @@ use lab_history::kernels::Standing;
 use lab_project::Project;
 use lab_project::kernels::{KernelList, shown};
 use lab_protocol::Exit;
+use lab_protocol::text::escape_invisible;
 use lab_run::experiment::Experiment;
 use lab_run::peers::PeerFigure;
 use lab_store::RunIndex;
@@ -134,20 +135,26 @@ fn of_kernel(
     history: &History,
     present: &Present,
 ) -> Result<KernelReport> {
-    // A lab.toml that cannot be read is passed over: opening the kernel reports it.
-    let own = Project::open(&project.root, Some(Path::new(name)));
-    let repo = Repo::open(&own.unwrap_or_else(|_| project.with_kernel(name)))?;
-    let standing = Standing::of(&repo, index, &history.experiments);
-    let as_json = |e: &Experiment| log::as_json(&repo, &repo.project, present, e);
-    Ok(KernelReport {
+    let report = |project: &Project, standing: Standing, incumbent| KernelReport {
         kernel: name.to_owned(),
-        incumbent: standing.incumbent.map(as_json),
-        row: row(&repo.project, shown(name, names), &standing),
+        row: row(project, shown(name, names), &standing),
+        incumbent,
         kept: standing.kept,
         discarded: standing.discarded,
         peers: standing.peers,
         bounds: standing.bounds,
-    })
+    };
+    let is_of_it = |e: &Experiment| e.kernel.as_deref() == Some(name);
+    if !history.experiments.iter().any(is_of_it) {
+        return Ok(report(project, Standing::default(), None));
+    }
+    // A lab.toml that cannot be read is passed over: opening the kernel reports it.
+    let own = Project::open(&project.root, Some(Path::new(name)));
+    let repo = Repo::open(&own.unwrap_or_else(|_| project.with_kernel(name)))?;
+    let standing = Standing::of(&repo, index, &history.experiments);
+    let incumbent = standing.incumbent;
+    let incumbent = incumbent.map(|e| log::as_json(&repo, &repo.project, present, e));
+    Ok(report(&repo.project, standing, incumbent))
 }
 
 fn row(project: &Project, name: &str, standing: &Standing) -> Row {
@@ -178,7 +185,7 @@ fn row(project: &Project, name: &str, standing: &Standing) -> Row {
     let compared = standing.peers.iter().filter(|peer| peer.ratio.is_some());
     let peers: Vec<String> = compared.map(ToString::to_string).collect();
     let floor = standing.bounds.as_ref();
-    [
+    let cells = [
         name.to_owned(),
         value,
         us,
@@ -192,7 +199,9 @@ fn row(project: &Project, name: &str, standing: &Standing) -> Row {
         } else {
             peers.join(", ")
         },
-    ]
+    ];
+    // As they are printed: the columns are as wide.
+    cells.map(|cell| escape_invisible(&cell).into_owned())
 }
 
 impl LsAnswer {

@@ -142,6 +142,17 @@ fn an_emulated_figure_is_marked_and_compared_with_nothing() {
 }
 
 #[test]
+fn a_name_that_a_terminal_does_not_show_is_as_wide_as_it_is_printed() {
+    let lab = three();
+    fs::create_dir(lab.path("kernels/x\u{1b}y")).unwrap();
+    lab.write("kernels/x\u{1b}y/kernel.cu", "");
+    let listed = lab.lab("ls").is(0).out;
+    let at = |line: &str| line.find(" -  ").unwrap();
+    let lines: Vec<&str> = listed.lines().collect();
+    assert_eq!(at(lines[1]), at(lines[4]), "{listed}");
+}
+
+#[test]
 fn a_repository_without_kernels_says_how_to_begin() {
     Lab::empty()
         .lab("ls")

@@ -74,7 +74,7 @@ pub fn incumbent<'e>(experiments: &'e [Experiment], kernel: &str) -> Option<&'e 
 }
 
 /// How many experiments of a kernel were decided, and what is known of its incumbent.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Standing<'e> {
     pub kept: usize,
     /// Those that had crashed among them.
