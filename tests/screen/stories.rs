@@ -114,11 +114,11 @@ fn another_kernel_of_the_repository_is_chosen_from_a_list() {
             "kernels/softmax/kernel.cu",
         ],
     );
-    // Each kernel has its last verdict and its best kept figure.
+    // Each kernel has its last verdict and its incumbent's figure.
     states::check("kernels", &mut world);
     let words = world.words();
     assert!(
-        words.contains("✗ FAIL") && words.contains("● PASS") && words.contains("best 1,000 sps"),
+        words.contains("✗ FAIL") && words.contains("● PASS") && words.contains("kept 1,000 sps"),
         "{words}"
     );
     // Choosing the present kernel changes nothing.

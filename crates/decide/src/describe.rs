@@ -14,6 +14,7 @@ use lab_project::Project;
 use lab_run::experiment::{Experiment, Row};
 use lab_run::message::{Message, Trailer};
 use lab_run::record::Record;
+use lab_store::RunIndex;
 use lab_text::sanitise;
 use std::collections::HashSet;
 use std::result::Result as StdResult;
@@ -115,7 +116,9 @@ pub fn describe(
 fn find(describing: &Decision, name: &str) -> StdResult<Experiment, Refusal> {
     let repo = describing.repo();
     let is_digits = name.len() >= 4 && name.bytes().all(|b| b.is_ascii_hexdigit());
-    let mut experiments = lab_history::read_once(repo).experiments;
+    let mut index = RunIndex::open(&repo.project);
+    index.require_listed()?;
+    let mut experiments = lab_history::look(repo, &mut index).experiments;
     let named: HashSet<&str> = experiments
         .iter()
         .map(|e| e.row.commit.as_str())

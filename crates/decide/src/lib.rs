@@ -122,6 +122,7 @@ impl Decision<'_> {
     /// else [`default_run`].
     fn pick(&self, index: &mut RunIndex, run: Option<RunId>) -> Result<Picked> {
         index.refresh();
+        index.require_listed()?;
         let present = inputs::read(self.project);
         let picked = match run {
             Some(id) => Some(self.records().read(id)?),

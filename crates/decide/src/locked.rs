@@ -1,8 +1,8 @@
 //! What a decision, or the resuming of one, works with while it holds the decision lock.
 
 use super::intent::{self, Intent, What};
+use super::on_disk;
 use super::step::Step;
-use super::steps::take_names_back;
 use anyhow::{Error, Result};
 use lab_git::Repo;
 use lab_project::Project;
@@ -52,4 +52,24 @@ impl Locked {
 pub(super) fn unfinished(intent: &Intent, error: Error) -> Error {
     let error = space::explain(error, &format!("{} is not finished", intent.subject));
     error.context("the next `lab` goes on with it")
+}
+
+/// Takes back the names that an intent gave to commits, where none of its steps changed what the user
+/// sees: the decision that is tried again would name its commit a second time. A commit keeps its
+/// name if nothing else holds its kernel.
+fn take_names_back(repo: &Repo, intent: &Intent) {
+    let Ok(present) = on_disk::read(&repo.project) else {
+        return;
+    };
+    let head = lab_git::head(repo).ok().and_then(|head| head.commit);
+    for step in &intent.steps {
+        let Step::Name { stored, .. } = step else {
+            continue;
+        };
+        let is_on_disk = || lab_git::bytes_of(repo, &stored.id).ok() == present;
+        if present.is_some() && (head.as_ref() == Some(&stored.id) || is_on_disk()) {
+            // A name that cannot be removed costs nothing.
+            let _ = lab_git::unname_commit(repo, stored);
+        }
+    }
 }

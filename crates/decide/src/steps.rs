@@ -224,26 +224,6 @@ fn pack_refs(repo: &Repo) -> Option<String> {
     Some(format!("{error:#}"))
 }
 
-/// Takes back the names that an intent gave to commits, where none of its steps changed what the user
-/// sees: the decision that is tried again would name its commit a second time. A commit keeps its
-/// name if nothing else holds its kernel.
-pub(super) fn take_names_back(repo: &Repo, intent: &Intent) {
-    let Ok(present) = on_disk::read(&repo.project) else {
-        return;
-    };
-    let head = lab_git::head(repo).ok().and_then(|head| head.commit);
-    for step in &intent.steps {
-        let Step::Name { stored, .. } = step else {
-            continue;
-        };
-        let is_on_disk = || lab_git::bytes_of(repo, &stored.id).ok() == present;
-        if present.is_some() && (head.as_ref() == Some(&stored.id) || is_on_disk()) {
-            // A name that cannot be removed costs nothing.
-            let _ = lab_git::unname_commit(repo, stored);
-        }
-    }
-}
-
 /// Tries the steps that failed before. Returns those that fail again.
 pub(super) fn retry(locked: &Locked, owed: Vec<Step>) -> Vec<Step> {
     let fails = |step: &Step| add_to_commit(locked, step).is_err() && can_wait(locked, step);

@@ -126,7 +126,9 @@ pub fn undo(
     tell: impl FnOnce(&Undone),
 ) -> StdResult<Undone, Refusal> {
     let mut undoing = Decision::begin(project, What::Undo, "")?;
-    let Undoable { last, .. } = undoable(undoing.repo(), &RunIndex::open(project))?;
+    let index = RunIndex::open(project);
+    index.require_listed()?;
+    let Undoable { last, .. } = undoable(undoing.repo(), &index)?;
     if run.is_some_and(|run| run != last.run) {
         return no(format!(
             "the last decision is another one by now: that of run {}",

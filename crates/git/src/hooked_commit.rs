@@ -62,11 +62,13 @@ pub fn commit_by_program(repo: &Repo, wanted: &Move, message: &str) -> Result<By
     let since = SystemTime::now() - Duration::from_millis(20);
     let result = run(repo, wanted, message, &mut lock);
     drop(lock);
-    if result.is_err() {
-        // git may have been killed.
-        clear()?;
-        locks::remove_leftovers(repo, Some(since));
+    // git may have been killed, or the disk may have refused to remove its locks.
+    if let Err(error) = clear()
+        && result.is_err()
+    {
+        return Err(error);
     }
+    locks::remove_leftovers(repo, Some(since));
     match find(repo, head, files, message)? {
         // git may have been killed once the commit was made.
         Found::Made(commit) => verified(repo, wanted, commit, head),

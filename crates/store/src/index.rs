@@ -19,6 +19,7 @@ mod scan;
 use crate::decision_lock::{self, Position};
 use crate::kernel_names::KernelNames;
 use crate::run_store::RunStore;
+use anyhow::{Result, bail};
 use file::Known;
 use in_notes::InNotes;
 pub use keys::{Fact, Keys};
@@ -54,6 +55,8 @@ pub struct RunIndex {
     /// How much of the decision lock's file was read.
     seen: Position,
     known: BTreeMap<RunId, Known>,
+    /// Why the folder of runs could not be listed.
+    unlisted: Option<String>,
     /// Messages about damaged records, with the stamps of their files.
     damaged: BTreeMap<RunId, (Option<Stamp>, String)>,
     in_notes: InNotes,
@@ -78,6 +81,7 @@ impl RunIndex {
             without_record: BTreeSet::new(),
             seen: 0,
             known: BTreeMap::new(),
+            unlisted: None,
             damaged: BTreeMap::new(),
             in_notes: InNotes::default(),
             kernel_names: KernelNames::default(),
@@ -101,6 +105,14 @@ impl RunIndex {
         let index = RunIndex::new(project);
         let (count, newest) = file::extent(index.store.files(), &index.path())?;
         index.store.newest_after(newest, count)
+    }
+
+    /// An error if the folder of runs could not be listed, for who decides: runs may be missing.
+    pub fn require_listed(&self) -> Result<()> {
+        match &self.unlisted {
+            Some(why) => bail!("{why}"),
+            None => Ok(()),
+        }
     }
 
     /// Reads new and changed records, and forgets the runs that were deleted.
@@ -163,7 +175,7 @@ impl RunIndex {
         let listed = stamp(files, self.store.runs());
         if listed.is_none() || self.listed != listed {
             self.list();
-            self.listed = listed;
+            self.listed = listed.filter(|_| self.unlisted.is_none());
         }
         for (id, found) in read(&self.store, &self.changed(newest, decided.as_ref())) {
             self.damaged.remove(&id);
@@ -210,6 +222,7 @@ impl RunIndex {
 
     /// Finds the runs in the folder that are not known, and forgets those that are gone.
     fn list(&mut self) {
+        self.unlisted = None;
         let count = self.known.len() as u64;
         if let Some(last) = self.known.keys().next_back().copied()
             && let Some(newest) = self.store.newest_after(last, count)
@@ -218,7 +231,14 @@ impl RunIndex {
             self.without_record = (last.0 + 1..=newest.0).map(RunId).collect();
             return;
         }
-        let here: BTreeSet<RunId> = self.store.ids().into_iter().collect();
+        let here: BTreeSet<RunId> = match self.store.list() {
+            Ok(ids) => ids.into_iter().collect(),
+            Err(error) => {
+                let folder = self.store.runs().display();
+                self.unlisted = Some(format!("cannot list the runs in {folder}: {error}"));
+                return;
+            }
+        };
         self.known.retain(|id, _| here.contains(id));
         self.damaged.retain(|id, _| here.contains(id));
         let is_new = |id: &RunId| !self.known.contains_key(id) && !self.damaged.contains_key(id);

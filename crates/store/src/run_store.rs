@@ -213,13 +213,21 @@ impl RunStore {
         Ok(Record { origin, ..record })
     }
 
-    /// All runs, newest first.
+    /// All runs, newest first; none of a folder that cannot be listed.
     pub fn ids(&self) -> Vec<RunId> {
-        let names = self.files.entries(&self.runs).unwrap_or_default();
+        self.list().unwrap_or_default()
+    }
+
+    /// All runs, newest first. A folder that is not there has none.
+    pub(super) fn list(&self) -> io::Result<Vec<RunId>> {
+        let names = match self.files.entries(&self.runs) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            names => names?,
+        };
         let ids = names.iter().filter_map(|n| n.to_str()?.parse().ok());
         let mut ids: Vec<RunId> = ids.map(RunId).collect();
         ids.sort_unstable_by(|a, b| b.cmp(a));
-        ids
+        Ok(ids)
     }
 
     /// The newest run of a folder that held `count` runs, `last` the newest of them, and into which

@@ -117,8 +117,9 @@ impl RunIndex {
 
     /// Messages about damaged records, newest first.
     pub fn problems(&self) -> Vec<String> {
-        let problems = self.damaged.values().rev();
-        problems.map(|(_, problem)| problem.clone()).collect()
+        let damaged = self.damaged.values().rev();
+        let damaged = damaged.map(|(_, problem)| problem.clone());
+        self.unlisted.iter().cloned().chain(damaged).collect()
     }
 
     /// The runs with damaged records, newest first.

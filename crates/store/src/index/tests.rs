@@ -245,3 +245,19 @@ fn indexes_that_write_beside_each_other_know_every_run() {
     assert_eq!(index.newest().count(), 160);
     assert_eq!(seen(&index), seen(&read));
 }
+
+#[test]
+fn a_folder_of_runs_that_cannot_be_listed_is_no_empty_one() {
+    let temp = tempfile::tempdir().expect("a temporary folder");
+    let lab_dir = temp.path().join(".lab");
+    fs::create_dir(&lab_dir).expect("made");
+    fs::write(lab_dir.join("runs"), "").expect("written");
+    let mut index = RunIndex::of(&lab_dir);
+    index.refresh();
+    let why = index.require_listed().expect_err("no list").to_string();
+    assert!(why.starts_with("cannot list the runs in "), "{why}");
+    assert_eq!(index.problems(), [why]);
+    fs::remove_file(lab_dir.join("runs")).expect("removed");
+    index.refresh();
+    assert!(index.require_listed().is_ok() && index.problems().is_empty());
+}
