@@ -1,14 +1,18 @@
 //! What a source says before a compiler reads it. One lexer cuts C++ ([`cpp`]), another cuts Python
 //! ([`python`]); includes, imports, functions and fingerprints are read from their tokens.
+//! Expressions of problem.toml and of tune lines are read here too.
 //!
 //! The crate opens no file and knows no device.
 
 pub mod cpp;
+pub mod expression;
 pub mod fingerprint;
 pub mod functions;
 pub mod imports;
 pub mod lines;
 pub mod python;
+pub mod suggest;
+pub mod tune;
 
 /// The line, from 1, of a byte of a source.
 ///

@@ -3,8 +3,8 @@
 //! A check names the path of the key, as in `tensor`, 1, `shape`. The place of that key follows
 //! from the parsed document.
 
-use super::suggest::nearest;
 use crate::outcome::Stop;
+use lab_source::suggest::nearest;
 use std::fmt;
 use std::path::Path;
 use toml::Spanned;

@@ -9,7 +9,6 @@ mod key_error;
 mod npy_file;
 mod peer;
 pub mod philox;
-mod suggest;
 pub mod tensor;
 
 pub use api::{

@@ -12,7 +12,6 @@ mod relations;
 pub mod text;
 mod tolerance;
 
-use super::expression::Expression;
 use super::gate_keys::GateOf;
 use super::input_sets::ResultsOfSets;
 use super::objective::{Figure, Objective};
@@ -27,6 +26,7 @@ use crate::problem::key_error::{InKey, KeyError, toml_error, wrong};
 use identifier::is_identifier;
 pub use identifier::{PYTHON_WORDS, is_among};
 use lab_protocol::{Language, When};
+use lab_source::expression::Expression;
 use names::{KEYWORDS, SIZE_OF_T};
 use peers::PeersOf;
 use std::path::Path;

@@ -11,7 +11,6 @@ mod drawn_scalars;
 mod drawn_shapes;
 mod dump;
 pub mod export;
-mod expression;
 mod file;
 mod fixed;
 mod gate_keys;

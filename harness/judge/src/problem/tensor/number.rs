@@ -1,6 +1,6 @@
 //! A number of problem.toml: written out, or as an expression of the dimensions.
 
-use super::expression::Expression;
+use lab_source::expression::Expression;
 use serde::Deserialize;
 
 /// As in `0.5`, `7` or `"rows - 1"`.

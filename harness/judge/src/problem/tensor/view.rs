@@ -1,7 +1,7 @@
 //! Parts of a tensor, which a kernel gets pointers to in place of one to the tensor: the key `views`.
 //! A part is written as NumPy's slices are, as in `":, 0"`.
 
-use super::expression::Expression;
+use lab_source::expression::Expression;
 
 /// A part of a tensor in a case.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,6 +1,6 @@
 //! An expression of problem.toml as C++ over doubles.
 
-use super::super::expression::first_token;
+use lab_source::expression::first_token;
 
 /// The expression as C++; `name_of` gives the C++ for a name. `None` if it holds something that has
 /// no C++ here.

@@ -2,7 +2,6 @@
 //! evaluated.
 
 use super::super::drawn_shapes::{self, DrawnShapes, Extents};
-use super::super::expression::Expression;
 use super::super::input_sets::window_sets;
 use super::super::number::Variables;
 use super::super::objective::{Amounts, Figure};
@@ -14,8 +13,9 @@ use super::text::{ExtentText, ProblemFile, TensorText, WorkloadText};
 use super::{KeepCheck, in_samples};
 use crate::dtype::Dtype;
 use crate::problem::key_error::{InKey, KeyError, wrong};
-use crate::problem::suggest::suggest;
 use lab_protocol::When;
+use lab_source::expression::Expression;
+use lab_source::suggest::suggest;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 

@@ -13,7 +13,7 @@ use super::text::{ProblemFile, ScalarText, ViewText, WorkloadText};
 use crate::dtype::Dtype;
 use crate::gates::Tolerance;
 use crate::problem::key_error::{InKey, KeyError, wrong};
-use crate::problem::suggest::suggest;
+use lab_source::suggest::suggest;
 
 impl ProblemFile {
     /// Checks that a workload gives values to inputs only.

@@ -5,7 +5,7 @@ use super::cases::of_workload;
 use super::jsonl::{self, WorkloadLine};
 use super::text::{ExtentsText, ProblemFile, WorkloadText};
 use crate::problem::key_error::{InKey, KeyError, wrong};
-use crate::problem::suggest::suggest;
+use lab_source::suggest::suggest;
 
 /// Most workloads of a kind. The reference computes each of them.
 const MOST: usize = 1000;

@@ -7,8 +7,8 @@ use super::super::spec::Case;
 use super::cases::of_workload;
 use super::text::{ExtentText, ProblemFile, WorkloadText};
 use crate::problem::key_error::{InKey, KeyError, wrong};
-use crate::problem::suggest::suggest;
 use lab_protocol::When;
+use lab_source::suggest::suggest;
 
 /// The name of these cases' table, which no problem.toml has.
 const RAGGED: &str = "ragged";

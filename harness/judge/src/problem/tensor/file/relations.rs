@@ -8,7 +8,7 @@ use super::names::KEYWORDS;
 use super::text::{ProblemFile, TensorText, WorkloadText};
 use crate::dtype::Dtype;
 use crate::problem::key_error::{InKey, KeyError, wrong};
-use crate::problem::suggest::suggest;
+use lab_source::suggest::suggest;
 use std::sync::Arc;
 
 /// Most sets of inputs of a workload.

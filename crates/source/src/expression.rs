@@ -1,7 +1,8 @@
-//! Arithmetic with named dimensions, as in `2 * rows * cols` in problem.toml.
+//! Arithmetic with names, as in `2 * rows * cols` in problem.toml, and in `BLOCK * 4 <= 1024` of a
+//! tune line.
 
-use crate::problem::suggest::suggest;
-use exmex::{Express, FlatEx};
+use crate::suggest::suggest;
+use exmex::{BinOp, Express, FlatEx, FloatOpsFactory, MakeOperators, Operator};
 
 /// Most bytes of an expression. The parser calls itself for each bracket.
 const LONGEST: usize = 1000;
@@ -10,19 +11,76 @@ const LONGEST: usize = 1000;
 #[derive(Clone, Debug)]
 pub struct Expression {
     text: String,
-    parsed: FlatEx<f64>,
+    parsed: FlatEx<f64, Arithmetic>,
+}
+
+/// The operators of an expression: those of the parser, and `%`, comparisons, `&&` and `||`. What is
+/// true is 1, what is not is 0. `%` binds weaker than `*` and `/`, so that `m * k % 32` is the rest of
+/// the product.
+#[derive(Clone, Debug)]
+struct Arithmetic;
+
+impl MakeOperators<f64> for Arithmetic {
+    fn make<'a>() -> Vec<Operator<'a, f64>> {
+        let of = |sign: &'static str, prio, apply: fn(f64, f64) -> f64| {
+            let is_commutative = false;
+            Operator::make_bin(
+                sign,
+                BinOp {
+                    apply,
+                    prio,
+                    is_commutative,
+                },
+            )
+        };
+        let own = [
+            of("||", 0, |a, b| f64::from(a != 0.0 || b != 0.0)),
+            of("&&", 1, |a, b| f64::from(a != 0.0 && b != 0.0)),
+            of("<=", 2, |a, b| f64::from(a <= b)),
+            of(">=", 2, |a, b| f64::from(a >= b)),
+            of("<", 2, |a, b| f64::from(a < b)),
+            of(">", 2, |a, b| f64::from(a > b)),
+            of("==", 2, |a, b| f64::from(a == b)),
+            of("!=", 2, |a, b| f64::from(a != b)),
+            of("%", 6, |a, b| a % b),
+        ];
+        let usual = FloatOpsFactory::<f64>::make().into_iter().map(raised);
+        usual.chain(own).collect()
+    }
+}
+
+/// The operator with a priority that leaves places below and between those of the parser: `+` has 3,
+/// `-` 5, `*` 7, `/` 9.
+fn raised(operator: Operator<'_, f64>) -> Operator<'_, f64> {
+    let Ok(usual) = operator.bin() else {
+        return operator;
+    };
+    let raised = BinOp {
+        prio: 3 + 2 * usual.prio,
+        ..usual
+    };
+    match operator.unary() {
+        Ok(unary) => Operator::make_bin_unary(operator.repr(), raised, unary),
+        Err(_) => Operator::make_bin(operator.repr(), raised),
+    }
 }
 
 impl Expression {
-    /// Parses `text`, whose variables must be among `names`.
+    /// Parses `text`, whose variables must be among these names of dimensions.
     pub fn parse(text: &str, names: &[&str]) -> Result<Self, String> {
+        Self::parse_of(text, names, "is not a dimension")
+    }
+
+    /// [`Expression::parse`] with other names. `is_not` says what any other name is not: `is not a
+    /// dimension`.
+    pub fn parse_of(text: &str, names: &[&str], is_not: &str) -> Result<Self, String> {
         if text.len() > LONGEST {
             return Err(format!(
                 "an expression has at most {LONGEST} bytes, and this one has {}",
                 text.len()
             ));
         }
-        let parsed: FlatEx<f64> = exmex::parse(&written_out(text, names)?).map_err(|e| {
+        let parsed = FlatEx::<f64, Arithmetic>::parse(&written_out(text, names)?).map_err(|e| {
             // The parser also shows its own structures.
             let why = e.msg().split(", Operator {").next().unwrap_or_default();
             format!("'{text}' is not an expression: {why}")
@@ -33,14 +91,17 @@ impl Expression {
             .find(|v| !names.contains(&v.as_str()))
         {
             let hint = suggest(unknown, names);
-            return Err(format!(
-                "'{text}' names '{unknown}', which is not a dimension{hint}"
-            ));
+            return Err(format!("'{text}' names '{unknown}', which {is_not}{hint}"));
         }
         Ok(Expression {
             text: text.to_owned(),
             parsed,
         })
+    }
+
+    /// The names in it, each once.
+    pub fn names(&self) -> &[String] {
+        self.parsed.var_names()
     }
 
     /// The value; an error if it is not finite. `look_up` gives the value of a name.
@@ -181,6 +242,28 @@ mod tests {
         assert_eq!(error, "'1e999 * k': 1e999 is too large");
         for wrong in ["1e", "1e-", "2 k", "1e5e5"] {
             assert!(Expression::parse(wrong, &["k"]).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_comparison_is_one_or_zero_and_binds_weaker_than_arithmetic() {
+        for (text, value) in [
+            ("m * k % 48", 16.0),
+            ("m % 48 + 1", 17.0),
+            ("8 + m % 48", 24.0),
+            ("m - 60 + 1", 5.0),
+            ("m * k <= 64 * 4", 1.0),
+            ("m * k < 64 * 4", 0.0),
+            ("m >= 65 || k == 4", 1.0),
+            ("m != 64 && k > 3", 0.0),
+            ("m % 32 == 0 && m / k >= 16", 1.0),
+            ("-m < -k", 1.0),
+            ("(m < k) + (k < m)", 1.0),
+            ("max(m, k) <= 64", 1.0),
+        ] {
+            let expression = Expression::parse(text, &["m", "k"]).unwrap();
+            let value_of = |name: &str| if name == "m" { 64.0 } else { 4.0 };
+            assert_eq!(expression.value(value_of), Ok(value), "{text}");
         }
     }
 

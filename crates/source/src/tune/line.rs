@@ -1,0 +1,197 @@
+//! The text of the lines `lab: tune` and `lab: require`.
+
+use super::{Mistake, Syntax};
+use crate::suggest::nearest;
+use regex::{Captures, Regex};
+use std::sync::LazyLock;
+
+/// Most values of a parameter.
+const MOST_VALUES: usize = 10_000;
+
+/// One line.
+pub(super) enum Line {
+    Tune(Tune),
+    Require(Require),
+}
+
+/// `lab: tune NAME = VALUES`
+pub(super) struct Tune {
+    /// From 1.
+    pub line: usize,
+    pub name: String,
+    /// At least one, each once.
+    pub values: Vec<String>,
+}
+
+/// `lab: require EXPRESSION`
+pub(super) struct Require {
+    /// From 1.
+    pub line: usize,
+    pub text: String,
+}
+
+/// The lines of a source, in their order.
+pub(super) fn read(source: &str, syntax: Syntax) -> Result<Vec<Line>, Mistake> {
+    let pattern = match syntax {
+        Syntax::Cpp => &CPP,
+        Syntax::Python => &PYTHON,
+    };
+    let mut lines = Vec::new();
+    for (at, text) in source.lines().enumerate() {
+        let Some(found) = pattern.captures(text) else {
+            continue;
+        };
+        let line = at + 1;
+        let read = match &found["word"] {
+            "tune" => tune(line, found["rest"].trim()).map(Line::Tune),
+            "require" => require(line, found["rest"].trim()).map(Line::Require),
+            other => match nearest(other, &["tune", "require"]) {
+                Some(meant) => Err(format!(
+                    "`lab: {other}` is unknown: did you mean `lab: {meant}`?"
+                )),
+                // A comment about the lab.
+                None => continue,
+            },
+        };
+        lines.push(read.map_err(|why| Mistake { line, why })?);
+    }
+    Ok(lines)
+}
+
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("each pattern of this crate is valid")
+}
+
+static CPP: LazyLock<Regex> = LazyLock::new(|| pattern(r"//\s*lab:\s*(?<word>\w+)(?<rest>.*)$"));
+static PYTHON: LazyLock<Regex> = LazyLock::new(|| pattern(r"#\s*lab:\s*(?<word>\w+)(?<rest>.*)$"));
+static NAME: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[A-Za-z_][A-Za-z0-9_]*$"));
+static VALUE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^(?:-?[0-9][0-9A-Za-z_.]*|[A-Za-z_][A-Za-z0-9_]*)$"));
+static RANGE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^(?<from>-?[0-9]+)\s*\.\.\s*(?<to>-?[0-9]+)\s*(?:step\s*(?<step>[0-9]+)|\*\s*(?<factor>[0-9]+))?$",
+    )
+});
+
+fn require(line: usize, text: &str) -> Result<Require, String> {
+    if text.is_empty() {
+        return Err(
+            "`lab: require` has no condition: write `lab: require BLOCK * ROWS <= 1024`".to_owned(),
+        );
+    }
+    Ok(Require {
+        line,
+        text: text.to_owned(),
+    })
+}
+
+fn tune(line: usize, text: &str) -> Result<Tune, String> {
+    let (name, values) = text.split_once('=').unwrap_or((text, ""));
+    let (name, values) = (name.trim(), values.trim());
+    if name.is_empty() {
+        return Err("`lab: tune` names nothing: write `lab: tune BLOCK = 64, 128`".to_owned());
+    }
+    if !NAME.is_match(name) {
+        return Err(format!(
+            "'{name}' is not the name of a constant: write `lab: tune BLOCK = 64, 128`"
+        ));
+    }
+    if values.is_empty() {
+        return Err(format!(
+            "`lab: tune {name}` has no values: write `lab: tune {name} = 64, 128` or `lab: tune {name} = 64..512 step 64`"
+        ));
+    }
+    let mut all: Vec<String> = Vec::new();
+    for part in values.split(',').map(str::trim) {
+        let found = match RANGE.captures(part) {
+            Some(range) => range_of(name, part, &range)?,
+            None if VALUE.is_match(part) => vec![part.to_owned()],
+            None if part.is_empty() => {
+                return Err(format!("{name}: a value is missing beside a comma"));
+            }
+            None => {
+                return Err(format!(
+                    "{name}: '{part}' is not a value: a value is a number or a word, or a range `64..512 step 64` or `64..512 *2`"
+                ));
+            }
+        };
+        for value in found {
+            if all.contains(&value) {
+                return Err(format!("{name} has the value {value} twice: leave one out"));
+            }
+            all.push(value);
+        }
+    }
+    Ok(Tune {
+        line,
+        name: name.to_owned(),
+        values: all,
+    })
+}
+
+/// The values of a range, both ends included.
+fn range_of(name: &str, text: &str, range: &Captures) -> Result<Vec<String>, String> {
+    let whole = |part: &str| match range.name(part) {
+        None => Ok(None),
+        Some(digits) => match digits.as_str().parse::<i64>() {
+            Ok(number) => Ok(Some(number)),
+            Err(_) => Err(format!("{name}: {} is too large", digits.as_str())),
+        },
+    };
+    let [Some(from), Some(to)] = [whole("from")?, whole("to")?] else {
+        return Err(format!("{name}: '{text}' is not a range"));
+    };
+    let (step, factor) = (whole("step")?, whole("factor")?);
+    if from > to {
+        return Err(format!(
+            "{name}: the range {from}..{to} is empty: its first number is the smaller one"
+        ));
+    }
+    if step == Some(0) || factor.is_some_and(|factor| factor < 2 || from < 1) {
+        return Err(format!(
+            "{name}: the range '{text}' has no second value: a step is at least 1, a factor at least 2, from a number above 0"
+        ));
+    }
+    let next = |last: &i64| match factor {
+        Some(factor) => last.checked_mul(factor),
+        None => last.checked_add(step.unwrap_or(1)),
+    };
+    let all = std::iter::successors(Some(from), next).take_while(|value| *value <= to);
+    let values: Vec<String> = all
+        .take(MOST_VALUES + 1)
+        .map(|value| value.to_string())
+        .collect();
+    if values.len() > MOST_VALUES {
+        return Err(format!(
+            "{name}: the range '{text}' has more than {} values: write a larger `step`",
+            grouped(MOST_VALUES)
+        ));
+    }
+    Ok(values)
+}
+
+/// The number that a value is in an expression. `true` is 1, `false` is 0; `None` of another word.
+pub(super) fn number(value: &str) -> Option<f64> {
+    match value {
+        "true" | "True" => Some(1.0),
+        "false" | "False" => Some(0.0),
+        _ => {
+            let is_word = value.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+            let plain = value.trim_end_matches(['u', 'U', 'l', 'L', 'f', 'F']);
+            plain.parse().ok().filter(|_| !is_word)
+        }
+    }
+}
+
+/// `1,000,000`
+pub(super) fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
