@@ -13,6 +13,7 @@ pub mod index;
 mod kernel_names;
 mod row_kernels;
 pub mod run_store;
+pub mod series;
 pub mod signature;
 pub mod summary;
 

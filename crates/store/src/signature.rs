@@ -32,6 +32,10 @@ pub enum Purpose {
     BenchRun,
     /// What a bench measured beside the peers, `.lab/bench/N/peers.json`.
     BenchPeers,
+    /// What a sweep tries, `.lab/sweep/N/sweep.json`.
+    Sweep,
+    /// A line of `.lab/sweep/N/points.jsonl`.
+    SweepPoint,
 }
 
 impl Purpose {
@@ -42,6 +46,8 @@ impl Purpose {
             Purpose::Bench => "lab bench",
             Purpose::BenchRun => "lab bench run",
             Purpose::BenchPeers => "lab bench peers",
+            Purpose::Sweep => "lab sweep",
+            Purpose::SweepPoint => "lab sweep point",
         }
     }
 }
