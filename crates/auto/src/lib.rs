@@ -23,7 +23,6 @@ mod noticed;
 mod options;
 mod patches;
 mod progress;
-mod ready;
 mod requests;
 mod running;
 mod state;

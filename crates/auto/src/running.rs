@@ -4,9 +4,9 @@ use super::answer::Answer;
 use super::files::{Files, Locks};
 use super::judged_by::JudgedBy;
 use super::options::Auto;
-use super::ready::Ready;
 use super::state::{LastTurn, State};
 use lab_protocol::Target;
+use lab_runner::ready::Ready;
 use lab_store::RunIndex;
 use std::time::Instant;
 

@@ -8,13 +8,14 @@ use super::files::Files;
 use super::judged_by::JudgedBy;
 use super::options::{Auto, Editor, Ended, Stop};
 use super::progress;
-use super::ready::Ready;
 use super::running::{Came, Edited, Running};
 use super::state::{Candidate, LastTurn, LeftRun, Phase, TurnOutcome};
 use super::{patches, turn};
 use anyhow::{Context, Result};
 use lab_git::Repo;
 use lab_run::RunId;
+use lab_runner::ready::Ready;
+use lab_runner::standby::Owner;
 use lab_store::RunIndex;
 use std::convert::Infallible;
 use std::time::Instant;
@@ -46,7 +47,7 @@ pub fn run(auto: Auto) -> Result<Ended> {
         state,
         began: Instant::now(),
         head: None,
-        ready: Ready::default(),
+        ready: Ready::new(Owner::Loop),
         index: RunIndex::open(project),
     };
     // A request to a loop that has ended is not for this one.

@@ -206,6 +206,18 @@ impl Inputs {
         peers.filter_map(file).collect()
     }
 
+    /// The same inputs with another kernel.
+    #[must_use]
+    pub fn with_kernel(&self, kernel: Vec<u8>) -> Inputs {
+        let mut inputs = self.clone();
+        inputs.fingerprint = fingerprint_with(&kernel, &self.files());
+        if let Some(first) = inputs.sources.first_mut() {
+            first.file.hash = Some(in_hex(&kernel));
+            first.bytes = Some(kernel);
+        }
+        inputs
+    }
+
     /// Writes every input into the folder `tree` of the repository at its repository-relative path.
     /// An input outside the repository is left out.
     pub fn write(&self, project: &Project, tree: &Path) -> io::Result<()> {

@@ -7,6 +7,7 @@
 pub mod new_peer;
 
 mod announced;
+pub mod builder;
 mod duplicate;
 pub mod event;
 pub mod execute;
@@ -19,6 +20,7 @@ pub mod process;
 pub mod profiling;
 pub(crate) mod python_package;
 pub mod python_standby;
+pub mod ready;
 pub mod spec;
 pub mod standby;
 pub mod supervise;

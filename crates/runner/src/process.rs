@@ -11,6 +11,7 @@ use std::io::{self, PipeReader, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -29,37 +30,73 @@ const BATCH_EVERY: Duration = Duration::from_millis(16);
 
 /// Ends a run from any thread.
 pub struct Control {
-    ended: AtomicBool,
-    wake: OwnedFd,
+    own: Flag,
+    /// What ends this one too.
+    above: Vec<Flag>,
+}
+
+/// That something is to end, and how who waits for that is woken. Its clones are the same flag.
+#[derive(Clone)]
+struct Flag {
+    ended: Arc<AtomicBool>,
+    wake: Arc<OwnedFd>,
 }
 
 impl Control {
     pub fn new() -> io::Result<Self> {
-        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         Ok(Control {
-            ended: AtomicBool::new(false),
-            wake,
+            own: Flag::new()?,
+            above: Vec::new(),
         })
+    }
+
+    /// A control that ends with this one, and can be ended alone.
+    pub fn within(&self) -> io::Result<Self> {
+        let mut above = self.above.clone();
+        above.push(self.own.clone());
+        Ok(Control {
+            own: Flag::new()?,
+            above,
+        })
+    }
+
+    fn flags(&self) -> impl Iterator<Item = &Flag> {
+        self.above.iter().chain([&self.own])
+    }
+
+    fn poll_fds(&self) -> impl Iterator<Item = PollFd<'_>> {
+        self.flags()
+            .map(|flag| PollFd::new(&*flag.wake, PollFlags::IN))
     }
 
     /// Ends the run at once. Calling it again changes nothing.
     pub fn end(&self) {
-        self.ended.store(true, Ordering::SeqCst);
+        self.own.ended.store(true, Ordering::SeqCst);
         // The write only fails where the counter is full, and then a wake-up waits already.
-        let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
+        let _ = rustix::io::write(&*self.own.wake, &1u64.to_ne_bytes());
     }
 
     pub fn is_ended(&self) -> bool {
-        self.ended.load(Ordering::SeqCst)
+        self.flags().any(|flag| flag.ended.load(Ordering::SeqCst))
     }
 
     /// Waits for at most this long. Returns whether the run is to end.
     pub fn wait(&self, limit: Duration) -> bool {
-        let mut fds = [PollFd::new(&self.wake, PollFlags::IN)];
+        let mut fds: Vec<PollFd> = self.poll_fds().collect();
         let limit = Timespec::try_from(limit).ok();
         // A signal only makes the wait shorter.
         let _ = poll(&mut fds, limit.as_ref());
         self.is_ended()
+    }
+}
+
+impl Flag {
+    fn new() -> io::Result<Self> {
+        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Flag {
+            ended: Arc::new(AtomicBool::new(false)),
+            wake: Arc::new(wake),
+        })
     }
 }
 
@@ -274,6 +311,29 @@ impl RunningProcess {
         Ok(self.unread() > 0)
     }
 
+    /// Takes in what the process prints until a result line of this key is among it. False where the
+    /// process ends before, `control` ends the run, or the time is over.
+    pub fn read_until(
+        &mut self,
+        key: &str,
+        follow: &mut Follow,
+        control: &Control,
+        limit: Duration,
+    ) -> io::Result<bool> {
+        let deadline = Instant::now() + limit;
+        while follow.report().value(key).is_none() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let ended = self.wait(Some(control), Some(left))?;
+            if control.is_ended() || left.is_zero() || (ended && !self.readable) {
+                return Ok(false);
+            }
+            if self.readable {
+                self.read(follow);
+            }
+        }
+        Ok(true)
+    }
+
     /// Waits for output, the end, a wake-up by `control`, or the timeout. True once the process has
     /// ended.
     fn wait(&mut self, control: Option<&Control>, timeout: Option<Duration>) -> io::Result<bool> {
@@ -281,7 +341,7 @@ impl RunningProcess {
         let timeout = timeout.map(|t| t + Duration::from_millis(1));
         let timeout = timeout.and_then(|t| Timespec::try_from(t).ok());
         let mut fds = vec![PollFd::new(&self.life, PollFlags::IN)];
-        fds.extend(control.map(|control| PollFd::new(&control.wake, PollFlags::IN)));
+        fds.extend(control.into_iter().flat_map(Control::poll_fds));
         let at = fds.len();
         fds.extend(
             self.pipe

@@ -28,6 +28,8 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(2);
 pub enum Owner {
     Screen,
     Loop(usize),
+    /// Like a loop.
+    Sweep(usize),
 }
 
 impl Owner {
@@ -38,6 +40,7 @@ impl Owner {
             Owner::Screen => key,
             Owner::Loop(0) => format!("{key}.loop"),
             Owner::Loop(number) => format!("{key}.loop{number}"),
+            Owner::Sweep(number) => format!("{key}.sweep{number}"),
         }
     }
 }

@@ -88,6 +88,10 @@ pub enum JudgeKind {
     /// Judges the kernel and measures it alone, with exactly these launches: what `lab bench` asks
     /// for.
     Bench(Discipline),
+    /// Builds the kernel once for each further line on stdin, as the file is then, so that a later
+    /// judge finds the image in the build cache: what `lab sweep` asks for. After each build it
+    /// writes `built: yes` or `built: no`. It launches nothing.
+    Build,
     /// Runs the kernel under these tools; an empty list is all tools of the device.
     Check {
         tools: Vec<Tool>,

@@ -5,6 +5,7 @@
 //! | file | what it does |
 //! |---|---|
 //! | `run` | one run from the first line to the verdict |
+//! | `building` | builds for the build cache, one kernel after the other
 //! | `session` | setting up: what stays the same for everything that one judge does |
 //! | `candidate` | building or loading the candidate while the incumbent runs |
 //! | `sealed_check` | further sealed inputs before a keep |
@@ -26,6 +27,7 @@
 //! | `confinement` | the sandbox of the children |
 //! | `processes` | starting the children, the cache folder |
 
+mod building;
 mod candidate;
 mod checking;
 mod confinement;
@@ -76,7 +78,9 @@ pub fn main(request: JudgeRequest, stdin: impl BufRead + Send + 'static) -> Exit
         );
         return Exit::NOT_JUDGED;
     }
-    if request.on_standby {
+    if matches!(request.kind, JudgeKind::Build) {
+        building::main(&Arc::new(request), stdin, console::stdout())
+    } else if request.on_standby {
         standby::judge(&Arc::new(request), stdin, console::stdout())
     } else {
         judge(request, console::stdout())
@@ -102,6 +106,8 @@ pub fn judge(request: JudgeRequest, sink: impl Write + Send + 'static) -> Exit {
         JudgeKind::Run | JudgeKind::SealedCheck { .. } | JudgeKind::Bench(_) => {
             run::run(&request, &sink, None)
         }
+        // It reads its orders from stdin: [`building::main`].
+        JudgeKind::Build => Err(Stop::Lab("a build needs orders on stdin".into())),
     };
     write_verdict(&request, verdict, out)
 }

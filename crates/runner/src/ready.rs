@@ -1,16 +1,16 @@
 //! The judges that are started before their kernels, so that a kernel waits for no device to open
 //! and for no input to be drawn.
 //!
-//! One gets ready while the command edits. Where edits take less time than that, and the machine
-//! has cores for it, further ones get ready while a kernel is judged. The device's lock keeps their
+//! One gets ready while the command of a loop edits. Where edits take less time than that, as in a
+//! sweep, and the machine has cores for it, further ones get ready while a kernel is judged. The device's lock keeps their
 //! launches away from what is measured.
 
+use crate::execute::inputs_of;
+use crate::python_standby::PythonStandby;
+use crate::spec::RunSpec;
+use crate::standby::{Owner, Standby};
 use lab_project::Project;
 use lab_protocol::Target;
-use lab_runner::execute::inputs_of;
-use lab_runner::python_standby::PythonStandby;
-use lab_runner::spec::RunSpec;
-use lab_runner::standby::{Owner, Standby};
 use std::collections::VecDeque;
 
 /// Seconds in which most judges get ready. A loop with quicker edits has [`MOST`] of them.
@@ -25,8 +25,9 @@ const CORES: usize = 5;
 
 /// Judges on standby, and the Python that their workers are forked from, as far as the project has
 /// them.
-#[derive(Default)]
-pub(super) struct Ready {
+pub struct Ready {
+    /// Whose they are, by number.
+    owner: fn(usize) -> Owner,
     /// The oldest first.
     standbys: VecDeque<Standby>,
     /// How many were started. Their folders have numbers in turn, so that none gets the folder of
@@ -38,6 +39,17 @@ pub(super) struct Ready {
 }
 
 impl Ready {
+    /// None yet, of the owner of a number.
+    pub fn new(owner: fn(usize) -> Owner) -> Ready {
+        Ready {
+            owner,
+            standbys: VecDeque::new(),
+            started: 0,
+            python: None,
+            edits_are_quick: false,
+        }
+    }
+
     /// Notes how many seconds the last edit took.
     pub fn note_edit(&mut self, seconds: f64) {
         self.edits_are_quick = seconds < SOON;
@@ -49,12 +61,12 @@ impl Ready {
         let Ok(inputs) = inputs_of(project, spec) else {
             return;
         };
-        PythonStandby::keep(&mut self.python, project, Owner::Loop(0));
+        PythonStandby::keep(&mut self.python, project, (self.owner)(0));
         let spec = self.spec(spec);
         self.standbys
             .retain_mut(|standby| standby.fits(project, &spec));
         while self.standbys.len() < self.wanted(project, &spec) {
-            let owner = Owner::Loop(self.started % (MOST + 1));
+            let owner = (self.owner)(self.started % (MOST + 1));
             let Ok(Some(standby)) = Standby::start(project, &spec, &inputs, owner) else {
                 return;
             };
