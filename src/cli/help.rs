@@ -57,6 +57,7 @@ pub const PAGES: &[(&str, &str)] = &[
     ("run-log", include_str!("../../docs/run-log.md")),
     ("sandbox", include_str!("../../docs/sandbox.md")),
     ("screen", include_str!("../../docs/screen.md")),
+    ("sweep", include_str!("../../docs/sweep.md")),
     (
         "troubleshooting",
         include_str!("../../docs/troubleshooting.md"),
@@ -83,7 +84,7 @@ WHICH KERNEL A COMMAND MEANS
   Where a folder holds both kernel.cu and kernel.py, name the file.
 
 EXIT CODES
-  of lab run, bench, check, profile and harness:
+  of lab run, bench, sweep, check, profile and harness:
     0   passed and measured; check: nothing found; profile: a profile was written
     1   the kernel ran, and correctness failed; check: something was found
     2   the kernel could not be built, or could not be read

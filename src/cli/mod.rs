@@ -38,6 +38,7 @@ mod run_ncu;
 pub mod screen;
 mod show;
 mod shown;
+mod sweep;
 mod table;
 mod theme;
 mod trust;
@@ -50,6 +51,7 @@ use lab_bench::NotBenched;
 use lab_project::Project;
 use lab_protocol::Exit;
 use lab_runner::execute::NotRun;
+use lab_sweep::NotSwept;
 use lab_text::shell;
 use lab_tui::theme::AppearanceChoice;
 use output::{answer, code, complain, failed, is_json, refused, say, say_below, told};
@@ -142,6 +144,9 @@ enum Command {
     /// Measure all workloads in several independent runs by a fixed discipline, or once, for a
     /// verdict (--verdict)
     Bench(bench::BenchArgs),
+    /// Build, verify and measure the kernel with other values of the constants that its tune lines
+    /// name
+    Sweep(sweep::SweepArgs),
     /// List the problem's peers with their last figures; `lab peers new` adds the first
     Peers(peers::PeersArgs),
     /// Keep the last run: commit the bytes it judged and write its row
@@ -259,6 +264,7 @@ pub fn main() -> ExitCode {
                 | Command::Check(_)
                 | Command::Profile(_)
                 | Command::Bench(_)
+                | Command::Sweep(_)
                 | Command::Auto(_)
                 | Command::Keep(_)
                 | Command::Probe(_)
@@ -299,6 +305,7 @@ fn command(cli: Cli) -> ExitCode {
         Some(Command::Check(options)) => of_judging(check::main(&options)),
         Some(Command::Profile(options)) => of_judging(profile::main(&options)),
         Some(Command::Bench(options)) => of_judging(bench::main(&options)),
+        Some(Command::Sweep(options)) => of_judging(sweep::main(&options)),
         Some(Command::Measure { options }) => {
             let now = with_words("lab bench --verdict", &options);
             return unknown(&format!("`lab measure` is gone: `{now}` does the same"));
@@ -397,8 +404,16 @@ fn of_judging(outcome: Result<ExitCode>) -> Result<ExitCode> {
                 .downcast_ref::<NotBenched>()
                 .map(|why| (why.to_string(), why.exit()))
         };
+        let not_swept = || {
+            error
+                .downcast_ref::<NotSwept>()
+                .map(|why| (why.to_string(), why.exit()))
+        };
         let wrong = || (lab_git::told(&error), Exit::Usage);
-        let (why, exit) = not_run.or_else(not_benched).unwrap_or_else(wrong);
+        let (why, exit) = not_run
+            .or_else(not_benched)
+            .or_else(not_swept)
+            .unwrap_or_else(wrong);
         Ok(failed(&why, exit))
     })
 }

@@ -48,7 +48,12 @@ const CRATES: &[(&str, &str, &str)] = &[
     (
         "bench",
         "crates/bench",
-        "git project protocol run runner store system text",
+        "git project protocol run runner store text",
+    ),
+    (
+        "sweep",
+        "crates/sweep",
+        "git project protocol run runner source store system text",
     ),
     (
         "history",
@@ -58,7 +63,7 @@ const CRATES: &[(&str, &str, &str)] = &[
     (
         "decide",
         "crates/decide",
-        "git history project protocol run runner store system text",
+        "git history project protocol run runner store sweep system text",
     ),
     (
         "auto",

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::fs;
 
 /// Each command that has `--json`, as a script would call it.
-const COMMANDS: [&str; 24] = [
+const COMMANDS: [&str; 26] = [
     "new 2d",
     "init",
     "trust",
@@ -18,6 +18,8 @@ const COMMANDS: [&str; 24] = [
     "run --decide -m x",
     "bench --verdict",
     "bench",
+    "sweep",
+    "sweep --apply",
     "check",
     "profile",
     "keep -m x",

@@ -75,6 +75,7 @@ mod several;
 mod source;
 mod standby;
 mod stranger;
+mod sweep;
 mod theme;
 mod trailers;
 mod trust;

@@ -16,12 +16,12 @@ use lab_history::last_peers;
 use lab_history::tested;
 use lab_project::Project;
 use lab_protocol::report::Measure;
-use lab_run::RunId;
 use lab_run::experiment::Status;
 use lab_run::inputs::{self, Inputs, KernelError};
 use lab_run::message::{Message, TrailerKey};
 use lab_run::peers;
 use lab_run::record::{HeldOut, Record, SealedFigures};
+use lab_run::{RunId, RunStart};
 use lab_runner::held_out;
 use lab_store::RunIndex;
 use lab_system::space;
@@ -71,6 +71,7 @@ pub fn keep(
     }
     let message = with_sealed(&with_draft(message, &record), &record);
     let message = with_peers(message, project, index, &record);
+    let message = with_sweep(message, project, &record);
     let mut rules = files(inputs, &now.rules.first);
     rules.retain(|(_, bytes)| bytes.is_some());
     keeping.commit(index, &mut record, &message, &bytes, &rules)?;
@@ -189,6 +190,15 @@ fn with_peers(message: Message, project: &Project, index: &RunIndex, record: &Re
         .cloned()
         .chain(peers::trailers(&last.peers));
     Message::new(message.subject(), trailers)
+}
+
+/// The message with the sweep that found these bytes, if one did.
+fn with_sweep(message: Message, project: &Project, record: &Record) -> Message {
+    let RunStart { kernel, blob, .. } = &record.start;
+    match lab_sweep::origin_of(&project.lab_dir, kernel, blob) {
+        Some(sweep) => message.with_default(TrailerKey::Other("Sweep".to_owned()), &sweep),
+        None => message,
+    }
 }
 
 /// Tells the user the result of the held-out check.

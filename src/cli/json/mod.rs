@@ -7,6 +7,7 @@ pub mod decision;
 pub mod experiment;
 pub mod run;
 pub mod schema;
+pub mod sweep;
 
 use decision::LastDecision;
 use lab_protocol::text::is_visible;

@@ -27,11 +27,11 @@ fn allow_null(schema: &mut Schema) {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use super::super::{Answer, Nothing, Resumed, answer, bench, decision, run};
+    use super::super::{Answer, Nothing, Resumed, answer, bench, decision, run, sweep};
     use super::*;
     use crate::cli::{
         auto_status, check, clean, describe, diff, doctor, export, fetch, init, lessons, log, ls,
-        new, peers, probe, profile, restore, rules, trust, undo,
+        new, peers, probe, profile, restore, rules, sweep::apply::SweepApplied, trust, undo,
     };
     use serde_json::{Map, Value};
     use std::path::Path;
@@ -156,6 +156,8 @@ mod tests {
         answers! {
             ["run", "bench", "show"] => answer::RunAnswer,
             ["bench"] => bench::BenchReport,
+            ["sweep"] => sweep::SweepReport,
+            ["sweep"] => SweepApplied,
             ["check"] => check::CheckAnswer,
             ["profile"] => profile::ProfileAnswer,
             ["profile"] => profile::DurationsAnswer,

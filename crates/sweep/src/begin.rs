@@ -1,0 +1,198 @@
+//! Beginning a sweep, or going on with one.
+
+use crate::record::{Sweep, SweepParameter, SweepStart};
+use crate::session::{Budget, Session};
+use crate::store::SweepStore;
+use crate::strategy::Strategy;
+use lab_git::Repo;
+use lab_project::Project;
+use lab_protocol::{Exit, Language};
+use lab_run::Fingerprint;
+use lab_run::inputs::{self, Inputs};
+use lab_runner::execute::{self, NotRun};
+use lab_runner::spec::RunSpec;
+use lab_source::tune::{Space, Syntax};
+use lab_store::series::{OpenFolder, own_origin};
+use lab_system::random;
+use std::sync::Arc;
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SweepRequest {
+    pub strategy: Strategy,
+    pub budget: Budget,
+    /// Begins a new sweep where an earlier one could go on.
+    pub anew: bool,
+    /// Processes that build ahead; `None` is one for each core. With 0, nothing is done ahead: a point
+    /// is built and judged after the one before it.
+    pub builders: Option<usize>,
+}
+
+/// Why no sweep began.
+#[derive(Debug, thiserror::Error)]
+pub enum NotSwept {
+    #[error(transparent)]
+    NotRun(#[from] NotRun),
+    /// The kernel, its tune lines or the request. The text says what to do.
+    #[error("{0}")]
+    Refused(String),
+    #[error("{}", lab_git::told(.0))]
+    Failed(#[from] anyhow::Error),
+}
+
+impl NotSwept {
+    /// The exit code of `lab sweep`.
+    pub fn exit(&self) -> Exit {
+        match self {
+            NotSwept::NotRun(not_run) => not_run.exit(),
+            NotSwept::Refused(_) => Exit::Usage,
+            NotSwept::Failed(_) => Exit::NOT_JUDGED,
+        }
+    }
+}
+
+/// The kernel's text and the space of its tune lines. The error names the line that is wrong.
+pub fn space_of(project: &Project, kernel: &[u8]) -> Result<(String, Space), NotSwept> {
+    let name = &project.kernel_name;
+    let Ok(source) = String::from_utf8(kernel.to_vec()) else {
+        return Err(NotSwept::Refused(format!(
+            "{name} is not UTF-8, so its tune lines cannot be read"
+        )));
+    };
+    let (syntax, comment) = match Language::of(&project.kernel) {
+        Language::Cuda => (Syntax::Cpp, "//"),
+        Language::Python => (Syntax::Python, "#"),
+    };
+    let space = Space::read(&source, syntax)
+        .map_err(|mistake| NotSwept::Refused(format!("{name}, {mistake}")))?;
+    if space.parameters.is_empty() {
+        return Err(NotSwept::Refused(format!(
+            "{name} has no tune line: write `{comment} lab: tune NAME = 64, 128` for a constant NAME of the kernel \
+             (docs/sweep.md)"
+        )));
+    }
+    Ok((source, space))
+}
+
+/// The hash of everything that a verdict on any point depends on, but for the point's values: it is
+/// the same whichever point is on disk.
+pub fn fingerprint_of(inputs: &Inputs, source: &str, space: &Space) -> Fingerprint {
+    let first = space.source(source, 0);
+    inputs::fingerprint_with(first.as_bytes(), &inputs.files())
+}
+
+impl<'a> Session<'a> {
+    /// Goes on with the newest sweep of these tune lines, rules and device, or begins one. Checks
+    /// first what a run needs.
+    pub fn begin(
+        project: &'a Project,
+        spec: RunSpec,
+        request: &SweepRequest,
+    ) -> Result<Self, NotSwept> {
+        let inputs = execute::inputs_of(project, &spec)?;
+        if project.external() {
+            return Err(NotSwept::Refused(format!(
+                "this kernel is judged by `{}`, which reads the kernel on disk, and a sweep judges copies: `lab sweep` needs \
+                 the built-in harness (a problem.toml beside the kernel)",
+                project.config.harness_command()
+            )));
+        }
+        let (source, space) = space_of(project, inputs.kernel())?;
+        let fingerprint = fingerprint_of(&inputs, &source, &space);
+        let spec = RunSpec {
+            inputs: Some(Arc::clone(&inputs)),
+            ..spec
+        };
+        let repo = Repo::open(project)?;
+        // Without it git would show .lab as untracked. The sweep is right all the same.
+        let _ = lab_git::exclude(&repo);
+        let store = SweepStore::new(&project.lab_dir);
+        let (sweep, open) = match found(project, &spec, &store, &fingerprint, request)? {
+            Some(found) => found,
+            None => begun(project, &spec, &store, fingerprint, &space)?,
+        };
+        Ok(Session {
+            project,
+            repo,
+            spec,
+            inputs,
+            source,
+            space,
+            open,
+            sweep,
+            strategy: request.strategy,
+            budget: request.budget,
+            builders: request.builders,
+        })
+    }
+}
+
+/// The newest sweep that can go on. An error if it goes on in another process.
+fn found(
+    project: &Project,
+    spec: &RunSpec,
+    store: &SweepStore,
+    fingerprint: &Fingerprint,
+    request: &SweepRequest,
+) -> Result<Option<(Sweep, OpenFolder)>, NotSwept> {
+    let (_, lab) = SweepStart::written_by();
+    let target = spec.target(project);
+    let fits = |start: &SweepStart| {
+        let is_of = start.kernel == project.kernel_name && start.target == target;
+        is_of && start.fingerprint == *fingerprint && start.lab == lab
+    };
+    let of_kernel = |start: &SweepStart| start.kernel == project.kernel_name;
+    let in_progress = |sweep: &Sweep| store.is_in_progress(sweep.start.sweep);
+    // Two would share the folders of the judges that stand by, also on two devices.
+    if let Some(other) = store.all(of_kernel).find(in_progress) {
+        return Err(NotSwept::Refused(format!(
+            "sweep {} of {} goes on in another process: wait for its end, or end that process",
+            other.start.sweep, project.kernel_name
+        )));
+    }
+    let Some(newest) = store.all(fits).next() else {
+        return Ok(None);
+    };
+    let id = newest.start.sweep;
+    let is_done = newest.points.len() >= newest.start.points;
+    if request.anew || !newest.is_own() || is_done {
+        return Ok(None);
+    }
+    let Some(open) = store.open(id)? else {
+        return Err(NotSwept::Refused(format!(
+            "sweep {id} goes on in another process: wait for its end"
+        )));
+    };
+    // Another process may have added points before the lock was there.
+    Ok(Some((store.read(id)?, open)))
+}
+
+fn begun(
+    project: &Project,
+    spec: &RunSpec,
+    store: &SweepStore,
+    fingerprint: Fingerprint,
+    space: &Space,
+) -> Result<(Sweep, OpenFolder), NotSwept> {
+    let parameters = space.parameters.iter().map(|parameter| SweepParameter {
+        name: parameter.name.clone(),
+        values: parameter.values.clone(),
+    });
+    let (version, lab) = SweepStart::written_by();
+    let (start, open) = store.create(|sweep| SweepStart {
+        version,
+        lab,
+        origin: own_origin(),
+        sweep,
+        kernel: project.kernel_name.clone(),
+        fingerprint,
+        target: spec.target(project),
+        parameters: parameters.collect(),
+        requires: space.requires.clone(),
+        points: space.points.len(),
+        seed: random::number(),
+        started: lab_run::now(),
+    })?;
+    let points = Vec::new();
+    Ok((Sweep { start, points }, open))
+}

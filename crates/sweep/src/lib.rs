@@ -1,0 +1,35 @@
+//! `lab sweep`: builds, verifies and measures the points of a kernel's tune lines.
+//!
+//! A point is the kernel with other values in the places that its tune lines name
+//! (`lab_source::tune`), so it has bytes of its own. It is judged as a save is, and the kernel on disk
+//! stays as it is. A sweep is a folder `.lab/sweep/N` with what is tried and a record for each point.
+//! It decides nothing and has no row in the ledger.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `record` | what is stored of a sweep and of a point |
+//! | `store` | the folder, its lock, reading and appending |
+//! | `begin` | beginning a sweep, or going on with one |
+//! | `session` | which point comes next, until all are measured or the budget is spent |
+//! | `builders` | processes that build points ahead, and the queue of these points |
+//! | `lane` | one point: the judge, and when a point ends early |
+//! | `strategy` | the order of the points |
+//! | `summary` | the best points, and what each parameter matters |
+#![forbid(unsafe_code)]
+// Tests make the files of strangers.
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
+
+mod begin;
+mod builders;
+mod lane;
+pub mod record;
+mod session;
+pub mod store;
+mod strategy;
+pub mod summary;
+
+pub use begin::{NotSwept, SweepRequest, fingerprint_of, space_of};
+pub use record::{PointOutcome, Sweep, SweepId, SweepPoint, SweepStart};
+pub use session::{Budget, Ended, Session, SweepEvent};
+pub use store::{SweepStore, origin_of};
+pub use strategy::Strategy;

@@ -1,0 +1,169 @@
+//! What is stored of a sweep and of each of its points.
+
+use jiff::Timestamp;
+use lab_project::config::Goal;
+use lab_run::Fingerprint;
+use lab_run::record::{Origin, VERSION};
+use lab_run::verdict::{Change, Figure};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The number of a sweep: it counts from 1 within a repository.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+#[schemars(inline)]
+pub struct SweepId(pub u64);
+
+impl fmt::Display for SweepId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// What a sweep tries: `sweep.json`, written once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SweepStart {
+    pub version: u32,
+    /// Version of the lab that wrote it.
+    pub lab: String,
+    /// Known once it is read; stands in no file.
+    #[serde(skip)]
+    pub origin: Origin,
+    pub sweep: SweepId,
+    /// Repository-relative path of the kernel.
+    pub kernel: String,
+    /// Hash of everything that a verdict on any point depends on, but for the point's values.
+    pub fingerprint: Fingerprint,
+    /// The device that was asked for: `auto`, `cpu`, `cuda:1`.
+    pub target: String,
+    pub parameters: Vec<SweepParameter>,
+    /// The texts of the `lab: require` lines.
+    pub requires: Vec<String>,
+    /// How many points these leave.
+    pub points: usize,
+    /// What random orders follow from.
+    pub seed: u64,
+    pub started: Timestamp,
+}
+
+impl SweepStart {
+    /// The version and the lab of a sweep that begins now.
+    pub fn written_by() -> (u32, String) {
+        (VERSION, env!("CARGO_PKG_VERSION").to_owned())
+    }
+}
+
+/// A constant, and the values that are tried.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct SweepParameter {
+    pub name: String,
+    pub values: Vec<String>,
+}
+
+/// The result of a point, from the best to the worst.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum PointOutcome {
+    /// It is correct, and was measured to the end.
+    Pass,
+    /// It is correct, and its measurement ended early: its interval lies beyond that of the best.
+    Slower,
+    /// A result is wrong.
+    Fail,
+    BuildError,
+    Crash,
+}
+
+impl PointOutcome {
+    pub fn word(self) -> &'static str {
+        match self {
+            PointOutcome::Pass => "pass",
+            PointOutcome::Slower => "slower, ended early",
+            PointOutcome::Fail => "wrong",
+            PointOutcome::BuildError => "does not build",
+            PointOutcome::Crash => "crash",
+        }
+    }
+
+    /// Whether the kernel of this point computes what it is to compute.
+    pub fn is_correct(self) -> bool {
+        matches!(self, PointOutcome::Pass | PointOutcome::Slower)
+    }
+}
+
+/// A point that was measured, or was found to be of no use: a line of `points.jsonl`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SweepPoint {
+    /// Known once it is read; stands in no file.
+    #[serde(skip)]
+    pub origin: Origin,
+    pub sweep: SweepId,
+    /// That of the sweep: a line of another sweep counts for nothing here.
+    pub fingerprint: Fingerprint,
+    /// From 1, in the order in which the points were recorded.
+    pub number: u32,
+    /// The number of the combination, from 0.
+    pub point: usize,
+    /// The value of each parameter.
+    pub values: Vec<String>,
+    /// Whether the kernel on disk had these values when the sweep began.
+    pub written: bool,
+    /// Git blob id of the point's bytes, hex.
+    pub blob: String,
+    pub outcome: PointOutcome,
+    /// The reason, if it did not pass.
+    pub why: String,
+    /// The figure; only of a correct point.
+    pub figure: Option<Figure>,
+    /// Which of two figures is better.
+    pub goal: Goal,
+    /// The change against the incumbent, if the two were timed in turns.
+    pub change: Option<Change>,
+    /// Device name as the harness gave it.
+    pub device: Option<String>,
+    /// The times are of an emulated device and say nothing about a GPU.
+    pub emulated: bool,
+    pub caveats: Vec<String>,
+    pub started: Timestamp,
+    /// How long its judge took. 0 of a point that was only built.
+    pub seconds: f64,
+    /// How long the sweep had gone on when it was recorded, over all its processes.
+    pub elapsed_s: f64,
+}
+
+impl SweepPoint {
+    /// The change with growth as the better direction.
+    pub fn improvement(&self) -> Option<Change> {
+        self.change.map(|change| change.improvement(self.goal))
+    }
+}
+
+/// A sweep and its points, in the order in which they were recorded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sweep {
+    pub start: SweepStart,
+    pub points: Vec<SweepPoint>,
+}
+
+impl Sweep {
+    /// Whether all of it is this user's.
+    pub fn is_own(&self) -> bool {
+        let is_own = |origin| origin == Origin::Own;
+        is_own(self.start.origin) && self.points.iter().all(|point| is_own(point.origin))
+    }
+
+    /// Whether a point was on an emulated device.
+    pub fn is_emulated(&self) -> bool {
+        self.points.iter().any(|point| point.emulated)
+    }
+
+    /// Seconds that the sweep has gone on.
+    pub fn elapsed_s(&self) -> f64 {
+        self.points.last().map_or(0.0, |point| point.elapsed_s)
+    }
+}

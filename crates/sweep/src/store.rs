@@ -1,0 +1,129 @@
+//! The folder `.lab/sweep`: one folder a sweep, with `sweep.json`, a line in `points.jsonl` for each
+//! point, and the logs of points that did not pass.
+
+use crate::record::{PointOutcome, Sweep, SweepId, SweepPoint, SweepStart};
+use anyhow::{Result, ensure};
+use lab_run::record::{Origin, is_inside};
+use lab_store::series::{OpenFolder, Series, SeriesKind};
+use lab_store::signature::Purpose;
+use std::path::{Path, PathBuf};
+
+const SWEEPS: SeriesKind = SeriesKind {
+    name: "sweep",
+    start: "sweep.json",
+    lines: "points.jsonl",
+    purposes: (Purpose::Sweep, Purpose::SweepPoint),
+};
+
+/// Reads and writes the folders of sweeps.
+#[derive(Clone, Debug)]
+pub struct SweepStore(Series);
+
+impl SweepStore {
+    /// The store in this `.lab` folder. Creates nothing.
+    pub fn new(lab_dir: &Path) -> Self {
+        SweepStore(Series::new(lab_dir, SWEEPS))
+    }
+
+    pub fn folder(&self, id: SweepId) -> PathBuf {
+        self.0.folder(id.0)
+    }
+
+    /// Path of the log of a point that did not pass.
+    pub fn log(&self, id: SweepId, number: u32) -> PathBuf {
+        self.folder(id).join(log_name(number))
+    }
+
+    /// Makes the folder of a new sweep and writes `sweep.json`; `start` gets the number.
+    pub fn create(
+        &self,
+        start: impl FnOnce(SweepId) -> SweepStart,
+    ) -> Result<(SweepStart, OpenFolder)> {
+        self.0.create(|id| start(SweepId(id)))
+    }
+
+    /// Takes the lock of a sweep; `None` if another process adds points to it.
+    pub fn open(&self, id: SweepId) -> Result<Option<OpenFolder>> {
+        self.0.open(id.0)
+    }
+
+    /// Whether a process adds points to this sweep now.
+    pub fn is_in_progress(&self, id: SweepId) -> bool {
+        self.0.is_in_progress(id.0)
+    }
+
+    /// Reads a sweep. Lines of another sweep are left out, and those that cannot be read: the point
+    /// is then measured again.
+    pub fn read(&self, id: SweepId) -> Result<Sweep> {
+        let (start, origin) = self.0.start::<SweepStart>(id.0)?;
+        let path = self.folder(id).join(SWEEPS.start);
+        let (path, of) = (path.display(), start.sweep);
+        ensure!(of == id, "{path} is of sweep {of}, not of sweep {id}");
+        ensure!(
+            is_inside(&start.kernel),
+            "{path} names a kernel outside of the repository: {}",
+            lab_text::sanitise::text(&start.kernel)
+        );
+        let mut points: Vec<SweepPoint> = Vec::new();
+        let mut seen = std::collections::HashSet::new();
+        for (point, origin) in self.0.lines::<SweepPoint>(id.0)? {
+            let fits = point.sweep == id
+                && point.fingerprint == start.fingerprint
+                && point.values.len() == start.parameters.len();
+            if fits && seen.insert(point.point) {
+                points.push(SweepPoint { origin, ..point });
+            }
+        }
+        Ok(Sweep {
+            start: SweepStart { origin, ..start },
+            points,
+        })
+    }
+
+    /// The sweeps for which `wanted` holds, among those that can be read, newest first.
+    pub fn all(&self, wanted: impl Fn(&SweepStart) -> bool) -> impl Iterator<Item = Sweep> {
+        let ids = self.0.ids().into_iter().map(SweepId);
+        ids.filter_map(|id| self.read(id).ok())
+            .filter(move |sweep| wanted(&sweep.start))
+    }
+}
+
+/// The name of the log of a point.
+pub fn log_name(number: u32) -> String {
+    format!("point-{number}.log")
+}
+
+/// Which point of which sweep these bytes of the kernel are, in words, as in `2, point 7 of 24:
+/// BLOCK=256 ROWS=2`. `None` if no sweep of this user's found them, or if the kernel was written so
+/// before the sweep.
+pub fn origin_of(lab_dir: &Path, kernel: &str, blob: &str) -> Option<String> {
+    let is_found = |point: &&SweepPoint| {
+        let is_own = point.origin == Origin::Own;
+        is_own && point.blob == blob && point.outcome == PointOutcome::Pass && !point.written
+    };
+    let store = SweepStore::new(lab_dir);
+    let mut sweeps = store.all(|start| start.kernel == kernel);
+    sweeps.find_map(|sweep| {
+        let Sweep { start, points } = &sweep;
+        let point = points
+            .iter()
+            .find(is_found)
+            .filter(|_| start.origin == Origin::Own)?;
+        Some(format!(
+            "{}, point {} of {}: {}",
+            start.sweep,
+            point.number,
+            points.len(),
+            start.in_words(point)
+        ))
+    })
+}
+
+impl SweepStart {
+    /// The values of a point, as in `BLOCK=256 ROWS=2`.
+    pub fn in_words(&self, point: &SweepPoint) -> String {
+        let words = self.parameters.iter().zip(&point.values);
+        let words = words.map(|(parameter, value)| format!("{}={value}", parameter.name));
+        words.collect::<Vec<_>>().join(" ")
+    }
+}

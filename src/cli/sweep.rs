@@ -1,0 +1,253 @@
+//! `lab sweep`: builds, verifies and measures the points of the kernel's tune lines.
+
+pub mod apply;
+mod map;
+mod text;
+
+use super::interrupt::controlled;
+use super::json::sweep::SweepReport;
+use super::live::LiveLine;
+use super::{JsonArg, KernelArg, answer, code, complain, is_json, say, told};
+use crate::confinement;
+use anyhow::{Context, Result};
+use clap::{Args, ValueEnum};
+use lab_project::Project;
+use lab_protocol::{Exit, Target};
+use lab_run::Reason;
+use lab_runner::spec::RunSpec;
+use lab_sweep::{
+    Budget, Ended, NotSwept, Session, Strategy, Sweep, SweepEvent, SweepId, SweepRequest,
+    SweepStore,
+};
+use std::process::ExitCode;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+#[derive(Args, Debug)]
+pub struct SweepArgs {
+    #[command(flatten)]
+    kernel: KernelArg,
+    #[command(flatten)]
+    json: JsonArg,
+    /// auto, cpu, cuda, cuda:1; overrides lab.toml
+    #[arg(long)]
+    device: Option<Target>,
+    /// In which order the points are tried
+    #[arg(long, value_enum, default_value = "grid")]
+    strategy: StrategyArg,
+    /// End after so many points (200) or after so long (90s, 30m, 2h), earlier parts of the sweep
+    /// counted [default: all points]
+    #[arg(long, value_name = "N|TIME")]
+    budget: Option<BudgetArg>,
+    /// Processes that build points ahead [default: one for each core]; with 0, each point is built
+    /// and judged after the one before it
+    #[arg(long, value_name = "N", value_parser = builders)]
+    builders: Option<usize>,
+    /// Begin a new sweep where an earlier one could go on
+    #[arg(long)]
+    new: bool,
+    /// Show the best figure for each pair of values of these two parameters [default: the two that
+    /// matter most]
+    #[arg(long, value_name = "NAME,NAME", conflicts_with = "apply")]
+    by: Option<String>,
+    /// Measure nothing; show this sweep: its number, or `last`
+    #[arg(long, value_name = "N|last", conflicts_with_all = ["device", "strategy", "budget", "builders", "new"])]
+    show: Option<Shown>,
+    /// Measure nothing; write the best point of the last sweep, or the one of this number, into the
+    /// kernel on disk
+    #[arg(
+        long,
+        value_name = "POINT",
+        conflicts_with_all = ["device", "strategy", "budget", "builders", "new", "show"]
+    )]
+    #[expect(clippy::option_option, reason = "the option may have no value")]
+    apply: Option<Option<u32>>,
+}
+
+/// The order in which points are tried.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum StrategyArg {
+    /// All points, the last parameter changing fastest
+    Grid,
+    /// All points in a random order
+    Random,
+    /// Values that were frequent among the best points so far (tree-structured Parzen estimator)
+    Tpe,
+}
+
+impl From<StrategyArg> for Strategy {
+    fn from(strategy: StrategyArg) -> Strategy {
+        match strategy {
+            StrategyArg::Grid => Strategy::Grid,
+            StrategyArg::Random => Strategy::Random,
+            StrategyArg::Tpe => Strategy::Tpe,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct BudgetArg(Budget);
+
+impl FromStr for BudgetArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong =
+            || format!("'{text}' is neither a number of points nor a time such as 90s, 30m or 2h");
+        let (number, unit) = match text.char_indices().last() {
+            Some((at, unit)) if !unit.is_ascii_digit() => (&text[..at], Some(unit)),
+            _ => (text, None),
+        };
+        let number: u32 = number.parse().map_err(|_| wrong())?;
+        let seconds = match unit {
+            None => return Ok(BudgetArg(Budget::Points(number as usize))),
+            Some('s') => 1,
+            Some('m') => 60,
+            Some('h') => 3600,
+            Some(_) => return Err(wrong()),
+        };
+        Ok(BudgetArg(Budget::Time(Duration::from_secs(
+            u64::from(number) * seconds,
+        ))))
+    }
+}
+
+fn builders(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| *number <= 256);
+    number.ok_or_else(|| format!("'{text}' is not a number of processes from 0 to 256"))
+}
+
+/// The sweep that is to be shown.
+#[derive(Clone, Copy, Debug)]
+enum Shown {
+    Last,
+    Number(SweepId),
+}
+
+impl FromStr for Shown {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "last" => Ok(Shown::Last),
+            number => number
+                .parse()
+                .map(|number| Shown::Number(SweepId(number)))
+                .map_err(|_| format!("'{text}' is neither a number nor `last`")),
+        }
+    }
+}
+
+pub fn main(options: &SweepArgs) -> Result<ExitCode> {
+    let project = options.kernel.open()?;
+    if let Some(point) = options.apply {
+        return apply::main(&project, point);
+    }
+    let (sweep, ended) = match options.show {
+        Some(shown) => (find(&project, shown)?, None),
+        None => {
+            let (sweep, ended) = measure(&project, options)?;
+            (sweep, Some(ended))
+        }
+    };
+    report(&project, options, &sweep, ended)
+}
+
+fn find(project: &Project, shown: Shown) -> Result<Sweep> {
+    let store = SweepStore::new(&project.lab_dir);
+    match shown {
+        Shown::Number(id) => store.read(id),
+        Shown::Last => {
+            let mut sweeps = store.all(|start| start.kernel == project.kernel_name);
+            sweeps.next().with_context(|| {
+                format!(
+                    "there is no sweep of {} yet: `lab sweep{}` makes one",
+                    project.kernel_name, project.argument
+                )
+            })
+        }
+    }
+}
+
+fn measure(project: &Project, options: &SweepArgs) -> Result<(Sweep, Ended), NotSwept> {
+    let control = controlled()?;
+    let spec = RunSpec {
+        device: options.device,
+        confinement: confinement::missing,
+        ..RunSpec::new(Reason::Command)
+    };
+    let request = SweepRequest {
+        strategy: options.strategy.into(),
+        budget: options.budget.map_or(Budget::All, |budget| budget.0),
+        anew: options.new,
+        builders: options.builders,
+    };
+    let mut session = Session::begin(project, spec, &request)?;
+    complain(&text::begin_line(&session.sweep, session.wanted()));
+    let (wanted, start) = (session.wanted(), session.sweep.start.clone());
+    let has_time = matches!(request.budget, Budget::Time(_));
+    let (before, began, mut line) = (session.sweep.points.len(), Instant::now(), LiveLine::new());
+    let mut done = before;
+    let ended = session.run(&control, &mut |event| match event {
+        SweepEvent::Judging(values) => {
+            let of_each = began.elapsed().div_f64((done - before).max(1) as f64);
+            let left = of_each.mul_f64(wanted.saturating_sub(done) as f64);
+            // With a time for its budget, a sweep ends before its last point.
+            let left = (done > before && !has_time).then_some(left);
+            line.show(|| text::progress_line(done + 1, wanted, &values, left));
+        }
+        SweepEvent::Recorded(point) => {
+            done += 1;
+            line.clear();
+            complain(&text::point_line(&start, point, wanted));
+        }
+    });
+    line.clear();
+    Ok((session.sweep, ended?))
+}
+
+fn report(
+    project: &Project,
+    options: &SweepArgs,
+    sweep: &Sweep,
+    ended: Option<Ended>,
+) -> Result<ExitCode> {
+    let has_best = !lab_sweep::summary::ranked(&sweep.points).is_empty();
+    let exit = match &ended {
+        None => Exit::Passed,
+        Some(Ended::Interrupted) => Exit::Crashed,
+        Some(Ended::NotJudged(_)) => Exit::NOT_JUDGED,
+        Some(Ended::Complete | Ended::BudgetSpent) if has_best => Exit::Passed,
+        Some(Ended::Complete | Ended::BudgetSpent) => Exit::Wrong,
+    };
+    if is_json() {
+        return Ok(answer(
+            exit,
+            SweepReport::of(project, sweep, ended.as_ref()),
+        ));
+    }
+    let pair = map::pair(sweep, options.by.as_deref())?;
+    text::lines(project, sweep, ended.as_ref(), pair)
+        .iter()
+        .for_each(|line| say(line));
+    Ok(code(exit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_is_a_number_of_points_or_a_time() {
+        let of = |text: &str| BudgetArg::from_str(text).map(|budget| budget.0);
+        assert_eq!(of("200"), Ok(Budget::Points(200)));
+        assert_eq!(of("90s"), Ok(Budget::Time(Duration::from_secs(90))));
+        assert_eq!(of("2h"), Ok(Budget::Time(Duration::from_secs(7200))));
+        for wrong in ["", "h", "2d", "-1", "1.5h", "2é"] {
+            let why = format!(
+                "'{wrong}' is neither a number of points nor a time such as 90s, 30m or 2h"
+            );
+            assert_eq!(of(wrong), Err(why));
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The heat map of a sweep, in text.
+
+use anyhow::{Result, bail};
+use lab_sweep::Sweep;
+use lab_sweep::summary::{Heat, HeatMap, importance};
+use lab_text::suggest::did_you_mean;
+use lab_tui::text::width;
+
+/// Largest map that is shown unasked, and largest map.
+const USUAL: [usize; 2] = [32, 16];
+const LARGEST: [usize; 2] = [256, 64];
+
+/// The places of the two parameters that are asked for, or else of the two that matter most; of an
+/// emulated device the first two. `None` if there are not two of them, or if the map would be large.
+pub fn pair(sweep: &Sweep, by: Option<&str>) -> Result<Option<[usize; 2]>> {
+    let parameters = &sweep.start.parameters;
+    let names = || parameters.iter().map(|parameter| parameter.name.as_str());
+    let at = |name: &str| names().position(|known| known == name);
+    let is_within = |[row, column]: [usize; 2], most: [usize; 2]| {
+        parameters[row].values.len() <= most[0] && parameters[column].values.len() <= most[1]
+    };
+    let Some(by) = by else {
+        let mut most: Vec<usize> = importance(sweep)
+            .iter()
+            .filter_map(|part| at(&part.name))
+            .collect();
+        if sweep.is_emulated() {
+            most = (0..parameters.len()).collect();
+        }
+        let pair = most.first_chunk().copied();
+        return Ok(pair.filter(|pair| is_within(*pair, USUAL)));
+    };
+    let found = |name: &str| {
+        at(name).ok_or_else(|| {
+            let near = did_you_mean(name, names());
+            anyhow::anyhow!(
+                "--by: sweep {} has no parameter '{name}'{near}: it has {}",
+                sweep.start.sweep,
+                names().collect::<Vec<_>>().join(", ")
+            )
+        })
+    };
+    let pair = match by.split(',').map(str::trim).collect::<Vec<_>>().as_slice() {
+        [row, column] if row != column => [found(row)?, found(column)?],
+        _ => bail!("--by takes two different parameters, as in `--by BLOCK,ROWS`"),
+    };
+    if !is_within(pair, LARGEST) {
+        let [rows, columns] = LARGEST;
+        bail!(
+            "--by: a map has at most {rows} rows and {columns} columns: name parameters with fewer values"
+        );
+    }
+    Ok(Some(pair))
+}
+
+/// The map: a line that explains it, the values of the columns, and a line for each value of the rows.
+pub fn lines(sweep: &Sweep, pair: [usize; 2]) -> Vec<String> {
+    let map = HeatMap::of(sweep, pair);
+    let [row, column] = &map.names;
+    let (what, correct) = match sweep.is_emulated() {
+        true => ("", "✓ correct, "),
+        false => ("in percent of the best, ", ""),
+    };
+    let mut lines = vec![format!(
+        "  {what}{row} down and {column} across ({correct}✗ not correct, · not tried):"
+    )];
+    let cell = |heat: &Heat| match heat {
+        Heat::Unknown => "·".to_owned(),
+        Heat::Bad => "✗".to_owned(),
+        Heat::Correct => "✓".to_owned(),
+        Heat::Best(part) => format!("{:.0}", 100.0 * part),
+    };
+    let mut rows: Vec<Vec<String>> = vec![[vec![String::new()], map.columns.clone()].concat()];
+    for (value, cells) in map.rows.iter().zip(&map.cells) {
+        rows.push([vec![value.clone()], cells.iter().map(cell).collect()].concat());
+    }
+    let column_width = |at: usize| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..=map.columns.len()).map(column_width).collect();
+    for row in &rows {
+        let cells = row.iter().zip(&widths);
+        let cells = cells.map(|(cell, wide)| " ".repeat(wide - width(cell)) + cell);
+        lines.push(format!(
+            "    {}",
+            cells.collect::<Vec<_>>().join("  ").trim_end()
+        ));
+    }
+    lines
+}

@@ -1,0 +1,212 @@
+//! What `lab sweep` prints for people.
+
+use super::map;
+use crate::cli::table::table;
+use lab_project::Project;
+use lab_run::verdict::with_ends;
+use lab_sweep::summary::{self, PointCounts};
+use lab_sweep::{Ended, PointOutcome, Sweep, SweepPoint, SweepStart, SweepStore};
+use lab_text::age::in_words;
+use lab_text::figures;
+use std::time::Duration;
+
+/// Rows of the table.
+const LISTED: usize = 10;
+
+/// `sweep 2 of kernel.cu: 24 points of BLOCK, ROWS`, and how far it is.
+pub fn begin_line(sweep: &Sweep, wanted: usize) -> String {
+    let SweepStart {
+        sweep: id,
+        kernel,
+        parameters,
+        points,
+        ..
+    } = &sweep.start;
+    let names: Vec<&str> = parameters.iter().map(|it| it.name.as_str()).collect();
+    let goes_on = match sweep.points.len() {
+        0 => String::new(),
+        done => format!(" goes on after {done}"),
+    };
+    let budget = match wanted < *points {
+        true => format!("; {wanted} are to be measured"),
+        false => String::new(),
+    };
+    format!(
+        "sweep {id} of {kernel}{goes_on}: {points} points of {}{budget}",
+        names.join(", ")
+    )
+}
+
+/// `point 4 of 24: BLOCK=128 ROWS=2  about 2 min 10 s left`. It has only characters of one column.
+pub fn progress_line(number: usize, wanted: usize, values: &str, left: Option<Duration>) -> String {
+    let left = left.map_or_else(String::new, |left| {
+        format!("  about {} left", in_words(left))
+    });
+    format!("point {number} of {wanted}: {values}{left}")
+}
+
+/// `point 3 of 24: BLOCK=128 ROWS=2: 165,210 (164,880 … 165,540) sps, faster +2.1 % (+1.9 … +2.4)`
+pub fn point_line(start: &SweepStart, point: &SweepPoint, wanted: usize) -> String {
+    let result = match (point.outcome, &point.why) {
+        (PointOutcome::Pass, why) if why.is_empty() => figure(point),
+        (PointOutcome::Slower, _) => format!("{}: {}", point.outcome.word(), figure(point)),
+        (outcome, why) => format!("{}: {why}", outcome.word()),
+    };
+    let change = match change(point) {
+        change if change.is_empty() => String::new(),
+        change => format!(", {change}"),
+    };
+    format!(
+        "point {} of {wanted}: {}: {result}{change}",
+        point.number,
+        start.in_words(point)
+    )
+}
+
+fn figure(point: &SweepPoint) -> String {
+    let Some(figure) = &point.figure else {
+        return String::new();
+    };
+    format!(
+        "{} {}",
+        with_ends(&figure.measure, figures::count),
+        figure.objective.unit()
+    )
+}
+
+fn change(point: &SweepPoint) -> String {
+    point
+        .improvement()
+        .map_or_else(String::new, |change| change.to_string())
+}
+
+/// The whole sweep, with a map over a `pair` of parameters.
+pub fn lines(
+    project: &Project,
+    sweep: &Sweep,
+    ended: Option<&Ended>,
+    pair: Option<[usize; 2]>,
+) -> Vec<String> {
+    let start = &sweep.start;
+    let device = sweep
+        .points
+        .iter()
+        .find_map(|point| point.device.as_deref());
+    let mut lines = vec![format!(
+        "sweep {} of {}: {} of {} points: {}{}",
+        start.sweep,
+        start.kernel,
+        sweep.points.len(),
+        start.points,
+        PointCounts::of(&sweep.points).in_words(),
+        device.map_or_else(String::new, |device| format!("  {device}"))
+    )];
+    let best = summary::ranked(&sweep.points);
+    let row = |point: &&SweepPoint| {
+        [
+            point.number.to_string(),
+            start.in_words(point),
+            figure(point),
+            change(point),
+        ]
+    };
+    let head = ["point", "values", "figure", "beside the incumbent"].map(str::to_owned);
+    let mut rows: Vec<[String; 4]> = vec![head];
+    rows.extend(best.iter().take(LISTED).map(row));
+    if rows.len() > 1 {
+        if rows.iter().skip(1).all(|row| row[3].is_empty()) {
+            rows[0][3].clear();
+        }
+        lines.extend(table(&rows).into_iter().map(|line| format!("  {line}")));
+    }
+    if best.len() > LISTED {
+        lines.push(format!(
+            "  … {} more passed: --json lists all",
+            best.len() - LISTED
+        ));
+    }
+    let parts: Vec<String> = summary::importance(sweep)
+        .iter()
+        .map(|part| format!("{} {:.0} %", part.name, 100.0 * part.explained))
+        .collect();
+    if !parts.is_empty() {
+        lines.push(format!("  importance: {}", parts.join(", ")));
+    }
+    lines.extend(pair.map(|pair| map::lines(sweep, pair)).unwrap_or_default());
+    lines.extend(not_passed(project, sweep));
+    if sweep.is_emulated() {
+        lines.push("  the device is emulated: these times say nothing about a GPU".to_owned());
+    }
+    if let Some(Ended::NotJudged(why)) = ended {
+        lines.push(format!("  not judged: {why}"));
+    }
+    lines.push(format!(
+        "  {}",
+        what_to_do(project, sweep, best.first().copied(), ended)
+    ));
+    lines
+}
+
+/// The first points that are of no use, each with its log.
+fn not_passed(project: &Project, sweep: &Sweep) -> Vec<String> {
+    let store = SweepStore::new(&project.lab_dir);
+    let bad = sweep
+        .points
+        .iter()
+        .filter(|point| !point.outcome.is_correct());
+    let line = |point: &SweepPoint| {
+        let log = store.log(sweep.start.sweep, point.number);
+        let log = if log.is_file() {
+            format!(" ({})", log.display())
+        } else {
+            String::new()
+        };
+        format!(
+            "  point {} {}: {}: {}{log}",
+            point.number,
+            sweep.start.in_words(point),
+            point.outcome.word(),
+            point.why
+        )
+    };
+    let all: Vec<&SweepPoint> = bad.collect();
+    let mut lines: Vec<String> = all.iter().take(3).map(|point| line(point)).collect();
+    if all.len() > 3 {
+        lines.push(format!(
+            "  … {} more did not pass: --json lists all",
+            all.len() - 3
+        ));
+    }
+    lines
+}
+
+fn what_to_do(
+    project: &Project,
+    sweep: &Sweep,
+    best: Option<&SweepPoint>,
+    ended: Option<&Ended>,
+) -> String {
+    let this = &project.argument;
+    let is_left = sweep.points.len() < sweep.start.points;
+    let goes_on = format!("`lab sweep{this}` goes on");
+    match (ended, best) {
+        (Some(Ended::Interrupted), _) => format!("interrupted: {goes_on}"),
+        (Some(Ended::NotJudged(_)), _) => goes_on,
+        (None, _) if SweepStore::new(&project.lab_dir).is_in_progress(sweep.start.sweep) => {
+            "it goes on in another process".to_owned()
+        }
+        (_, None) => "no point passed: correct the kernel or its tune lines".to_owned(),
+        (_, Some(best)) => {
+            let more = match is_left {
+                true => format!("; {goes_on}, with a larger budget if it had one"),
+                false => String::new(),
+            };
+            let number = best.number;
+            let named = match best.emulated {
+                true => format!(" {number}"),
+                false => String::new(),
+            };
+            format!("`lab sweep{this} --apply{named}` writes point {number} into the kernel{more}")
+        }
+    }
+}
