@@ -1,6 +1,6 @@
-// Threads count in global memory with ++. Counts of other threads are lost.
+// Threads count in global memory with ++. Counts of other threads are lost: the results show it where two cores lose some, else the races do.
 // problem: counts
-// judged: fail by races
+// judged: fail
 // judged on cuda: fail
 #include "lab.h"
 
