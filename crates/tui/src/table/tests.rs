@@ -4,6 +4,7 @@ use super::*;
 use lab_protocol::report::Speed;
 use lab_run::RunId;
 use lab_run::experiment::{Measured, Row, Status};
+use lab_run::message::TrailerKey;
 use lab_run::verdict::Change;
 
 const HERE: TableContext = TableContext {
@@ -119,6 +120,22 @@ fn a_row_matches_every_word_of_the_filter() {
     filtered("caveat:yes", "c1");
     filtered("run:1", "c0");
     filtered("nothing like this", "");
+}
+
+#[test]
+fn a_row_is_found_by_its_trailers() {
+    let mut history = history(PAST);
+    history[1].trailers = vec![(TrailerKey::Lesson, "registers spill".into())];
+    history[3].trailers = vec![(TrailerKey::Confidence, "high".into())];
+    let found = |text: &str| {
+        let mut table = table(&history);
+        table.filter_by(Filter::parse(text).expect("a filter"), &history);
+        rows(&table)
+    };
+    assert_eq!(found("trailer:SPILL"), "c1");
+    assert_eq!(found("trailer:confidence"), "c3", "by its key");
+    assert_eq!(found("trailer:e unrolled !8"), "");
+    assert_eq!(found("!trailer:e status:discard"), "c7");
 }
 
 #[test]
