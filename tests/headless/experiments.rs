@@ -83,7 +83,7 @@ impl Experiments {
             match row.status.as_str() {
                 "keep" => assert!(kept.contains(&commit), "{name} is on the branch"),
                 "discard" | "crash" => {
-                    assert!(discarded.contains(&commit), "{name} is among the discarded")
+                    assert!(discarded.contains(&commit), "{name} is among the discarded");
                 }
                 other => panic!("{name}: {other}"),
             }
