@@ -29,9 +29,10 @@ pub struct SweepArgs {
     kernel: KernelArg,
     #[command(flatten)]
     json: JsonArg,
-    /// auto, cpu, cuda, cuda:1; overrides lab.toml
-    #[arg(long)]
-    device: Option<Target>,
+    /// auto, cpu, cuda, cuda:1; overrides lab.toml. With several, as in cuda:0,cuda:1, each judges
+    /// points of its own
+    #[arg(long, value_delimiter = ',')]
+    device: Vec<Target>,
     /// In which order the points are tried
     #[arg(long, value_enum, default_value = "grid")]
     strategy: StrategyArg,
@@ -172,11 +173,12 @@ fn find(project: &Project, shown: Shown) -> Result<Sweep> {
 fn measure(project: &Project, options: &SweepArgs) -> Result<(Sweep, Ended), NotSwept> {
     let control = controlled()?;
     let spec = RunSpec {
-        device: options.device,
+        device: options.device.first().copied(),
         confinement: confinement::missing,
         ..RunSpec::new(Reason::Command)
     };
     let request = SweepRequest {
+        devices: options.device.clone(),
         strategy: options.strategy.into(),
         budget: options.budget.map_or(Budget::All, |budget| budget.0),
         anew: options.new,

@@ -3,6 +3,7 @@
 
 use crate::lab::{Beside, Lab};
 use lab_project::Project;
+use lab_protocol::Target;
 use lab_run::Reason;
 use lab_runner::process::Control;
 use lab_runner::spec::RunSpec;
@@ -103,13 +104,7 @@ fn a_sweep_finds_what_is_right_and_a_point_becomes_one_experiment() {
     assert_eq!(lab.read("kernel.cu"), KERNEL);
     assert_eq!(lab.git("status --porcelain"), "");
     assert!(!lab.path("results.cpu.tsv").exists() && !lab.path(".lab/runs").exists());
-    for left in [
-        "builders",
-        "tree",
-        "incumbent",
-        "builder-0.log",
-        "point-1.log",
-    ] {
+    for left in ["builders", "lane-0", "builder-0.log", "point-1.log"] {
         assert!(
             !lab.path(".lab/sweep/1").join(left).exists(),
             "{left} is left"
@@ -368,6 +363,54 @@ fn a_point_that_is_surely_slower_ends_early() {
         .says("in percent of the best, BLOCK down and STEP across")
         .says("`lab sweep --apply` writes point ");
     lab.lab("sweep --apply").is(0).says(" has BLOCK=64 STEP=");
+}
+
+/// Of the first two judges each waits for the other.
+#[test]
+fn with_two_devices_two_points_are_judged_at_the_same_time() {
+    let lab = swept();
+    let meeting = lab.path("../meeting");
+    fs::create_dir(&meeting).unwrap();
+    lab.script(
+        "../bin/judge",
+        &format!(
+            "{READ_REQUEST}case \"$request\" in *'\"on_standby\":true'*) read order || exit;; esac\n\
+             cd '{}'\n\
+             if mkdir first 2>/dev/null; then mkfifo meet; mkdir ready; read -r x <meet\n\
+             elif mkdir second 2>/dev/null; then until [ -d ready ]; do :; done; echo >meet; fi\n\
+             echo 'device: Test GPU'; echo 'throughput_sps: 1000 low=990 high=1010'; echo 'correctness: pass'",
+            meeting.display()
+        ),
+    );
+    let spec = RunSpec {
+        program: lab.path("../bin/judge"),
+        ..RunSpec::new(Reason::Command)
+    };
+    let request = SweepRequest {
+        devices: vec![Target::Cpu, Target::Cpu],
+        builders: Some(0),
+        ..SweepRequest::default()
+    };
+    let project = Project::open(&lab.repo, None).unwrap();
+    let mut session = Session::begin(&project, spec, &request).unwrap();
+    let control = Control::new().unwrap();
+    assert_eq!(session.run(&control, &mut |_| {}).unwrap(), Ended::Complete);
+    let points = &session.sweep.points;
+    let numbers: BTreeSet<u32> = points.iter().map(|point| point.number).collect();
+    let values: BTreeSet<String> = points.iter().map(|point| point.values.join(" ")).collect();
+    assert_eq!((numbers, values.len()), ((1..=5).collect(), 5));
+    drop(session);
+    let shown = lab.lab("sweep --show last --json").is(0).json();
+    assert_eq!(shown["target"], json!("cpu,cpu"));
+    assert!(!lab.path(".lab/sweep/1/lane-1").exists());
+
+    lab.lab("sweep --device cuda:1,cuda,cuda:1").is(64).says(
+        "--device names a GPU twice, and a GPU measures one point after the other: name each once",
+    );
+    // The built-in judge on two devices, each of which is emulated.
+    lab.lab("sweep --device cpu,cpu").is(0).says(
+        "sweep 2 of kernel.cu: 5 of 5 points: 3 passed; 1 wrong; 1 not built  cpu (emulated, ",
+    );
 }
 
 #[test]

@@ -47,7 +47,7 @@ pub fn run(auto: Auto) -> Result<Ended> {
         state,
         began: Instant::now(),
         head: None,
-        ready: Ready::new(Owner::Loop),
+        ready: Ready::new(Owner::Loop, 0),
         index: RunIndex::open(project),
     };
     // A request to a loop that has ended is not for this one.

@@ -26,8 +26,9 @@ const CORES: usize = 5;
 /// Judges on standby, and the Python that their workers are forked from, as far as the project has
 /// them.
 pub struct Ready {
-    /// Whose they are, by number.
+    /// Whose they are, by number, and the first number.
     owner: fn(usize) -> Owner,
+    first: usize,
     /// The oldest first.
     standbys: VecDeque<Standby>,
     /// How many were started. Their folders have numbers in turn, so that none gets the folder of
@@ -39,10 +40,12 @@ pub struct Ready {
 }
 
 impl Ready {
-    /// None yet, of the owner of a number.
-    pub fn new(owner: fn(usize) -> Owner) -> Ready {
+    /// None yet, of the owner of a number. `lane` counts those that have judges of their own at the
+    /// same time.
+    pub fn new(owner: fn(usize) -> Owner, lane: usize) -> Ready {
         Ready {
             owner,
+            first: lane * (MOST + 1),
             standbys: VecDeque::new(),
             started: 0,
             python: None,
@@ -61,12 +64,12 @@ impl Ready {
         let Ok(inputs) = inputs_of(project, spec) else {
             return;
         };
-        PythonStandby::keep(&mut self.python, project, (self.owner)(0));
+        PythonStandby::keep(&mut self.python, project, (self.owner)(self.first));
         let spec = self.spec(spec);
         self.standbys
             .retain_mut(|standby| standby.fits(project, &spec));
         while self.standbys.len() < self.wanted(project, &spec) {
-            let owner = (self.owner)(self.started % (MOST + 1));
+            let owner = (self.owner)(self.first + self.started % (MOST + 1));
             let Ok(Some(standby)) = Standby::start(project, &spec, &inputs, owner) else {
                 return;
             };

@@ -203,12 +203,13 @@ impl OpenFolder {
 
     /// Adds a line, which is on disk before this returns. The error says that `lost` was not
     /// recorded.
-    pub fn append<T: Serialize>(&mut self, value: &T, lost: &str) -> Result<()> {
+    pub fn append<T: Serialize>(&self, value: &T, lost: &str) -> Result<()> {
         let kind = self.series.kind;
         let line = signed(kind.purposes.1, value)?;
         // A line that was only half written must not swallow this one.
         let line = format!("\n{line}\n");
-        let written = self.lines.write_all(line.as_bytes());
+        let mut lines: &File = &self.lines;
+        let written = lines.write_all(line.as_bytes());
         let synced = written.and_then(|()| self.lines.sync_data());
         let path = self.path(kind.lines);
         let error = synced.with_context(|| format!("cannot write {}", path.display()));

@@ -6,7 +6,7 @@ use crate::store::SweepStore;
 use crate::strategy::Strategy;
 use lab_git::Repo;
 use lab_project::Project;
-use lab_protocol::{Exit, Language};
+use lab_protocol::{Exit, Language, Target};
 use lab_run::Fingerprint;
 use lab_run::inputs::{self, Inputs};
 use lab_runner::execute::{self, NotRun};
@@ -17,8 +17,10 @@ use lab_system::random;
 use std::sync::Arc;
 
 /// What is asked for.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct SweepRequest {
+    /// A lane judges on each of these devices; without one, a single lane on that of the run.
+    pub devices: Vec<Target>,
     pub strategy: Strategy,
     pub budget: Budget,
     /// Begins a new sweep where an earlier one could go on.
@@ -103,18 +105,20 @@ impl<'a> Session<'a> {
             inputs: Some(Arc::clone(&inputs)),
             ..spec
         };
+        let lanes = lanes(&spec, &request.devices)?;
         let repo = Repo::open(project)?;
         // Without it git would show .lab as untracked. The sweep is right all the same.
         let _ = lab_git::exclude(&repo);
         let store = SweepStore::new(&project.lab_dir);
-        let (sweep, open) = match found(project, &spec, &store, &fingerprint, request)? {
+        let targets: Vec<String> = lanes.iter().map(|spec| spec.target(project)).collect();
+        let target = targets.join(",");
+        let (sweep, open) = match found(project, &target, &store, &fingerprint, request)? {
             Some(found) => found,
-            None => begun(project, &spec, &store, fingerprint, &space)?,
+            None => begun(project, target, &store, fingerprint, &space)?,
         };
         Ok(Session {
             project,
-            repo,
-            spec,
+            lanes,
             inputs,
             source,
             space,
@@ -127,16 +131,35 @@ impl<'a> Session<'a> {
     }
 }
 
+/// How each lane judges. Two lanes on one GPU would wait for one another.
+fn lanes(spec: &RunSpec, devices: &[Target]) -> Result<Vec<RunSpec>, NotSwept> {
+    let is_twice =
+        |(at, device): (usize, &Target)| *device != Target::Cpu && devices[..at].contains(device);
+    if devices.iter().enumerate().any(is_twice) {
+        return Err(NotSwept::Refused(
+            "--device names a GPU twice, and a GPU measures one point after the other: name each once"
+                .to_owned(),
+        ));
+    }
+    let of_device = |device: &Target| RunSpec {
+        device: Some(*device),
+        ..spec.clone()
+    };
+    Ok(match devices {
+        [] => vec![spec.clone()],
+        several => several.iter().map(of_device).collect(),
+    })
+}
+
 /// The newest sweep that can go on. An error if it goes on in another process.
 fn found(
     project: &Project,
-    spec: &RunSpec,
+    target: &str,
     store: &SweepStore,
     fingerprint: &Fingerprint,
     request: &SweepRequest,
 ) -> Result<Option<(Sweep, OpenFolder)>, NotSwept> {
     let (_, lab) = SweepStart::written_by();
-    let target = spec.target(project);
     let fits = |start: &SweepStart| {
         let is_of = start.kernel == project.kernel_name && start.target == target;
         is_of && start.fingerprint == *fingerprint && start.lab == lab
@@ -169,7 +192,7 @@ fn found(
 
 fn begun(
     project: &Project,
-    spec: &RunSpec,
+    target: String,
     store: &SweepStore,
     fingerprint: Fingerprint,
     space: &Space,
@@ -186,7 +209,7 @@ fn begun(
         sweep,
         kernel: project.kernel_name.clone(),
         fingerprint,
-        target: spec.target(project),
+        target,
         parameters: parameters.collect(),
         requires: space.requires.clone(),
         points: space.points.len(),

@@ -1,20 +1,26 @@
-//! The measuring lane: one point after the other is judged, as a save is.
+//! A measuring lane: one point after the other is judged on one device, as a save is.
 
+use crate::builders::{Done, Order};
+use crate::points::{Next, Shared};
 use crate::record::{PointOutcome, SweepPoint};
-use crate::session::{Ended, Session};
+use crate::session::{Ended, lane_folder};
 use crate::store::log_name;
 use crate::summary;
 use anyhow::Result;
+use lab_git::Repo;
 use lab_project::config::Goal;
 use lab_protocol::report::Report;
 use lab_run::Ending;
 use lab_run::inputs::Inputs;
 use lab_run::verdict::{Change, Figure, Outcome, Verdict};
+use lab_runner::builder::Ahead;
 use lab_runner::job::Job;
 use lab_runner::process::{Control, RunningProcess};
 use lab_runner::ready::Ready;
 use lab_runner::spec::{RunSpec, limit};
+use lab_runner::standby::Owner;
 use lab_store::series::own_origin;
+use std::path::PathBuf;
 use std::time::Instant;
 
 /// The best point so far, which a point in progress is compared with.
@@ -65,24 +71,83 @@ struct SoFar {
     change: Option<Change>,
 }
 
-impl Session<'_> {
+/// What judges points on one device, one after the other.
+pub struct Lane<'a> {
+    shared: &'a Shared<'a>,
+    spec: &'a RunSpec,
+    repo: Repo,
+    ready: Ready,
+    /// For the copies of the files and of the incumbent.
+    folder: PathBuf,
+    /// Whether judges and images are prepared for points that come later.
+    is_ahead: bool,
+}
+
+impl<'a> Lane<'a> {
+    pub fn new(
+        shared: &'a Shared<'a>,
+        number: usize,
+        spec: &'a RunSpec,
+        is_ahead: bool,
+    ) -> Result<Lane<'a>> {
+        let mut ready = Ready::new(Owner::Sweep, number);
+        ready.note_edit(0.0);
+        Ok(Lane {
+            shared,
+            spec,
+            repo: Repo::open(shared.project)?,
+            ready,
+            folder: shared.open.path(&lane_folder(number)),
+            is_ahead,
+        })
+    }
+
+    /// Judges and records points until no further one is to be begun.
+    pub fn work(&mut self, control: &Control) -> Result<Ended> {
+        let shared = self.shared;
+        loop {
+            if control.is_ended() {
+                return Ok(Ended::Interrupted);
+            }
+            if self.is_ahead {
+                self.ready.prepare(shared.project, self.spec);
+            }
+            let next = shared.points().next(shared.source);
+            let (number, Done { order, ahead }) = match next {
+                Next::Point(number, done) => (number, done),
+                Next::Ended(ended) => return Ok(ended),
+            };
+            let record = match ahead {
+                Ahead::Refused(verdict) => self.refused(number, &order, &verdict)?,
+                Ahead::Built | Ahead::Unknown => {
+                    shared.points().tell_judging(order.point);
+                    match self.judge(number, &order, control)? {
+                        Ok(record) => record,
+                        Err(ended) => return Ok(ended),
+                    }
+                }
+            };
+            shared.record(record)?;
+        }
+    }
+
     /// Judges a point. The inner error says why there is no verdict on it. The outer error says what
     /// the disk or git refused.
-    pub(crate) fn judge(
-        &self,
-        point: usize,
-        kernel: &[u8],
-        ready: &mut Ready,
+    fn judge(
+        &mut self,
+        number: u32,
+        order: &Order,
         control: &Control,
     ) -> Result<Result<SweepPoint, Ended>> {
-        let (project, began, started) = (self.project, Instant::now(), lab_run::now());
-        let number = self.next_number();
-        let inputs = self.inputs.with_kernel(kernel.to_vec());
+        let Shared { project, open, .. } = *self.shared;
+        let (began, started) = (Instant::now(), lab_run::now());
+        let inputs = self.shared.inputs.with_kernel(order.kernel.clone());
         let own = control.within()?;
-        let spec = ready.spec(&self.spec);
-        let running = self.on_standby(ready, &spec, &inputs, &own);
-        let mut follow = Job::follow(project, self.open.create_log(&log_name(number))?);
-        let (tree, rival) = (self.open.tree(), Rival::of(&self.sweep.points));
+        let spec = self.ready.spec(self.spec);
+        let running = self.on_standby(&spec, &inputs, &own);
+        let mut follow = Job::follow(project, open.create_log(&log_name(number))?);
+        let tree = self.folder.join("tree");
+        let rival = Rival::of(self.shared.points().recorded);
         let mut job = Job {
             project,
             spec: &spec,
@@ -90,7 +155,7 @@ impl Session<'_> {
             request: spec.request(project, &tree),
             tree: &tree,
             run_dir: &tree,
-            incumbent: Some((&self.repo, self.open.path("incumbent"))),
+            incumbent: Some((&self.repo, self.folder.join("incumbent"))),
             limit: limit(project),
         };
         let mut is_slower = false;
@@ -122,55 +187,43 @@ impl Session<'_> {
             None => return Ok(Err(Ended::NotJudged(verdict.why))),
         };
         if outcome.is_correct() {
-            self.open.remove_log(&log_name(number));
+            open.remove_log(&log_name(number));
         }
         let so_far = outcome.is_correct().then(|| self.so_far(report));
-        let blob = self.blob(kernel)?;
         Ok(Ok(SweepPoint {
             device: report.device().map(str::to_owned),
             emulated: report.emulated(),
             caveats: verdict.caveats.clone(),
             started,
             seconds: began.elapsed().as_secs_f64(),
-            ..self.recorded(point, blob, outcome, why(&verdict), so_far)
+            ..self.recorded(number, order, outcome, why(&verdict), so_far)?
         }))
     }
 
     /// The judge that stands by, with the order to judge these inputs; `None` if there is none. One
     /// that failed costs time alone: the point then starts its own.
     fn on_standby(
-        &self,
-        ready: &mut Ready,
+        &mut self,
         spec: &RunSpec,
         inputs: &Inputs,
         control: &Control,
     ) -> Option<RunningProcess> {
+        let (ready, project) = (&mut self.ready, self.shared.project);
         let standby = ready.take();
-        let running = standby.map(|judge| judge.take_over(self.project, spec, inputs, control));
-        if self.is_done_ahead() {
-            ready.prepare_meanwhile(self.project, &self.spec);
+        let running = standby.map(|judge| judge.take_over(project, spec, inputs, control));
+        if self.is_ahead {
+            ready.prepare_meanwhile(project, self.spec);
         }
         running.and_then(Result::ok).flatten()
     }
 
     /// A point that does not build, by its builder.
-    pub(crate) fn refused(
-        &self,
-        point: usize,
-        kernel: &[u8],
-        verdict: &Verdict,
-    ) -> Result<SweepPoint> {
-        let blob = self.blob(kernel)?;
-        let outcome = PointOutcome::BuildError;
-        Ok(self.recorded(point, blob, outcome, why(verdict), None))
-    }
-
-    fn blob(&self, kernel: &[u8]) -> Result<String> {
-        lab_git::blob_id(&self.repo, &self.project.kernel_name, kernel)
+    fn refused(&self, number: u32, order: &Order, verdict: &Verdict) -> Result<SweepPoint> {
+        self.recorded(number, order, PointOutcome::BuildError, why(verdict), None)
     }
 
     fn so_far(&self, report: &Report) -> SoFar {
-        let config = &self.project.config;
+        let config = &self.shared.project.config;
         let chosen = Figure::chosen(report, &config.objective);
         SoFar {
             goal: chosen.as_ref().map_or(config.goal, Figure::goal),
@@ -181,27 +234,32 @@ impl Session<'_> {
 
     fn recorded(
         &self,
-        point: usize,
-        blob: String,
+        number: u32,
+        order: &Order,
         outcome: PointOutcome,
         why: String,
         so_far: Option<SoFar>,
-    ) -> SweepPoint {
-        let start = &self.sweep.start;
-        let values = self.space.values(point).into_iter().map(str::to_owned);
+    ) -> Result<SweepPoint> {
+        let Shared {
+            project,
+            space,
+            start,
+            ..
+        } = *self.shared;
+        let values = space.values(order.point).into_iter().map(str::to_owned);
         let goal = so_far
             .as_ref()
-            .map_or(self.project.config.goal, |so_far| so_far.goal);
+            .map_or(project.config.goal, |so_far| so_far.goal);
         let (figure, change) = so_far.map_or((None, None), |so_far| (so_far.figure, so_far.change));
-        SweepPoint {
+        Ok(SweepPoint {
             origin: own_origin(),
             sweep: start.sweep,
             fingerprint: start.fingerprint.clone(),
-            number: self.next_number(),
-            point,
+            number,
+            point: order.point,
             values: values.collect(),
-            written: self.space.written() == Some(point),
-            blob,
+            written: space.written() == Some(order.point),
+            blob: lab_git::blob_id(&self.repo, &project.kernel_name, &order.kernel)?,
             outcome,
             why,
             figure,
@@ -213,11 +271,7 @@ impl Session<'_> {
             started: lab_run::now(),
             seconds: 0.0,
             elapsed_s: 0.0,
-        }
-    }
-
-    fn next_number(&self) -> u32 {
-        self.sweep.points.last().map_or(0, |point| point.number) + 1
+        })
     }
 }
 

@@ -10,9 +10,10 @@
 //! | `record` | what is stored of a sweep and of a point |
 //! | `store` | the folder, its lock, reading and appending |
 //! | `begin` | beginning a sweep, or going on with one |
-//! | `session` | which point comes next, until all are measured or the budget is spent |
+//! | `session` | the builders and the lanes, until all points are measured or the budget is spent |
+//! | `points` | the point that comes next, and the records so far |
 //! | `builders` | processes that build points ahead, and the queue of these points |
-//! | `lane` | one point: the judge, and when a point ends early |
+//! | `lane` | one device: the judge of a point, and when a point ends early |
 //! | `strategy` | the order of the points |
 //! | `summary` | the best points, and what each parameter matters |
 #![forbid(unsafe_code)]
@@ -22,6 +23,7 @@
 mod begin;
 mod builders;
 mod lane;
+mod points;
 pub mod record;
 mod session;
 pub mod store;

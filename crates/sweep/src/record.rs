@@ -37,7 +37,7 @@ pub struct SweepStart {
     pub kernel: String,
     /// Hash of everything that a verdict on any point depends on, but for the point's values.
     pub fingerprint: Fingerprint,
-    /// The device that was asked for: `auto`, `cpu`, `cuda:1`.
+    /// The devices that were asked for: `auto`, `cpu`, `cuda:0,cuda:1`.
     pub target: String,
     pub parameters: Vec<SweepParameter>,
     /// The texts of the `lab: require` lines.
@@ -105,7 +105,7 @@ pub struct SweepPoint {
     pub sweep: SweepId,
     /// That of the sweep: a line of another sweep counts for nothing here.
     pub fingerprint: Fingerprint,
-    /// From 1, in the order in which the points were recorded.
+    /// From 1, in the order in which the points were begun.
     pub number: u32,
     /// The number of the combination, from 0.
     pub point: usize,

@@ -1,24 +1,22 @@
-//! A sweep that goes on: points are chosen, built ahead, judged alone and recorded.
+//! A sweep that goes on: points are built ahead by all cores, and judged by a lane for each device.
 
-use crate::builders::{Building, Done, Queue};
+use crate::builders::{Building, Queue};
+use crate::lane::Lane;
+use crate::points::{Points, Shared};
 use crate::record::{Sweep, SweepPoint};
-use crate::strategy::{Chooser, Strategy};
+use crate::strategy::Strategy;
 use anyhow::Result;
-use lab_git::Repo;
 use lab_project::Project;
 use lab_protocol::Language;
 use lab_run::inputs::Inputs;
-use lab_runner::builder::Ahead;
 use lab_runner::process::Control;
-use lab_runner::ready::Ready;
 use lab_runner::spec::RunSpec;
-use lab_runner::standby::Owner;
 use lab_source::tune::Space;
 use lab_store::series::OpenFolder;
-use lab_system::threads;
+use lab_system::threads::{self, beside};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// When a sweep ends, if points are left then.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,8 +39,8 @@ pub enum SweepEvent<'a> {
     Recorded(&'a SweepPoint),
 }
 
-/// How a sweep ended.
-#[derive(Debug, PartialEq, Eq)]
+/// How a sweep, or a lane of it, ended; the worst is last.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ended {
     /// All points were measured.
     Complete,
@@ -57,8 +55,8 @@ pub enum Ended {
 /// A sweep that goes on.
 pub struct Session<'a> {
     pub(crate) project: &'a Project,
-    pub(crate) repo: Repo,
-    pub(crate) spec: RunSpec,
+    /// How each lane judges: the devices differ. There is one at least.
+    pub(crate) lanes: Vec<RunSpec>,
     /// Read once, so that all points are of the same source, whatever happens on disk meanwhile.
     pub(crate) inputs: Arc<Inputs>,
     pub(crate) source: String,
@@ -74,8 +72,12 @@ pub struct Session<'a> {
 impl Session<'_> {
     /// Measures points until all are measured or the budget is spent. An error says what the disk
     /// refused: the point that it names is not recorded.
-    pub fn run(&mut self, control: &Control, tell: &mut dyn FnMut(SweepEvent)) -> Result<Ended> {
-        let (project, spec, inputs) = (self.project, self.spec.clone(), Arc::clone(&self.inputs));
+    pub fn run(
+        &mut self,
+        control: &Control,
+        tell: &mut (dyn FnMut(SweepEvent) + Send),
+    ) -> Result<Ended> {
+        let (project, spec, inputs) = (self.project, self.lanes[0].clone(), self.inputs.clone());
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         let builders = match Language::of(&project.kernel) {
             Language::Cuda => self.builders.unwrap_or_else(cores),
@@ -104,7 +106,8 @@ impl Session<'_> {
                 }
             }
             drop(sender);
-            let most = (2 * builders).max(1);
+            // Two for each builder, or as many as the lanes judge.
+            let most = (2 * builders).max(self.lanes.len());
             let queue = Queue::new((builders > 0).then_some(orders), done, most);
             let ended = self.measure(queue, control, tell);
             of_builders.end();
@@ -116,115 +119,58 @@ impl Session<'_> {
 
     /// Removes what the builders and judges needed: copies of the files, and logs.
     fn clean(&self, builders: usize) {
-        self.open.remove_copies();
         (0..builders).for_each(|number| self.open.remove_log(&builder_log(number)));
-        for folder in ["builders", "incumbent"] {
+        let of_lanes = (0..self.lanes.len()).map(|number| self.open.path(&lane_folder(number)));
+        for folder in of_lanes.chain([self.open.path("builders")]) {
             // A copy that stays costs disk space and nothing else.
-            let _ = self.project.files().remove_dir_all(&self.open.path(folder));
+            let _ = self.project.files().remove_dir_all(&folder);
         }
     }
 
-    /// The lane: one point after the other.
+    /// Judges points in all lanes. The first lane that cannot go on ends the others after their
+    /// points.
     fn measure(
         &mut self,
-        mut queue: Queue,
+        queue: Queue,
         control: &Control,
-        tell: &mut dyn FnMut(SweepEvent),
+        tell: &mut (dyn FnMut(SweepEvent) + Send),
     ) -> Result<Ended> {
-        let (began, before) = (Instant::now(), self.sweep.elapsed_s());
-        let elapsed = || before + began.elapsed().as_secs_f64();
-        let space = self.space.clone();
-        let (start, known) = (&self.sweep.start, &self.sweep.points);
-        let mut chooser = Chooser::new(&space, self.strategy, start.seed, known);
-        let mut ready = Ready::new(Owner::Sweep);
-        ready.note_edit(0.0);
-        loop {
-            self.fill(&mut queue, &mut chooser, elapsed());
-            if queue.open() == 0 {
-                let is_complete = self.sweep.points.len() >= space.points.len();
-                return Ok(if is_complete {
-                    Ended::Complete
-                } else {
-                    Ended::BudgetSpent
-                });
-            }
-            if control.is_ended() {
-                return Ok(Ended::Interrupted);
-            }
-            if self.is_done_ahead() {
-                ready.prepare(self.project, &self.spec);
-            }
-            let Some(Done {
-                order,
-                ahead: built,
-            }) = queue.pop()
-            else {
-                return Ok(Ended::NotJudged("the builders ended".to_owned()));
-            };
-            if control.is_ended() {
-                return Ok(Ended::Interrupted);
-            }
-            if self.is_over(elapsed()) {
-                return Ok(Ended::BudgetSpent);
-            }
-            let record = match built {
-                Ahead::Refused(verdict) => self.refused(order.point, &order.kernel, &verdict)?,
-                Ahead::Built | Ahead::Unknown => {
-                    tell(SweepEvent::Judging(space.in_words(order.point)));
-                    match self.judge(order.point, &order.kernel, &mut ready, control)? {
-                        Ok(record) => record,
-                        Err(ended) => return Ok(ended),
-                    }
-                }
-            };
-            let elapsed_s = elapsed();
-            self.add(
-                SweepPoint {
-                    elapsed_s,
-                    ..record
-                },
+        let is_ahead = self.builders != Some(0);
+        let shared = Shared {
+            project: self.project,
+            inputs: &self.inputs,
+            source: &self.source,
+            space: &self.space,
+            start: &self.sweep.start,
+            open: &self.open,
+            points: Mutex::new(Points::new(
+                &self.space,
+                &self.sweep.start,
+                &mut self.sweep.points,
+                (self.strategy, self.budget),
+                queue,
                 tell,
-            )?;
-        }
-    }
-
-    /// Has further points built, as far as there is room and the budget allows.
-    fn fill(&self, queue: &mut Queue, chooser: &mut Chooser, elapsed: f64) {
-        while !self.is_spent(queue.open(), elapsed) && queue.has_room() {
-            let Some(point) = chooser.next(&self.sweep.points) else {
-                return;
-            };
-            let kernel = self.space.source(&self.source, point);
-            queue.push(point, kernel.into_bytes());
-        }
-    }
-
-    /// Records a point.
-    fn add(&mut self, record: SweepPoint, tell: &mut dyn FnMut(SweepEvent)) -> Result<()> {
-        let lost = format!("point {} of sweep {}", record.number, record.sweep);
-        self.open.append(&record, &lost)?;
-        tell(SweepEvent::Recorded(&record));
-        self.sweep.points.push(record);
-        Ok(())
-    }
-
-    /// Whether judges and images are prepared for points that come later.
-    pub(crate) fn is_done_ahead(&self) -> bool {
-        self.builders != Some(0)
-    }
-
-    /// Whether no further point may be chosen.
-    fn is_spent(&self, open: usize, elapsed: f64) -> bool {
-        match self.budget {
-            Budget::All => false,
-            Budget::Points(most) => self.sweep.points.len() + open >= most,
-            Budget::Time(_) => self.is_over(elapsed),
-        }
-    }
-
-    /// Whether the time is over: what was chosen by then is left out.
-    fn is_over(&self, elapsed: f64) -> bool {
-        matches!(self.budget, Budget::Time(most) if elapsed >= most.as_secs_f64())
+            )),
+        };
+        let work = |number: usize| {
+            let worked = Lane::new(&shared, number, &self.lanes[number], is_ahead)
+                .and_then(|mut lane| lane.work(control));
+            if !matches!(worked, Ok(Ended::Complete | Ended::BudgetSpent)) {
+                shared.points().stop();
+            }
+            worked
+        };
+        let ended: Vec<Result<Ended>> = std::thread::scope(|scope| {
+            let work = &work;
+            let others = (1..self.lanes.len()).map(|number| beside(scope, move || work(number)));
+            let others: Vec<_> = others.collect();
+            let first = work(0);
+            let others = others.into_iter().map(|lane| lane.join());
+            std::iter::once(first).chain(others).collect()
+        });
+        let ended: Vec<Ended> = ended.into_iter().collect::<Result<_>>()?;
+        // The worst reason counts: a lane without further points may end before another fails.
+        Ok(ended.into_iter().max().unwrap_or(Ended::Complete))
     }
 
     /// How many points there are to be at the end, as far as the budget says.
@@ -239,4 +185,9 @@ impl Session<'_> {
 
 fn builder_log(number: usize) -> String {
     format!("builder-{number}.log")
+}
+
+/// The folder of a lane, for copies of the files to judge and of the incumbent.
+pub fn lane_folder(number: usize) -> String {
+    format!("lane-{number}")
 }

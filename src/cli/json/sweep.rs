@@ -22,7 +22,7 @@ pub struct SweepReport<'a> {
     foreign: bool,
     /// The device; null before the first point was judged.
     device: Option<&'a str>,
-    /// The device that was asked for.
+    /// The devices that were asked for, as in `cuda:0,cuda:1`.
     target: &'a str,
     /// Whether the times say nothing about a GPU.
     emulated: bool,
