@@ -2,7 +2,7 @@
 
 pub mod apply;
 mod map;
-mod text;
+pub mod text;
 
 use super::interrupt::controlled;
 use super::json::sweep::SweepReport;
@@ -19,6 +19,8 @@ use lab_sweep::{
     Budget, Ended, NotSwept, Session, Strategy, Sweep, SweepEvent, SweepId, SweepRequest,
     SweepStore,
 };
+use schemars::JsonSchema;
+use serde::Deserialize;
 use std::process::ExitCode;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
@@ -66,9 +68,12 @@ pub struct SweepArgs {
 }
 
 /// The order in which points are tried.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum StrategyArg {
+#[derive(Clone, Copy, Debug, Default, ValueEnum, JsonSchema, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum StrategyArg {
     /// All points, the last parameter changing fastest
+    #[default]
     Grid,
     /// All points in a random order
     Random,
@@ -154,6 +159,7 @@ pub fn main(options: &SweepArgs) -> Result<ExitCode> {
     report(&project, options, &sweep, ended)
 }
 
+/// The sweep of this number, or the kernel's last.
 fn find(project: &Project, shown: Shown) -> Result<Sweep> {
     let store = SweepStore::new(&project.lab_dir);
     match shown {

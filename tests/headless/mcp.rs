@@ -208,6 +208,7 @@ fn an_agent_judges_decides_and_reads_the_history() {
             "peers",
             "profile",
             "rules",
+            "sweep",
             "undo_or_restore",
             "wait",
         ]

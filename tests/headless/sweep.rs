@@ -2,6 +2,8 @@
 //! built-in harness judges them on the cpu device, unless a story says that a script stands for it.
 
 use crate::lab::{Beside, Lab};
+use crate::mcp_wire::Wire;
+use crate::schema::faults_by;
 use lab_project::Project;
 use lab_protocol::Target;
 use lab_run::Reason;
@@ -363,6 +365,61 @@ fn a_point_that_is_surely_slower_ends_early() {
         .says("in percent of the best, BLOCK down and STEP across")
         .says("`lab sweep --apply` writes point ");
     lab.lab("sweep --apply").is(0).says(" has BLOCK=64 STEP=");
+}
+
+#[test]
+fn an_agent_sweeps_and_writes_a_point_into_the_kernel() {
+    let lab = swept();
+    let mut wire = Wire::of(&lab);
+    let wrong = wire.call("sweep", json!({ "points": 2, "seconds": 3 }));
+    let why = "`points` and `seconds` both end a sweep: give one of them";
+    assert_eq!(wrong["summary"], why);
+    let wrong = wire.call("sweep", json!({ "point": 2 }));
+    assert_eq!(
+        wrong["summary"],
+        "`point` names the point that `apply` writes"
+    );
+    let none = wire.call("sweep", json!({ "apply": true }));
+    let why = "there is no sweep of kernel.cu yet: `lab sweep` makes one";
+    assert_eq!(none["summary"], why);
+
+    let some = wire.call("sweep", json!({ "points": 2, "strategy": "tpe" }));
+    assert_eq!(
+        (&some["ended"], &some["sweep"]),
+        (&json!("budget_spent"), &json!(1))
+    );
+    let all = wire.call("sweep", json!({}));
+    assert_eq!(faults_by(&wire.schema("sweep"), &all), Vec::<String>::new());
+    assert_eq!(
+        (&all["ended"], &all["counts"]["passed"], &all["sweep"]),
+        (&json!("complete"), &json!(3), &json!(1))
+    );
+    let summary = all["summary"].as_str().unwrap();
+    let counted = "sweep 1 of kernel.cu: 5 of 5 points: 3 passed; 1 wrong; 1 not built";
+    assert!(summary.starts_with(counted), "{summary}");
+    let next = all["next"].as_str().unwrap();
+    assert!(next.contains("`apply` with `point`"), "{next}");
+    // The points that passed come first.
+    let points = all["points"].as_array().unwrap();
+    let passed = points.iter().take_while(|point| point["outcome"] == "pass");
+    assert_eq!((points.len(), passed.count()), (5, 3));
+
+    let other = points
+        .iter()
+        .find(|point| point["values"] == json!(["32", "2"]));
+    let number = &other.unwrap()["number"];
+    let applied = wire.call("sweep", json!({ "apply": true, "point": number }));
+    assert_eq!(applied["next"], "Call judge.");
+    assert_eq!(
+        (&applied["values"], &applied["changed"]),
+        (&json!("BLOCK=32 STEP=2"), &json!(true))
+    );
+    assert_eq!(
+        faults_by(&wire.schema("sweep"), &applied),
+        Vec::<String>::new()
+    );
+    assert!(lab.read("kernel.cu").contains("#define BLOCK 32\n"));
+    assert_eq!(wire.close(), 0);
 }
 
 /// Of the first two judges each waits for the other.

@@ -41,7 +41,7 @@ pub struct SweepReport<'a> {
     /// The number of the best point; null without one, and on an emulated device.
     best: Option<u32>,
     /// The numbers of the points that passed, the best first; of an emulated device in their order.
-    ranked: Vec<u32>,
+    pub ranked: Vec<u32>,
     /// How much each parameter matters, the most important first; empty of an emulated device.
     importance: Vec<Importance>,
     /// In the order in which they were recorded.

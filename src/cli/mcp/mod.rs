@@ -13,6 +13,7 @@ mod prompts;
 mod resources;
 mod schema;
 mod server;
+mod sweep;
 mod tools;
 mod transport;
 mod work;

@@ -10,11 +10,13 @@ use super::work::Checked;
 use crate::cli::json::answer::RunAnswer;
 use crate::cli::json::decision::{NewDecision, RefusedDecision};
 use crate::cli::json::experiment::ExperimentReport;
+use crate::cli::json::sweep::SweepReport;
 use crate::cli::json::{Resumed, schema};
 use crate::cli::peers::PeersAnswer;
 use crate::cli::profile::DurationsAnswer;
 use crate::cli::restore::RestoreAnswer;
 use crate::cli::rules::RulesAnswer;
+use crate::cli::sweep::apply::SweepApplied;
 use crate::cli::undo::UndoAnswer;
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
@@ -51,6 +53,7 @@ fn add_tool(keys: &mut Keys, tool: &str) {
         "check" => &[add::<Checked>],
         "keep" | "discard" => &[add::<NewDecision>, add::<RefusedDecision>, add::<Resumed>],
         "undo_or_restore" => &[add::<UndoAnswer>, add::<RestoreAnswer>, add::<Resumed>],
+        "sweep" => &[add::<SweepReport>, add::<SweepApplied>],
         "profile" => &[add::<DurationsAnswer>, add::<ShortProfile>],
         "history" => &[add::<HistoryReport>],
         "experiment" => &[
@@ -68,6 +71,7 @@ fn add_tool(keys: &mut Keys, tool: &str) {
                 "keep",
                 "undo_or_restore",
                 "profile",
+                "sweep",
                 "history",
                 "experiment",
                 "rules",

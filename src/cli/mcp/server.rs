@@ -5,9 +5,9 @@ use super::answer::Answer;
 use super::jobs::{Job, Jobs, Lane, OpenJob, Phase, State};
 use super::tools::{
     CheckArguments, DecideArguments, JudgeArguments, MeasureArguments, ProfileArguments,
-    WaitArguments, arguments,
+    SweepArguments, WaitArguments, arguments,
 };
-use super::{history, limits, profile, prompts, resources, schema, work};
+use super::{history, limits, profile, prompts, resources, schema, sweep, work};
 use anyhow::Result;
 use lab_project::Project;
 use rmcp::handler::server::common::schema_for_input;
@@ -96,6 +96,15 @@ fn tools() -> ToolRouter<Server> {
              built image says. Takes 6 to 60 s: the answer may name a job for `wait`.",
             |asked: &ProfileArguments| asked.max_s,
             profile::profile,
+        ),
+        row(
+            Lane::Runs,
+            "sweep",
+            "Measure the kernel with other values of the constants that its tune lines name, as in\n\
+             `// lab: tune BLOCK = 64, 128, 256`, or write the best point into it with `apply`. A sweep\n\
+             goes on where it ended. Takes minutes: the answer may name a job for `wait`.",
+            |asked: &SweepArguments| asked.max_s,
+            sweep::sweep,
         ),
         row(
             Lane::Runs,

@@ -2,11 +2,13 @@
 //! result.
 
 use super::limits::ARGUMENT;
+use crate::cli::sweep::StrategyArg;
 use lab_protocol::profile::ProfileSet;
 use lab_protocol::{Target, Tool};
 use lab_run::experiment::Status;
 use lab_run::message::{self, Trailer};
 use lab_runner::profiling::ProfileSpec;
+use lab_sweep::Budget;
 use rmcp::handler::server::tool::ToolCallContext;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,6 +16,7 @@ use serde::de::{DeserializeOwned, Deserializer, Error};
 use serde_json::Value;
 use std::fmt::Display;
 use std::str::FromStr;
+use std::time::Duration;
 
 /// Reads the arguments of a call. What is wrong with them is an answer of the tool, no error of the
 /// protocol.
@@ -62,6 +65,42 @@ pub struct MeasureArguments {
     /// Seconds to wait for the result at most; then the answer names a job [default: 45]
     #[schemars(range(max = 45))]
     pub max_s: Option<u64>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SweepArguments {
+    /// grid: all points in their order; random; tpe: values that were frequent among the best
+    /// [default: grid]
+    #[serde(default)]
+    pub strategy: StrategyArg,
+    /// End after so many points [default: all]
+    pub points: Option<usize>,
+    /// End after so many seconds
+    pub seconds: Option<u32>,
+    /// auto, cpu, cuda, cuda:1; overrides lab.toml
+    #[schemars(with = "Option<String>")]
+    pub device: Option<Target>,
+    /// Measure nothing: write the best point of the last sweep into the kernel
+    #[serde(default)]
+    pub apply: bool,
+    /// With `apply`: the point of this number in place of the best
+    pub point: Option<u32>,
+    /// Seconds to wait for the result at most; then the answer names a job [default: 45]
+    #[schemars(range(max = 45))]
+    pub max_s: Option<u64>,
+}
+
+impl SweepArguments {
+    /// When the sweep ends. The error says which arguments are wrong.
+    pub fn budget(&self) -> Result<Budget, &'static str> {
+        match (self.points, self.seconds) {
+            (Some(_), Some(_)) => Err("`points` and `seconds` both end a sweep: give one of them"),
+            (Some(points), None) => Ok(Budget::Points(points)),
+            (None, Some(seconds)) => Ok(Budget::Time(Duration::from_secs(seconds.into()))),
+            (None, None) => Ok(Budget::All),
+        }
+    }
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

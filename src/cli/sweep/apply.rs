@@ -29,6 +29,14 @@ pub struct SweepApplied {
 }
 
 pub fn main(project: &Project, number: Option<u32>) -> Result<ExitCode> {
+    let applied = apply(project, number)?;
+    Ok(told(&applied, || {
+        applied.lines(project).iter().for_each(|line| say(line));
+    }))
+}
+
+/// Writes the best point of the newest sweep of these tune lines, or the point of this number.
+pub fn apply(project: &Project, number: Option<u32>) -> Result<SweepApplied> {
     let present = inputs::read(project)?;
     let (source, space) = space_of(project, present.kernel())?;
     let fingerprint = fingerprint_of(&present, &source, &space);
@@ -54,15 +62,14 @@ pub fn main(project: &Project, number: Option<u32>) -> Result<ExitCode> {
     let message = format!("lab sweep: point {number} of sweep {id}");
     let stored = lab_git::prepare_discarded(&repo, RunId(id.0), &bytes, &message)?;
     let restored = lab_decide::restore_commit(project, &stored.id)?;
-    let applied = SweepApplied {
+    Ok(SweepApplied {
         kernel: name.clone(),
         applied_sweep: id,
         applied_point: number,
         values: sweep.start.in_words(point),
         changed: restored.changed,
         saved: restored.saved,
-    };
-    Ok(told(&applied, || tell(project, &applied)))
+    })
 }
 
 /// The point of this number, or the best one.
@@ -95,27 +102,27 @@ fn chosen<'a>(project: &Project, sweep: &'a Sweep, number: Option<u32>) -> Resul
     Ok(point)
 }
 
-fn tell(project: &Project, applied: &SweepApplied) {
-    let SweepApplied {
-        kernel,
-        applied_sweep: sweep,
-        applied_point: point,
-        values,
-        changed,
-        saved,
-    } = applied;
-    let has = if *changed { "now has" } else { "already has" };
-    say(&format!(
-        "{kernel} {has} {values}: point {point} of sweep {sweep}"
-    ));
-    let this = &project.argument;
-    say(&format!(
-        "  `lab run{this}` judges it; a keep names the sweep in the trailer `Sweep`"
-    ));
-    if let Some(saved) = saved {
-        let saved = lab_git::short(saved);
-        say(&format!(
-            "  the bytes that were on disk are saved as {saved} (`lab restore {saved}`)"
-        ));
+impl SweepApplied {
+    /// The kernel that has values now, what judges them, and where the bytes before are.
+    pub fn lines(&self, project: &Project) -> Vec<String> {
+        let SweepApplied {
+            kernel,
+            applied_sweep: sweep,
+            applied_point: point,
+            values,
+            changed,
+            saved,
+        } = self;
+        let has = if *changed { "now has" } else { "already has" };
+        let this = &project.argument;
+        let mut lines = vec![
+            format!("{kernel} {has} {values}: point {point} of sweep {sweep}"),
+            format!("  `lab run{this}` judges it; a keep names the sweep in the trailer `Sweep`"),
+        ];
+        lines.extend(saved.as_ref().map(|saved| {
+            let saved = lab_git::short(saved);
+            format!("  the bytes that were on disk are saved as {saved} (`lab restore {saved}`)")
+        }));
+        lines
     }
 }
