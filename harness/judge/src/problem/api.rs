@@ -103,13 +103,20 @@ pub enum WorkerRole {
     Fresh(u64),
     /// The incumbent's own worker.
     Incumbent,
+    /// The worker of one of the problem's peers.
+    Peer,
 }
 
 impl WorkerRole {
+    /// The kernel of another worker is judged, and this one is what it is compared with.
+    pub fn is_beside(self) -> bool {
+        matches!(self, WorkerRole::Incumbent | WorkerRole::Peer)
+    }
+
     /// A number that gives each further worker another order of inputs.
     pub fn salt(self) -> u64 {
         match self {
-            WorkerRole::Verified | WorkerRole::Incumbent => 0,
+            WorkerRole::Verified | WorkerRole::Incumbent | WorkerRole::Peer => 0,
             WorkerRole::Fresh(number) => number.wrapping_mul(0x9e37_79b9_7f4a_7c15),
         }
     }

@@ -136,7 +136,7 @@ fn start(
         Err(stop) => return Err(stop),
     };
     let (timed, _) =
-        session.capture(|cx| problem.set_up(cx, &mut worker, module, WorkerRole::Incumbent));
+        session.capture(|cx| problem.set_up(cx, &mut worker, module, WorkerRole::Peer));
     let timed = timed?;
     let versions = worker.versions()?;
     worker.limit_altogether(None);

@@ -231,13 +231,13 @@ impl SetsUp for Prepared {
         self.0.require_entries(worker, module)?;
         let resident = match place {
             WorkerRole::Verified => self.0.resident(cx, worker)?,
-            WorkerRole::Fresh(_) | WorkerRole::Incumbent => {
+            WorkerRole::Fresh(_) | WorkerRole::Incumbent | WorkerRole::Peer => {
                 let timed = self.0.timed(cx)?;
                 Rc::new(Resident::set_up(&self.0.spec, &timed, worker, cx.seed)?)
             }
         };
         let mut accepted = self.0.accepted.clone();
-        if place == WorkerRole::Incumbent {
+        if place.is_beside() {
             accepted.reverse();
         }
         let mut timing = TensorTiming::new(resident, module, accepted, place, cx.seed);
