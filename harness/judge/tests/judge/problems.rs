@@ -221,6 +221,17 @@ fn each_error_names_the_line_and_column_of_its_key() {
             "dims = { n = 1 }\n[[keep]]\ndraws = 0\ndims = { n = 1 }",
             "33:9:",
         ),
+        // A shape that a keep draws needs the extent of the macro too, on each device.
+        (
+            "dims = { n = 1000 }",
+            "dims = { n = 1000 }\n[[keep]]\ndims = { n = 1000 }\ncpu = { n = 10 }\n[macros]\nLAB_N = \"n\"",
+            "36:9:",
+        ),
+        (
+            "dims = { n = 1000 }",
+            "dims = { n = 1000 }\ncpu = { n = 10 }\n[[keep]]\ndims = { n = 1000 }\n[macros]\nLAB_N = \"n\"",
+            "36:9:",
+        ),
         (
             "dims = [\"n\"]",
             "bytes = \"1 / (n - n)\"\ndims = [\"n\"]",

@@ -18,6 +18,9 @@ pub type Extents = BTreeMap<String, i64>;
 #[serde(deny_unknown_fields)]
 pub struct DrawnShapes {
     dims: BTreeMap<String, ExtentChoice>,
+    /// Extents on the cpu device, in place of those that are drawn.
+    #[serde(default)]
+    pub cpu: Extents,
     pub types: Option<Vec<Dtype>>,
     /// The values of these tensors, in place of their own.
     #[serde(default)]

@@ -30,6 +30,7 @@ use lab_source::expression::Expression;
 use names::{KEYWORDS, SIZE_OF_T};
 use peers::PeersOf;
 use std::path::Path;
+use std::sync::Arc;
 use text::{ProblemFile, TensorText};
 
 /// How the check before a keep draws shapes.
@@ -81,9 +82,11 @@ impl ProblemFile {
         self.check_steps()?;
         self.check_targets()?;
         let (cases, not_ragged) = self.cases()?;
-        self.check_drawn()?;
+        let drawn = self.check_drawn()?;
         let checks = self.cases_of_check()?;
-        self.check_macros(&cases, &checks)?;
+        let judged: Vec<_> = cases.iter().chain(&drawn).map(Arc::as_ref).collect();
+        let checked: Vec<_> = checks.iter().map(Arc::as_ref).collect();
+        [judged, checked].iter().try_for_each(|all| self.check_macros(all))?;
         let graph = self.graph.unwrap_or(true);
         let of = PeersOf {
             entry: &self.entry,

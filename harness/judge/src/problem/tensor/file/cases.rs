@@ -250,16 +250,20 @@ impl ProblemFile {
         self.tensor.iter().map(of).collect()
     }
 
-    /// Checks that every shape which `[[keep]]` can draw makes sense as a workload.
-    pub(super) fn check_drawn(&self) -> Result<(), KeyError> {
+    /// Checks that every shape which `[[keep]]` can draw makes sense as a workload. Returns the
+    /// cases of the smallest and largest shapes.
+    pub(super) fn check_drawn(&self) -> Result<Vec<Arc<Case>>, KeyError> {
+        let mut cases = Vec::new();
         for (number, drawn) in self.keep.iter().enumerate() {
             of_workload(("keep", number), drawn.check())?;
             for dims in drawn.ends() {
                 let drawn = drawn_workload(drawn, dims);
-                self.check_multiples(&self.cases_of(("keep", number), &drawn)?)?;
+                let drawn = self.cases_of(("keep", number), &drawn)?;
+                self.check_multiples(&drawn)?;
+                cases.extend(drawn.into_iter().map(Arc::new));
             }
         }
-        Ok(())
+        Ok(cases)
     }
 
     fn case(&self, workload: &Workload, dtype: Option<Dtype>) -> Result<Case, KeyError> {
@@ -422,6 +426,7 @@ impl ProblemFile {
 fn drawn_workload(drawn: &DrawnShapes, dims: Extents) -> WorkloadText {
     WorkloadText {
         dims,
+        cpu: drawn.cpu.clone(),
         types: drawn.types.clone(),
         when: When::Keep,
         values: drawn.values.clone(),

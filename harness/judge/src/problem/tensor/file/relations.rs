@@ -9,7 +9,6 @@ use super::text::{ProblemFile, TensorText, WorkloadText};
 use crate::dtype::Dtype;
 use crate::problem::key_error::{InKey, KeyError, wrong};
 use lab_source::suggest::suggest;
-use std::sync::Arc;
 
 /// Most sets of inputs of a workload.
 const MOST_SETS: usize = 64;
@@ -218,28 +217,22 @@ impl ProblemFile {
         }
     }
 
-    /// Checks that each dimension with a macro has one extent in all cases of a device, and in all
-    /// cases for the tools.
-    pub(super) fn check_macros(
-        &self,
-        cases: &[Arc<Case>],
-        checks: &[Arc<Case>],
-    ) -> Result<(), KeyError> {
+    /// Checks that each dimension with a macro has one extent in all of these cases of a device.
+    pub(super) fn check_macros(&self, all: &[&Case]) -> Result<(), KeyError> {
         for (name, dim) in &self.macros {
-            for all in [cases, checks] {
-                for case in all {
-                    let other = all.iter().find(|other| {
-                        let together = other.only_emulated.is_none()
-                            || case.only_emulated.is_none()
-                            || other.only_emulated == case.only_emulated;
-                        together && other.extent(dim) != case.extent(dim)
-                    });
-                    if other.is_some() {
-                        let what = format!(
-                            "macros: {name}: '{dim}' must have one extent, because one build is for all workloads"
-                        );
-                        return wrong(name.as_str(), what).within("macros");
-                    }
+            for case in all {
+                let other = all.iter().find(|other| {
+                    let together = other.only_emulated.is_none()
+                        || case.only_emulated.is_none()
+                        || other.only_emulated == case.only_emulated;
+                    together && other.extent(dim) != case.extent(dim)
+                });
+                if let Some(other) = other {
+                    let what = format!(
+                        "macros: {name}: '{dim}' must have one extent, because one build is for all workloads: {} and {}",
+                        case.label, other.label
+                    );
+                    return wrong(name.as_str(), what).within("macros");
                 }
             }
         }
