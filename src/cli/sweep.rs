@@ -19,7 +19,6 @@ use lab_sweep::{
     Budget, Ended, NotSwept, Session, Strategy, Sweep, SweepEvent, SweepId, SweepRequest,
     SweepStore,
 };
-use schemars::JsonSchema;
 use serde::Deserialize;
 use std::process::ExitCode;
 use std::str::FromStr;
@@ -68,9 +67,8 @@ pub struct SweepArgs {
 }
 
 /// The order in which points are tried.
-#[derive(Clone, Copy, Debug, Default, ValueEnum, JsonSchema, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, ValueEnum, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[schemars(inline)]
 pub enum StrategyArg {
     /// All points, the last parameter changing fastest
     #[default]

@@ -1,7 +1,8 @@
 //! Beginning a sweep, or going on with one.
 
+use crate::ending::Budget;
 use crate::record::{Sweep, SweepParameter, SweepStart};
-use crate::session::{Budget, Session};
+use crate::session::Session;
 use crate::store::SweepStore;
 use crate::strategy::Strategy;
 use lab_git::Repo;

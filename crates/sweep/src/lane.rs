@@ -1,9 +1,9 @@
 //! A measuring lane: one point after the other is judged on one device, as a save is.
 
 use crate::builders::{Done, Order};
+use crate::ending::Ended;
 use crate::points::{Next, Shared};
 use crate::record::{PointOutcome, SweepPoint};
-use crate::session::{Ended, lane_folder};
 use crate::store::log_name;
 use crate::summary;
 use anyhow::Result;
@@ -273,6 +273,11 @@ impl<'a> Lane<'a> {
             elapsed_s: 0.0,
         })
     }
+}
+
+/// The folder of a lane, for copies of the files to judge and of the incumbent.
+pub fn lane_folder(number: usize) -> String {
+    format!("lane-{number}")
 }
 
 /// `None` of a run without a verdict on the kernel.

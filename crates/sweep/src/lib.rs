@@ -11,6 +11,7 @@
 //! | `store` | the folder, its lock, reading and appending |
 //! | `begin` | beginning a sweep, or going on with one |
 //! | `session` | the builders and the lanes, until all points are measured or the budget is spent |
+//! | `ending` | when a sweep ends, and what it tells until then |
 //! | `points` | the point that comes next, and the records so far |
 //! | `builders` | processes that build points ahead, and the queue of these points |
 //! | `lane` | one device: the judge of a point, and when a point ends early |
@@ -22,6 +23,7 @@
 
 mod begin;
 mod builders;
+mod ending;
 mod lane;
 mod points;
 pub mod record;
@@ -31,7 +33,8 @@ mod strategy;
 pub mod summary;
 
 pub use begin::{NotSwept, SweepRequest, fingerprint_of, space_of};
+pub use ending::{Budget, Ended, SweepEvent};
 pub use record::{PointOutcome, Sweep, SweepId, SweepPoint, SweepStart};
-pub use session::{Budget, Ended, Session, SweepEvent};
+pub use session::Session;
 pub use store::{SweepStore, origin_of};
 pub use strategy::Strategy;

@@ -1,8 +1,8 @@
 //! What the lanes of a sweep share: the point that comes next, and the records of those before.
 
 use crate::builders::{Done, Queue};
+use crate::ending::{Budget, Ended, SweepEvent};
 use crate::record::{SweepPoint, SweepStart};
-use crate::session::{Budget, Ended, SweepEvent};
 use crate::strategy::{Chooser, Strategy};
 use anyhow::Result;
 use lab_project::Project;

@@ -1,9 +1,10 @@
 //! A sweep that goes on: points are built ahead by all cores, and judged by a lane for each device.
 
 use crate::builders::{Building, Queue};
-use crate::lane::Lane;
+use crate::ending::{Budget, Ended, SweepEvent};
+use crate::lane::{Lane, lane_folder};
 use crate::points::{Points, Shared};
-use crate::record::{Sweep, SweepPoint};
+use crate::record::Sweep;
 use crate::strategy::Strategy;
 use anyhow::Result;
 use lab_project::Project;
@@ -13,44 +14,9 @@ use lab_runner::process::Control;
 use lab_runner::spec::RunSpec;
 use lab_source::tune::Space;
 use lab_store::series::OpenFolder;
-use lab_system::threads::{self, beside};
+use lab_system::threads::{self, Beside, beside};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
-
-/// When a sweep ends, if points are left then.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Budget {
-    /// Once all points are measured.
-    #[default]
-    All,
-    /// Once so many points are recorded, those of earlier processes included.
-    Points(usize),
-    /// Once it has gone on for so long, earlier processes included.
-    Time(Duration),
-}
-
-/// What happens during a sweep.
-#[derive(Debug)]
-pub enum SweepEvent<'a> {
-    /// A point is being judged: its values.
-    Judging(String),
-    /// A point was recorded.
-    Recorded(&'a SweepPoint),
-}
-
-/// How a sweep, or a lane of it, ended; the worst is last.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Ended {
-    /// All points were measured.
-    Complete,
-    /// Points are left, and the budget is spent.
-    BudgetSpent,
-    /// The caller ended it.
-    Interrupted,
-    /// The machine or the problem failed, and no point. The text says why.
-    NotJudged(String),
-}
 
 /// A sweep that goes on.
 pub struct Session<'a> {
@@ -165,7 +131,7 @@ impl Session<'_> {
             let others = (1..self.lanes.len()).map(|number| beside(scope, move || work(number)));
             let others: Vec<_> = others.collect();
             let first = work(0);
-            let others = others.into_iter().map(|lane| lane.join());
+            let others = others.into_iter().map(Beside::join);
             std::iter::once(first).chain(others).collect()
         });
         let ended: Vec<Ended> = ended.into_iter().collect::<Result<_>>()?;
@@ -185,9 +151,4 @@ impl Session<'_> {
 
 fn builder_log(number: usize) -> String {
     format!("builder-{number}.log")
-}
-
-/// The folder of a lane, for copies of the files to judge and of the incumbent.
-pub fn lane_folder(number: usize) -> String {
-    format!("lane-{number}")
 }

@@ -41,7 +41,7 @@ pub struct SweepReport<'a> {
     /// The number of the best point; null without one, and on an emulated device.
     best: Option<u32>,
     /// The numbers of the points that passed, the best first; of an emulated device in their order.
-    pub ranked: Vec<u32>,
+    ranked: Vec<u32>,
     /// How much each parameter matters, the most important first; empty of an emulated device.
     importance: Vec<Importance>,
     /// In the order in which they were recorded.
@@ -53,7 +53,7 @@ pub struct SweepReport<'a> {
 /// How a sweep ended.
 #[derive(JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum SweepEnd {
+pub enum SweepEnd {
     /// All points are measured.
     Complete,
     /// Points are left, and the budget is spent.
@@ -67,7 +67,7 @@ enum SweepEnd {
 
 impl SweepEnd {
     /// `None` is a sweep that was only shown.
-    fn of(ended: Option<&Ended>) -> SweepEnd {
+    pub fn of(ended: Option<&Ended>) -> SweepEnd {
         match ended {
             Some(Ended::Complete) => SweepEnd::Complete,
             Some(Ended::BudgetSpent) => SweepEnd::BudgetSpent,
@@ -80,7 +80,7 @@ impl SweepEnd {
 
 /// One point of a sweep.
 #[derive(JsonSchema, Serialize)]
-struct SweepPointReport<'a> {
+pub struct SweepPointReport<'a> {
     /// Its number within the sweep.
     number: u32,
     /// The value of each parameter, in their order.
@@ -166,7 +166,7 @@ impl<'a> SweepReport<'a> {
 }
 
 impl<'a> SweepPointReport<'a> {
-    fn of(point: &'a SweepPoint) -> Self {
+    pub fn of(point: &'a SweepPoint) -> Self {
         SweepPointReport {
             number: point.number,
             values: &point.values,

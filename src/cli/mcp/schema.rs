@@ -6,11 +6,11 @@ use super::answer::Answer;
 use super::history::{Against, Diff, HistoryReport};
 use super::jobs::OpenJob;
 use super::profile::ShortProfile;
+use super::sweep::ShortSweep;
 use super::work::Checked;
 use crate::cli::json::answer::RunAnswer;
 use crate::cli::json::decision::{NewDecision, RefusedDecision};
 use crate::cli::json::experiment::ExperimentReport;
-use crate::cli::json::sweep::SweepReport;
 use crate::cli::json::{Resumed, schema};
 use crate::cli::peers::PeersAnswer;
 use crate::cli::profile::DurationsAnswer;
@@ -53,7 +53,7 @@ fn add_tool(keys: &mut Keys, tool: &str) {
         "check" => &[add::<Checked>],
         "keep" | "discard" => &[add::<NewDecision>, add::<RefusedDecision>, add::<Resumed>],
         "undo_or_restore" => &[add::<UndoAnswer>, add::<RestoreAnswer>, add::<Resumed>],
-        "sweep" => &[add::<SweepReport>, add::<SweepApplied>],
+        "sweep" => &[add::<ShortSweep>, add::<SweepApplied>],
         "profile" => &[add::<DurationsAnswer>, add::<ShortProfile>],
         "history" => &[add::<HistoryReport>],
         "experiment" => &[

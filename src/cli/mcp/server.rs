@@ -23,6 +23,7 @@ use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler, tool_handler};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -218,10 +219,21 @@ fn tool<A: JsonSchema + 'static>(name: &'static str, about: &'static str, reads:
     let destroys = (!reads).then_some(false);
     let hints = ToolAnnotations::from_raw(None, Some(reads), destroys, None, Some(false));
     // The schema of a struct is that of an object, so there is one.
-    let arguments = schema_for_input::<A>().unwrap_or_default();
+    let mut arguments = schema_for_input::<A>().unwrap_or_default();
+    let schema = Arc::make_mut(&mut arguments);
+    schema.remove("$schema");
+    schema.values_mut().for_each(leave_out_formats);
     Tool::new_with_raw(name, Some(about.into()), arguments)
         .with_raw_output_schema(schema::of(name))
         .with_annotations(hints)
+}
+
+/// Removes the sizes and signs of integers, which a model pays for and does not need.
+fn leave_out_formats(schema: &mut Value) {
+    if let Value::Object(keys) = schema {
+        keys.retain(|key, value| !(key == "format" || key == "minimum" && *value == 0));
+        keys.values_mut().for_each(leave_out_formats);
+    }
 }
 
 impl Server {

@@ -4,7 +4,7 @@ use super::answer::Answer;
 use super::jobs::Job;
 use super::tools::SweepArguments;
 use super::work::{AS_TOOLS, not_run};
-use crate::cli::json::sweep::SweepReport;
+use crate::cli::json::sweep::{SweepEnd, SweepPointReport};
 use crate::cli::sweep::apply::apply;
 use crate::cli::sweep::text::{counts_line, progress_line};
 use crate::confinement;
@@ -12,8 +12,10 @@ use anyhow::Result;
 use lab_project::Project;
 use lab_run::Reason;
 use lab_runner::spec::RunSpec;
-use lab_sweep::{Ended, NotSwept, Session, SweepEvent, SweepRequest};
-use serde_json::Value;
+use lab_sweep::summary::{self, Importance, PointCounts};
+use lab_sweep::{Ended, NotSwept, Session, Sweep, SweepEvent, SweepId, SweepRequest};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// Most points in an answer: the best ones, or else the first.
 const POINTS: usize = 10;
@@ -53,40 +55,53 @@ pub fn sweep(project: &Project, asked: SweepArguments, job: &Job) -> Result<Answ
         }),
         SweepEvent::Recorded(_) => done += 1,
     })?;
-    Ok(report(project, &session, &ended))
+    Ok(report(&session.sweep, &ended))
 }
 
-fn report(project: &Project, session: &Session, ended: &Ended) -> Answer {
-    let sweep = &session.sweep;
-    let report = SweepReport::of(project, sweep, Some(ended));
-    let next = match (ended, report.ranked.first()) {
+/// What a model needs of a sweep.
+#[derive(JsonSchema, Serialize)]
+pub struct ShortSweep<'a> {
+    sweep: SweepId,
+    ended: SweepEnd,
+    counts: PointCounts,
+    best: Option<u32>,
+    importance: Vec<Importance>,
+    points: Vec<SweepPointReport<'a>>,
+}
+
+fn report(sweep: &Sweep, ended: &Ended) -> Answer {
+    let ranked = summary::ranked(&sweep.points);
+    let next = match (ended, ranked.first()) {
         (Ended::NotJudged(_), _) => AS_TOOLS,
         (Ended::Interrupted, _) => "Call sweep again: it goes on where it ended.",
         (_, None) => "Correct the kernel or its tune lines: no point passed.",
-        (_, Some(_)) if sweep.is_emulated() => {
+        (_, Some(best)) if best.emulated => {
             "The device is emulated, so no point is the best: `apply` with `point` writes one into the kernel."
         }
         (_, Some(_)) => {
             "Call sweep with `apply`: it writes the best point into the kernel. Then call judge."
         }
     };
-    let mut summary = counts_line(sweep);
+    let mut counted = counts_line(sweep);
     if let Ended::NotJudged(why) = ended {
-        summary += &format!("; not judged: {why}");
+        counted += &format!("; not judged: {why}");
     }
-    let ranked = report.ranked.clone();
-    let mut report = serde_json::to_value(report).unwrap_or_default();
-    let mut left_out = 0;
-    if let Some(points) = report["points"].as_array_mut() {
-        let rank = |point: &Value| {
-            let place = |number: &u32| point["number"] == *number;
-            ranked.iter().position(place).unwrap_or(ranked.len())
-        };
-        points.sort_by_cached_key(rank);
-        left_out = points.len().saturating_sub(POINTS);
-        points.truncate(POINTS);
-    }
-    let mut answer = Answer::new(&summary, next, report);
+    let others = sweep.points.iter();
+    let others = others.filter(|point| ranked.iter().all(|ranked| ranked.number != point.number));
+    let points = ranked.iter().copied().chain(others);
+    let mut answer = Answer::new(
+        &counted,
+        next,
+        ShortSweep {
+            sweep: sweep.start.sweep,
+            ended: SweepEnd::of(Some(ended)),
+            counts: PointCounts::of(&sweep.points),
+            best: ranked.first().filter(|it| !it.emulated).map(|it| it.number),
+            importance: summary::importance(sweep),
+            points: points.take(POINTS).map(SweepPointReport::of).collect(),
+        },
+    );
+    let left_out = sweep.points.len().saturating_sub(POINTS);
     if left_out > 0 {
         answer.left_out.insert("points".to_owned(), left_out);
     }

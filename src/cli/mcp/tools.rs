@@ -48,7 +48,7 @@ pub struct JudgeArguments {
     /// Answer with the earlier verdict if the same kernel was judged before, comments and blanks
     /// aside [default: true]
     pub unless_known: Option<bool>,
-    /// Seconds to wait for the result at most; then the answer names a job [default: 45]
+    /// Seconds to wait, then the answer names a job [default: 45]
     #[schemars(range(max = 45))]
     pub max_s: Option<u64>,
 }
@@ -62,7 +62,7 @@ pub struct MeasureArguments {
     /// Leave the peers out
     #[serde(default)]
     pub no_peers: bool,
-    /// Seconds to wait for the result at most; then the answer names a job [default: 45]
+    /// Seconds to wait, then the answer names a job [default: 45]
     #[schemars(range(max = 45))]
     pub max_s: Option<u64>,
 }
@@ -73,6 +73,7 @@ pub struct SweepArguments {
     /// grid: all points in their order; random; tpe: values that were frequent among the best
     /// [default: grid]
     #[serde(default)]
+    #[schemars(with = "Option<String>", extend("enum" = ["grid", "random", "tpe"]))]
     pub strategy: StrategyArg,
     /// End after so many points [default: all]
     pub points: Option<usize>,
@@ -86,7 +87,7 @@ pub struct SweepArguments {
     pub apply: bool,
     /// With `apply`: the point of this number in place of the best
     pub point: Option<u32>,
-    /// Seconds to wait for the result at most; then the answer names a job [default: 45]
+    /// Seconds to wait, then the answer names a job [default: 45]
     #[schemars(range(max = 45))]
     pub max_s: Option<u64>,
 }
@@ -113,7 +114,7 @@ pub struct CheckArguments {
     /// auto, cpu, cuda, cuda:1; overrides lab.toml
     #[schemars(with = "Option<String>")]
     pub device: Option<Target>,
-    /// Seconds to wait for the result at most; then the answer names a job [default: 45]
+    /// Seconds to wait, then the answer names a job [default: 45]
     #[schemars(range(max = 45))]
     pub max_s: Option<u64>,
 }
@@ -133,7 +134,7 @@ pub struct ProfileArguments {
     /// auto, cpu, cuda, cuda:1; overrides lab.toml
     #[schemars(with = "Option<String>")]
     pub device: Option<Target>,
-    /// Seconds to wait for the result at most; then the answer names a job [default: 45]
+    /// Seconds to wait, then the answer names a job [default: 45]
     #[schemars(range(max = 45))]
     pub max_s: Option<u64>,
 }
@@ -176,7 +177,7 @@ pub struct DecideArguments {
     /// none; they are saved first
     #[serde(default)]
     pub unjudged: bool,
-    /// Seconds to wait for the result at most; then the answer names a job [default: 45]
+    /// Seconds to wait, then the answer names a job [default: 45]
     #[schemars(range(max = 45))]
     pub max_s: Option<u64>,
 }
@@ -249,7 +250,7 @@ pub struct ExperimentArguments {
 pub struct WaitArguments {
     /// The job's number
     pub job: u64,
-    /// Seconds to wait for the result at most; then the answer names a job [default: 45]
+    /// Seconds to wait, then the answer names a job [default: 45]
     #[schemars(range(max = 45))]
     pub max_s: Option<u64>,
     /// End the job: its run stops, or nothing is kept
