@@ -214,10 +214,24 @@ extern "C" __global__ void __launch_bounds__(WIDTH)
     y[row * WIDTH + threadIdx.x] = __float2bfloat16(sum / weights);
 }
 
-// As many blocks as are resident at once, if there are pages enough.
+// Returns the stretches of a sequence that take the least time, counted in rounds: in a round, each warp of a block computes a page. A
+// block that begins after all others doubles the time of a launch, so what counts is how often the card is full of blocks. A stretch
+// costs a round for its start, and a part of one for `together`. Drawn lengths fill the card evenly but for the stretches that are last.
+__device__ int best_stretches(int rows, int pages, int at_once, bool drawn) {
+    int best = 1;
+    float least = INFINITY;
+    for (int stretches = 1; stretches <= pages && stretches <= at_once; stretches++) {
+        const int each = (pages + stretches - 1) / stretches, rounds = (each + WARPS - 1) / WARPS;
+        const float full = (float)rows * stretches / at_once, times = drawn ? full / 2 + 1 : ceilf(full);
+        const float time = times * (rounds + 1) + 0.1f * stretches;
+        if (time < least) least = time, best = stretches;
+    }
+    return best;
+}
+
 LAB_LAUNCHES(attention_decode) {
-    const int rows = KV_HEADS * dims.batch, wanted = (RESIDENT * (int)device.sms + rows - 1) / rows;
-    const int pages = (dims.length + PAGE - 1) / PAGE;
+    const int rows = KV_HEADS * dims.batch, pages = (dims.length + PAGE - 1) / PAGE;
+    const int wanted = best_stretches(rows, pages, RESIDENT * device.sms, dims.shortest < dims.length);
     const int each = (pages + wanted - 1) / wanted, stretches = (pages + each - 1) / each;
     launches.scratch_bytes = sizeof(Part) * HEADS * dims.batch * stretches;
     LabShape& first = launches.add("stretch").arg(each);

@@ -1,5 +1,9 @@
-// One decode step in five launches, one for each operation: RMSNorm, the projection of the query, attention over the cache in stretches,
-// their sum, and gate, up, SwiGLU and the last addition together. Vectors between launches are f32 in the scratch buffer.
+// One decode step in three launches: RMSNorm with the projection of the query, attention over the cache, and gate, up, SwiGLU with the last
+// addition. Each block of the first launch computes the norm itself. A cluster of blocks computes a head of the attention: they read one
+// another's shared memory, so no launch puts stretches together.
+//
+// The projections run on the tensor cores: 16 rows of weights times 8 vectors, one for each sequence. A warp loads its part of 16 rows,
+// which does not depend on the launch before, and then multiplies.
 #include "lab.h"
 
 #include <cuda_fp16.h>
@@ -7,19 +11,14 @@
 #include <cmath>
 
 constexpr int HIDDEN = LAB_HIDDEN, INTER = LAB_INTER, CACHE = LAB_CACHE, HEAD = 64, HEADS = HIDDEN / HEAD, MOST_BATCH = 8;
-constexpr int WARP = 32, WARPS = 4, PACK = 8, LANES = HEAD / PACK;      // lanes that share a token's row of a head
-constexpr int STRETCH = 128;                                            // tokens of a block
-constexpr int STRETCHES = (CACHE + STRETCH - 1) / STRETCH;
+constexpr int WARP = 32, WARPS = 8, PACK = 8, PACKS = HIDDEN / (WARP * PACK);
+constexpr int LANES = HEAD / PACK, AHEAD = 4;     // lanes that share a token of a head, tokens at a time
 constexpr unsigned ALL = 0xffffffffu;
 
 // What one launch leaves for the next.
-struct Part {
-    float sum[HEAD];
-    float largest, weights;
-};
 struct Scratch {
-    float h[MOST_BATCH][HIDDEN], q[MOST_BATCH][HIDDEN], context[MOST_BATCH][HIDDEN];
-    Part parts[MOST_BATCH][HEADS][STRETCHES];
+    float q[MOST_BATCH][HIDDEN];
+    __half context[MOST_BATCH][HIDDEN];
 };
 
 #define PARAMETERS                                                                                                            \
@@ -27,136 +26,270 @@ struct Scratch {
         const int *lengths, __half *ff, __half *y, float eps, float scale, int batch, int hidden, int inter, int cache,       \
         int longest, int shortest, Scratch *scratch
 
-// Eight numbers that are loaded in one access.
-__device__ void load(float (&to)[PACK], const __half* from) {
-    const uint4 pack = *(const uint4*)from;
+// The eight numbers of a pack.
+__device__ void widen(float (&to)[PACK], const uint4& pack) {
     const __half2* halves = (const __half2*)&pack;
     for (int i = 0; i < PACK / 2; i++) to[2 * i] = __low2float(halves[i]), to[2 * i + 1] = __high2float(halves[i]);
 }
 
-// Adds the products of a row of weights with each sequence's vector. The whole warp computes a row; each lane gets the sums.
-__device__ void multiply(float (&sums)[MOST_BATCH], const __half* row, const float (*with)[HIDDEN], int batch) {
-    const int lane = threadIdx.x % WARP;
-    for (int i = lane * PACK; i < HIDDEN; i += WARP * PACK) {
-        float weights[PACK];
-        load(weights, row + i);
-#pragma unroll
-        for (int b = 0; b < MOST_BATCH; b++)
-            for (int n = 0; n < PACK && b < batch; n++) sums[b] += weights[n] * with[b][i + n];
+// d += a b, where a has 16 rows of 16 numbers and b 16 rows of 8. With g = lane / 4 and t = lane % 4, the lane has of a the columns
+// 2t, 2t + 1 of row g (a[0]) and of row g + 8 (a[1]), and the columns 2t + 8, 2t + 9 of both (a[2], a[3]); of b the rows 2t, 2t + 1
+// (b[0]) and 2t + 8, 2t + 9 (b[1]) of column g; of d the columns 2t, 2t + 1 of row g (d[0], d[1]) and of row g + 8 (d[2], d[3]).
+__device__ void multiply(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+#ifdef LAB_CPU
+    __shared__ __half2 of_a[WARPS][WARP][4], of_b[WARPS][WARP][2];
+    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+    for (int i = 0; i < 4; i++) of_a[warp][lane][i] = *(const __half2*)&a[i];
+    for (int i = 0; i < 2; i++) of_b[warp][lane][i] = *(const __half2*)&b[i];
+    __syncwarp();
+    for (int i = 0; i < 32; i++) {
+        const int n = i / 8, k = i % 8;
+        const float2 x = __half22float2(of_a[warp][lane / 4 * 4 + k % 4][n / 2 + k / 4 * 2]);
+        const float2 y = __half22float2(of_b[warp][lane % 4 * 8 + n % 2 * 4 + k % 4][k / 4]);
+        d[n] += x.x * y.x + x.y * y.y;
     }
+    __syncwarp();
+#else
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#endif
+}
+
+// One of `parts` parts of 16 rows of weights. The lane has 8 neighbouring numbers of the rows g and g + 8 in each access, which serve two
+// instructions: which number of a product is which does not matter, if it is the same one on both sides.
+template <int PARTS>
+struct Rows {
+    static constexpr int QUADS = HIDDEN / PARTS / 32;
+    uint4 of[2][QUADS];
+
+    __device__ void load(const __half* first, int part) {
+        const int g = threadIdx.x % WARP / 4, t = threadIdx.x % 4;
 #pragma unroll
-    for (int b = 0; b < MOST_BATCH; b++) sums[b] = lab_warp_sum(sums[b]);
+        for (int i = 0; i < 2 * QUADS; i++)
+            of[i / QUADS][i % QUADS] = *(const uint4*)&first[(long long)(g + i / QUADS * 8) * HIDDEN + (part * QUADS + i % QUADS) * 32 + 8 * t];
+    }
+
+    // Adds the products with the vectors of all sequences, `width` numbers apart: of rows g and g + 8 with the sequences 2t and 2t + 1.
+    __device__ void multiply_with(float (&sums)[4], const __half* vectors, int width, int part, int batch) const {
+        const int g = threadIdx.x % WARP / 4, t = threadIdx.x % 4;
+#pragma unroll
+        for (int i = 0; i < QUADS; i++) {
+            uint4 with = {};
+            if (g < batch) with = *(const uint4*)&vectors[g * width + (part * QUADS + i) * 32 + 8 * t];
+            multiply(sums, {of[0][i].x, of[1][i].x, of[0][i].y, of[1][i].y}, {with.x, with.y});
+            multiply(sums, {of[0][i].z, of[1][i].z, of[0][i].w, of[1][i].w}, {with.z, with.w});
+        }
+    }
+};
+
+// Writes a warp's sums as a table of 16 rows and 8 sequences.
+__device__ void write(float (*table)[MOST_BATCH], const float (&sums)[4]) {
+    const int g = threadIdx.x % WARP / 4, t = threadIdx.x % 4;
+    for (int i = 0; i < 4; i++) table[g + i / 2 * 8][2 * t + i % 2] = sums[i];
 }
 
-// One block for each sequence.
-extern "C" __global__ void __launch_bounds__(WARPS* WARP) normalise(PARAMETERS) {
-    __shared__ float partial[WARPS];
-    const int b = blockIdx.x;
-    float squares = 0;
-    for (int i = threadIdx.x; i < HIDDEN; i += WARPS * WARP) squares += __half2float(x[b * HIDDEN + i]) * __half2float(x[b * HIDDEN + i]);
-    squares = lab_warp_sum(squares);
-    if (threadIdx.x % WARP == 0) partial[threadIdx.x / WARP] = squares;
-    __syncthreads();
-    squares = 0;
-    for (int w = 0; w < WARPS; w++) squares += partial[w];
-    const float factor = rsqrtf(squares / HIDDEN + eps);
-    for (int i = threadIdx.x; i < HIDDEN; i += WARPS * WARP)
-        scratch->h[b][i] = __half2float(x[b * HIDDEN + i]) * factor * __half2float(gain[i]);
+// Computes the RMSNorm of each sequence's x, one warp for a sequence.
+__device__ void normalise(__half (*h)[HIDDEN + PACK], const __half* x, const __half* gain, float eps, int batch) {
+    const int lane = threadIdx.x % WARP;
+    for (int b = threadIdx.x / WARP; b < batch; b += blockDim.x / WARP) {
+        uint4 packs[PACKS];
+        float of_x[PACK], of_gain[PACK], squares = 0;
+#pragma unroll
+        for (int i = 0; i < PACKS; i++) packs[i] = *(const uint4*)&x[b * HIDDEN + (i * WARP + lane) * PACK];
+#pragma unroll
+        for (int i = 0; i < PACKS; i++) {
+            widen(of_x, packs[i]);
+            for (int n = 0; n < PACK; n++) squares += of_x[n] * of_x[n];
+        }
+        const float factor = rsqrtf(lab_warp_sum(squares) / HIDDEN + eps);
+#pragma unroll
+        for (int i = 0; i < PACKS; i++) {
+            widen(of_x, packs[i]);
+            widen(of_gain, *(const uint4*)&gain[(i * WARP + lane) * PACK]);
+            for (int n = 0; n < PACK; n++) h[b][(i * WARP + lane) * PACK + n] = of_x[n] * factor * of_gain[n];
+        }
+    }
 }
 
-// One warp for each number of q.
+// A block for 16 numbers of q of all sequences; its warps divide the products among themselves.
 extern "C" __global__ void __launch_bounds__(WARPS* WARP) query(PARAMETERS) {
-    const int i = blockIdx.x * WARPS + threadIdx.x / WARP;
-    if (i >= HIDDEN) return;
-    float sums[MOST_BATCH] = {};
-    multiply(sums, w_q + (long long)i * HIDDEN, scratch->h, batch);
-#pragma unroll
-    for (int b = 0; b < MOST_BATCH; b++)
-        if (threadIdx.x % WARP == b && b < batch) scratch->q[b][i] = sums[b];
+    __shared__ __align__(16) __half h[MOST_BATCH][HIDDEN + PACK];
+    __shared__ float tables[WARPS][16][MOST_BATCH];
+    const int warp = threadIdx.x / WARP;
+    Rows<WARPS> rows;
+    rows.load(w_q + (long long)blockIdx.x * 16 * HIDDEN, warp);
+    normalise(h, x, gain, eps, batch);
+    __syncthreads();
+    float sums[4] = {};
+    rows.multiply_with(sums, h[0], HIDDEN + PACK, warp, batch);
+    write(tables[warp], sums);
+    __syncthreads();
+    const int row = threadIdx.x % 16, b = threadIdx.x / 16;
+    if (b >= batch) return;
+    float sum = 0;
+    for (int w = 0; w < WARPS; w++) sum += tables[w][row][b];
+    scratch->q[b][blockIdx.x * 16 + row] = sum;
 }
 
-// One block for each stretch of tokens, head and sequence. LANES lanes share a token, and each such group keeps what it found: the largest
-// score, and relative to it the weights' sum and the weighted sum of V.
-extern "C" __global__ void __launch_bounds__(WARPS* WARP) attention(PARAMETERS) {
-    constexpr int GROUPS = WARPS * WARP / LANES;
-    __shared__ Part found[GROUPS];
-    const int head = blockIdx.y, b = blockIdx.z, group = threadIdx.x / LANES, d = threadIdx.x % LANES * PACK;
-    const int end = min((int)(blockIdx.x + 1) * STRETCH, lengths[b]);
-    float q[PACK], sum[PACK] = {}, largest = -INFINITY, weights = 0;
-    for (int n = 0; n < PACK; n++) q[n] = scratch->q[b][head * HEAD + d + n] * scale;
-    for (int from = blockIdx.x * STRETCH; from < end; from += GROUPS) {
-        const int t = from + group;
-        const long long at = (((long long)b * CACHE + min(t, end - 1)) * HEADS + head) * HEAD + d;
+// A number of a head's result: the weighted sum of V, relative to the largest score, and the sum of the weights.
+struct Part {
+    float sum = 0, largest = -1e30f, weights = 0;
+};
+
+// Puts parts together; load(i, n) is number n of part i, whose largest score and weights come behind its sums.
+template <typename Load>
+__device__ Part joined(int parts, int n, Load load) {
+    Part all;
+#pragma unroll 4
+    for (int i = 0; i < parts; i++) {
+        const float other = load(i, HEAD), most = fmaxf(all.largest, other), own = exp2f(all.largest - most), factor = exp2f(other - most);
+        all.weights = all.weights * own + load(i, HEAD + 1) * factor;
+        all.sum = all.sum * own + load(i, n) * factor;
+        all.largest = most;
+    }
+    return all;
+}
+
+// What LANES lanes found of the tokens that they share: each has eight numbers of the weighted sum of V. All scores are times log2 e.
+struct Found {
+    float sum[PACK] = {}, largest = -1e30f, weights = 0;
+
+    // Adds a token, of which the lane has eight numbers of K and of V.
+    __device__ void add(const float (&q)[PACK], const uint4& keys, const uint4& values, bool counts) {
         float key[PACK], value[PACK], score = 0;
-        load(key, k + at);
-        load(value, v + at);
+        widen(key, keys);
+        widen(value, values);
         for (int n = 0; n < PACK; n++) score += q[n] * key[n];
         for (int bits = LANES / 2; bits > 0; bits /= 2) score += __shfl_xor_sync(ALL, score, bits);
-        if (t >= end) score = -INFINITY;
-        const float most = fmaxf(fmaxf(largest, score), -1e30f), shrink = __expf(largest - most), weight = __expf(score - most);
-        largest = most;
-        weights = weights * shrink + weight;
+        if (!counts) score = -INFINITY;
+        const float most = fmaxf(largest, score), shrink = exp2f(largest - most), weight = exp2f(score - most);
+        largest = most, weights = weights * shrink + weight;
         for (int n = 0; n < PACK; n++) sum[n] = sum[n] * shrink + weight * value[n];
     }
-    for (int n = 0; n < PACK; n++) found[group].sum[d + n] = sum[n];
-    if (d == 0) found[group].largest = largest, found[group].weights = weights;
-    __syncthreads();
-    if (threadIdx.x >= HEAD) return;
-    Part part = {};
-    part.largest = -1e30f;
-    float total = 0;
-    for (int g = 0; g < GROUPS; g++) part.largest = fmaxf(part.largest, found[g].largest);
-    for (int g = 0; g < GROUPS; g++) {
-        const float factor = __expf(found[g].largest - part.largest);
-        part.weights += factor * found[g].weights;
-        total += factor * found[g].sum[threadIdx.x];
-    }
-    Part& to = scratch->parts[b][head][blockIdx.x];
-    to.sum[threadIdx.x] = total;
-    if (threadIdx.x == 0) to.largest = part.largest, to.weights = part.weights;
-}
 
-// One block for each head and sequence: puts the stretches together. One behind the end of a sequence has weights of 0.
-extern "C" __global__ void __launch_bounds__(HEAD) together(PARAMETERS) {
-    const int head = blockIdx.x, b = blockIdx.y;
-    const Part* parts = scratch->parts[b][head];
-    float largest = -INFINITY, weights = 0, sum = 0;
-    for (int s = 0; s < STRETCHES; s++) largest = fmaxf(largest, parts[s].largest);
-    for (int s = 0; s < STRETCHES; s++) {
-        const float factor = __expf(parts[s].largest - largest);
-        weights += factor * parts[s].weights;
-        sum += factor * parts[s].sum[threadIdx.x];
+    // Puts together what the warp's lanes found, and writes it.
+    __device__ void write(float (&to)[HEAD + 2]) {
+        float most = largest;
+        for (int bits = LANES; bits < WARP; bits *= 2) most = fmaxf(most, __shfl_xor_sync(ALL, most, bits));
+        const float factor = exp2f(largest - most);
+        weights *= factor;
+        for (int n = 0; n < PACK; n++) sum[n] *= factor;
+        for (int bits = LANES; bits < WARP; bits *= 2) {
+            weights += __shfl_xor_sync(ALL, weights, bits);
+            for (int n = 0; n < PACK; n++) sum[n] += __shfl_xor_sync(ALL, sum[n], bits);
+        }
+        if (threadIdx.x % WARP >= LANES) return;
+        for (int n = 0; n < PACK; n++) to[threadIdx.x % LANES * PACK + n] = sum[n];
+        to[HEAD] = most, to[HEAD + 1] = weights;
     }
-    scratch->context[b][head * HEAD + threadIdx.x] = sum / weights;
-}
+};
 
-// One warp for each number of ff: a row of gate and a row of up.
-extern "C" __global__ void __launch_bounds__(WARPS* WARP) feed_forward(PARAMETERS) {
-    const int i = blockIdx.x * WARPS + threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    if (i >= INTER) return;
-    float gate[MOST_BATCH] = {}, up[MOST_BATCH] = {};
-    multiply(gate, w_gate_up + (long long)i * HIDDEN, scratch->context, batch);
-    multiply(up, w_gate_up + (long long)(INTER + i) * HIDDEN, scratch->context, batch);
+// The tokens of a head that a group of LANES lanes takes: the first of them, and every `step`th behind it.
+struct Tokens {
+    const __half *k, *v;
+    int first, step, tokens;
+
+    __device__ void load(uint4 (&keys)[AHEAD], uint4 (&values)[AHEAD], int from) const {
 #pragma unroll
-    for (int b = 0; b < MOST_BATCH; b++) {
-        if (lane != b || b >= batch) continue;
-        const float value = gate[b] / (1 + __expf(-gate[b])) * up[b];
-        ff[b * INTER + i] = __float2half(value);
-        if (i < HIDDEN) y[b * HIDDEN + i] = __float2half(scratch->context[b][i] + value);
+        for (int i = 0; i < AHEAD; i++) {
+            const long long at = (long long)min(from + i * step, tokens - 1) * HIDDEN + threadIdx.x % LANES * PACK;
+            keys[i] = *(const uint4*)&k[at], values[i] = *(const uint4*)&v[at];
+        }
     }
+};
+
+// Waits until all blocks of the cluster are here, and makes what they wrote visible. The cpu device has clusters of one block.
+__device__ void cluster_barrier() {
+#ifdef LAB_CPU
+    __syncthreads();
+#else
+    asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
+#endif
+}
+
+// Loads from the shared memory of a block of the cluster, where `own` is in that of this block.
+__device__ float load_of(const float* own, [[maybe_unused]] int block) {
+#ifdef LAB_CPU
+    return *own;
+#else
+    float x;
+    unsigned at = (unsigned)__cvta_generic_to_shared(own);
+    asm("mapa.shared::cluster.u32 %0, %0, %1;" : "+r"(at) : "r"(block));
+    asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(x) : "r"(at) : "memory");
+    return x;
+#endif
+}
+
+// A cluster of blocks for each head and sequence. LANES lanes share a token; of their tokens they load AHEAD before they use the first. A
+// block puts together what its warps found, and the first block what those of the cluster did.
+extern "C" __global__ void __launch_bounds__(WARPS* WARP) attention(PARAMETERS) {
+    constexpr int GROUPS = WARPS * WARP / LANES;
+    __shared__ float found[WARPS][HEAD + 2], of_block[HEAD + 2];
+    const int head = blockIdx.y, b = blockIdx.z;
+    const long long at = (long long)b * CACHE * HIDDEN + head * HEAD;
+    const Tokens own{k + at, v + at, (int)(blockIdx.x * GROUPS + threadIdx.x / LANES), (int)(GROUPS * gridDim.x), lengths[b]};
+    float q[PACK];
+    for (int n = 0; n < PACK; n++) q[n] = scratch->q[b][head * HEAD + threadIdx.x % LANES * PACK + n] * scale * 1.44269504f;
+    Found all;
+    // Whole warps take part in each round.
+    for (int from = own.first; from - own.first % GROUPS < own.tokens; from += AHEAD * own.step) {
+        uint4 keys[AHEAD], values[AHEAD];
+        own.load(keys, values, from);
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++) all.add(q, keys[i], values[i], from + i * own.step < own.tokens);
+    }
+    all.write(found[threadIdx.x / WARP]);
+    __syncthreads();
+    if (threadIdx.x < HEAD) {
+        const Part part = joined(WARPS, threadIdx.x, [&](int warp, int i) { return found[warp][i]; });
+        of_block[threadIdx.x] = part.sum;
+        if (threadIdx.x == 0) of_block[HEAD] = part.largest, of_block[HEAD + 1] = part.weights;
+    }
+    cluster_barrier();
+    if (blockIdx.x == 0 && threadIdx.x < HEAD) {
+        const Part part = joined(gridDim.x, threadIdx.x, [&](int block, int i) { return load_of(&of_block[i], block); });
+        scratch->context[b][head * HEAD + threadIdx.x] = __float2half(__fdividef(part.sum, part.weights));
+    }
+    cluster_barrier();      // no block may end while another one reads its memory
+}
+
+// A block for 16 numbers of ff of all sequences: half of its warps divide the products of gate among themselves, the others those of up.
+extern "C" __global__ void __launch_bounds__(WARPS* WARP, 2) feed_forward(PARAMETERS) {
+    __shared__ float tables[WARPS][16][MOST_BATCH];
+    const int warp = threadIdx.x / WARP, part = warp % (WARPS / 2), which = warp / (WARPS / 2);
+    Rows<WARPS / 2> rows;
+    rows.load(w_gate_up + ((long long)which * INTER + blockIdx.x * 16) * HIDDEN, part);
+    float sums[4] = {};
+    rows.multiply_with(sums, scratch->context[0], HIDDEN, part, batch);
+    write(tables[warp], sums);
+    __syncthreads();
+    const int row = threadIdx.x % 16, b = threadIdx.x / 16, i = blockIdx.x * 16 + row;
+    if (b >= batch) return;
+    float gate = 0, up = 0;
+    for (int w = 0; w < WARPS / 2; w++) gate += tables[w][row][b], up += tables[WARPS / 2 + w][row][b];
+    const float value = __fdividef(gate, 1 + __expf(-gate)) * up;
+    ff[b * INTER + i] = __float2half(value);
+    if (i < HIDDEN) y[b * HIDDEN + i] = __float2half(__half2float(scratch->context[b][i]) + value);
 }
 
 __device__ void add(LabLaunches& launches, const char* entry, int x, int y, int z, int threads) {
     LabShape& launch = launches.add(entry);
     launch.grid[0] = x, launch.grid[1] = y, launch.grid[2] = z;
     launch.block[0] = threads;
+#ifndef LAB_CPU
+    if (y > 1) launch.cluster[0] = x;
+#endif
 }
 
 LAB_LAUNCHES(decode_graph) {
     launches.scratch_bytes = sizeof(Scratch);
-    add(launches, "normalise", dims.batch, 1, 1, WARPS * WARP);
-    add(launches, "query", (HIDDEN + WARPS - 1) / WARPS, 1, 1, WARPS * WARP);
-    add(launches, "attention", STRETCHES, HEADS, dims.batch, WARPS * WARP);
-    add(launches, "together", HEADS, dims.batch, 1, HEAD);
-    add(launches, "feed_forward", (INTER + WARPS - 1) / WARPS, 1, 1, WARPS * WARP);
+    // Blocks of a head's cluster: as many as keep all multiprocessors busy with two blocks each.
+    int blocks = 1;
+#ifndef LAB_CPU
+    while (blocks < 8 && blocks * HEADS * dims.batch < device.sms) blocks *= 2;
+#endif
+    add(launches, "query", HIDDEN / 16, 1, 1, WARPS * WARP);
+    add(launches, "attention", blocks, HEADS, dims.batch, WARPS * WARP);
+    add(launches, "feed_forward", INTER / 16, 1, 1, WARPS * WARP);
 }

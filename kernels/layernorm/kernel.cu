@@ -3,7 +3,8 @@
 // One block computes one row and reads it once. A thread loads its packs of 16 bytes without waiting for the first one, and keeps them in
 // registers. Each warp computes the mean of its cells and the squared deviations from it, so that warps wait for one another only once: the
 // deviations from the mean of the row follow from these. There is a kernel for each number of packs and without a loop: fewer registers
-// where fewer packs are held, and less code, which comes from memory too if the L2 cache is cold.
+// where fewer packs are held, and less code, which comes from memory too if the L2 cache is cold. Few short rows have a thread for each
+// cell, in a kernel with the least code.
 #include "lab.h"
 
 #include <cuda_fp16.h>
@@ -144,11 +145,13 @@ KERNEL(f32_of_1, float, (normalise<float, 4, 1>))
 KERNEL(f32_of_2, float, (normalise<float, 4, 2>))
 KERNEL(f32_of_4, float, (normalise<float, 4, 4>))
 KERNEL(f32_of_8, float, (normalise<float, 4, 8>))
+KERNEL(f32_cells, float, (normalise<float, 1, 1>))
 KERNEL(f32_odd, float, (normalise<float, 1, 4>))
 KERNEL(f32_long, float, normalise_long)
 KERNEL(f16_of_1, __half, (normalise<__half, 8, 1>))
 KERNEL(f16_of_2, __half, (normalise<__half, 8, 2>))
 KERNEL(f16_of_4, __half, (normalise<__half, 8, 4>))
+KERNEL(f16_cells, __half, (normalise<__half, 1, 1>))
 KERNEL(f16_odd, __half, (normalise<__half, 1, 4>))
 KERNEL(f16_long, __half, normalise_long)
 
@@ -156,13 +159,13 @@ KERNEL(f16_long, __half, normalise_long)
 // few threads with several loads on the way each leave room for further blocks.
 constexpr long long FEW = 1 << 18;
 
-// Adds the launch. `kernels` are those of odd and of long rows, then those of 1, 2, 4, … packs, at most `most`; a pack has `n` values. If
+// Adds the launch. `kernels` are those of odd, of long, and of few short rows, then those of 1, 2, 4, … packs, at most `most`; a pack has `n` values. If
 // a row is a whole number of packs, every row is aligned to 16 bytes, because the first one is.
-__device__ void launch_rows(LabLaunches& launches, int rows, int cols, int n, int most, const char* const* kernels) {
-    const bool odd = cols % n != 0;
+__device__ void launch_rows(LabLaunches& launches, int rows, int cols, int n, int most, unsigned sms, const char* const* kernels) {
+    const bool small = cols <= 16 * WARP && rows <= (int)sms, odd = small || cols % n != 0;
     const int packs = odd ? cols : cols / n;
     const bool few = (long long)rows * packs <= FEW;
-    int kernel = odd ? 0 : few ? 2 : 4, each = odd || !few ? 4 : 1;
+    int kernel = small ? 2 : odd ? 0 : few ? 3 : 5, each = small ? 1 : odd || !few ? 4 : 1;
     while (!odd && each < most && packs > MAX_THREADS * each) kernel++, each *= 2;
     if (packs > MAX_THREADS * each) kernel = 1;
     const int warps = (packs + WARP * each - 1) / (WARP * each);
@@ -172,11 +175,11 @@ __device__ void launch_rows(LabLaunches& launches, int rows, int cols, int n, in
 }
 
 LAB_LAUNCHES(layernorm_f32) {
-    const char* const kernels[] = {"f32_odd", "f32_long", "f32_of_1", "f32_of_2", "f32_of_4", "f32_of_8"};
-    launch_rows(launches, dims.rows, dims.cols, 4, 8, kernels);
+    const char* const kernels[] = {"f32_odd", "f32_long", "f32_cells", "f32_of_1", "f32_of_2", "f32_of_4", "f32_of_8"};
+    launch_rows(launches, dims.rows, dims.cols, 4, 8, device.sms, kernels);
 }
 
 LAB_LAUNCHES(layernorm_f16) {
-    const char* const kernels[] = {"f16_odd", "f16_long", "f16_of_1", "f16_of_2", "f16_of_4"};
-    launch_rows(launches, dims.rows, dims.cols, 8, 4, kernels);
+    const char* const kernels[] = {"f16_odd", "f16_long", "f16_cells", "f16_of_1", "f16_of_2", "f16_of_4"};
+    launch_rows(launches, dims.rows, dims.cols, 8, 4, device.sms, kernels);
 }

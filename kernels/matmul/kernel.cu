@@ -44,6 +44,7 @@ constexpr int BK = 64;    // columns of a and b in a stage: 128 bytes, the width
 constexpr int ROWS = 64;  // of a consumer in one wgmma
 constexpr int WARPGROUP = 128, CONSUMERS = 2, THREADS = (1 + CONSUMERS) * WARPGROUP;  // threads, warpgroups, threads of a block
 constexpr int GROUP = 8;  // rows of tiles that are computed together
+constexpr int PAD_THREADS = 128;
 
 // A kind of tile: BM rows and BN columns of c. CM x CN blocks form a cluster. Its tiles are neighbours, and share what they read.
 template <int BM_, int BN_, int STAGES_, int CM_, int CN_>
@@ -57,7 +58,7 @@ typedef Tile<128, 256, 4, 2, 1> Wide;
 // 512 x 11008 cells are 2 x 65.5 of these tiles: one for each of 132 multiprocessors.
 typedef Tile<256, 168, 3, 1, 2> Third;
 typedef Tile<128, 128, 6, 1, 1> Square;
-typedef Tile<128, 64, 8, 1, 2> Narrow;
+typedef Tile<128, 64, 8, 1, 1> Narrow;
 
 // What a block has in shared memory.
 template <typename T, typename S>
@@ -92,24 +93,32 @@ struct Tiles {
     }
 };
 
-// Fills stage after stage. The blocks in one row of a cluster need the same rows of a: each loads a part of them for all. So it is with
-// those in one column and the rows of b.
+// Asks for the columns of a step: rows of a from `row` on and of b from `b_row` on. The blocks in one row of a cluster need the same rows
+// of a: each loads a part of them for all. So it is with those in one column and the rows of b.
 template <typename T, typename S>
-__device__ void produce(Shared<T, S>& s, int m, int n, int steps, int b_row, const LabTensorMap& a_map, const LabTensorMap& b_map) {
+__device__ void load_stage(Shared<T, S>& s, int stage, int step, int row, int b_row, int rank, const LabTensorMap& a_map,
+                           const LabTensorMap& b_map) {
     constexpr int A_ROWS = S::BM / S::CN, B_ROWS = S::BN / S::CM;
-    Tiles<S> tiles(m, n);
-    const int in_m = tiles.rank % S::CM, in_n = tiles.rank / S::CM;
+    const int in_m = rank % S::CM, in_n = rank / S::CM;
     unsigned short row_blocks = 0, column_blocks = 0;
     for (int i = 0; i < S::CN; i++) row_blocks |= 1 << (in_m + S::CM * i);
     for (int i = 0; i < S::CM; i++) column_blocks |= 1 << (i + S::CM * in_n);
-    int stage = 0, phase = 0;
-    for (int row, column; tiles.next(row, column);) {
-        for (int step = 0; step < steps; step++) {
+    // Cells outside of a tensor arrive as zeros, and count as bytes.
+    barrier_expect(&s.full[stage], (S::BM + S::BN) * BK * sizeof(T));
+    load_box(&s.a[stage][in_n * A_ROWS * BK], a_map, step * BK, row + in_n * A_ROWS, &s.full[stage], row_blocks);
+    load_box(&s.b[stage][in_m * B_ROWS * BK], b_map, step * BK, b_row + in_m * B_ROWS, &s.full[stage], column_blocks);
+}
+
+// Fills stage after stage, when the first `early` steps have been asked for.
+template <typename T, typename S>
+__device__ void produce(Shared<T, S>& s, int m, int n, int early, int steps, int b_row, const LabTensorMap& a_map,
+                        const LabTensorMap& b_map) {
+    Tiles<S> tiles(m, n);
+    int stage = early % S::STAGES, phase = early / S::STAGES;
+    for (int row, column, step = early; tiles.next(row, column); step = 0) {
+        for (; step < steps; step++) {
             barrier_wait(&s.empty[stage], phase ^ 1);
-            // Cells outside of a tensor arrive as zeros, and count as bytes.
-            barrier_expect(&s.full[stage], (S::BM + S::BN) * BK * sizeof(T));
-            load_box(&s.a[stage][in_n * A_ROWS * BK], a_map, step * BK, row + in_n * A_ROWS, &s.full[stage], row_blocks);
-            load_box(&s.b[stage][in_m * B_ROWS * BK], b_map, step * BK, b_row + column + in_m * B_ROWS, &s.full[stage], column_blocks);
+            load_stage(s, stage, step, row, b_row + column, tiles.rank, a_map, b_map);
             if (++stage == S::STAGES) stage = 0, phase ^= 1;
         }
     }
@@ -206,19 +215,24 @@ __device__ void multiply_tiles(T* c, int m, int n, int k, int b_row, const LabTe
     extern __shared__ unsigned char memory[];
     // The swizzle counts rows from multiples of 1024 bytes.
     Shared<T, S>& s = *(Shared<T, S>*)(memory + (1024 - shared(memory) % 1024) % 1024);
-    const int steps = (k + BK - 1) / BK;
+    const int steps = (k + BK - 1) / BK, early = S::CLUSTER > 1 ? 0 : steps < S::STAGES ? steps : S::STAGES;
     if (threadIdx.x == 0) {
         for (int i = 0; i < S::STAGES; i++) {
             barrier_init(&s.full[i], 1);
             barrier_init(&s.empty[i], CONSUMERS * WARPGROUP / 32 * S::CLUSTER);  // each warp of a consumer arrives
         }
         barrier_init_fence();
+        // A block without a cluster has the barriers to itself: the first loads do not wait for its other threads.
+        Tiles<S> tiles(m, n);
+        int row, column;
+        tiles.next(row, column);
+        for (int step = 0; step < early; step++) load_stage(s, step, step, row, b_row + column, 0, a_map, b_map);
     }
     cluster_barrier();
     // The producer gives registers to the consumers, who hold the sums.
     if (threadIdx.x < WARPGROUP) {
         give_registers<24>();
-        if (threadIdx.x == 0) produce<T, S>(s, m, n, steps, b_row, a_map, b_map);
+        if (threadIdx.x == 0) produce<T, S>(s, m, n, early, steps, b_row, a_map, b_map);
     } else {
         take_registers<240>();
         consume<T, S>(s, c, m, n, steps, c_map);
@@ -241,11 +255,19 @@ KIND(square, Square)
 KIND(narrow, Narrow)
 KIND(third, Third)
 
-// Copies a, and then b, to rows that are a multiple of 8 numbers long, for either type. The numbers behind a row are zeros.
-extern "C" __global__ void pad_rows(const short* a, const short* b, short* c, int m, int n, int k, short* padded) {
-    const int row = blockIdx.x, length = (k + 7) / 8 * 8;
+// Copies a, and then b, to rows that are a multiple of 8 numbers long, for either type. The numbers behind a row are zeros. A thread
+// writes 8 numbers at once, and asks for all of them before it waits for one: the rows to read begin at no multiple of 16 bytes.
+extern "C" __global__ void __launch_bounds__(PAD_THREADS) pad_rows(const short* a, const short* b, short* c, int m, int n, int k,
+                                                                   short* padded) {
+    const int packs = (k + 7) / 8;
+    const long long pack = (long long)blockIdx.x * PAD_THREADS + threadIdx.x;
+    if (pack >= (long long)(m + n) * packs) return;
+    const int row = pack / packs, first = pack % packs * 8;
     const short* from = row < m ? a + (long long)row * k : b + (long long)(row - m) * k;
-    for (int p = threadIdx.x; p < length; p += blockDim.x) padded[(long long)row * length + p] = p < k ? from[p] : 0;
+    alignas(16) short held[8];
+#pragma unroll
+    for (int i = 0; i < 8; i++) held[i] = first + i < k ? from[first + i] : 0;
+    ((int4*)padded)[pack] = *(const int4*)held;
 }
 
 // How many clusters the device runs at a time.
@@ -303,8 +325,8 @@ __device__ void launch_product(LabLaunches& launches, const LabDims& dims, int s
     if (padded) {
         launches.scratch_bytes = 2ull * (dims.m + dims.n) * ((dims.k + 7) / 8 * 8);
         LabShape& pad = launches.add("pad_rows");
-        pad.grid[0] = dims.m + dims.n;
-        pad.block[0] = 128;
+        pad.grid[0] = ((dims.m + dims.n) * ((dims.k + 7ll) / 8) + PAD_THREADS - 1) / PAD_THREADS;
+        pad.block[0] = PAD_THREADS;
     }
     const float times[] = {time_of<Wide>(dims, sms, 1), time_of<Square>(dims, sms, 1.15f), time_of<Narrow>(dims, sms, 1.5f),
                            time_of<Third>(dims, sms, 1.05f)};

@@ -5,12 +5,15 @@
 // There is a kernel for each number of packs and without a loop. One kernel with the code for all would have the registers that eight
 // packs need, so fewer blocks would be on a multiprocessor; and with a cold L2 cache the code itself comes from memory, which a launch
 // of 2 us notices.
+// Where there are few long rows, a cluster of SLICES blocks computes one: more multiprocessors read it, and each thread holds less. The cpu
+// device has no clusters, so it runs the other kernels.
 #include "lab.h"
 
 #include <cuda_fp16.h>
 
 constexpr int WARP = 32;
 constexpr int MAX_THREADS = 1024;
+constexpr int SLICES = 8, SLICE_THREADS = 512;  // blocks of a cluster, and their threads
 
 // N values that are loaded and stored in one access.
 template <typename T, int N>
@@ -35,35 +38,73 @@ __device__ float block_sum(float v) {
     return sum;
 }
 
-// Normalises one row of at most PACKS packs a thread. N, the values of a pack, must divide cols.
-template <typename T, int N, int PACKS>
+#ifndef LAB_CPU
+__device__ void cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
+__device__ void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
+
+// block_sum over a cluster. Every warp stores its sum in the shared memory of every block, so that one barrier of the cluster is all they
+// wait for. The barrier before it, at which all blocks arrived when they started, is over by now: all of them are there.
+__device__ float cluster_sum(float v) {
+    constexpr int WARPS = SLICE_THREADS / WARP;
+    __shared__ float partial[SLICES * WARPS];
+    const int lane = threadIdx.x % WARP;
+    v = lab_warp_sum(v);
+    cluster_wait();
+    if (lane < SLICES) {
+        unsigned at = (unsigned)__cvta_generic_to_shared(&partial[blockIdx.x % SLICES * WARPS + threadIdx.x / WARP]);
+        asm("mapa.shared::cluster.u32 %0, %0, %1;" : "+r"(at) : "r"(lane));
+        asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(at), "f"(v) : "memory");
+    }
+    cluster_arrive();
+    cluster_wait();
+    float sum = 0;
+    for (int i = lane; i < SLICES * WARPS; i += WARP) sum += partial[i];
+    return lab_warp_sum(sum);
+}
+#endif
+
+// Normalises one row of at most PACKS packs a thread. N, the values of a pack, must divide cols. With 8 packs there are no registers for
+// the gain too, so it is loaded when the sum is known: by then other rows have brought it to the L2 cache, or will use it from there.
+// With SLICED a cluster has the row.
+template <typename T, int N, int PACKS, bool SLICED = false>
 __device__ void normalise(const T* x, const T* gain, T* y, float eps, int cols) {
     typedef Pack<T, N> P;
-    const P* xs = reinterpret_cast<const P*>(x + (long long)blockIdx.x * cols);
+    const int at = SLICED ? blockIdx.x / SLICES : blockIdx.x, step = SLICED ? SLICES * SLICE_THREADS : blockDim.x;
+    const int first = threadIdx.x + (SLICED ? blockIdx.x % SLICES * SLICE_THREADS : 0);
+#ifndef LAB_CPU
+    if (SLICED) cluster_arrive();
+#endif
+    const P* xs = reinterpret_cast<const P*>(x + (long long)at * cols);
     const P* gains = reinterpret_cast<const P*>(gain);
-    P* ys = reinterpret_cast<P*>(y + (long long)blockIdx.x * cols);
+    P* ys = reinterpret_cast<P*>(y + (long long)at * cols);
     const int packs = cols / N;
 
+    const bool early = PACKS < 8;
     P row[PACKS] = {}, held[PACKS];
 #pragma unroll
     for (int k = 0; k < PACKS; k++) {
-        const int p = threadIdx.x + k * blockDim.x;
+        const int p = first + k * step;
         if (p < packs) row[k] = xs[p];
     }
 #pragma unroll
-    for (int k = 0; k < PACKS; k++) {
-        const int p = threadIdx.x + k * blockDim.x;
+    for (int k = 0; k < PACKS && early; k++) {
+        const int p = first + k * step;
         if (p < packs) held[k] = gains[p];
     }
     float squares = 0;
 #pragma unroll
     for (int k = 0; k < PACKS; k++)
         for (int i = 0; i < N; i++) squares += widened(row[k].value[i]) * widened(row[k].value[i]);
+#ifndef LAB_CPU
+    const float scale = rsqrtf((SLICED ? cluster_sum(squares) : block_sum(squares)) / cols + eps);
+#else
     const float scale = rsqrtf(block_sum(squares) / cols + eps);
+#endif
 #pragma unroll
     for (int k = 0; k < PACKS; k++) {
-        const int p = threadIdx.x + k * blockDim.x;
+        const int p = first + k * step;
         if (p >= packs) break;
+        if (!early) held[k] = gains[p];
         P out;
         for (int i = 0; i < N; i++) narrow(&out.value[i], widened(row[k].value[i]) * scale * widened(held[k].value[i]));
         ys[p] = out;
@@ -99,10 +140,27 @@ KERNEL(f16_of_4, __half, (normalise<__half, 8, 4>))
 KERNEL(f16_of_8, __half, (normalise<__half, 8, 8>))
 KERNEL(f16_odd, __half, (normalise<__half, 1, 4>))
 KERNEL(f16_long, __half, normalise_long)
+#ifndef LAB_CPU
+KERNEL(f32_sliced, float, (normalise<float, 4, 2, true>))
+KERNEL(f16_sliced, __half, (normalise<__half, 8, 1, true>))
+#endif
 
 // Few packs in all are done when the slowest block is: many threads for a row make it short. Many packs are done as fast as memory is:
 // few threads with several loads on the way each leave room for further blocks.
 constexpr long long FEW = 1 << 18;
+
+// Whether a row is so long, and there are so few, that a cluster should compute it, of `each` packs a thread.
+__device__ bool is_sliced(int rows, int packs, int each, unsigned sms) {
+#ifndef LAB_CPU
+    return packs >= 2048 && packs <= SLICES * SLICE_THREADS * each && (long long)rows * SLICES <= 2 * sms;
+#else
+    return false;
+#endif
+}
+
+__device__ void launch_slices(LabShape& launch, int rows) {
+    launch.grid[0] = rows * SLICES, launch.block[0] = SLICE_THREADS, launch.cluster[0] = SLICES;
+}
 
 // Adds the launch. `kernels` are those of 1, 2, 4 and 8 packs, then those of odd and of long rows; a pack has `n` values. If a row is a
 // whole number of packs, every row is aligned to 16 bytes, because the first one is.
@@ -120,9 +178,11 @@ __device__ void launch_rows(LabLaunches& launches, int rows, int cols, int n, co
 }
 
 LAB_LAUNCHES(rmsnorm_f32) {
+    if (dims.cols % 4 == 0 && is_sliced(dims.rows, dims.cols / 4, 2, device.sms)) return launch_slices(launches.add("f32_sliced"), dims.rows);
     launch_rows(launches, dims.rows, dims.cols, 4, {"f32_of_1", "f32_of_2", "f32_of_4", "f32_of_8", "f32_odd", "f32_long"});
 }
 
 LAB_LAUNCHES(rmsnorm_f16) {
+    if (dims.cols % 8 == 0 && is_sliced(dims.rows, dims.cols / 8, 1, device.sms)) return launch_slices(launches.add("f16_sliced"), dims.rows);
     launch_rows(launches, dims.rows, dims.cols, 8, {"f16_of_1", "f16_of_2", "f16_of_4", "f16_of_8", "f16_odd", "f16_long"});
 }

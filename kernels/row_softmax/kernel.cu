@@ -6,7 +6,8 @@
 // without a loop: fewer registers where fewer packs are held, and less code, which comes from memory too if the L2 cache is cold. Where a
 // warp holds a row, a block has ROWS warps and as many rows. If a row is no whole number of packs, its packs begin before it, so that they
 // are aligned all the same, and the first and the last one are loaded and stored value by value. Where there are few long rows, a cluster
-// of blocks computes one. The cpu device has no clusters, so it runs the other kernels. A short row has a warp and hardly any code.
+// of blocks computes one. The cpu device has no clusters, so it runs the other kernels. A short row has a warp and hardly any code. Few
+// short rows have a thread for each cell and the least code: they are done before the code of a larger kernel has come from memory.
 #include "lab.h"
 
 #include <cuda_fp16.h>
@@ -186,6 +187,7 @@ KERNEL(f32_of_2, float, (softmax<float, 4, 2, EVEN>))
 KERNEL(f32_of_4, float, (softmax<float, 4, 4, EVEN>))
 KERNEL(f32_of_8, float, (softmax<float, 4, 8, EVEN>))
 KERNEL(f32_long, float, softmax_long)
+KERNEL(f32_cells, float, (softmax<float, 1, 1, EVEN>))
 KERNEL(f32_odd_1, float, (softmax<float, 4, 1, ODD>))
 KERNEL(f32_odd_2, float, (softmax<float, 4, 2, ODD>))
 KERNEL(f32_odd_4, float, (softmax<float, 4, 4, ODD>))
@@ -194,6 +196,7 @@ KERNEL(f16_of_1, __half, (softmax<__half, 8, 1, EVEN>))
 KERNEL(f16_of_2, __half, (softmax<__half, 8, 2, EVEN>))
 KERNEL(f16_of_4, __half, (softmax<__half, 8, 4, EVEN>))
 KERNEL(f16_long, __half, softmax_long)
+KERNEL(f16_cells, __half, (softmax<__half, 1, 1, EVEN>))
 KERNEL(f16_odd_1, __half, (softmax<__half, 8, 1, ODD>))
 KERNEL(f16_odd_2, __half, (softmax<__half, 8, 2, ODD>))
 #ifndef LAB_CPU
@@ -204,6 +207,13 @@ KERNEL(f16_sliced, __half, (softmax<__half, 8, 1, SLICED>))
 // Few packs in all are done when the slowest block is: many threads for a row make it short. Many packs are done as fast as memory is:
 // few threads with several loads on the way each leave room for further blocks.
 constexpr long long FEW = 1 << 18;
+
+// Whether there are so few cells that a thread for each is best: at most a block for each multiprocessor, with not many warps to wait for.
+__device__ bool is_small(int rows, int cols, unsigned sms) { return cols <= 16 * WARP && rows <= (int)sms; }
+
+__device__ void launch_cells(LabShape& launch, int rows, int cols) {
+    launch.grid[0] = rows, launch.block[0] = (cols + WARP - 1) / WARP * WARP;
+}
 
 // Whether a row is so long, and there are so few, that a cluster should compute it, of `each` packs a thread.
 __device__ bool is_sliced(int rows, int packs, int each, unsigned sms) {
@@ -234,6 +244,7 @@ __device__ void launch_rows(LabLaunches& launches, int rows, int cols, int n, in
 }
 
 LAB_LAUNCHES(row_softmax_f32) {
+    if (is_small(dims.rows, dims.cols, device.sms)) return launch_cells(launches.add("f32_cells"), dims.rows, dims.cols);
     const char* const even[] = {"f32_short", "f32_long", "f32_of_1", "f32_of_2", "f32_of_4", "f32_of_8"};
     const char* const odd[] = {"f32_short", "f32_long", "f32_odd_1", "f32_odd_2", "f32_odd_4"};
     const bool is_even = dims.cols % 4 == 0;
@@ -242,6 +253,7 @@ LAB_LAUNCHES(row_softmax_f32) {
 }
 
 LAB_LAUNCHES(row_softmax_f16) {
+    if (is_small(dims.rows, dims.cols, device.sms)) return launch_cells(launches.add("f16_cells"), dims.rows, dims.cols);
     const char* const even[] = {"f16_short", "f16_long", "f16_of_1", "f16_of_2", "f16_of_4"};
     const char* const odd[] = {"f16_short", "f16_long", "f16_odd_1", "f16_odd_2"};
     const bool is_even = dims.cols % 8 == 0;

@@ -1,7 +1,7 @@
 // SwiGLU: y[r, c] = silu(g[r, c]) * x[r, c], where silu(g) = g / (1 + exp(-g)).
 //
-// The rows play no part, so the matrices are arrays of rows * cols cells. One thread computes a pack of 16 bytes. The last block computes
-// the cells that are left over behind the last whole pack as well.
+// The rows play no part, so the matrices are arrays of rows * cols cells. One thread computes a pack of 16 bytes. The cells that
+// are left over behind the last whole pack have a thread each, so that no thread waits for memory twice.
 #include "lab.h"
 
 #include <cuda_fp16.h>
@@ -38,8 +38,8 @@ __device__ void gate_packs(const T* g, const T* x, T* y, long long cells) {
         for (int i = 0; i < N; i++) gate(gs.value[i], xs.value[i], &ys.value[i]);
         reinterpret_cast<P*>(y)[p] = ys;
     }
-    const long long left = packs * N + threadIdx.x;
-    if (blockIdx.x == gridDim.x - 1 && left < cells) gate(g[left], x[left], &y[left]);
+    const long long left = packs * N + (p - packs);
+    if (p >= packs && left < cells) gate(g[left], x[left], &y[left]);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) swiglu_f32(const float* g, const float* x, float* y, int rows, int cols) {
@@ -50,11 +50,11 @@ extern "C" __global__ void __launch_bounds__(THREADS) swiglu_f16(const __half* g
     gate_packs<__half, 8>(g, x, y, (long long)rows * cols);
 }
 
-__device__ void launch_packs(LabShape& launch, long long packs) {
-    launch.grid[0] = packs == 0 ? 1 : (packs + THREADS - 1) / THREADS;
+__device__ void launch_packs(LabShape& launch, long long cells, int n) {
+    launch.grid[0] = (cells / n + cells % n + THREADS - 1) / THREADS;
     launch.block[0] = THREADS;
 }
 
-LAB_LAUNCH(swiglu_f32) { launch_packs(launch, (long long)dims.rows * dims.cols / 4); }
+LAB_LAUNCH(swiglu_f32) { launch_packs(launch, (long long)dims.rows * dims.cols, 4); }
 
-LAB_LAUNCH(swiglu_f16) { launch_packs(launch, (long long)dims.rows * dims.cols / 8); }
+LAB_LAUNCH(swiglu_f16) { launch_packs(launch, (long long)dims.rows * dims.cols, 8); }

@@ -86,7 +86,9 @@ impl ProblemFile {
         let checks = self.cases_of_check()?;
         let judged: Vec<_> = cases.iter().chain(&drawn).map(Arc::as_ref).collect();
         let checked: Vec<_> = checks.iter().map(Arc::as_ref).collect();
-        [judged, checked].iter().try_for_each(|all| self.check_macros(all))?;
+        [judged, checked]
+            .iter()
+            .try_for_each(|all| self.check_macros(all))?;
         let graph = self.graph.unwrap_or(true);
         let of = PeersOf {
             entry: &self.entry,
