@@ -323,6 +323,17 @@ pub fn bytes_in_head(repo: &Repo, name: &str) -> Result<Option<Vec<u8>>> {
     Ok(blob.map(|blob| blob.content().to_vec()))
 }
 
+/// Blob id and bytes of a path in a commit, as git holds them; `None` if it holds no file there. The
+/// error says that the commit is not here.
+pub fn bytes_at(repo: &Repo, commit: &str, path: &str) -> Result<Option<(String, Vec<u8>)>> {
+    let held = file_in(&repo.git, &find(&repo.git, commit)?, path)?;
+    let bytes = |(id, _): (Oid, i32)| {
+        let blob = bounds::blob(&repo.git, id)?;
+        Ok((id.to_string(), blob.content().to_vec()))
+    };
+    held.map(bytes).transpose()
+}
+
 /// The names of the files in a folder of HEAD; the folder is repository-relative, empty for the
 /// root.
 pub fn names_in_head(repo: &Repo, folder: &Path) -> Result<Vec<String>> {

@@ -7,6 +7,7 @@
 //! repository. It does not travel in git notes.
 
 mod key;
+pub mod public;
 
 pub use key::{KEY_FILE, key_problem, use_key_file};
 
@@ -36,6 +37,8 @@ pub enum Purpose {
     Sweep,
     /// A line of `.lab/sweep/N/points.jsonl`.
     SweepPoint,
+    /// A run's profile.json.
+    Profile,
 }
 
 impl Purpose {
@@ -48,6 +51,7 @@ impl Purpose {
             Purpose::BenchPeers => "lab bench peers",
             Purpose::Sweep => "lab sweep",
             Purpose::SweepPoint => "lab sweep point",
+            Purpose::Profile => "lab profile",
         }
     }
 }

@@ -1,0 +1,278 @@
+//! The board: every decision with its status, and what is wrong.
+
+use crate::claim::{Cited, Filled, fill, typed_numbers};
+use crate::file::{DecisionsFile, Entry};
+use crate::proof::{Held, Signers};
+use crate::status::{self, Expected, Reason, Status};
+use anyhow::Result;
+use lab_git::Repo;
+use lab_text::sanitise;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::{BTreeMap, HashSet};
+use toml::Spanned;
+
+/// The decisions of a repository.
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
+pub struct Board {
+    pub counts: Counts,
+    /// In the order of decisions.toml.
+    pub decisions: Vec<Decision>,
+    /// The evidence that decisions list and that is there, by its id.
+    pub evidence: BTreeMap<String, Held>,
+    /// What is false, and what is only to be known.
+    pub problems: Vec<Problem>,
+}
+
+/// How many decisions have which status.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
+pub struct Counts {
+    pub supported: usize,
+    pub measured: usize,
+    pub caveated: usize,
+    pub rejected: usize,
+    /// Those with evidence of another kernel than HEAD's. They have a status besides.
+    pub stale: usize,
+}
+
+/// A decision, as the board shows it. Its texts are clean for a terminal, and are no HTML.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[schemars(rename = "BoardDecision")]
+pub struct Decision {
+    pub id: String,
+    pub domain: String,
+    pub title: String,
+    pub claim: Filled,
+    /// The rule's, or the lower one that a person chose.
+    pub status: Status,
+    /// What the evidence allows.
+    pub rule: Status,
+    /// Why the rule's status is not better.
+    pub reasons: Vec<Reason>,
+    /// What the evidence must show; null if the file does not say it.
+    pub verdict: Option<Expected>,
+    /// What the evidence does not show.
+    pub boundary: Filled,
+    /// The ids of its evidence.
+    pub evidence: Vec<String>,
+    /// Its evidence that is of another kernel than HEAD's, each in a sentence.
+    pub stale: Vec<String>,
+    /// Evidence that is to be made.
+    pub next: Vec<Next>,
+}
+
+/// Evidence that is to be made.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[schemars(rename = "NextEvidence")]
+pub struct Next {
+    pub what: String,
+    /// Empty if the file names none.
+    pub command: String,
+    /// Empty if the file names none.
+    pub reason: String,
+    /// The evidence that it brought; null if it is still to be made.
+    pub done: Option<String>,
+}
+
+/// Something that is to be put right, or to be known.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[schemars(rename = "BoardProblem")]
+pub struct Problem {
+    /// Whether the board says something false: `lab decisions check` then exits with 1. Else it is a
+    /// warning.
+    pub is_false: bool,
+    /// Where it is, what it is, and what to do.
+    pub text: String,
+}
+
+impl Board {
+    /// Reads the decisions and their evidence, and proves what can be proved. Reads no record and no
+    /// ledger. The error is of a file that cannot be read at all.
+    pub fn read(repo: &Repo) -> Result<Board> {
+        let root = &repo.project.root;
+        let file = DecisionsFile::read(root)?;
+        let signers = Signers::read(root)?;
+        let mut board = Board::default();
+        let conflicts = file.conflicts.iter().chain(&signers.problems);
+        conflicts.for_each(|text| board.wrong(text.clone()));
+        let mut seen = HashSet::new();
+        for entry in &file.entries {
+            let id = entry.id.get_ref();
+            if !seen.insert(id) {
+                let at = file.position(&entry.id);
+                board.wrong(format!(
+                    "{at}: two decisions have the id '{id}': rename one"
+                ));
+                continue;
+            }
+            board.hold(repo, &signers, &file, entry);
+            let decision = board.decide(&file, entry);
+            board.decisions.push(decision);
+        }
+        board.counts = Counts::of(&board.decisions);
+        Ok(board)
+    }
+
+    /// The decisions by domain, in the order in which the file first names the domains.
+    pub fn domains(&self) -> Vec<(&str, Vec<&Decision>)> {
+        let mut domains: Vec<(&str, Vec<&Decision>)> = Vec::new();
+        for decision in &self.decisions {
+            let known = domains
+                .iter_mut()
+                .find(|(name, _)| *name == decision.domain);
+            match known {
+                Some((_, of)) => of.push(decision),
+                None => domains.push((&decision.domain, vec![decision])),
+            }
+        }
+        domains
+    }
+
+    pub fn decision(&self, id: &str) -> Option<&Decision> {
+        self.decisions.iter().find(|decision| decision.id == id)
+    }
+
+    /// Whether nothing on it is false.
+    pub fn is_true(&self) -> bool {
+        self.problems.iter().all(|problem| !problem.is_false)
+    }
+
+    fn wrong(&mut self, text: String) {
+        self.problem(true, text);
+    }
+
+    fn problem(&mut self, is_false: bool, text: String) {
+        let text = sanitise::words(&text);
+        self.problems.push(Problem { is_false, text });
+    }
+
+    /// Reads the evidence that an entry lists, unless another entry listed it before.
+    fn hold(&mut self, repo: &Repo, signers: &Signers, file: &DecisionsFile, entry: &Entry) {
+        let done = entry.next.iter().filter_map(|next| next.done.as_ref());
+        for listed in entry.evidence.iter().chain(done) {
+            let id = listed.get_ref();
+            if self.evidence.contains_key(id) {
+                continue;
+            }
+            match Held::read(repo, signers, id) {
+                Ok(held) => {
+                    let faults = held.faults.iter();
+                    faults.for_each(|fault| self.wrong(format!("evidence {id}: {fault}")));
+                    if let Some(stale) = &held.stale {
+                        self.problem(false, format!("evidence {id} is stale: {stale}"));
+                    }
+                    self.evidence.insert(id.clone(), held);
+                }
+                Err(why) => self.wrong(format!("{}: {why}", file.position(listed))),
+            }
+        }
+    }
+
+    fn decide(&mut self, file: &DecisionsFile, entry: &Entry) -> Decision {
+        let ids: Vec<&str> = entry
+            .evidence
+            .iter()
+            .map(|id| id.get_ref().as_str())
+            .collect();
+        let held = ids
+            .iter()
+            .filter_map(|id| Some((*id, self.evidence.get(*id)?)));
+        let held: BTreeMap<&str, &Held> = held.collect();
+        let mut faults = Vec::new();
+        let mut filled = |text: &Spanned<String>, only_placeholders: bool| {
+            let (filled, wrong) = fill(&sanitise::words(text.get_ref()), &held);
+            let at = file.position(text);
+            faults.extend(wrong.iter().map(|wrong| format!("{at}: {wrong}")));
+            if only_placeholders {
+                let typed = typed_numbers(&filled, &held);
+                faults.extend(typed.iter().map(|word| {
+                    format!(
+                        "{at}: '{word}' was typed by hand, and no evidence of this decision holds it: write \
+                         {{evidence.workload.metric}} in its place"
+                    )
+                }));
+            }
+            filled
+        };
+        let (title, claim) = (filled(&entry.title, true), filled(&entry.claim, true));
+        let boundary = entry.boundary.as_ref().map(|text| filled(text, false));
+        let cited: Vec<&Cited> = claim.cited().chain(title.cited()).collect();
+        let mut reasons = status::reasons(entry.verdict, &held, &cited);
+        let gone = ids.iter().filter(|id| !held.contains_key(*id));
+        reasons.extend(gone.map(|id| Reason {
+            allows: Status::Caveated,
+            text: format!("{id} is listed, and cannot be read"),
+        }));
+        let rule = status::by_rule(&reasons);
+        let mut status = rule;
+        if let Some(chosen) = &entry.status {
+            status = rule.max(*chosen.get_ref());
+            if *chosen.get_ref() < rule {
+                faults.push(format!(
+                    "{}: the status of '{}' is {}, and its evidence allows {}: write that, a lower one or none",
+                    file.position(chosen),
+                    entry.id.get_ref(),
+                    chosen.get_ref().word(),
+                    rule.word()
+                ));
+            }
+        }
+        let stale = held
+            .iter()
+            .filter_map(|(id, held)| Some(format!("{id}: {}", held.stale.as_ref()?)));
+        let decision = Decision {
+            id: sanitise::words(entry.id.get_ref()),
+            domain: sanitise::words(&entry.domain),
+            title: title.text,
+            status,
+            rule,
+            verdict: entry.verdict,
+            boundary: boundary.unwrap_or_default(),
+            evidence: ids.iter().map(|id| sanitise::words(id)).collect(),
+            stale: stale.collect(),
+            next: next(entry),
+            reasons: reasons.into_iter().map(clean).collect(),
+            claim,
+        };
+        faults.into_iter().for_each(|fault| self.wrong(fault));
+        decision
+    }
+}
+
+fn clean(reason: Reason) -> Reason {
+    let text = sanitise::words(&reason.text);
+    Reason { text, ..reason }
+}
+
+fn next(entry: &Entry) -> Vec<Next> {
+    let next = entry.next.iter().map(|next| Next {
+        what: sanitise::words(&next.what),
+        command: sanitise::words(&next.command),
+        reason: sanitise::words(&next.reason),
+        done: next.done.as_ref().map(|id| sanitise::words(id.get_ref())),
+    });
+    next.collect()
+}
+
+impl Counts {
+    fn of(decisions: &[Decision]) -> Counts {
+        let count = |wanted| decisions.iter().filter(|it| it.status == wanted).count();
+        Counts {
+            supported: count(Status::Supported),
+            measured: count(Status::Measured),
+            caveated: count(Status::Caveated),
+            rejected: count(Status::Rejected),
+            stale: decisions.iter().filter(|it| !it.stale.is_empty()).count(),
+        }
+    }
+
+    /// The number of this status.
+    pub fn get(&self, status: Status) -> usize {
+        match status {
+            Status::Supported => self.supported,
+            Status::Measured => self.measured,
+            Status::Caveated => self.caveated,
+            Status::Rejected => self.rejected,
+        }
+    }
+}

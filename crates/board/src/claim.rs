@@ -1,0 +1,186 @@
+//! Claims: figures are placeholders that the evidence fills, and no other number may stand there.
+
+use crate::evidence::{Evidence, in_words};
+use crate::proof::Held;
+use lab_protocol::report::Measure;
+use lab_text::suggest::did_you_mean;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A text whose placeholders are filled.
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
+pub struct Filled {
+    /// The whole, as a person reads it.
+    pub text: String,
+    /// Its parts in order, so that a figure can lead to its run.
+    pub pieces: Vec<Piece>,
+}
+
+/// A part of a text.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "ClaimPiece")]
+pub enum Piece {
+    Text(String),
+    Figure(Cited),
+}
+
+/// A figure in a text, and where it is from.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[schemars(rename = "CitedFigure")]
+pub struct Cited {
+    /// As the text shows it: `10.2×`.
+    pub text: String,
+    /// The id of the evidence.
+    pub evidence: String,
+    /// The key of the workload; null of a figure over all of them.
+    pub workload: Option<String>,
+    /// As in `vs_eager`.
+    pub metric: String,
+    pub value: f64,
+    /// The ends of its interval.
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+}
+
+impl Cited {
+    /// The figure with its interval.
+    pub fn measure(&self) -> Measure {
+        let Cited {
+            value, low, high, ..
+        } = *self;
+        Measure { value, low, high }
+    }
+}
+
+impl Filled {
+    /// The figures in it.
+    pub fn cited(&self) -> impl Iterator<Item = &Cited> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Figure(cited) => Some(cited),
+            Piece::Text(_) => None,
+        })
+    }
+}
+
+/// Fills the placeholders `{evidence.workload.metric}` and `{evidence.metric}` of a text. Returns
+/// also what is wrong with them; such a placeholder stays as it is.
+pub fn fill(text: &str, evidence: &BTreeMap<&str, &Held>) -> (Filled, Vec<String>) {
+    let (mut pieces, mut faults, mut rest) = (Vec::new(), Vec::new(), text);
+    while let Some((before, (inside, after))) = rest
+        .split_once('{')
+        .and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
+    {
+        pieces.extend((!before.is_empty()).then(|| Piece::Text(before.to_owned())));
+        pieces.push(match cite(inside, evidence) {
+            Ok(cited) => Piece::Figure(cited),
+            Err(fault) => {
+                faults.push(format!("{{{inside}}} {fault}"));
+                Piece::Text(format!("{{{inside}}}"))
+            }
+        });
+        rest = after;
+    }
+    pieces.extend((!rest.is_empty()).then(|| Piece::Text(rest.to_owned())));
+    let shown = pieces.iter().map(|piece| match piece {
+        Piece::Text(text) => text.as_str(),
+        Piece::Figure(cited) => &cited.text,
+    });
+    let text = shown.collect();
+    (Filled { text, pieces }, faults)
+}
+
+/// The figure that a placeholder names. The error follows the placeholder in a sentence.
+fn cite(inside: &str, all: &BTreeMap<&str, &Held>) -> Result<Cited, String> {
+    let form = "names no figure: write {evidence.workload.metric} or {evidence.metric}";
+    let (id, rest) = inside.split_once('.').ok_or(form)?;
+    let (workload, metric) = match rest.rsplit_once('.') {
+        Some((workload, metric)) => (Some(workload), metric),
+        None => (None, rest),
+    };
+    let Some(Held { evidence, .. }) = all.get(id) else {
+        let like = did_you_mean(id, all.keys().copied());
+        return Err(format!(
+            "names '{id}', which is not among the evidence of this decision{like}"
+        ));
+    };
+    let figures = match workload {
+        None => &evidence.figures,
+        Some(key) => match evidence.workloads.get(key) {
+            Some(of) => &of.figures,
+            None => {
+                let like = did_you_mean(key, evidence.workloads.keys().map(String::as_str));
+                return Err(format!("names '{key}', which is no workload of {id}{like}"));
+            }
+        },
+    };
+    let Some(measure) = figures.get(metric) else {
+        let known: Vec<&str> = figures.keys().map(String::as_str).collect();
+        let known = match known.as_slice() {
+            [] => "none".to_owned(),
+            known => known.join(", "),
+        };
+        return Err(format!(
+            "names '{metric}', which was not measured there: there is {known}"
+        ));
+    };
+    Ok(Cited {
+        text: in_words(metric, measure.value),
+        evidence: id.to_owned(),
+        workload: workload.map(str::to_owned),
+        metric: metric.to_owned(),
+        value: measure.value,
+        low: measure.low,
+        high: measure.high,
+    })
+}
+
+/// The numbers that somebody typed into a text. A word with a digit is no such number if
+/// - it begins with a letter and has letters, digits, `_` and `-` only, as `H200` and `f16`;
+/// - the evidence names a workload, a device, a peer or a version so, as in `4096x8192`,
+///   `rows=4096` and `2.11.0`.
+pub fn typed_numbers(filled: &Filled, evidence: &BTreeMap<&str, &Held>) -> Vec<String> {
+    let texts = filled.pieces.iter().filter_map(|piece| match piece {
+        Piece::Text(text) => Some(text),
+        Piece::Figure(_) => None,
+    });
+    let known: Vec<String> = evidence
+        .values()
+        .flat_map(|held| names(&held.evidence))
+        .collect();
+    let words =
+        texts.flat_map(|text| text.split(|c: char| c.is_whitespace() || "()[],;/".contains(c)));
+    let words = words.map(|word| word.trim_matches(['.', ':', '"', '\'', '?', '!']));
+    let is_typed = |word: &&str| {
+        let is_number = word.contains(|c: char| c.is_numeric());
+        is_number && !is_name(word) && !known.contains(&word.replace('×', "x").to_lowercase())
+    };
+    words.filter(is_typed).map(str::to_owned).collect()
+}
+
+/// `H200`, and not `x10`.
+fn is_name(word: &str) -> bool {
+    let is_factor = word
+        .strip_prefix(['x', 'X'])
+        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    word.starts_with(|c: char| c.is_ascii_alphabetic()) && word.chars().all(plain) && !is_factor
+}
+
+/// Names with digits that the evidence holds, in small letters.
+fn names(evidence: &Evidence) -> Vec<String> {
+    let mut texts = Vec::new();
+    texts.extend(evidence.device.clone());
+    for (key, workload) in &evidence.workloads {
+        texts.extend(key.rsplit('.').next().map(str::to_owned));
+        texts.extend([key.clone(), workload.name.clone()]);
+    }
+    for peer in evidence.peers.values() {
+        let versions = peer.versions.split(['=', ' ']).map(str::to_owned);
+        texts.extend(versions);
+        texts.extend([peer.name.clone(), peer.versions.clone()]);
+    }
+    let words = texts.iter().flat_map(|text| text.split_whitespace());
+    words.map(str::to_lowercase).collect()
+}

@@ -1,0 +1,41 @@
+//! The board of decisions: what follows from the experiments of a repository.
+//!
+//! `decisions.toml` holds the claims, `evidence/ID.json` the figures behind them, and
+//! `evidence/allowed_signers` the public keys that the repository trusts. All three are in git, so a
+//! clone without a GPU, without records and without a secret proves the board. Figures in a claim are
+//! placeholders; the status of a decision follows a rule, and a person may only lower it.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `file` | decisions.toml: its keys, its positions, conflicts of a merge |
+//! | `evidence` | evidence/ID.json, and the figures by workload and metric |
+//! | `proof` | signature, commit and kernel hash of evidence |
+//! | `claim` | fills placeholders, finds numbers that were typed by hand |
+//! | `status` | the rule of the status, with its reasons |
+//! | `board` | the whole: decisions with their status, counts, domains |
+//! | `collect` | makes evidence from the records of this lab |
+#![forbid(unsafe_code)]
+// Tests make the files of strangers.
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
+
+pub mod board;
+mod claim;
+// mod collect;
+mod evidence;
+mod file;
+mod proof;
+mod status;
+
+pub use board::{Board, Counts, Decision, Next, Problem};
+pub use claim::{Cited, Filled, Piece};
+// pub use collect::{Source, add};
+pub use evidence::{Evidence, EvidenceKind, EvidencePeer, EvidenceWorkload, key_of_workload};
+pub use proof::{Held, public_line};
+pub use status::{Expected, Reason, Status};
+
+/// The file of the decisions, in the root of the repository.
+pub const DECISIONS: &str = "decisions.toml";
+/// The folder of the evidence.
+pub const EVIDENCE: &str = "evidence";
+/// The public keys that the repository trusts.
+pub const SIGNERS: &str = "evidence/allowed_signers";

@@ -1,0 +1,213 @@
+//! What a clone can prove of evidence without a GPU and without a secret: who signed it, that its
+//! commit holds what was measured, and whether HEAD holds the same kernel.
+
+use crate::evidence::Evidence;
+use crate::{EVIDENCE, SIGNERS};
+use anyhow::{Context, Result};
+use lab_git::{Repo, short};
+use lab_run::record::{VERSION, is_inside};
+use lab_store::signature::public;
+use lab_system::root::Root;
+use lab_text::sanitise;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// Most bytes of a file of evidence, and of the list of keys.
+const LIMIT: u64 = 4 << 20;
+
+/// Evidence that the repository holds, and what can be proved of it.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[schemars(rename = "HeldEvidence")]
+pub struct Held {
+    pub evidence: Evidence,
+    /// Who signed it, by evidence/allowed_signers; null if no listed key did.
+    pub signer: Option<String>,
+    /// What it says and the repository denies, in words.
+    pub faults: Vec<String>,
+    /// That HEAD holds another kernel, in words.
+    pub stale: Option<String>,
+}
+
+/// The public keys that a repository trusts, with the names of their owners.
+#[derive(Default)]
+pub struct Signers {
+    keys: Vec<(String, String)>,
+    /// Lines that cannot be read, in words.
+    pub problems: Vec<String>,
+}
+
+impl Signers {
+    /// Reads evidence/allowed_signers: a line for each key, the name before it.
+    pub fn read(root: &Path) -> Result<Signers> {
+        let path = root.join(SIGNERS);
+        let text = match Root::new(root).read_text(&path, LIMIT) {
+            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+            text => text.with_context(|| format!("cannot read {}", path.display()))?,
+        };
+        let mut signers = Signers::default();
+        for (at, line) in text.lines().enumerate() {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            match line.rsplit_once(char::is_whitespace) {
+                Some((name, key)) if public::is_key(key) => {
+                    let name = sanitise::words(name);
+                    signers.keys.push((name, key.to_owned()));
+                }
+                _ => signers.problems.push(format!(
+                    "{SIGNERS}:{}: this is no name with a key: `lab decisions key` prints such a line",
+                    at + 1
+                )),
+            }
+        }
+        Ok(signers)
+    }
+
+    fn name_of(&self, key: &str) -> Option<&str> {
+        let mut keys = self.keys.iter();
+        keys.find(|(_, known)| known == key)
+            .map(|(name, _)| name.as_str())
+    }
+}
+
+/// The line of evidence/allowed_signers for this user's key, which is made on first use.
+pub fn public_line(repo: &Repo) -> Result<String> {
+    let name = lab_git::author_name(repo);
+    let name = name.map(|name| sanitise::words(&name));
+    let name = name.filter(|name| !name.is_empty());
+    Ok(format!(
+        "{} {}",
+        name.as_deref().unwrap_or("lab"),
+        public::key()?
+    ))
+}
+
+/// Whether a text can name evidence: small letters, digits, `-` and `_`.
+pub fn is_id(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
+    (1..=64).contains(&text.len()) && text.chars().all(plain)
+}
+
+/// Where the evidence of this id is.
+pub fn path_of(root: &Path, id: &str) -> PathBuf {
+    root.join(EVIDENCE).join(format!("{id}.json"))
+}
+
+impl Held {
+    /// Reads evidence/ID.json and proves what can be proved. The error says why it cannot be used.
+    pub fn read(repo: &Repo, signers: &Signers, id: &str) -> Result<Held, String> {
+        let shown = format!("{EVIDENCE}/{id}.json");
+        if !is_id(id) {
+            return Err(format!(
+                "'{id}' is no id of evidence: it has small letters, digits, - and _"
+            ));
+        }
+        let root = &repo.project.root;
+        let text = Root::new(root).read(&path_of(root, id), LIMIT);
+        let text = text.map_err(|error| match error.kind() {
+            ErrorKind::NotFound => {
+                format!("{shown} is not there: `lab decisions add {id}` makes it from a record")
+            }
+            _ => format!("cannot read {shown}: {error}"),
+        })?;
+        let damaged = |error| format!("{shown} is damaged: {error}");
+        let mut value: Value = serde_json::from_slice(&text).map_err(damaged)?;
+        let version = value.get("version").and_then(Value::as_u64);
+        if version.is_some_and(|version| version > VERSION.into()) {
+            return Err(format!("a newer lab wrote {shown}: update lab"));
+        }
+        let evidence: Evidence = serde_json::from_value(value.clone()).map_err(damaged)?;
+        let signature = value.as_object_mut().and_then(|it| it.remove("signature"));
+        let (mut signer, mut faults) = (None, Vec::new());
+        if let Some(signature) = signature.as_ref().and_then(Value::as_str) {
+            match public::signer(&value, signature) {
+                Some(key) => signer = signers.name_of(&key).map(str::to_owned),
+                None => faults.push("it was changed after it was signed".to_owned()),
+            }
+        }
+        faults.extend(unproved(repo, &evidence));
+        let stale = stale(repo, &evidence);
+        Ok(Held {
+            evidence: clean(evidence),
+            signer,
+            faults,
+            stale,
+        })
+    }
+}
+
+/// What the commit denies of what the evidence says of it.
+fn unproved(repo: &Repo, evidence: &Evidence) -> Vec<String> {
+    let Some(commit) = &evidence.commit else {
+        return Vec::new();
+    };
+    let paths = evidence.inputs.keys().chain([&evidence.kernel]);
+    if let Some(path) = paths.into_iter().find(|path| !is_inside(path)) {
+        return vec![format!(
+            "it names {path}, which is outside of the repository"
+        )];
+    }
+    let bytes = |path: &str| lab_git::bytes_at(repo, commit, path);
+    let (blob, shown) = (&evidence.blob, short(commit));
+    let mut found = Vec::new();
+    match bytes(&evidence.kernel) {
+        Err(error) => return vec![format!("{error:#}")],
+        Ok(held) if held.as_ref().is_none_or(|(id, _)| id != blob) => {
+            let kernel = &evidence.kernel;
+            found.push(format!("commit {shown} holds another {kernel}"));
+        }
+        Ok(_) => {}
+    }
+    for (path, hash) in &evidence.inputs {
+        let held = bytes(path).ok().flatten();
+        let is_same = held.is_some_and(|(_, bytes)| *blake3::hash(&bytes).to_hex() == **hash);
+        if !is_same && *path != evidence.kernel {
+            found.push(format!("commit {shown} holds another {path}"));
+        }
+    }
+    found
+}
+
+fn stale(repo: &Repo, evidence: &Evidence) -> Option<String> {
+    let kernel = &evidence.kernel;
+    let head = lab_git::head_commit_id(repo)?;
+    let held = lab_git::bytes_at(repo, &head, kernel).ok()?;
+    match held {
+        None => Some(format!("HEAD has no {kernel} any more")),
+        Some((id, _)) if id != evidence.blob => Some(format!(
+            "HEAD holds another {kernel} than the {} that was measured",
+            short(&evidence.blob)
+        )),
+        Some(_) => None,
+    }
+}
+
+/// Cleans the texts that somebody else may have written.
+fn clean(mut evidence: Evidence) -> Evidence {
+    let words = |text: &mut String| *text = sanitise::words(text);
+    let Evidence {
+        kernel,
+        command,
+        device,
+        caveats,
+        device_state,
+        driver,
+        compiler,
+        ..
+    } = &mut evidence;
+    let optional = [device, device_state, driver, compiler];
+    optional.into_iter().flatten().for_each(words);
+    caveats.iter_mut().chain([kernel, command]).for_each(words);
+    for workload in evidence.workloads.values_mut() {
+        words(&mut workload.name);
+    }
+    for peer in evidence.peers.values_mut() {
+        let texts = [&mut peer.name, &mut peer.call, &mut peer.versions];
+        texts.into_iter().chain(&mut peer.left_out).for_each(words);
+    }
+    evidence
+}
