@@ -9,6 +9,7 @@ mod check;
 mod clean;
 mod completions;
 mod decide;
+mod decisions;
 mod describe;
 mod diff;
 mod doctor;
@@ -171,6 +172,9 @@ enum Command {
     /// List the kernels of the repository: the figure of each incumbent, its ratio to each peer, its
     /// percent of the floor
     Ls(ls::LsArgs),
+    /// Show the board: each claim with its figures, its status by rule, its evidence and what is to be
+    /// measured next
+    Decisions(decisions::DecisionsArgs),
     /// Fetch the commits and records of other clones' experiments from a bundle, a remote or a
     /// repository
     Fetch(fetch::FetchArgs),
@@ -339,6 +343,7 @@ fn command(cli: Cli) -> ExitCode {
         Some(Command::Diff(options)) => diff::main(&options),
         Some(Command::Log(options)) => log::main(&options),
         Some(Command::Ls(options)) => ls::main(&options),
+        Some(Command::Decisions(options)) => decisions::main(&options),
         Some(Command::Clean(_)) => clean::main(),
         Some(Command::Export(options)) => export::main(&options),
         Some(Command::Fetch(options)) => fetch::main(&options),

@@ -61,6 +61,11 @@ const CRATES: &[(&str, &str, &str)] = &[
         "bench git project protocol run runner store text",
     ),
     (
+        "board",
+        "crates/board",
+        "bench git history project protocol run stats store sweep system text",
+    ),
+    (
         "decide",
         "crates/decide",
         "git history project protocol run runner store sweep system text",
@@ -80,7 +85,7 @@ const CRATES: &[(&str, &str, &str)] = &[
     (
         "tui",
         "crates/tui",
-        "auto decide git history project protocol run runner text watch",
+        "auto board decide git history project protocol run runner text watch",
     ),
 ];
 

@@ -30,6 +30,7 @@ mod circle;
 mod clean;
 mod commits;
 mod cut_off;
+mod decisions;
 mod describe;
 mod described;
 mod diff;

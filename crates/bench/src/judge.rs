@@ -107,6 +107,7 @@ impl Session<'_> {
             device: report.device().map(str::to_owned),
             peers,
             failure,
+            caveats: report.caveats().to_vec(),
         }))
     }
 
@@ -137,6 +138,7 @@ impl Session<'_> {
             emulated: verdict.emulated,
             workloads,
             caveats: verdict.caveats,
+            device_state: report.device_state(),
         };
         if made.outcome == Outcome::Pass && made.passed() < made.workloads.len() {
             (made.outcome, made.why) = (

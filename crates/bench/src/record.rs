@@ -229,6 +229,9 @@ pub struct BenchRun {
     pub emulated: bool,
     pub workloads: Vec<WorkloadRun>,
     pub caveats: Vec<String>,
+    /// Clocks and foreign processes while it measured; `None` if the device does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_state: Option<String>,
 }
 
 impl BenchRun {
@@ -290,6 +293,9 @@ pub struct BenchPeers {
     pub peers: Vec<MeasuredPeer>,
     /// Why the peers could not be timed, in words.
     pub failure: Option<String>,
+    /// What qualifies these turns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caveats: Vec<String>,
 }
 
 /// A bench: what it measures, the runs that have ended, in order, and what was timed beside the

@@ -368,6 +368,7 @@ pub(crate) mod tests {
             emulated: false,
             workloads: times.iter().map(workload).collect(),
             caveats: Vec::new(),
+            device_state: None,
         };
         Bench {
             start,

@@ -149,7 +149,7 @@ impl Board {
     /// Reads the evidence that an entry lists, unless another entry listed it before.
     fn hold(&mut self, repo: &Repo, signers: &Signers, file: &DecisionsFile, entry: &Entry) {
         let done = entry.next.iter().filter_map(|next| next.done.as_ref());
-        for listed in entry.evidence.iter().chain(done) {
+        for listed in entry.listed().iter().chain(done) {
             let id = listed.get_ref();
             if self.evidence.contains_key(id) {
                 continue;
@@ -170,7 +170,7 @@ impl Board {
 
     fn decide(&mut self, file: &DecisionsFile, entry: &Entry) -> Decision {
         let ids: Vec<&str> = entry
-            .evidence
+            .listed()
             .iter()
             .map(|id| id.get_ref().as_str())
             .collect();
@@ -252,6 +252,14 @@ fn next(entry: &Entry) -> Vec<Next> {
         done: next.done.as_ref().map(|id| sanitise::words(id.get_ref())),
     });
     next.collect()
+}
+
+impl Decision {
+    /// Whether it lists evidence of this id, or a next step brought it.
+    pub fn uses(&self, id: &str) -> bool {
+        let mut done = self.next.iter().filter_map(|next| next.done.as_deref());
+        self.evidence.iter().any(|listed| listed == id) || done.any(|brought| brought == id)
+    }
 }
 
 impl Counts {

@@ -142,7 +142,8 @@ fn cite(inside: &str, all: &BTreeMap<&str, &Held>) -> Result<Cited, String> {
 ///   `rows=4096` and `2.11.0`.
 pub fn typed_numbers(filled: &Filled, evidence: &BTreeMap<&str, &Held>) -> Vec<String> {
     let texts = filled.pieces.iter().filter_map(|piece| match piece {
-        Piece::Text(text) => Some(text),
+        // A placeholder that names nothing is told as such.
+        Piece::Text(text) => (!text.starts_with('{')).then_some(text),
         Piece::Figure(_) => None,
     });
     let known: Vec<String> = evidence

@@ -1,8 +1,10 @@
 //! decisions.toml: its keys, and where in it something stands.
 
 use crate::DECISIONS;
+use crate::evidence::Evidence;
 use crate::status::{Expected, Status};
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
+use lab_git::Repo;
 use lab_system::root::Root;
 use lab_text::toml_error;
 use serde::Deserialize;
@@ -33,12 +35,17 @@ pub struct Entry {
     /// What every named workload must show beside the peer.
     pub verdict: Option<Expected>,
     /// What the evidence does not show.
-    #[serde(default)]
     pub boundary: Option<Spanned<String>>,
-    #[serde(default)]
-    pub evidence: Vec<Spanned<String>>,
+    pub evidence: Option<Spanned<Vec<Spanned<String>>>>,
     #[serde(default)]
     pub next: Vec<NextEntry>,
+}
+
+impl Entry {
+    /// The evidence that it lists.
+    pub fn listed(&self) -> &[Spanned<String>] {
+        self.evidence.as_ref().map_or(&[], |list| list.get_ref())
+    }
 }
 
 /// Evidence that is to be made.
@@ -68,9 +75,10 @@ impl DecisionsFile {
     pub fn read(root: &Path) -> Result<DecisionsFile> {
         let path = root.join(DECISIONS);
         match Root::new(root).read_text(&path, LIMIT) {
-            Ok(text) => DecisionsFile::parse(&text),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(DecisionsFile::default()),
-            Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+            text => DecisionsFile::parse(
+                &text.with_context(|| format!("cannot read {}", path.display()))?,
+            ),
         }
     }
 
@@ -93,6 +101,46 @@ impl DecisionsFile {
     pub fn position<T>(&self, value: &Spanned<T>) -> String {
         toml_error::position(&self.text, DECISIONS, value.span().start)
     }
+}
+
+/// Lists evidence in a decision of decisions.toml, whose other lines stay as they are. Makes the
+/// decision if there is none of this id: its claim is the time, for a person to write on.
+pub fn list(repo: &Repo, decision: &str, id: &str, evidence: &Evidence) -> Result<()> {
+    let root = &repo.project.root;
+    let file = DecisionsFile::read(root)?;
+    let problem = file.conflicts.first();
+    ensure!(problem.is_none(), "{}", problem.map_or("", String::as_str));
+    let entry = file.entries.iter().find(|it| it.id.get_ref() == decision);
+    let mut text = file.text.clone();
+    match entry.map(|entry| (entry, entry.listed())) {
+        Some((_, listed)) if listed.iter().any(|it| it.get_ref() == id) => return Ok(()),
+        Some((_, [.., last])) => text.insert_str(last.span().end, &format!(", \"{id}\"")),
+        Some((entry, [])) => match &entry.evidence {
+            Some(empty) => text.replace_range(empty.span(), &format!("[\"{id}\"]")),
+            None => text.insert_str(entry.claim.span().end, &format!("\nevidence = [\"{id}\"]")),
+        },
+        None => text += &new_decision(decision, id, evidence),
+    }
+    let path = root.join(DECISIONS);
+    DecisionsFile::parse(&text).with_context(|| format!("{id} cannot be listed"))?;
+    let written = Root::new(root).replace(&path, text.as_bytes());
+    written.with_context(|| format!("cannot write {}", path.display()))
+}
+
+fn new_decision(decision: &str, id: &str, evidence: &Evidence) -> String {
+    let quoted = |text: &str| toml::Value::from(text).to_string();
+    let kernel = evidence.kernel.rsplit('/').nth(1);
+    let kernel = kernel.unwrap_or(&evidence.kernel);
+    let claim = match evidence.figures.contains_key("us") {
+        true => format!("{kernel} takes {{{id}.us}}."),
+        false => format!("What follows for {kernel}?"),
+    };
+    format!(
+        "\n[[decision]]\nid = {}\ndomain = \"New\"\ntitle = {}\nclaim = {}\nevidence = [\"{id}\"]\n",
+        quoted(decision),
+        quoted(kernel),
+        quoted(&claim),
+    )
 }
 
 /// The text with the side of HEAD in the place of each conflict, and with as many lines; and where

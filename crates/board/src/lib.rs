@@ -20,7 +20,7 @@
 
 pub mod board;
 mod claim;
-// mod collect;
+mod collect;
 mod evidence;
 mod file;
 mod proof;
@@ -28,8 +28,11 @@ mod status;
 
 pub use board::{Board, Counts, Decision, Next, Problem};
 pub use claim::{Cited, Filled, Piece};
-// pub use collect::{Source, add};
-pub use evidence::{Evidence, EvidenceKind, EvidencePeer, EvidenceWorkload, key_of_workload};
+pub use collect::{Source, add};
+pub use evidence::{
+    Evidence, EvidenceKind, EvidencePeer, EvidenceWorkload, in_words, key_of_workload,
+};
+pub use file::list;
 pub use proof::{Held, public_line};
 pub use status::{Expected, Reason, Status};
 

@@ -129,7 +129,12 @@ impl Held {
                 None => faults.push("it was changed after it was signed".to_owned()),
             }
         }
-        faults.extend(unproved(repo, &evidence));
+        let commit = evidence.commit.as_deref();
+        faults.extend(
+            commit
+                .into_iter()
+                .flat_map(|it| unproved(repo, &evidence, it)),
+        );
         let stale = stale(repo, &evidence);
         Ok(Held {
             evidence: clean(evidence),
@@ -140,36 +145,28 @@ impl Held {
     }
 }
 
-/// What the commit denies of what the evidence says of it.
-fn unproved(repo: &Repo, evidence: &Evidence) -> Vec<String> {
-    let Some(commit) = &evidence.commit else {
-        return Vec::new();
-    };
-    let paths = evidence.inputs.keys().chain([&evidence.kernel]);
-    if let Some(path) = paths.into_iter().find(|path| !is_inside(path)) {
+/// What a commit denies of what the evidence says of its files.
+pub fn unproved(repo: &Repo, evidence: &Evidence, commit: &str) -> Vec<String> {
+    let kernel = &evidence.kernel;
+    let mut paths = evidence.inputs.keys().chain([kernel]);
+    if let Some(path) = paths.find(|path| !is_inside(path)) {
         return vec![format!(
             "it names {path}, which is outside of the repository"
         )];
     }
-    let bytes = |path: &str| lab_git::bytes_at(repo, commit, path);
-    let (blob, shown) = (&evidence.blob, short(commit));
-    let mut found = Vec::new();
-    match bytes(&evidence.kernel) {
+    let another = |path: &str| format!("commit {} holds another {path}", short(commit));
+    match lab_git::bytes_at(repo, commit, kernel) {
         Err(error) => return vec![format!("{error:#}")],
-        Ok(held) if held.as_ref().is_none_or(|(id, _)| id != blob) => {
-            let kernel = &evidence.kernel;
-            found.push(format!("commit {shown} holds another {kernel}"));
-        }
-        Ok(_) => {}
+        Ok(Some((id, _))) if id == evidence.blob => {}
+        Ok(_) => return vec![another(kernel)],
     }
-    for (path, hash) in &evidence.inputs {
-        let held = bytes(path).ok().flatten();
-        let is_same = held.is_some_and(|(_, bytes)| *blake3::hash(&bytes).to_hex() == **hash);
-        if !is_same && *path != evidence.kernel {
-            found.push(format!("commit {shown} holds another {path}"));
-        }
-    }
-    found
+    let is_another = |(path, hash): &(&String, &String)| {
+        let held = lab_git::bytes_at(repo, commit, path).ok().flatten();
+        held.is_none_or(|(_, bytes)| *blake3::hash(&bytes).to_hex() != ***hash)
+    };
+    let others = evidence.inputs.iter().filter(|(path, _)| *path != kernel);
+    let others = others.filter(is_another);
+    others.map(|(path, _)| another(path)).collect()
 }
 
 fn stale(repo: &Repo, evidence: &Evidence) -> Option<String> {

@@ -282,6 +282,13 @@ pub fn head_commit_id(repo: &Repo) -> Option<String> {
     repo.git.head().ok()?.target().map(|id| id.to_string())
 }
 
+/// Full ids of HEAD's commit, its first parent, the first parent of that, …, at most `most`.
+pub fn first_parents_of_head(repo: &Repo, most: usize) -> Result<Vec<String>> {
+    let head = head_commit(&repo.git)?.into_iter();
+    let commits = head.flat_map(|head| history::first_parents(&repo.git, head));
+    Ok(commits.take(most).map(|it| it.id().to_string()).collect())
+}
+
 /// Whether HEAD holds a file at this path.
 pub fn head_holds(repo: &Repo, path: &str) -> bool {
     blob_in_head(repo, path).is_ok_and(|held| held.is_some())

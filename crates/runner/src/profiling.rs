@@ -15,6 +15,7 @@ use lab_protocol::{Exit, JudgeKind, JudgeRequest, ProfileRequest, Target};
 use lab_run::inputs::Inputs;
 use lab_run::verdict::Outcome;
 use lab_run::{Ending, Reason, RunId};
+use lab_store::signature::{self, Purpose};
 use lab_store::{RunIndex, RunStore};
 use lab_system::root::Access;
 use lab_system::space;
@@ -253,26 +254,22 @@ impl Attempt<'_> {
         self.take_over(&out, report.value("device"))
     }
 
-    /// Adds the time of the run to a profile, if the run used this device. A profile that cannot be
-    /// read stays what it is: whoever reads it says so.
-    fn with_time_of_run(&self, bytes: Vec<u8>, device: Option<&str>) -> Vec<u8> {
-        let (read, record) = (
-            serde_json::from_slice::<Profile>(&bytes),
-            self.store.read(self.run),
-        );
-        let (Ok(mut profile), Ok(record)) = (read, record) else {
+    /// Signs a profile, and adds the time of the run if the run used this device. A profile that
+    /// cannot be read stays what it is: whoever reads it says so.
+    fn finished(&self, bytes: Vec<u8>, device: Option<&str>) -> Vec<u8> {
+        let Ok(mut profile) = serde_json::from_slice::<Profile>(&bytes) else {
             return bytes;
         };
-        let report = record.report();
-        let Some(least) = profile
-            .least
-            .as_mut()
-            .filter(|_| report.value("device") == device)
-        else {
-            return bytes;
-        };
-        least.run_us = us_of_launch(&report, &profile.workload, least.steps);
-        serde_json::to_vec(&profile).unwrap_or(bytes)
+        let report = self.store.read(self.run).map(|record| record.report());
+        if let (Ok(report), Some(least)) = (report, profile.least.as_mut())
+            && report.value("device") == device
+        {
+            least.run_us = us_of_launch(&report, &profile.workload, least.steps);
+        }
+        let signed = signature::signed(Purpose::Profile, &profile);
+        signed
+            .or_else(|_| Ok(serde_json::to_vec(&profile)?))
+            .unwrap_or_else(|_: anyhow::Error| bytes)
     }
 
     /// Moves what the harness wrote into the run's folder, the profile last.
@@ -299,7 +296,7 @@ impl Attempt<'_> {
                     .rename(&from, &to)
                     .with_context(|| format!("cannot write {}", to.display()))?;
             }
-            bytes = self.with_time_of_run(bytes, device);
+            bytes = self.finished(bytes, device);
         }
         let path = folder.join(name);
         files

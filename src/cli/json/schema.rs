@@ -30,8 +30,9 @@ mod tests {
     use super::super::{Answer, Nothing, Resumed, answer, bench, decision, run, sweep};
     use super::*;
     use crate::cli::{
-        auto_status, check, clean, describe, diff, doctor, export, fetch, init, lessons, log, ls,
-        new, peers, probe, profile, restore, rules, sweep::apply::SweepApplied, trust, undo,
+        auto_status, check, clean, decisions, describe, diff, doctor, export, fetch, init, lessons,
+        log, ls, new, peers, probe, profile, restore, rules, sweep::apply::SweepApplied, trust,
+        undo,
     };
     use serde_json::{Map, Value};
     use std::path::Path;
@@ -177,6 +178,9 @@ mod tests {
             ["new"] => new::NewAnswer,
             ["init"] => init::InitAnswer,
             ["trust"] => trust::TrustAnswer,
+            ["decisions"] => decisions::DecisionsAnswer,
+            ["decisions"] => decisions::AddedAnswer,
+            ["decisions"] => decisions::KeyAnswer,
             ["fetch"] => fetch::FetchAnswer,
             ["export"] => export::ExportAnswer,
             ["clean"] => clean::CleanAnswer,

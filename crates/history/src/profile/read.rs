@@ -4,8 +4,10 @@ use anyhow::{Context, Result, bail};
 use lab_project::Project;
 use lab_protocol::profile::{Profile, VERSION};
 use lab_run::RunId;
+use lab_run::record::Origin;
 use lab_runner::profiling::PROFILE;
 use lab_store::RunStore;
+use lab_store::signature::{self, Purpose};
 use std::io;
 
 /// Most bytes that are read. The full set of a large kernel takes a few MB.
@@ -14,6 +16,11 @@ const LIMIT: u64 = 64 << 20;
 /// The profile in a run's folder; `None` if the run has none. The error says what is wrong with the
 /// file.
 pub fn of_run(project: &Project, run: RunId) -> Result<Option<Profile>> {
+    Ok(with_origin(project, run)?.map(|(profile, _)| profile))
+}
+
+/// [`of_run`], and who wrote it.
+pub fn with_origin(project: &Project, run: RunId) -> Result<Option<(Profile, Origin)>> {
     let store = RunStore::new(&project.lab_dir);
     let path = store.folder(run).join(PROFILE);
     let bytes = match store.files().read(&path, LIMIT) {
@@ -23,14 +30,15 @@ pub fn of_run(project: &Project, run: RunId) -> Result<Option<Profile>> {
             return Err(error).with_context(|| format!("{} cannot be read", path.display()));
         }
     };
-    parse(&bytes)
-        .with_context(|| {
-            format!(
-                "{} cannot be used: `lab profile` writes it anew",
-                path.display()
-            )
-        })
-        .map(Some)
+    let unusable = || {
+        format!(
+            "{} cannot be used: `lab profile` writes it anew",
+            path.display()
+        )
+    };
+    let profile = parse(&bytes).with_context(unusable)?;
+    let signed = signature::read::<serde_json::Value>(Purpose::Profile, &bytes);
+    Ok(Some((profile, signed.map_or(Origin::Foreign, |it| it.1))))
 }
 
 /// Reads the text of a profile.json.

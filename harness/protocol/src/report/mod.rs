@@ -450,6 +450,34 @@ impl Report {
         self.value("device")
     }
 
+    /// The clocks, the temperature, throttling and foreign processes of the device while it measured;
+    /// `None` if the device does not tell.
+    pub fn device_state(&self) -> Option<String> {
+        const LINES: [(&str, &str, &str); 6] = [
+            ("sm_clock_mhz", "SM clock", " MHz"),
+            ("memory_clock_mhz", "memory clock", " MHz"),
+            ("temperature_c", "temperature", " °C"),
+            ("power_w", "power", " W"),
+            ("throttle", "throttle", ""),
+            ("foreign_processes", "foreign processes", ""),
+        ];
+        let line = |(key, what, unit): (&str, &str, &str)| {
+            let shown = match self.measure(key) {
+                Some(Measure {
+                    value,
+                    low: Some(low),
+                    high: Some(high),
+                }) => {
+                    format!("{value} ({low} … {high}){unit}")
+                }
+                _ => format!("{}{unit}", self.value(key)?),
+            };
+            Some(format!("{what} {shown}"))
+        };
+        let lines: Vec<String> = LINES.into_iter().filter_map(line).collect();
+        (!lines.is_empty()).then(|| lines.join(", "))
+    }
+
     /// Whether the times are of an emulated device.
     pub fn emulated(&self) -> bool {
         self.device().is_some_and(is_emulated)

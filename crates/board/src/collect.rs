@@ -1,0 +1,416 @@
+//! Makes evidence from what this lab recorded.
+
+use crate::EVIDENCE;
+use crate::evidence::{
+    Evidence, EvidenceKind, EvidencePeer, EvidenceWorkload, RATIO, key_of_workload, metric_name,
+    rounded, to_text,
+};
+use crate::proof::{is_id, path_of, unproved};
+use anyhow::{Context, Result, bail, ensure};
+use jiff::Timestamp;
+use lab_bench::{Bench, BenchId, BenchStore, Summary};
+use lab_git::Repo;
+use lab_history::profile::{facts, read};
+use lab_project::Project;
+use lab_project::objective::Objective;
+use lab_protocol::profile::Origin as ProfileOrigin;
+use lab_protocol::report::{Measure, PeerRatio};
+use lab_run::RunId;
+use lab_run::experiment::Status;
+use lab_run::peers::MeasuredPeer;
+use lab_run::record::{InputFile, Origin, Record, VERSION};
+use lab_run::verdict::{Change, Figure, Outcome};
+use lab_store::RunStore;
+use lab_store::signature::public;
+use lab_sweep::{Sweep, SweepId, SweepStore, summary};
+use lab_system::root::Root;
+use lab_text::shell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// The record that evidence is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    Run(RunId),
+    Bench(BenchId),
+    Sweep(SweepId),
+    /// The profile in the folder of this run.
+    Profile(RunId),
+}
+
+/// Commits of the branch among which the one that holds the measured files is looked for.
+const COMMITS: usize = 1_000;
+
+/// The best points of a sweep that its evidence names.
+const POINTS: usize = 12;
+
+/// Writes evidence/ID.json from a record that this lab made, signed by this user's key. Replaces
+/// the evidence of that id. Returns the file and what it holds. The error says why nothing was
+/// written.
+pub fn add(repo: &Repo, id: &str, source: Source) -> Result<(PathBuf, Evidence)> {
+    ensure!(
+        is_id(id),
+        "'{id}' is no id of evidence: write small letters, digits, - and _, at most 64"
+    );
+    let project = &repo.project;
+    let mut evidence = match source {
+        Source::Run(run) => of_run(repo, run),
+        Source::Bench(bench) => of_bench(repo, bench),
+        Source::Sweep(sweep) => of_sweep(repo, sweep),
+        Source::Profile(run) => of_profile(repo, run),
+    }?;
+    let figures = evidence.workloads.values_mut().map(|it| &mut it.figures);
+    for figures in figures.chain([&mut evidence.figures]) {
+        figures.retain(|_, figure| figure.value.is_finite());
+        figures.values_mut().for_each(|it| *it = rounded(*it));
+    }
+    // The numbers as a reader will find them in the text.
+    let value = serde_json::from_str(&to_text(&serde_json::to_value(&evidence)?))?;
+    evidence.signature = Some(public::sign(&value)?);
+    let (files, path) = (Root::new(&project.root), path_of(&project.root, id));
+    let text = to_text(&serde_json::to_value(&evidence)?);
+    let made = files.create_dir_all(&project.root.join(EVIDENCE));
+    made.and_then(|()| files.replace(&path, text.as_bytes()))
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    Ok((path, evidence))
+}
+
+/// Evidence of a kind that holds nothing yet but the kernel and when it was measured.
+fn begun(kind: EvidenceKind, number: u64, kernel: &str, blob: &str, then: Timestamp) -> Evidence {
+    Evidence {
+        version: VERSION,
+        lab: env!("CARGO_PKG_VERSION").to_owned(),
+        kind,
+        number,
+        kernel: kernel.to_owned(),
+        blob: blob.to_owned(),
+        commit: None,
+        inputs: BTreeMap::new(),
+        device: None,
+        driver: None,
+        compiler: None,
+        device_state: None,
+        emulated: false,
+        outcome: Outcome::Pass,
+        speed: None,
+        runs: 0,
+        caveats: Vec::new(),
+        figures: BTreeMap::new(),
+        workloads: BTreeMap::new(),
+        peers: BTreeMap::new(),
+        command: String::new(),
+        measured: then,
+        signature: None,
+    }
+}
+
+fn require_own(is_own: bool, what: &str) -> Result<()> {
+    ensure!(
+        is_own,
+        "{what} is foreign: somebody else's lab wrote its record, or it was changed since. Evidence is made of your \
+         own records: measure again"
+    );
+    Ok(())
+}
+
+fn own_record(project: &Project, run: RunId) -> Result<Record> {
+    let record = RunStore::new(&project.lab_dir).read(run)?;
+    require_own(!record.is_foreign(), &format!("run {run}"))?;
+    Ok(record)
+}
+
+fn of_run(repo: &Repo, run: RunId) -> Result<Evidence> {
+    let project = &repo.project;
+    let record = own_record(project, run)?;
+    let command = match record.start.reason {
+        lab_run::Reason::Measure => "bench --verdict",
+        _ => "run",
+    };
+    let mut evidence = of_record(repo, &record, EvidenceKind::Experiment, command)?;
+    let (report, verdict) = (record.report(), record.verdict.clone().unwrap_or_default());
+    evidence.runs = u32::from(verdict.outcome == Outcome::Pass);
+    // A lab.toml that cannot be read is passed over: opening the kernel reports it.
+    let kernel = project.root.join(&record.start.kernel);
+    let own = Project::open(&project.root, Some(&kernel));
+    let config = own.as_ref().map_or(&project.config, |own| &own.config);
+    let figure = verdict.figure(&config.objective);
+    let goal = verdict.chosen.as_ref().map_or(config.goal, Figure::goal);
+    evidence.speed = verdict.change.and_then(|change| change.speed);
+    let figures = &mut evidence.figures;
+    figures.extend(verdict.kernel_us.map(|us| ("us".to_owned(), plain(us))));
+    figures.extend(figure.map(named_figure));
+    figures.extend(verdict.change.map(|change| ratio(change.improvement(goal))));
+    for workload in report.workload_figures() {
+        let tflops = workload.gflops.map(|gflops| plain(gflops / 1e3));
+        let all = [
+            ("us", workload.us),
+            ("gbps", workload.gbps.map(plain)),
+            ("tflops", tflops),
+            ("of_floor", workload.of_floor.map(plain)),
+            ("vs_incumbent", workload.ratio),
+        ];
+        let all = all.into_iter();
+        let all = all.filter_map(|(metric, figure)| Some((metric.to_owned(), figure?)));
+        evidence.of_workload(&workload.name).extend(all);
+    }
+    evidence.take_peers(&record.peers);
+    Ok(evidence)
+}
+
+/// What evidence of a run and of its profile have in common.
+fn of_record(repo: &Repo, record: &Record, kind: EvidenceKind, command: &str) -> Result<Evidence> {
+    let (start, report) = (&record.start, record.report());
+    let Some(verdict) = &record.verdict else {
+        bail!("run {} is in progress: wait for its end", start.id);
+    };
+    ensure!(
+        verdict.outcome.is_verdict() && !start.is_check(),
+        "run {} gave no verdict on its kernel, so it shows nothing",
+        start.id
+    );
+    let mut evidence = begun(kind, start.id.0, &start.kernel, &start.blob, start.started);
+    let value = |key| report.value(key).map(str::to_owned);
+    evidence.device = record.device.clone();
+    (evidence.driver, evidence.compiler) = (value("driver"), value("compiler"));
+    evidence.device_state = report.device_state();
+    (evidence.emulated, evidence.outcome) = (verdict.emulated, verdict.outcome);
+    evidence.caveats.clone_from(&verdict.caveats);
+    evidence.command = call(command, &start.kernel, record.target.as_deref());
+    let kept = record.decision.as_ref();
+    let kept = kept.filter(|decision| decision.status == Status::Keep);
+    evidence.commit_of(repo, &record.inputs, kept.and_then(|it| it.commit.clone()))?;
+    Ok(evidence)
+}
+
+fn of_bench(repo: &Repo, id: BenchId) -> Result<Evidence> {
+    let bench = BenchStore::new(&repo.project.lab_dir).read(id)?;
+    let peers = bench.peers.as_ref();
+    let is_own = bench.is_own() && peers.is_none_or(|peers| peers.origin == Origin::Own);
+    require_own(is_own, &format!("bench {id}"))?;
+    let Bench { start, runs, .. } = &bench;
+    let first = runs.first();
+    let first = first.with_context(|| format!("no run of bench {id} has ended"))?;
+    let (kernel, blob) = (&start.kernel, &start.blob);
+    let mut evidence = begun(EvidenceKind::Bench, id.0, kernel, blob, start.started);
+    let summary = Summary::of(&bench);
+    evidence.device = first.device.name.clone();
+    evidence.driver = first.device.driver.clone();
+    evidence.compiler = first.device.compiler.clone();
+    evidence.device_state = first.device_state.clone();
+    evidence.emulated = bench.is_emulated();
+    evidence.outcome = bench.failed_run().map_or(Outcome::Pass, |run| run.outcome);
+    evidence.runs = summary.passed_runs as u32;
+    let over_runs = |of: lab_bench::summary::TimeOverRuns| Measure {
+        value: of.mean,
+        low: Some(of.low),
+        high: Some(of.high),
+    };
+    let figures = &mut evidence.figures;
+    figures.extend(summary.mean.map(|us| ("us".to_owned(), over_runs(us))));
+    let spread = summary.mean.map(|us| plain(us.spread_pct));
+    figures.extend(spread.map(|spread| ("spread_pct".to_owned(), spread)));
+    for workload in &summary.workloads {
+        let us = workload.us.map(|us| ("us".to_owned(), over_runs(us)));
+        evidence.of_workload(&workload.name).extend(us);
+    }
+    evidence.caveats = summary.caveats;
+    if let Some(peers) = peers {
+        let failed = peers.failure.iter().chain(&peers.caveats);
+        let failed = failed.map(|why| format!("beside its peers: {why}"));
+        evidence.caveats.extend(failed);
+        evidence.take_peers(&peers.peers);
+    }
+    evidence.command = call("bench", kernel, Some(&start.target));
+    evidence.command += &format!(" --runs {}", start.runs);
+    if let Some(of) = start.discipline {
+        let (iterations, trials) = (of.iterations, of.trials);
+        evidence.command += &format!(
+            " --warm-up {} --iterations {iterations} --trials {trials}",
+            of.warm_up
+        );
+    }
+    evidence.commit_of(repo, &start.inputs, None)?;
+    Ok(evidence)
+}
+
+fn of_sweep(repo: &Repo, id: SweepId) -> Result<Evidence> {
+    let sweep = SweepStore::new(&repo.project.lab_dir).read(id)?;
+    require_own(sweep.is_own(), &format!("sweep {id}"))?;
+    let Sweep { start, points } = &sweep;
+    let ranked = summary::ranked(points);
+    let written = points.iter().find(|point| point.written);
+    let shown = written.or(ranked.first().copied()).or(points.first());
+    let shown = shown.with_context(|| format!("no point of sweep {id} was measured"))?;
+    let (kernel, blob) = (&start.kernel, &shown.blob);
+    let mut evidence = begun(EvidenceKind::Sweep, id.0, kernel, blob, start.started);
+    evidence.device = shown.device.clone();
+    evidence.emulated = sweep.is_emulated();
+    evidence.runs = u32::from(!ranked.is_empty());
+    if ranked.is_empty() {
+        evidence.outcome = Outcome::Fail;
+    }
+    let (all, passed) = (points.len() as f64, ranked.len() as f64);
+    let counts = [("points", all), ("passed", passed)];
+    let counts = counts.map(|(metric, count)| (metric.to_owned(), plain(count)));
+    evidence.figures.extend(counts);
+    let best = ranked.iter().take(POINTS);
+    let caveats = best.clone().flat_map(|point| &point.caveats).cloned();
+    evidence.caveats = caveats.collect::<BTreeSet<_>>().into_iter().collect();
+    for (rank, point) in best.enumerate() {
+        let mut figures: Vec<_> = point.figure.clone().map(named_figure).into_iter().collect();
+        figures.extend(point.improvement().map(ratio));
+        if rank == 0 {
+            evidence.figures.extend(figures.clone());
+            evidence.speed = point.change.and_then(|change| change.speed);
+        }
+        evidence.of_workload(&start.in_words(point)).extend(figures);
+    }
+    evidence.command = call("sweep", kernel, Some(&start.target));
+    evidence.commit_of(repo, &[], None)?;
+    Ok(evidence)
+}
+
+fn of_profile(repo: &Repo, run: RunId) -> Result<Evidence> {
+    let project = &repo.project;
+    let record = own_record(project, run)?;
+    let found = read::with_origin(project, run)?;
+    let (profile, origin) =
+        found.with_context(|| format!("run {run} has no profile: `lab profile` makes one"))?;
+    let what = format!("the profile of run {run}");
+    require_own(origin == Origin::Own, &what)?;
+    let mut evidence = of_record(repo, &record, EvidenceKind::Profile, "profile")?;
+    let words = format!(" --workload {}", shell::quote(&profile.workload));
+    evidence.command += &words;
+    evidence.device = Some(profile.device.clone());
+    // The clocks and caveats are those of the run, which is evidence of its own.
+    (evidence.device_state, evidence.caveats) = (None, Vec::new());
+    if let ProfileOrigin::Image { why } = &profile.origin {
+        let caveat = format!("nothing ran: the figures are of the built image. {why}");
+        evidence.caveats.push(caveat);
+    }
+    if let Some(then) = profile.taken_unix_s {
+        let then = Timestamp::from_second(then.try_into().unwrap_or(0));
+        evidence.measured = then.unwrap_or(evidence.measured);
+    }
+    let occupancy = facts::occupancy(&profile);
+    let loads = facts::loads(&profile).into_iter();
+    let loads = loads.map(|load| (metric_name(load.part) + "_pct", Some(load.percent)));
+    let others = [
+        ("us", facts::microseconds(&profile)),
+        ("sm_clock_mhz", facts::clock_mhz(&profile)),
+        ("occupancy_pct", occupancy.achieved),
+        ("registers", occupancy.registers),
+        ("tensor_pct", facts::tensor_pipe(&profile)),
+    ];
+    let others = others.map(|(metric, value)| (metric.to_owned(), value));
+    let all = loads.chain(others);
+    let figures = all.filter_map(|(metric, value)| Some((metric, plain(value?))));
+    evidence.figures = figures.collect();
+    let figures = evidence.figures.clone();
+    *evidence.of_workload(&profile.workload) = figures;
+    Ok(evidence)
+}
+
+impl Evidence {
+    /// The figures of a workload.
+    fn of_workload(&mut self, name: &str) -> &mut BTreeMap<String, Measure> {
+        let workload = self.workloads.entry(key_of_workload(name));
+        let new = || EvidenceWorkload {
+            name: name.to_owned(),
+            ..EvidenceWorkload::default()
+        };
+        &mut workload.or_insert_with(new).figures
+    }
+
+    /// Takes over what the kernel was timed beside.
+    fn take_peers(&mut self, measured: &[MeasuredPeer]) {
+        for MeasuredPeer { peer, source, .. } in measured {
+            let name = metric_name(&peer.name);
+            let (vs, us) = (format!("{RATIO}{name}"), format!("us_{name}"));
+            let figures = |ratio: Option<PeerRatio>, time: Option<f64>| {
+                let ratio = ratio.map(|ratio| (vs.clone(), ratio.into()));
+                let time = time.map(|us_of_peer| (us.clone(), plain(us_of_peer)));
+                ratio.into_iter().chain(time)
+            };
+            self.figures.extend(figures(peer.ratio, peer.us));
+            for of in &peer.workloads {
+                let of_workload = figures(Some(of.ratio), of.us);
+                self.of_workload(&of.name).extend(of_workload);
+            }
+            let left_out = peer.left_out.iter();
+            let left_out = left_out.map(|left| format!("{}: {}", left.name, left.why));
+            let left_out = left_out.chain(peer.failure.clone()).collect();
+            let peer = EvidencePeer {
+                name: peer.name.clone(),
+                call: peer.call.clone(),
+                versions: peer.versions.clone(),
+                source: source.as_ref().map(|file| file.path.clone()),
+                hash: source.as_ref().and_then(|file| file.hash.clone()),
+                left_out,
+            };
+            self.peers.insert(name, peer);
+        }
+    }
+
+    /// Finds the commit that holds the kernel and every input as they were measured: `kept`, else
+    /// the newest of the branch. A file that could not be hashed is in none.
+    fn commit_of(&mut self, repo: &Repo, inputs: &[InputFile], kept: Option<String>) -> Result<()> {
+        let hashed = inputs
+            .iter()
+            .filter_map(|file| Some((&file.path, file.hash.as_ref()?)));
+        let hashed = hashed.map(|(path, hash)| (path.clone(), hash.clone()));
+        self.inputs = hashed.collect();
+        if self.inputs.len() < inputs.len() {
+            return Ok(());
+        }
+        let branch = lab_git::first_parents_of_head(repo, COMMITS)?;
+        let mut commits = kept.into_iter().chain(branch);
+        self.commit = commits.find(|commit| unproved(repo, self, commit).is_empty());
+        Ok(())
+    }
+}
+
+/// `lab bench kernels/rmsnorm`, and the device if one was asked for.
+fn call(command: &str, kernel: &str, target: Option<&str>) -> String {
+    let folder = Path::new(kernel).parent().and_then(Path::to_str);
+    let folder = folder.filter(|folder| !folder.is_empty()).unwrap_or(".");
+    let device = target.filter(|target| *target != "auto");
+    let device = device.map(|target| format!(" --device {target}"));
+    format!(
+        "lab {command} {}{}",
+        shell::quote(folder),
+        device.unwrap_or_default()
+    )
+}
+
+/// A figure without an interval.
+fn plain(value: f64) -> Measure {
+    Measure {
+        value,
+        low: None,
+        high: None,
+    }
+}
+
+/// The metric of an objective.
+fn named_figure(figure: Figure) -> (String, Measure) {
+    let name = match &figure.objective {
+        Objective::Throughput => "sps".to_owned(),
+        Objective::KernelTime => "us".to_owned(),
+        Objective::Tflops => "tflops".to_owned(),
+        Objective::Gbps => "gbps".to_owned(),
+        Objective::Other(name) => metric_name(name),
+    };
+    (name, figure.measure)
+}
+
+/// The ratio to the incumbent, more being better.
+fn ratio(better: Change) -> (String, Measure) {
+    let ends = better.interval;
+    let measure = Measure {
+        value: 1.0 + better.ratio,
+        low: ends.map(|(low, _)| 1.0 + low),
+        high: ends.map(|(_, high)| 1.0 + high),
+    };
+    ("vs_incumbent".to_owned(), measure)
+}

@@ -1,0 +1,169 @@
+//! `lab decisions`: the board of decisions, its evidence, and whether both are true.
+
+mod text;
+
+use super::output::{FAILED, say_each};
+use super::{JsonArg, answer, complain, here, is_json, say, told};
+use anyhow::{Context, Result};
+use clap::{Args, Subcommand};
+use lab_bench::BenchId;
+use lab_board::{Board, Evidence, Source};
+use lab_git::Repo;
+use lab_project::Project;
+use lab_protocol::Exit;
+use lab_run::RunId;
+use lab_sweep::SweepId;
+use lab_text::suggest::did_you_mean;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::process::ExitCode;
+
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct DecisionsArgs {
+    #[command(subcommand)]
+    action: Option<Action>,
+    /// One decision, whole [default: the board]
+    #[arg(value_name = "ID")]
+    id: Option<String>,
+    #[command(flatten)]
+    json: JsonArg,
+}
+
+#[derive(Subcommand, Debug)]
+enum Action {
+    /// Write evidence/ID.json, signed, from a run, a bench, a sweep or a profile of your own
+    Add(AddArgs),
+    /// Prove signatures, commits and kernels of the evidence, and that each status keeps to its
+    /// rule; exits with 1 if something is false, and warns of what is stale
+    Check(JsonArg),
+    /// Print the line of evidence/allowed_signers for your key
+    Key(JsonArg),
+}
+
+#[derive(Args, Debug)]
+struct AddArgs {
+    /// What placeholders call the evidence: small letters, digits, - and _
+    id: String,
+    #[command(flatten)]
+    source: SourceArgs,
+    /// Also list it in this decision of decisions.toml; one that is not there is made
+    #[arg(long, value_name = "DECISION")]
+    to: Option<String>,
+    #[command(flatten)]
+    json: JsonArg,
+}
+
+#[derive(Args, Debug)]
+#[group(required = true, multiple = false)]
+struct SourceArgs {
+    /// A run, decided or not
+    #[arg(long, value_name = "N")]
+    run: Option<u64>,
+    #[arg(long, value_name = "N")]
+    bench: Option<u64>,
+    #[arg(long, value_name = "N")]
+    sweep: Option<u64>,
+    /// The profile of run N
+    #[arg(long, value_name = "N")]
+    profile: Option<u64>,
+}
+
+/// What `lab decisions` and `lab decisions check` print with `--json`.
+#[derive(JsonSchema, Serialize)]
+pub struct DecisionsAnswer {
+    #[serde(flatten)]
+    board: Board,
+}
+
+/// What `lab decisions add` prints with `--json`.
+#[derive(JsonSchema, Serialize)]
+pub struct AddedAnswer {
+    id: String,
+    /// The file that was written.
+    path: String,
+    evidence: Evidence,
+}
+
+/// What `lab decisions key` prints with `--json`.
+#[derive(JsonSchema, Serialize)]
+pub struct KeyAnswer {
+    /// A line for evidence/allowed_signers.
+    line: String,
+}
+
+pub fn main(options: &DecisionsArgs) -> Result<ExitCode> {
+    let repo = Repo::open(&Project::of_any(&here()?)?)?;
+    match &options.action {
+        None => show(&repo, options.id.as_deref()),
+        Some(Action::Check(_)) => check(&repo),
+        Some(Action::Add(options)) => add(&repo, options),
+        Some(Action::Key(_)) => {
+            let line = lab_board::public_line(&repo)?;
+            Ok(told(KeyAnswer { line: line.clone() }, || say(&line)))
+        }
+    }
+}
+
+fn show(repo: &Repo, id: Option<&str>) -> Result<ExitCode> {
+    let mut board = Board::read(repo)?;
+    if let Some(id) = id {
+        let like = || did_you_mean(id, board.decisions.iter().map(|it| it.id.as_str()));
+        let chosen = board.decision(id).cloned();
+        let chosen =
+            chosen.with_context(|| format!("decisions.toml has no decision '{id}'{}", like()))?;
+        board.evidence.retain(|name, _| chosen.uses(name));
+        board.decisions = vec![chosen];
+    }
+    let problems = board.problems.clone();
+    let lines = match board.decisions.as_slice() {
+        [only] if id.is_some() => text::whole(only, &board),
+        _ => text::board(&board),
+    };
+    let exit = told(DecisionsAnswer { board }, || say_each(lines));
+    problems.iter().for_each(|problem| complain(&problem.text));
+    Ok(exit)
+}
+
+fn check(repo: &Repo) -> Result<ExitCode> {
+    let board = Board::read(repo)?;
+    let exit = if board.is_true() {
+        Exit::Passed as u8
+    } else {
+        FAILED
+    };
+    let problems = board.problems.clone();
+    let summary = text::counts(&board);
+    if is_json() {
+        answer(exit, DecisionsAnswer { board });
+    } else {
+        say(&summary);
+    }
+    for problem in &problems {
+        let word = if problem.is_false { "false" } else { "warning" };
+        complain(&format!("{word}: {}", problem.text));
+    }
+    Ok(ExitCode::from(exit))
+}
+
+fn add(repo: &Repo, options: &AddArgs) -> Result<ExitCode> {
+    let AddArgs { id, source, to, .. } = options;
+    let run = source.run.map(|run| Source::Run(RunId(run)));
+    let bench = source.bench.map(|bench| Source::Bench(BenchId(bench)));
+    let sweep = source.sweep.map(|sweep| Source::Sweep(SweepId(sweep)));
+    let profile = source.profile.map(|run| Source::Profile(RunId(run)));
+    let source = run.or(bench).or(sweep).or(profile);
+    let source = source.context("name the record: --run N, --bench N, --sweep N or --profile N")?;
+    let (path, evidence) = lab_board::add(repo, id, source)?;
+    if let Some(decision) = to {
+        lab_board::list(repo, decision, id, &evidence)?;
+    }
+    let path = path.display().to_string();
+    let lines = text::added(id, &path, &evidence);
+    let added = AddedAnswer {
+        id: id.clone(),
+        path,
+        evidence,
+    };
+    Ok(told(added, || say_each(lines)))
+}

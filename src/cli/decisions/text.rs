@@ -1,0 +1,183 @@
+//! The board as text.
+
+use lab_board::{Board, Decision, Evidence, Held, Status, in_words};
+use lab_git::short;
+use lab_protocol::report::Measure;
+use lab_run::verdict::with_ends;
+use std::collections::BTreeMap;
+
+/// Most placeholders that are listed after evidence was added.
+const LISTED: usize = 40;
+
+/// `4 decisions: 1 supported, 1 measured, 1 caveated, 1 rejected; 2 stale`
+pub fn counts(board: &Board) -> String {
+    let each = Status::ALL.map(|status| format!("{} {}", board.counts.get(status), status.word()));
+    let count = board.decisions.len();
+    let plural = if count == 1 { "" } else { "s" };
+    let stale = match board.counts.stale {
+        0 => String::new(),
+        stale => format!("; {stale} stale"),
+    };
+    format!("{count} decision{plural}: {}{stale}", each.join(", "))
+}
+
+/// The counts, and the decisions by domain.
+pub fn board(board: &Board) -> Vec<String> {
+    if board.decisions.is_empty() {
+        return vec![
+            "there is no decision yet: `lab decisions add ID --bench N --to DECISION` makes the first \
+             (docs/decisions.md)"
+                .to_owned(),
+        ];
+    }
+    let mut lines = vec![counts(board)];
+    for (domain, decisions) in board.domains() {
+        lines.extend([String::new(), domain.to_owned()]);
+        for decision in decisions {
+            lines.extend(headed(decision, board).into_iter().map(indented));
+        }
+    }
+    lines
+}
+
+/// One decision with all that is known of its evidence.
+pub fn whole(decision: &Decision, board: &Board) -> Vec<String> {
+    let mut lines = vec![decision.domain.clone()];
+    lines.extend(headed(decision, board));
+    for id in &decision.evidence {
+        lines.push(String::new());
+        if let Some(held) = board.evidence.get(id) {
+            lines.extend(of_evidence(id, held, decision));
+        }
+    }
+    lines
+}
+
+fn indented(line: String) -> String {
+    format!("  {line}")
+}
+
+/// The status, the claim, and what is behind both.
+fn headed(decision: &Decision, board: &Board) -> Vec<String> {
+    let status = decision.status.word();
+    let stale = if decision.stale.is_empty() {
+        ""
+    } else {
+        ", stale"
+    };
+    let mut lines = vec![format!(
+        "{status}{stale}  {}: {}",
+        decision.id, decision.title
+    )];
+    let mut below = vec![decision.claim.text.clone()];
+    if decision.status != decision.rule {
+        let rule = decision.rule.word();
+        below.push(format!("a person lowered it: its evidence allows {rule}"));
+    }
+    let reasons = decision.reasons.iter();
+    below.extend(reasons.map(|reason| format!("{}: {}", reason.allows.word(), reason.text)));
+    below.extend(decision.stale.iter().map(|text| format!("stale: {text}")));
+    let boundary = &decision.boundary.text;
+    below.extend((!boundary.is_empty()).then(|| format!("boundary: {boundary}")));
+    for id in &decision.evidence {
+        let about = board.evidence.get(id);
+        let about = about.map_or_else(|| "cannot be read".to_owned(), in_a_line);
+        below.push(format!("evidence {id}: {about}"));
+    }
+    for next in &decision.next {
+        let done = next.done.as_ref();
+        let mark = done.map_or_else(|| "[ ]".to_owned(), |id| format!("[x] {id}:"));
+        let parts = [&next.what, &next.command, &next.reason];
+        let parts = parts.into_iter().filter(|part| !part.is_empty());
+        let parts: Vec<&str> = parts.map(String::as_str).collect();
+        below.push(format!("next {mark} {}", parts.join("; ")));
+    }
+    lines.extend(below.into_iter().map(indented));
+    lines
+}
+
+/// `bench 3 of kernels/rmsnorm/kernel.cu on NVIDIA H200, 6 runs, commit a1b2c3d`
+fn about(evidence: &Evidence) -> String {
+    let Evidence {
+        kind,
+        number,
+        kernel,
+        runs,
+        ..
+    } = evidence;
+    let mut text = format!("{} {number} of {kernel}", kind.word());
+    if let Some(device) = &evidence.device {
+        text += &format!(" on {device}");
+    }
+    if evidence.is_timed() {
+        text += &format!(", {runs} run{}", if *runs == 1 { "" } else { "s" });
+    }
+    text + &match &evidence.commit {
+        Some(commit) => format!(", commit {}", short(commit)),
+        None => ", in no commit".to_owned(),
+    }
+}
+
+/// [`about`] with who signed it.
+fn in_a_line(held: &Held) -> String {
+    let signer = held.signer.as_deref().unwrap_or("no listed key");
+    format!("{}, signed by {signer}", about(&held.evidence))
+}
+
+fn of_evidence(id: &str, held: &Held, decision: &Decision) -> Vec<String> {
+    let evidence = &held.evidence;
+    let mut lines = vec![format!("{id}: {}", in_a_line(held))];
+    let mut below = vec![format!(
+        "measured {} by lab {}: {}",
+        evidence.measured.strftime("%Y-%m-%d"),
+        evidence.lab,
+        evidence.command
+    )];
+    let driver = evidence.driver.iter().map(|it| format!("driver {it}"));
+    let compiler = evidence.compiler.clone();
+    let device: Vec<String> = driver
+        .chain(compiler)
+        .chain(evidence.device_state.clone())
+        .collect();
+    below.extend((!device.is_empty()).then(|| device.join(", ")));
+    for peer in evidence.peers.values() {
+        below.push(format!(
+            "peer {}: {}  {}",
+            peer.name, peer.call, peer.versions
+        ));
+    }
+    for cited in decision.claim.cited().filter(|it| it.evidence == id) {
+        let place = cited.workload.as_deref().unwrap_or("all workloads");
+        let figure = figure(&cited.metric, &cited.measure());
+        below.push(format!("{place} {}: {figure}", cited.metric));
+    }
+    lines.extend(below.into_iter().map(indented));
+    lines
+}
+
+fn figure(metric: &str, measure: &Measure) -> String {
+    with_ends(measure, |value| in_words(metric, value))
+}
+
+/// What was written, and the placeholders that it brings.
+pub fn added(id: &str, path: &str, evidence: &Evidence) -> Vec<String> {
+    let of = |place: String, figures: &BTreeMap<String, Measure>| -> Vec<String> {
+        let line = |(metric, measure): (&String, &Measure)| {
+            format!("  {{{place}.{metric}}}  {}", figure(metric, measure))
+        };
+        figures.iter().map(line).collect()
+    };
+    let mut figures = of(id.to_owned(), &evidence.figures);
+    for (key, workload) in &evidence.workloads {
+        figures.extend(of(format!("{id}.{key}"), &workload.figures));
+    }
+    let more = figures.len().saturating_sub(LISTED);
+    figures.truncate(LISTED);
+    figures.extend((more > 0).then(|| format!("  … and {more} more: --json lists all")));
+    let mut lines = vec![
+        format!("{path}: {}", about(evidence)),
+        "placeholders:".to_owned(),
+    ];
+    lines.extend(figures);
+    lines
+}

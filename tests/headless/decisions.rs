@@ -1,0 +1,352 @@
+//! The board of decisions: evidence from records, the status by rule, and what `lab decisions check`
+//! proves and refuses.
+
+use crate::lab::{CommandOutput, Lab, signed};
+use lab_store::signature::Purpose;
+use serde_json::{Value, json};
+use std::fs;
+
+const CLAIM: &str =
+    "On H200 it is {scale.f16.1x64.vs_f_scale} as fast as F.scale, and takes {scale.f16.1x64.us}.";
+
+/// A repository with a bench of three runs, which timed the kernel beside a peer.
+fn benched() -> Lab {
+    benched_with("", 3)
+}
+
+fn benched_with(line: &str, runs: u32) -> Lab {
+    let lab = Lab::new();
+    lab.harness(&format!(
+        "echo 'device: NVIDIA H200'; echo 'driver: 580.1'; echo 'sm_clock_mhz: 1980 low=1975 high=1980'\n{line}\n\
+         echo 'workload: rows=1 cols=64 T=f16 kernel_us=10 correctness=pass'; echo 'correctness: pass'"
+    ));
+    lab.git("commit -qam harness");
+    lab.lab(&format!("bench --runs {runs}")).is(0);
+    beside_peer(&lab, json!({ "value": 10.2, "low": 10.1, "high": 10.3 }));
+    lab
+}
+
+/// What the bench would hold had it timed a peer.
+fn beside_peer(lab: &Lab, ratio: Value) {
+    let start: Value = serde_json::from_str(&lab.read(".lab/bench/1/bench.json")).unwrap();
+    let peers = json!({
+        "version": 1, "bench": 1, "fingerprint": start["fingerprint"], "device": "NVIDIA H200", "failure": null,
+        "peers": [{
+            "name": "F.scale", "call": "F.scale(x, 2.0)", "versions": "torch=2.11.0", "ratio": ratio, "failure": null,
+            "peer_us": 102.0, "kernel_us": 10.0, "launched_as": "graph", "left_out": [], "part": null,
+            "workloads": [{ "name": "rows=1 cols=64 T=f16", "ratio": ratio, "peer_us": 102.0 }],
+            "measured": "2026-11-28T20:00:00Z", "source": { "path": "peer.py", "hash": null },
+        }],
+    });
+    lab.write(
+        ".lab/bench/1/peers.json",
+        signed(Purpose::BenchPeers, &peers.to_string()),
+    );
+}
+
+fn decide(lab: &Lab, rest: &str) {
+    let claim = json!(CLAIM);
+    lab.write(
+        "decisions.toml",
+        format!(
+            "[[decision]]\nid = \"scale\"\ndomain = \"Memory\"\ntitle = \"Scaling\"\nclaim = {claim}\n\
+             evidence = [\"scale\"]\n{rest}\n"
+        ),
+    );
+}
+
+/// Trusts this user's key, and commits the board.
+fn trust(lab: &Lab) {
+    let line = lab.lab("decisions key").is(0).out;
+    lab.write("evidence/allowed_signers", line);
+    lab.git("add -A");
+    lab.git("commit -qm board");
+}
+
+/// A supported decision.
+fn supported() -> Lab {
+    let lab = benched();
+    lab.lab("decisions add scale --bench 1").is(0);
+    decide(&lab, "verdict = \"faster\"");
+    trust(&lab);
+    lab
+}
+
+fn checked(lab: &Lab, code: i32) -> CommandOutput {
+    lab.lab("decisions check").is(code)
+}
+
+fn decision(lab: &Lab) -> Value {
+    let board = lab.lab("decisions --json").is(0).json();
+    board["decisions"][0].clone()
+}
+
+#[test]
+fn a_claim_is_filled_from_its_evidence_and_is_supported_by_the_rule() {
+    let lab = supported();
+    let board = lab.lab("decisions").is(0);
+    let commit = lab.git("rev-parse --short=7 HEAD~1");
+    let expected = format!(
+        "1 decision: 1 supported, 0 measured, 0 caveated, 0 rejected\n\nMemory\n  supported  scale: Scaling\n    \
+         On H200 it is 10.2× as fast as F.scale, and takes 10 µs.\n    \
+         evidence scale: bench 1 of kernel.cu on NVIDIA H200, 3 runs, commit {}, signed by A User\n",
+        commit.trim()
+    );
+    assert_eq!((board.out, board.err), (expected, String::new()));
+    checked(&lab, 0).says("1 supported");
+    let whole = lab.lab("decisions scale").is(0);
+    for line in [
+        "peer F.scale: F.scale(x, 2.0)  torch=2.11.0",
+        "f16.1x64 vs_f_scale: 10.2× (10.1× … 10.3×)",
+        "driver 580.1, SM clock 1980 (1975 … 1980) MHz",
+        "lab bench . --runs 3",
+    ] {
+        assert!(whole.out.contains(line), "{line}: {whole:?}");
+    }
+    let answer = decision(&lab);
+    assert_eq!(
+        answer["claim"]["pieces"][1]["figure"]["metric"],
+        "vs_f_scale"
+    );
+    assert_eq!(
+        (&answer["rule"], &answer["reasons"]),
+        (&json!("supported"), &json!([]))
+    );
+}
+
+#[test]
+fn a_clone_proves_it_without_records_and_without_the_secret() {
+    let lab = supported();
+    lab.git("clone -q . ../clone");
+    let clone = |line: &str| lab.sh(&format!("cd ../clone && unset LAB_KEY_FILE && {line}"));
+    clone("\"$LAB\" decisions check").is(0).says("1 supported");
+    // Another figure, and the same signature.
+    clone("sed -i 's/10.2/99.2/' evidence/scale.json; \"$LAB\" decisions check")
+        .is(1)
+        .says("evidence scale: it was changed after it was signed");
+    clone("git checkout -q . && : > evidence/allowed_signers; \"$LAB\" decisions check").is(0);
+    clone("\"$LAB\" decisions")
+        .is(0)
+        .says("caveated: scale is signed by no key of evidence/allowed_signers");
+    // A commit that holds another kernel than the one that was measured.
+    let (head, first) = (lab.git("rev-parse HEAD~1"), "0".repeat(40));
+    clone(&format!(
+        "git checkout -q . && sed -i 's/{}/{first}/' evidence/scale.json; \"$LAB\" decisions check",
+        head.trim()
+    ))
+    .is(1)
+    .says("git does not hold the commit");
+}
+
+#[test]
+fn the_rule_names_every_reason_and_a_person_may_only_lower() {
+    let lab = supported();
+    decide(&lab, "");
+    assert_eq!(decision(&lab)["status"], "measured", "no verdict is stated");
+    decide(&lab, "verdict = \"faster\"\nstatus = \"caveated\"");
+    checked(&lab, 0);
+    lab.lab("decisions")
+        .is(0)
+        .says("a person lowered it: its evidence allows supported");
+    decide(&lab, "verdict = \"slower\"\nstatus = \"measured\"");
+    checked(&lab, 1)
+        .says("decisions.toml:8:10: the status of 'scale' is measured, and its evidence allows rejected")
+        .says("1 rejected");
+    lab.lab("decisions")
+        .is(0)
+        .says("rejected: scale: faster than F.scale on f16.1x64");
+}
+
+#[test]
+fn caveats_few_runs_and_uncommitted_files_are_caveats_of_the_claim() {
+    let lab = benched_with("echo 'caveat: the SM clock moved by 12 %'", 1);
+    lab.write("kernel.cu", "// not committed\n");
+    lab.lab("bench --runs 2").is(0);
+    lab.lab("decisions add scale --bench 1").is(0);
+    lab.lab("decisions add dirty --bench 2").is(0);
+    decide(&lab, "verdict = \"faster\"");
+    trust(&lab);
+    let reasons = decision(&lab)["reasons"].to_string();
+    for reason in [
+        "scale: the SM clock moved by 12 %",
+        "scale: a single run, and supported needs 3",
+    ] {
+        assert!(reasons.contains(reason), "{reason}: {reasons}");
+    }
+    let text = lab
+        .read("decisions.toml")
+        .replace("[\"scale\"]", "[\"scale\", \"dirty\"]");
+    lab.write("decisions.toml", text);
+    lab.lab("decisions")
+        .is(0)
+        .says("dirty is not from a clean tree: no commit holds the files that were measured");
+}
+
+#[test]
+fn evidence_of_another_kernel_than_that_of_head_is_stale() {
+    let lab = supported();
+    lab.write("kernel.cu", "// the next one\n");
+    checked(&lab, 0);
+    lab.git("commit -qam next");
+    let output = checked(&lab, 0);
+    assert!(
+        output
+            .err
+            .contains("warning: evidence scale is stale: HEAD holds another kernel.cu"),
+        "{output:?}"
+    );
+    let board = lab.lab("decisions").is(0);
+    assert!(board.out.contains("0 rejected; 1 stale"), "{board:?}");
+    assert!(
+        board.out.contains("supported, stale  scale: Scaling"),
+        "{board:?}"
+    );
+}
+
+#[test]
+fn what_is_wrong_in_the_file_is_named_with_its_place() {
+    let lab = supported();
+    let board = lab.read("decisions.toml");
+    let wrong = [
+        ("10.2× by hand", "'10.2×' was typed by hand"),
+        ("a 5.9 x win at 1x64", "'5.9' was typed by hand"),
+        (
+            "{scale.f16.1x64.vs_eager}",
+            "names 'vs_eager', which was not measured there: there is us, us_f_scale, vs_f_scale",
+        ),
+        (
+            "{scale.f16.1x46.us}",
+            "which is no workload of scale (did you mean f16.1x64?)",
+        ),
+        (
+            "{scael.us}",
+            "which is not among the evidence of this decision (did you mean scale?)",
+        ),
+        ("{us}", "{us} names no figure"),
+    ];
+    for (claim, message) in wrong {
+        lab.write("decisions.toml", board.replace(CLAIM, claim));
+        checked(&lab, 1).says("decisions.toml:5:9: ").says(message);
+    }
+    lab.write(
+        "decisions.toml",
+        board.replace(CLAIM, "H200, f16, 1×64 and torch 2.11.0: {scale.us}"),
+    );
+    checked(&lab, 0);
+    for (from, to, message) in [
+        (
+            "domain",
+            "domian",
+            "decisions.toml:3:1: unknown key 'domian' (did you mean 'domain'?)",
+        ),
+        ("faster", "fast", "unknown value 'fast'"),
+        (
+            "[\"scale\"]",
+            "[\"scale\", \"gone\"]",
+            "evidence/gone.json is not there: `lab decisions add gone`",
+        ),
+        ("[\"scale\"]", "[\"../x\"]", "'../x' is no id of evidence"),
+    ] {
+        lab.write("decisions.toml", board.replace(from, to));
+        checked(&lab, 1).says(message);
+    }
+    lab.write("decisions.toml", format!("{board}{board}"));
+    checked(&lab, 1).says("two decisions have the id 'scale'");
+}
+
+#[test]
+fn a_conflict_of_a_merge_is_named_and_the_rest_is_shown() {
+    let lab = supported();
+    let text = lab.read("decisions.toml");
+    let theirs = "<<<<<<< HEAD\ntitle = \"Scaling\"\n=======\ntitle = \"Theirs\"\n>>>>>>> branch";
+    lab.write(
+        "decisions.toml",
+        text.replace("title = \"Scaling\"", theirs),
+    );
+    checked(&lab, 1).says("decisions.toml:4: a merge left a conflict in the lines 4 to 8");
+    lab.lab("decisions").is(0).says("supported  scale: Scaling");
+}
+
+#[test]
+fn hostile_text_is_shown_as_text() {
+    let lab = supported();
+    let text = lab.read("decisions.toml");
+    lab.write(
+        "decisions.toml",
+        text.replace("Scaling", "<script>\\u001b[2J\\u202e&amp;"),
+    );
+    let board = lab.lab("decisions").is(0);
+    assert!(board.out.contains("scale: <script>&amp;"), "{board:?}");
+    let answer = decision(&lab);
+    assert_eq!(answer["title"], "<script>&amp;");
+}
+
+#[test]
+fn evidence_is_made_of_own_records_and_lists_itself_in_a_decision() {
+    let lab = benched();
+    lab.lab("decisions add Scale --bench 1")
+        .is(1)
+        .says("'Scale' is no id of evidence");
+    lab.lab("decisions add scale --bench 7")
+        .is(1)
+        .says("there is no bench 7");
+    lab.lab("decisions add scale").is(2);
+    let added = lab.lab("decisions add scale --bench 1 --to first").is(0);
+    assert!(
+        added
+            .out
+            .contains("{scale.f16.1x64.vs_f_scale}  10.2× (10.1× … 10.3×)"),
+        "{added:?}"
+    );
+    lab.lab("decisions").is(0).says("kernel.cu takes 10 µs.");
+    let before = lab.read("decisions.toml") + "# mine\n";
+    lab.write("decisions.toml", &before);
+    lab.lab("decisions add again --bench 1 --to first").is(0);
+    let expected = before.replace("[\"scale\"]", "[\"scale\", \"again\"]");
+    assert_eq!(lab.read("decisions.toml"), expected);
+    let file = lab.path("evidence/scale.json");
+    let size = fs::metadata(file).unwrap().len();
+    assert!(size < 3_000, "{size}");
+    let bench = lab
+        .read(".lab/bench/1/bench.json")
+        .replace("built-in", "other");
+    lab.write(
+        ".lab/bench/1/bench.json",
+        bench.replace("\"runs\": 3", "\"runs\": 4"),
+    );
+    lab.lab("decisions add scale --bench 1")
+        .is(1)
+        .says("bench 1 is foreign");
+}
+
+#[test]
+fn a_run_and_next_evidence_are_on_the_board_too() {
+    let lab = Lab::new();
+    lab.lab("run").is(0);
+    let answer = lab.lab("decisions add first --run 1 --json").is(0).json();
+    assert_eq!(answer["evidence"]["figures"]["sps"]["value"], 1000.0);
+    lab.write(
+        "decisions.toml",
+        "[[decision]]\nid = \"a\"\ndomain = \"D\"\ntitle = \"T\"\nclaim = \"It makes {first.sps}.\"\n\
+         evidence = [\"first\"]\nboundary = \"Published: 5.9×, on another card.\"\nnext = [\n\
+         { what = \"more runs\", command = \"lab bench\", reason = \"one proves nothing\" },\n\
+         { what = \"a run\", done = \"first\" } ]\n",
+    );
+    let board = lab.lab("decisions").is(0);
+    for line in [
+        "It makes 1,000 samples/s.",
+        "boundary: Published: 5.9×, on another card.",
+        "next [ ] more runs; lab bench; one proves nothing",
+        "next [x] first: a run",
+    ] {
+        assert!(board.out.contains(line), "{line}: {board:?}");
+    }
+    checked(&lab, 0).says("1 caveated");
+    assert!(
+        Lab::new()
+            .lab("decisions")
+            .is(0)
+            .out
+            .contains("there is no decision yet")
+    );
+}
