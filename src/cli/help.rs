@@ -37,6 +37,7 @@ pub const PAGES: &[(&str, &str)] = &[
     ("configuration", include_str!("../../docs/configuration.md")),
     ("cpu-device", include_str!("../../docs/cpu-device.md")),
     ("deciding", include_str!("../../docs/deciding.md")),
+    ("decisions", include_str!("../../docs/decisions.md")),
     ("export", include_str!("../../docs/export.md")),
     ("files", include_str!("../../docs/files.md")),
     ("first-session", include_str!("../../docs/first-session.md")),

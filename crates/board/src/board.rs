@@ -26,6 +26,7 @@ pub struct Board {
 
 /// How many decisions have which status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
+#[schemars(rename = "DecisionCounts")]
 pub struct Counts {
     pub supported: usize,
     pub measured: usize,

@@ -71,6 +71,7 @@ pub enum Expected {
 
 /// Why a status is not better.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[schemars(rename = "StatusReason")]
 pub struct Reason {
     /// The best status that it allows.
     pub allows: Status,
