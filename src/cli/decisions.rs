@@ -1,13 +1,11 @@
 //! `lab decisions`: the board of decisions, its evidence, and whether both are true.
 
-mod text;
-
 use super::output::{FAILED, say_each};
 use super::{JsonArg, answer, complain, here, is_json, say, told};
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use lab_bench::BenchId;
-use lab_board::{Board, Evidence, Source};
+use lab_board::{Board, Evidence, Source, words};
 use lab_git::Repo;
 use lab_project::Project;
 use lab_protocol::Exit;
@@ -117,8 +115,8 @@ fn show(repo: &Repo, id: Option<&str>) -> Result<ExitCode> {
     }
     let problems = board.problems.clone();
     let lines = match board.decisions.as_slice() {
-        [only] if id.is_some() => text::whole(only, &board),
-        _ => text::board(&board),
+        [only] if id.is_some() => words::whole(only, &board),
+        _ => words::board(&board),
     };
     let exit = told(DecisionsAnswer { board }, || say_each(lines));
     problems.iter().for_each(|problem| complain(&problem.text));
@@ -133,7 +131,7 @@ fn check(repo: &Repo) -> Result<ExitCode> {
         FAILED
     };
     let problems = board.problems.clone();
-    let summary = text::counts(&board);
+    let summary = words::counts(&board);
     if is_json() {
         answer(exit, DecisionsAnswer { board });
     } else {
@@ -159,7 +157,7 @@ fn add(repo: &Repo, options: &AddArgs) -> Result<ExitCode> {
         lab_board::list(repo, decision, id, &evidence)?;
     }
     let path = path.display().to_string();
-    let lines = text::added(id, &path, &evidence);
+    let lines = words::added(id, &path, &evidence);
     let added = AddedAnswer {
         id: id.clone(),
         path,

@@ -138,6 +138,11 @@ impl RepositoryThread {
                     .map(drop)
                     .map_err(in_words),
             ),
+            RepositoryRequest::Cite(run, decision) => {
+                let repo = Repo::open(project);
+                let cited = repo.and_then(|repo| lab_board::cite(&repo, &decision, run));
+                RepositoryReply::Cited(cited.map_err(in_words))
+            }
             RepositoryRequest::Reopen => self.reopen(),
         }
     }

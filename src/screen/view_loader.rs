@@ -5,6 +5,7 @@
 use crate::screen::worker::{Worker, in_words};
 use crate::screen::{profile_files, source_files};
 use lab_auto::LoopView;
+use lab_board::Board;
 use lab_git::{Graph, Marks, Repo};
 use lab_history::details;
 use lab_project::Project;
@@ -86,6 +87,10 @@ fn answer(project: &Arc<Project>, request: ViewRequest, known: &mut Known) -> Vi
             let details =
                 details.and_then(|repo| lab_git::commit_details(&repo, &id, around.lines()));
             ViewReply::Commit(id, Box::new(details.map_err(in_words)))
+        }
+        ViewRequest::Board => {
+            let board = Repo::open(project).and_then(|repo| Board::read(&repo));
+            ViewReply::Board(Box::new(board.map_err(in_words)))
         }
     }
 }

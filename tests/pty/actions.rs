@@ -80,6 +80,12 @@ const STORIES: &[Story] = &[
     story(Judged, "show-device", Text("▸5 Device"), ""),
     story(
         Judged,
+        "show-decisions",
+        Text("there is no decision yet"),
+        "",
+    ),
+    story(
+        Judged,
         "show-loop",
         Text("No loop has worked on kernel.cu yet"),
         "",

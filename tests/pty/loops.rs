@@ -59,7 +59,7 @@ fn a_screen_attaches_to_a_loop_and_leaves_it_as_it_is() {
     let bench = Bench::looping();
     let mut lab = bench.open();
     lab.see("● PASS");
-    lab.press("6")
+    lab.press("7")
         .see("No loop has worked on kernel.cu yet")
         .see("lab auto --hours 8 -- COMMAND");
     let mut auto = Auto::start(&bench, &[], EDIT);
@@ -130,7 +130,7 @@ fn a_run_of_the_loop_is_followed_and_x_ends_it() {
     // The screen opens in the middle of the run, and judges nothing.
     let mut lab = bench.open();
     lab.see("run 1");
-    lab.press("6")
+    lab.press("7")
         .see("judges the edit")
         .see("+ it waits 1")
         .see("◐")
@@ -159,7 +159,7 @@ fn beside_a_quick_loop_the_screen_judges_nothing() {
     let bench = Bench::looping();
     let mut lab = bench.open();
     lab.see("● PASS");
-    lab.press("6");
+    lab.press("7");
     // The third turn gives a kernel that was judged before, which the loop puts on disk only for a
     // moment.
     let edit =

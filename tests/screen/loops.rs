@@ -83,7 +83,7 @@ fn editing() -> LoopView {
 fn world(view: LoopView) -> World {
     let mut world = World::new();
     world.loops = Ok(view);
-    world.tell("open; say correctness: pass; end pass 165210; loop; press 6");
+    world.tell("open; say correctness: pass; end pass 165210; loop; press 7");
     world
 }
 
@@ -342,7 +342,7 @@ fn in_other_views_the_keys_mean_what_they_always_mean() {
     assert_eq!(world.asked, [""; 0], "the loop was asked for nothing");
     world.tell("press esc");
     let words = world.words();
-    assert!(words.contains("a loop runs here: 6 shows it"), "{words}");
+    assert!(words.contains("a loop runs here: 7 shows it"), "{words}");
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod checks;
 mod colours;
 mod contract;
 mod deciding;
+mod decisions;
 mod device;
 mod diffs;
 mod elsewhere;

@@ -5,6 +5,7 @@ use crate::evidence::{
     Evidence, EvidenceKind, EvidencePeer, EvidenceWorkload, RATIO, key_of_workload, metric_name,
     rounded, to_text,
 };
+use crate::file::list;
 use crate::proof::{is_id, path_of, unproved};
 use anyhow::{Context, Result, bail, ensure};
 use jiff::Timestamp;
@@ -73,6 +74,24 @@ pub fn add(repo: &Repo, id: &str, source: Source) -> Result<(PathBuf, Evidence)>
     made.and_then(|()| files.replace(&path, text.as_bytes()))
         .with_context(|| format!("cannot write {}", path.display()))?;
     Ok((path, evidence))
+}
+
+/// Makes evidence of a run and lists it in a decision, which is made if it is not there. Returns what
+/// was done, in words.
+pub fn cite(repo: &Repo, decision: &str, run: RunId) -> Result<String> {
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() {
+            c.to_ascii_lowercase()
+        } else {
+            '-'
+        }
+    };
+    let id = format!("{}-{run}", decision.chars().map(plain).collect::<String>());
+    let (_, evidence) = add(repo, &id, Source::Run(run))?;
+    list(repo, decision, &id, &evidence)?;
+    Ok(format!(
+        "run {run} is evidence {id} of decision {decision}: commit {EVIDENCE}/ and decisions.toml"
+    ))
 }
 
 /// Evidence of a kind that holds nothing yet but the kernel and when it was measured.

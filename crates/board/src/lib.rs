@@ -13,6 +13,7 @@
 //! | `claim` | fills placeholders, finds numbers that were typed by hand |
 //! | `status` | the rule of the status, with its reasons |
 //! | `board` | the whole: decisions with their status, counts, domains |
+//! | `words` | the board as text |
 //! | `collect` | makes evidence from the records of this lab |
 #![forbid(unsafe_code)]
 // Tests make the files of strangers.
@@ -25,10 +26,11 @@ mod evidence;
 mod file;
 mod proof;
 mod status;
+pub mod words;
 
 pub use board::{Board, Counts, Decision, Next, Problem};
 pub use claim::{Cited, Filled, Piece};
-pub use collect::{Source, add};
+pub use collect::{Source, add, cite};
 pub use evidence::{
     Evidence, EvidenceKind, EvidencePeer, EvidenceWorkload, in_words, key_of_workload,
 };

@@ -28,13 +28,14 @@ pub enum KeyScope {
 
 impl KeyScope {
     /// All scopes, in the order of the help page.
-    pub const ALL: [KeyScope; 9] = [
+    pub const ALL: [KeyScope; 10] = [
         KeyScope::Screen,
         KeyScope::In(View::Bench),
         KeyScope::In(View::Source),
         KeyScope::In(View::Results),
         KeyScope::In(View::Git),
         KeyScope::In(View::Device),
+        KeyScope::In(View::Decisions),
         KeyScope::In(View::Loop),
         KeyScope::Input,
         KeyScope::Question,
@@ -60,6 +61,7 @@ impl KeyScope {
             KeyScope::In(View::Results) => "results",
             KeyScope::In(View::Git) => "git",
             KeyScope::In(View::Device) => "device",
+            KeyScope::In(View::Decisions) => "decisions",
             KeyScope::In(View::Loop) => "loop",
             KeyScope::Input => "input",
             KeyScope::Question => "question",
@@ -122,12 +124,13 @@ actions! {
     Screen Results "show-results" "Show the view Results: the table of experiments, and the details of one" ["3"] "";
     Screen Git "show-git" "Show the view Git: commits and what they changed" ["4"] "";
     Screen Device "show-device" "Show the view Device: the device's state over time, and the kernel as built" ["5"] "";
-    Screen Loop "show-loop" "Show the view Loop: what `lab auto` does, its edits and its verdicts" ["6"] "";
+    Screen Decisions "show-decisions" "Show the view Decisions: claims, their status by rule and their evidence" ["6"] "";
+    Screen Loop "show-loop" "Show the view Loop: what `lab auto` does, its edits and its verdicts" ["7"] "";
     Screen Pause "pause" "Pause watching: saves start no run; press again to resume" ["p"] "pause";
     Screen FocusNext "next-pane" "Focus the next pane" ["tab", "l", "right"] "focus";
     Screen FocusPrevious "previous-pane" "Focus the previous pane" ["shift-tab", "h", "left"] "";
     Screen Zoom "zoom" "Show the focused pane alone, or all panes again" ["z"] "zoom";
-    Screen Open "open" "Open the selected row: a workload as a chart over the experiments, a profiled line with its machine code; if nothing is selected, zoom" ["enter"] "";
+    Screen Open "open" "Open the selected row: a workload as a chart over the experiments, a profiled line with its machine code, the run behind a decision; if nothing is selected, zoom" ["enter"] "";
     Screen Up "up" "Scroll up, or select the row above" ["k", "up"] "";
     Screen Down "down" "Scroll down, or select the row below" ["j", "down"] "";
     Screen HalfUp "half-page-up" "Scroll half a page up" ["ctrl-u", "pageup"] "";
@@ -181,6 +184,7 @@ actions! {
     In(Results) Compare "compare" "Compare the two marked experiments, or the marked one with the chosen one" ["="] "compare";
     In(Results) Restore "restore" "Put the kernel of the selected experiment on disk; the present one stays in git" ["R"] "restore";
     In(Results) Describe "describe" "Change the description of the selected experiment, in its record and in its row" ["E"] "";
+    In(Results) Cite "add-evidence" "Make the selected experiment evidence of a decision, or of a new one; the view Decisions shows it" ["+"] "";
     In(Results) NextSection "next-section" "Go to the next section of the details, or to the next change of the diff" ["]"] "";
     In(Results) PreviousSection "previous-section" "Go to the previous section or change" ["["] "";
     In(Git) NextChange "next-change" "Go to the next file or change of the commit" ["]"] "";

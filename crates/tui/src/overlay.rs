@@ -96,6 +96,15 @@ pub enum PickFrom {
     Kernels(Option<Vec<ListedKernel>>),
 }
 
+/// What a typed line is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LineOf {
+    /// Another description of the experiment of this commit.
+    Description(String),
+    /// The decision that the experiment of this run is to be evidence of.
+    Decision(RunId),
+}
+
 #[derive(Clone, Debug)]
 pub enum Overlay {
     Help(Help),
@@ -112,9 +121,9 @@ pub enum Overlay {
         text: String,
         about: About,
     },
-    /// Asks for another description of an experiment.
-    Describe {
-        commit: String,
+    /// Asks for one line.
+    Line {
+        of: LineOf,
         input: Input,
         problem: Option<String>,
     },
@@ -168,7 +177,7 @@ impl Overlay {
     pub fn input(&mut self) -> Option<&mut Input> {
         match self {
             Overlay::Message { draft, .. } => Some(draft.input()),
-            Overlay::Describe { input, .. }
+            Overlay::Line { input, .. }
             | Overlay::Filter { input, .. }
             | Overlay::Search { input, .. } => Some(input),
             Overlay::Pick { pick, .. } => Some(&mut pick.input),
@@ -181,7 +190,7 @@ impl Overlay {
     pub fn clear_problem(&mut self) {
         match self {
             Overlay::Message { draft, .. } => draft.problem = None,
-            Overlay::Describe { problem, .. } => *problem = None,
+            Overlay::Line { problem, .. } => *problem = None,
             _ => {}
         }
     }

@@ -5,6 +5,7 @@ use crate::profile::ProfileView;
 use crate::source::{SourceVersion, SourceView};
 use jiff::Timestamp;
 use lab_auto::{LoopView, Request};
+use lab_board::Board;
 use lab_decide::status::ProjectStatus;
 use lab_decide::{Decided, Described, Refusal, Restored, Undoable, Undone};
 use lab_git::{CommitDetails, GraphEntry, LogEntry};
@@ -36,6 +37,8 @@ pub enum RepositoryReply {
     Kernels(Vec<ListedKernel>),
     /// The loop was asked for something.
     LoopAsked(Request, Result<(), String>),
+    /// Evidence was written, in words, or why it was not.
+    Cited(Result<String, String>),
     /// lab.toml was read again.
     Project(Result<Arc<Project>, String>),
 }
@@ -63,6 +66,7 @@ pub enum ViewReply {
     Workload(String, HashMap<RunId, f64>),
     /// The details of the commit with this full id.
     Commit(String, Box<Result<CommitDetails, String>>),
+    Board(Box<Result<Board, String>>),
 }
 
 /// A reply of the telemetry monitor: the state of one GPU, or why it cannot be read.

@@ -34,6 +34,8 @@ pub enum RepositoryRequest {
     Kernels,
     /// Ask the running loop of `lab auto` for this.
     Loop(Request),
+    /// Make evidence of this run, and list it in the decision of this id.
+    Cite(RunId, String),
     /// lab.toml changed: open the project again.
     Reopen,
 }
@@ -96,6 +98,8 @@ pub enum ViewRequest {
     Workload(String, Vec<RunId>),
     /// The details of a commit, by its full id.
     Commit(String, ContextLines),
+    /// The board of decisions.
+    Board,
 }
 
 /// A request to the settings worker, which answers with [`crate::event::Event::Preferences`] or

@@ -81,6 +81,11 @@ impl World {
             }
             RepositoryRequest::Log(run) => self.load_log(run),
             RepositoryRequest::Change(change) => self.change(change),
+            RepositoryRequest::Cite(run, decision) => {
+                let said = format!("run {run} is evidence of {decision}");
+                self.answers
+                    .push_back(Event::Repository(RepositoryReply::Cited(Ok(said))));
+            }
             RepositoryRequest::Undoable => {
                 let undoable = self.undoable();
                 self.answers

@@ -9,6 +9,7 @@ mod story;
 
 use jiff::tz::TimeZone;
 use lab_auto::LoopView;
+use lab_board::Board;
 use lab_decide::rules::Rules;
 use lab_git::LogEntry;
 use lab_history::details::ComparedProfiles;
@@ -86,6 +87,8 @@ pub struct World {
     pub peers: Option<lab_history::last_peers::LastPeers>,
     /// The state of `lab auto` that the screen reads.
     pub loops: Result<LoopView, String>,
+    /// The board of decisions, or why it cannot be read.
+    pub board: Result<Board, String>,
     /// Why kernel.cu cannot be read.
     pub unreadable: Option<String>,
     /// How the rules on disk compare with HEAD's, and the sealed runs that a keep has to pass.
@@ -142,6 +145,7 @@ impl World {
             benches: Vec::new(),
             peers: None,
             loops: Ok(no_loop()),
+            board: Ok(Board::default()),
             unreadable: None,
             keep_needs: (Rules::default(), 1),
             profile: None,

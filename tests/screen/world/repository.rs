@@ -145,6 +145,10 @@ impl World {
             }
             ViewRequest::MoreGraph if self.awaits_pages => {}
             ViewRequest::MoreGraph => self.tell_page(),
+            ViewRequest::Board => {
+                self.answers
+                    .push_back(Event::View(ViewReply::Board(Box::new(self.board.clone()))));
+            }
             ViewRequest::Loop(_) => {
                 self.answers
                     .push_back(Event::View(ViewReply::Loop(Box::new(self.loops.clone()))));

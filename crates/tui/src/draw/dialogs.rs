@@ -3,7 +3,7 @@
 use super::dialog::{keep_question, keys};
 use super::{help, message_dialog, pick_list};
 use crate::model::Model;
-use crate::overlay::{About, Overlay};
+use crate::overlay::{About, LineOf, Overlay};
 use crate::prelude::*;
 use crate::widgets::window::{COLUMNS, WIDE, draw_hints, draw_scrolled, text_columns};
 use ratatui::widgets::Paragraph;
@@ -38,13 +38,9 @@ pub(super) fn draw(
             let keys = keys(model, &[(Action::Yes, "yes"), (Action::No, "no")]);
             draw_notice(frame, area, &title, text, keys);
         }
-        Overlay::Describe {
-            commit,
-            input,
-            problem,
-        } => {
+        Overlay::Line { of, input, problem } => {
             let problem = problem.as_deref().unwrap_or_default();
-            draw_description(model, frame, area, commit, input, problem);
+            draw_line(model, frame, area, of, input, problem);
         }
         Overlay::Refused { title, text } => {
             let keys = keys(model, &[(Action::Accept, "go back")]);
@@ -85,17 +81,26 @@ fn draw_notice(frame: &mut Frame, area: Rect, title: &str, text: &str, keys: Vec
     draw_text(frame, area, title, lines, keys);
 }
 
-/// Draws the line for another description of a commit's experiment.
-fn draw_description(
+/// Draws a line that is asked for.
+fn draw_line(
     model: &Model,
     frame: &mut Frame,
     area: Rect,
-    commit: &str,
+    of: &LineOf,
     input: &Input,
     problem: &str,
 ) {
     let columns = text_columns(area, COLUMNS);
-    let ask = "The row of the experiment and its record are put in these words; its commit keeps its message.";
+    let (title, ask) = match of {
+        LineOf::Description(commit) => (
+            format!("Describe {}", printable(commit)),
+            "The row of the experiment and its record are put in these words; its commit keeps its message.",
+        ),
+        LineOf::Decision(run) => (
+            format!("Run {run} as evidence"),
+            "The id of a decision in decisions.toml, or of a new one. The evidence is written into evidence/ and signed.",
+        ),
+    };
     let mut lines = paragraph(ask, columns, QUIET);
     // The line that is typed into and its keys stay visible on a small screen.
     lines.truncate(usize::from(area.height).saturating_sub(6));
@@ -106,7 +111,6 @@ fn draw_description(
         model,
         &[(Action::Accept, "write"), (Action::Abandon, "go back")],
     );
-    let title = format!("Describe {}", printable(commit));
     let inner = draw_text(frame, area, &title, lines, keys);
     if at < inner.height {
         draw_input(frame, row_of(inner, inner.y + at), "› ", input);

@@ -201,6 +201,7 @@ fn action_for(view: View) -> Action {
         View::Results => Action::Results,
         View::Git => Action::Git,
         View::Device => Action::Device,
+        View::Decisions => Action::Decisions,
         View::Loop => Action::Loop,
     }
 }

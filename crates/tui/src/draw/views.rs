@@ -62,6 +62,15 @@ impl PanePainter<'_, '_> {
                 self.draw_both(Split::Git, direction, area, first, panes);
             }
             View::Device => self.draw_device(area),
+            View::Decisions => {
+                let direction = direction(area.width >= WIDE);
+                let first = match direction {
+                    Direction::Horizontal => half(area, direction),
+                    Direction::Vertical => area.height * 2 / 5,
+                };
+                let panes = [Pane::Board, Pane::Decision];
+                self.draw_both(Split::Decisions, direction, area, first, panes);
+            }
             View::Loop if is_large => self.draw_loop(area),
             View::Loop => {
                 let above = self.loop_rows(area.width).clamp(5, area.height * 6 / 10);

@@ -34,7 +34,12 @@ impl Model {
             Pane::Source => (Some(self.source_place()), ""),
             Pane::Workloads => (self.all_rows(pane), "no run with several workloads"),
             Pane::Gauges | Pane::Build | Pane::Profile => (None, "this pane has nothing to copy"),
-            Pane::Loop | Pane::Edit | Pane::Verdicts | Pane::Command => {
+            Pane::Board
+            | Pane::Decision
+            | Pane::Loop
+            | Pane::Edit
+            | Pane::Verdicts
+            | Pane::Command => {
                 return self.all_rows(pane).ok_or_else(|| no_rows(pane));
             }
         };

@@ -3,6 +3,7 @@
 
 use super::Model;
 use crate::views::Pane;
+use lab_board::Decision;
 use lab_git::{LogEntry, short};
 use lab_run::experiment::Experiment;
 use std::borrow::Cow;
@@ -65,6 +66,13 @@ impl Model {
                 });
                 text.unwrap_or_default().into()
             }),
+            Pane::Board => {
+                let decisions = self.repository.decisions();
+                Rows::new(decisions.len(), |at| {
+                    let text = |it: &Decision| format!("{} {} {}", it.domain, it.id, it.title);
+                    decisions.get(at).map(text).unwrap_or_default().into()
+                })
+            }
             Pane::Source => Rows::new(panes.source.count(), |at| panes.source.row_text(at).into()),
             Pane::Workloads => {
                 let table = panes.workload_table(self.data());
@@ -91,6 +99,7 @@ impl Model {
             Pane::Experiments => self.selected_row().unwrap_or(0),
             Pane::Source => self.panes.source.at(),
             Pane::Workloads => self.panes.workloads.list.selected,
+            Pane::Board => self.panes.board.selected,
             _ => self.panes.text(pane).at(),
         }
     }

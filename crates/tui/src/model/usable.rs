@@ -43,6 +43,7 @@ impl Model {
             // The repository worker knows more about an undo, and says it.
             Action::Check | Action::Profile | Action::Undo => self.is_calm(),
             Action::Describe => self.can_describe().map(drop),
+            Action::Cite => self.can_cite().map(drop),
             Action::Mark => self
                 .shown()
                 .map(drop)
@@ -57,7 +58,9 @@ impl Model {
                 Err("no run in progress".to_owned())
             }
             Action::Context => match (self.panes.view, self.panes.source.mode) {
-                (View::Bench | View::Device, _) => Err("no diff in this view".to_owned()),
+                (View::Bench | View::Device | View::Decisions, _) => {
+                    Err("no diff in this view".to_owned())
+                }
                 (View::Source, SourceMode::File) => Err(format!(
                     "the whole file is shown: {} shows the changes",
                     self.way(Action::TurnSource)
@@ -218,6 +221,15 @@ impl Model {
         }
         self.is_calm()?;
         Ok(commit.clone())
+    }
+
+    /// The run of the experiment that can be evidence of a decision.
+    pub fn can_cite(&self) -> Result<RunId, String> {
+        let experiment = self.shown().ok_or("no experiment yet")?;
+        match experiment.run.filter(|_| !experiment.foreign) {
+            Some(run) => Ok(run),
+            None => Err("evidence is made of your own records".to_owned()),
+        }
     }
 
     /// The commit of the experiment that can be described, and its present description.

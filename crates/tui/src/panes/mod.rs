@@ -5,6 +5,7 @@
 //! pane was given (the first visible row, say), and the next update stores that with the pane's
 //! state ([`Panes::take`]).
 
+pub mod board;
 pub mod build;
 pub mod commit;
 pub mod commits;
@@ -70,6 +71,8 @@ pub struct Panes {
     /// A small Bench shows the chart in place of the gates.
     pub has_charts: bool,
     pub edit: EditState,
+    /// The rows of the board.
+    pub board: ListState,
     /// How the panes that show a text are scrolled.
     pub texts: [ScrolledText; Pane::COUNT],
 }
@@ -146,6 +149,7 @@ impl Panes {
             PaneFit::List(list) => match pane {
                 Pane::Commits => self.commits = list,
                 Pane::Graph => self.graph.list = list,
+                Pane::Board => self.board = list,
                 Pane::Experiments => self.experiments.list = list,
                 _ => self.workloads.list = list,
             },
@@ -173,6 +177,7 @@ impl Panes {
             Pane::Source => PaneFit::Source(source::draw(canvas, &self.source, self.around)),
             Pane::Commits => PaneFit::List(commits::draw(canvas, self.commits)),
             Pane::Graph => PaneFit::List(graph::draw(canvas, &self.graph)),
+            Pane::Board => PaneFit::List(board::draw(canvas, self.board)),
             Pane::Experiments => {
                 let selected = self.selected_row(data);
                 let state = &self.experiments;

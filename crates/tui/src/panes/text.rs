@@ -1,7 +1,7 @@
 //! The panes that show a text: its rows, the note in its title, and what stands in its place while
 //! there is none.
 
-use super::{Panes, build, commit, correctness, experiment, gauges, loops, profile};
+use super::{Panes, board, build, commit, correctness, experiment, gauges, loops, profile};
 use crate::prelude::*;
 use crate::views::Pane;
 
@@ -40,6 +40,10 @@ impl Panes {
                 "the compiler's figures are shown here after a build",
             ),
             Pane::Profile => text(profile::rows(data, columns), profile::note(data), ""),
+            Pane::Decision => {
+                let rows = board::whole(data, self.board.selected, columns);
+                text(rows, String::new(), "select a decision")
+            }
             Pane::Loop => {
                 let rows = loops::status::rows(data, columns);
                 text(rows, loops::status::note(data), "")

@@ -6,6 +6,7 @@ use super::chart_points::ChartPoints;
 use super::runs::FinishedRun;
 use super::setup::Setup;
 use jiff::Timestamp;
+use lab_board::{Board, Decision};
 use lab_decide::policy::{Present, Snapshot};
 use lab_decide::status::ProjectStatus;
 use lab_git::LogEntry;
@@ -31,6 +32,8 @@ pub struct Repository {
     cache: HistoryCache,
     /// HEAD's commits, newest first.
     pub commits: Vec<LogEntry>,
+    /// The board of decisions as it was last read, or why it cannot be; `None` before.
+    pub board: Option<Result<Board, String>>,
     /// What was last found wrong with the ledger.
     pub ledger_problem: Option<String>,
     /// The repository was read at least once.
@@ -106,6 +109,14 @@ impl Comparable {
 }
 
 impl Repository {
+    /// The decisions of the board.
+    pub fn decisions(&self) -> &[Decision] {
+        match &self.board {
+            Some(Ok(board)) => &board.decisions,
+            _ => &[],
+        }
+    }
+
     /// Takes a history; false where it is the known one.
     pub fn set_experiments(&mut self, experiments: Vec<Experiment>) -> bool {
         if experiments == self.experiments {

@@ -159,7 +159,7 @@ impl Model {
                 action,
                 confirmed,
             }) => self.accept_message(draft, action, confirmed),
-            Some(Overlay::Describe { commit, input, .. }) => self.accept_description(commit, input),
+            Some(Overlay::Line { of, input, .. }) => self.accept_line(of, input),
             Some(pick @ Overlay::Pick { .. }) => {
                 self.overlays.push(pick);
                 self.accept_pick();

@@ -130,6 +130,7 @@ impl Model {
             }
             Action::Git => self.show(View::Git),
             Action::Device => self.show(View::Device),
+            Action::Decisions => self.show(View::Decisions),
             Action::Loop => self.show(View::Loop),
             Action::PauseLoop | Action::EndTurn => self.ask_loop(action),
             Action::FocusNext => self.panes.step_focus(true),
@@ -137,6 +138,7 @@ impl Model {
             Action::Open if self.panes.focus() == Pane::Experiments => self.open_details(),
             Action::Open if self.panes.focus() == Pane::Graph => self.panes.set_focus(Pane::Commit),
             Action::Open if self.panes.focus() == Pane::Workloads => self.chart_workload(),
+            Action::Open if self.panes.view == View::Decisions => self.open_evidence(),
             Action::Open if self.panes.focus() == Pane::Source && self.open_listing() => {}
             Action::Zoom | Action::Open => self.panes.set_zoom(!self.panes.zoom()),
             Action::Up => self.scroll(-1),
@@ -183,6 +185,7 @@ impl Model {
             Action::Compare => self.compare(),
             Action::Restore => self.ask_restore(),
             Action::Describe => self.ask_words(),
+            Action::Cite => self.ask_decision(),
             Action::NextSection => self.panes.text_mut(Pane::Experiment).step(true),
             Action::PreviousSection => self.panes.text_mut(Pane::Experiment).step(false),
             Action::Close if self.end_search() => {}
@@ -279,6 +282,7 @@ impl Model {
         self.load_shown();
         self.open_graph();
         self.load_loop();
+        self.load_board();
     }
 
     pub(super) fn scroll(&mut self, by: isize) {
@@ -299,6 +303,11 @@ impl Model {
             Pane::Workloads => {
                 let count = self.rows(Pane::Workloads).count;
                 self.panes.workloads.list.select(by, count);
+            }
+            Pane::Board => {
+                let count = self.repository.decisions().len();
+                self.panes.board.select(by, count);
+                self.panes.text_mut(Pane::Decision).show(0);
             }
             pane => self.panes.text_mut(pane).scroll(by),
         }

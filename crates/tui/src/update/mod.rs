@@ -3,6 +3,7 @@
 //!
 //! One file for each kind of input: keys, mouse, typed lines, runs, replies of the workers.
 
+mod board;
 mod by_rule;
 mod copy;
 mod deciding;

@@ -43,6 +43,7 @@ impl Model {
             }
             Err(why) => self.fail(format!("git log: {why}")),
         }
+        self.load_board();
         let head_of = |status: &ProjectStatus| status.head.clone();
         let head = self.repository.status.as_ref().map(head_of);
         match overview.status {

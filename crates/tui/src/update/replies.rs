@@ -15,6 +15,7 @@ impl Model {
             RepositoryReply::Trusted(result) => self.on_trusted(result),
             RepositoryReply::Kernels(kernels) => self.on_kernels(kernels),
             RepositoryReply::LoopAsked(asked, result) => self.on_loop_asked(asked, result),
+            RepositoryReply::Cited(result) => self.on_cited(result),
             RepositoryReply::Project(result) => self.on_project(result),
         }
     }
@@ -30,6 +31,7 @@ impl Model {
             ViewReply::Profile(view) => self.on_profile(*view),
             ViewReply::Workload(name, times) => self.on_workload(&name, times),
             ViewReply::Commit(id, details) => self.on_commit(id, *details),
+            ViewReply::Board(board) => self.repository.board = Some(*board),
         }
     }
 

@@ -1,9 +1,9 @@
 //! The view Results: the table's order and filter, and what is done with an experiment.
 
 use crate::model::Model;
-use crate::overlay::{About, Overlay};
+use crate::overlay::{About, LineOf, Overlay};
 use crate::reply::RestoredKernel;
-use crate::request::{Change, ViewRequest};
+use crate::request::{Change, RepositoryRequest, ViewRequest};
 use crate::state::ExpectedBytes;
 use crate::table::{Column, Filter};
 use crate::text::printable;
@@ -157,30 +157,51 @@ impl Model {
         let Ok((commit, words)) = self.can_describe() else {
             return;
         };
-        self.overlays.push(Overlay::Describe {
-            commit,
-            input: Input::new(words),
-            problem: None,
-        });
+        self.ask_line(LineOf::Description(commit), words);
     }
 
-    pub(super) fn accept_description(&mut self, commit: String, input: Input) {
-        let description = input.value().trim().to_owned();
-        let empty = description
-            .is_empty()
-            .then(|| "describe in a few words what was tried".to_owned());
-        if let Some(problem) = empty.or_else(|| self.is_calm().err()) {
-            self.overlays.push(Overlay::Describe {
-                commit,
-                input,
-                problem: Some(problem),
-            });
-            return;
+    /// Asks for the decision that the shown experiment is to be evidence of.
+    pub(super) fn ask_decision(&mut self) {
+        let Ok(run) = self.can_cite() else { return };
+        let decision = self.repository.decisions().get(self.panes.board.selected);
+        let decision = decision.map(|it| it.id.clone()).unwrap_or_default();
+        self.ask_line(LineOf::Decision(run), decision);
+    }
+
+    fn ask_line(&mut self, of: LineOf, text: String) {
+        let (input, problem) = (Input::new(text), None);
+        self.overlays.push(Overlay::Line { of, input, problem });
+    }
+
+    pub(super) fn accept_line(&mut self, of: LineOf, input: Input) {
+        let text = input.value().trim().to_owned();
+        let problem = match (&of, text.is_empty()) {
+            (LineOf::Description(_), true) => {
+                Some("describe in a few words what was tried".to_owned())
+            }
+            (LineOf::Description(_), false) => self.is_calm().err(),
+            (LineOf::Decision(_), true) => Some("name a decision, or a new one".to_owned()),
+            (LineOf::Decision(_), false) => None,
+        };
+        if problem.is_some() {
+            return self.overlays.push(Overlay::Line { of, input, problem });
         }
-        self.change(Change::Describe {
-            commit,
-            description,
-        });
+        match of {
+            LineOf::Description(commit) => self.change(Change::Describe {
+                commit,
+                description: text,
+            }),
+            LineOf::Decision(run) => self.ask(RepositoryRequest::Cite(run, text)),
+        }
+    }
+
+    /// Evidence was written and listed, or why it was not.
+    pub(super) fn on_cited(&mut self, cited: Result<String, String>) {
+        match cited {
+            Ok(said) => self.inform(said),
+            Err(why) => self.fail(why),
+        }
+        self.load_board();
     }
 
     /// The line that is typed into has changed.

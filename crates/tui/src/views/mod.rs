@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 /// use lab_tui::views::View;
 ///
 /// assert_eq!(View::default(), View::Bench);
-/// assert_eq!(View::ALL.map(View::name), ["Bench", "Source", "Results", "Git", "Device", "Loop"]);
+/// let names = ["Bench", "Source", "Results", "Git", "Device", "Decisions", "Loop"];
+/// assert_eq!(View::ALL.map(View::name), names);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -26,18 +27,21 @@ pub enum View {
     Git,
     /// The device's state over time, and the kernel as built.
     Device,
+    /// The board of decisions, and one of them whole.
+    Decisions,
     /// What `lab auto` does: its turns, edits and verdicts.
     Loop,
 }
 
 impl View {
     /// All views, in the order of the keys that show them.
-    pub const ALL: [View; 6] = [
+    pub const ALL: [View; 7] = [
         View::Bench,
         View::Source,
         View::Results,
         View::Git,
         View::Device,
+        View::Decisions,
         View::Loop,
     ];
 
@@ -49,6 +53,7 @@ impl View {
             View::Results => "Results",
             View::Git => "Git",
             View::Device => "Device",
+            View::Decisions => "Decisions",
             View::Loop => "Loop",
         }
     }
@@ -72,6 +77,7 @@ impl View {
             View::Results => &[Pane::Experiments, Pane::Experiment],
             View::Git => &[Pane::Graph, Pane::Commit],
             View::Device => &[Pane::Gauges, Pane::Build, Pane::Profile],
+            View::Decisions => &[Pane::Board, Pane::Decision],
             View::Loop => &[Pane::Loop, Pane::Edit, Pane::Verdicts, Pane::Command],
         }
     }
@@ -99,6 +105,10 @@ pub enum Pane {
     Build,
     /// The counters of one launch.
     Profile,
+    // Decisions
+    Board,
+    /// The selected decision with its evidence.
+    Decision,
     // Loop
     Loop,
     Edit,
@@ -125,6 +135,8 @@ impl Pane {
             Pane::Gauges => "Device",
             Pane::Build => "Kernel as built",
             Pane::Profile => "Profile",
+            Pane::Board => "Decisions",
+            Pane::Decision => "Decision",
             Pane::Loop => "Loop",
             Pane::Edit => "Edit",
             Pane::Verdicts => "Verdicts",
@@ -146,7 +158,7 @@ impl Pane {
     pub fn is_list(self) -> bool {
         matches!(
             self,
-            Pane::Commits | Pane::Graph | Pane::Experiments | Pane::Workloads
+            Pane::Commits | Pane::Graph | Pane::Experiments | Pane::Workloads | Pane::Board
         )
     }
 }

@@ -26,6 +26,8 @@ pub enum Split {
     Device,
     /// Device: between the kernel as built and the profile.
     DeviceBuild,
+    /// Decisions: between the board and one decision.
+    Decisions,
     /// Loop: between the left and the right column.
     LoopColumns,
     /// Loop: between the two panes of the left column.

@@ -1,6 +1,9 @@
-//! The board as text.
+//! The board as text: what `lab decisions` prints and the screen shows.
 
-use lab_board::{Board, Decision, Evidence, Held, Status, in_words};
+use crate::board::{Board, Decision};
+use crate::evidence::{Evidence, in_words};
+use crate::proof::Held;
+use crate::status::Status;
 use lab_git::short;
 use lab_protocol::report::Measure;
 use lab_run::verdict::with_ends;

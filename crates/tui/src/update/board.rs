@@ -1,0 +1,72 @@
+//! The view Decisions: when the board is read, and the run behind a figure.
+
+use crate::model::Model;
+use crate::request::ViewRequest;
+use crate::views::View;
+use lab_board::{Decision, Evidence, EvidenceKind};
+use lab_run::RunId;
+use lab_run::experiment::Experiment;
+
+impl Model {
+    /// Reads the board where its view is shown.
+    pub(super) fn load_board(&mut self) {
+        if self.panes.view == View::Decisions {
+            self.load(ViewRequest::Board);
+        }
+    }
+
+    /// Shows the run behind the selected decision in Results: that of the first figure that the claim
+    /// cites, if it is here.
+    pub(super) fn open_evidence(&mut self) {
+        let decision = self.repository.decisions().get(self.panes.board.selected);
+        let Some(decision) = decision else {
+            return self.inform("no decision is selected");
+        };
+        let found = self
+            .evidence_of(decision)
+            .find_map(|it| self.run_behind(it));
+        let why = self.evidence_of(decision).next().map(not_here);
+        match found.map(Experiment::key) {
+            Some(key) => {
+                self.select(Some(key));
+                self.show_selected_problem();
+                self.show(View::Results);
+            }
+            None => self.inform(why.unwrap_or_else(|| "it has no evidence yet".to_owned())),
+        }
+    }
+
+    /// What its claim cites, then what it lists.
+    fn evidence_of<'m>(&'m self, decision: &'m Decision) -> impl Iterator<Item = &'m Evidence> {
+        let board = self.repository.board.as_ref();
+        let board = board.and_then(|board| board.as_ref().ok());
+        let cited = decision.claim.cited().map(|figure| &figure.evidence);
+        let ids = cited.chain(&decision.evidence);
+        ids.filter_map(move |id| board?.evidence.get(id).map(|held| &held.evidence))
+    }
+
+    fn run_behind(&self, evidence: &Evidence) -> Option<&Experiment> {
+        let is_run = matches!(
+            evidence.kind,
+            EvidenceKind::Experiment | EvidenceKind::Profile
+        );
+        let run = is_run.then_some(RunId(evidence.number))?;
+        let mut experiments = self.repository.experiments.iter();
+        experiments.find(|it| it.run == Some(run) && it.is_about(&evidence.kernel))
+    }
+}
+
+fn not_here(evidence: &Evidence) -> String {
+    let number = evidence.number;
+    match evidence.kind {
+        EvidenceKind::Bench => {
+            format!("it is bench {number}: `lab bench --show {number}` shows it where it was made")
+        }
+        EvidenceKind::Sweep => {
+            format!("it is sweep {number}: `lab sweep --show {number}` shows it where it was made")
+        }
+        EvidenceKind::Experiment | EvidenceKind::Profile => {
+            format!("run {number} is no experiment of this clone")
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The view Decisions: the board by domain, one decision whole, the run behind a figure, and evidence
+//! from Results.
+
+use super::states::{check, check_at};
+use super::world::World;
+use lab_board::{
+    Board, Cited, Decision, Evidence, Filled, Held, Next, Piece, Problem, Reason, Status,
+};
+use serde_json::json;
+
+fn decision(id: &str, domain: &str, status: Status, claim: &str) -> Decision {
+    Decision {
+        id: id.into(),
+        domain: domain.into(),
+        title: format!("The {id}"),
+        claim: Filled {
+            text: claim.into(),
+            pieces: vec![Piece::Text(claim.into())],
+        },
+        status,
+        rule: status,
+        reasons: Vec::new(),
+        verdict: None,
+        boundary: Filled::default(),
+        evidence: Vec::new(),
+        stale: Vec::new(),
+        next: Vec::new(),
+    }
+}
+
+fn evidence(kind: &str, number: u64) -> Evidence {
+    let us = json!({ "value": 26.41, "low": 26.12, "high": 26.83 });
+    let vs = json!({ "value": 10.2, "low": 10.1, "high": 10.3 });
+    serde_json::from_value(json!({
+        "version": 1, "lab": "0.1.0", "kind": kind, "number": number, "kernel": "kernels/rmsnorm/kernel.cu",
+        "blob": "a".repeat(40), "commit": "9f8e7d6".to_owned() + &"0".repeat(33), "inputs": {},
+        "device": "NVIDIA H200", "driver": "580.1", "compiler": "NVRTC 13.0",
+        "device_state": "SM clock 1980 (1975 … 1980) MHz", "emulated": false, "outcome": "pass", "speed": null,
+        "runs": 6, "caveats": [], "figures": { "us": us },
+        "workloads": { "f16.4096x8192": { "name": "rows=4096 cols=8192 T=f16", "figures": { "us": us, "vs_eager": vs } } },
+        "peers": { "eager": {
+            "name": "eager", "call": "(wide * torch.rsqrt(wide.pow(2).mean(-1, True) + eps) * gain).to(x.dtype)",
+            "versions": "torch=2.11.0", "source": "kernels/rmsnorm/peer.py", "hash": null
+        } },
+        "command": "lab bench kernels/rmsnorm --runs 6", "measured": "2026-05-04T09:50:00Z"
+    }))
+    .unwrap()
+}
+
+fn held(kind: &str, number: u64) -> Held {
+    Held {
+        evidence: evidence(kind, number),
+        signer: Some("Ada".into()),
+        faults: Vec::new(),
+        stale: None,
+    }
+}
+
+fn board() -> Board {
+    let mut board = Board::default();
+    let mut rmsnorm = decision(
+        "rmsnorm",
+        "Fusion wins",
+        Status::Supported,
+        "Fused RMSNorm is 10.2× as fast as the eager formula on an H200.",
+    );
+    let figure = Cited {
+        text: "10.2×".into(),
+        evidence: "rmsnorm".into(),
+        workload: Some("f16.4096x8192".into()),
+        metric: "vs_eager".into(),
+        value: 10.2,
+        low: Some(10.1),
+        high: Some(10.3),
+    };
+    rmsnorm.claim.pieces = vec![Piece::Figure(figure)];
+    rmsnorm.evidence = vec!["rmsnorm".into()];
+    rmsnorm.boundary.text = "Cold L2, contiguous rows.".into();
+    rmsnorm.next = vec![Next {
+        what: "the same on an A10G".into(),
+        command: "lab bench kernels/rmsnorm".into(),
+        reason: "another memory system".into(),
+        done: None,
+    }];
+    let swiglu = decision(
+        "swiglu",
+        "Fusion wins",
+        Status::Measured,
+        "SwiGLU takes 12.3 µs.",
+    );
+    let mut softmax = decision(
+        "softmax",
+        "Memory/reduction boundaries",
+        Status::Rejected,
+        "Row softmax is no win.",
+    );
+    softmax.reasons = vec![Reason {
+        allows: Status::Rejected,
+        text: "softmax: slower than torch on f16.4096x1024".into(),
+    }];
+    let mut tiles = decision(
+        "tiles",
+        "Matmul/Tensor Core gaps",
+        Status::Caveated,
+        "Tiling is an active track.",
+    );
+    tiles.stale = vec!["tiles: HEAD holds another kernel".into()];
+    board.decisions = vec![rmsnorm, swiglu, softmax, tiles];
+    board.evidence.insert("rmsnorm".into(), held("bench", 3));
+    board.counts.supported = 1;
+    board.counts.measured = 1;
+    board.counts.caveated = 1;
+    board.counts.rejected = 1;
+    board.counts.stale = 1;
+    board
+}
+
+fn world(board: Result<Board, String>) -> World {
+    let mut world = World::new().with_history();
+    world.board = board;
+    world.tell("open; say correctness: pass; end pass 165210; press 6");
+    world
+}
+
+#[test]
+fn the_board_is_shown_by_domain_with_one_decision_whole() {
+    check("decisions", &mut world(Ok(board())));
+    let mut world = world(Ok(board()));
+    world.screen(160, 45);
+    world.tell("press j; press j");
+    let words = world.words();
+    assert!(
+        words.contains("rejected: softmax: slower than torch"),
+        "{words}"
+    );
+}
+
+#[test]
+fn a_board_that_is_empty_wrong_or_cannot_be_read_says_what_to_do() {
+    assert!(
+        world(Ok(Board::default()))
+            .words()
+            .contains("there is no decision yet: `lab decisions add ID")
+    );
+    let mut wrong = board();
+    wrong.problems = vec![Problem {
+        is_false: true,
+        text: "decisions.toml:5:9: \u{202e}'5.9×' was typed by hand".into(),
+    }];
+    check_at("decisions_wrong", &mut world(Ok(wrong)), &[(120, 35)]);
+    let why = "decisions.toml:3:1: unknown key 'domian' (did you mean 'domain'?)";
+    assert!(world(Err(why.into())).words().contains(why));
+}
+
+#[test]
+fn enter_shows_the_run_behind_a_figure_where_it_is_here() {
+    let mut world = world(Ok(board()));
+    world.screen(160, 45);
+    world.tell("press enter");
+    let words = world.words();
+    assert!(
+        words.contains("it is bench 3: `lab bench --show 3` shows it where it was made"),
+        "{words}"
+    );
+}
+
+#[test]
+fn an_experiment_becomes_evidence_in_results() {
+    let mut world = world(Ok(board()));
+    world.screen(160, 45);
+    world.tell("press 3; press +");
+    let words = world.words();
+    assert!(
+        words.contains("as evidence") && words.contains("› rmsnorm"),
+        "{words}"
+    );
+    world.tell("press enter");
+    let words = world.words();
+    assert!(words.contains("is evidence of rmsnorm"), "{words}");
+}
