@@ -97,7 +97,7 @@ fn a_claim_is_filled_from_its_evidence_and_is_supported_by_the_rule() {
     let whole = lab.lab("decisions scale").is(0);
     for line in [
         "peer F.scale: F.scale(x, 2.0)  torch=2.11.0",
-        "f16.1x64 vs_f_scale: 10.2× (10.1× … 10.3×)",
+        "f16.1x64 vs_f_scale: 10.2× (10.1 … 10.3)",
         "driver 580.1, SM clock 1980 (1975 … 1980) MHz",
         "lab bench . --runs 3",
     ] {
@@ -295,7 +295,7 @@ fn evidence_is_made_of_own_records_and_lists_itself_in_a_decision() {
     assert!(
         added
             .out
-            .contains("{scale.f16.1x64.vs_f_scale}  10.2× (10.1× … 10.3×)"),
+            .contains("{scale.f16.1x64.vs_f_scale}  10.2× (10.1 … 10.3)"),
         "{added:?}"
     );
     lab.lab("decisions").is(0).says("kernel.cu takes 10 µs.");

@@ -196,7 +196,7 @@ pub fn to_text(value: &Value) -> String {
 
 fn write(value: &Value, depth: usize, out: &mut String) {
     let is_leaf = |value: &Value| !value.is_object() && !value.is_array();
-    let (ends, items): (_, Vec<(String, &Value)>) = match value {
+    let (ends, mut items): (_, Vec<(String, &Value)>) = match value {
         Value::Object(object) => {
             let mut items: Vec<_> = object.iter().collect();
             items.sort_unstable_by_key(|(key, _)| *key);
@@ -211,6 +211,8 @@ fn write(value: &Value, depth: usize, out: &mut String) {
         leaf => return out.push_str(&leaf.to_string()),
     };
     let is_figure = value.get("value").is_some() && items.iter().all(|(_, item)| is_leaf(item));
+    // A figure without an interval says so by leaving it out.
+    items.retain(|(_, item)| !is_figure || !item.is_null());
     out.push(ends[0]);
     for (at, (key, item)) in items.iter().enumerate() {
         out.push_str(if at == 0 { "" } else { "," });

@@ -6,7 +6,6 @@ use crate::proof::Held;
 use crate::status::Status;
 use lab_git::short;
 use lab_protocol::report::Measure;
-use lab_run::verdict::with_ends;
 use std::collections::BTreeMap;
 
 /// Most placeholders that are listed after evidence was added.
@@ -158,8 +157,20 @@ fn of_evidence(id: &str, held: &Held, decision: &Decision) -> Vec<String> {
     lines
 }
 
+/// `26.41 µs (26.12 … 26.83)`
 fn figure(metric: &str, measure: &Measure) -> String {
-    with_ends(measure, |value| in_words(metric, value))
+    let shown = in_words(metric, measure.value);
+    match (measure.low, measure.high) {
+        (Some(low), Some(high)) => {
+            let end = |value| in_words(metric, value);
+            let bare = |text: String| {
+                text.trim_end_matches(|c: char| !c.is_ascii_digit())
+                    .to_owned()
+            };
+            format!("{shown} ({} … {})", bare(end(low)), bare(end(high)))
+        }
+        _ => shown,
+    }
 }
 
 /// What was written, and the placeholders that it brings.
