@@ -1,6 +1,6 @@
 //! The board: every decision with its status, and what is wrong.
 
-use crate::claim::{Cited, Filled, fill, typed_numbers};
+use crate::claim::{Cited, Filled, Numbers, fill};
 use crate::file::{DecisionsFile, Entry};
 use crate::proof::{Held, Signers};
 use crate::status::{self, Expected, Reason, Status};
@@ -170,33 +170,22 @@ impl Board {
     }
 
     fn decide(&mut self, file: &DecisionsFile, entry: &Entry) -> Decision {
-        let ids: Vec<&str> = entry
-            .listed()
-            .iter()
-            .map(|id| id.get_ref().as_str())
-            .collect();
-        let held = ids
-            .iter()
-            .filter_map(|id| Some((*id, self.evidence.get(*id)?)));
+        let ids = entry.listed().iter().map(|id| id.get_ref().as_str());
+        let ids: Vec<&str> = ids.collect();
+        let held = ids.iter().copied();
+        let held = held.filter_map(|id| Some((id, self.evidence.get(id)?)));
         let held: BTreeMap<&str, &Held> = held.collect();
         let mut faults = Vec::new();
-        let mut filled = |text: &Spanned<String>, only_placeholders: bool| {
-            let (filled, wrong) = fill(&sanitise::words(text.get_ref()), &held);
+        let mut filled = |text: &Spanned<String>, numbers: Numbers| {
+            let (filled, wrong) = fill(&sanitise::words(text.get_ref()), numbers, &held);
             let at = file.position(text);
             faults.extend(wrong.iter().map(|wrong| format!("{at}: {wrong}")));
-            if only_placeholders {
-                let typed = typed_numbers(&filled, &held);
-                faults.extend(typed.iter().map(|word| {
-                    format!(
-                        "{at}: '{word}' was typed by hand, and no evidence of this decision holds it: write \
-                         {{evidence.workload.metric}} in its place"
-                    )
-                }));
-            }
             filled
         };
-        let (title, claim) = (filled(&entry.title, true), filled(&entry.claim, true));
-        let boundary = entry.boundary.as_ref().map(|text| filled(text, false));
+        let title = filled(&entry.title, Numbers::Cited);
+        let claim = filled(&entry.claim, Numbers::Cited);
+        let boundary = entry.boundary.as_ref();
+        let boundary = boundary.map(|text| filled(text, Numbers::Any));
         let cited: Vec<&Cited> = claim.cited().chain(title.cited()).collect();
         let mut reasons = status::reasons(entry.verdict, &held, &cited);
         let gone = ids.iter().filter(|id| !held.contains_key(*id));
@@ -205,19 +194,18 @@ impl Board {
             text: format!("{id} is listed, and cannot be read"),
         }));
         let rule = status::by_rule(&reasons);
-        let mut status = rule;
-        if let Some(chosen) = &entry.status {
-            status = rule.max(*chosen.get_ref());
-            if *chosen.get_ref() < rule {
-                faults.push(format!(
-                    "{}: the status of '{}' is {}, and its evidence allows {}: write that, a lower one or none",
-                    file.position(chosen),
-                    entry.id.get_ref(),
-                    chosen.get_ref().word(),
-                    rule.word()
-                ));
-            }
-        }
+        let chosen = entry.status.as_ref();
+        let status = chosen.map_or(rule, |chosen| rule.max(*chosen.get_ref()));
+        let raised = chosen.filter(|chosen| *chosen.get_ref() < rule);
+        faults.extend(raised.map(|chosen| {
+            format!(
+                "{}: the status of '{}' is {}, and its evidence allows {}: write that, a lower one or none",
+                file.position(chosen),
+                entry.id.get_ref(),
+                chosen.get_ref().word(),
+                rule.word()
+            )
+        }));
         let stale = held
             .iter()
             .filter_map(|(id, held)| Some(format!("{id}: {}", held.stale.as_ref()?)));

@@ -64,9 +64,22 @@ impl Filled {
     }
 }
 
+/// Which numbers a text may have beside those of its placeholders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbers {
+    /// Those that the evidence names.
+    Cited,
+    Any,
+}
+
 /// Fills the placeholders `{evidence.workload.metric}` and `{evidence.metric}` of a text. Returns
-/// also what is wrong with them; such a placeholder stays as it is.
-pub fn fill(text: &str, evidence: &BTreeMap<&str, &Held>) -> (Filled, Vec<String>) {
+/// also what is wrong with them, and which numbers were typed by hand; a placeholder that names
+/// nothing stays as it is.
+pub fn fill(
+    text: &str,
+    numbers: Numbers,
+    evidence: &BTreeMap<&str, &Held>,
+) -> (Filled, Vec<String>) {
     let (mut pieces, mut faults, mut rest) = (Vec::new(), Vec::new(), text);
     while let Some((before, (inside, after))) = rest
         .split_once('{')
@@ -88,6 +101,14 @@ pub fn fill(text: &str, evidence: &BTreeMap<&str, &Held>) -> (Filled, Vec<String
         Piece::Figure(cited) => &cited.text,
     });
     let text = shown.collect();
+    if numbers == Numbers::Cited {
+        faults.extend(typed_numbers(&pieces, evidence).map(|word| {
+            format!(
+                "'{word}' was typed by hand, and no evidence of this decision holds it: write \
+                 {{evidence.workload.metric}} in its place"
+            )
+        }));
+    }
     (Filled { text, pieces }, faults)
 }
 
@@ -140,8 +161,11 @@ fn cite(inside: &str, all: &BTreeMap<&str, &Held>) -> Result<Cited, String> {
 /// - it begins with a letter and has letters, digits, `_` and `-` only, as `H200` and `f16`;
 /// - the evidence names a workload, a device, a peer or a version so, as in `4096x8192`,
 ///   `rows=4096` and `2.11.0`.
-pub fn typed_numbers(filled: &Filled, evidence: &BTreeMap<&str, &Held>) -> Vec<String> {
-    let texts = filled.pieces.iter().filter_map(|piece| match piece {
+fn typed_numbers<'p>(
+    pieces: &'p [Piece],
+    evidence: &BTreeMap<&str, &Held>,
+) -> impl Iterator<Item = &'p str> + use<'p> {
+    let texts = pieces.iter().filter_map(|piece| match piece {
         // A placeholder that names nothing is told as such.
         Piece::Text(text) => (!text.starts_with('{')).then_some(text),
         Piece::Figure(_) => None,
@@ -153,11 +177,10 @@ pub fn typed_numbers(filled: &Filled, evidence: &BTreeMap<&str, &Held>) -> Vec<S
     let words =
         texts.flat_map(|text| text.split(|c: char| c.is_whitespace() || "()[],;/".contains(c)));
     let words = words.map(|word| word.trim_matches(['.', ':', '"', '\'', '?', '!']));
-    let is_typed = |word: &&str| {
-        let is_number = word.contains(|c: char| c.is_numeric());
+    words.filter(move |word| {
+        let is_number = word.contains(char::is_numeric);
         is_number && !is_name(word) && !known.contains(&word.replace('×', "x").to_lowercase())
-    };
-    words.filter(is_typed).map(str::to_owned).collect()
+    })
 }
 
 /// `H200`, and not `x10`.

@@ -11,12 +11,22 @@ use std::collections::BTreeMap;
 
 /// What made a piece of evidence.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize, strum::IntoStaticStr,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    JsonSchema,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
 )]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum EvidenceKind {
     /// A run of the kernel, kept or not.
+    #[default]
     Experiment,
     Bench,
     Sweep,
@@ -32,7 +42,7 @@ impl EvidenceKind {
 }
 
 /// The content of evidence/ID.json.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Evidence {
     /// Version of the format.
     pub version: u32,

@@ -14,7 +14,7 @@
 //! | `status` | the rule of the status, with its reasons |
 //! | `board` | the whole: decisions with their status, counts, domains |
 //! | `words` | the board as text |
-//! | `collect` | makes evidence from the records of this lab |
+//! | `collect`, `parts` | makes evidence from the records of this lab |
 #![forbid(unsafe_code)]
 // Tests make the files of strangers.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
@@ -24,6 +24,7 @@ mod claim;
 mod collect;
 mod evidence;
 mod file;
+mod parts;
 mod proof;
 mod status;
 pub mod words;

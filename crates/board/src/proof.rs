@@ -120,7 +120,6 @@ impl Held {
         if version.is_some_and(|version| version > VERSION.into()) {
             return Err(format!("a newer lab wrote {shown}: update lab"));
         }
-        let evidence: Evidence = serde_json::from_value(value.clone()).map_err(damaged)?;
         let signature = value.as_object_mut().and_then(|it| it.remove("signature"));
         let (mut signer, mut faults) = (None, Vec::new());
         if let Some(signature) = signature.as_ref().and_then(Value::as_str) {
@@ -129,6 +128,8 @@ impl Held {
                 None => faults.push("it was changed after it was signed".to_owned()),
             }
         }
+        clean(&mut value);
+        let evidence: Evidence = serde_json::from_value(value).map_err(damaged)?;
         let commit = evidence.commit.as_deref();
         faults.extend(
             commit
@@ -137,7 +138,7 @@ impl Held {
         );
         let stale = stale(repo, &evidence);
         Ok(Held {
-            evidence: clean(evidence),
+            evidence,
             signer,
             faults,
             stale,
@@ -183,28 +184,18 @@ fn stale(repo: &Repo, evidence: &Evidence) -> Option<String> {
     }
 }
 
-/// Cleans the texts that somebody else may have written.
-fn clean(mut evidence: Evidence) -> Evidence {
-    let words = |text: &mut String| *text = sanitise::words(text);
-    let Evidence {
-        kernel,
-        command,
-        device,
-        caveats,
-        device_state,
-        driver,
-        compiler,
-        ..
-    } = &mut evidence;
-    let optional = [device, device_state, driver, compiler];
-    optional.into_iter().flatten().for_each(words);
-    caveats.iter_mut().chain([kernel, command]).for_each(words);
-    for workload in evidence.workloads.values_mut() {
-        words(&mut workload.name);
+/// Cleans every text that somebody else may have written.
+fn clean(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = sanitise::words(text),
+        Value::Array(items) => items.iter_mut().for_each(clean),
+        Value::Object(object) => {
+            let cleaned = std::mem::take(object).into_iter().map(|(key, mut item)| {
+                clean(&mut item);
+                (sanitise::words(&key), item)
+            });
+            *object = cleaned.collect();
+        }
+        _ => {}
     }
-    for peer in evidence.peers.values_mut() {
-        let texts = [&mut peer.name, &mut peer.call, &mut peer.versions];
-        texts.into_iter().chain(&mut peer.left_out).for_each(words);
-    }
-    evidence
 }
