@@ -348,3 +348,13 @@ fn a_run_and_next_evidence_are_on_the_board_too() {
             .contains("there is no decision yet")
     );
 }
+
+/// A hundred thousand experiments cost the board nothing: it opens neither the ledger nor a record.
+#[test]
+fn the_board_reads_no_ledger() {
+    let lab = supported();
+    lab.sh("rm -rf .lab results.tsv && mkfifo results.tsv")
+        .is(0);
+    lab.lab("decisions").is(0).says("supported  scale");
+    checked(&lab, 0);
+}
