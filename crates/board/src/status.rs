@@ -357,12 +357,8 @@ mod tests {
 
     #[test]
     fn what_qualifies_the_evidence_qualifies_the_claim() {
-        let change = |change: fn(&mut Held)| {
-            let mut held = bench([FASTER; 2]);
-            change(&mut held);
-            ruled(Expected::Faster, &[("e", held)])
-        };
-        let cases: [(fn(&mut Held), Status, &str); 8] = [
+        type Case = (fn(&mut Held), Status, &'static str);
+        let cases: [Case; 8] = [
             (
                 |it| it.evidence.emulated = true,
                 Status::Caveated,
@@ -392,6 +388,11 @@ mod tests {
                 "the verdict is FAIL",
             ),
         ];
+        let change = |change: fn(&mut Held)| {
+            let mut held = bench([FASTER; 2]);
+            change(&mut held);
+            ruled(Expected::Faster, &[("e", held)])
+        };
         for (with, status, reason) in cases {
             let (ruled, texts) = change(with);
             assert!(
