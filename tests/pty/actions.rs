@@ -137,6 +137,12 @@ const STORIES: &[Story] = &[
         "n",
     ),
     story(Judged, "describe", Text("╭ Describe "), CTRL_C),
+    story(
+        Judged,
+        "add-evidence",
+        Text("add-evidence: evidence is made of your own records"),
+        "",
+    ),
     then(
         Judged,
         ("1", "▸1 Bench"),

@@ -103,7 +103,7 @@ fn a_screen_attaches_to_a_loop_and_leaves_it_as_it_is() {
     touch(&bench, "go-3");
     until("the loop goes on alone", || judged(&bench).len() == 4);
     let mut lab = bench.open();
-    lab.see("▸6 Loop")
+    lab.see("▸7 Loop")
         .see("the agent looks at turn 4")
         .see("turn 3: discarded run 4");
     bench.lab(&["auto", "stop"]);
