@@ -18,7 +18,7 @@ fn benched_with(line: &str, runs: u32) -> Lab {
     let lab = Lab::new();
     lab.harness(&format!(
         "echo 'device: NVIDIA H200'; echo 'driver: 580.1'; echo 'sm_clock_mhz: 1980 low=1975 high=1980'\n{line}\n\
-         echo 'workload: rows=1 cols=64 T=f16 kernel_us=10 correctness=pass'; echo 'correctness: pass'"
+         echo 'workload: rows=1 cols=64 T=f16 kernel_us=10 gflops=2500 correctness=pass'; echo 'correctness: pass'"
     ));
     lab.git("commit -qam harness");
     lab.lab(&format!("bench --runs {runs}")).is(0);
@@ -212,7 +212,7 @@ fn what_is_wrong_in_the_file_is_named_with_its_place() {
         ("a 5.9 x win at 1x64", "'5.9' was typed by hand"),
         (
             "{scale.f16.1x64.vs_eager}",
-            "names 'vs_eager', which was not measured there: there is us, us_f_scale, vs_f_scale",
+            "names 'vs_eager', which was not measured there: there is tflops, us, us_f_scale, vs_f_scale",
         ),
         (
             "{scale.f16.1x46.us}",

@@ -37,19 +37,21 @@ fn row(words: &Words, verdict: &Verdict, whole: &str) -> WorkloadRun {
         || whole_outcome(verdict),
         |word| WorkloadOutcome::of_word(word).unwrap_or(WorkloadOutcome::Fail),
     );
-    let us = Workload::of(words, named).us.map(|us| us.value);
+    let figures = Workload::of(words, named);
+    let us = figures.us.map(|us| us.value);
     let trials = value("trials_us")
         .into_iter()
         .flat_map(|trials| trials.split(','));
     let trials = trials.filter_map(|us| number(first_word(us)));
     let name = Some(name).filter(|name| !name.is_empty());
     let name = name.unwrap_or_else(|| whole.to_owned());
-    made(
-        name,
-        outcome,
-        us,
-        trials.filter(|us| us.is_finite()).collect(),
-    )
+    let trials = trials.filter(|us| us.is_finite()).collect();
+    let made = made(name, outcome, us, trials);
+    WorkloadRun {
+        gbps: figures.gbps.filter(|_| made.us.is_some()),
+        gflops: figures.gflops.filter(|_| made.us.is_some()),
+        ..made
+    }
 }
 
 /// Only a workload that passed has a time.
@@ -65,6 +67,8 @@ fn made(
         outcome,
         us: us.filter(is_time),
         trials_us,
+        gbps: None,
+        gflops: None,
     }
 }
 

@@ -146,6 +146,12 @@ pub struct WorkloadRun {
     pub us: Option<f64>,
     /// The median of each trial. Empty if the harness gave none.
     pub trials_us: Vec<f64>,
+    /// 10⁹ bytes per second; `None` if the harness gave none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gbps: Option<f64>,
+    /// 10⁹ operations per second; `None` if the harness gave none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gflops: Option<f64>,
 }
 
 /// The result of a workload, from the best to the worst.

@@ -58,6 +58,10 @@ pub struct WorkloadSummary {
     /// `None` if no run timed it.
     #[serde(rename = "kernel_us")]
     pub us: Option<TimeOverRuns>,
+    /// 10⁹ bytes per second, the mean over the runs; `None` if the harness gave none.
+    pub gbps: Option<f64>,
+    /// 10⁹ operations per second, likewise.
+    pub gflops: Option<f64>,
 }
 
 /// Runs whose means lie close together, apart from those of the other group.
@@ -176,26 +180,31 @@ impl Summary {
 
 /// The workloads of all runs, in the order in which they first appear.
 fn workloads(runs: &[BenchRun]) -> Vec<WorkloadSummary> {
-    let mut found: Vec<(&str, WorkloadOutcome, Vec<f64>)> = Vec::new();
+    let mut found: Vec<Vec<&WorkloadRun>> = Vec::new();
     let mut places = HashMap::new();
-    for WorkloadRun {
-        name, outcome, us, ..
-    } in runs.iter().flat_map(|run| &run.workloads)
-    {
-        let at = *places.entry(name.as_str()).or_insert(found.len());
+    for workload in runs.iter().flat_map(|run| &run.workloads) {
+        let at = *places.entry(workload.name.as_str()).or_insert(found.len());
         if at == found.len() {
-            found.push((name, *outcome, Vec::new()));
+            found.push(Vec::new());
         }
-        let (_, worst, times) = &mut found[at];
-        *worst = (*worst).max(*outcome);
-        times.extend(us);
+        found[at].push(workload);
     }
-    let summary = |(name, outcome, times): (&str, _, Vec<f64>)| WorkloadSummary {
-        name: name.to_owned(),
-        outcome,
-        us: TimeOverRuns::of(&times),
+    found.iter().filter_map(|of| over_runs(of)).collect()
+}
+
+/// One workload in the runs that judged it; `None` without one.
+fn over_runs(of: &[&WorkloadRun]) -> Option<WorkloadSummary> {
+    let all = |figure: fn(&WorkloadRun) -> Option<f64>| -> Vec<f64> {
+        of.iter().filter_map(|run| figure(run)).collect()
     };
-    found.into_iter().map(summary).collect()
+    let rate = |rates: Vec<f64>| (!rates.is_empty()).then(|| mean(&rates));
+    Some(WorkloadSummary {
+        name: of.first()?.name.clone(),
+        outcome: of.iter().map(|run| run.outcome).max()?,
+        us: TimeOverRuns::of(&all(|run| run.us)),
+        gbps: rate(all(|run| run.gbps)),
+        gflops: rate(all(|run| run.gflops)),
+    })
 }
 
 /// The two groups that the means of at least four runs fall into; none if they do not. The gap
@@ -350,6 +359,8 @@ pub(crate) mod tests {
             outcome: WorkloadOutcome::Pass,
             us: Some(*us),
             trials_us: vec![*us],
+            gbps: None,
+            gflops: None,
         };
         let run = |(at, times): (usize, &&[(&str, f64)])| BenchRun {
             origin: Origin::Own,

@@ -208,8 +208,14 @@ fn of_bench(repo: &Repo, id: BenchId) -> Result<Evidence> {
     let spread = summary.mean.map(|us| plain(us.spread_pct));
     figures.extend(spread.map(|spread| ("spread_pct".to_owned(), spread)));
     for workload in &summary.workloads {
-        let us = workload.us.map(|us| ("us".to_owned(), over_runs(us)));
-        evidence.of_workload(&workload.name).extend(us);
+        let us = workload.us.map(|us| ("us", over_runs(us)));
+        let gbps = workload.gbps.map(|gbps| ("gbps", plain(gbps)));
+        let tflops = workload
+            .gflops
+            .map(|gflops| ("tflops", plain(gflops / 1e3)));
+        let all = us.into_iter().chain(gbps).chain(tflops);
+        let all = all.map(|(metric, figure)| (metric.to_owned(), figure));
+        evidence.of_workload(&workload.name).extend(all);
     }
     evidence.caveats = summary.caveats;
     if let Some(peers) = peers {

@@ -115,8 +115,11 @@ impl Bench {
         timed.write_once(cx.out)?;
         let demands = timed.demands().into_iter();
         let labels: Vec<String> = demands.map(|demand| demand.label).collect();
+        let figures = timed.workloads(&turns).into_iter();
+        let rates: Vec<String> = figures.map(|figures| figures.words).collect();
         let launches = self.discipline.trials * self.discipline.iterations;
-        write_times(&labels, &self.trials.workloads(), launches, cx.out)?;
+        let times = self.trials.workloads();
+        write_times(&labels, &times, &rates, launches, cx.out)?;
         Ok(TurnOutcome::TimeUp)
     }
 
@@ -159,17 +162,19 @@ impl TurnTaker for Bench {
 }
 
 /// Writes `mean_us:`, the arithmetic mean over the workloads, and a `workload:` line for each: its
-/// time, its time in each trial, and the number of timed launches.
+/// time, its time in each trial, the number of timed launches, and its rates where they are known.
 fn write_times(
     labels: &[String],
     times: &[WorkloadTime],
+    rates: &[String],
     launches: usize,
     out: &mut Writer,
 ) -> Result<(), Stop> {
-    for (label, time) in labels.iter().zip(times) {
+    for (at, (label, time)) in labels.iter().zip(times).enumerate() {
+        let rates = rates.get(at).map_or("", String::as_str);
         let trials: Vec<String> = time.trials.iter().map(|seconds| us(*seconds)).collect();
         let line = format!(
-            "{label} kernel_us={} trials_us={} n={launches} correctness=pass",
+            "{label} kernel_us={} trials_us={} n={launches}{rates} correctness=pass",
             us(time.seconds),
             trials.join(","),
         );
