@@ -1,7 +1,10 @@
 //! The time of a run beside the time that the device cannot beat, and beside the estimate of a good implementation.
 
+use lab_project::objective::Objective;
+use lab_protocol::report::Report;
 use lab_run::RunId;
 use lab_run::record::Record;
+use lab_text::figures::short;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,4 +40,37 @@ impl Bounds {
             of_estimate: estimate_us.map(of),
         })
     }
+}
+
+/// Floor and estimate in the unit of the objective, with their names. Empty unless the objective is
+/// the throughput or the kernel's time, and of several workloads, each of which has its own. An
+/// estimate that the kernel beats is no limit.
+pub fn reference_lines(report: &Report, objective: &Objective) -> Vec<(f64, String)> {
+    if has_several(report) {
+        return Vec::new();
+    }
+    let level = |key: &str, name: &str| {
+        let time = report.number("kernel_us").unwrap_or(f64::INFINITY);
+        let bound = report.number(key).filter(|us| *us > 0.0 && *us <= time)?;
+        let at = match objective {
+            Objective::KernelTime => bound,
+            // A launch does the same amount of work in both, so the throughputs are in the inverse
+            // ratio of the times.
+            Objective::Throughput | Objective::Tflops | Objective::Gbps => {
+                report.number(objective.name())? * report.number("kernel_us")? / bound
+            }
+            Objective::Other(_) => return None,
+        };
+        at.is_finite()
+            .then(|| (at, format!("{name} {}", short(at))))
+    };
+    [level("floor_us", "floor"), level("estimate_us", "estimate")]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// Whether the run judged several workloads: the pane Workloads has the bounds of each.
+pub fn has_several(report: &Report) -> bool {
+    report.workloads().len() > 1
 }

@@ -6,6 +6,7 @@
 pub mod profile;
 
 pub mod bounds;
+pub mod chart_points;
 pub mod details;
 pub mod elsewhere;
 mod judged_before;

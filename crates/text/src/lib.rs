@@ -5,6 +5,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 pub mod age;
+pub mod axis;
 pub mod figures;
 pub mod glob;
 pub mod sanitise;

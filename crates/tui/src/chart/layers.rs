@@ -1,7 +1,7 @@
 //! The layers of a chart, from bottom to top: axes, reference lines, the cursor, the series, names,
 //! the legend.
 
-use super::axis::Tick;
+use super::Tick;
 use super::plot::{Plot, PlotRow};
 use super::symbols::SymbolSet;
 use super::{AxisId, Cursor, ReferenceLine, Series, SeriesShape};

@@ -14,12 +14,11 @@
 //! distances instead of at round numbers, and it has no reference lines, no cursor, no marks and no
 //! form without braille and colours.
 
-mod axis;
 mod layers;
 mod plot;
 mod symbols;
 
-pub use axis::{Axis, Scale, Tick};
+pub use lab_text::axis::{Axis, Scale, Tick};
 pub use symbols::SymbolSet;
 
 use super::text::width;

@@ -1,6 +1,6 @@
 //! Maps values to the screen: to dots for lines, to cells for marks. Both maps agree.
 
-use super::axis::Axis;
+use super::Axis;
 use super::symbols::SymbolSet;
 use ratatui::prelude::*;
 use ratatui::symbols::Marker;

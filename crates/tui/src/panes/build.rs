@@ -4,6 +4,7 @@ use crate::prelude::*;
 use crate::state::Runs;
 use crate::widgets::bounds;
 use crate::widgets::evidence::device_state;
+use lab_history::bounds::has_several;
 use lab_protocol::report::{LaunchLine, Report, TargetLine, attribute};
 use lab_run::RunId;
 
@@ -94,7 +95,7 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
     });
     let kernel = number("kernel_us");
     let floor = number("floor_us").zip(kernel);
-    let floor = floor.map(|(floor, us)| match bounds::has_several(report) {
+    let floor = floor.map(|(floor, us)| match has_several(report) {
         true => "each workload has its own: see the pane Workloads".to_owned(),
         false => {
             let (bound, share) = (format::us(floor), floor / us * 100.0);

@@ -9,9 +9,10 @@ mod peer_lines;
 use crate::chart::{Axis, AxisId, Chart, Cursor, ReferenceLine, Scale, Series, SeriesShape};
 use crate::prelude::*;
 use crate::state::FinishedRun;
-use crate::state::chart_points::{ChartPoints, nearest, place, range};
 use crate::state::repository::Other;
 use crate::widgets::{bounds, in_short};
+use lab_history::bounds::reference_lines;
+use lab_history::chart_points::{ChartPoints, nearest, place, range};
 use lab_project::config::Goal;
 use lab_project::objective::Objective;
 use lab_protocol::report::{Measure, Report};
@@ -276,7 +277,7 @@ fn draw_chart(
 
     let must = now.iter().flat_map(|m| [Some(m.value), m.low, m.high]);
     let must: Vec<f64> = must.flatten().collect();
-    let bounds = |last: &FinishedRun| bounds::reference_lines(&last.report, &objective(data));
+    let bounds = |last: &FinishedRun| reference_lines(&last.report, &objective(data));
     let is_here = repository.comparable().elsewhere.is_none();
     let last = data.runs.last.as_ref().filter(|_| is_here);
     let bounds = last.map(bounds).unwrap_or_default();

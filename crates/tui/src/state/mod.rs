@@ -1,7 +1,6 @@
 //! What the screen knows, in groups: each group is one struct with its methods in one file, and
 //! knows nothing of panes, keys or effects. [`crate::model::Model`] holds one of each.
 
-pub mod chart_points;
 pub mod decision;
 pub mod device;
 pub mod loops;

@@ -2,7 +2,6 @@
 //! from the experiments.
 
 use super::Now;
-use super::chart_points::ChartPoints;
 use super::runs::FinishedRun;
 use super::setup::Setup;
 use jiff::Timestamp;
@@ -10,6 +9,7 @@ use lab_board::{Board, Decision};
 use lab_decide::policy::{Present, Snapshot};
 use lab_decide::status::ProjectStatus;
 use lab_git::LogEntry;
+use lab_history::chart_points::ChartPoints;
 use lab_project::config::Goal;
 use lab_run::experiment::{Experiment, ExperimentKey, Status};
 use std::collections::HashMap;

@@ -2,44 +2,11 @@
 //! the stated algorithm.
 
 use crate::format;
-use lab_project::objective::Objective;
+use lab_history::bounds::has_several;
 use lab_protocol::report::{Report, attribute};
 
 /// The result lines about bounds.
 pub const KEYS: [&str; 3] = ["floor_us", "estimate_us", "of_estimate"];
-
-/// Floor and estimate in the unit of the objective, with their names. Empty unless the objective is
-/// the throughput or the kernel's time, and of several workloads, each of which has its own. An
-/// estimate that the kernel beats is no limit.
-pub fn reference_lines(report: &Report, objective: &Objective) -> Vec<(f64, String)> {
-    if has_several(report) {
-        return Vec::new();
-    }
-    let level = |key: &str, name: &str| {
-        let time = report.number("kernel_us").unwrap_or(f64::INFINITY);
-        let bound = report.number(key).filter(|us| *us > 0.0 && *us <= time)?;
-        let at = match objective {
-            Objective::KernelTime => bound,
-            // A launch does the same amount of work in both, so the throughputs are in the inverse
-            // ratio of the times.
-            Objective::Throughput | Objective::Tflops | Objective::Gbps => {
-                report.number(objective.name())? * report.number("kernel_us")? / bound
-            }
-            Objective::Other(_) => return None,
-        };
-        at.is_finite()
-            .then(|| (at, format!("{name} {}", format::short(at))))
-    };
-    [level("floor_us", "floor"), level("estimate_us", "estimate")]
-        .into_iter()
-        .flatten()
-        .collect()
-}
-
-/// Whether the run judged several workloads: the pane Workloads has the bounds of each.
-pub fn has_several(report: &Report) -> bool {
-    report.workloads().len() > 1
-}
 
 /// `63 % of the estimate (4 exchanges, 6.10 µs) · floor 0.70 µs`. `None` where the harness gives no
 /// estimate, and of several workloads.
@@ -82,7 +49,10 @@ mod tests {
     fn a_limit_is_of_one_workload_and_not_beaten() {
         let shown = |log: &str| {
             let report = Report::read(log);
-            let names = reference_lines(&report, &Objective::KernelTime);
+            let names = lab_history::bounds::reference_lines(
+                &report,
+                &lab_project::objective::Objective::KernelTime,
+            );
             let names: Vec<String> = names.into_iter().map(|(_, name)| name).collect();
             (describe(&report).unwrap_or_default(), names.join(", "))
         };

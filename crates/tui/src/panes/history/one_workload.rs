@@ -3,7 +3,7 @@
 use super::{HistoryPlot, HistoryState, counted, window};
 use crate::chart::{Axis, Chart, Cursor, Scale, Series, SeriesShape};
 use crate::prelude::*;
-use crate::state::chart_points::place;
+use lab_history::chart_points::place;
 use lab_run::RunId;
 use lab_run::experiment::{Experiment, Status};
 use std::collections::HashMap;

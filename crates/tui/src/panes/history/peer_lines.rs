@@ -1,8 +1,8 @@
 //! The lines of the chart that are the peers' speeds.
 
 use crate::prelude::*;
-use crate::state::chart_points::ChartPoints;
 use crate::state::{FinishedRun, peers};
+use lab_history::chart_points::ChartPoints;
 use lab_project::config::Goal;
 use lab_project::objective::Objective;
 use lab_protocol::report::Measure;

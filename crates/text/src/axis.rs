@@ -1,6 +1,6 @@
 //! An axis: a range of values, a scale, and ticks at round numbers.
 
-use lab_text::figures::thousands;
+use crate::figures::thousands;
 
 /// The scale of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl Scale {
 /// above 0.
 ///
 /// ```
-/// use lab_tui::chart::{Axis, Scale};
+/// use lab_text::axis::{Axis, Scale};
 ///
 /// let axis = Axis::between(0.0, 60.0, Scale::Linear).unit("°C");
 /// assert_eq!(axis.share(15.0), 0.25);
@@ -149,7 +149,8 @@ impl Axis {
         self.high
     }
 
-    pub(super) fn name(&self) -> &'static str {
+    /// What it counts; empty if it has no name.
+    pub fn name(&self) -> &'static str {
         self.name
     }
 

@@ -1,11 +1,11 @@
 //! What the chart shows of the experiments: points for each kind, the best so far, and the range
 //! that matters.
 
-use crate::chart::{Axis, Scale};
 use lab_project::config::Goal;
 use lab_project::objective::Objective;
 use lab_run::chosen::ChosenMeasure;
 use lab_run::experiment::{Experiment, Status};
+use lab_text::axis::{Axis, Scale};
 use std::ops::{Range, RangeInclusive};
 
 /// An experiment's place and figure; the first experiment has place 1.
