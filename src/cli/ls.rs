@@ -6,19 +6,16 @@ use super::table::table;
 use super::{JsonArg, answer, ask, complain, here, is_json, log, say};
 use anyhow::Result;
 use clap::Args;
-use jiff::tz::TimeZone;
 use lab_git::{Present, Repo};
 use lab_history::History;
 use lab_history::bounds::Bounds;
-use lab_history::kernels::Standing;
+use lab_history::kernels::{self, COLUMNS, MARKS, Row, Standing};
 use lab_project::Project;
-use lab_project::kernels::{KernelList, shown};
+use lab_project::kernels::shown;
 use lab_protocol::Exit;
-use lab_protocol::text::escape_invisible;
 use lab_run::experiment::Experiment;
 use lab_run::peers::PeerFigure;
 use lab_store::RunIndex;
-use lab_text::figures::{count, figure};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -64,28 +61,6 @@ struct KernelReport {
     row: Row,
 }
 
-/// The cells of a kernel in the table.
-type Row = [String; 9];
-
-const HEAD: [&str; 9] = [
-    "kernel",
-    "figure",
-    "kernel µs",
-    "% of floor",
-    "kept",
-    "discarded",
-    "date",
-    "device",
-    "against its peers",
-];
-
-/// What marks a figure, and what the mark says.
-const MARKS: [(&str, &str); 3] = [
-    ("~", "measured on an emulated device"),
-    ("!", "with caveats"),
-    ("†", "of somebody else, or without a record here"),
-];
-
 pub fn main(options: &LsArgs) -> Result<ExitCode> {
     let project = Project::of_any(&here()?)?;
     resume(&project);
@@ -107,24 +82,13 @@ fn look(project: &Project) -> Result<LsAnswer> {
     let repo = Repo::open(project)?;
     let history = lab_history::look(&repo, &mut index);
     let present = Present::of(&repo, history.without_record())?;
-    let names = names(project);
+    let names = kernels::names(project);
     let report = |name: &String| of_kernel(project, name, &names, &index, &history, &present);
     Ok(LsAnswer {
         head: lab_git::head(&repo)?.label(),
         kernels: names.iter().map(report).collect::<Result<_>>()?,
         problems: history.problems,
     })
-}
-
-/// The kernels of the repository, and the one that lab.toml or this folder means.
-fn names(project: &Project) -> Vec<String> {
-    let mut names = KernelList::of(&project.root, &project.problem_dir).find();
-    if project.kernel.is_file()
-        && let Err(at) = names.binary_search(&project.kernel_name)
-    {
-        names.insert(at, project.kernel_name.clone());
-    }
-    names
 }
 
 fn of_kernel(
@@ -137,7 +101,7 @@ fn of_kernel(
 ) -> Result<KernelReport> {
     let report = |project: &Project, standing: Standing, incumbent| KernelReport {
         kernel: name.to_owned(),
-        row: row(project, shown(name, names), &standing),
+        row: standing.cells(shown(name, names), &project.config.objective),
         incumbent,
         kept: standing.kept,
         discarded: standing.discarded,
@@ -148,60 +112,11 @@ fn of_kernel(
     if !history.experiments.iter().any(is_of_it) {
         return Ok(report(project, Standing::default(), None));
     }
-    // A lab.toml that cannot be read is passed over: opening the kernel reports it.
-    let own = Project::open(&project.root, Some(Path::new(name)));
-    let repo = Repo::open(&own.unwrap_or_else(|_| project.with_kernel(name)))?;
+    let repo = kernels::open(project, name)?;
     let standing = Standing::of(&repo, index, &history.experiments);
     let incumbent = standing.incumbent;
     let incumbent = incumbent.map(|e| log::as_json(&repo, &repo.project, present, e));
     Ok(report(&repo.project, standing, incumbent))
-}
-
-fn row(project: &Project, name: &str, standing: &Standing) -> Row {
-    let Standing {
-        kept, discarded, ..
-    } = standing;
-    let none = || "-".to_owned();
-    let cells = standing.incumbent.map(|e| {
-        let unit = e.objective(&project.config.objective);
-        let value = e
-            .figure()
-            .map(|value| format!("{} {}", count(value), unit.unit()));
-        let marks = [e.emulated, e.measured.caveated, e.foreign]
-            .into_iter()
-            .zip(MARKS);
-        let marks = marks.filter_map(|(is_so, (mark, _))| is_so.then_some(mark));
-        let day = e
-            .decided
-            .map(|at| at.to_zoned(TimeZone::UTC).date().to_string());
-        [
-            marks.collect::<String>() + &value.unwrap_or_else(none),
-            figure(e.row.kernel_us),
-            day.unwrap_or_else(none),
-            e.device.clone().unwrap_or_else(none),
-        ]
-    });
-    let [value, us, day, device] = cells.unwrap_or_else(|| [(); 4].map(|()| none()));
-    let compared = standing.peers.iter().filter(|peer| peer.ratio.is_some());
-    let peers: Vec<String> = compared.map(ToString::to_string).collect();
-    let floor = standing.bounds.as_ref();
-    let cells = [
-        name.to_owned(),
-        value,
-        us,
-        floor.map_or_else(none, |bounds| format!("{:.0}", bounds.of_floor)),
-        kept.to_string(),
-        discarded.to_string(),
-        day,
-        device,
-        if peers.is_empty() {
-            none()
-        } else {
-            peers.join(", ")
-        },
-    ];
-    // As they are printed: the columns are as wide.
-    cells.map(|cell| escape_invisible(&cell).into_owned())
 }
 
 impl LsAnswer {
@@ -221,7 +136,10 @@ impl LsAnswer {
 
     fn rows(&self) -> Vec<Row> {
         let rows = self.kernels.iter().map(|kernel| kernel.row.clone());
-        [HEAD.map(str::to_owned)].into_iter().chain(rows).collect()
+        [COLUMNS.map(str::to_owned)]
+            .into_iter()
+            .chain(rows)
+            .collect()
     }
 
     /// The head of the table, and a line for each kernel.
@@ -237,7 +155,7 @@ impl LsAnswer {
             )
         };
         let mut lines: Vec<String> = self.rows().into_iter().map(line).collect();
-        lines.insert(1, format!("|{}", "---|".repeat(HEAD.len())));
+        lines.insert(1, format!("|{}", "---|".repeat(COLUMNS.len())));
         lines.extend(
             self.marks()
                 .into_iter()
@@ -269,7 +187,7 @@ pub fn choose(from: &Path) -> Result<Option<PathBuf>> {
         return Ok(None);
     };
     let listed = look(&project)?;
-    let names = names(&project);
+    let names = kernels::names(&project);
     if names.len() < 2 {
         return Ok(None);
     }

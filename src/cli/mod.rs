@@ -32,6 +32,7 @@ mod peers;
 mod probe;
 mod problem_file;
 mod profile;
+mod report;
 mod restore;
 mod rules;
 mod run;
@@ -175,6 +176,11 @@ enum Command {
     /// Show the board: each claim with its figures, its status by rule, its evidence and what is to be
     /// measured next
     Decisions(decisions::DecisionsArgs),
+    /// Write a report of the experiments as one HTML file, or as a comment for a pull request
+    /// (--markdown)
+    Report(report::ReportArgs),
+    /// Write the chart of a kernel's experiments as SVG
+    Plot(report::PlotArgs),
     /// Fetch the commits and records of other clones' experiments from a bundle, a remote or a
     /// repository
     Fetch(fetch::FetchArgs),
@@ -344,6 +350,8 @@ fn command(cli: Cli) -> ExitCode {
         Some(Command::Log(options)) => log::main(&options),
         Some(Command::Ls(options)) => ls::main(&options),
         Some(Command::Decisions(options)) => decisions::main(&options),
+        Some(Command::Report(options)) => report::main(&options),
+        Some(Command::Plot(options)) => report::plot(&options),
         Some(Command::Clean(_)) => clean::main(),
         Some(Command::Export(options)) => export::main(&options),
         Some(Command::Fetch(options)) => fetch::main(&options),

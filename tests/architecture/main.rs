@@ -66,6 +66,11 @@ const CRATES: &[(&str, &str, &str)] = &[
         "bench git history project protocol run stats store sweep system text",
     ),
     (
+        "report",
+        "crates/report",
+        "bench board git history project protocol run store text",
+    ),
+    (
         "decide",
         "crates/decide",
         "git history project protocol run runner store sweep system text",

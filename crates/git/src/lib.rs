@@ -42,6 +42,7 @@ mod ref_folder;
 mod ref_update;
 mod refs;
 mod renames;
+mod since;
 mod switch;
 mod text_diff;
 mod tracked_files;
@@ -82,6 +83,7 @@ pub use refs::{
     stored_kernel, undone_ref, unname_commit,
 };
 pub use renames::{is_moved, kernel_of_commit, renamed_to};
+pub use since::{Since, since};
 pub use switch::{Switched, switch_to_branch};
 pub use text_diff::text_diff;
 pub use tracked_files::{TrackedFiles, tracked_files};

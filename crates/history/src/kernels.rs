@@ -2,17 +2,21 @@
 
 use crate::bounds::Bounds;
 use crate::{details, last_peers};
+use anyhow::Result;
+use jiff::tz::TimeZone;
 use lab_git::Repo;
 use lab_project::Project;
 use lab_project::config::Config;
 use lab_project::kernels::KernelList;
 use lab_project::objective::Objective;
+use lab_protocol::text::escape_invisible;
 use lab_run::RunId;
 use lab_run::experiment::{Experiment, Status};
 use lab_run::inputs;
 use lab_run::peers::PeerFigure;
 use lab_run::verdict::Outcome;
 use lab_store::{Fact, Keys, RunIndex, RunSummary};
+use lab_text::figures::{count, figure};
 use std::path::Path;
 
 /// A kernel that can be opened.
@@ -61,6 +65,24 @@ pub fn list(project: &Project, index: &RunIndex) -> Vec<ListedKernel> {
         }
     };
     names.into_iter().map(listed).collect()
+}
+
+/// The kernels of the repository, and the one that lab.toml or this folder means.
+pub fn names(project: &Project) -> Vec<String> {
+    let mut names = KernelList::of(&project.root, &project.problem_dir).find();
+    if project.kernel.is_file()
+        && let Err(at) = names.binary_search(&project.kernel_name)
+    {
+        names.insert(at, project.kernel_name.clone());
+    }
+    names
+}
+
+/// Opens the repository for one of its kernels. A lab.toml that cannot be read is passed over:
+/// opening the kernel reports it.
+pub fn open(project: &Project, name: &str) -> Result<Repo> {
+    let own = Project::open(&project.root, Some(Path::new(name)));
+    Repo::open(&own.unwrap_or_else(|_| project.with_kernel(name)))
 }
 
 /// The experiment whose kernel is the incumbent: the newest of this kernel that was kept and has a
@@ -114,6 +136,85 @@ impl<'e> Standing<'e> {
             peers,
             bounds: record.as_ref().and_then(Bounds::of),
         }
+    }
+}
+
+/// The cells of a kernel in the table of kernels.
+pub type Row = [String; 9];
+
+/// The heads of its columns.
+pub const COLUMNS: [&str; 9] = [
+    "kernel",
+    "figure",
+    "kernel µs",
+    "% of floor",
+    "kept",
+    "discarded",
+    "date",
+    "device",
+    "against its peers",
+];
+
+/// What marks a figure, and what the mark says.
+pub const MARKS: [(&str, &str); 3] = [
+    ("~", "measured on an emulated device"),
+    ("!", "with caveats"),
+    ("†", "of somebody else, or without a record here"),
+];
+
+/// The marks of an experiment's figure.
+pub fn marks(e: &Experiment) -> String {
+    let marks = [e.emulated, e.measured.caveated, e.foreign]
+        .into_iter()
+        .zip(MARKS);
+    marks
+        .filter_map(|(is_so, (mark, _))| is_so.then_some(mark))
+        .collect()
+}
+
+/// The day on which an experiment was decided, in UTC.
+pub fn day(e: &Experiment) -> Option<String> {
+    let decided = e.decided?;
+    Some(decided.to_zoned(TimeZone::UTC).date().to_string())
+}
+
+impl Standing<'_> {
+    /// The cells of the kernel that is called `name`; lab.toml names the objective `configured`.
+    pub fn cells(&self, name: &str, configured: &Objective) -> Row {
+        let none = || "-".to_owned();
+        let cells = self.incumbent.map(|e| {
+            let unit = e.objective(configured);
+            let value = e
+                .figure()
+                .map(|value| format!("{} {}", count(value), unit.unit()));
+            [
+                marks(e) + &value.unwrap_or_else(none),
+                figure(e.row.kernel_us),
+                day(e).unwrap_or_else(none),
+                e.device.clone().unwrap_or_else(none),
+            ]
+        });
+        let [value, us, day, device] = cells.unwrap_or_else(|| [(); 4].map(|()| none()));
+        let compared = self.peers.iter().filter(|peer| peer.ratio.is_some());
+        let peers: Vec<String> = compared.map(ToString::to_string).collect();
+        let floor = self.bounds.as_ref();
+        let cells = [
+            name.to_owned(),
+            value,
+            us,
+            floor.map_or_else(none, |bounds| format!("{:.0}", bounds.of_floor)),
+            self.kept.to_string(),
+            self.discarded.to_string(),
+            day,
+            device,
+            if peers.is_empty() {
+                none()
+            } else {
+                peers.join(", ")
+            },
+        ];
+        // As they are printed: the columns are as wide.
+        cells.map(|cell| escape_invisible(&cell).into_owned())
     }
 }
 

@@ -31,7 +31,7 @@ mod tests {
     use super::*;
     use crate::cli::{
         auto_status, check, clean, decisions, describe, diff, doctor, export, fetch, init, lessons,
-        log, ls, new, peers, probe, profile, restore, rules, sweep::apply::SweepApplied, trust,
+        log, ls, new, peers, probe, profile, report, restore, rules, sweep::apply::SweepApplied, trust,
         undo,
     };
     use serde_json::{Map, Value};
@@ -173,6 +173,7 @@ mod tests {
             ["restore"] => restore::RestoreAnswer,
             ["log"] => log::LogAnswer,
             ["ls"] => ls::LsAnswer,
+            ["report"] => report::ReportAnswer,
             ["doctor"] => doctor::DoctorAnswer,
             ["probe"] => probe::ProbeAnswer,
             ["new"] => new::NewAnswer,

@@ -1,0 +1,169 @@
+//! The chart of experiments over time: kept ones prominent, discarded ones faint, the best so far
+//! as a step line, floor and estimate dashed.
+
+use crate::chart::{Chart, Mark, Plot, Spot, shape};
+use lab_history::bounds::reference_lines;
+use lab_history::chart_points::{ChartPoints, nearest, place, range};
+use lab_history::kernels::day;
+use lab_project::config::Config;
+use lab_project::objective::Objective;
+use lab_run::experiment::Experiment;
+use lab_run::record::Record;
+use lab_text::axis::{Axis, Scale};
+use lab_text::figures::count;
+use std::fmt::Write;
+
+/// The experiments of one kernel on one device, as a chart shows them.
+pub struct Charted<'e> {
+    /// Oldest first.
+    experiments: &'e [&'e Experiment],
+    pub points: ChartPoints,
+    /// The measure of the figures.
+    pub objective: Objective,
+    /// Floor and estimate with their names.
+    levels: Vec<(f64, String)>,
+    /// This user's lab wrote none of the records.
+    pub is_foreign: bool,
+}
+
+impl<'e> Charted<'e> {
+    /// `incumbent` is the record of the kept kernel, on a GPU.
+    pub fn of(
+        experiments: &'e [&'e Experiment],
+        config: &Config,
+        incumbent: Option<&Record>,
+    ) -> Self {
+        let mut measured = experiments.iter().filter(|e| e.figure().is_some());
+        let is_foreign = experiments.iter().any(|e| e.foreign) && measured.all(|e| e.foreign);
+        // Where every record is somebody else's, they are compared among themselves.
+        let own = |e: &&Experiment| Experiment {
+            foreign: e.foreign && !is_foreign,
+            ..(*e).clone()
+        };
+        let own: Vec<Experiment> = experiments.iter().map(own).collect();
+        let points = ChartPoints::of(own.iter(), config.goal);
+        let objective = points.objective(&config.objective);
+        let levels = incumbent.map(|record| reference_lines(&record.report(), &objective));
+        Charted {
+            experiments,
+            levels: levels.unwrap_or_default(),
+            points,
+            objective,
+            is_foreign,
+        }
+    }
+
+    /// Draws the chart. `first_listed` is the first experiment whose row, which is called `id` with
+    /// `-e` and its number, is in the file; `None` of a file without rows.
+    pub fn draw(&self, id: &str, title: String, first_listed: Option<usize>) -> Chart {
+        let all = 0..self.experiments.len();
+        let ends: Vec<f64> = self.levels.iter().map(|(at, _)| *at).collect();
+        let last = place(self.experiments.len().max(1) - 1);
+        let plot = Plot {
+            x: Axis::between(0.5, last + 0.5, Scale::Linear),
+            y: range(&[], self.points.reach(&all), &ends, Scale::Linear),
+        };
+        let mut chart = Chart::new(format!("{id}-chart"), title, &plot);
+        chart.is_alone = first_listed.is_none();
+        chart.y_name = self.objective.unit().to_owned();
+        chart.x_name = dates(self.experiments);
+        let steps = self.points.steps(&all);
+        chart.line("best", step_line(&plot, &steps, last));
+        for (at, name) in &self.levels {
+            chart.level(&plot, *at, name);
+        }
+        let kinds = self.points.kinds(&all);
+        // Later ones lie over earlier ones.
+        let kinds = [
+            ("discard", "discarded", kinds.discarded),
+            ("foreign", "foreign", kinds.foreign),
+            ("wrong", "wrong", kinds.wrong),
+            ("crash", "crash", kinds.crashed),
+            ("kept", "kept", kinds.kept),
+        ];
+        let mut said = Vec::new();
+        for (class, name, of_kind) in kinds.into_iter().filter(|(.., of)| !of.is_empty()) {
+            let is_kept = class == "kept";
+            let spans = self.spans(&plot, of_kind);
+            chart.line(if is_kept { "span" } else { "span-discard" }, spans);
+            self.marks(&plot, &mut chart, class, of_kind, (id, first_listed));
+            said.push(format!("{} {name}", of_kind.len()));
+            chart.name(class, format!("{name} {}", of_kind.len()));
+        }
+        if let Some((_, best)) = steps.last() {
+            chart.name("best", format!("best {}", count(*best)));
+            said.push(format!("best {} {}", count(*best), self.objective.unit()));
+        }
+        said.extend(self.levels.iter().map(|(_, name)| name.clone()));
+        chart.description = said.join(", ");
+        chart
+    }
+
+    /// The intervals of the figures of these points, where they are of the chart's measure.
+    fn spans(&self, plot: &Plot, points: &[(f64, f64)]) -> String {
+        let mut path = String::new();
+        for (x, _) in points {
+            let of = self.experiments[nearest(*x)];
+            let is_of_chart = of.measure() == self.points.measure();
+            let shown = of.measured.shown().filter(|_| is_of_chart);
+            if let Some((low, high)) = shown.and_then(|shown| shown.low.zip(shown.high)) {
+                let (low, high) = (plot.at(*x, low), plot.at(*x, high));
+                let _ = write!(path, "M{} {}V{}", low.x, low.y, high.y);
+            }
+        }
+        path
+    }
+
+    /// The marks of a kind. One without a row has no text.
+    fn marks(
+        &self,
+        plot: &Plot,
+        chart: &mut Chart,
+        class: &'static str,
+        points: &[(f64, f64)],
+        (id, first_listed): (&str, Option<usize>),
+    ) {
+        let first = place(first_listed.unwrap_or_default());
+        let (old, listed) = points.split_at(points.partition_point(|(x, _)| *x < first));
+        let of_old = if class == "discard" { "many" } else { class };
+        let many = old.iter().map(|(x, y)| shape(class, plot.at(*x, *y)));
+        chart.line(of_old, many.collect());
+        for (x, y) in listed {
+            let row = &self.experiments[nearest(*x)].row;
+            let figure = y
+                .is_finite()
+                .then(|| count(*y) + " " + self.objective.unit());
+            let figure = figure.unwrap_or_default();
+            let title = format!("{x} {} {figure} {}", row.status, row.commit);
+            let href = first_listed.map(|_| format!("{id}-e{x}"));
+            let mark = Mark::new(class, plot.at(*x, *y), title, href.unwrap_or_default());
+            chart.marks.push(mark);
+        }
+    }
+}
+
+/// `experiment, 2026-11-01 to 2026-11-28`
+fn dates(experiments: &[&Experiment]) -> String {
+    let first = experiments.iter().find_map(|e| day(e));
+    let last = experiments.iter().rev().find_map(|e| day(e));
+    match first.zip(last) {
+        Some((first, last)) if first == last => format!("experiment, {first}"),
+        Some((first, last)) => format!("experiment, {first} to {last}"),
+        None => "experiment".to_owned(),
+    }
+}
+
+fn step_line(plot: &Plot, steps: &[(f64, f64)], last: f64) -> String {
+    let mut path = String::new();
+    for (x, y) in steps {
+        let Spot { x, y } = plot.at(*x, *y);
+        let _ = match path.is_empty() {
+            true => write!(path, "M{x} {y}"),
+            false => write!(path, "H{x}V{y}"),
+        };
+    }
+    if !path.is_empty() {
+        let _ = write!(path, "H{}", plot.at(last + 0.5, 0.0).x);
+    }
+    path
+}

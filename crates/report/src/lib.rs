@@ -1,0 +1,180 @@
+//! What a repository's experiments brought, for people who were not there: one HTML file without
+//! script or network ([`html`]), a chart as SVG ([`plot`]), and a comment for a pull request
+//! ([`comment`]).
+//!
+//! The text is in `templates/`; `escape` escapes every value that a template prints.
+#![forbid(unsafe_code)]
+
+mod chart;
+mod comment;
+mod diffs;
+mod escape;
+mod history_chart;
+mod rows;
+mod section;
+mod workloads;
+
+pub use comment::comment;
+
+use anyhow::{Context, Result};
+use askama::Template;
+use history_chart::Charted;
+use lab_git::Repo;
+use lab_history::History;
+use lab_history::kernels::{self, COLUMNS, MARKS, Standing};
+use lab_project::Project;
+use lab_project::kernels::shown;
+use lab_run::experiment::{Experiment, Status};
+use lab_store::RunIndex;
+use section::{KernelSection, Read, Room, by_device};
+
+/// Begins each file, so that a later report may replace the file.
+pub const MARK: &str = "<!-- made by lab -->";
+
+/// Bytes of the file that rows and marks of experiments may take, and those of diffs. The file
+/// stays below 2 MB.
+const ROWS: usize = 1_050_000;
+const DIFFS: usize = 500_000;
+
+#[derive(Template)]
+#[template(path = "report.html")]
+struct Page<'a> {
+    title: String,
+    head: String,
+    made: String,
+    kernels: Vec<KernelSection>,
+    /// Experiments whose rows are in the file, and all.
+    listed: usize,
+    experiments: usize,
+    /// Rows whose kernel is not known here.
+    unknown: usize,
+    has_emulated: bool,
+    problems: &'a [String],
+}
+
+/// Rows of a table that are shown at once.
+const SHOWN: usize = 20;
+
+/// A report with what it shows.
+pub struct Html {
+    pub text: String,
+    pub kernels: usize,
+    pub experiments: usize,
+    /// Those with a row of their own; the others are summarised.
+    pub listed: usize,
+}
+
+/// The report of these kernels, which [`kernels::names`] lists; with none of them of all. Reads disk
+/// and git.
+pub fn html(project: &Project, wanted: &[String]) -> Result<Html> {
+    let mut index = RunIndex::open(project);
+    let repo = Repo::open(project)?;
+    let history = lab_history::look(&repo, &mut index);
+    let all = kernels::names(project);
+    let wanted = if wanted.is_empty() { &all } else { wanted };
+    let mut read = Vec::new();
+    for (nth, name) in wanted.iter().enumerate() {
+        let id = format!("k{}", nth + 1);
+        read.push(read_kernel(
+            project,
+            name,
+            shown(name, &all),
+            id,
+            &index,
+            &history,
+        )?);
+    }
+    let experiments = read.iter().map(|read| read.experiments.len()).sum();
+    // A kernel with few experiments leaves its room to the others.
+    let mut order: Vec<(usize, Read)> = read.into_iter().enumerate().collect();
+    order.sort_by_key(|(_, read)| read.experiments.len());
+    let mut room = Room {
+        rows: ROWS,
+        diffs: DIFFS,
+    };
+    let mut sections = Vec::new();
+    let kernels = order.len();
+    for (nth, (at, read)) in order.into_iter().enumerate() {
+        let share = room.share(kernels - nth);
+        let section = read.section(&share)?;
+        room.take(&section);
+        sections.push((at, section));
+    }
+    sections.sort_by_key(|(at, _)| *at);
+    let sections: Vec<KernelSection> = sections.into_iter().map(|(_, section)| section).collect();
+    let devices = || sections.iter().flat_map(|section| &section.devices);
+    let listed = devices().map(|device| device.rows.len()).sum();
+    let unknown = history.experiments.iter();
+    let is_unknown = |e: &&Experiment| e.kernel.is_none() && e.row.status != Status::Rules;
+    let name = project.root.file_name().unwrap_or_default();
+    let page = Page {
+        title: name.to_string_lossy().into_owned(),
+        head: lab_git::head(&repo)?.label(),
+        made: lab_run::now().strftime("%Y-%m-%d %H:%M UTC").to_string(),
+        listed,
+        experiments,
+        unknown: unknown.filter(is_unknown).count(),
+        has_emulated: devices().any(|device| device.is_emulated),
+        kernels: sections,
+        problems: &history.problems,
+    };
+    Ok(Html {
+        text: page.render()?,
+        kernels,
+        experiments,
+        listed,
+    })
+}
+
+fn read_kernel<'e>(
+    project: &Project,
+    name: &str,
+    shown: &str,
+    id: String,
+    index: &RunIndex,
+    history: &'e History,
+) -> Result<Read<'e>> {
+    let repo = kernels::open(project, name)?;
+    let about = history.experiments.iter().filter(|e| e.is_about(name));
+    let experiments: Vec<&Experiment> = about.collect();
+    let standing = match experiments.is_empty() {
+        true => Standing::default(),
+        false => Standing::of(&repo, index, &history.experiments),
+    };
+    Ok(Read {
+        cells: standing.cells(shown, &repo.project.config.objective),
+        repo,
+        experiments,
+        id,
+    })
+}
+
+/// The chart of a kernel's experiments as an SVG file: on the device of its incumbent, else on the
+/// one that was used last.
+pub fn plot(project: &Project) -> Result<String> {
+    let mut index = RunIndex::open(project);
+    let repo = Repo::open(project)?;
+    let history = lab_history::look(&repo, &mut index);
+    let name = &project.kernel_name;
+    let about = history.experiments.iter().filter(|e| e.is_about(name));
+    let experiments: Vec<&Experiment> = about.collect();
+    let groups = by_device(&experiments);
+    let incumbent = kernels::incumbent(&history.experiments, name);
+    let holds = |e: &Experiment| {
+        groups
+            .iter()
+            .find(|g| g.experiments.iter().any(|own| own.is(&e.key())))
+    };
+    let group = incumbent.and_then(holds).or(groups.last());
+    let group = group.with_context(|| {
+        let this = &project.argument;
+        format!(
+            "{name} has no experiment to plot yet: `lab run{this}`, then `lab keep{this} -m TEXT`"
+        )
+    })?;
+    let record = group.incumbent().filter(|_| !group.emulated);
+    let record = record.and_then(|e| lab_history::details::record(Some(&repo), project, &e.key()));
+    let charted = Charted::of(&group.experiments, &project.config, record.as_ref());
+    let chart = charted.draw("plot", group.title(name), None);
+    Ok(format!("{MARK}\n{}\n", chart.render()?))
+}

@@ -1,0 +1,247 @@
+//! A kernel of the report, with a part for each device that it was measured on.
+
+use crate::chart::Chart;
+use crate::diffs::Diffs;
+use crate::history_chart::Charted;
+use crate::rows::{self, Older};
+use crate::workloads::{self, Workloads};
+use anyhow::Result;
+use askama::Template;
+use lab_bench::BenchStore;
+use lab_git::Repo;
+use lab_history::kernels::Row;
+use lab_history::{details, profile};
+use lab_run::experiment::{Experiment, Status};
+use lab_run::peers::MeasuredPeer;
+use lab_run::record::Record;
+
+/// Bytes of an experiment's mark in the chart, at most.
+const MARK: usize = 220;
+
+/// A kernel with its experiments.
+pub struct KernelSection {
+    pub id: String,
+    /// As in the table of kernels.
+    pub cells: Row,
+    pub devices: Vec<DeviceSection>,
+    pub diffs: Diffs,
+}
+
+/// The experiments of a kernel on one device.
+pub struct DeviceSection {
+    pub id: String,
+    pub device: String,
+    pub is_emulated: bool,
+    pub is_foreign: bool,
+    /// Of the figures.
+    pub unit: String,
+    pub chart: Chart,
+    /// Rows as HTML, the newest first.
+    pub rows: Vec<String>,
+    pub older: Vec<Older>,
+    pub workloads: Option<Workloads>,
+    pub peers: Vec<MeasuredPeer>,
+}
+
+/// Experiments that may stand in one chart: of one kernel on one device.
+pub struct OnDevice<'e> {
+    pub device: Option<&'e str>,
+    pub emulated: bool,
+    /// Oldest first.
+    pub experiments: Vec<&'e Experiment>,
+}
+
+impl<'e> OnDevice<'e> {
+    pub fn device(&self) -> &str {
+        self.device.unwrap_or("a device that no record here names")
+    }
+
+    /// The newest kept experiment with a figure.
+    pub fn incumbent(&self) -> Option<&'e Experiment> {
+        let mut kept = self.experiments.iter().rev().copied();
+        kept.find(|e| e.is_kept() && e.figure().is_some())
+    }
+
+    /// What its chart is called.
+    pub fn title(&self, kernel: &str) -> String {
+        let emulated = if self.emulated {
+            ", emulated times"
+        } else {
+            ""
+        };
+        format!(
+            "{kernel} on {}{emulated}: experiments over time",
+            self.device()
+        )
+    }
+}
+
+/// Puts the experiments of a kernel apart by their device. A crash or a change of the rules may
+/// name no device: it joins the newest chart.
+pub fn by_device<'e>(experiments: &[&'e Experiment]) -> Vec<OnDevice<'e>> {
+    let mut groups: Vec<OnDevice> = Vec::new();
+    for &e in experiments {
+        let (device, emulated) = (e.device.as_deref(), e.emulated);
+        let is_rules = e.row.status == Status::Rules;
+        let is_measured = device.is_some() || e.figure().is_some();
+        let is_open =
+            |g: &OnDevice| g.device.is_none() && g.experiments.iter().all(|e| e.figure().is_none());
+        let takes = |g: &OnDevice| {
+            let is_same = !is_measured || g.device == device || is_open(g);
+            (is_rules || g.emulated == emulated) && is_same
+        };
+        match groups.iter().rposition(takes) {
+            Some(at) => {
+                groups[at].device = groups[at].device.or(device);
+                groups[at].experiments.push(e);
+            }
+            None if is_rules => {}
+            None => groups.push(OnDevice {
+                device,
+                emulated,
+                experiments: vec![e],
+            }),
+        }
+    }
+    groups
+}
+
+/// A kernel whose experiments have been read.
+pub struct Read<'e> {
+    pub repo: Repo,
+    pub experiments: Vec<&'e Experiment>,
+    pub cells: Row,
+    pub id: String,
+}
+
+/// Bytes that the parts of the file may take.
+pub struct Room {
+    pub rows: usize,
+    pub diffs: usize,
+}
+
+impl Room {
+    /// An equal part for each of so many.
+    pub fn share(&self, of: usize) -> Room {
+        Room {
+            rows: self.rows / of,
+            diffs: self.diffs / of,
+        }
+    }
+
+    /// Takes what a section uses.
+    pub fn take(&mut self, section: &KernelSection) {
+        let rows = section.devices.iter().flat_map(|device| &device.rows);
+        self.rows -= rows.map(|row| row.len() + MARK).sum::<usize>();
+        let diffs = section.diffs.shown.iter();
+        self.diffs -= diffs.map(|(.., html)| html.len()).sum::<usize>();
+    }
+}
+
+impl Read<'_> {
+    /// Makes the section. The rows take no more bytes than `room` says, the newest ones first.
+    pub fn section(self, room: &Room) -> Result<KernelSection> {
+        let diffs = Diffs::read(&self.repo, &self.experiments, &self.id, room.diffs)?;
+        let groups = by_device(&self.experiments);
+        let mut order: Vec<usize> = (0..groups.len()).collect();
+        order.sort_by_key(|at| groups[*at].experiments.len());
+        let mut left = room.rows;
+        let mut devices = Vec::new();
+        for (nth, at) in order.iter().enumerate() {
+            let share = left / (groups.len() - nth);
+            let id = format!("{}-{}", self.id, at + 1);
+            let device = self.device(&groups[*at], id, &diffs, share)?;
+            let taken: usize = device.rows.iter().map(|row| row.len() + MARK).sum();
+            left -= taken;
+            devices.push((*at, device));
+        }
+        devices.sort_by_key(|(at, _)| *at);
+        Ok(KernelSection {
+            id: self.id,
+            cells: self.cells,
+            devices: devices.into_iter().map(|(_, device)| device).collect(),
+            diffs,
+        })
+    }
+
+    fn device(
+        &self,
+        group: &OnDevice,
+        id: String,
+        diffs: &Diffs,
+        room: usize,
+    ) -> Result<DeviceSection> {
+        let (project, all) = (&self.repo.project, &group.experiments);
+        let incumbent = group.incumbent();
+        let record = incumbent.and_then(|e| self.record(e));
+        let on_gpu = record.as_ref().filter(|_| !group.emulated);
+        let charted = Charted::of(all, &project.config, on_gpu);
+        let rows = self.rows(group, &id, &charted, diffs, room)?;
+        let first_listed = all.len() - rows.len();
+        let peers = on_gpu.map(|record| self.peers(record)).unwrap_or_default();
+        let of = incumbent.map(|e| format!("{}: {}", e.row.commit, rows::cut(&e.row.description)));
+        let mut workloads = record
+            .as_ref()
+            .and_then(|record| Workloads::of(record, &peers, of.unwrap_or_default()));
+        if let Some((workloads, record)) = workloads.as_mut().zip(on_gpu) {
+            let run = incumbent.and_then(|e| e.run);
+            let profiled = run.and_then(|run| profile::read::of_run(project, run).ok()?);
+            let profiled = profiled.and_then(|profile| profile::roofline::of(&profile));
+            let title = format!("Roofline of {} on {}", self.cells[0], group.device());
+            workloads.roofline = workloads::roofline(record, profiled.as_ref(), &id, title);
+        }
+        Ok(DeviceSection {
+            chart: charted.draw(&id, group.title(&self.cells[0]), Some(first_listed)),
+            is_emulated: group.emulated,
+            is_foreign: charted.is_foreign,
+            unit: charted.objective.unit().to_owned(),
+            device: group.device().to_owned(),
+            older: rows::older(all, first_listed, &charted.points),
+            rows,
+            workloads,
+            peers,
+            id,
+        })
+    }
+
+    /// The rows of the newest experiments, as many as fit into `room` bytes with their marks in the
+    /// chart.
+    fn rows(
+        &self,
+        group: &OnDevice,
+        id: &str,
+        charted: &Charted,
+        diffs: &Diffs,
+        room: usize,
+    ) -> Result<Vec<String>> {
+        let config = &self.repo.project.config;
+        let (mut rows, mut left) = (Vec::new(), room);
+        for (at, e) in group.experiments.iter().enumerate().rev() {
+            let record = Some(e).filter(|e| e.measured.caveated && !e.emulated);
+            let verdict = record.and_then(|e| self.record(e)?.verdict);
+            let caveats = verdict.map(|verdict| verdict.caveats).unwrap_or_default();
+            let diff = diffs.of(e, &self.experiments);
+            let row = rows::row(e, (id, at), &charted.points, config, &caveats, diff).render()?;
+            match left.checked_sub(row.len() + MARK) {
+                Some(rest) => left = rest,
+                None => break,
+            }
+            rows.push(row);
+        }
+        Ok(rows)
+    }
+
+    fn record(&self, e: &Experiment) -> Option<Record> {
+        details::record(Some(&self.repo), &self.repo.project, &e.key())
+    }
+
+    /// What the bytes of a run were timed beside: in the run, else in the newest bench.
+    fn peers(&self, record: &Record) -> Vec<MeasuredPeer> {
+        if !record.peers.is_empty() {
+            return record.peers.clone();
+        }
+        let benches = BenchStore::new(&self.repo.project.lab_dir);
+        let bench = benches.newest_peers(&record.start.fingerprint, record.device.as_deref());
+        bench.map(|bench| bench.peers).unwrap_or_default()
+    }
+}

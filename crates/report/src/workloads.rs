@@ -1,0 +1,195 @@
+//! The workloads of one run, each beside the incumbent and the peers, and their roofline.
+
+use crate::chart::{Chart, Mark, Plot};
+use lab_history::profile::roofline::Roofline;
+use lab_protocol::report::{Measure, Workload};
+use lab_run::peers::MeasuredPeer;
+use lab_run::record::Record;
+use lab_text::axis::{Axis, Scale};
+use lab_text::figures::{count, distinct, percents, short};
+
+/// Rows of a table at most.
+const MOST: usize = 100;
+
+/// A rate has two decimals: of a smaller one the amount in a launch is not known to 1 %.
+const LEAST_RATE: f64 = 0.5;
+
+/// The workloads of one run.
+pub struct Workloads {
+    /// The run, the experiment, the commit.
+    pub of: String,
+    pub rows: Vec<WorkloadRow>,
+    pub left_out: usize,
+    /// Names of the peers that each row has a cell for.
+    pub peers: Vec<String>,
+    pub has_ratio: bool,
+    pub has_floor: bool,
+    pub has_work: bool,
+    pub roofline: Option<Chart>,
+}
+
+pub struct WorkloadRow {
+    pub name: String,
+    pub us: String,
+    pub ratio: String,
+    pub speed: &'static str,
+    pub peers: Vec<String>,
+    pub of_floor: String,
+    pub bytes: String,
+    pub operations: String,
+    pub gbps: String,
+    pub gflops: String,
+}
+
+impl Workloads {
+    /// `None` if the run tells nothing of single workloads. `peers` are those that its bytes were
+    /// timed beside.
+    pub fn of(record: &Record, peers: &[MeasuredPeer], of: String) -> Option<Self> {
+        let all = record.report().workload_figures();
+        let compared = peers.iter().filter(|it| !it.peer.workloads.is_empty());
+        let compared: Vec<&MeasuredPeer> = compared.collect();
+        let rows = all.iter().take(MOST);
+        (!all.is_empty()).then(|| Workloads {
+            of,
+            rows: rows.map(|it| row(it, &compared)).collect(),
+            left_out: all.len().saturating_sub(MOST),
+            peers: compared.iter().map(|it| it.peer.name.clone()).collect(),
+            has_ratio: all.iter().any(|it| it.ratio.is_some()),
+            has_floor: all.iter().any(|it| it.of_floor.is_some()),
+            has_work: all
+                .iter()
+                .any(|it| it.gbps.is_some() || it.gflops.is_some()),
+            roofline: None,
+        })
+    }
+}
+
+fn row(of: &Workload, peers: &[&MeasuredPeer]) -> WorkloadRow {
+    let text = |value: Option<f64>, form: fn(f64) -> String| value.map(form).unwrap_or_default();
+    // 10⁹ in a second are 1,000 in a microsecond.
+    let in_launch =
+        |rate: Option<f64>| Some(rate.filter(|rate| *rate >= LEAST_RATE)? * of.us?.value * 1e3);
+    let beside = |peer: &&MeasuredPeer| {
+        let mut all = peer.peer.workloads.iter();
+        let found = all.find(|it| it.name == of.name);
+        found.map(|it| it.ratio.to_string()).unwrap_or_default()
+    };
+    WorkloadRow {
+        name: of.name.clone(),
+        us: of.us.map(|us| interval(&us)).unwrap_or_default(),
+        ratio: of.ratio.map(|ratio| change(&ratio)).unwrap_or_default(),
+        speed: of.speed.map_or("", |speed| speed.word()),
+        peers: peers.iter().map(beside).collect(),
+        of_floor: text(of.of_floor, count),
+        bytes: text(in_launch(of.gbps), short),
+        operations: text(in_launch(of.gflops), short),
+        gbps: text(of.gbps, count),
+        gflops: text(of.gflops, count),
+    }
+}
+
+/// `16.29 (16.20 … 16.38)`
+pub fn interval(measure: &Measure) -> String {
+    let Some((low, high)) = measure.low.zip(measure.high) else {
+        return count(measure.value);
+    };
+    let [value, low, high] = distinct([measure.value, low, high], count);
+    format!("{value} ({low} … {high})")
+}
+
+/// `+2.1 % (+1.9 … +2.4)` of a ratio.
+fn change(ratio: &Measure) -> String {
+    let over = |value: f64| value - 1.0;
+    let Some((low, high)) = ratio.low.zip(ratio.high) else {
+        return format!("{} %", percents([over(ratio.value)])[0]);
+    };
+    let [value, low, high] = percents([ratio.value, low, high].map(over));
+    format!("{value} % ({low} … {high})")
+}
+
+/// The speed of each workload over its operations for each byte, with the speed at its floor. With
+/// a profile, also the roofs of the card. `None` where the run does not tell both.
+pub fn roofline(
+    record: &Record,
+    profile: Option<&Roofline>,
+    id: &str,
+    title: String,
+) -> Option<Chart> {
+    let all = record.report().workload_figures();
+    let points: Vec<(f64, f64, &Workload)> = all
+        .iter()
+        .take(MOST)
+        .filter_map(|it| {
+            let bytes = it.gbps.filter(|rate| *rate >= LEAST_RATE)?;
+            let operations = it.gflops.filter(|rate| *rate >= LEAST_RATE)?;
+            Some((operations / bytes, operations, it))
+        })
+        .collect();
+    let profiled = profile.map(|of| (of.intensity, of.achieved / 1e9));
+    if points.is_empty() && profiled.is_none() {
+        return None;
+    }
+    let floor = |operations: f64, it: &Workload| {
+        Some(operations / it.of_floor.filter(|of| *of > 0.0)? * 100.0)
+    };
+    let xs = points
+        .iter()
+        .map(|(x, ..)| *x)
+        .chain(profiled.map(|(x, _)| x));
+    let ys = points
+        .iter()
+        .flat_map(|(_, y, it)| [Some(*y), floor(*y, it)])
+        .chain([profiled.map(|(_, y)| y), profile.map(|of| of.roof() / 1e9)])
+        .flatten();
+    let plot = Plot {
+        x: Axis::over(xs, Scale::Log),
+        y: Axis::over(ys, Scale::Log),
+    };
+    let mut chart = Chart::new(format!("{id}-roofline"), title, &plot);
+    (chart.x_name, chart.y_name) = ("operations for each byte".into(), "GFLOP/s".into());
+    let (mut floors, mut gaps) = (String::new(), String::new());
+    for (x, y, it) in &points {
+        let at = plot.at(*x, *y);
+        if let Some(floor) = floor(*y, it) {
+            let top = plot.at(*x, floor);
+            floors += &format!("M{} {}h12", top.x - 6.0, top.y);
+            gaps += &format!("M{} {}V{}", at.x, at.y, top.y);
+        }
+        let title = format!(
+            "{}: {} GFLOP/s, {} operations for each byte",
+            it.name,
+            count(*y),
+            count(*x)
+        );
+        chart
+            .marks
+            .push(Mark::new("kept", at, title, String::new()));
+    }
+    let has_floor = !floors.is_empty();
+    chart.line("span-discard", gaps);
+    chart.line("floor", floors);
+    chart.name("kept", format!("workloads {}", points.len()));
+    if has_floor {
+        chart.name("level", "at the floor".to_owned());
+    }
+    if let (Some(of), Some((x, y))) = (profile, profiled) {
+        let roof = |x: f64| plot.at(x, of.peak.min(x * of.bandwidth) / 1e9);
+        let ridge = (of.peak / of.bandwidth).clamp(plot.x.low(), plot.x.high());
+        let [from, turn, to] = [plot.x.low(), ridge, plot.x.high()].map(roof);
+        chart.line(
+            "roof",
+            format!(
+                "M{} {}L{} {}L{} {}",
+                from.x, from.y, turn.x, turn.y, to.x, to.y
+            ),
+        );
+        let title = format!("profiled launch: {} GFLOP/s", count(y));
+        chart
+            .marks
+            .push(Mark::new("foreign", plot.at(x, y), title, String::new()));
+        chart.name("roof", format!("roofs of DRAM and {}", of.pipe));
+        chart.name("foreign", "profiled".to_owned());
+    }
+    chart.description = "Logarithmic axes. The table of workloads has the figures.".to_owned();
+    Some(chart)
+}

@@ -1,0 +1,184 @@
+//! `lab report` and `lab plot`: what the experiments brought, for people who were not there.
+
+use super::bench::check_file;
+use super::output::{resume, say_lines};
+use super::{JsonArg, KernelArg, complain, here, open, say, told};
+use anyhow::{Context, Result, bail, ensure};
+use clap::Args;
+use lab_git::Repo;
+use lab_project::Project;
+use lab_report::MARK;
+use lab_system::{atomic_file, space};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+#[derive(Args, Debug)]
+pub struct ReportArgs {
+    /// The kernels of the report, or their folders [default: all of the repository]
+    #[arg(value_name = "KERNEL_OR_FOLDER", conflicts_with = "markdown")]
+    kernels: Vec<PathBuf>,
+    /// The file to write; one that lab did not make stays [default: report.html in the folder .lab]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Open the report in the browser
+    #[arg(long, conflicts_with = "markdown")]
+    open: bool,
+    /// Print a comment for a pull request in GitHub's Markdown: the kernels that this branch changed
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
+    /// What the branch is compared with [default: origin/HEAD, else main or master]
+    #[arg(long, value_name = "REF", requires = "markdown")]
+    base: Option<String>,
+    #[command(flatten)]
+    json: JsonArg,
+}
+
+#[derive(Args, Debug)]
+pub struct PlotArgs {
+    #[command(flatten)]
+    kernel: KernelArg,
+    /// The file to write, which ends in .svg; one that lab did not make stays [default: stdout]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// What `lab report` prints with `--json`.
+#[derive(JsonSchema, Serialize)]
+pub struct ReportAnswer {
+    /// The file that was written.
+    file: String,
+    /// Its size.
+    bytes: usize,
+    /// How many kernels it shows.
+    kernels: usize,
+    /// How many experiments they have.
+    experiments: usize,
+    /// How many of them have a row; the older ones are summarised.
+    listed: usize,
+}
+
+pub fn main(options: &ReportArgs) -> Result<ExitCode> {
+    let project = Project::of_any(&here()?)?;
+    resume(&project);
+    if options.markdown {
+        let comment = lab_report::comment(&project, options.base.as_deref())?;
+        return print(&comment, options.out.as_deref());
+    }
+    if let Some(out) = &options.out {
+        refuse_others(out)?;
+    }
+    let mut kernels = Vec::new();
+    for path in &options.kernels {
+        let of = open(Some(path))?;
+        let (name, root) = (of.kernel_name, of.root.display());
+        ensure!(
+            of.root == project.root,
+            "{name} is of another repository, {root}: run `lab report` there"
+        );
+        kernels.push(name);
+    }
+    let report = lab_report::html(&project, &kernels)?;
+    let file = match &options.out {
+        Some(out) => {
+            write(out, &report.text)?;
+            out.clone()
+        }
+        None => {
+            let file = project.lab_dir.join("report.html");
+            let _ = lab_git::exclude(&Repo::open(&project)?);
+            let written = atomic_file::replace_in_cache(&file, report.text.as_bytes());
+            written.with_context(|| format!("cannot write {}", file.display()))?;
+            file
+        }
+    };
+    if options.open {
+        show(&file);
+    }
+    let answer = ReportAnswer {
+        file: file.display().to_string(),
+        bytes: report.text.len(),
+        kernels: report.kernels,
+        experiments: report.experiments,
+        listed: report.listed,
+    };
+    Ok(told(&answer, || {
+        let ReportAnswer {
+            file,
+            kernels,
+            experiments,
+            ..
+        } = &answer;
+        say(&format!(
+            "wrote {file}: {experiments} experiments of {kernels} kernels"
+        ));
+    }))
+}
+
+pub fn plot(options: &PlotArgs) -> Result<ExitCode> {
+    let project = options.kernel.open()?;
+    let ending = |out: &PathBuf| out.extension().is_none_or(|ending| ending != "svg");
+    if let Some(out) = options.out.as_ref().filter(|out| ending(out)) {
+        bail!(
+            "cannot write {}: `lab plot` writes SVG, so the file must end in .svg. A browser, rsvg-convert or Inkscape makes a PNG \
+             of it; lab holds no such program, which would take more than 1 MB",
+            out.display()
+        );
+    }
+    print(&lab_report::plot(&project)?, options.out.as_deref())
+}
+
+/// Writes the text into the file, else on stdout.
+fn print(text: &str, out: Option<&Path>) -> Result<ExitCode> {
+    match out {
+        Some(out) => {
+            refuse_others(out)?;
+            write(out, text)?;
+            say(&format!("wrote {}", out.display()));
+        }
+        None => say_lines(text.trim_end()),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Refuses a file that is there and that no lab made.
+fn refuse_others(out: &Path) -> Result<()> {
+    check_file(out)?;
+    let mut start = String::new();
+    match File::open(out).and_then(|file| file.take(64).read_to_string(&mut start)) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Ok(_) if start.contains(MARK) => Ok(()),
+        _ => bail!(
+            "{} exists, and no lab made it: name another file with --out FILE",
+            out.display()
+        ),
+    }
+}
+
+fn write(out: &Path, text: &str) -> Result<()> {
+    let written = atomic_file::replace(out, text.as_bytes());
+    written
+        .with_context(|| format!("cannot write {}", out.display()))
+        .map_err(|error| {
+            space::explain(error, "nothing was written; --out FILE names another place")
+        })
+}
+
+/// Opens a file in the user's browser.
+fn show(file: &Path) {
+    let mut browser = Command::new("xdg-open");
+    let silent = browser
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let opened = silent.arg(file).status();
+    if !opened.is_ok_and(|status| status.success()) {
+        let file = file.display();
+        complain(&format!(
+            "xdg-open did not open the report: open {file} in a browser"
+        ));
+    }
+}
