@@ -165,7 +165,7 @@ impl Chart {
             .last()
             .map_or(LEFT, |last| last.at + letters(last) * 7.0 + 28.0);
         let path = match class {
-            "best" | "level" | "roof" => format!("M{} 15h14", at - 5.0),
+            "best" | "level" | "roof" | "floor" => format!("M{} 15h14", at - 5.0),
             _ => shape(
                 class,
                 Spot {

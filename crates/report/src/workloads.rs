@@ -6,7 +6,7 @@ use lab_protocol::report::{Measure, Workload};
 use lab_run::peers::MeasuredPeer;
 use lab_run::record::Record;
 use lab_text::axis::{Axis, Scale};
-use lab_text::figures::{count, distinct, percents, short};
+use lab_text::figures::{count, distinct, figure, percents, short};
 
 /// Rows of a table at most.
 const MOST: usize = 100;
@@ -80,7 +80,7 @@ fn row(of: &Workload, peers: &[&MeasuredPeer]) -> WorkloadRow {
         ratio: of.ratio.map(|ratio| change(&ratio)).unwrap_or_default(),
         speed: of.speed.map_or("", |speed| speed.word()),
         peers: peers.iter().map(beside).collect(),
-        of_floor: text(of.of_floor, count),
+        of_floor: text(of.of_floor, figure),
         bytes: text(in_launch(of.gbps), short),
         operations: text(in_launch(of.gflops), short),
         gbps: text(of.gbps, count),
@@ -107,89 +107,94 @@ fn change(ratio: &Measure) -> String {
     format!("{value} % ({low} … {high})")
 }
 
-/// The speed of each workload over its operations for each byte, with the speed at its floor. With
-/// a profile, also the roofs of the card. `None` where the run does not tell both.
+/// A workload in the roofline.
+struct Point {
+    /// Operations for each byte.
+    intensity: f64,
+    /// GFLOP/s.
+    speed: f64,
+    /// GFLOP/s at the floor.
+    floor: Option<f64>,
+    title: String,
+}
+
+fn points(record: &Record) -> Vec<Point> {
+    let all = record.report().workload_figures();
+    let point = |it: &Workload| {
+        let bytes = it.gbps.filter(|rate| *rate >= LEAST_RATE)?;
+        let speed = it.gflops.filter(|rate| *rate >= LEAST_RATE)?;
+        let of_floor = it.of_floor.filter(|of| *of > 0.0);
+        let intensity = speed / bytes;
+        let (name, shown, each) = (&it.name, count(speed), count(intensity));
+        Some(Point {
+            intensity,
+            speed,
+            floor: of_floor.map(|of| speed / of * 100.0),
+            title: format!("{name}: {shown} GFLOP/s, {each} operations for each byte"),
+        })
+    };
+    all.iter().take(MOST).filter_map(point).collect()
+}
+
+/// The speed of each workload over its operations for each byte, with its speed at the floor; with
+/// a profile, the roofs of the card too. `None` where the records tell neither floor nor roof.
 pub fn roofline(
     record: &Record,
     profile: Option<&Roofline>,
     id: &str,
     title: String,
 ) -> Option<Chart> {
-    let all = record.report().workload_figures();
-    let points: Vec<(f64, f64, &Workload)> = all
-        .iter()
-        .take(MOST)
-        .filter_map(|it| {
-            let bytes = it.gbps.filter(|rate| *rate >= LEAST_RATE)?;
-            let operations = it.gflops.filter(|rate| *rate >= LEAST_RATE)?;
-            Some((operations / bytes, operations, it))
-        })
-        .collect();
-    let profiled = profile.map(|of| (of.intensity, of.achieved / 1e9));
-    if points.is_empty() && profiled.is_none() {
+    let points = points(record);
+    let has_floor = points.iter().any(|point| point.floor.is_some());
+    if !has_floor && profile.is_none() {
         return None;
     }
-    let floor = |operations: f64, it: &Workload| {
-        Some(operations / it.of_floor.filter(|of| *of > 0.0)? * 100.0)
-    };
-    let xs = points
-        .iter()
-        .map(|(x, ..)| *x)
-        .chain(profiled.map(|(x, _)| x));
-    let ys = points
-        .iter()
-        .flat_map(|(_, y, it)| [Some(*y), floor(*y, it)])
-        .chain([profiled.map(|(_, y)| y), profile.map(|of| of.roof() / 1e9)])
-        .flatten();
+    let of_profile = profile.map(|of| [of.achieved / 1e9, of.roof() / 1e9]);
+    let xs = points.iter().map(|point| point.intensity);
+    let ys = points.iter().flat_map(|it| [Some(it.speed), it.floor]);
+    let ys = ys.flatten().chain(of_profile.into_iter().flatten());
     let plot = Plot {
-        x: Axis::over(xs, Scale::Log),
+        x: Axis::over(xs.chain(profile.map(|of| of.intensity)), Scale::Log),
         y: Axis::over(ys, Scale::Log),
     };
     let mut chart = Chart::new(format!("{id}-roofline"), title, &plot);
     (chart.x_name, chart.y_name) = ("operations for each byte".into(), "GFLOP/s".into());
     let (mut floors, mut gaps) = (String::new(), String::new());
-    for (x, y, it) in &points {
-        let at = plot.at(*x, *y);
-        if let Some(floor) = floor(*y, it) {
-            let top = plot.at(*x, floor);
-            floors += &format!("M{} {}h12", top.x - 6.0, top.y);
+    for point in &points {
+        let at = plot.at(point.intensity, point.speed);
+        if let Some(floor) = point.floor {
+            let top = plot.at(point.intensity, floor);
+            floors += &format!("M{} {}m-6 0h12", top.x, top.y);
             gaps += &format!("M{} {}V{}", at.x, at.y, top.y);
         }
-        let title = format!(
-            "{}: {} GFLOP/s, {} operations for each byte",
-            it.name,
-            count(*y),
-            count(*x)
-        );
+        let title = point.title.clone();
         chart
             .marks
             .push(Mark::new("kept", at, title, String::new()));
     }
-    let has_floor = !floors.is_empty();
     chart.line("span-discard", gaps);
     chart.line("floor", floors);
     chart.name("kept", format!("workloads {}", points.len()));
     if has_floor {
-        chart.name("level", "at the floor".to_owned());
+        chart.name("floor", "at the floor".to_owned());
     }
-    if let (Some(of), Some((x, y))) = (profile, profiled) {
-        let roof = |x: f64| plot.at(x, of.peak.min(x * of.bandwidth) / 1e9);
-        let ridge = (of.peak / of.bandwidth).clamp(plot.x.low(), plot.x.high());
-        let [from, turn, to] = [plot.x.low(), ridge, plot.x.high()].map(roof);
-        chart.line(
-            "roof",
-            format!(
-                "M{} {}L{} {}L{} {}",
-                from.x, from.y, turn.x, turn.y, to.x, to.y
-            ),
-        );
-        let title = format!("profiled launch: {} GFLOP/s", count(y));
-        chart
-            .marks
-            .push(Mark::new("foreign", plot.at(x, y), title, String::new()));
-        chart.name("roof", format!("roofs of DRAM and {}", of.pipe));
-        chart.name("foreign", "profiled".to_owned());
-    }
+    profile.iter().for_each(|of| roofs(&mut chart, &plot, of));
     chart.description = "Logarithmic axes. The table of workloads has the figures.".to_owned();
     Some(chart)
+}
+
+/// Draws what DRAM and arithmetic of the card allow, and the launch that was profiled.
+fn roofs(chart: &mut Chart, plot: &Plot, of: &Roofline) {
+    let roof = |x: f64| plot.at(x, of.peak.min(x * of.bandwidth) / 1e9);
+    let ridge = (of.peak / of.bandwidth).clamp(plot.x.low(), plot.x.high());
+    let path = [plot.x.low(), ridge, plot.x.high()].map(|x| format!("{} {}", roof(x).x, roof(x).y));
+    chart.line("roof", format!("M{}", path.join("L")));
+    let speed = of.achieved / 1e9;
+    let title = format!("profiled launch: {} GFLOP/s", count(speed));
+    let at = plot.at(of.intensity, speed);
+    chart
+        .marks
+        .push(Mark::new("foreign", at, title, String::new()));
+    chart.name("roof", format!("roofs of DRAM and {}", of.pipe));
+    chart.name("foreign", "profiled".to_owned());
 }
