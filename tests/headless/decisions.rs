@@ -64,7 +64,7 @@ fn trust(lab: &Lab) {
 }
 
 /// A supported decision.
-fn supported() -> Lab {
+pub fn supported() -> Lab {
     let lab = benched();
     lab.lab("decisions add scale --bench 1").is(0);
     decide(&lab, "verdict = \"faster\"");

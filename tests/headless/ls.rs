@@ -21,7 +21,7 @@ fn three() -> Lab {
     lab
 }
 
-fn lines(throughput: f64, more: &str) -> String {
+pub fn lines(throughput: f64, more: &str) -> String {
     let us = 1e6 / throughput;
     format!(
         "// device: Test GPU\n// h0_max_diff: 1e-6 limit=1e-5\n// throughput_sps: {throughput}\n\
@@ -37,7 +37,7 @@ fn decided(lab: &Lab, kernel: &str, text: &str, decision: &str) {
 }
 
 /// `scale` was kept twice and discarded once; `softmax` was kept, and has no peers.
-fn worked_on() -> Lab {
+pub fn worked_on() -> Lab {
     let lab = three();
     let peers = "// floor_us: 400\n// peer: F.scale ratio=1.25 low=1.2 high=1.3\n// peer: torch.compile ratio=1.05\n";
     decided(&lab, "scale", &lines(1000.0, ""), "keep");

@@ -67,6 +67,7 @@ mod published;
 mod python;
 mod python_kernels;
 mod python_setup;
+mod report;
 mod rights;
 mod rules;
 mod runner;

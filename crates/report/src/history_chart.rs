@@ -83,9 +83,6 @@ impl<'e> Charted<'e> {
         ];
         let mut said = Vec::new();
         for (class, name, of_kind) in kinds.into_iter().filter(|(.., of)| !of.is_empty()) {
-            let is_kept = class == "kept";
-            let spans = self.spans(&plot, of_kind);
-            chart.line(if is_kept { "span" } else { "span-discard" }, spans);
             self.marks(&plot, &mut chart, class, of_kind, (id, first_listed));
             said.push(format!("{} {name}", of_kind.len()));
             chart.name(class, format!("{name} {}", of_kind.len()));
@@ -114,7 +111,7 @@ impl<'e> Charted<'e> {
         path
     }
 
-    /// The marks of a kind. One without a row has no text.
+    /// The marks of a kind. One without a row has neither text nor interval.
     fn marks(
         &self,
         plot: &Plot,
@@ -128,6 +125,9 @@ impl<'e> Charted<'e> {
         let of_old = if class == "discard" { "many" } else { class };
         let many = old.iter().map(|(x, y)| shape(class, plot.at(*x, *y)));
         chart.line(of_old, many.collect());
+        let is_kept = class == "kept";
+        let of_spans = if is_kept { "span" } else { "span-discard" };
+        chart.line(of_spans, self.spans(plot, listed));
         for (x, y) in listed {
             let row = &self.experiments[nearest(*x)].row;
             let figure = y

@@ -19,6 +19,7 @@ pub use comment::comment;
 use anyhow::{Context, Result};
 use askama::Template;
 use history_chart::Charted;
+use lab_board::{Board, Piece, Status as DecisionStatus};
 use lab_git::Repo;
 use lab_history::History;
 use lab_history::kernels::{self, COLUMNS, MARKS, Standing};
@@ -42,6 +43,8 @@ struct Page<'a> {
     title: String,
     head: String,
     made: String,
+    /// The error says why it cannot be read.
+    board: Result<Board, String>,
     kernels: Vec<KernelSection>,
     /// Experiments whose rows are in the file, and all.
     listed: usize,
@@ -54,6 +57,14 @@ struct Page<'a> {
 
 /// Rows of a table that are shown at once.
 const SHOWN: usize = 20;
+
+impl Page<'_> {
+    /// The id of a kernel's section.
+    fn section_of(&self, kernel: &str) -> Option<&str> {
+        let section = self.kernels.iter().find(|section| section.kernel == kernel);
+        section.map(|section| section.id.as_str())
+    }
+}
 
 /// A report with what it shows.
 pub struct Html {
@@ -109,6 +120,7 @@ pub fn html(project: &Project, wanted: &[String]) -> Result<Html> {
     let name = project.root.file_name().unwrap_or_default();
     let page = Page {
         title: name.to_string_lossy().into_owned(),
+        board: Board::read(&repo).map_err(|error| format!("{error:#}")),
         head: lab_git::head(&repo)?.label(),
         made: lab_run::now().strftime("%Y-%m-%d %H:%M UTC").to_string(),
         listed,

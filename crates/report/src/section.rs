@@ -21,6 +21,8 @@ const MARK: usize = 220;
 /// A kernel with its experiments.
 pub struct KernelSection {
     pub id: String,
+    /// Path of the kernel, relative to the work tree.
+    pub kernel: String,
     /// As in the table of kernels.
     pub cells: Row,
     pub devices: Vec<DeviceSection>,
@@ -158,6 +160,7 @@ impl Read<'_> {
         devices.sort_by_key(|(at, _)| *at);
         Ok(KernelSection {
             id: self.id,
+            kernel: self.repo.project.kernel_name,
             cells: self.cells,
             devices: devices.into_iter().map(|(_, device)| device).collect(),
             diffs,

@@ -31,8 +31,8 @@ mod tests {
     use super::*;
     use crate::cli::{
         auto_status, check, clean, decisions, describe, diff, doctor, export, fetch, init, lessons,
-        log, ls, new, peers, probe, profile, report, restore, rules, sweep::apply::SweepApplied, trust,
-        undo,
+        log, ls, new, peers, probe, profile, report, restore, rules, sweep::apply::SweepApplied,
+        trust, undo,
     };
     use serde_json::{Map, Value};
     use std::path::Path;

@@ -1,0 +1,104 @@
+//! The report in a headless Chromium: as wide as a phone, as a laptop, and printed. Ignored where no
+//! Chromium is found.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+
+#[path = "../../../examples/make-history/repository.rs"]
+mod repository;
+#[path = "../../../harness/device/tests/support/trials.rs"]
+mod trials;
+
+use lab_project::Project;
+use libtest_mimic::{Arguments, Failed};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::{env, fs};
+
+const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
+
+/// Opens the report in a frame of each width, and writes into its own page what it finds.
+const LOOK: &str = r#"<!doctype html><pre id="found"></pre><script>
+const found = [], widths = [390, 1280];
+const look = width => new Promise(done => {
+  const frame = document.createElement('iframe');
+  frame.style.cssText = `width:${width}px;height:900px;border:0`;
+  frame.onload = () => {
+    const page = frame.contentDocument, root = page.documentElement;
+    if (root.scrollWidth > width) found.push(`${width}: ${root.scrollWidth} wide`);
+    for (const link of page.querySelectorAll('a')) {
+      const href = (link.getAttribute('href') || '');
+      if (!page.getElementById(decodeURIComponent(href.slice(1)))) found.push(`${width}: ${href} leads nowhere`);
+    }
+    for (const chart of page.querySelectorAll('svg[role=img]'))
+      if (!chart.querySelector('title').textContent || chart.getBoundingClientRect().height < 100) found.push('a chart is not drawn');
+    found.push(`${width}: ${page.querySelectorAll('svg[role=img]').length} charts, ${page.querySelectorAll('tr[id]').length} rows`);
+    done();
+  };
+  frame.src = 'report.html';
+  document.body.append(frame);
+});
+(async () => { for (const width of widths) await look(width); document.getElementById('found').textContent = found.join('\n') + '\nend'; })();
+</script>"#;
+
+fn main() -> ExitCode {
+    let paths = env::var_os("PATH").unwrap_or_default();
+    let mut all = env::split_paths(&paths).flat_map(|folder| NAMES.map(|name| folder.join(name)));
+    let chromium = all.find(|path| path.is_file());
+    let missing = chromium.is_none().then_some("no Chromium");
+    let trial = trials::trial("a_phone_a_laptop_and_paper", missing, move || {
+        look(&chromium.unwrap());
+        Ok::<(), Failed>(())
+    });
+    libtest_mimic::run(&Arguments::from_args(), vec![trial]).exit_code()
+}
+
+fn look(chromium: &Path) {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = temp.path().join("repo");
+    repository::make(&folder, 300, 3).unwrap();
+    let project = Project::open(&folder, None).unwrap();
+    let report = lab_report::html(&project, &[]).unwrap();
+    let at = |name: &str| -> PathBuf { temp.path().join(name) };
+    fs::write(at("report.html"), report.text).unwrap();
+    fs::write(at("look.html"), LOOK).unwrap();
+    let run = |args: &[&str], page: &str| {
+        let mut command = Command::new(chromium);
+        command
+            .args([
+                "--headless=new",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--enable-logging=stderr",
+            ])
+            .args([
+                "--allow-file-access-from-files",
+                "--virtual-time-budget=20000",
+            ])
+            .arg(format!("--user-data-dir={}", at("profile").display()))
+            .args(args)
+            .arg(format!("file://{}", at(page).display()))
+            .env("HOME", temp.path());
+        let ended = command.output().unwrap();
+        let [out, err] =
+            [ended.stdout, ended.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+        assert!(!err.contains("CONSOLE"), "{err}");
+        (out, err)
+    };
+    let (page, err) = run(&["--dump-dom"], "look.html");
+    let found = page.split("<pre id=\"found\">").nth(1).unwrap_or_default();
+    let found = found.split("</pre>").next().unwrap_or_default();
+    let rows = report.listed;
+    let expected = [390, 1280].map(|width| format!("{width}: 1 charts, {rows} rows"));
+    assert_eq!(
+        found.trim(),
+        format!("{}\nend", expected.join("\n")),
+        "{err}"
+    );
+    let pdf = at("report.pdf");
+    run(
+        &[&format!("--print-to-pdf={}", pdf.display())],
+        "report.html",
+    );
+    let pdf = fs::read(pdf).unwrap();
+    let pages = pdf.windows(11).filter(|part| part == b"/Type /Page");
+    assert!(pages.count() > 1, "several pages are printed");
+}

@@ -1,0 +1,222 @@
+//! `lab report` and `lab plot`: the file, the chart, the comment for a pull request.
+
+use crate::lab::Lab;
+use crate::{decisions, ls, twice};
+use std::collections::HashSet;
+use std::fs;
+
+/// The report of a repository. It holds neither script nor network, and each of its links leads to a
+/// place in it.
+#[track_caller]
+fn report(lab: &Lab) -> String {
+    lab.lab("report --out report.html").is(0);
+    let html = lab.read("report.html");
+    for word in ["http", "<script", "javascript:", "src=", "@import", "url("] {
+        assert!(!html.contains(word), "{word} is in the report");
+    }
+    let all = |mark: &str| -> Vec<String> {
+        let parts = html.split(mark).skip(1);
+        parts
+            .map(|part| part[..part.find('"').unwrap()].to_owned())
+            .collect()
+    };
+    let ids = all(" id=\"");
+    let places: HashSet<&String> = ids.iter().collect();
+    assert_eq!(places.len(), ids.len(), "an id is there twice");
+    for link in all("href=\"") {
+        let place = link.strip_prefix('#').unwrap().to_owned();
+        assert!(places.contains(&place), "{link} leads nowhere");
+    }
+    assert!(html.len() < 2_000_000, "{}", html.len());
+    html
+}
+
+/// The text of a part of a page, its lines without blanks at their ends.
+fn text(html: &str) -> String {
+    let mut text = String::new();
+    let mut is_text = true;
+    for c in html.chars() {
+        match c {
+            '<' => is_text = false,
+            '>' => {
+                is_text = true;
+                text.push(' ');
+            }
+            _ if is_text => text.push(c),
+            _ => {}
+        }
+    }
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What the page says from one heading to the next.
+fn section(html: &str, heading: &str) -> String {
+    let from = html.split(&format!(">{heading}</h2>")).nth(1).unwrap();
+    text(from.split("<h2").next().unwrap())
+}
+
+#[test]
+fn a_report_shows_each_kernel_with_its_chart_its_experiments_and_its_diffs() {
+    let lab = ls::worked_on();
+    let html = report(&lab);
+    let kernels = section(&html, "Kernels");
+    assert!(
+        kernels.contains("kernels/scale 2,000 sps 500 80 2 1")
+            && kernels.contains("1.25× F.scale (1.20 … 1.30), 1.05× torch.compile"),
+        "{kernels}"
+    );
+    let scale = section(&html, "kernels/scale");
+    for said in [
+        "On Test GPU",
+        "1 discarded, 2 kept, best 2,000 sps, floor 2,500",
+        "3 discard tried 1,500 666.7",
+        "2 keep tried 2,000 500 +100.0 % vs its record",
+        "1 keep tried 1,000 1,000",
+        "F.scale 1.25× (1.20 … 1.30)",
+        "+// throughput_sps: 2000",
+    ] {
+        assert!(scale.contains(said), "{said}: {scale}");
+    }
+    assert!(section(&html, "kernels/new").contains("No experiment was decided yet."));
+    assert_eq!(html.matches("role=\"img\"").count(), 2);
+
+    let answer = lab.lab("report kernels/scale --json").is(0).json();
+    assert_eq!(answer["experiments"], 3);
+    assert_eq!(answer["kernels"], 1);
+    let file = answer["file"].as_str().unwrap();
+    assert!(file.ends_with("/.lab/report.html"), "{file}");
+    assert!(
+        !fs::read_to_string(file)
+            .unwrap()
+            .contains("kernels/softmax")
+    );
+    assert_eq!(lab.git("status --porcelain"), "?? report.html\n");
+}
+
+#[test]
+fn what_somebody_wrote_is_shown_as_text() {
+    let lab = Lab::new();
+    lab.passing(900.0);
+    lab.lab("run").is(0);
+    lab.lab("keep -m 'a <b> & \"c\"'").is(0);
+    let hostile = format!(
+        "<script>alert(1)</script>\u{202e}\u{1b}[31m {}",
+        "<".repeat(4_000)
+    );
+    let rows =
+        lab.read("results.tsv") + &format!("deadbee\t800.0\t1.0\tpass\tdiscard\t{hostile}\n");
+    lab.write("results.tsv", rows);
+    let html = report(&lab);
+    for said in [
+        "a &#60;b&#62; &#38; &#34;c&#34;",
+        "&#60;script&#62;alert(1)&#60;/script&#62;\\u{202e}\\u{1b}[31m",
+        "(4,0",
+    ] {
+        assert!(html.contains(said.trim_end_matches("(4,0")), "{said}");
+    }
+    assert!(
+        html.contains(" characters)"),
+        "the long text is cut, and says so"
+    );
+    let plot = lab.lab("plot").is(0).out;
+    assert!(
+        plot.contains("<svg xmlns=") && !plot.contains("<script"),
+        "{plot}"
+    );
+}
+
+#[test]
+fn emulated_figures_have_no_best_and_are_compared_with_nothing() {
+    let lab = twice::repository(&twice::problem("[[workload]]\ndims = { n = 30 }\n"), &[]);
+    for text in ["// one\n", "// two\n"] {
+        lab.write("kernel.cu", twice::KERNEL.to_owned() + text);
+        lab.lab("run").is(0);
+        lab.lab("keep -m first").is(0);
+    }
+    let html = report(&lab);
+    let said = text(&html);
+    assert!(
+        said.contains("the times say nothing about a GPU") && said.contains("2 keep first ~"),
+        "{said}"
+    );
+    assert!(
+        !said.contains("best so far") && !html.contains("class=\"best\""),
+        "{said}"
+    );
+    let plot = lab.lab("plot").is(0).out;
+    assert!(plot.contains("emulated times"), "{plot}");
+}
+
+#[test]
+fn a_report_begins_with_the_board() {
+    let lab = decisions::supported();
+    let html = report(&lab);
+    let board = section(&html, "Decisions");
+    for said in [
+        "1 supported, 0 measured, 0 caveated, 0 rejected",
+        "Memory Scaling",
+        "On H200 it is 10.2× as fast as F.scale, and takes 10 µs",
+        "F.scale: F.scale(x, 2.0) , torch=2.11.0",
+    ] {
+        assert!(board.contains(said), "{said}: {board}");
+    }
+}
+
+#[test]
+fn a_branch_is_told_as_a_comment_for_a_pull_request() {
+    let lab = ls::worked_on();
+    lab.git("checkout -qb exp/faster");
+    lab.lab("report --markdown")
+        .is(0)
+        .says("No kernel changed since main");
+    let decide = |speed: f64, decision: &str| {
+        lab.write("kernels/scale/kernel.cu", ls::lines(speed, ""));
+        lab.lab("run kernels/scale").is(0);
+        lab.lab(decision).is(0);
+    };
+    decide(
+        2200.0,
+        "keep kernels/scale -m 'tiles of *16* for @someone' --trailer 'Lesson: a|b <i> #12'",
+    );
+    decide(900.0, "discard kernels/scale -m no");
+    let comment = lab.lab("report --markdown").is(0).out;
+    for line in [
+        "<!-- made by lab -->",
+        "| kernels/scale/kernel.cu | 2,000 sps | 2,200 sps | +10.0 % | Test GPU |  | 1 | 1 |",
+        "tiles of \\*16\\* for @<!-- -->someone (**+10.0 %**)",
+        "  - Lesson: a\\|b &lt;i&gt; #<!-- -->12",
+    ] {
+        assert!(comment.contains(line), "{line}: {comment}");
+    }
+    assert!(!comment.contains("softmax"), "{comment}");
+    decide(2300.0, "keep kernels/scale -m 'wider'");
+    lab.lab("report --markdown")
+        .is(0)
+        .says("+15.0 %, not timed in turns");
+    lab.lab("report --markdown --base nothing")
+        .is(1)
+        .says("'nothing'");
+}
+
+#[test]
+fn a_file_that_lab_did_not_make_stays() {
+    let lab = Lab::new();
+    for command in [
+        "report --out kernel.cu",
+        "plot --out kernel.svg",
+        "report --markdown --out kernel.cu",
+    ] {
+        lab.write("kernel.svg", "// the first\n");
+        lab.lab(command).is(1);
+    }
+    assert_eq!(lab.read("kernel.cu"), "// the first\n");
+    lab.lab("plot --out chart.png")
+        .is(1)
+        .says("`lab plot` writes SVG");
+    lab.lab("plot").is(1).says("no experiment to plot yet");
+    lab.lab("report --out report.html").is(0);
+    lab.lab("report --out report.html").is(0);
+    lab.lab("report --out gone/report.html")
+        .is(1)
+        .says("there is no folder gone");
+}
