@@ -54,6 +54,7 @@ pub const PAGES: &[(&str, &str)] = &[
         include_str!("../../docs/published-kernels.md"),
     ),
     ("python", include_str!("../../docs/python.md")),
+    ("report", include_str!("../../docs/report.md")),
     ("results", include_str!("../../docs/results.md")),
     ("run-log", include_str!("../../docs/run-log.md")),
     ("sandbox", include_str!("../../docs/sandbox.md")),
