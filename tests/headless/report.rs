@@ -109,15 +109,12 @@ fn what_somebody_wrote_is_shown_as_text() {
     let html = report(&lab);
     for said in [
         "a &#60;b&#62; &#38; &#34;c&#34;",
-        "&#60;script&#62;alert(1)&#60;/script&#62;\\u{202e}\\u{1b}[31m",
-        "(4,0",
+        "&#60;script&#62;alert(1)&#60;/script&#62;",
+        " characters)",
     ] {
-        assert!(html.contains(said.trim_end_matches("(4,0")), "{said}");
+        assert!(html.contains(said), "{said}: {html}");
     }
-    assert!(
-        html.contains(" characters)"),
-        "the long text is cut, and says so"
-    );
+    assert!(!html.contains(['\u{202e}', '\u{1b}']), "{html}");
     let plot = lab.lab("plot").is(0).out;
     assert!(
         plot.contains("<svg xmlns=") && !plot.contains("<script"),
@@ -182,8 +179,8 @@ fn a_branch_is_told_as_a_comment_for_a_pull_request() {
     let comment = lab.lab("report --markdown").is(0).out;
     for line in [
         "<!-- made by lab -->",
-        "| kernels/scale/kernel.cu | 2,000 sps | 2,200 sps | +10.0 % | Test GPU |  | 1 | 1 |",
-        "tiles of \\*16\\* for @<!-- -->someone (**+10.0 %**)",
+        "| kernels/scale/kernel.cu | 2,000 sps | 2,200 sps | +10.0 % vs its record | Test GPU |  | 1 | 2 |",
+        "tiles of \\*16\\* for @<!-- -->someone (**+10.0 % vs its record**)",
         "  - Lesson: a\\|b &lt;i&gt; #<!-- -->12",
     ] {
         assert!(comment.contains(line), "{line}: {comment}");

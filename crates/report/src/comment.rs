@@ -1,7 +1,7 @@
 //! A comment for a pull request: what the kernels that a branch changed gained.
 
 use crate::MARK;
-use crate::rows::cut;
+use crate::rows::{self, cut};
 use anyhow::Result;
 use askama::Template;
 use lab_git::{Repo, Since, short};
@@ -91,80 +91,99 @@ fn of_kernel<'a>(
     since: &Since,
     history: &'a History,
 ) -> Result<Changed<'a>> {
-    let repo = kernels::open(project, name)?;
-    let config = &repo.project.config;
-    let of_it = history
-        .experiments
-        .iter()
-        .filter(|e| e.kernel.as_deref() == Some(name));
-    let of_it: Vec<&Experiment> = of_it.collect();
-    let kept: Vec<&Experiment> = of_it
-        .iter()
-        .copied()
-        .filter(|e| e.row.status == Status::Keep && is_since(e, since))
-        .collect();
-    let last = kept.iter().rev().find(|e| e.figure().is_some()).copied();
-    // What the base holds, measured on the same device in the same unit.
-    let is_before = |e: &&Experiment| {
-        last.is_some_and(|last| {
-            let is_alike = e.measured.alike() == last.measured.alike();
-            is_alike && e.device == last.device && e.emulated == last.emulated
-        }) && e.row.status == Status::Keep
-            && e.figure().is_some()
-            && !is_since(e, since)
+    let of_it = history.experiments.iter();
+    let of_it = of_it.filter(|e| e.kernel.as_deref() == Some(name));
+    let branch = Branch {
+        project: kernels::open(project, name)?.project,
+        experiments: of_it.map(|e| (e, is_since(e, since))).collect(),
     };
-    let before = of_it.iter().rfind(|e| is_before(e)).copied();
-    let figure = |e: &Experiment| {
-        let value = e.figure().map(count).unwrap_or_default();
-        format!(
-            "{}{value} {}",
-            marks(e),
-            e.objective(&config.objective).unit()
-        )
-    };
-    let own_change = |e: &Experiment| {
-        let change = e.measured.change.filter(|_| !e.emulated)?;
-        Some(change.in_words(&e.objective(&config.objective), e.goal(config.goal)))
-    };
-    let change = match (before, last, kept.as_slice()) {
-        (_, Some(last), [_]) => own_change(last).unwrap_or_default(),
-        // Several were kept one after the other: the base and the last were not timed in turns.
-        (Some(before), Some(last), _) if !last.emulated => {
-            let keys = [before.key(), last.key()];
-            let ratio = details::compare(&repo.project, keys, 0).ratio();
-            let text = |change: lab_run::verdict::Change| {
-                let goal = last.goal(config.goal);
-                change.in_words(&last.objective(&config.objective), goal) + ", not timed in turns"
-            };
-            ratio.map_or_else(|why| why, text)
-        }
-        _ => String::new(),
-    };
-    let start = kept
-        .first()
-        .and_then(|first| of_it.iter().position(|e| e.is(&first.key())));
-    let tried = &of_it[before
-        .and_then(|before| of_it.iter().position(|e| e.is(&before.key())))
-        .or(start)
-        .unwrap_or(of_it.len())..];
-    let is_discarded = |e: &&&Experiment| matches!(e.row.status, Status::Discard | Status::Crash);
+    let (before, last) = (branch.before(), branch.last());
+    let figure = |e: Option<&Experiment>| e.map(|e| branch.figure(e)).unwrap_or_default();
     let fastest = last.and_then(|e| peers::fastest(e.compared_peers()));
+    let kept = branch.kept().map(|e| Kept {
+        commit: &e.row.commit,
+        description: cut(&e.row.description),
+        change: rows::change(e, &branch.project.config),
+        trailers: &e.trailers,
+    });
     Ok(Changed {
         name,
-        before: before.map(figure).unwrap_or_default(),
-        now: last.map(figure).unwrap_or_default(),
-        change,
+        before: figure(before),
+        now: figure(last),
+        change: branch.change(),
         device: last.and_then(|e| e.device.as_deref()).unwrap_or_default(),
         peers: fastest.map(ToString::to_string).unwrap_or_default(),
-        discarded: tried.iter().filter(is_discarded).count(),
-        kept: kept
-            .iter()
-            .map(|e| Kept {
-                commit: &e.row.commit,
-                description: cut(&e.row.description),
-                change: own_change(e).unwrap_or_default(),
-                trailers: &e.trailers,
-            })
-            .collect(),
+        discarded: branch.discarded(),
+        kept: kept.collect(),
     })
+}
+
+/// The experiments of a kernel, oldest first, each with whether the branch holds its commit.
+struct Branch<'a> {
+    project: Project,
+    experiments: Vec<(&'a Experiment, bool)>,
+}
+
+impl<'a> Branch<'a> {
+    /// The experiments that the branch kept.
+    fn kept(&self) -> impl DoubleEndedIterator<Item = &'a Experiment> {
+        let all = self.experiments.iter();
+        all.filter(|(e, is_since)| *is_since && e.row.status == Status::Keep)
+            .map(|(e, _)| *e)
+    }
+
+    /// The newest of them with a figure.
+    fn last(&self) -> Option<&'a Experiment> {
+        self.kept().rev().find(|e| e.figure().is_some())
+    }
+
+    /// What the base holds, measured on the same device in the same unit.
+    fn before(&self) -> Option<&'a Experiment> {
+        let last = self.last()?;
+        let is_alike = |e: &Experiment| {
+            e.measured.alike() == last.measured.alike()
+                && e.device == last.device
+                && e.emulated == last.emulated
+        };
+        let is_before = |(e, is_since): &&(&Experiment, bool)| {
+            !is_since && e.row.status == Status::Keep && e.figure().is_some() && is_alike(e)
+        };
+        self.experiments.iter().rfind(is_before).map(|(e, _)| *e)
+    }
+
+    /// How many were discarded since the base's was kept, or since the branch's first.
+    fn discarded(&self) -> usize {
+        let first = self.before().or_else(|| self.kept().next());
+        let is_first = |(e, _): &(&Experiment, bool)| first.is_some_and(|first| e.is(&first.key()));
+        let since = self.experiments.iter().skip_while(|it| !is_first(it));
+        let is_discarded = |e: &Experiment| matches!(e.row.status, Status::Discard | Status::Crash);
+        since.filter(|(e, _)| is_discarded(e)).count()
+    }
+
+    fn figure(&self, e: &Experiment) -> String {
+        let unit = e.objective(&self.project.config.objective);
+        let value = e.figure().map(count).unwrap_or_default();
+        format!("{}{value} {}", marks(e), unit.unit())
+    }
+
+    /// The change from the base to the last kept experiment. If several were kept one after the
+    /// other, the two were not timed in turns.
+    fn change(&self) -> String {
+        let config = &self.project.config;
+        match (self.before(), self.last()) {
+            (_, Some(last)) if self.kept().count() == 1 => rows::change(last, config),
+            (Some(before), Some(last)) if !last.emulated => {
+                let keys = [before.key(), last.key()];
+                match details::compare(&self.project, keys, 0).ratio() {
+                    Ok(change) => {
+                        let objective = last.objective(&config.objective);
+                        let text = change.in_words(&objective, last.goal(config.goal));
+                        text + ", not timed in turns"
+                    }
+                    Err(why) => why,
+                }
+            }
+            _ => String::new(),
+        }
+    }
 }

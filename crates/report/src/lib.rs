@@ -75,7 +75,7 @@ pub struct Html {
     pub listed: usize,
 }
 
-/// The report of these kernels, which [`kernels::names`] lists; with none of them of all. Reads disk
+/// The report of these kernels, as [`kernels::names`] lists them; of all if none is named. Reads disk
 /// and git.
 pub fn html(project: &Project, wanted: &[String]) -> Result<Html> {
     let mut index = RunIndex::open(project);
@@ -96,23 +96,7 @@ pub fn html(project: &Project, wanted: &[String]) -> Result<Html> {
         )?);
     }
     let experiments = read.iter().map(|read| read.experiments.len()).sum();
-    // A kernel with few experiments leaves its room to the others.
-    let mut order: Vec<(usize, Read)> = read.into_iter().enumerate().collect();
-    order.sort_by_key(|(_, read)| read.experiments.len());
-    let mut room = Room {
-        rows: ROWS,
-        diffs: DIFFS,
-    };
-    let mut sections = Vec::new();
-    let kernels = order.len();
-    for (nth, (at, read)) in order.into_iter().enumerate() {
-        let share = room.share(kernels - nth);
-        let section = read.section(&share)?;
-        room.take(&section);
-        sections.push((at, section));
-    }
-    sections.sort_by_key(|(at, _)| *at);
-    let sections: Vec<KernelSection> = sections.into_iter().map(|(_, section)| section).collect();
+    let sections = sections(read)?;
     let devices = || sections.iter().flat_map(|section| &section.devices);
     let listed = devices().map(|device| device.rows.len()).sum();
     let unknown = history.experiments.iter();
@@ -132,10 +116,30 @@ pub fn html(project: &Project, wanted: &[String]) -> Result<Html> {
     };
     Ok(Html {
         text: page.render()?,
-        kernels,
+        kernels: wanted.len(),
         experiments,
         listed,
     })
+}
+
+/// The sections in the order of the kernels. A kernel with few experiments leaves its room in the
+/// file to the others.
+fn sections(read: Vec<Read>) -> Result<Vec<KernelSection>> {
+    let count = read.len();
+    let mut order: Vec<(usize, Read)> = read.into_iter().enumerate().collect();
+    order.sort_by_key(|(_, read)| read.experiments.len());
+    let mut room = Room {
+        rows: ROWS,
+        diffs: DIFFS,
+    };
+    let mut sections = Vec::new();
+    for (nth, (at, read)) in order.into_iter().enumerate() {
+        let section = read.section(&room.share(count - nth))?;
+        room.take(&section);
+        sections.push((at, section));
+    }
+    sections.sort_by_key(|(at, _)| *at);
+    Ok(sections.into_iter().map(|(_, section)| section).collect())
 }
 
 fn read_kernel<'e>(

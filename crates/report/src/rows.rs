@@ -6,6 +6,7 @@ use lab_history::chart_points::ChartPoints;
 use lab_history::kernels::{day, marks};
 use lab_project::config::Config;
 use lab_run::experiment::{Experiment, Status};
+use lab_run::verdict::Change;
 use lab_text::figures::{count, figure};
 
 /// Characters of a text that a row shows.
@@ -65,14 +66,6 @@ pub fn row<'a>(
         )
         .chain(caveated.then(|| "caveats, which its record names".to_owned()))
         .chain(e.renamed_from.iter().map(|from| format!("was {from}")));
-    let change = e.measured.change.filter(|_| e.counts() && !e.emulated);
-    let change = change.map(|change| {
-        let text = change.in_words(&e.objective(&config.objective), e.goal(config.goal));
-        match change.interval {
-            Some(_) => text,
-            None => format!("{text} vs its record"),
-        }
-    });
     let us = Some(e.row.kernel_us).filter(|us| e.counts() && *us > 0.0);
     Row {
         id: format!("{id}-e{}", at + 1),
@@ -80,13 +73,27 @@ pub fn row<'a>(
         status: e.row.status,
         figure: figure_of(e, points, config),
         us: us.map(figure).unwrap_or_default(),
-        change: change.unwrap_or_default(),
+        change: change(e, config),
         commit: &e.row.commit,
         day: day(e).unwrap_or_default(),
         description: cut(&e.row.description),
         notes: notes.collect(),
         diff,
     }
+}
+
+/// The change against the incumbent of that time, and whether the two were timed in turns. An
+/// emulated time has none.
+pub fn change(e: &Experiment, config: &Config) -> String {
+    let change = e.measured.change.filter(|_| e.counts() && !e.emulated);
+    let in_words = |change: Change| {
+        let text = change.in_words(&e.objective(&config.objective), e.goal(config.goal));
+        match change.interval {
+            Some(_) => text,
+            None => format!("{text} vs its record"),
+        }
+    };
+    change.map(in_words).unwrap_or_default()
 }
 
 /// The figure with its interval and its marks, in the chart's measure; another measure names its
