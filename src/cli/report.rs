@@ -124,7 +124,7 @@ pub fn plot(options: &PlotArgs) -> Result<ExitCode> {
     if let Some(out) = options.out.as_ref().filter(|out| ending(out)) {
         bail!(
             "cannot write {}: `lab plot` writes SVG, so the file must end in .svg. A browser, rsvg-convert or Inkscape makes a PNG \
-             of it; lab holds no such program, which would take more than 1 MB",
+             of it; lab holds no such program, which would take 2 MB",
             out.display()
         );
     }

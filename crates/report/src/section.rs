@@ -16,7 +16,7 @@ use lab_run::peers::MeasuredPeer;
 use lab_run::record::Record;
 
 /// Bytes of an experiment's mark in the chart, at most.
-const MARK: usize = 220;
+const MARK_BYTES: usize = 220;
 
 /// A kernel with its experiments.
 pub struct KernelSection {
@@ -134,7 +134,7 @@ impl Room {
     /// Takes what a section uses.
     pub fn take(&mut self, section: &KernelSection) {
         let rows = section.devices.iter().flat_map(|device| &device.rows);
-        self.rows -= rows.map(|row| row.len() + MARK).sum::<usize>();
+        self.rows -= rows.map(|row| row.len() + MARK_BYTES).sum::<usize>();
         let diffs = section.diffs.shown.iter();
         self.diffs -= diffs.map(|(.., html)| html.len()).sum::<usize>();
     }
@@ -153,7 +153,7 @@ impl Read<'_> {
             let share = left / (groups.len() - nth);
             let id = format!("{}-{}", self.id, at + 1);
             let device = self.device(&groups[*at], id, &diffs, share)?;
-            let taken: usize = device.rows.iter().map(|row| row.len() + MARK).sum();
+            let taken: usize = device.rows.iter().map(|row| row.len() + MARK_BYTES).sum();
             left -= taken;
             devices.push((*at, device));
         }
@@ -225,7 +225,7 @@ impl Read<'_> {
             let caveats = verdict.map(|verdict| verdict.caveats).unwrap_or_default();
             let diff = diffs.of(e, &self.experiments);
             let row = rows::row(e, (id, at), &charted.points, config, &caveats, diff).render()?;
-            match left.checked_sub(row.len() + MARK) {
+            match left.checked_sub(row.len() + MARK_BYTES) {
                 Some(rest) => left = rest,
                 None => break,
             }

@@ -1,5 +1,5 @@
-//! The report in a headless Chromium: as wide as a phone, as a laptop, and printed. Ignored where no
-//! Chromium is found.
+//! The report of a long history, and in a headless Chromium: as wide as a phone, as a laptop, and
+//! printed. The latter is ignored where no Chromium is found.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 #[path = "../../../examples/make-history/repository.rs"]
@@ -8,7 +8,8 @@ mod repository;
 mod trials;
 
 use lab_project::Project;
-use libtest_mimic::{Arguments, Failed};
+use lab_report::Html;
+use libtest_mimic::{Arguments, Failed, Trial};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::{env, fs};
@@ -48,15 +49,42 @@ fn main() -> ExitCode {
         look(&chromium.unwrap());
         Ok::<(), Failed>(())
     });
-    libtest_mimic::run(&Arguments::from_args(), vec![trial]).exit_code()
+    let long = Trial::test("a_long_history_is_summarised", || {
+        summarise();
+        Ok(())
+    });
+    libtest_mimic::run(&Arguments::from_args(), vec![trial, long]).exit_code()
+}
+
+/// The report of a repository with so many experiments.
+fn report(folder: &Path, experiments: usize) -> Html {
+    repository::make(folder, experiments, 3).unwrap();
+    let project = Project::open(folder, None).unwrap();
+    lab_report::html(&project, &[]).unwrap()
+}
+
+fn summarise() {
+    let temp = tempfile::tempdir().unwrap();
+    let report = report(&temp.path().join("repo"), 2_500);
+    let Html { text, listed, .. } = &report;
+    assert!(text.len() < 2_000_000, "{}", text.len());
+    assert!((1_000..2_500).contains(listed), "{listed}");
+    for said in [
+        &*format!("lists the newest {listed} of 2500 experiments"),
+        &*format!("<th scope=\"row\">1 to {}</th>", 2_500 - listed),
+        "id=\"k1-1-e2500\"",
+    ] {
+        assert!(text.contains(said), "{said}");
+    }
+    for link in text.split("href=\"#").skip(1) {
+        let id = &link[..=link.find('"').unwrap()];
+        assert!(text.contains(&format!("id=\"{id}")), "{id} leads nowhere");
+    }
 }
 
 fn look(chromium: &Path) {
     let temp = tempfile::tempdir().unwrap();
-    let folder = temp.path().join("repo");
-    repository::make(&folder, 300, 3).unwrap();
-    let project = Project::open(&folder, None).unwrap();
-    let report = lab_report::html(&project, &[]).unwrap();
+    let report = report(&temp.path().join("repo"), 300);
     let at = |name: &str| -> PathBuf { temp.path().join(name) };
     fs::write(at("report.html"), report.text).unwrap();
     fs::write(at("look.html"), LOOK).unwrap();
