@@ -358,3 +358,20 @@ fn the_board_reads_no_ledger() {
     lab.lab("decisions").is(0).says("supported  scale");
     checked(&lab, 0);
 }
+
+#[test]
+fn the_board_of_this_repository_holds() {
+    let lab = Lab::empty();
+    let mut check = lab.command(env!("CARGO_BIN_EXE_lab"));
+    check.args(["decisions", "check"]);
+    let checked = check.current_dir(env!("CARGO_MANIFEST_DIR")).output();
+    let checked = checked.unwrap();
+    let told = String::from_utf8_lossy(&checked.stdout);
+    assert!(told.contains(" decisions: "), "{checked:?}");
+    let told = String::from_utf8_lossy(&checked.stderr);
+    // A clone without the whole history has not all commits.
+    let is_false =
+        |line: &&str| line.contains("false: ") && !line.contains("git does not hold the commit");
+    let wrong: Vec<&str> = told.lines().filter(is_false).collect();
+    assert_eq!(wrong, Vec::<&str>::new());
+}

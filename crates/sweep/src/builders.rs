@@ -127,25 +127,26 @@ impl Queue {
         self.pushed += 1;
         match &self.orders {
             // The builders listen as long as this exists.
-            Some(orders) => {
+            Some(orders) if number > 0 => {
                 let _ = orders.send(order);
             }
-            None => {
+            // The first one is judged at once, and its judge builds it: builders take seconds to
+            // start, and the others are compared with it.
+            _ => {
                 let ahead = Ahead::Unknown;
                 self.waiting.insert(number, Done { order, ahead });
             }
         }
     }
 
-    /// Takes out the point of the oldest order that is built, and waits for one. The first order is
-    /// waited for: the others are compared with it. `None` if no builder is left.
+    /// Takes out the point of the oldest order that is built, and waits for one. `None` if no builder
+    /// is left.
     pub fn pop(&mut self) -> Option<Done> {
         loop {
             while let Ok(done) = self.done.try_recv() {
                 self.waiting.insert(done.order.number, done);
             }
-            let is_next = |number: &usize| *number == 0 || self.popped > 0;
-            if let Some(oldest) = self.waiting.first_entry().filter(|it| is_next(it.key())) {
+            if let Some(oldest) = self.waiting.first_entry() {
                 self.popped += 1;
                 return Some(oldest.remove());
             }
