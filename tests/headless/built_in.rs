@@ -163,11 +163,16 @@ fn a_probe_of_the_emulated_device_says_so_and_bounds_nothing() {
 #[test]
 fn kernels_that_misbehave() {
     let lab = rmsnorm();
+    let kernel = lab.read(KERNEL);
+    let line = kernel
+        .lines()
+        .position(|line| line.contains("float sum = 0;"));
     let syntax = edit_and_run(&lab, "float sum = 0;", "float sum = 0", "run");
+    // The compiler misses the semicolon at the line after.
     syntax
         .is(2)
         .says("✗ BUILD ERROR  run")
-        .says(&format!("{KERNEL}:34: expected"));
+        .says(&format!("{KERNEL}:{}: expected", line.unwrap() + 2));
     lab.lab("discard -m typo").is(0);
 
     let wrong = edit_and_run(
