@@ -12,10 +12,10 @@ fn save_a_real_kernel_see_it_judged_and_keep_it() {
         .see("emulated");
     let kernel = bench.kernel();
 
-    bench.save_by_rename(&kernel.replacen("cols + eps", "cols + 2 * eps + 0.1f", 1));
+    bench.save_by_rename(&kernel.replace("cols + eps", "cols + 2 * eps + 0.1f"));
     lab.see("run 2 · saved").see_verdict("✗ FAIL").see("✗ y_");
 
-    bench.save_in_place(&kernel.replacen("cols + eps", "colls + eps", 1));
+    bench.save_in_place(&kernel.replace("cols + eps", "colls + eps"));
     lab.see("run 3 · saved")
         .see_verdict("✗ BUILD ERROR")
         .see("colls");
