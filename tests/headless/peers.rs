@@ -1,9 +1,12 @@
 //! The problem's peers: the commands that time them, their figures in a record, a keep and a clone,
 //! and `lab peers`. The judge is the real one on the emulated device.
 
-use crate::lab::Lab;
+use crate::lab::{Beside, Lab};
 use crate::twice::{self, KERNEL};
+use lab_testing::until;
+use rustix::process::Signal;
 use serde_json::{Value, json};
+use std::fs;
 
 const WORKLOADS: &str = "[[workload]]\ndims = { n = 30 }\n[[workload]]\ndims = { n = 40 }\n";
 
@@ -177,6 +180,28 @@ fn a_bench_times_the_peers_once_after_its_last_run() {
         ["other"],
         "the figure of a bench is one of these bytes too"
     );
+}
+
+#[test]
+fn peers_that_were_timed_before_an_interruption_stay() {
+    let peers = PEERS.replace("wrong", "endless");
+    let lab = twice(&peers);
+    // The second one never ends: the judge would wait for its limit.
+    let endless = KERNEL.replace("{ y", "{ while (atomicAdd(&zero, 0) == 0); y");
+    let endless = endless.replace("extern", "__device__ int zero;\nextern");
+    lab.write("endless.cu", endless);
+    let few = "bench --runs 1 --warm-up 0 --iterations 1 --trials 1";
+    let bench = Beside::spawn(lab.lab_command(few));
+    until("the first peer is timed", || {
+        fs::read_to_string(lab.path(".lab/bench/1/peers.log"))
+            .is_ok_and(|log| log.contains("\npeer: other ratio="))
+    });
+    bench.signal(Signal::INT);
+    let bench = bench.finish().is(3);
+    assert!(bench.out.contains("interrupted after 1 peer"), "{bench:?}");
+    let shown = lab.lab("bench --show last --json").is(0).json();
+    assert_eq!(names(&shown["peers"]), (vec!["other"], vec![]));
+    assert_eq!(shown["peers_failure"], "interrupted after 1 peer");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! One run of a bench: a judge process of its own, or the user's own harness.
 
 use crate::from_report;
-use crate::record::{BenchPeers, BenchRun, BenchedDevice};
+use crate::record::{BenchPeers, BenchRun, BenchedDevice, counted};
 use crate::session::{Ended, Session};
 use crate::store::own_origin;
 use anyhow::Result;
@@ -71,21 +71,23 @@ impl Session<'_> {
         self.bench.device()?.difference(report)
     }
 
-    /// Times the kernel beside the problem's peers, in a process of its own. `None` if somebody
-    /// ended it. The error says what the disk refused.
-    pub(crate) fn beside_peers(&self, control: &Control) -> Result<Option<BenchPeers>> {
+    /// Times the kernel beside the problem's peers, in a process of its own. If somebody ended it,
+    /// returns the peers that were timed until then. The error says what the disk refused.
+    pub(crate) fn beside_peers(&self, control: &Control) -> Result<(BenchPeers, Ended)> {
         let mut follow = Job::follow(self.project, self.open.create_peers_log()?);
         // What the log lacks is in the record.
         let ended = self.job(None, &mut follow, control, |_| ());
-        if ended.ending == Ending::Superseded {
-            return Ok(None);
-        }
+        let is_interrupted = ended.ending == Ending::Superseded;
         let report = follow.report();
         let difference = self.difference(report);
-        let peers = match &difference {
+        let sources = self.inputs.peer_sources();
+        let mut peers = match &difference {
             Some(_) => Vec::new(),
-            None => MeasuredPeer::of_report(report, &self.inputs.peer_sources(), lab_run::now()),
+            None => MeasuredPeer::of_report(report, &sources, lab_run::now()),
         };
+        // The last one may have begun, and has no result.
+        peers.retain(|it| !is_interrupted || it.peer.ratio.is_some() || it.peer.failure.is_some());
+        let interrupted = || format!("interrupted after {}", counted(peers.len(), "peer"));
         let log = self.open.peers_log();
         let nothing = || format!("the harness named no peer: see {}", log.display());
         let is_wrong = report
@@ -99,8 +101,13 @@ impl Session<'_> {
         };
         let failure = difference
             .or_else(|| is_wrong.then(wrong))
+            .or_else(|| is_interrupted.then(interrupted))
             .or_else(|| peers.is_empty().then(nothing));
-        Ok(Some(BenchPeers {
+        let ended = match is_interrupted {
+            true => Ended::Interrupted,
+            false => Ended::Complete,
+        };
+        let timed = BenchPeers {
             origin: own_origin(),
             bench: self.bench.start.bench,
             fingerprint: self.bench.start.fingerprint.clone(),
@@ -108,7 +115,8 @@ impl Session<'_> {
             peers,
             failure,
             caveats: report.caveats().to_vec(),
-        }))
+        };
+        Ok((timed, ended))
     }
 
     fn record(

@@ -1,6 +1,6 @@
 //! Beginning or resuming a bench, and its runs one after the other.
 
-use crate::record::{Bench, BenchOutcome, BenchRun, BenchStart};
+use crate::record::{Bench, BenchOutcome, BenchPeers, BenchRun, BenchStart};
 use crate::store::{BenchStore, OpenBench, own_origin};
 use lab_git::Repo;
 use lab_project::Project;
@@ -233,7 +233,8 @@ impl<'a> Session<'a> {
         self.time_peers(made, control, tell)
     }
 
-    /// Times the kernel beside the problem's peers, if runs were `made` or nobody did it before.
+    /// Times the kernel beside the problem's peers, if runs were `made` or it was not done to the end
+    /// before.
     fn time_peers(
         &mut self,
         made: bool,
@@ -242,19 +243,18 @@ impl<'a> Session<'a> {
     ) -> anyhow::Result<Ended> {
         let has_peers =
             self.times_peers && !self.project.external() && !self.inputs.peer_sources().is_empty();
-        if !has_peers || !(made || self.bench.peers.is_none()) {
+        let is_done = |peers: &BenchPeers| peers.failure.is_none();
+        if !has_peers || !made && self.bench.peers.as_ref().is_some_and(is_done) {
             return Ok(Ended::Complete);
         }
         if control.is_ended() {
             return Ok(Ended::Interrupted);
         }
         tell(BenchEvent::Peers);
-        let Some(peers) = self.beside_peers(control)? else {
-            return Ok(Ended::Interrupted);
-        };
+        let (peers, ended) = self.beside_peers(control)?;
         self.open.write_peers(&peers)?;
         self.bench.peers = Some(peers);
-        Ok(Ended::Complete)
+        Ok(ended)
     }
 }
 
