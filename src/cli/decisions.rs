@@ -48,6 +48,9 @@ struct AddArgs {
     /// Also list it in this decision of decisions.toml; one that is not there is made
     #[arg(long, value_name = "DECISION")]
     to: Option<String>,
+    /// Replace the evidence of this id, though it was made of another record
+    #[arg(long)]
+    replace: bool,
     #[command(flatten)]
     json: JsonArg,
 }
@@ -58,8 +61,10 @@ struct SourceArgs {
     /// A run, decided or not
     #[arg(long, value_name = "N")]
     run: Option<u64>,
+    /// A bench
     #[arg(long, value_name = "N")]
     bench: Option<u64>,
+    /// A sweep
     #[arg(long, value_name = "N")]
     sweep: Option<u64>,
     /// The profile of run N
@@ -145,14 +150,20 @@ fn check(repo: &Repo) -> Result<ExitCode> {
 }
 
 fn add(repo: &Repo, options: &AddArgs) -> Result<ExitCode> {
-    let AddArgs { id, source, to, .. } = options;
+    let AddArgs {
+        id,
+        source,
+        to,
+        replace,
+        ..
+    } = options;
     let run = source.run.map(|run| Source::Run(RunId(run)));
     let bench = source.bench.map(|bench| Source::Bench(BenchId(bench)));
     let sweep = source.sweep.map(|sweep| Source::Sweep(SweepId(sweep)));
     let profile = source.profile.map(|run| Source::Profile(RunId(run)));
     let source = run.or(bench).or(sweep).or(profile);
     let source = source.context("name the record: --run N, --bench N, --sweep N or --profile N")?;
-    let (path, evidence) = lab_board::add(repo, id, source)?;
+    let (path, evidence) = lab_board::add(repo, id, source, *replace)?;
     if let Some(decision) = to {
         lab_board::list(repo, decision, id, &evidence)?;
     }

@@ -9,6 +9,7 @@ use lab_git::Repo;
 use lab_project::Project;
 use lab_report::MARK;
 use lab_system::{atomic_file, space};
+use lab_tui::format::counted;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::fs::File;
@@ -113,7 +114,9 @@ pub fn main(options: &ReportArgs) -> Result<ExitCode> {
             ..
         } = &answer;
         say(&format!(
-            "wrote {file}: {experiments} experiments of {kernels} kernels"
+            "wrote {file}: {} of {}",
+            counted(*experiments, "experiment"),
+            counted(*kernels, "kernel")
         ));
     }))
 }

@@ -189,6 +189,11 @@ fn measure(project: &Project, options: &SweepArgs) -> Result<(Sweep, Ended), Not
         builders: options.builders,
     };
     let mut session = Session::begin(project, spec, &request)?;
+    if options.by.is_some() {
+        // A wrong name is told before anything is measured.
+        let named = map::pair(&session.sweep, options.by.as_deref());
+        named.map_err(|why| NotSwept::Refused(why.to_string()))?;
+    }
     complain(&text::begin_line(&session.sweep, session.wanted()));
     let (wanted, start) = (session.wanted(), session.sweep.start.clone());
     let has_time = matches!(request.budget, Budget::Time(_));

@@ -173,9 +173,17 @@ fn caveats_few_runs_and_uncommitted_files_are_caveats_of_the_claim() {
     ] {
         assert!(reasons.contains(reason), "{reason}: {reasons}");
     }
-    let text = lab
-        .read("decisions.toml")
-        .replace("[\"scale\"]", "[\"scale\", \"dirty\"]");
+    // The same bench under three ids is one run.
+    lab.lab("decisions add second --bench 1").is(0);
+    lab.lab("decisions add third --bench 1").is(0);
+    let text = lab.read("decisions.toml");
+    let thrice = text.replace("[\"scale\"]", "[\"scale\", \"second\", \"third\"]");
+    let thrice = thrice.replace(CLAIM, "{scale.us}, {second.us} and {third.us}");
+    lab.write("decisions.toml", thrice);
+    lab.lab("decisions")
+        .is(0)
+        .says("scale and second and third: a single run, and supported needs 3");
+    let text = text.replace("[\"scale\"]", "[\"scale\", \"dirty\"]");
     lab.write("decisions.toml", text);
     lab.lab("decisions")
         .is(0)
@@ -223,6 +231,10 @@ fn what_is_wrong_in_the_file_is_named_with_its_place() {
             "which is not among the evidence of this decision (did you mean scale?)",
         ),
         ("{us}", "{us} names no figure"),
+        // A workload has 64 columns, and the claim is no name of one.
+        ("64 times as fast", "'64' was typed by hand"),
+        ("takes {scale.us", "has a brace without its other half"),
+        ("takes {scale.us}}", "has a brace without its other half"),
     ];
     for (claim, message) in wrong {
         lab.write("decisions.toml", board.replace(CLAIM, claim));
@@ -304,6 +316,14 @@ fn evidence_is_made_of_own_records_and_lists_itself_in_a_decision() {
     lab.lab("decisions add again --bench 1 --to first").is(0);
     let expected = before.replace("[\"scale\"]", "[\"scale\", \"again\"]");
     assert_eq!(lab.read("decisions.toml"), expected);
+    // Evidence that a claim cites is not replaced unasked.
+    lab.lab("bench --runs 1").is(0);
+    lab.lab("decisions add scale --bench 2")
+        .is(1)
+        .says("evidence scale is there, of bench 1 of ")
+        .says("choose another id, or pass --replace");
+    lab.lab("decisions add scale --bench 2 --replace").is(0);
+    lab.lab("decisions add scale --bench 1 --replace").is(0);
     let file = lab.path("evidence/scale.json");
     let size = fs::metadata(file).unwrap().len();
     assert!(size < 3_000, "{size}");

@@ -96,6 +96,10 @@ pub fn fill(
         rest = after;
     }
     pieces.extend((!rest.is_empty()).then(|| Piece::Text(rest.to_owned())));
+    let is_open = |piece: &Piece| matches!(piece, Piece::Text(text) if text.trim_matches(['{', '}']).contains(['{', '}']));
+    if rest.contains(['{', '}']) || pieces.iter().any(is_open) {
+        faults.push("has a brace without its other half".to_owned());
+    }
     let shown = pieces.iter().map(|piece| match piece {
         Piece::Text(text) => text.as_str(),
         Piece::Figure(cited) => &cited.text,
@@ -160,7 +164,7 @@ fn cite(inside: &str, all: &BTreeMap<&str, &Held>) -> Result<Cited, String> {
 /// The numbers that somebody typed into a text. A word with a digit is no such number if
 /// - it begins with a letter and has letters, digits, `_` and `-` only, as `H200` and `f16`;
 /// - the evidence names a workload, a device, a peer or a version so, as in `4096x8192`,
-///   `rows=4096` and `2.11.0`.
+///   `rows=4096` and `2.11.0`. Digits alone are no name: they could be any figure.
 fn typed_numbers<'p>(
     pieces: &'p [Piece],
     evidence: &BTreeMap<&str, &Held>,
@@ -179,7 +183,9 @@ fn typed_numbers<'p>(
     let words = words.map(|word| word.trim_matches(['.', ':', '"', '\'', '?', '!']));
     words.filter(move |word| {
         let is_number = word.contains(char::is_numeric);
-        is_number && !is_name(word) && !known.contains(&word.replace('×', "x").to_lowercase())
+        let is_bare = word.chars().all(|c| c.is_ascii_digit());
+        let is_known = || known.contains(&word.replace('×', "x").to_lowercase());
+        is_number && !is_name(word) && (is_bare || !is_known())
     })
 }
 

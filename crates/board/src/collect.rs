@@ -4,7 +4,7 @@ use crate::EVIDENCE;
 use crate::evidence::{Evidence, EvidenceKind, metric_name, rounded, to_text};
 use crate::file::list;
 use crate::parts::{call, named_figure, plain, ratio};
-use crate::proof::{is_id, path_of};
+use crate::proof::{LIMIT, is_id, path_of};
 use anyhow::{Context, Result, bail, ensure};
 use jiff::Timestamp;
 use lab_bench::{Bench, BenchId, BenchStore, Summary};
@@ -38,10 +38,10 @@ pub enum Source {
 /// The best points of a sweep that its evidence names.
 const POINTS: usize = 12;
 
-/// Writes evidence/ID.json from a record that this lab made, signed by this user's key. Replaces
-/// the evidence of that id. Returns the file and what it holds. The error says why nothing was
-/// written.
-pub fn add(repo: &Repo, id: &str, source: Source) -> Result<(PathBuf, Evidence)> {
+/// Writes evidence/ID.json from a record that this lab made, signed by this user's key. Evidence of
+/// that id that was made of another record stays, unless `replaces`. Returns the file and what it
+/// holds. The error says why nothing was written.
+pub fn add(repo: &Repo, id: &str, source: Source, replaces: bool) -> Result<(PathBuf, Evidence)> {
     ensure!(
         is_id(id),
         "'{id}' is no id of evidence: write small letters, digits, - and _, at most 64"
@@ -53,6 +53,16 @@ pub fn add(repo: &Repo, id: &str, source: Source) -> Result<(PathBuf, Evidence)>
         Source::Sweep(sweep) => of_sweep(repo, sweep),
         Source::Profile(run) => of_profile(repo, run),
     }?;
+    let (files, path) = (Root::new(&project.root), path_of(&project.root, id));
+    let present = files.read(&path, LIMIT).ok();
+    let present = present.and_then(|text| serde_json::from_slice::<Evidence>(&text).ok());
+    if let Some(other) = present.filter(|it| !replaces && it.record() != evidence.record()) {
+        let (kind, number, measured) = other.record();
+        bail!(
+            "evidence {id} is there, of {kind} {number} of {measured}, and decisions may cite it: choose another id, or \
+             pass --replace"
+        );
+    }
     let figures = evidence.workloads.values_mut().map(|it| &mut it.figures);
     for figures in figures.chain([&mut evidence.figures]) {
         figures.retain(|_, figure| figure.value.is_finite());
@@ -61,7 +71,6 @@ pub fn add(repo: &Repo, id: &str, source: Source) -> Result<(PathBuf, Evidence)>
     // The numbers as a reader will find them in the text.
     let value = serde_json::from_str(&to_text(&serde_json::to_value(&evidence)?))?;
     evidence.signature = Some(public::sign(&value)?);
-    let (files, path) = (Root::new(&project.root), path_of(&project.root, id));
     let text = to_text(&serde_json::to_value(&evidence)?);
     let made = files.create_dir_all(&project.root.join(EVIDENCE));
     made.and_then(|()| files.replace(&path, text.as_bytes()))
@@ -80,7 +89,7 @@ pub fn cite(repo: &Repo, decision: &str, run: RunId) -> Result<String> {
         }
     };
     let id = format!("{}-{run}", decision.chars().map(plain).collect::<String>());
-    let (_, evidence) = add(repo, &id, Source::Run(run))?;
+    let (_, evidence) = add(repo, &id, Source::Run(run), false)?;
     list(repo, decision, &id, &evidence)?;
     Ok(format!(
         "run {run} is evidence {id} of decision {decision}: commit {EVIDENCE}/ and decisions.toml"
@@ -263,7 +272,8 @@ fn of_sweep(repo: &Repo, id: SweepId) -> Result<Evidence> {
     for (rank, point) in best.enumerate() {
         let mut figures: Vec<_> = point.figure.clone().map(named_figure).into_iter().collect();
         figures.extend(point.improvement().map(ratio));
-        if rank == 0 {
+        // On an emulated device no point is the best.
+        if rank == 0 && !point.emulated {
             evidence.figures.extend(figures.clone());
             evidence.speed = point.change.and_then(|change| change.speed);
         }

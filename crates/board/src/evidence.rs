@@ -118,6 +118,11 @@ pub struct EvidencePeer {
 }
 
 impl Evidence {
+    /// What tells the record from which it was made from every other.
+    pub fn record(&self) -> (&'static str, u64, Timestamp) {
+        (self.kind.word(), self.number, self.measured)
+    }
+
     /// A figure; without a workload that over all of them.
     pub fn figure(&self, workload: Option<&str>, metric: &str) -> Option<Measure> {
         let figures = match workload {

@@ -16,7 +16,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Most bytes of a file of evidence, and of the list of keys.
-const LIMIT: u64 = 4 << 20;
+pub const LIMIT: u64 = 4 << 20;
 
 /// Evidence that the repository holds, and what can be proved of it.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]

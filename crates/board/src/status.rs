@@ -163,10 +163,14 @@ fn of_runs(evidence: &BTreeMap<&str, &Held>, cited: &[&Cited]) -> Vec<Reason> {
     let is_cited = |id: &str| cited.iter().any(|figure| figure.evidence == id);
     let any_cited = timed().any(|(id, _)| is_cited(id));
     let mut runs: BTreeMap<_, (u32, Vec<&str>)> = BTreeMap::new();
+    // The same record under two ids is one measurement.
+    let mut counted = BTreeSet::new();
     for (id, Held { evidence, .. }) in timed().filter(|(id, _)| !any_cited || is_cited(id)) {
         let of = (&evidence.kernel, &evidence.blob, &evidence.device);
         let (sum, ids) = runs.entry(of).or_default();
-        *sum += evidence.runs;
+        if counted.insert(evidence.record()) {
+            *sum += evidence.runs;
+        }
         ids.push(id);
     }
     let few = runs.into_values().filter(|(runs, _)| *runs < RUNS);
