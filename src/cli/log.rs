@@ -236,6 +236,7 @@ fn as_text(experiment: &Experiment, with_kernel: bool, objective: &Objective) ->
             .renamed_from
             .as_ref()
             .map(|from| format!("was {from}")),
+        experiment.run.map(|run| format!("run {run}")),
     ];
     let remarks: String = remarks
         .into_iter()

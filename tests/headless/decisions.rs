@@ -311,6 +311,9 @@ fn evidence_is_made_of_own_records_and_lists_itself_in_a_decision() {
         "{added:?}"
     );
     lab.lab("decisions").is(0).says("kernel.cu takes 10 µs.");
+    lab.lab("decisions check")
+        .is(0)
+        .says("warning: evidence scale is not committed, so a clone lacks it");
     let before = lab.read("decisions.toml") + "# mine\n";
     lab.write("decisions.toml", &before);
     lab.lab("decisions add again --bench 1 --to first").is(0);

@@ -2,7 +2,7 @@
 
 use crate::claim::{Cited, Filled, Numbers, fill};
 use crate::file::{DecisionsFile, Entry};
-use crate::proof::{Held, Signers};
+use crate::proof::{Held, Signers, is_committed};
 use crate::status::{self, Expected, Reason, Status};
 use anyhow::Result;
 use lab_git::Repo;
@@ -161,6 +161,10 @@ impl Board {
                     faults.for_each(|fault| self.wrong(format!("evidence {id}: {fault}")));
                     if let Some(stale) = &held.stale {
                         self.problem(false, format!("evidence {id} is stale: {stale}"));
+                    }
+                    if !is_committed(repo, id) {
+                        let why = format!("evidence {id} is not committed, so a clone lacks it");
+                        self.problem(false, why);
                     }
                     self.evidence.insert(id.clone(), held);
                 }

@@ -170,6 +170,13 @@ pub fn unproved(repo: &Repo, evidence: &Evidence, commit: &str) -> Vec<String> {
     others.map(|(path, _)| another(path)).collect()
 }
 
+/// Whether HEAD holds a file of evidence, so that a clone has it.
+pub fn is_committed(repo: &Repo, id: &str) -> bool {
+    let head = lab_git::head_commit_id(repo);
+    let held = head.map(|head| lab_git::bytes_at(repo, &head, &format!("{EVIDENCE}/{id}.json")));
+    held.is_none_or(|held| held.is_ok_and(|held| held.is_some()))
+}
+
 fn stale(repo: &Repo, evidence: &Evidence) -> Option<String> {
     let kernel = &evidence.kernel;
     let head = lab_git::head_commit_id(repo)?;

@@ -13,14 +13,19 @@ const LISTED: usize = 40;
 
 /// `4 decisions: 1 supported, 1 measured, 1 caveated, 1 rejected; 2 stale`
 pub fn counts(board: &Board) -> String {
-    let each = Status::ALL.map(|status| format!("{} {}", board.counts.get(status), status.word()));
     let count = board.decisions.len();
     let plural = if count == 1 { "" } else { "s" };
+    format!("{count} decision{plural}: {}", by_status(board))
+}
+
+/// `3 supported, 1 measured, 4 caveated, 1 rejected; 1 stale`
+pub fn by_status(board: &Board) -> String {
+    let each = Status::ALL.map(|status| format!("{} {}", board.counts.get(status), status.word()));
     let stale = match board.counts.stale {
         0 => String::new(),
         stale => format!("; {stale} stale"),
     };
-    format!("{count} decision{plural}: {}{stale}", each.join(", "))
+    format!("{}{stale}", each.join(", "))
 }
 
 /// The counts, and the decisions by domain.

@@ -13,7 +13,7 @@ pub fn draw(canvas: &mut Canvas, list: ListState) -> ListState {
     let repository = canvas.data.repository;
     let board = repository.board.as_ref();
     let note = match board {
-        Some(Ok(board)) => words::counts(board),
+        Some(Ok(board)) => words::by_status(board),
         _ => String::new(),
     };
     let mut inner = canvas.draw_title(&note);
