@@ -19,7 +19,7 @@ const PREFIX: &str = ".lab-new-";
 const RANDOM: usize = 12;
 
 /// How often an entry is created that a sweep removes before its lock is taken.
-const ATTEMPTS: usize = 8;
+const ATTEMPTS: usize = 32;
 
 /// A folder for files that are needed only for a while. Dropping it removes it with everything in
 /// it.
