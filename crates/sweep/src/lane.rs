@@ -117,6 +117,10 @@ impl<'a> Lane<'a> {
                 Next::Point(number, done) => (number, done),
                 Next::Ended(ended) => return Ok(ended),
             };
+            // The builders end with the caller's control, and give back points that are not built.
+            if control.is_ended() {
+                return Ok(Ended::Interrupted);
+            }
             let record = match ahead {
                 Ahead::Refused(verdict) => self.refused(number, &order, &verdict)?,
                 Ahead::Built | Ahead::Unknown => {

@@ -102,7 +102,8 @@ impl<'a> Points<'a> {
         self.is_stopped = true;
     }
 
-    /// The point that a lane judges next. Waits until one is built.
+    /// The point that a lane judges next. Waits until one is built; other lanes wait meanwhile, and
+    /// would wait for the same builders.
     pub fn next(&mut self, source: &str) -> Next {
         if self.is_stopped {
             return Next::Ended(Ended::BudgetSpent);

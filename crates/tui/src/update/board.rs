@@ -7,6 +7,9 @@ use lab_board::{Decision, Evidence, EvidenceKind};
 use lab_run::RunId;
 use lab_run::experiment::Experiment;
 
+/// How far a time that evidence holds may be from the time in the row: evidence is rounded.
+const ROUNDED: f64 = 1e-3;
+
 impl Model {
     /// Reads the board where its view is shown.
     pub(super) fn load_board(&mut self) {
@@ -45,6 +48,8 @@ impl Model {
         ids.filter_map(move |id| board?.evidence.get(id).map(|held| &held.evidence))
     }
 
+    /// The run of this clone that evidence was made of. Another lab's run may have the same number, so
+    /// device and time must be the same too.
     fn run_behind(&self, evidence: &Evidence) -> Option<&Experiment> {
         let is_run = matches!(
             evidence.kind,
@@ -52,7 +57,14 @@ impl Model {
         );
         let run = is_run.then_some(RunId(evidence.number))?;
         let mut experiments = self.repository.experiments.iter();
-        experiments.find(|it| it.run == Some(run) && it.is_about(&evidence.kernel))
+        let is_as_long = |it: &Experiment| {
+            let us = evidence.figures.get("us");
+            us.is_none_or(|us| (us.value / it.row.kernel_us - 1.0).abs() < ROUNDED)
+        };
+        experiments.find(|it| {
+            let is_same = it.run == Some(run) && it.is_about(&evidence.kernel);
+            is_same && it.device == evidence.device && is_as_long(it)
+        })
     }
 }
 
