@@ -6,6 +6,7 @@ use super::table::table;
 use super::{JsonArg, answer, ask, complain, here, is_json, log, say};
 use anyhow::Result;
 use clap::Args;
+use lab_board::Board;
 use lab_git::{Present, Repo};
 use lab_history::History;
 use lab_history::bounds::Bounds;
@@ -53,7 +54,8 @@ struct KernelReport {
     /// The experiment that was kept last, a GPU's before one of an emulated device; null if none was
     /// kept.
     incumbent: Option<ExperimentReport>,
-    /// What the incumbent was timed beside last, in a run or a bench; none on an emulated device.
+    /// What the incumbent was timed beside last, in a run or a bench, else by the signed evidence of
+    /// the repository; none on an emulated device.
     peers: Vec<PeerFigure>,
     /// The incumbent's time beside the floor; null if its run tells none, or its record is not here.
     bounds: Option<Bounds>,
@@ -83,7 +85,10 @@ fn look(project: &Project) -> Result<LsAnswer> {
     let history = lab_history::look(&repo, &mut index);
     let present = Present::of(&repo, history.without_record())?;
     let names = kernels::names(project);
-    let report = |name: &String| of_kernel(project, name, &names, &index, &history, &present);
+    // What is wrong with the board is told by `lab decisions check`.
+    let board = Board::read(&repo).unwrap_or_default();
+    let report =
+        |name: &String| of_kernel(project, name, &names, &index, &history, &present, &board);
     Ok(LsAnswer {
         head: lab_git::head(&repo)?.label(),
         kernels: names.iter().map(report).collect::<Result<_>>()?,
@@ -98,6 +103,7 @@ fn of_kernel(
     index: &RunIndex,
     history: &History,
     present: &Present,
+    board: &Board,
 ) -> Result<KernelReport> {
     let report = |project: &Project, standing: Standing, incumbent| KernelReport {
         kernel: name.to_owned(),
@@ -113,7 +119,8 @@ fn of_kernel(
         return Ok(report(project, Standing::default(), None));
     }
     let repo = kernels::open(project, name)?;
-    let standing = Standing::of(&repo, index, &history.experiments);
+    let mut standing = Standing::of(&repo, index, &history.experiments);
+    board.fill_peers(name, &mut standing);
     let incumbent = standing.incumbent;
     let incumbent = incumbent.map(|e| log::as_json(&repo, &repo.project, present, e));
     Ok(report(&repo.project, standing, incumbent))

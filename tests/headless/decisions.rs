@@ -122,9 +122,11 @@ fn a_clone_proves_it_without_records_and_without_the_secret() {
     let clone = |line: &str| lab.sh(&format!("cd ../clone && unset LAB_KEY_FILE && {line}"));
     clone("\"$LAB\" decisions check").is(0).says("1 supported");
     // Another figure, and the same signature.
-    clone("sed -i 's/10.2/99.2/' evidence/scale.json; \"$LAB\" decisions check")
-        .is(1)
-        .says("evidence scale: it was changed after it was signed");
+    clone(
+        "sed -i 's/\"value\": 10.2/\"value\": 99.2/' evidence/scale.json; \"$LAB\" decisions check",
+    )
+    .is(1)
+    .says("evidence scale: it was changed after it was signed");
     clone("git checkout -q . && : > evidence/allowed_signers; \"$LAB\" decisions check").is(0);
     clone("\"$LAB\" decisions")
         .is(0)

@@ -25,7 +25,14 @@ fn kernels_readme_lists_the_kernels_by_their_records() {
 fn table() -> String {
     let temp = tempfile::tempdir().unwrap();
     let repo = temp.path().join("repo");
-    for entry in ["lab.toml", "results.tsv", "results.cpu.tsv", "kernels"] {
+    for entry in [
+        "lab.toml",
+        "results.tsv",
+        "results.cpu.tsv",
+        "decisions.toml",
+        "evidence",
+        "kernels",
+    ] {
         copy(&root().join(entry), &repo.join(entry));
     }
     let said = |program: &str, args: &[&str]| {

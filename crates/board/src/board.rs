@@ -1,11 +1,13 @@
 //! The board: every decision with its status, and what is wrong.
 
 use crate::claim::{Cited, Filled, Numbers, fill};
+use crate::evidence::Evidence;
 use crate::file::{DecisionsFile, Entry};
 use crate::proof::{Held, Signers, is_committed};
 use crate::status::{self, Expected, Reason, Status};
 use anyhow::Result;
 use lab_git::Repo;
+use lab_history::kernels::Standing;
 use lab_text::sanitise;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -131,6 +133,20 @@ impl Board {
 
     pub fn decision(&self, id: &str) -> Option<&Decision> {
         self.decisions.iter().find(|decision| decision.id == id)
+    }
+
+    /// Gives a kernel without records of its peers the ratios of the newest signed evidence of its
+    /// present bytes.
+    pub fn fill_peers(&self, kernel: &str, standing: &mut Standing) {
+        if !standing.peers.is_empty() || standing.incumbent.is_none_or(|e| e.emulated) {
+            return;
+        }
+        let proved = self.evidence.values().filter(|held| held.is_of_head());
+        let of_kernel = proved.map(|held| &held.evidence).filter(|evidence| {
+            evidence.kernel == kernel && !evidence.emulated && !evidence.peers.is_empty()
+        });
+        let newest = of_kernel.max_by_key(|evidence| evidence.measured);
+        standing.peers = newest.map(Evidence::peer_figures).unwrap_or_default();
     }
 
     /// Whether nothing on it is false.

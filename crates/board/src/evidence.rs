@@ -1,7 +1,8 @@
 //! Evidence: the figures of one experiment, bench, sweep or profile, as a clone has to see them.
 
 use jiff::Timestamp;
-use lab_protocol::report::{Measure, PeerRatio, Speed};
+use lab_protocol::report::{Measure, PeerPart, PeerRatio, Speed};
+use lab_run::peers::PeerFigure;
 use lab_run::verdict::Outcome;
 use lab_text::figures::figure;
 use schemars::JsonSchema;
@@ -135,6 +136,24 @@ impl Evidence {
     /// Whether it holds times of a kernel.
     pub fn is_timed(&self) -> bool {
         self.kind != EvidenceKind::Profile
+    }
+
+    /// How fast the kernel was beside each peer.
+    pub fn peer_figures(&self) -> Vec<PeerFigure> {
+        let of = self.workloads.len() as u64;
+        let figure = |(name, peer): (&String, &EvidencePeer)| {
+            let metric = format!("{RATIO}{name}");
+            let has_it = |workload: &&EvidenceWorkload| workload.figures.contains_key(&metric);
+            let compared = self.workloads.values().filter(has_it).count() as u64;
+            PeerFigure {
+                name: peer.name.clone(),
+                ratio: self.figure(None, &metric).map(PeerRatio::from),
+                part: (compared < of).then_some(PeerPart { compared, of }),
+                measured: Some(self.measured),
+                failure: None,
+            }
+        };
+        self.peers.iter().map(figure).collect()
     }
 
     /// The peer of a metric such as `vs_eager`.

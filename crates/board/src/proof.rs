@@ -146,6 +146,13 @@ impl Held {
     }
 }
 
+impl Held {
+    /// Whether a listed key signed it, and HEAD holds the kernel that was measured.
+    pub fn is_of_head(&self) -> bool {
+        self.signer.is_some() && self.stale.is_none()
+    }
+}
+
 /// What a commit denies of what the evidence says of its files.
 pub fn unproved(repo: &Repo, evidence: &Evidence, commit: &str) -> Vec<String> {
     let kernel = &evidence.kernel;
