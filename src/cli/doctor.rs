@@ -3,9 +3,10 @@
 mod gpu_tests;
 mod machine;
 mod python;
+mod report;
 
 use super::harness::is_trusted;
-use super::output::FAILED;
+use super::output::{FAILED, say_lines};
 use super::{JsonArg, KernelArg, answer, here, is_json, say};
 use crate::confinement;
 use crate::screen::{preferences, settings_files};
@@ -32,6 +33,9 @@ use std::process::{Command, ExitCode};
 pub struct DoctorArgs {
     #[command(flatten)]
     kernel: KernelArg,
+    /// Print what a report of a fault needs, as Markdown; it names none of your folders and files
+    #[arg(long, conflicts_with = "json")]
+    report: bool,
     #[command(flatten)]
     json: JsonArg,
 }
@@ -89,13 +93,13 @@ pub fn main(options: &DoctorArgs) -> Result<ExitCode> {
         || is_trusted(&folder),
         |it| trust::is_granted(it).unwrap_or(false),
     );
-    let essential = [git(), repository(&folder)];
-    let cpu = compiler();
+    let essential = [machine::git(), machine::repository(&folder)];
+    let cpu = machine::compiler();
     let devices = device::findings(FolderTrust::of(is_trusted));
     let target = lab_device::resolve(Target::Auto);
     let has_gpu = target != Target::Cpu;
     let runs_somewhere = cpu.ok || has_gpu || !subject.project().is_none_or(is_compiled);
-    let sandbox = sandbox();
+    let sandbox = machine::sandbox();
     let mut checks = check::equipment(has_gpu);
     let counters = |ncu: &Ncu| {
         let judged = JudgeRequest {
@@ -148,6 +152,10 @@ pub fn main(options: &DoctorArgs) -> Result<ExitCode> {
         };
         return Ok(answer(if well { 0 } else { FAILED }, doctor));
     }
+    if options.report {
+        say_lines(&report::text(all.chain(&unusable), &target.to_string()));
+        return Ok(exit(well));
+    }
     all.for_each(show);
     let target = match target {
         Target::Cpu => {
@@ -158,11 +166,15 @@ pub fn main(options: &DoctorArgs) -> Result<ExitCode> {
     say("");
     say(&format!("device auto is {target}"));
     unusable.iter().for_each(show);
-    Ok(if well {
+    Ok(exit(well))
+}
+
+fn exit(well: bool) -> ExitCode {
+    if well {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
-    })
+    }
 }
 
 /// Whether a compiler builds something of a project for the built-in harness: the kernel or its
@@ -217,13 +229,17 @@ impl<'a> From<&'a Finding> for FindingReport<'a> {
     }
 }
 
-fn show(finding: &Finding) {
-    // ✓ only if nothing needs to be done.
-    let sign = match (finding.ok, &finding.remedy) {
+/// ✓ only if nothing needs to be done.
+fn sign(finding: &Finding) -> &'static str {
+    match (finding.ok, &finding.remedy) {
         (true, None) => "✓",
         (true, Some(_)) => "!",
         (false, _) => "✗",
-    };
+    }
+}
+
+fn show(finding: &Finding) {
+    let sign = sign(finding);
     let FindingReport {
         what, says, remedy, ..
     } = finding.into();
@@ -263,65 +279,6 @@ fn note(what: &str, says: impl Into<String>, remedy: impl Into<String>) -> Findi
     Finding {
         ok: true,
         ..ill(what, says, remedy)
-    }
-}
-
-/// The lab links libgit2 and needs the git program only for hooks and signed commits.
-fn git() -> Finding {
-    match Command::new("git").arg("--version").output() {
-        Ok(output) if output.status.success() => well(
-            "git",
-            String::from_utf8_lossy(&output.stdout).trim().to_owned(),
-        ),
-        _ => note(
-            "git",
-            "the git program does not run",
-            "install git: commit hooks and signed commits need it",
-        ),
-    }
-}
-
-fn repository(folder: &Path) -> Finding {
-    match lab_project::work_tree(folder) {
-        Ok(root) => well("repository", root.display().to_string()),
-        Err(error) => {
-            let text = format!("{error:#}");
-            let (says, remedy) = text.split_once(": ").unwrap_or((&text, "`git init`"));
-            ill("repository", says, remedy)
-        }
-    }
-}
-
-fn compiler() -> Finding {
-    match device::builder(Target::Cpu) {
-        Ok(builder) => well("C++ compiler", builder.version()),
-        Err(error) => Finding {
-            what: "C++ compiler".into(),
-            ok: false,
-            says: error.to_string(),
-            remedy: None,
-        },
-    }
-}
-
-/// What holds kernels and compilers back. Without it, kernels run on the cpu device in trusted
-/// folders only.
-fn sandbox() -> Finding {
-    match lab_device::sandbox::support() {
-        SandboxState::Enforced { landlock } => {
-            let says =
-                format!("Landlock {landlock}, seccomp, limits; on the cpu device and on GPUs");
-            if landlock < sandbox::WITH_SIGNALS {
-                let newer = "Linux 6.12 or later also holds back signals of a compiler's parts";
-                return note("sandbox", says, newer);
-            }
-            well("sandbox", says)
-        }
-        SandboxState::None { why } => note(
-            "sandbox",
-            format!("none: {why}"),
-            "boot a Linux from 5.13 on with `lsm=landlock,…`; until then the cpu device runs kernels after `lab trust` only",
-        ),
     }
 }
 

@@ -61,6 +61,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+/// The version, with the commit and its date in a release build.
+const VERSION: &str = env!("LAB_VERSION");
+
 /// A workbench for kernel experiments in CUDA C++ and Python: save the kernel, get a verdict, keep
 /// or discard.
 ///
@@ -68,7 +71,7 @@ use std::sync::Arc;
 #[derive(Parser, Debug)]
 #[command(
     name = "lab",
-    version,
+    version = VERSION,
     args_conflicts_with_subcommands = true,
     disable_help_subcommand = true,
     after_long_help = help::KERNEL_AND_EXIT_CODES

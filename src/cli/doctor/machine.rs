@@ -1,10 +1,72 @@
-//! The terminal, and whether the folder reports changes.
+//! Programs, sandbox and terminal of this machine, and whether the folder reports changes.
 
 use super::{ill, note, well};
-use lab_device::Finding;
+use lab_device::sandbox::{self, SandboxState};
+use lab_device::{self as device, Finding};
+use lab_protocol::Target;
 use lab_protocol::console;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
+
+/// The lab links libgit2 and needs the git program only for hooks and signed commits.
+pub fn git() -> Finding {
+    match Command::new("git").arg("--version").output() {
+        Ok(output) if output.status.success() => well(
+            "git",
+            String::from_utf8_lossy(&output.stdout).trim().to_owned(),
+        ),
+        _ => note(
+            "git",
+            "the git program does not run",
+            "install git: commit hooks and signed commits need it",
+        ),
+    }
+}
+
+pub fn repository(folder: &Path) -> Finding {
+    match lab_project::work_tree(folder) {
+        Ok(root) => well("repository", root.display().to_string()),
+        Err(error) => {
+            let text = format!("{error:#}");
+            let (says, remedy) = text.split_once(": ").unwrap_or((&text, "`git init`"));
+            ill("repository", says, remedy)
+        }
+    }
+}
+
+pub fn compiler() -> Finding {
+    match device::builder(Target::Cpu) {
+        Ok(builder) => well("C++ compiler", builder.version()),
+        Err(error) => Finding {
+            what: "C++ compiler".into(),
+            ok: false,
+            says: error.to_string(),
+            remedy: None,
+        },
+    }
+}
+
+/// What holds kernels and compilers back. Without it, kernels run on the cpu device in trusted
+/// folders only.
+pub fn sandbox() -> Finding {
+    match lab_device::sandbox::support() {
+        SandboxState::Enforced { landlock } => {
+            let says =
+                format!("Landlock {landlock}, seccomp, limits; on the cpu device and on GPUs");
+            if landlock < sandbox::WITH_SIGNALS {
+                let newer = "Linux 6.12 or later also holds back signals of a compiler's parts";
+                return note("sandbox", says, newer);
+            }
+            well("sandbox", says)
+        }
+        SandboxState::None { why } => note(
+            "sandbox",
+            format!("none: {why}"),
+            "boot a Linux from 5.13 on with `lsm=landlock,…`; until then the cpu device runs kernels after `lab trust` only",
+        ),
+    }
+}
 
 pub fn terminal() -> Finding {
     let env = |name: &str| std::env::var(name).unwrap_or_default();
