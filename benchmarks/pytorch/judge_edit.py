@@ -23,7 +23,7 @@ from torch.utils.cpp_extension import load_inline
 imported = time.perf_counter()
 
 KERNEL, TENSORS, BUILD = (Path(argument).resolve() for argument in sys.argv[1:4])
-INCLUDE = Path(__file__).resolve().parents[2] / "harness" / "include"
+INCLUDE = Path(__file__).resolve().parents[2] / "harness" / "device" / "include"
 
 # What lab generates for the problem.
 PROBLEM_HEADER = """#pragma once

@@ -222,9 +222,9 @@ def defines(problem):
 
 def open_device(asked):
     """The device that was asked for: auto, cpu, cuda, cuda:1."""
-    include = Path(os.environ.get("LAB_INCLUDE", LAB / "harness" / "include"))
+    include = Path(os.environ.get("LAB_INCLUDE", LAB / "harness" / "device" / "include"))
     if not (include / "lab.h").is_file():
-        raise DeviceError(f"lab.h is not in {include}: set LAB_INCLUDE to the folder harness/include of lab's repository")
+        raise DeviceError(f"lab.h is not in {include}: set LAB_INCLUDE to the folder harness/device/include of lab's repository")
     if asked == "auto":
         asked = "cuda" if hasattr(reference.xp, "cuda") and reference.xp.cuda.is_available() else "cpu"
     if asked == "cpu":

@@ -1,7 +1,7 @@
 // Runs the CUDA threads of a kernel on the processor. harness_cpu.py compiles this file together with the kernel.
 //
 // A block runs on an OS thread. Its CUDA threads are coroutines of that OS thread: one runs at a time, until it has to
-// wait for others. Then the next one runs, round and round. lab_cpu.h (harness/include/cpu) gives the kernel CUDA's
+// wait for others. Then the next one runs, round and round. lab_cpu.h (harness/device/include/cpu) gives the kernel CUDA's
 // names, and calls the functions in `table` below where threads meet.
 #include "lab_cpu/standard.h"
 #include "lab_cpu/runtime.h"

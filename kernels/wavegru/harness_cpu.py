@@ -1,6 +1,6 @@
 """Builds and runs a CUDA kernel on the processor, for machines without a GPU.
 
-The host's C++ compiler compiles kernel.cu with lab's headers (harness/include/cpu), which give CUDA's names a meaning on
+The host's C++ compiler compiles kernel.cu with lab's headers (harness/device/include/cpu), which give CUDA's names a meaning on
 the processor, and with harness_cpu.cpp, which runs the CUDA threads. The result is a shared object that ctypes calls.
 Device memory is host memory. Times say nothing about a GPU.
 """

@@ -19,7 +19,7 @@ import harness_cpu
 import harness_reference as reference
 from harness_launch import ENTRY, PROBLEM_HEADER, BuildError, Buffer, LaunchError, unwritten_or_not_finite
 
-INCLUDE = harness.LAB / "harness" / "include"
+INCLUDE = harness.LAB / "harness" / "device" / "include"
 PROBLEM = {
     "hidden": 64, "weight_seed": 1, "margin": 1e-4, "temperature": [0.7, 1.4], "min_p": [0.02, 0.12], "first_token": [0, 255],
     "limits": {"teacher_prob_max_diff": 2e-5, "teacher_prob_mean_diff": 2.5e-6, "h0_max_diff": 1e-5, "h1_max_diff": 1.5e-5,

@@ -31,7 +31,7 @@ pub struct ThemeArgs {
 const WIDTH: usize = 96;
 
 /// A kernel with an example of each syntax role.
-const SAMPLE: &str = include_str!("../../crates/tui/src/theme/sample.cu");
+const SAMPLE: &str = include_str!("theme_sample.cu");
 
 pub fn main(options: &ThemeArgs) -> Result<ExitCode> {
     let Some(name) = &options.name else {

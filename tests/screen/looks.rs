@@ -5,7 +5,7 @@ use lab_tui::theme::style::{BAD, GOOD, QUIET, SELECTED, TEXT, WARN, diff_backgro
 use lab_tui::theme::{ColorDepth, DiffRole, Theme};
 use ratatui::style::{Color, Style};
 
-const SAMPLE: &str = include_str!("../../crates/tui/src/theme/sample.cu");
+const SAMPLE: &str = include_str!("../../src/cli/theme_sample.cu");
 
 /// A letter under each byte that is not plain text.
 fn letter(role: SyntaxRole) -> char {

@@ -4,7 +4,7 @@
 
 macro_rules! headers {
     ($($name:literal),* $(,)?) => {
-        &[$(($name, include_str!(concat!("../../include/std/", $name)))),*]
+        &[$(($name, include_str!(concat!("../include/std/", $name)))),*]
     };
 }
 

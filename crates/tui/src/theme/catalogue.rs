@@ -15,7 +15,7 @@ pub(super) const TERMINAL: &str = "ansi";
 
 macro_rules! embedded {
     ($($name:literal),* $(,)?) => {
-        [$(($name, include_str!(concat!("../../../../themes/", $name, ".yaml")))),*]
+        [$(($name, include_str!(concat!("../../themes/", $name, ".yaml")))),*]
     };
 }
 

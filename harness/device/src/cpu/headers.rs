@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// The header with the launch statement and the helpers, which is the same on every device.
-pub const LAB_H: &str = include_str!("../../../include/lab.h");
+pub const LAB_H: &str = include_str!("../../include/lab.h");
 
 macro_rules! headers {
     ($($name:literal),* $(,)?) => {
-        &[$(($name, include_str!(concat!("../../../include/cpu/", $name)))),*]
+        &[$(($name, include_str!(concat!("../../include/cpu/", $name)))),*]
     };
 }
 

@@ -4,7 +4,7 @@
 use crate::standard_headers::STANDARD;
 
 /// Name and text of `lab.h`.
-const LAB: (&str, &str) = ("lab.h", include_str!("../../../include/lab.h"));
+const LAB: (&str, &str) = ("lab.h", include_str!("../../include/lab.h"));
 
 /// Whether a header of this name needs no file.
 pub fn is_embedded(name: &str) -> bool {
