@@ -39,6 +39,7 @@ mod export;
 mod export_views;
 mod fetch;
 mod foreign;
+mod formats;
 mod git_formats;
 mod held_out;
 mod hostile;

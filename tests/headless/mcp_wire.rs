@@ -69,7 +69,7 @@ impl Wire {
         stdin.write_all(b"\n").unwrap();
     }
 
-    fn ask(&mut self, method: &str, params: Value) -> u64 {
+    pub fn ask(&mut self, method: &str, params: Value) -> u64 {
         self.last += 1;
         let id = self.last;
         self.line(

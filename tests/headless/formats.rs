@@ -1,0 +1,175 @@
+//! This version reads what released versions wrote: tests/formats/VERSION, which tests/formats/write made with the
+//! program of that version.
+
+use crate::lab::{CommandOutput, Lab, finish};
+use crate::mcp_wire::Wire;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The versions of formats that were released.
+const RELEASED: &[&str] = &["0.1"];
+
+/// The answers in a folder of a version, and the commands that gave them.
+const ANSWERS: &[(&str, &str)] = &[
+    ("log", "log --all"),
+    ("show-1", "show 1"),
+    ("show-2", "show 2"),
+    ("lessons", "lessons"),
+    ("diff", "diff 1 2"),
+    ("decisions", "decisions"),
+    ("decisions-check", "decisions check"),
+    ("bench", "bench --show 1"),
+    ("sweep", "sweep --show 1"),
+    ("auto-status", "auto status"),
+];
+
+/// The repository that a version left, with the key that signed its records.
+struct Left {
+    lab: Lab,
+    folder: PathBuf,
+}
+
+impl Left {
+    fn by(version: &str) -> Left {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/formats")
+            .join(version);
+        let lab = Lab::empty();
+        let from = folder.display();
+        lab.git(&format!(
+            "fetch -q --update-head-ok {from}/repository.bundle refs/*:refs/*"
+        ));
+        lab.git("reset -q --hard main");
+        lab.sh(&format!(
+            "cp -r {from}/lab .lab && cp {from}/results.cpu.tsv . && cp {from}/key ../key && chmod 600 ../key"
+        ))
+        .is(0);
+        Left { lab, folder }
+    }
+
+    fn command(&self, args: &str) -> Command {
+        let mut command = self.lab.lab_command(args);
+        command.env(
+            lab_store::signature::KEY_FILE,
+            self.lab.path("../key").canonicalize().unwrap(),
+        );
+        command
+    }
+
+    fn lab(&self, args: &str) -> CommandOutput {
+        finish(self.command(args).spawn().unwrap())
+    }
+
+    fn answer(&self, name: &str) -> Value {
+        let path = self.folder.join("answers").join(format!("{name}.json"));
+        serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+    }
+}
+
+/// What an old answer says and a new one does not, one line each. A new answer may say more.
+fn lost(old: &Value, new: &Value, at: &str) -> Vec<String> {
+    match (old, new) {
+        (Value::Object(old), Value::Object(new)) => old
+            .iter()
+            .flat_map(|(key, value)| match new.get(key) {
+                Some(new) => lost(value, new, &format!("{at}.{key}")),
+                None => vec![format!("{at}.{key} is gone")],
+            })
+            .collect(),
+        (Value::Array(old), Value::Array(new)) if old.len() == new.len() => old
+            .iter()
+            .zip(new)
+            .enumerate()
+            .flat_map(|(index, (old, new))| lost(old, new, &format!("{at}[{index}]")))
+            .collect(),
+        _ if old == new => Vec::new(),
+        _ => vec![format!("{at} was {old}, and is {new}")],
+    }
+}
+
+#[test]
+fn the_answers_about_released_records_stay() {
+    for version in RELEASED {
+        let left = Left::by(version);
+        let here = left.lab.repo.display().to_string();
+        for (name, command) in ANSWERS {
+            let mut old = left.answer(name);
+            // The space of git's files depends on how git packed them.
+            old.as_object_mut().unwrap().remove("disk");
+            let code = old["exit_code"].as_i64().unwrap() as i32;
+            let mut output = left.lab(&format!("{command} --json")).is(code);
+            output.out = output.out.replace(&here, "REPOSITORY");
+            let lost = lost(&old, &output.json(), name);
+            assert!(lost.is_empty(), "{version}: {}", lost.join("\n"));
+        }
+    }
+}
+
+#[test]
+fn released_experiments_can_be_changed_and_restored() {
+    for version in RELEASED {
+        let left = Left::by(version);
+        left.lab("describe 1 -m 'described anew'").is(0);
+        let ledger = left.lab.read("results.cpu.tsv");
+        let rows: Vec<&str> = ledger.lines().collect();
+        assert!(rows[1].ends_with("\tdescribed anew"), "{ledger}");
+        assert_eq!(rows.len(), 4, "{ledger}");
+        left.lab("restore 2").is(0);
+        assert!(left.lab.read("kernel.cu").contains("3 * x[i]"));
+        // The next run goes on where the released version ended.
+        left.lab("run").is(1).says("run 4 of kernel.cu");
+        left.lab("discard -m again").is(0);
+        assert_eq!(left.lab.read("results.cpu.tsv").lines().count(), 5);
+    }
+}
+
+#[test]
+fn a_call_that_a_released_mcp_server_took_is_taken() {
+    for version in RELEASED {
+        let left = Left::by(version);
+        let old = left.answer("mcp-tools");
+        let mut wire = Wire::of_command(left.command("mcp"));
+        let id = wire.ask("tools/list", json!({}));
+        let new = wire.answer(id);
+        let new = new["result"]["tools"].as_array().unwrap();
+        for tool in old["result"]["tools"].as_array().unwrap() {
+            let name = &tool["name"];
+            let Some(now) = new.iter().find(|now| now["name"] == *name) else {
+                panic!("{version} had the tool {name}");
+            };
+            let (was, now) = (&tool["inputSchema"], &now["inputSchema"]);
+            let keys = was["properties"].as_object().into_iter().flatten();
+            let gone: Vec<_> = keys
+                .map(|(key, _)| key)
+                .filter(|key| now["properties"].get(key).is_none())
+                .collect();
+            assert!(gone.is_empty(), "{version}: {name} took {gone:?}");
+            let required = |schema: &Value| schema["required"].as_array().cloned();
+            let was = required(was).unwrap_or_default();
+            let added = required(now).unwrap_or_default();
+            assert!(
+                added.iter().all(|key| was.contains(key)),
+                "{version}: {name} needs {added:?}, and needed {was:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_record_of_a_newer_version_is_refused_and_stays_as_it_is() {
+    let left = Left::by("0.1");
+    let path = ".lab/runs/1/record.json";
+    let newer = left
+        .lab
+        .read(path)
+        .replacen("\"version\": 1", "\"version\": 2", 1);
+    left.lab.write(path, &newer);
+    for command in ["show 1", "describe 1 -m other"] {
+        left.lab(command).is(1).says("a newer lab wrote it");
+    }
+    left.lab("log").is(0);
+    left.lab("clean").is(0);
+    assert_eq!(left.lab.read(path), newer);
+}
