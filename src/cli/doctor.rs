@@ -7,12 +7,11 @@ mod report;
 
 use super::harness::is_trusted;
 use super::output::{FAILED, say_lines};
-use super::{JsonArg, KernelArg, answer, here, is_json, say};
+use super::{JsonArg, KernelArg, VERSION, answer, here, is_json, say};
 use crate::confinement;
 use crate::screen::{preferences, settings_files};
 use anyhow::Result;
 use clap::Args;
-use lab_device::sandbox::{self, SandboxState};
 use lab_device::{self as device, Finding, FolderTrust};
 use lab_git::Repo;
 use lab_judge::judge::counters_are_readable;
@@ -27,7 +26,7 @@ use lab_tui::theme::AppearanceChoice;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 #[derive(Args, Debug)]
 pub struct DoctorArgs {
@@ -153,7 +152,8 @@ pub fn main(options: &DoctorArgs) -> Result<ExitCode> {
         return Ok(answer(if well { 0 } else { FAILED }, doctor));
     }
     if options.report {
-        say_lines(&report::text(all.chain(&unusable), &target.to_string()));
+        let findings = all.chain(&unusable);
+        say_lines(&report::text(VERSION, findings, &target.to_string()));
         return Ok(exit(well));
     }
     all.for_each(show);

@@ -38,6 +38,7 @@ pub const PAGES: &[(&str, &str)] = &[
     ("cpu-device", include_str!("../../docs/cpu-device.md")),
     ("deciding", include_str!("../../docs/deciding.md")),
     ("decisions", include_str!("../../docs/decisions.md")),
+    ("dependencies", include_str!("../../docs/dependencies.md")),
     ("export", include_str!("../../docs/export.md")),
     ("files", include_str!("../../docs/files.md")),
     ("first-session", include_str!("../../docs/first-session.md")),

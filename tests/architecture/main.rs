@@ -1,5 +1,5 @@
 //! Keeps the structure that ARCHITECTURE.md describes: which crate may use which, and no cycle of
-//! imports between the modules of a crate.
+//! imports between the modules of a crate; a reason for each dependency.
 //!
 //! Two rules hold for the modules of each crate:
 //! - The children of one module form a directed acyclic graph. An import anywhere below a child
@@ -126,6 +126,46 @@ fn each_crate_uses_only_the_crates_below_it() {
             "lab-{name} uses {used:?}, and may use {allowed:?}"
         );
     }
+}
+
+/// A dependency needs a reason, and a crate that is named and not used is none.
+#[test]
+fn each_dependency_has_its_reason_and_is_used() {
+    let page = fs::read_to_string(root().join("docs/dependencies.md")).unwrap();
+    let explained: BTreeSet<&str> = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split(" | ").next())
+        .flat_map(|names| names.split('`'))
+        .filter(|name| !name.is_empty() && *name != ", ")
+        .collect();
+    let mut named = BTreeSet::new();
+    let mut unused = Vec::new();
+    for folder in folders() {
+        let text = fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
+        let manifest: toml::Table = text.parse().unwrap();
+        let names = |section: &str| {
+            let table = manifest.get(section).and_then(|it| it.as_table());
+            table.map_or_else(Vec::new, |table| table.keys().cloned().collect())
+        };
+        let mut sources = String::new();
+        graph::walk(&root().join(folder).join("src"), &mut |path| {
+            sources += &fs::read_to_string(path).unwrap();
+        });
+        for name in names("dependencies") {
+            if !sources.contains(&name.replace('-', "_")) {
+                unused.push(format!("{folder} does not use {name}"));
+            }
+            named.insert(name);
+        }
+        named.extend(names("dev-dependencies"));
+    }
+    named.retain(|name| !name.starts_with("lab-"));
+    let named: BTreeSet<&str> = named.iter().map(String::as_str).collect();
+    assert_eq!(unused, Vec::<String>::new());
+    assert_eq!(
+        explained, named,
+        "docs/dependencies.md, and what the manifests name"
+    );
 }
 
 #[test]

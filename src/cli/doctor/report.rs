@@ -1,7 +1,6 @@
 //! `lab doctor --report`: what a report of a fault needs, as Markdown, without private paths and names.
 
 use super::{FindingReport, sign};
-use crate::cli::VERSION;
 use lab_device::Finding;
 use std::fs;
 use std::thread::available_parallelism;
@@ -23,9 +22,13 @@ const OF_THE_SYSTEM: [&str; 9] = [
 ];
 
 /// The report: version, machine, environment, findings.
-pub fn text<'a>(findings: impl Iterator<Item = &'a Finding>, device_auto: &str) -> String {
+pub fn text<'a>(
+    version: &str,
+    findings: impl Iterator<Item = &'a Finding>,
+    device_auto: &str,
+) -> String {
     let mut lines = vec![
-        format!("- lab {VERSION}, {}", std::env::consts::ARCH),
+        format!("- lab {version}, {}", std::env::consts::ARCH),
         format!("- {}", machine()),
         format!("- variables that are set: {}", variables()),
         format!("- device auto is {device_auto}"),
@@ -141,7 +144,7 @@ mod tests {
             finding("git", "git version 2.39.5"),
             finding("project", "secret/kernel.cu by python secret.py"),
         ];
-        let report = text(findings.iter(), "cpu");
+        let report = text("0.1.0", findings.iter(), "cpu");
         assert!(!report.contains("secret"), "{report}");
         assert!(
             report.contains("✓ git           git version 2.39.5\n✓ project\n"),
