@@ -62,6 +62,15 @@ impl Left {
         finish(self.command(args).spawn().unwrap())
     }
 
+    /// Gives a file a version that this lab does not know, and returns its text.
+    fn newer(&self, file: &str, key: &str) -> String {
+        let mut value: Value = serde_json::from_str(&self.lab.read(file)).unwrap();
+        assert_eq!(value[key], 1, "{file}");
+        value[key] = json!(2);
+        self.lab.write(file, value.to_string());
+        value.to_string()
+    }
+
     fn answer(&self, name: &str) -> Value {
         let path = self.folder.join("answers").join(format!("{name}.json"));
         serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
@@ -158,18 +167,34 @@ fn a_call_that_a_released_mcp_server_took_is_taken() {
 }
 
 #[test]
-fn a_record_of_a_newer_version_is_refused_and_stays_as_it_is() {
-    let left = Left::by("0.1");
-    let path = ".lab/runs/1/record.json";
-    let newer = left
-        .lab
-        .read(path)
-        .replacen("\"version\": 1", "\"version\": 2", 1);
-    left.lab.write(path, &newer);
-    for command in ["show 1", "describe 1 -m other"] {
-        left.lab(command).is(1).says("a newer lab wrote it");
+fn what_a_newer_version_wrote_is_refused_and_stays_as_it_is() {
+    let refused = [
+        (".lab/runs/1/record.json", "show 1", 1),
+        (".lab/runs/1/record.json", "keep --run 1 -m other", 1),
+        (".lab/bench/1/bench.json", "bench --show 1", 64),
+        (".lab/sweep/1/sweep.json", "sweep --show 1", 64),
+        ("evidence/scale.json", "decisions check", 1),
+    ];
+    for (file, command, code) in refused {
+        let left = Left::by("0.1");
+        let newer = left.newer(file, "version");
+        left.lab(command)
+            .is(code)
+            .says("a newer lab wrote")
+            .says("pdate lab");
+        left.lab("log").is(0);
+        left.lab("clean").is(0);
+        assert_eq!(left.lab.read(file), newer, "{file} after lab {command}");
     }
-    left.lab("log").is(0);
-    left.lab("clean").is(0);
-    assert_eq!(left.lab.read(path), newer);
+}
+
+#[test]
+fn a_loop_of_a_newer_version_is_not_resumed() {
+    let left = Left::by("0.1");
+    let state = ".lab/auto/039047f3e5976b75/state.json";
+    let newer = left.newer(state, "schema_version");
+    for command in ["auto status", "auto --experiments 1 -- true"] {
+        left.lab(command).is(1).says("a newer lab wrote");
+    }
+    assert_eq!(left.lab.read(state), newer);
 }

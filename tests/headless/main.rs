@@ -34,6 +34,7 @@ mod decisions;
 mod describe;
 mod described;
 mod diff;
+mod doctor;
 mod experiments;
 mod export;
 mod export_views;

@@ -1,8 +1,8 @@
 //! The files of the loop: `.lab/auto/` in the work tree, and a folder of the user's for the
 //! command's work tree.
 
-use super::state::{Phase, State};
-use anyhow::{Context, Error, Result, anyhow};
+use super::state::{Phase, State, VERSION};
+use anyhow::{Context, Error, Result, anyhow, ensure};
 use lab_project::loop_claim::{self, STATE_LIMIT, folder};
 use lab_project::{Project, trust};
 use lab_system::file_lock::LockedFile;
@@ -247,10 +247,14 @@ pub(super) fn read_state_in(project: &Project, folder: &Path) -> Result<Option<S
     if bytes.iter().all(|byte| *byte == 0) {
         return Ok(None);
     }
-    let state = serde_json::from_slice(&bytes);
-    state
-        .map(Some)
-        .with_context(|| format!("{} is damaged: remove it", path.display()))
+    let state: State = serde_json::from_slice(&bytes)
+        .with_context(|| format!("{} is damaged: remove it", path.display()))?;
+    ensure!(
+        state.schema_version <= VERSION,
+        "a newer lab wrote {}: update lab",
+        path.display()
+    );
+    Ok(Some(state))
 }
 
 /// Whether a loop works on the kernel now.

@@ -87,12 +87,12 @@ pub(super) fn read(project: &Project) -> Result<Option<Intent>> {
         // and then nothing was begun.
         Ok(text) if text.is_empty() => remove(project).map(|()| None),
         Ok(text) => {
-            let (intent, origin) = signature::read(Purpose::Intent, &text).with_context(|| {
-                format!(
-                    "{} is damaged: read it, finish by hand what it says, and remove it",
-                    path.display()
-                )
-            })?;
+            let (intent, origin) = signature::read_file(
+                Purpose::Intent,
+                &path,
+                &text,
+                ": read it, finish by hand what it says, and remove it",
+            )?;
             ensure!(
                 origin == Origin::Own,
                 "{} is foreign: somebody else's lab wrote it, or somebody changed it, so nothing of it was \

@@ -334,8 +334,7 @@ impl RunStore {
     fn parse_at<T: DeserializeOwned>(&self, path: &Path) -> Result<(T, Origin)> {
         let text = self.files.read(path, RECORD_LIMIT);
         let text = text.with_context(|| format!("cannot read {}", path.display()))?;
-        signature::read(Purpose::Record, &text)
-            .with_context(|| format!("{} is damaged", path.display()))
+        signature::read_file(Purpose::Record, path, &text, "")
     }
 
     /// Whether the run failed before its first record was written. Such a folder is no run and no

@@ -164,8 +164,7 @@ impl Series {
             }
             text => text.with_context(|| format!("cannot read {}", path.display()))?,
         };
-        let read = signature::read::<T>(purposes.0, &text);
-        read.with_context(|| format!("{} is damaged", path.display()))
+        signature::read_file(purposes.0, &path, &text, "")
     }
 
     /// Reads the lines, each with who wrote it. Lines that cannot be read are left out: the process

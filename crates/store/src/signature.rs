@@ -11,7 +11,7 @@ pub mod public;
 
 pub use key::{KEY_FILE, key_problem, use_key_file};
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, anyhow, bail};
 use hmac::{Hmac, Mac};
 use key::Key;
 use lab_run::record::{Origin, VERSION};
@@ -19,6 +19,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use sha2::Sha256;
+use std::path::Path;
 
 /// What is signed. A signature for one kind is not valid for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +102,29 @@ fn sign<T: Serialize>(purpose: Purpose, value: &T) -> Result<Signed<'_, T>> {
     })
 }
 
+/// The object has a version that this lab does not know.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "a newer lab wrote it: it has version {version}, and this lab reads up to {VERSION}. Update lab"
+)]
+struct Newer {
+    version: u64,
+}
+
+/// [`read`] of the text of this file, which the error names. `remedy` is for a damaged one.
+pub fn read_file<T: DeserializeOwned>(
+    purpose: Purpose,
+    path: &Path,
+    text: &[u8],
+    remedy: &str,
+) -> Result<(T, Origin)> {
+    let path = path.display();
+    read(purpose, text).map_err(|error| match error.is::<Newer>() {
+        true => anyhow!("{path}: {error}"),
+        false => error.context(format!("{path} is damaged{remedy}")),
+    })
+}
+
 /// Reads a JSON object, and who wrote it. The error says what is damaged, or that a newer lab wrote
 /// the object.
 pub fn read<T: DeserializeOwned>(purpose: Purpose, text: &[u8]) -> Result<(T, Origin)> {
@@ -113,10 +137,9 @@ pub fn read<T: DeserializeOwned>(purpose: Purpose, text: &[u8]) -> Result<(T, Or
         _ => Origin::Foreign,
     };
     if let Some(version) = value.get("version").and_then(Value::as_u64) {
-        ensure!(
-            version <= VERSION.into(),
-            "a newer lab wrote it: it has version {version}, and this lab reads up to {VERSION}"
-        );
+        if version > VERSION.into() {
+            bail!(Newer { version });
+        }
     }
     // From the value that was signed: the text could name a key twice.
     Ok((serde_json::from_value(value)?, origin))
