@@ -275,6 +275,35 @@ fn only_the_console_and_the_terminal_open_stdout_and_stderr() {
     assert_eq!(found, wanted, "the files that may print");
 }
 
+/// Cargo packages only what lies in a crate's folder.
+#[test]
+fn each_crate_embeds_files_of_its_own_folder_only() {
+    let mut outside = Vec::new();
+    let mut embedded = 0;
+    for folder in folders() {
+        let own = root().join(folder).canonicalize().unwrap();
+        graph::walk(&own.join("src"), &mut |path| {
+            let text = fs::read_to_string(path).unwrap();
+            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            for part in code.split("include_str!(").skip(1) {
+                let part = part.trim_start();
+                let name = part.strip_prefix("concat!(").unwrap_or(part);
+                let Some(name) = name.strip_prefix('"').and_then(|it| it.split('"').next()) else {
+                    continue;
+                };
+                embedded += 1;
+                let file = path.parent().unwrap().join(name).canonicalize().unwrap();
+                let crates = ["crates", "harness"].map(|other| own.join(other));
+                if !file.starts_with(&own) || crates.iter().any(|other| file.starts_with(other)) {
+                    outside.push(format!("{} embeds {name}", path.display()));
+                }
+            }
+        });
+    }
+    assert!(embedded > 50, "{embedded} embedded files were found");
+    assert_eq!(outside, Vec::<String>::new());
+}
+
 /// The rules find violations in examples.
 #[test]
 fn circles_are_found() {
