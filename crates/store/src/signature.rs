@@ -136,10 +136,10 @@ pub fn read<T: DeserializeOwned>(purpose: Purpose, text: &[u8]) -> Result<(T, Or
         Some(signature) if is_right(purpose, &value, &signature) => Origin::Own,
         _ => Origin::Foreign,
     };
-    if let Some(version) = value.get("version").and_then(Value::as_u64) {
-        if version > VERSION.into() {
-            bail!(Newer { version });
-        }
+    if let Some(version) = value.get("version").and_then(Value::as_u64)
+        && version > VERSION.into()
+    {
+        bail!(Newer { version });
     }
     // From the value that was signed: the text could name a key twice.
     Ok((serde_json::from_value(value)?, origin))
