@@ -75,7 +75,7 @@ mod tests {
     use super::*;
     use lab_tui::theme::{ColorDepth, Theme};
 
-    const LAB_LIGHT: &str = include_str!("../../crates/tui/themes/lab-light.yaml");
+    const LAB_LIGHT: &str = include_str!("../../themes/lab-light.yaml");
 
     #[test]
     fn the_yaml_files_of_a_folder_are_themes_and_other_files_are_not() {

@@ -9,7 +9,7 @@ fn schemes_are_listed_with_the_users_own() {
         .is(0);
     lab.write(
         "mine.yaml",
-        include_str!("../../crates/tui/themes/nord.yaml"),
+        include_str!("../../themes/nord.yaml"),
     );
     lab.sh("mv mine.yaml ~/.config/lab/themes/").is(0);
     let output = lab.lab("theme").is(0);

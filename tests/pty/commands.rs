@@ -30,7 +30,7 @@ fn a_terminal_gets_text_and_colours_alone() {
     let bench = Bench::new();
     let theme = fs::read_to_string(concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/crates/tui/themes/nord.yaml"
+        "/themes/nord.yaml"
     ))
     .unwrap();
     let name = format!("{HOSTILE}.yaml");
