@@ -175,7 +175,7 @@ pub fn discard(options: &DiscardArgs) -> Result<ExitCode> {
 /// Calls `act` with what a held-out check needs, and prints the lines of the check.
 fn with_check<T>(by_rule: bool, act: impl FnOnce(&mut RunContext) -> T) -> Result<T> {
     let control = controlled()?;
-    let mut lines = HarnessLines::new(Printed::All);
+    let mut lines = HarnessLines::new(Printed::Text);
     let mut tell = |_, batch| lines.print(&batch);
     Ok(act(&mut RunContext {
         control: &control,
