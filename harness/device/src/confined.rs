@@ -6,7 +6,7 @@
 //! where no source of a user has a say. The same holds for the [build cache](crate::build_cache).
 
 use crate::api::{
-    BuildRequest, Builder, Built, DeviceError, FolderTrust, Image, SharedFiles, TargetBuild,
+    BuildRequest, Builder, Built, DeviceError, FolderTrust, Image, Result, SharedFiles, TargetBuild,
 };
 use crate::sandbox::{self, FileAccess, Policy, SandboxState};
 use lab_protocol::Target;
@@ -26,11 +26,7 @@ pub struct ConfinedBuilder {
 impl ConfinedBuilder {
     /// Opens the builder of a target and confines it to these files and its own. `folder` says
     /// whether the compiler may be one of the current folder.
-    pub fn open(
-        target: Target,
-        folder: FolderTrust,
-        mut files: FileAccess,
-    ) -> Result<Self, DeviceError> {
+    pub fn open(target: Target, folder: FolderTrust, mut files: FileAccess) -> Result<Self> {
         let (jobs, receiver) = channel::<Job>();
         let (say, said) = channel();
         // The receiver of what is said waits below.
@@ -67,7 +63,7 @@ impl ConfinedBuilder {
     fn run<T: Send + 'static>(
         &self,
         job: impl FnOnce(&mut dyn Builder) -> T + Send + 'static,
-    ) -> Result<T, DeviceError> {
+    ) -> Result<T> {
         let (say, said) = channel();
         // The receiver waits below.
         let job: Job = Box::new(move |builder| drop(say.send(job(builder))));
@@ -100,12 +96,12 @@ impl Builder for ConfinedBuilder {
         &mut self,
         request: &BuildRequest,
         archs: &[String],
-    ) -> Result<Option<Vec<TargetBuild>>, DeviceError> {
+    ) -> Result<Option<Vec<TargetBuild>>> {
         let (own, archs) = (request.clone(), archs.to_vec());
         self.run(move |builder| builder.build_for(&own, &archs))?
     }
 
-    fn build(&mut self, request: &BuildRequest) -> Result<Built, DeviceError> {
+    fn build(&mut self, request: &BuildRequest) -> Result<Built> {
         (self.shared)(request)?;
         let own = request.clone();
         let built = self.run(move |builder| builder.build(&own))??;

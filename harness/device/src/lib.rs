@@ -106,12 +106,12 @@ pub fn missing(target: Target) -> Option<String> {
 
 /// Returns the compiler for a target. Fails with [`DeviceError::Unavailable`] where it is not
 /// installed.
-pub fn builder(target: Target) -> Result<Box<dyn Builder>, DeviceError> {
+pub fn builder(target: Target) -> Result<Box<dyn Builder>> {
     builder_in(target, FolderTrust::Untrusted)
 }
 
 /// As [`builder`]. In a trusted folder NVRTC may also come from a `.venv` of the current folder.
-pub fn builder_in(target: Target, folder: FolderTrust) -> Result<Box<dyn Builder>, DeviceError> {
+pub fn builder_in(target: Target, folder: FolderTrust) -> Result<Box<dyn Builder>> {
     match resolve(target) {
         Target::Cuda(_) => Ok(Box::new(cuda::nvrtc_builder(folder)?)),
         Target::Cpu | Target::Auto => nvrtc_beside::builder(folder),
@@ -120,7 +120,7 @@ pub fn builder_in(target: Target, folder: FolderTrust) -> Result<Box<dyn Builder
 
 /// Opens the device of a target. Fails with [`DeviceError::Unavailable`] where there is no such
 /// device.
-pub fn open(target: Target) -> Result<Box<dyn Driver>, DeviceError> {
+pub fn open(target: Target) -> Result<Box<dyn Driver>> {
     match resolve(target) {
         Target::Cuda(ordinal) => cuda::open(ordinal),
         Target::Cpu | Target::Auto => cpu::open(),

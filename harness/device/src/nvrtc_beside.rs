@@ -1,9 +1,7 @@
 //! The compiler of the cpu device where NVRTC is on the machine too: what NVRTC refuses is no kernel,
 //! even if the host's compiler takes it. NVRTC needs no GPU, and pip's wheels are enough.
 
-use crate::api::{
-    BuildRequest, Builder, Built, DeviceError, FolderTrust, SharedFiles, TargetBuild,
-};
+use crate::api::{BuildRequest, Builder, Built, FolderTrust, Result, SharedFiles, TargetBuild};
 use crate::build_cache;
 use crate::cpu::{self, HostCompiler};
 use crate::cuda::{NvrtcBuilder, nvrtc_with_headers};
@@ -19,7 +17,7 @@ struct BesideNvrtc {
 
 /// Returns the builder of the cpu device. In a trusted folder NVRTC may come from a `.venv` of the
 /// current folder.
-pub fn builder(folder: FolderTrust) -> Result<Box<dyn Builder>, DeviceError> {
+pub fn builder(folder: FolderTrust) -> Result<Box<dyn Builder>> {
     let host = cpu::builder()?;
     Ok(match nvrtc_with_headers(folder) {
         Some(nvrtc) => Box::new(BesideNvrtc { host, nvrtc }),
@@ -49,11 +47,11 @@ impl Builder for BesideNvrtc {
         &mut self,
         request: &BuildRequest,
         archs: &[String],
-    ) -> Result<Option<Vec<TargetBuild>>, DeviceError> {
+    ) -> Result<Option<Vec<TargetBuild>>> {
         self.nvrtc.build_for(request, archs)
     }
 
-    fn build(&mut self, request: &BuildRequest) -> Result<Built, DeviceError> {
+    fn build(&mut self, request: &BuildRequest) -> Result<Built> {
         let started = Instant::now();
         // The run's own build says what NVRTC says. A .cpp is host code.
         if request.sanitizer.is_some() || request.is_host() {

@@ -2,7 +2,7 @@
 
 use crate::dtype::Dtype;
 use crate::gates::{self, CellMismatch, TensorComparison, Tolerance};
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use crate::worker::cell_work::{CompareCells, FoundCell, FoundCells};
 use crate::worker::{Cells, JudgeMemory};
 use lab_protocol::report::Histogram;
@@ -54,7 +54,7 @@ pub struct Pair<'a> {
 }
 
 /// Compares pairs: on the device if each `got` is held there.
-pub fn compare(pairs: &[&Pair]) -> Result<Vec<TensorComparison>, Stop> {
+pub fn compare(pairs: &[&Pair]) -> Result<Vec<TensorComparison>> {
     let memory = |pair: &&Pair| match pair.got {
         Cells::Held(held) if pair.got.bytes() == pair.want.bytes() => Some(held.memory.clone()),
         _ => None,
@@ -72,7 +72,7 @@ pub fn picture(
     pair: &Pair,
     shape: [usize; 2],
     workload: &str,
-) -> Result<Option<(WrongMap, WrongTile)>, Stop> {
+) -> Result<Option<(WrongMap, WrongTile)>> {
     let (dtype, host) = (pair.dtype, OnHost::of(pair)?);
     let tolerance = pair.tolerance.unwrap_or(&Tolerance::EXACT);
     let (both, unwritten) = ([&*host.got, &*host.want], host.unwritten(pair));
@@ -111,7 +111,7 @@ struct OnHost<'a> {
 }
 
 impl<'a> OnHost<'a> {
-    fn of(pair: &'a Pair) -> Result<Self, Stop> {
+    fn of(pair: &'a Pair) -> Result<Self> {
         let other = pair.unwritten.other;
         let other = other.map(|(cells, pattern)| Ok::<_, Stop>((cells.to_host()?, pattern)));
         Ok(OnHost {
@@ -128,7 +128,7 @@ impl<'a> OnHost<'a> {
     }
 }
 
-fn on_host(pair: &Pair) -> Result<TensorComparison, Stop> {
+fn on_host(pair: &Pair) -> Result<TensorComparison> {
     let (dtype, host) = (pair.dtype, OnHost::of(pair)?);
     let (got, want, unwritten) = (&host.got, &host.want, host.unwritten(pair));
     if let Some(tolerance) = pair.tolerance {
@@ -149,7 +149,7 @@ fn on_host(pair: &Pair) -> Result<TensorComparison, Stop> {
     })
 }
 
-fn on_device(pairs: &[&Pair], memory: &Arc<JudgeMemory>) -> Result<Vec<TensorComparison>, Stop> {
+fn on_device(pairs: &[&Pair], memory: &Arc<JudgeMemory>) -> Result<Vec<TensorComparison>> {
     // Held until the comparison is over.
     let mut copies = Vec::new();
     let mut asked = Vec::with_capacity(pairs.len());

@@ -3,7 +3,7 @@
 //! The compiler builds kernels and holds no device. It is a process of its own, so that a build
 //! that never ends can be killed.
 
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use crate::process::child::{self, Child, LineSink};
 use crate::process::framing::{self, FrameError};
 use crate::process::private_folder::PrivateFolder;
@@ -104,7 +104,7 @@ impl Compiler {
         cache_dir: &Path,
         readable: Vec<PathBuf>,
         forward: LineSink,
-    ) -> Result<Compiler, Stop> {
+    ) -> Result<Compiler> {
         let (own_folder, files) = files(cache_dir, readable).map_err(|e| {
             Stop::Lab(format!(
                 "folders for the compiler cannot be made in {}: {e}",
@@ -153,7 +153,7 @@ impl Compiler {
     }
 
     /// Waits until the compiler is loaded, and returns its name and version.
-    pub fn version(&mut self) -> Result<&str, Stop> {
+    pub fn version(&mut self) -> Result<&str> {
         if let Some(asked) = self.opening.take() {
             let number = asked.map_err(|e| self.failed(e, Operation::Open))?;
             self.opened = Some(self.answer(number, Operation::Open)?);
@@ -162,7 +162,7 @@ impl Compiler {
     }
 
     /// Lets the process prepare for builds like this one, while the caller does other things.
-    pub fn warm_up(&mut self, request: &BuildRequest) -> Result<(), Stop> {
+    pub fn warm_up(&mut self, request: &BuildRequest) -> Result<()> {
         self.wait_for_warm_up()?;
         let request = CompilerRequest::WarmUp(request.clone());
         let number = self.connection.ask(&request, &[], PREPARE_LIMIT);
@@ -170,7 +170,7 @@ impl Compiler {
         Ok(())
     }
 
-    fn wait_for_warm_up(&mut self) -> Result<(), Stop> {
+    fn wait_for_warm_up(&mut self) -> Result<()> {
         self.version()?;
         let Some(number) = self.warming_up.take() else {
             return Ok(());
@@ -180,7 +180,7 @@ impl Compiler {
 
     /// Builds. Compiler errors are part of [`Built`]. Returns [`Stop::Crash`] if the process ended
     /// or took longer than the time limit, and [`Stop::Lab`] if there is no compiler.
-    pub fn build(&mut self, request: &BuildRequest) -> Result<Built, Stop> {
+    pub fn build(&mut self, request: &BuildRequest) -> Result<Built> {
         self.wait_for_warm_up()?;
         let request = CompilerRequest::Build(request.clone());
         let asked = self.connection.ask(&request, &[], PREPARE_LIMIT);
@@ -194,7 +194,7 @@ impl Compiler {
         &mut self,
         request: &BuildRequest,
         archs: &[String],
-    ) -> Result<Option<Vec<TargetBuild>>, Stop> {
+    ) -> Result<Option<Vec<TargetBuild>>> {
         self.wait_for_warm_up()?;
         let request = CompilerRequest::BuildFor(request.clone(), archs.to_vec());
         let asked = self.connection.ask(&request, &[], PREPARE_LIMIT);
@@ -209,11 +209,7 @@ impl Compiler {
         }
     }
 
-    fn answer<R: DeserializeOwned>(
-        &mut self,
-        number: u64,
-        operation: Operation,
-    ) -> Result<R, Stop> {
+    fn answer<R: DeserializeOwned>(&mut self, number: u64, operation: Operation) -> Result<R> {
         let limit = self.limit(operation);
         let answer = self
             .connection

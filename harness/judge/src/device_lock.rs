@@ -16,7 +16,7 @@
 //! of their own do not see each other's lock; then the list of processes from NVML shows the
 //! others.
 
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use lab_device::DeviceInfo;
 use lab_system::file_lock::{self, LockedFile, Sharing};
 use rustix::fs::{Mode, OFlags};
@@ -84,7 +84,7 @@ impl DeviceLock {
 
     /// Takes the lock if it is free for this use and nobody waits to measure; `None` if not.
     /// Returns an error if no file can be locked.
-    pub fn try_take(&self, wanted: DeviceUse) -> Result<Option<LockGuard>, Stop> {
+    pub fn try_take(&self, wanted: DeviceUse) -> Result<Option<LockGuard>> {
         match try_in(&self.turns, wanted)? {
             Some(_turn) => try_in(&self.files, wanted),
             None => Ok(None),
@@ -98,7 +98,7 @@ impl DeviceLock {
         wanted: DeviceUse,
         patience: Duration,
         on_wait: impl FnOnce() -> io::Result<()>,
-    ) -> Result<Option<LockGuard>, Stop> {
+    ) -> Result<Option<LockGuard>> {
         let deadline = Instant::now() + patience;
         let mut on_wait = Some(on_wait);
         let mut turn = None;
@@ -138,7 +138,7 @@ impl DeviceLock {
 }
 
 /// Takes the lock of the first of these files that can be locked.
-fn try_in(files: &[PathBuf], wanted: DeviceUse) -> Result<Option<LockGuard>, Stop> {
+fn try_in(files: &[PathBuf], wanted: DeviceUse) -> Result<Option<LockGuard>> {
     let mut failed = None;
     for file in files {
         match try_at(file, wanted) {

@@ -1,6 +1,6 @@
 //! Building a kernel: the request, its result, and [`Builder`], which each device implements.
 
-use crate::api::error::DeviceError;
+use crate::api::error::Result;
 use lab_protocol::CompileOptions;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -133,7 +133,7 @@ pub struct TargetBuild {
 
 /// Makes the files that all builds of a compiler share, from the lab's own sources, if they are not
 /// there yet.
-pub type SharedFiles = Box<dyn Fn(&BuildRequest) -> Result<(), DeviceError> + Send>;
+pub type SharedFiles = Box<dyn Fn(&BuildRequest) -> Result<()> + Send>;
 
 /// Compiles source into an image. Lives in the compiler process.
 pub trait Builder {
@@ -159,14 +159,14 @@ pub trait Builder {
     }
     /// Builds. A source with errors is an `Ok` without an image: the log holds the errors. An `Err`
     /// means that the compiler itself could not run; its text ends with the remedy.
-    fn build(&mut self, request: &BuildRequest) -> Result<Built, DeviceError>;
+    fn build(&mut self, request: &BuildRequest) -> Result<Built>;
     /// Builds for each of these architectures too, and keeps no image. `None` where the compiler builds
     /// for no GPU.
     fn build_for(
         &mut self,
         _request: &BuildRequest,
         _archs: &[String],
-    ) -> Result<Option<Vec<TargetBuild>>, DeviceError> {
+    ) -> Result<Option<Vec<TargetBuild>>> {
         Ok(None)
     }
 }

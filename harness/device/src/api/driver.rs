@@ -1,7 +1,7 @@
 //! Holding memory and launching kernels: [`Driver`], which each device implements, and its types.
 
 use crate::api::digest::{MemoryRange, Noise};
-use crate::api::error::DeviceError;
+use crate::api::error::{DeviceError, Result};
 use crate::api::tensor_map::TensorMap;
 use serde::{Deserialize, Serialize};
 use std::os::fd::OwnedFd;
@@ -282,27 +282,22 @@ pub trait Driver: Send {
     /// Returns the device's properties.
     fn info(&self) -> DeviceInfo;
     /// Loads a module, and returns a number for it that is never used again.
-    fn load(&mut self, image: &Path) -> Result<u32, DeviceError>;
+    fn load(&mut self, image: &Path) -> Result<u32>;
     /// Unloads a module. Its entries are refused from then on.
-    fn unload(&mut self, module: u32) -> Result<(), DeviceError>;
+    fn unload(&mut self, module: u32) -> Result<()>;
     /// Finds a kernel by name. `None` where the module has no such kernel.
-    fn entry(&mut self, module: u32, name: &str) -> Result<Option<Entry>, DeviceError>;
+    fn entry(&mut self, module: u32, name: &str) -> Result<Option<Entry>>;
     /// Returns how many blocks fit on one multiprocessor at once. `threads` are those of a block,
     /// `shared_bytes` is its dynamic shared memory.
-    fn blocks_per_sm(
-        &mut self,
-        entry: Entry,
-        threads: u32,
-        shared_bytes: u32,
-    ) -> Result<u32, DeviceError>;
+    fn blocks_per_sm(&mut self, entry: Entry, threads: u32, shared_bytes: u32) -> Result<u32>;
     /// Returns the occupancy of a launch. `None` on the cpu device, which does not emulate
     /// multiprocessors.
-    fn occupancy(&mut self, _: Entry, _: &Shape) -> Result<Option<Occupancy>, DeviceError> {
+    fn occupancy(&mut self, _: Entry, _: &Shape) -> Result<Option<Occupancy>> {
         Ok(None)
     }
     /// Allocates memory, aligned to 256 bytes, with unspecified content. Fails where the device has
     /// too little.
-    fn alloc(&mut self, bytes: usize) -> Result<u64, DeviceError>;
+    fn alloc(&mut self, bytes: usize) -> Result<u64>;
     /// Bytes of a page: [`Driver::alloc`] takes whole pages, and a kernel can access every byte of
     /// them. 1 where an allocation is as long as it was asked for.
     fn page_bytes(&self) -> usize {
@@ -311,7 +306,7 @@ pub trait Driver: Send {
     /// Allocates memory that ends after exactly `bytes` bytes, so that a tool such as
     /// compute-sanitizer reports the first access behind it. [`Driver::alloc`] may take whole
     /// pages, of which every byte is accessible.
-    fn alloc_exact(&mut self, bytes: usize) -> Result<u64, DeviceError> {
+    fn alloc_exact(&mut self, bytes: usize) -> Result<u64> {
         self.alloc(bytes)
     }
     /// Whether another process can map what [`Driver::alloc_shared`] allocates.
@@ -319,33 +314,24 @@ pub trait Driver: Send {
         false
     }
     /// [`Driver::alloc`] of memory that another process can map: with the descriptor that it gets.
-    fn alloc_shared(&mut self, _bytes: usize) -> Result<(u64, OwnedFd), DeviceError> {
+    fn alloc_shared(&mut self, _bytes: usize) -> Result<(u64, OwnedFd)> {
         Err(DeviceError::Driver(NOT_SHARED.into()))
     }
     /// Maps memory that another process has allocated by [`Driver::alloc_shared`], and returns its
     /// address here. `bytes` are all of it, in whole pages. `is_read_only` makes every store there
     /// an illegal address. Ends with [`Driver::free`].
-    fn map_shared(
-        &mut self,
-        _memory: &OwnedFd,
-        _bytes: usize,
-        _is_read_only: bool,
-    ) -> Result<u64, DeviceError> {
+    fn map_shared(&mut self, _memory: &OwnedFd, _bytes: usize, _is_read_only: bool) -> Result<u64> {
         Err(DeviceError::Driver(NOT_SHARED.into()))
     }
     /// Frees an allocation. `address` is its start.
-    fn free(&mut self, address: u64) -> Result<(), DeviceError>;
+    fn free(&mut self, address: u64) -> Result<()>;
     /// Copies `bytes` to the device. Fails where they do not fit into the allocation.
-    fn upload(&mut self, address: u64, bytes: &[u8]) -> Result<(), DeviceError>;
+    fn upload(&mut self, address: u64, bytes: &[u8]) -> Result<()>;
     /// Fills `bytes` from the device. Fails where the allocation is shorter.
-    fn download(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError>;
+    fn download(&mut self, address: u64, bytes: &mut [u8]) -> Result<()>;
     /// Compares device memory with `expected`, and returns the offset of the first byte that
     /// differs.
-    fn first_difference(
-        &mut self,
-        address: u64,
-        expected: &[u8],
-    ) -> Result<Option<usize>, DeviceError> {
+    fn first_difference(&mut self, address: u64, expected: &[u8]) -> Result<Option<usize>> {
         // In chunks: to fault in the pages of a large new buffer takes longer than the copy.
         let mut actual = vec![0; expected.len().min(COMPARE_CHUNK_BYTES)];
         for (offset, expected) in (0..)
@@ -361,35 +347,29 @@ pub trait Driver: Send {
         Ok(None)
     }
     /// Fills memory with a repeated 32-bit pattern, the last of which may be cut.
-    fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError>;
+    fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<()>;
     /// [`Driver::upload`] for work that follows on the device: may return before the copy has
     /// ended. Next to other processes, each wait for a GPU takes as long as a turn of theirs.
-    fn upload_before(&mut self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+    fn upload_before(&mut self, address: u64, bytes: &[u8]) -> Result<()> {
         self.upload(address, bytes)
     }
     /// [`Driver::fill`] for work that follows on the device, as [`Driver::upload_before`].
-    fn fill_before(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {
+    fn fill_before(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<()> {
         self.fill(address, bytes, pattern)
     }
     /// Copies within the device's memory, for work that follows on the device.
-    fn copy_before(&mut self, from: u64, to: u64, bytes: usize) -> Result<(), DeviceError> {
+    fn copy_before(&mut self, from: u64, to: u64, bytes: usize) -> Result<()> {
         let mut content = vec![0; bytes];
         self.download(from, &mut content)?;
         self.upload(to, &content)
     }
     /// Waits until what was begun with [`Driver::fill_before`] and its like has ended.
-    fn finish(&mut self) -> Result<(), DeviceError> {
+    fn finish(&mut self) -> Result<()> {
         Ok(())
     }
     /// Fills memory with noise, from word `first` of the noise on. `address` and `bytes` are
     /// multiples of 4.
-    fn fill_noise(
-        &mut self,
-        address: u64,
-        bytes: usize,
-        noise: &Noise,
-        first: u64,
-    ) -> Result<(), DeviceError> {
+    fn fill_noise(&mut self, address: u64, bytes: usize, noise: &Noise, first: u64) -> Result<()> {
         let mut address = address;
         for part in noise.parts(4 * first, bytes) {
             self.upload(address, part)?;
@@ -399,26 +379,22 @@ pub trait Driver: Send {
     }
     /// Returns the [digest](crate::digest) of each range under a key. `None` where the device
     /// computes none, and comparing the memory is as fast.
-    fn digests(
-        &mut self,
-        _ranges: &[MemoryRange],
-        _key: u64,
-    ) -> Result<Option<Vec<u64>>, DeviceError> {
+    fn digests(&mut self, _ranges: &[MemoryRange], _key: u64) -> Result<Option<Vec<u64>>> {
         Ok(None)
     }
     /// Overwrites the shared memory of every multiprocessor, where a launch could find what an
     /// earlier one left, with the next of [`SHARED_POISONS`]. What follows on the device finds it.
     /// The cpu device does so when a block begins, with a pattern for each launch.
-    fn scrub(&mut self) -> Result<(), DeviceError> {
+    fn scrub(&mut self) -> Result<()> {
         Ok(())
     }
     /// Replaces the content of the L2 cache by writing a pattern to this memory, as
     /// [`Driver::fill`] does. Lines that a kernel asked to keep in the cache are let go first.
-    fn flush_cache(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {
+    fn flush_cache(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<()> {
         self.fill(address, bytes, pattern)
     }
     /// Returns the sizes of a kernel's parameters, in bytes. `None` where they are not known.
-    fn parameters(&self, _entry: Entry) -> Result<Option<Vec<usize>>, DeviceError> {
+    fn parameters(&self, _entry: Entry) -> Result<Option<Vec<usize>>> {
         Ok(None)
     }
     /// Launches a kernel once, waits for it, and returns its time in seconds: the time between two
@@ -430,7 +406,7 @@ pub trait Driver: Send {
         shape: &Shape,
         args: &[Arg],
         order: ExecutionOrder,
-    ) -> Result<f64, DeviceError>;
+    ) -> Result<f64>;
     /// Runs these windows one after the other, up to the first that fails, and waits for all. A
     /// CUDA device runs the launches of each as `submission` says; the cpu device has no graphs,
     /// and a window's time is the sum of its steps' times. The digests are under `key`.
@@ -453,13 +429,13 @@ pub trait Driver: Send {
     }
     /// Encodes a tensor map, which a kernel takes as a parameter. Returns [`DeviceError::Kernel`]
     /// where the device has none, or where the map breaks a limit.
-    fn tensor_map(&mut self, _map: &TensorMap) -> Result<Arg, DeviceError> {
+    fn tensor_map(&mut self, _map: &TensorMap) -> Result<Arg> {
         Err(DeviceError::Kernel(
             "tensor maps (TMA) cannot be used on the cpu device".into(),
         ))
     }
     /// The names of a module's kernels, where the device can tell them.
-    fn kernels(&mut self, _module: u32) -> Result<Vec<String>, DeviceError> {
+    fn kernels(&mut self, _module: u32) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
 }
@@ -469,7 +445,7 @@ fn run_window(
     driver: &mut (impl Driver + ?Sized),
     window: &Window,
     key: u64,
-) -> Result<ReplayedWindow, DeviceError> {
+) -> Result<ReplayedWindow> {
     for (MemoryRange { address, bytes }, pattern) in &window.fills {
         driver.fill_before(*address, *bytes, *pattern)?;
     }

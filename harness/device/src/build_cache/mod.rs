@@ -12,7 +12,7 @@ mod key;
 pub(crate) use key::of as key_of;
 pub use key::own_build;
 
-use crate::api::{BuildRequest, Builder, Built, DeviceError, Image};
+use crate::api::{BuildRequest, Builder, Built, Image, Result};
 use lab_system::atomic_file::replace_in_cache;
 use lab_system::listing;
 use serde::{Deserialize, Serialize};
@@ -43,7 +43,7 @@ struct CacheRecord {
 
 /// Builds a request, or finds its image in `images/` of the request's cache folder. Where the cache
 /// cannot be written, the build still succeeds, and its log ends with the reason.
-pub fn build(builder: &mut dyn Builder, request: &BuildRequest) -> Result<Built, DeviceError> {
+pub fn build(builder: &mut dyn Builder, request: &BuildRequest) -> Result<Built> {
     let started = Instant::now();
     let folder = folder(&request.cache_dir);
     let key = builder.key(request);

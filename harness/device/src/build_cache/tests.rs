@@ -22,7 +22,7 @@ impl Builder for Counting {
     fn warm(&mut self, _: &BuildRequest) -> bool {
         false
     }
-    fn build(&mut self, request: &BuildRequest) -> Result<Built, DeviceError> {
+    fn build(&mut self, request: &BuildRequest) -> Result<Built> {
         self.builds.set(self.builds.get() + 1);
         let source = fs::read_to_string(&request.source).unwrap();
         let image = (!source.contains("error")).then(|| {

@@ -83,10 +83,10 @@ pub use races::{
     SHADOW_PER_BYTE,
 };
 
-use crate::api::DeviceError;
+use crate::api::Result;
 
 /// Returns a builder that uses the host's C++ compiler: `$CXX`, or the first of `g++`, `clang++`,
 /// `c++` that runs. Fails where none runs.
-pub(crate) fn builder() -> Result<HostCompiler, DeviceError> {
+pub(crate) fn builder() -> Result<HostCompiler> {
     HostCompiler::find(std::env::var_os("CXX"))
 }

@@ -4,7 +4,7 @@ use super::nvrtc::{Input, Nvrtc};
 use super::pch::{Pch, Prefix, leading_includes};
 use super::toolkit::Toolkit;
 use super::{headers, ptxas};
-use crate::api::{BuildRequest, Builder, Built, DeviceError, Image, TargetBuild};
+use crate::api::{BuildRequest, Builder, Built, DeviceError, Image, Result, TargetBuild};
 use crate::build_cache;
 use lab_system::threads::{self, Beside};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub struct NvrtcBuilder {
 
 impl NvrtcBuilder {
     /// Loads the toolkit's NVRTC.
-    pub fn new(toolkit: Toolkit) -> Result<Self, DeviceError> {
+    pub fn new(toolkit: Toolkit) -> Result<Self> {
         let nvrtc = Nvrtc::load(&toolkit)?;
         Ok(NvrtcBuilder {
             nvrtc,
@@ -34,7 +34,7 @@ impl NvrtcBuilder {
     }
 
     /// The compute capability of an architecture that this NVRTC builds for.
-    fn capability(&self, asked: &str) -> Result<u32, DeviceError> {
+    fn capability(&self, asked: &str) -> Result<u32> {
         let number = asked.strip_prefix("sm_").unwrap_or_default();
         let capability = number.trim_end_matches(|c: char| c.is_ascii_alphabetic());
         let Ok(capability) = capability.parse() else {
@@ -57,7 +57,7 @@ impl NvrtcBuilder {
     /// Returns the architecture to build for. A module runs on this device only, so the
     /// architecture is the one with all instructions: `sm_90a` has `wgmma` and `setmaxnreg`, which
     /// `sm_90` lacks.
-    fn architecture(&self, asked: &str) -> Result<String, DeviceError> {
+    fn architecture(&self, asked: &str) -> Result<String> {
         let capability = self.capability(asked)?;
         let has_suffix = asked.ends_with(|c: char| c.is_ascii_alphabetic()) || capability < 90;
         Ok(if has_suffix {
@@ -125,7 +125,7 @@ const LOOKED_AT_FOR: &str = "sm_90";
 
 impl NvrtcBuilder {
     /// Returns what NVRTC has against a source, without building it. `None` if it takes the source.
-    pub fn errors(&self, request: &BuildRequest) -> Result<Option<String>, DeviceError> {
+    pub fn errors(&self, request: &BuildRequest) -> Result<Option<String>> {
         let text =
             std::fs::read(&request.source).map_err(|e| cannot("read", &request.source, &e))?;
         let mut options = self.options(request, &self.architecture(LOOKED_AT_FOR)?);
@@ -144,7 +144,7 @@ impl NvrtcBuilder {
     }
 
     /// Builds for this architecture, exactly as it is written, and keeps what the build says.
-    fn for_target(&self, request: &BuildRequest, arch: &str) -> Result<TargetBuild, DeviceError> {
+    fn for_target(&self, request: &BuildRequest, arch: &str) -> Result<TargetBuild> {
         let refused = |why: String| TargetBuild {
             arch: arch.to_owned(),
             refused: Some(why),
@@ -213,7 +213,7 @@ impl Builder for NvrtcBuilder {
         &mut self,
         request: &BuildRequest,
         archs: &[String],
-    ) -> Result<Option<Vec<TargetBuild>>, DeviceError> {
+    ) -> Result<Option<Vec<TargetBuild>>> {
         let own = &*self;
         std::thread::scope(|scope| {
             let each = archs.iter();
@@ -237,7 +237,7 @@ impl Builder for NvrtcBuilder {
         self.pch.make(&self.nvrtc, &prefix, &request.cache_dir)
     }
 
-    fn build(&mut self, request: &BuildRequest) -> Result<Built, DeviceError> {
+    fn build(&mut self, request: &BuildRequest) -> Result<Built> {
         let started = Instant::now();
         let text =
             std::fs::read(&request.source).map_err(|e| cannot("read", &request.source, &e))?;
@@ -300,7 +300,7 @@ fn with_user_paths(log: &str, source: &Path, shown_as: &str) -> String {
 }
 
 /// Writes the cubin to a new file, and removes the file if that fails. Returns its path.
-fn store(cubin: &[u8], cache_dir: &Path) -> Result<PathBuf, DeviceError> {
+fn store(cubin: &[u8], cache_dir: &Path) -> Result<PathBuf> {
     let folder = build_cache::output_folder(cache_dir);
     let write = || -> std::io::Result<PathBuf> {
         std::fs::create_dir_all(&folder)?;

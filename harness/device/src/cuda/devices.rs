@@ -2,13 +2,13 @@
 #![allow(unsafe_code)]
 
 use super::ffi::{self, Code};
-use crate::api::DeviceError;
+use crate::api::{DeviceError, Result};
 use cudarc::driver::sys;
 use std::ffi::{CStr, c_int};
 use std::sync::OnceLock;
 
 /// Fails where the driver's library is not installed; the error says what to do.
-fn present() -> Result<(), DeviceError> {
+fn present() -> Result<()> {
     if ffi::library().is_ok() {
         return Ok(());
     }
@@ -20,7 +20,7 @@ fn present() -> Result<(), DeviceError> {
 }
 
 /// Initialises the driver, once per process.
-fn initialise() -> Result<(), DeviceError> {
+fn initialise() -> Result<()> {
     present()?;
     check_initialised(initialise_code())
 }
@@ -33,13 +33,13 @@ pub fn initialise_code() -> Code {
 }
 
 /// Turns the code of [`initialise_code`] into an error.
-pub fn check_initialised(code: Code) -> Result<(), DeviceError> {
+pub fn check_initialised(code: Code) -> Result<()> {
     code.check("initialise the NVIDIA driver")
 }
 
 /// Returns the CUDA version that the driver supports, such as (13, 0). Does not initialise the
 /// driver, which can take a second.
-pub fn version() -> Result<(u32, u32), DeviceError> {
+pub fn version() -> Result<(u32, u32)> {
     present()?;
     let mut version = 0;
     // SAFETY: `version` is a live integer to write to.
@@ -48,7 +48,7 @@ pub fn version() -> Result<(u32, u32), DeviceError> {
 }
 
 /// Returns the names of the devices, by ordinal. Creates no context.
-pub fn devices() -> Result<Vec<String>, DeviceError> {
+pub fn devices() -> Result<Vec<String>> {
     initialise()?;
     let mut count = 0;
     // SAFETY: `count` is a live integer to write to.
@@ -57,14 +57,14 @@ pub fn devices() -> Result<Vec<String>, DeviceError> {
 }
 
 /// Returns the identifiers of the devices, by ordinal.
-pub fn uuids() -> Result<Vec<String>, DeviceError> {
+pub fn uuids() -> Result<Vec<String>> {
     (0..devices()?.len())
         .map(|ordinal| uuid(device(ordinal as c_int)?))
         .collect()
 }
 
 /// Returns the handle of a device.
-pub fn device(ordinal: c_int) -> Result<sys::CUdevice, DeviceError> {
+pub fn device(ordinal: c_int) -> Result<sys::CUdevice> {
     let mut device = 0;
     // SAFETY: `device` is a live handle to write to.
     unsafe { ffi::cuDeviceGet(&mut device, ordinal) }
@@ -72,7 +72,7 @@ pub fn device(ordinal: c_int) -> Result<sys::CUdevice, DeviceError> {
     Ok(device)
 }
 
-fn name(device: sys::CUdevice) -> Result<String, DeviceError> {
+fn name(device: sys::CUdevice) -> Result<String> {
     let mut bytes = [0u8; 256];
     // SAFETY: `bytes` is a live buffer of the given length to write to.
     unsafe { ffi::cuDeviceGetName(bytes.as_mut_ptr().cast(), bytes.len() as c_int, device) }
@@ -82,7 +82,7 @@ fn name(device: sys::CUdevice) -> Result<String, DeviceError> {
 }
 
 /// Returns the device's identifier as `nvidia-smi -L` and NVML write it.
-pub fn uuid(device: sys::CUdevice) -> Result<String, DeviceError> {
+pub fn uuid(device: sys::CUdevice) -> Result<String> {
     let mut uuid = sys::CUuuid { bytes: [0; 16] };
     // SAFETY: `uuid` is a live struct to write to.
     unsafe { ffi::cuDeviceGetUuid_v2(&mut uuid, device) }

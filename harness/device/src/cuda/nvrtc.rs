@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::toolkit::Toolkit;
-use crate::api::{DeviceError, with_causes};
+use crate::api::{DeviceError, Result, with_causes};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
 type Handle = *mut c_void;
@@ -71,7 +71,7 @@ impl Drop for Program<'_> {
 }
 
 impl Nvrtc {
-    pub fn load(toolkit: &Toolkit) -> Result<Nvrtc, DeviceError> {
+    pub fn load(toolkit: &Toolkit) -> Result<Nvrtc> {
         Self::bind(toolkit).map_err(|e| {
             DeviceError::Unavailable(format!(
                 "cannot load NVRTC from {}: {e}. Reinstall the CUDA toolkit, or set CUDA_HOME to another.",
@@ -134,7 +134,7 @@ impl Nvrtc {
     }
 
     /// Compiles a text. Errors in it are an `Ok` without a cubin; an `Err` means that NVRTC failed.
-    pub fn compile(&self, input: &Input) -> Result<Output, DeviceError> {
+    pub fn compile(&self, input: &Input) -> Result<Output> {
         let text = c_string(input.text, "the source")?;
         let name = c_string(input.name, "the name of the source")?;
         let header_names = c_strings(input.headers.iter().map(|(name, _)| *name))?;
@@ -191,11 +191,7 @@ impl Nvrtc {
     }
 
     /// Returns the log or the cubin of a program: asks for its size, then for its bytes.
-    fn bytes(
-        &self,
-        program: &Program,
-        (size, get): (GetSize, GetBytes),
-    ) -> Result<Vec<u8>, DeviceError> {
+    fn bytes(&self, program: &Program, (size, get): (GetSize, GetBytes)) -> Result<Vec<u8>> {
         let mut length = 0;
         // SAFETY: the handle is live, `length` is a live integer to write to, and the buffer has
         // the length that NVRTC asked for.
@@ -231,7 +227,7 @@ fn succeeded(code: c_int, function: &str) -> Result<(), String> {
     }
 }
 
-fn c_string(text: impl Into<Vec<u8>>, what: &str) -> Result<CString, DeviceError> {
+fn c_string(text: impl Into<Vec<u8>>, what: &str) -> Result<CString> {
     CString::new(text).map_err(|_| {
         DeviceError::Driver(format!(
             "{what} holds a NUL byte, which no compiler accepts. Remove it."
@@ -239,7 +235,7 @@ fn c_string(text: impl Into<Vec<u8>>, what: &str) -> Result<CString, DeviceError
     })
 }
 
-fn c_strings<'a>(texts: impl Iterator<Item = &'a str>) -> Result<Vec<CString>, DeviceError> {
+fn c_strings<'a>(texts: impl Iterator<Item = &'a str>) -> Result<Vec<CString>> {
     texts
         .map(|text| c_string(text, "an option or a header"))
         .collect()

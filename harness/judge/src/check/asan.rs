@@ -5,7 +5,7 @@
 //! `symbolize=0` it holds addresses, which are resolved here to the user's own lines.
 
 use super::{FINDINGS_LIMIT, ToolFinding, ToolReport, read_findings, symbolize};
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use lab_system::listing;
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -15,7 +15,7 @@ use std::process::Command;
 
 /// The environment for a worker under AddressSanitizer. The library is loaded before all others,
 /// because it replaces `malloc`.
-pub fn environment(log: &Path) -> Result<Vec<(OsString, OsString)>, Stop> {
+pub fn environment(log: &Path) -> Result<Vec<(OsString, OsString)>> {
     let options = [
         "halt_on_error=0",
         "detect_leaks=0",
@@ -34,7 +34,7 @@ pub fn environment(log: &Path) -> Result<Vec<(OsString, OsString)>, Stop> {
 }
 
 /// The path of libasan.so, as the C++ compiler that builds kernels knows it.
-pub fn library() -> Result<OsString, Stop> {
+pub fn library() -> Result<OsString> {
     let named = std::env::var_os("CXX").filter(|name| !name.is_empty());
     let compilers = named.map_or_else(|| vec!["g++".into(), "clang++".into()], |name| vec![name]);
     // Of clang only g++'s library is used: clang's own has another name on each machine.
@@ -61,7 +61,7 @@ pub fn library() -> Result<OsString, Stop> {
 
 /// Reads every report in `folder`. The sanitizer adds the process id to the file name that it was
 /// given.
-pub fn read(folder: &Path, image: &Path) -> Result<ToolReport, Stop> {
+pub fn read(folder: &Path, image: &Path) -> Result<ToolReport> {
     let mut text = String::new();
     let mut left = FINDINGS_LIMIT;
     let unreadable = |e: std::io::Error| {

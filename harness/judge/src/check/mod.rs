@@ -11,7 +11,7 @@ pub mod sanitizer;
 mod symbolize;
 mod unwatched;
 
-use crate::outcome::{Correctness, Stop};
+use crate::outcome::{Correctness, Result, Stop};
 use crate::problem::{ProblemContext, Watched};
 use crate::process::child::LineSink;
 use crate::process::exec_wrapper;
@@ -43,7 +43,7 @@ pub fn instrumentation(tool: Tool) -> Option<Sanitizer> {
 /// What this machine has for `lab check`: one finding for the cpu device, and one for CUDA if
 /// `cuda` is set.
 pub fn equipment(cuda: bool) -> Vec<lab_device::Finding> {
-    let finding = |what: &str, is: Result<String, Stop>| lab_device::Finding {
+    let finding = |what: &str, is: Result<String>| lab_device::Finding {
         what: what.into(),
         // Only `lab check` needs these, so nothing counts as missing.
         ok: true,
@@ -115,7 +115,7 @@ impl<'a> ToolRun<'a> {
         image: &'a Path,
         sanitizer: Option<&'a ComputeSanitizer>,
         cache_dir: &'a Path,
-    ) -> Result<Self, Stop> {
+    ) -> Result<Self> {
         Ok(ToolRun {
             tool,
             options,
@@ -139,7 +139,7 @@ impl<'a> ToolRun<'a> {
     }
 
     /// Starts a worker that the tool watches. `limit` is for each of its launches.
-    pub fn start(&self, target: Target, limit: Duration, output: LineSink) -> Result<Worker, Stop> {
+    pub fn start(&self, target: Target, limit: Duration, output: LineSink) -> Result<Worker> {
         let tool = WatchingTool {
             environment: self.environment()?,
             folder: self.folder.path().to_owned(),
@@ -151,7 +151,7 @@ impl<'a> ToolRun<'a> {
     }
 
     /// The environment variables for the worker.
-    fn environment(&self) -> Result<Vec<(OsString, OsString)>, Stop> {
+    fn environment(&self) -> Result<Vec<(OsString, OsString)>> {
         match (self.tool, self.sanitizer) {
             (Tool::Address, _) => asan::environment(&self.log()),
             (Tool::Race, _) => {
@@ -175,7 +175,7 @@ impl<'a> ToolRun<'a> {
         problem: &Watched,
         cx: &mut ProblemContext,
         worker: Worker,
-    ) -> Result<Correctness, Stop> {
+    ) -> Result<Correctness> {
         let findings = self.find(problem, cx, worker)?;
         write_verdict(self.tool, &findings, cx.out)
     }
@@ -187,7 +187,7 @@ impl<'a> ToolRun<'a> {
         problem: &Watched,
         cx: &mut ProblemContext,
         worker: Worker,
-    ) -> Result<Vec<ToolFinding>, Stop> {
+    ) -> Result<Vec<ToolFinding>> {
         let ran = launch_for_check(problem, cx, worker, self.image);
         let mut read = self.read()?;
         read.findings.sort_by(|a, b| a.place.cmp(&b.place));
@@ -209,7 +209,7 @@ impl<'a> ToolRun<'a> {
         device: &DeviceInfo,
         seed: u64,
         worker: Worker,
-    ) -> Result<Vec<ToolFinding>, Stop> {
+    ) -> Result<Vec<ToolFinding>> {
         let name = self.tool.name();
         let refuse = || Stop::Lab(format!("{name} starts and builds nothing further"));
         let mut cx = ProblemContext {
@@ -227,7 +227,7 @@ impl<'a> ToolRun<'a> {
     }
 
     /// What the launches under the race detector executed, if they ended.
-    pub fn executed(&self) -> Result<Executed, Stop> {
+    pub fn executed(&self) -> Result<Executed> {
         races::executed(&self.log())
     }
 
@@ -235,7 +235,7 @@ impl<'a> ToolRun<'a> {
         Stop::Crash(format!("{} did not finish: {why}", self.tool.name()))
     }
 
-    fn read(&self) -> Result<ToolReport, Stop> {
+    fn read(&self) -> Result<ToolReport> {
         match self.tool {
             Tool::Address => asan::read(self.folder.path(), self.image),
             Tool::Race => races::read(&self.log(), self.image).map(ToolReport::from),
@@ -304,7 +304,7 @@ pub(crate) fn read_findings(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 
 /// The bytes of a tool's file; empty if the tool wrote none. Any other error is an error: an
 /// unreadable file must not count as one without findings.
-fn read_if_there(path: &Path) -> Result<Vec<u8>, Stop> {
+fn read_if_there(path: &Path) -> Result<Vec<u8>> {
     match read_findings(path, FINDINGS_LIMIT) {
         Ok(bytes) => Ok(bytes),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
@@ -320,7 +320,7 @@ fn launch_for_check(
     cx: &mut ProblemContext,
     mut worker: Worker,
     image: &Path,
-) -> Result<(), Stop> {
+) -> Result<()> {
     let module = worker.load(image)?;
     let ran = problem.launch_for_check(cx, &mut worker, module);
     worker.close_and_wait(WRITE_LIMIT);
@@ -345,7 +345,7 @@ pub fn write_verdict(
     tool: Tool,
     findings: &[ToolFinding],
     out: &mut Writer,
-) -> Result<Correctness, Stop> {
+) -> Result<Correctness> {
     write_findings(tool, findings, out)?;
     let count = findings.len() as u64;
     out.count_gate(&format!("{}_findings", tool.name()), count, 0)?;
@@ -358,7 +358,7 @@ pub fn write_verdict(
 
 /// Writes findings in the form of compiler messages, so that whatever shows compiler errors at
 /// their lines shows these too.
-pub fn write_findings(tool: Tool, findings: &[ToolFinding], out: &mut Writer) -> Result<(), Stop> {
+pub fn write_findings(tool: Tool, findings: &[ToolFinding], out: &mut Writer) -> Result<()> {
     for ToolFinding { place, what } in findings.iter().take(SHOWN) {
         let name = tool.name();
         match place {

@@ -1,13 +1,13 @@
 //! The findings of the cpu device's race detector, and what it looked at.
 
 use super::{SourceLine, ToolFinding, read_if_there, symbolize};
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use lab_device::cpu::{BarrierScope, Executed, MemorySpace, Race, RaceLogLine, RacingAccess};
 use std::collections::HashSet;
 use std::path::Path;
 
 /// Reads the races of a log, and what its launches executed. Without a file there is neither.
-fn read_log(log: &Path) -> Result<(Vec<Race>, Executed), Stop> {
+fn read_log(log: &Path) -> Result<(Vec<Race>, Executed)> {
     let bytes = read_if_there(log)?;
     let (mut races, mut executed) = (Vec::new(), Executed::default());
     for line in String::from_utf8_lossy(&bytes).lines() {
@@ -29,12 +29,12 @@ fn read_log(log: &Path) -> Result<(Vec<Race>, Executed), Stop> {
 }
 
 /// What the launches of a log executed.
-pub fn executed(log: &Path) -> Result<Executed, Stop> {
+pub fn executed(log: &Path) -> Result<Executed> {
     read_log(log).map(|(_, executed)| executed)
 }
 
 /// Reads the races of a log.
-pub fn read(log: &Path, image: &Path) -> Result<Vec<ToolFinding>, Stop> {
+pub fn read(log: &Path, image: &Path) -> Result<Vec<ToolFinding>> {
     let (mut races, _) = read_log(log)?;
     // If two lines race in several ways, the way that needs the widest barrier is shown.
     races.sort_by_key(|race| std::cmp::Reverse(BarrierScope::of(&race.accesses)));

@@ -5,7 +5,7 @@ use super::incumbent::{self, Incumbent};
 use super::kernel_snapshot::KernelSnapshot;
 use super::session::Session;
 use crate::device_lock::DeviceUse;
-use crate::outcome::Stop;
+use crate::outcome::Result;
 use crate::problem::{self, BuildNeeds, Problem};
 use crate::worker::{ModuleId, Worker};
 use lab_device::Built;
@@ -25,7 +25,7 @@ pub fn build(
     incumbent: &mut Option<Incumbent>,
     snapshot: &KernelSnapshot,
     needs: &BuildNeeds,
-) -> Result<Built, Stop> {
+) -> Result<Built> {
     let Session {
         access,
         builder,
@@ -45,7 +45,7 @@ pub fn load(
     snapshot: &KernelSnapshot,
     problem: &Problem,
     worker: &mut Worker,
-) -> Result<ModuleId, Stop> {
+) -> Result<ModuleId> {
     let (began, out) = (Instant::now(), &mut session.out);
     let loaded = beside_incumbent(&session.access, incumbent, out, || {
         worker.load(&snapshot.source())
@@ -61,8 +61,8 @@ fn beside_incumbent<T: Send>(
     access: &DeviceAccess,
     incumbent: &mut Option<Incumbent>,
     out: &mut Writer,
-    build: impl FnOnce() -> Result<T, Stop> + Send,
-) -> Result<T, Stop> {
+    build: impl FnOnce() -> Result<T> + Send,
+) -> Result<T> {
     // A build never waits for the device, so the incumbent runs only if the device is free now.
     let free = access.try_get(DeviceUse::Launching)?;
     let Some(running) = incumbent.as_mut().filter(|_| free.is_some()) else {

@@ -7,7 +7,7 @@ use super::session::Session;
 use crate::check::sanitizer::{ComputeSanitizer, REMEDY};
 use crate::check::{self, ToolRun};
 use crate::compiler::SNAPSHOTS;
-use crate::outcome::{Correctness, Stop};
+use crate::outcome::{Correctness, Result, Stop};
 use crate::problem::Watched;
 use crate::sink::SharedSink;
 use lab_device::{Image, Sanitizer};
@@ -28,7 +28,7 @@ pub fn check(
     tools: &[Tool],
     sanitizer: Option<&Path>,
     sink: &SharedSink,
-) -> Result<Correctness, Stop> {
+) -> Result<Correctness> {
     let (mut session, problem) = Session::open_for_tool(
         request,
         sink,
@@ -99,7 +99,7 @@ struct Checking {
 }
 
 impl Checking {
-    fn run(&mut self, tool: Tool, problem: &Watched) -> Result<Correctness, Stop> {
+    fn run(&mut self, tool: Tool, problem: &Watched) -> Result<Correctness> {
         if tool == Tool::Race {
             problem.require_memory_for_races(&self.session.device, false)?;
         }
@@ -116,7 +116,7 @@ impl Checking {
     }
 
     /// The candidate built with the instrumentation that this tool needs.
-    fn image(&mut self, tool: Tool, problem: &Watched) -> Result<Image, Stop> {
+    fn image(&mut self, tool: Tool, problem: &Watched) -> Result<Image> {
         let instrumentation = check::instrumentation(tool);
         if let Some(image) = self.images.get(&instrumentation) {
             return Ok(image.clone());

@@ -2,7 +2,7 @@
 //! how long a run waits for it and what it says meanwhile.
 
 use crate::device_lock::{DeviceLock, DeviceUse, LockGuard};
-use crate::outcome::Stop;
+use crate::outcome::Result;
 use lab_device::DeviceInfo;
 use lab_protocol::report::Writer;
 use std::path::Path;
@@ -39,7 +39,7 @@ impl DeviceAccess {
         patience: Duration,
         wanted: DeviceUse,
         out: &mut Writer,
-    ) -> Result<Option<LockGuard>, Stop> {
+    ) -> Result<Option<LockGuard>> {
         let Some(lock) = &self.lock else {
             return Ok(None);
         };
@@ -60,7 +60,7 @@ impl DeviceAccess {
     }
 
     /// Returns a guard if this use is allowed now, without waiting.
-    pub fn try_get(&self, wanted: DeviceUse) -> Result<Option<LockGuard>, Stop> {
+    pub fn try_get(&self, wanted: DeviceUse) -> Result<Option<LockGuard>> {
         self.lock
             .as_ref()
             .map_or(Ok(None), |lock| lock.try_take(wanted))

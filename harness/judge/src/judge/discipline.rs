@@ -8,7 +8,7 @@
 
 use super::measuring::{Candidate, TurnOutcome, TurnTaker, check_bounds, in_workers};
 use crate::measure::discipline::{TrialTimes, WorkloadTime, mean};
-use crate::outcome::{Correctness, Stop};
+use crate::outcome::{Correctness, Result};
 use crate::problem::{ProblemContext, SetsUp, Timed};
 use crate::worker::Worker;
 use lab_protocol::plan::Discipline;
@@ -24,14 +24,14 @@ pub fn measure<P: SetsUp>(
     cx: &mut ProblemContext,
     asked: Discipline,
     candidate: Candidate<P>,
-) -> Result<Correctness, Stop> {
+) -> Result<Correctness> {
     let mut bench = Bench::new(on_device(cx, asked)?);
     in_workers(cx, candidate, &mut bench)
 }
 
 /// Writes `discipline:`, and returns what this device does of what was asked for. The times of the
 /// emulated device say nothing about a GPU, so there a trial is one launch.
-fn on_device(cx: &mut ProblemContext, asked: Discipline) -> Result<Discipline, Stop> {
+fn on_device(cx: &mut ProblemContext, asked: Discipline) -> Result<Discipline> {
     let done = match cx.device.emulated {
         true => Discipline {
             warm_up: 0,
@@ -83,7 +83,7 @@ impl Bench {
         worker: &mut Worker,
         timed: &mut dyn Timed,
         out: &mut Writer,
-    ) -> Result<bool, Stop> {
+    ) -> Result<bool> {
         let workloads = timed.demands().len();
         self.trials.begin_trial();
         for (launches, counts) in [
@@ -106,7 +106,7 @@ impl Bench {
     }
 
     /// Compares the times with the device's bounds, and writes them.
-    fn finish(&self, cx: &mut ProblemContext, timed: &dyn Timed) -> Result<TurnOutcome, Stop> {
+    fn finish(&self, cx: &mut ProblemContext, timed: &dyn Timed) -> Result<TurnOutcome> {
         let turns = self.trials.all_turns();
         if check_bounds(cx, timed, &turns)? == Correctness::Fail {
             return Ok(TurnOutcome::WrongResult);
@@ -125,7 +125,7 @@ impl Bench {
 
     /// Writes how many of its launches a workload has had, on the mean. In this trial `left` are to
     /// come of each.
-    fn write_progress(&mut self, left: &[usize], out: &mut Writer) -> Result<(), Stop> {
+    fn write_progress(&mut self, left: &[usize], out: &mut Writer) -> Result<()> {
         let Discipline {
             iterations, trials, ..
         } = self.discipline;
@@ -149,7 +149,7 @@ impl TurnTaker for Bench {
         worker: &mut Worker,
         mut timed: Box<dyn Timed>,
         _is_first: bool,
-    ) -> Result<TurnOutcome, Stop> {
+    ) -> Result<TurnOutcome> {
         let right = self.take_turns(worker, &mut *timed, cx.out)?;
         if !right || timed.check(worker, cx.out)? == Correctness::Fail {
             return Ok(TurnOutcome::WrongResult);
@@ -169,7 +169,7 @@ fn write_times(
     rates: &[String],
     launches: usize,
     out: &mut Writer,
-) -> Result<(), Stop> {
+) -> Result<()> {
     for (at, (label, time)) in labels.iter().zip(times).enumerate() {
         let rates = rates.get(at).map_or("", String::as_str);
         let trials: Vec<String> = time.trials.iter().map(|seconds| us(*seconds)).collect();

@@ -6,7 +6,7 @@ use super::session::Session;
 use crate::check::sanitizer::ComputeSanitizer;
 use crate::check::{self, ToolFinding, ToolRun};
 use crate::device_lock::{DeviceUse, LockGuard};
-use crate::outcome::{Correctness, Stop};
+use crate::outcome::{Correctness, Result, Stop};
 use crate::problem;
 use lab_protocol::report::Writer;
 use lab_protocol::{Language, Tool};
@@ -34,7 +34,7 @@ const NOT_FOLLOWED: [&str; 9] = [
 ];
 
 /// What a tool found, or why it did not finish.
-type Found = Result<Vec<ToolFinding>, Stop>;
+type Found = Result<Vec<ToolFinding>>;
 
 /// The tools at work on a candidate, while the judge checks its results.
 pub struct KeepTools {
@@ -47,11 +47,7 @@ impl KeepTools {
     /// Starts the tools side by side, each on one small workload of each entry: a launch under a tool
     /// takes 0.3 s and more. `None` where this machine has no compute-sanitizer, and for a kernel
     /// that they cannot follow.
-    pub fn start(
-        session: &mut Session,
-        source: &Path,
-        image: &Path,
-    ) -> Result<Option<KeepTools>, Stop> {
+    pub fn start(session: &mut Session, source: &Path, image: &Path) -> Result<Option<KeepTools>> {
         let is_cuda = session.request.language() == Language::Cuda;
         let is_watched = is_cuda && !session.device.emulated;
         if !is_watched || !can_follow(&std::fs::read(source).unwrap_or_default()) {
@@ -78,13 +74,13 @@ impl KeepTools {
             started.map(|running| (tool, running)).map_err(refused)
         };
         Ok(Some(KeepTools {
-            running: TOOLS.into_iter().map(start).collect::<Result<_, Stop>>()?,
+            running: TOOLS.into_iter().map(start).collect::<Result<_>>()?,
             _access: access,
         }))
     }
 
     /// Waits for the tools, and writes what they found. A tool that does not finish is a caveat.
-    pub fn write(self, out: &mut Writer) -> Result<Correctness, Stop> {
+    pub fn write(self, out: &mut Writer) -> Result<Correctness> {
         let mut verdict = Correctness::Pass;
         for (tool, running) in self.running {
             match running.join().unwrap_or_else(|panic| resume_unwind(panic)) {

@@ -3,7 +3,7 @@
 use super::kernel_snapshot::KernelSnapshot;
 use super::launch_lines::write_needs;
 use crate::compiler::{Compiler, SNAPSHOTS};
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use crate::problem::BuildNeeds;
 use crate::worker::KernelResources;
 use lab_device::{BuildRequest, Built, Image, Sanitizer};
@@ -26,7 +26,7 @@ pub struct KernelBuilder {
 }
 
 impl KernelBuilder {
-    pub fn compiler(&mut self) -> Result<&mut Compiler, Stop> {
+    pub fn compiler(&mut self) -> Result<&mut Compiler> {
         self.compiler
             .as_mut()
             .ok_or_else(|| Stop::Lab("this run has no compiler process".into()))
@@ -80,24 +80,20 @@ impl KernelBuilder {
 
     /// Lets the compiler prepare for the candidate, as the file is now: it may precompile the
     /// headers that the file includes.
-    pub fn warm_up(&mut self, needs: &BuildNeeds) -> Result<(), Stop> {
+    pub fn warm_up(&mut self, needs: &BuildNeeds) -> Result<()> {
         let request = self.candidate_request(self.request.kernel(), needs);
         self.compiler()?.warm_up(&request)
     }
 
     /// Builds the candidate. [`KernelBuilder::write_build`] writes the result's lines.
-    pub fn candidate(
-        &mut self,
-        snapshot: &KernelSnapshot,
-        needs: &BuildNeeds,
-    ) -> Result<Built, Stop> {
+    pub fn candidate(&mut self, snapshot: &KernelSnapshot, needs: &BuildNeeds) -> Result<Built> {
         let request = self.candidate_request(snapshot.source(), needs);
         self.compiler()?.build(&request)
     }
 
     /// Writes the compiler's messages, `build_s:` and what is known of the kernel's resources.
     /// Returns the image, or [`Stop::Build`] if there is none.
-    pub fn write_build(&self, built: Built, out: &mut Writer) -> Result<Image, Stop> {
+    pub fn write_build(&self, built: Built, out: &mut Writer) -> Result<Image> {
         let Built {
             image,
             log,
@@ -155,7 +151,7 @@ impl KernelBuilder {
         snapshot: &KernelSnapshot,
         needs: &BuildNeeds,
         out: &mut Writer,
-    ) -> Result<(), Stop> {
+    ) -> Result<()> {
         if needs.targets.is_empty() {
             return Ok(());
         }
@@ -200,7 +196,7 @@ impl KernelBuilder {
     /// Writes `built_for:`, the architecture that the image of a GPU says it is for. Writes a
     /// caveat if the image allocates memory: the judge cannot see what a launch leaves there for
     /// the next one.
-    pub fn write_image(image: &Image, out: &mut Writer) -> Result<(), Stop> {
+    pub fn write_image(image: &Image, out: &mut Writer) -> Result<()> {
         let bytes = std::fs::read(&image.path)
             .map_err(|e| Stop::Lab(format!("{} cannot be read: {e}", image.path.display())))?;
         if let Some(target) = lab_device::image_target(&bytes) {
@@ -222,7 +218,7 @@ impl KernelBuilder {
 
     /// Builds the incumbent with the candidate's options and shown path. It was the candidate once,
     /// so its build is usually in the build cache.
-    pub fn incumbent(&mut self, source: &Path, needs: &BuildNeeds) -> Result<Image, Stop> {
+    pub fn incumbent(&mut self, source: &Path, needs: &BuildNeeds) -> Result<Image> {
         let request = self.kernel_request(source.to_owned(), source.parent(), needs);
         let built = self.compiler()?.build(&request)?;
         built
@@ -232,12 +228,7 @@ impl KernelBuilder {
 
     /// Builds a peer that is a second kernel.cu, with the candidate's options. `copy` is a copy of
     /// `source`, which is in the problem's folder.
-    pub fn peer(
-        &mut self,
-        copy: PathBuf,
-        source: &Path,
-        needs: &BuildNeeds,
-    ) -> Result<Image, Stop> {
+    pub fn peer(&mut self, copy: PathBuf, source: &Path, needs: &BuildNeeds) -> Result<Image> {
         let shown_as = self.request.as_shown(&source.display().to_string());
         let mut request = self.kernel_request(copy, source.parent(), needs);
         request.shown_as.clone_from(&shown_as);
@@ -254,7 +245,7 @@ impl KernelBuilder {
     }
 
     /// Builds a source of the lab's own, which gets a folder while it is built.
-    pub fn own_source(&mut self, name: &str, text: &str, header: &str) -> Result<Image, Stop> {
+    pub fn own_source(&mut self, name: &str, text: &str, header: &str) -> Result<Image> {
         let parent = self.cache_dir.join(SNAPSHOTS);
         let copy = KernelSnapshot::write(text.as_bytes(), name, name, &parent)?;
         // Not under the path of the copy, which is another one each time: the image would never be
@@ -265,14 +256,14 @@ impl KernelBuilder {
     /// Builds a trusted source with this `lab_problem.h`, without the user's compiler options,
     /// which are for the candidate. Returns [`Stop::Problem`] with the compiler's messages if it
     /// does not build.
-    pub fn reference(&mut self, source: &Path, header: &str) -> Result<Image, Stop> {
+    pub fn reference(&mut self, source: &Path, header: &str) -> Result<Image> {
         // Each run judges a copy in another folder. With the path of the copy in it, each run would
         // build its own image, and could use no sealed inputs that an earlier image has made.
         let shown_as = self.request.as_shown(&source.display().to_string());
         self.trusted(source, shown_as, header)
     }
 
-    fn trusted(&mut self, source: &Path, shown_as: String, header: &str) -> Result<Image, Stop> {
+    fn trusted(&mut self, source: &Path, shown_as: String, header: &str) -> Result<Image> {
         let needs = BuildNeeds {
             problem_header: header.to_owned(),
             ..BuildNeeds::default()

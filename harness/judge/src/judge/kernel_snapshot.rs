@@ -1,6 +1,6 @@
 //! The copy of the kernel that is judged, while the user goes on editing the file.
 
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use crate::process::private_folder::PrivateFolder;
 use lab_protocol::JudgeRequest;
 use lab_protocol::Language;
@@ -23,12 +23,12 @@ impl KernelSnapshot {
     ///
     /// Returns [`Stop::Build`] if the kernel is missing, unreadable, empty or larger than 8 MiB,
     /// and [`Stop::Lab`] if the copy cannot be written.
-    pub fn take(request: &JudgeRequest, parent: &Path) -> Result<Self, Stop> {
+    pub fn take(request: &JudgeRequest, parent: &Path) -> Result<Self> {
         Self::copy(&request.kernel(), &request.shown_as(), parent)
     }
 
     /// [`KernelSnapshot::take`] for another file than the candidate.
-    pub fn copy(kernel: &Path, shown_as: &str, parent: &Path) -> Result<Self, Stop> {
+    pub fn copy(kernel: &Path, shown_as: &str, parent: &Path) -> Result<Self> {
         Self::write(
             &read(kernel, shown_as)?,
             Language::of(kernel).kernel_name(),
@@ -44,7 +44,7 @@ impl KernelSnapshot {
         name: impl AsRef<OsStr>,
         shown_as: &str,
         parent: &Path,
-    ) -> Result<Self, Stop> {
+    ) -> Result<Self> {
         let lab = |e: io::Error| {
             Stop::Lab(format!(
                 "the copy of {shown_as} in {} cannot be written: {e}",
@@ -65,7 +65,7 @@ impl KernelSnapshot {
 
 /// The bytes of a source. Returns [`Stop::Build`] if it is missing, unreadable, empty or larger
 /// than 8 MiB.
-pub fn read(source: &Path, shown_as: &str) -> Result<Vec<u8>, Stop> {
+pub fn read(source: &Path, shown_as: &str) -> Result<Vec<u8>> {
     let unreadable = |e: io::Error| Stop::Build(format!("{shown_as} cannot be read: {e}"));
     let meta = std::fs::metadata(source).map_err(unreadable)?;
     if !meta.is_file() {

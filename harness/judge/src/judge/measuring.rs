@@ -9,7 +9,7 @@ mod workloads;
 
 use super::incumbent::{Incumbent, WRONG, no_comparison};
 use crate::measure;
-use crate::outcome::{Correctness, Stop};
+use crate::outcome::{Correctness, Result};
 use crate::probe::bounds;
 use crate::problem::{
     CHECKED_LAUNCHES, Prepared, ProblemContext, SetsUp, Timed, WorkerFor, WorkerRole,
@@ -39,8 +39,8 @@ pub fn measure<P: SetsUp>(
     plan: &Plan,
     candidate: Candidate<P>,
     incumbent: &mut Option<Incumbent>,
-    ended: &mut dyn FnMut(&mut Writer) -> Result<bool, Stop>,
-) -> Result<Correctness, Stop> {
+    ended: &mut dyn FnMut(&mut Writer) -> Result<bool>,
+) -> Result<Correctness> {
     let mut measuring = Measuring {
         plan,
         incumbent,
@@ -99,7 +99,7 @@ pub trait TurnTaker {
         worker: &mut Worker,
         timed: Box<dyn Timed>,
         is_first: bool,
-    ) -> Result<TurnOutcome, Stop>;
+    ) -> Result<TurnOutcome>;
 }
 
 /// Times a trial in the candidate's worker, and each further one in a worker of its own. Returns
@@ -108,7 +108,7 @@ pub fn in_workers<P: SetsUp>(
     cx: &mut ProblemContext,
     candidate: Candidate<P>,
     taker: &mut dyn TurnTaker,
-) -> Result<Correctness, Stop> {
+) -> Result<Correctness> {
     let Candidate {
         problem,
         worker,
@@ -147,7 +147,7 @@ impl TimedWorker {
         timed: Box<dyn Timed>,
         worker: &mut Worker,
         incumbent: Option<&Incumbent>,
-    ) -> Result<Self, Stop> {
+    ) -> Result<Self> {
         let image = incumbent.and_then(|incumbent| incumbent.image.as_deref());
         let incumbent = image
             .map(|image| timed.in_same_worker(worker, image))
@@ -158,11 +158,7 @@ impl TimedWorker {
     /// Where both kernels share a worker and its inputs, the first turn of each takes up to 11 %
     /// longer or less than the others (rmsnorm on an H200). So each takes a turn that does not
     /// count.
-    fn warm_up_in_turns(
-        &mut self,
-        worker: &mut Worker,
-        out: &mut Writer,
-    ) -> Result<Correctness, Stop> {
+    fn warm_up_in_turns(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness> {
         let Some(incumbent) = &mut self.incumbent else {
             return Ok(Correctness::Pass);
         };
@@ -211,7 +207,7 @@ impl TurnTaker for Measuring<'_> {
         worker: &mut Worker,
         timed: Box<dyn Timed>,
         is_first: bool,
-    ) -> Result<TurnOutcome, Stop> {
+    ) -> Result<TurnOutcome> {
         let mut timed = TimedWorker::new(timed, worker, self.incumbent.as_ref())?;
         let checked = if is_first { CHECKED_LAUNCHES } else { 0 };
         let warm_up = self.plan.warm_up().saturating_sub(checked);
@@ -228,7 +224,7 @@ impl TurnTaker for Measuring<'_> {
 
 impl Measuring<'_> {
     /// Drops an incumbent whose launches alone would take all the time.
-    fn leave_out_a_slow_incumbent(&mut self, cx: &mut ProblemContext) -> Result<(), Stop> {
+    fn leave_out_a_slow_incumbent(&mut self, cx: &mut ProblemContext) -> Result<()> {
         let needs = |incumbent: &Incumbent| incumbent.turn_duration() * 2 * LEAST_BLOCKS as u32;
         let slow = self
             .incumbent
@@ -250,7 +246,7 @@ impl Measuring<'_> {
         worker: &mut Worker,
         timed: &mut TimedWorker,
         warm_up: usize,
-    ) -> Result<TurnOutcome, Stop> {
+    ) -> Result<TurnOutcome> {
         // An emulated device has no incumbent, but maybe a peer in its place.
         if cx.device.emulated && self.incumbent.is_none() {
             return self.single_turn(cx, worker, timed);
@@ -295,11 +291,7 @@ impl Measuring<'_> {
 
     /// Compares the times with the device's bounds and writes the candidate's measures for the last
     /// time.
-    fn finish(
-        &mut self,
-        cx: &mut ProblemContext,
-        timed: &TimedWorker,
-    ) -> Result<TurnOutcome, Stop> {
+    fn finish(&mut self, cx: &mut ProblemContext, timed: &TimedWorker) -> Result<TurnOutcome> {
         if check_bounds(cx, &*timed.timed, &self.times.candidate)? == Correctness::Fail {
             return Ok(TurnOutcome::WrongResult);
         }
@@ -316,7 +308,7 @@ impl Measuring<'_> {
         cx: &mut ProblemContext,
         worker: &mut Worker,
         timed: &mut TimedWorker,
-    ) -> Result<TurnOutcome, Stop> {
+    ) -> Result<TurnOutcome> {
         let inputs = timed.timed.next_inputs();
         let Some(seconds) = timed.timed.turn(worker, inputs, None, cx.out)? else {
             return Ok(TurnOutcome::WrongResult);
@@ -332,7 +324,7 @@ impl Measuring<'_> {
         cx: &mut ProblemContext,
         worker: &mut Worker,
         timed: &mut TimedWorker,
-    ) -> Result<TurnOutcome, Stop> {
+    ) -> Result<TurnOutcome> {
         let inputs = [timed.timed.next_inputs(), timed.timed.next_inputs()];
         let began = Instant::now();
         let before = self.in_turns;
@@ -374,7 +366,7 @@ impl Measuring<'_> {
         worker: &mut Worker,
         timed: &mut TimedWorker,
         inputs: u64,
-    ) -> Result<Option<Vec<f64>>, Stop> {
+    ) -> Result<Option<Vec<f64>>> {
         let Some(incumbent) = self.incumbent.as_mut() else {
             return Ok(None);
         };
@@ -434,7 +426,7 @@ pub fn check_bounds(
     cx: &mut ProblemContext,
     timed: &dyn Timed,
     turns: &[Vec<f64>],
-) -> Result<Correctness, Stop> {
+) -> Result<Correctness> {
     let Some(figures) = cx.figures.filter(|_| !cx.device.emulated) else {
         return Ok(Correctness::Pass);
     };

@@ -14,7 +14,7 @@ use super::incumbent::no_comparison;
 use super::measuring::{self, Candidate};
 use super::session::Session;
 use crate::device_lock::DeviceUse;
-use crate::outcome::{Correctness, Stop};
+use crate::outcome::{Correctness, Result, Stop};
 use crate::problem::{self, LeftOut, PeerSpec, Prepared};
 use lab_protocol::plan::{Discipline, Plan};
 use lab_protocol::report::{Measure, Report, Writer};
@@ -63,7 +63,7 @@ struct PeerFigures {
 }
 
 impl PeerFigures {
-    fn write(&self, name: &str, out: &mut Writer) -> Result<(), Stop> {
+    fn write(&self, name: &str, out: &mut Writer) -> Result<()> {
         for workload in &self.workloads {
             out.line("peer_workload", format_args!("{name} {workload}"))?;
         }
@@ -102,7 +102,7 @@ pub fn measure(
     session: &mut Session,
     mut candidate: Candidate,
     files: &PeerFiles,
-) -> Result<Correctness, Stop> {
+) -> Result<Correctness> {
     let (peers, began) = (candidate.problem.peers().to_vec(), Instant::now());
     for (number, peer) in (1..).zip(&peers) {
         session.out.progress(number, peers.len() as u64)?;
@@ -134,7 +134,7 @@ fn compare(
     session: &mut Session,
     mut candidate: Candidate,
     (spec, files): (&PeerSpec, &PeerFiles),
-) -> Result<Compared, Stop> {
+) -> Result<Compared> {
     let file = match files.of(spec) {
         Ok(file) => file,
         Err(why) => return Ok(Compared::Failed(why)),
@@ -217,7 +217,7 @@ fn without(
     session: &mut Session,
     candidate: &mut Candidate,
     left_out: &[LeftOut],
-) -> Result<Result<JudgedProblem, String>, Stop> {
+) -> Result<Result<JudgedProblem, String>> {
     let mut problem = problem::open(&session.request.folder)?;
     problem.use_workloads(session.request.when);
     problem.leave_out(&prepared::labels(left_out));

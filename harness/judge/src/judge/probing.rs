@@ -5,7 +5,7 @@ use super::processes::start_compiler;
 use super::session::Session;
 use super::start_signal::StartSignal;
 use crate::device_lock::DeviceUse;
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use crate::probe::{self, DeviceFigures, HEADER, SOURCE};
 use crate::process::private_folder;
 use crate::sink::SharedSink;
@@ -25,7 +25,7 @@ use std::sync::Arc;
 pub(super) fn probe_ahead(
     session: &mut Session,
     start: &mut StartSignal,
-) -> Result<Option<DeviceFigures>, Stop> {
+) -> Result<Option<DeviceFigures>> {
     if session.device.emulated || start.received() {
         return Ok(None);
     }
@@ -44,7 +44,7 @@ pub(super) fn probe_ahead(
 fn try_probe_ahead(
     session: &mut Session,
     start: &mut StartSignal,
-) -> Result<Result<Option<DeviceFigures>, String>, Stop> {
+) -> Result<Result<Option<DeviceFigures>, String>> {
     let Some(_access) = session.access.try_get(DeviceUse::Measuring)? else {
         return Ok(Ok(None));
     };
@@ -80,7 +80,7 @@ pub struct Probed {
 
 /// Probes the device, also if its figures are stored already. If a signal ends the calling process,
 /// it ends its children first.
-pub fn probe(request: JudgeRequest) -> Result<Probed, Stop> {
+pub fn probe(request: JudgeRequest) -> Result<Probed> {
     lifetime::kill_children_on_signals(private_folder::remove_own)?;
     let sink = SharedSink::new(console::stderr());
     let (mut session, mut worker) = Session::open(&Arc::new(request), &sink, Language::Cuda, true)?;
@@ -100,7 +100,7 @@ fn measure(
     session: &mut Session,
     worker: &mut Worker,
     interrupted: &mut dyn FnMut() -> bool,
-) -> Result<(Option<DeviceFigures>, Vec<String>), Stop> {
+) -> Result<(Option<DeviceFigures>, Vec<String>)> {
     session.telemetry.start();
     let image = session.builder.own_source("probe.cu", SOURCE, HEADER);
     let measured = image.and_then(|image| {

@@ -2,7 +2,7 @@
 //! folder, the architecture.
 
 use crate::compiler::Compiler;
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use crate::process::child::LineSink;
 use crate::process::private_folder;
 use crate::sink::SharedSink;
@@ -22,7 +22,7 @@ pub fn start_compiler(
     request: &JudgeRequest,
     target: Target,
     sink: &SharedSink,
-) -> Result<Compiler, Stop> {
+) -> Result<Compiler> {
     let cache_dir = cache_dir(request)?;
     let readable = super::confinement::readable(request);
     Compiler::start(
@@ -41,7 +41,7 @@ pub fn start_worker(
     language: Language,
     target: Target,
     output: LineSink,
-) -> Result<StartingWorker, Stop> {
+) -> Result<StartingWorker> {
     let (cache_dir, limit) = (cache_dir(request)?, request.time_limit);
     let python;
     let program = match language {
@@ -56,7 +56,7 @@ pub fn start_worker(
 
 /// Starts the judge's own worker, which holds inputs and results on the device, on a GPU. `None`
 /// elsewhere: there the judge has them in its own memory.
-pub fn start_memory(request: &JudgeRequest) -> Result<Option<StartingWorker>, Stop> {
+pub fn start_memory(request: &JudgeRequest) -> Result<Option<StartingWorker>> {
     let target = lab_device::resolve(request.device);
     let start = || start_worker(request, Language::Cuda, target, no_output());
     matches!(target, Target::Cuda(_)).then(start).transpose()
@@ -117,7 +117,7 @@ pub fn part_of_a_card_caveat(name: &str) -> Option<String> {
 
 /// Creates the folder for what outlives a run, and returns its absolute path: the children may have
 /// another current folder.
-pub fn cache_dir(request: &JudgeRequest) -> Result<PathBuf, Stop> {
+pub fn cache_dir(request: &JudgeRequest) -> Result<PathBuf> {
     let folder = match &request.cache_dir {
         Some(folder) => folder.clone(),
         None => users_cache_dir().map_err(|e| {

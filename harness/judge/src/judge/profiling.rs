@@ -12,7 +12,7 @@ use super::kernel_snapshot::KernelSnapshot;
 use super::session::Session;
 use crate::compiler::SNAPSHOTS;
 use crate::device_lock::DeviceUse;
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use crate::problem::Problem;
 use crate::profile::file;
 use crate::profile::image::{self, BuiltImage};
@@ -38,7 +38,7 @@ pub fn profile(
     request: &Arc<JudgeRequest>,
     asked: &ProfileRequest,
     sink: &SharedSink,
-) -> Result<(), Stop> {
+) -> Result<()> {
     let (mut session, mut problem) = Session::open_for_tool(
         request,
         sink,
@@ -117,7 +117,7 @@ impl Profiling<'_> {
         problem: &mut Problem,
         (number, case): (usize, &ProfileCase),
         tool: Result<Ncu, String>,
-    ) -> Result<(), Stop> {
+    ) -> Result<()> {
         self.session.out.line("profile_workload", &case.label)?;
         let counted = match tool {
             Ok(ncu) => {
@@ -148,7 +148,7 @@ impl Profiling<'_> {
         problem: &mut Problem,
         worker: &mut Worker,
         cases: &[usize],
-    ) -> Result<Vec<Launched>, Stop> {
+    ) -> Result<Vec<Launched>> {
         let module = worker.load(image)?;
         session.with_fixed_inputs(|cx| {
             let launch = |case: &usize| {
@@ -166,7 +166,7 @@ impl Profiling<'_> {
         problem: &mut Problem,
         (number, case): (usize, &ProfileCase),
         why: String,
-    ) -> Result<Profile, Stop> {
+    ) -> Result<Profile> {
         let missing =
             vec!["counters, findings and lines of source: nothing ran under a profiler".to_owned()];
         let mut launched = None;
@@ -240,7 +240,7 @@ impl Profiling<'_> {
 
     /// Writes a file of the profile in one step, so that whoever reads it finds the old one or the
     /// new one, and the line `profile:`.
-    fn write(&mut self, name: &str, content: &impl Serialize) -> Result<(), Stop> {
+    fn write(&mut self, name: &str, content: &impl Serialize) -> Result<()> {
         let path = self.asked.out.join(name);
         let written = serde_json::to_vec(content)
             .map_err(std::io::Error::from)

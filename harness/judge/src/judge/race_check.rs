@@ -11,7 +11,7 @@ use super::kernel_snapshot::KernelSnapshot;
 use super::processes::{arch, no_output, start_compiler};
 use super::session::Session;
 use crate::check::{self, ToolFinding, ToolRun, WatchedCode};
-use crate::outcome::{Correctness, Stop};
+use crate::outcome::{Correctness, Result, Stop};
 use crate::problem::{self, Problem, Watched};
 use crate::sink::SharedSink;
 use lab_device::DeviceInfo;
@@ -43,7 +43,7 @@ pub struct RaceCheck {
 
 /// A check that is running on its own thread.
 pub struct RunningRaceCheck {
-    thread: JoinHandle<Result<Found, Stop>>,
+    thread: JoinHandle<Result<Found>>,
 }
 
 /// What the detector found.
@@ -58,7 +58,7 @@ impl RaceCheck {
     /// Starts the compiler's process. `None` on a GPU, where compute-sanitizer's racecheck takes
     /// seconds: `lab check` runs it. `None` for a kernel in Python, which has no threads of a
     /// block.
-    pub fn new(session: &Session) -> Result<Option<RaceCheck>, Stop> {
+    pub fn new(session: &Session) -> Result<Option<RaceCheck>> {
         let (request, device) = (&session.request, &session.device);
         let is_sealed = request.sealed_runs().is_some();
         if !device.emulated || is_sealed || request.language() == Language::Python {
@@ -81,7 +81,7 @@ impl RaceCheck {
     }
 
     /// Lets the compiler prepare for the build.
-    pub fn warm_up(&mut self) -> Result<(), Stop> {
+    pub fn warm_up(&mut self) -> Result<()> {
         let problem = problem::open(&self.builder.request.folder)?;
         let problem = problem.watched(&self.device);
         self.builder.warm_up(&problem.build_needs(&self.device))
@@ -93,7 +93,7 @@ impl RaceCheck {
     }
 
     /// Begins the check of this kernel.
-    pub fn start(self, snapshot: Arc<KernelSnapshot>) -> Result<RunningRaceCheck, Stop> {
+    pub fn start(self, snapshot: Arc<KernelSnapshot>) -> Result<RunningRaceCheck> {
         let thread = threads::start("races", move || self.find(&snapshot)).map_err(|e| {
             Stop::Lab(format!(
                 "a thread for the race detector cannot be started: {e}"
@@ -103,7 +103,7 @@ impl RaceCheck {
     }
 
     /// Builds the kernel and launches cases until a race is found or there are no others.
-    fn find(mut self, snapshot: &KernelSnapshot) -> Result<Found, Stop> {
+    fn find(mut self, snapshot: &KernelSnapshot) -> Result<Found> {
         let problem = self.problem()?.watched(&self.device);
         let size = &problem.size;
         problem.require_memory_for_races(&self.device, true)?;
@@ -138,7 +138,7 @@ impl RaceCheck {
         Ok(Found { races, unwatched })
     }
 
-    fn problem(&self) -> Result<Problem, Stop> {
+    fn problem(&self) -> Result<Problem> {
         let request = &self.builder.request;
         let mut problem = problem::open(&request.folder)?;
         problem.use_workloads(request.when);
@@ -153,7 +153,7 @@ impl RaceCheck {
         image: &Path,
         most_accesses: Option<u64>,
         code: &mut WatchedCode,
-    ) -> Result<Vec<ToolFinding>, Stop> {
+    ) -> Result<Vec<ToolFinding>> {
         let request = &*self.builder.request;
         let tool = ToolRun::new(Tool::Race, request, image, None, &self.builder.cache_dir)?;
         let tool = most_accesses.into_iter().fold(tool, ToolRun::in_part);
@@ -170,7 +170,7 @@ impl RaceCheck {
 impl RunningRaceCheck {
     /// Waits for the check's end, and writes the races and the gate `races:`. A check that did not
     /// finish is a caveat.
-    pub fn write(self, out: &mut Writer) -> Result<Correctness, Stop> {
+    pub fn write(self, out: &mut Writer) -> Result<Correctness> {
         let found = self
             .thread
             .join()

@@ -22,7 +22,7 @@ use super::session::Session;
 use super::start_signal::StartSignal;
 use crate::compiler::SNAPSHOTS;
 use crate::device_lock::DeviceUse;
-use crate::outcome::{Correctness, Stop};
+use crate::outcome::{Correctness, Result, Stop};
 use crate::problem::{self, BuildNeeds, Prepared, Problem, ProblemContext, StockUse};
 use crate::sink::SharedSink;
 use crate::worker::compile_ahead::CompileAhead;
@@ -42,7 +42,7 @@ pub fn run(
     request: &Arc<JudgeRequest>,
     sink: &SharedSink,
     start: Option<&mut StartSignal>,
-) -> Result<Correctness, Stop> {
+) -> Result<Correctness> {
     let run = Run::open(request, sink)?;
     let Some(start) = start else {
         return run.judge();
@@ -63,7 +63,7 @@ trait Phase {
     const IS_PREPARED: bool;
     fn problem(&self) -> &Problem;
     /// Prepares the problem, unless it is prepared.
-    fn prepared(self, session: &mut Session, worker: &mut Worker) -> Result<Prepared, Stop>;
+    fn prepared(self, session: &mut Session, worker: &mut Worker) -> Result<Prepared>;
 }
 
 impl Phase for Problem {
@@ -73,7 +73,7 @@ impl Phase for Problem {
         self
     }
 
-    fn prepared(self, session: &mut Session, worker: &mut Worker) -> Result<Prepared, Stop> {
+    fn prepared(self, session: &mut Session, worker: &mut Worker) -> Result<Prepared> {
         session.prepare(self, worker)
     }
 }
@@ -85,7 +85,7 @@ impl Phase for Prepared {
         self
     }
 
-    fn prepared(self, _: &mut Session, _: &mut Worker) -> Result<Prepared, Stop> {
+    fn prepared(self, _: &mut Session, _: &mut Worker) -> Result<Prepared> {
         Ok(self)
     }
 }
@@ -109,7 +109,7 @@ struct Run<P> {
 
 impl Run<Problem> {
     /// Opens the problem and the device, and writes what they are.
-    fn open(request: &Arc<JudgeRequest>, sink: &SharedSink) -> Result<Self, Stop> {
+    fn open(request: &Arc<JudgeRequest>, sink: &SharedSink) -> Result<Self> {
         let out = &mut sink.writer();
         out.stage(Stage::Build)?;
         let mut problem = problem::open(&request.folder)?;
@@ -190,7 +190,7 @@ impl Run<Problem> {
     }
 
     /// Does ahead what does not depend on the candidate, and waits for the start signal.
-    fn stand_by(mut self, start: &mut StartSignal) -> Result<Run<Prepared>, Stop> {
+    fn stand_by(mut self, start: &mut StartSignal) -> Result<Run<Prepared>> {
         // If somebody waits already, the build without precompiled headers is sooner done.
         if !start.received() {
             if self.session.request.language() == Language::Cuda {
@@ -234,7 +234,7 @@ impl<P: Phase> Run<P> {
     }
 
     /// Builds or loads the candidate, verifies it and times it.
-    fn judge(mut self) -> Result<Correctness, Stop> {
+    fn judge(mut self) -> Result<Correctness> {
         let request = Arc::clone(&self.session.request);
         let snapshots = self.session.cache_dir.join(SNAPSHOTS);
         let snapshot = Arc::new(KernelSnapshot::take(&request, &snapshots)?);
@@ -282,7 +282,7 @@ impl<P: Phase> Run<P> {
 
     /// Builds the candidate, or loads it if it is Python. Returns the image and its module in the
     /// worker.
-    fn build(&mut self, snapshot: &KernelSnapshot) -> Result<(PathBuf, ModuleId), Stop> {
+    fn build(&mut self, snapshot: &KernelSnapshot) -> Result<(PathBuf, ModuleId)> {
         let (session, incumbent) = (&mut self.session, &mut self.incumbent);
         if session.request.language() == Language::Python {
             let (problem, worker) = (self.problem.problem(), &mut self.worker);
@@ -310,7 +310,7 @@ impl<P: Phase> Run<P> {
     }
 
     /// The run with its problem prepared.
-    fn prepared(self) -> Result<Run<Prepared>, Stop> {
+    fn prepared(self) -> Result<Run<Prepared>> {
         let (mut session, mut worker) = (self.session, self.worker);
         Ok(Run {
             problem: self.problem.prepared(&mut session, &mut worker)?,
@@ -344,11 +344,7 @@ impl Run<Prepared> {
 
     /// Checks the candidate, on further sealed inputs too if they were asked for. What compiles
     /// ahead ends with the first check: it must not work beside the measurement.
-    fn verify(
-        &mut self,
-        module: ModuleId,
-        compiling: Option<CompileAhead>,
-    ) -> Result<Correctness, Stop> {
+    fn verify(&mut self, module: ModuleId, compiling: Option<CompileAhead>) -> Result<Correctness> {
         let (session, worker) = (&mut self.session, &mut self.worker);
         session.out.stage(Stage::Verify)?;
         let problem = &mut self.problem;
@@ -373,13 +369,13 @@ impl Run<Prepared> {
         &mut self,
         (image, module): (&Path, ModuleId),
         peer_files: Option<&PeerFiles>,
-    ) -> Result<Correctness, Stop> {
+    ) -> Result<Correctness> {
         self.session.out.stage(Stage::Measure)?;
         let further = self.further.drain(..).map(StartingWorker::ready);
-        let further: Vec<Worker> = further.collect::<Result<_, Stop>>()?;
+        let further: Vec<Worker> = further.collect::<Result<_>>()?;
         let mapping = further.into_iter();
         let mapping = mapping.map(|worker| self.session.with_memory(worker));
-        self.session.further = mapping.collect::<Result<_, Stop>>()?;
+        self.session.further = mapping.collect::<Result<_>>()?;
         let is_bench = matches!(self.session.request.kind, JudgeKind::Bench(_));
         if !is_bench {
             if self.incumbent.is_none() {
@@ -420,13 +416,13 @@ fn fails_in_problem_header(log: &str) -> bool {
 }
 
 impl Session {
-    pub fn prepare(&mut self, problem: Problem, worker: &mut Worker) -> Result<Prepared, Stop> {
+    pub fn prepare(&mut self, problem: Problem, worker: &mut Worker) -> Result<Prepared> {
         self.out.stage(Stage::Reference)?;
         self.with(|cx| problem.prepare(cx, worker))
     }
 
     /// Starts a worker for each trial but the first. An emulated device is open at once.
-    fn start_further(&self) -> Result<Vec<StartingWorker>, Stop> {
+    fn start_further(&self) -> Result<Vec<StartingWorker>> {
         let discipline = match self.request.kind {
             JudgeKind::Bench(discipline) => Some(discipline),
             _ => self.request.plan.trials,
@@ -465,7 +461,7 @@ impl Session {
         problem: &mut Prepared,
         worker: &mut Worker,
         module: ModuleId,
-    ) -> Result<Correctness, Stop> {
+    ) -> Result<Correctness> {
         let _access = self.wait(DeviceUse::Launching)?;
         let request = Arc::clone(&self.request);
         self.with(|cx| {
@@ -489,7 +485,7 @@ impl Session {
         &mut self,
         candidate: Candidate,
         incumbent: &mut Option<Incumbent>,
-    ) -> Result<Correctness, Stop> {
+    ) -> Result<Correctness> {
         let request = Arc::clone(&self.request);
         let telemetry = self.telemetry.clone();
         if let JudgeKind::Bench(asked) = request.kind {

@@ -1,7 +1,7 @@
 //! Further sets of the check on sealed inputs, which no run has launched.
 
 use super::session::Session;
-use crate::outcome::{Correctness, Stop};
+use crate::outcome::{Correctness, Result};
 use crate::problem::{self, StockUse};
 use crate::worker::{ModuleId, Worker};
 use lab_protocol::report::Stage;
@@ -15,7 +15,7 @@ pub fn check_again(
     (worker, module): (&mut Worker, ModuleId),
     wanted: usize,
     (mut verdict, is_from_stock): (Correctness, Option<bool>),
-) -> Result<Correctness, Stop> {
+) -> Result<Correctness> {
     let mut done = 1;
     let mut from_stock = is_from_stock.map(usize::from);
     let seed = session.seed;

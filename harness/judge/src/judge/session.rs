@@ -9,7 +9,7 @@ use super::processes::{
     start_compiler, start_worker,
 };
 use crate::device_lock::{DeviceUse, LockGuard};
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use crate::probe::{self, DeviceFigures};
 use crate::problem::{self, Problem, ProblemContext, WorkerFor};
 use crate::sink::SharedSink;
@@ -59,7 +59,7 @@ impl Session {
         sink: &SharedSink,
         language: Language,
         compiles: bool,
-    ) -> Result<(Session, Worker), Stop> {
+    ) -> Result<(Session, Worker)> {
         let target = lab_device::resolve(request.device);
         let cache_dir = cache_dir(request)?;
         let compiler = compiles
@@ -102,7 +102,7 @@ impl Session {
         request: &Arc<JudgeRequest>,
         sink: &SharedSink,
         why_no_python: &str,
-    ) -> Result<(Session, Problem), Stop> {
+    ) -> Result<(Session, Problem)> {
         let out = &mut sink.writer();
         out.stage(Stage::Build)?;
         if request.language() == Language::Python {
@@ -122,7 +122,7 @@ impl Session {
 
     /// Writes `device:` and these further lines of the device, if they say something; and a caveat
     /// if it is not the device that the request prefers, or only a part of one.
-    pub fn write_device(&mut self, further: &[(&str, &str)]) -> Result<(), Stop> {
+    pub fn write_device(&mut self, further: &[(&str, &str)]) -> Result<()> {
         self.out.line("device", &self.device.name)?;
         for (key, value) in further.iter().filter(|(_, value)| !value.is_empty()) {
             self.out.line(key, value)?;
@@ -139,27 +139,27 @@ impl Session {
 
     /// Writes what confines the children. Returns [`Stop::Lab`] if the request needs a sandbox and
     /// there is none.
-    pub fn declare(&mut self, worker: &Worker) -> Result<SandboxState, Stop> {
+    pub fn declare(&mut self, worker: &Worker) -> Result<SandboxState> {
         let state = sandbox_of(worker, self.builder.compiler.as_ref());
         confinement::declare(&self.request, &self.device, &state, &mut self.out)?;
         Ok(state)
     }
 
     /// Starts a worker whose output is written behind `| `.
-    pub fn start_worker(&self, language: Language) -> Result<Worker, Stop> {
+    pub fn start_worker(&self, language: Language) -> Result<Worker> {
         let output = as_kernel_output(self.sink.writer());
         let worker = start_worker(&self.request, language, self.target, output)?.ready()?;
         self.with_memory(worker)
     }
 
     /// Lets a worker that has allocated nothing yet map what the judge's own worker allocates.
-    pub fn with_memory(&self, worker: Worker) -> Result<Worker, Stop> {
+    pub fn with_memory(&self, worker: Worker) -> Result<Worker> {
         with_memory(worker, self.memory.as_ref(), &self.telemetry)
     }
 
     /// Takes the judge's own worker, which opens the device, and builds the kernels that it
     /// computes with. Where it cannot be used, a caveat says why.
-    pub fn take_memory(&mut self, starting: StartingWorker) -> Result<(), Stop> {
+    pub fn take_memory(&mut self, starting: StartingWorker) -> Result<()> {
         let kernels = self.builder.own_source("cells.cu", cells::SOURCE, "");
         let worker = starting.ready()?;
         let why = match kernels {
@@ -182,16 +182,12 @@ impl Session {
     }
 
     /// [`DeviceAccess::wait_for`] 60 s at most.
-    pub fn wait(&mut self, wanted: DeviceUse) -> Result<Option<LockGuard>, Stop> {
+    pub fn wait(&mut self, wanted: DeviceUse) -> Result<Option<LockGuard>> {
         self.wait_for(PATIENCE, wanted)
     }
 
     /// [`DeviceAccess::wait_for`], with what it says in run.log.
-    pub fn wait_for(
-        &mut self,
-        patience: Duration,
-        wanted: DeviceUse,
-    ) -> Result<Option<LockGuard>, Stop> {
+    pub fn wait_for(&mut self, patience: Duration, wanted: DeviceUse) -> Result<Option<LockGuard>> {
         self.access.wait_for(patience, wanted, &mut self.out)
     }
 
@@ -257,7 +253,7 @@ impl Session {
 }
 
 /// The memory of the cpu device, which the judge itself has.
-fn memory_of_cpu() -> Result<Arc<JudgeMemory>, Stop> {
+fn memory_of_cpu() -> Result<Arc<JudgeMemory>> {
     Ok(JudgeMemory::here(lab_device::cpu::open_memory()?))
 }
 
@@ -267,7 +263,7 @@ fn with_memory(
     worker: Worker,
     memory: Option<&Arc<JudgeMemory>>,
     telemetry: &TelemetryMonitor,
-) -> Result<Worker, Stop> {
+) -> Result<Worker> {
     if let Some(id) = worker.id() {
         telemetry.note_own(id);
     }

@@ -1,7 +1,7 @@
 //! Launches the kernels of `probe.cu` and turns their times into [`DeviceFigures`].
 
 use super::DeviceFigures;
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use crate::worker::{BufferId, Launch, LaunchArg, ModuleId, SCRATCH_NAME, Worker};
 use lab_device::{DeviceInfo, ExecutionOrder};
 use rand_chacha::ChaCha8Rng;
@@ -66,7 +66,7 @@ pub fn measure(
     worker: &mut Worker,
     module: ModuleId,
     interrupted: &mut dyn FnMut() -> bool,
-) -> Result<Option<DeviceFigures>, Stop> {
+) -> Result<Option<DeviceFigures>> {
     let device = worker.info().clone();
     let sizes = ProbeSizes::on(&device);
     let mut probe = Probe {
@@ -103,7 +103,7 @@ macro_rules! unless_interrupted {
 }
 
 impl Probe<'_> {
-    fn figures(&mut self, device: &DeviceInfo) -> Result<Option<DeviceFigures>, Stop> {
+    fn figures(&mut self, device: &DeviceInfo) -> Result<Option<DeviceFigures>> {
         // Arithmetic comes first, because it raises the clocks.
         let fma = unless_interrupted!(self, self.fma());
         let tensor = unless_interrupted!(self, self.tensor());
@@ -123,7 +123,7 @@ impl Probe<'_> {
         }))
     }
 
-    fn fma(&mut self) -> Result<f64, Stop> {
+    fn fma(&mut self) -> Result<f64> {
         /// CHAINS and UNROLL of probe.cu.
         const EACH: f64 = 2.0 * 8.0 * 16.0;
         let words = [0.5f32.to_bits(), self.sizes.rounds];
@@ -131,7 +131,7 @@ impl Probe<'_> {
         Ok(EACH * self.rounds_of_all() / seconds)
     }
 
-    fn tensor(&mut self) -> Result<Option<f64>, Stop> {
+    fn tensor(&mut self) -> Result<Option<f64>> {
         /// TILES of probe.cu, each 16 × 8 × 16 multiply-adds, computed by a warp.
         const EACH: f64 = 4.0 * 2.0 * 16.0 * 8.0 * 16.0 / 32.0;
         if !self.worker.has_entry(self.module, "probe_tensor")? {
@@ -143,14 +143,14 @@ impl Probe<'_> {
         Ok(Some(EACH * self.rounds_of_all() / seconds))
     }
 
-    fn copy(&mut self) -> Result<f64, Stop> {
+    fn copy(&mut self) -> Result<f64> {
         let bytes = self.sizes.copy_bytes;
         let buffers = [("from", bytes), ("to", bytes)];
         let seconds = self.time("probe_copy", &buffers, &[(bytes / 16) as u32])?;
         Ok(2.0 * bytes as f64 / seconds)
     }
 
-    fn l2(&mut self) -> Result<f64, Stop> {
+    fn l2(&mut self) -> Result<f64> {
         let bytes = self.sizes.l2_bytes;
         let rounds = self.sizes.rounds.min(64);
         let buffers = [("from", bytes), ("out", 4)];
@@ -160,7 +160,7 @@ impl Probe<'_> {
 
     /// Follows pointers through lines of 128 bytes in one random cycle, so that nothing can be
     /// prefetched.
-    fn chase(&mut self) -> Result<f64, Stop> {
+    fn chase(&mut self) -> Result<f64> {
         let lines = self.sizes.lines;
         let next = cycle(lines);
         let mut words = vec![0u32; lines * WORDS_A_LINE];
@@ -183,7 +183,7 @@ impl Probe<'_> {
         Ok(seconds / lines as f64)
     }
 
-    fn exchange(&mut self, device: &DeviceInfo) -> Result<f64, Stop> {
+    fn exchange(&mut self, device: &DeviceInfo) -> Result<f64> {
         /// WORDS of probe.cu.
         const WORDS: usize = 1024;
         let (exchanges, threads) = (self.sizes.exchanges, self.sizes.exchange_block);
@@ -209,7 +209,7 @@ impl Probe<'_> {
     }
 
     /// The seconds of the fastest of several launches with these buffers and words as arguments.
-    fn time(&mut self, entry: &str, buffers: &[(&str, usize)], words: &[u32]) -> Result<f64, Stop> {
+    fn time(&mut self, entry: &str, buffers: &[(&str, usize)], words: &[u32]) -> Result<f64> {
         let buffers = self.buffers(buffers)?;
         let seconds = self.best(entry, &args(&buffers, words))?;
         self.free(&buffers)?;
@@ -217,7 +217,7 @@ impl Probe<'_> {
     }
 
     /// The seconds of the fastest of several launches.
-    fn best(&mut self, entry: &str, args: &[LaunchArg]) -> Result<f64, Stop> {
+    fn best(&mut self, entry: &str, args: &[LaunchArg]) -> Result<f64> {
         let mut best = f64::INFINITY;
         for _ in 0..self.sizes.launches {
             best = best.min(self.launch(entry, args, self.sizes.block)?);
@@ -225,7 +225,7 @@ impl Probe<'_> {
         Ok(best)
     }
 
-    fn launch(&mut self, entry: &str, args: &[LaunchArg], block: u32) -> Result<f64, Stop> {
+    fn launch(&mut self, entry: &str, args: &[LaunchArg], block: u32) -> Result<f64> {
         self.worker.launch(&Launch {
             module: self.module,
             entry: entry.into(),
@@ -238,7 +238,7 @@ impl Probe<'_> {
         })
     }
 
-    fn buffers(&mut self, wanted: &[(&str, usize)]) -> Result<Vec<BufferId>, Stop> {
+    fn buffers(&mut self, wanted: &[(&str, usize)]) -> Result<Vec<BufferId>> {
         let named = wanted.iter();
         self.worker.buffers(
             named
@@ -247,7 +247,7 @@ impl Probe<'_> {
         )
     }
 
-    fn free(&mut self, buffers: &[BufferId]) -> Result<(), Stop> {
+    fn free(&mut self, buffers: &[BufferId]) -> Result<()> {
         buffers
             .iter()
             .try_for_each(|buffer| self.worker.free(*buffer))

@@ -2,7 +2,7 @@
 //! [`Timed`].
 
 use crate::measure::TimingSummary;
-use crate::outcome::{Correctness, Stop};
+use crate::outcome::{Correctness, Result};
 use crate::probe::DeviceFigures;
 use crate::probe::bounds::Demand;
 use crate::worker::{JudgeMemory, ModuleId, Worker};
@@ -41,9 +41,9 @@ pub struct ProblemContext<'a> {
     /// Takes the result lines.
     pub out: &'a mut Writer,
     /// Starts a further worker on the same device.
-    pub spawn_worker: &'a mut dyn FnMut(WorkerFor) -> Result<Worker, Stop>,
+    pub spawn_worker: &'a mut dyn FnMut(WorkerFor) -> Result<Worker>,
     /// Builds a second source, as a `reference.cu`, with this `lab_problem.h`.
-    pub build: &'a mut dyn FnMut(&Path, &str) -> Result<lab_device::Image, Stop>,
+    pub build: &'a mut dyn FnMut(&Path, &str) -> Result<lab_device::Image>,
 }
 
 /// What a further worker is to run.
@@ -64,7 +64,7 @@ pub trait SetsUp {
         worker: &mut Worker,
         module: ModuleId,
         place: WorkerRole,
-    ) -> Result<Box<dyn Timed>, Stop>;
+    ) -> Result<Box<dyn Timed>>;
 }
 
 /// A workload in one of its types.
@@ -142,13 +142,13 @@ pub trait Timed {
         inputs: u64,
         left: Option<&mut [usize]>,
         out: &mut Writer,
-    ) -> Result<Option<Vec<f64>>, Stop>;
+    ) -> Result<Option<Vec<f64>>>;
     /// Sets up another kernel's image in the same worker, with the same buffers. The place of the
     /// buffers in memory makes a kernel that exchanges words faster or slower by a percent; with
     /// the same buffers this is no difference between two kernels.
-    fn in_same_worker(&self, worker: &mut Worker, image: &Path) -> Result<Box<dyn Timed>, Stop>;
+    fn in_same_worker(&self, worker: &mut Worker, image: &Path) -> Result<Box<dyn Timed>>;
     /// Checks what the turns so far left behind.
-    fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness, Stop>;
+    fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness>;
     /// Samples per second over these turns, with the 95 % interval if there are enough.
     fn throughput(&self, turns: &[Vec<f64>]) -> Option<Measure>;
     /// The seconds that stand for a whole turn: if those of one kernel are half of another's, it is
@@ -163,9 +163,9 @@ pub trait Timed {
     /// The keys of the lines that [`Timed::write`] writes.
     fn measures(&self) -> Vec<&'static str>;
     /// Writes the lines that do not depend on the turns. Called once, after the last turn.
-    fn write_once(&self, out: &mut Writer) -> Result<(), Stop>;
+    fn write_once(&self, out: &mut Writer) -> Result<()>;
     /// Writes the lines of the measures over these turns.
-    fn write(&self, turns: &[Vec<f64>], out: &mut Writer) -> Result<(), Stop>;
+    fn write(&self, turns: &[Vec<f64>], out: &mut Writer) -> Result<()>;
 }
 
 /// What was measured of one workload.

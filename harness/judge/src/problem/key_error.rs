@@ -10,6 +10,9 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+/// What a check of a problem.toml returns: a value, or what is wrong with a key.
+pub type Result<T, E = KeyError> = std::result::Result<T, E>;
+
 /// A step of a path: the name of a key, or the number of an array's item, from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyStep {
@@ -82,7 +85,7 @@ impl KeyError {
 }
 
 /// The error of a key, as a result.
-pub fn wrong<T>(key: impl Into<KeyStep>, what: impl Into<String>) -> Result<T, KeyError> {
+pub fn wrong<T>(key: impl Into<KeyStep>, what: impl Into<String>) -> Result<T> {
     Err(KeyError::at(key, what))
 }
 
@@ -107,29 +110,29 @@ impl fmt::Display for KeyError {
 /// [`KeyError`]'s methods for a result: each adds where the error is.
 pub trait InKey<T> {
     /// The same error, whose path begins with one more step.
-    fn within(self, step: impl Into<KeyStep>) -> Result<T, KeyError>;
+    fn within(self, step: impl Into<KeyStep>) -> Result<T>;
     /// The same error, in an item of an array.
-    fn item(self, array: &str, item: usize) -> Result<T, KeyError>;
+    fn item(self, array: &str, item: usize) -> Result<T>;
     /// The same error, with words before its text.
-    fn of(self, whose: impl fmt::Display) -> Result<T, KeyError>;
+    fn of(self, whose: impl fmt::Display) -> Result<T>;
     /// The same error in a key, which its text begins with too.
-    fn key(self, key: &str) -> Result<T, KeyError>;
+    fn key(self, key: &str) -> Result<T>;
 }
 
 impl<T, E: Into<KeyError>> InKey<T> for Result<T, E> {
-    fn within(self, step: impl Into<KeyStep>) -> Result<T, KeyError> {
+    fn within(self, step: impl Into<KeyStep>) -> Result<T> {
         self.map_err(|error| error.into().within(step))
     }
 
-    fn item(self, array: &str, item: usize) -> Result<T, KeyError> {
+    fn item(self, array: &str, item: usize) -> Result<T> {
         self.within(item).within(array)
     }
 
-    fn of(self, whose: impl fmt::Display) -> Result<T, KeyError> {
+    fn of(self, whose: impl fmt::Display) -> Result<T> {
         self.map_err(|error| error.into().of(whose))
     }
 
-    fn key(self, key: &str) -> Result<T, KeyError> {
+    fn key(self, key: &str) -> Result<T> {
         self.of(key).within(key)
     }
 }

@@ -3,7 +3,7 @@
 
 pub mod summary;
 
-use crate::outcome::Stop;
+use crate::outcome::Result;
 use crate::sync::lock;
 use lab_device::DeviceInfo;
 use lab_device::telemetry::{self, Telemetry};
@@ -98,7 +98,7 @@ impl TelemetryMonitor {
     /// Stops reading, and writes the result lines and caveats. Returns whether something disturbed
     /// the measurement, which is what the caveats say. A measurement about which nothing is known
     /// counts as disturbed.
-    pub fn write(&self, out: &mut Writer) -> Result<bool, Stop> {
+    pub fn write(&self, out: &mut Writer) -> Result<bool> {
         let caveats = match self.finish() {
             Ok(None) => Vec::new(),
             Ok(Some(summary)) => {

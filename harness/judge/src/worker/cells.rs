@@ -10,7 +10,7 @@ use super::cell_work::{
 use super::launching::Launching;
 use super::memory::Device;
 use super::{BufferId, ModuleId};
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use lab_device::{DeviceError, ExecutionOrder, Shape, Step, Submission, Window};
 use serde_json::{Value, json};
 
@@ -32,7 +32,7 @@ pub fn work(
     module: ModuleId,
     work: CellWork,
     body: &[u8],
-) -> Result<Value, Stop> {
+) -> Result<Value> {
     let mut kernels = Kernels {
         device,
         launching,
@@ -58,7 +58,7 @@ struct Kernels<'a> {
 
 impl Kernels<'_> {
     /// Adds a launch of a kernel with one parameter or several, for so many cells.
-    fn add(&mut self, name: &str, args: Vec<Vec<u8>>, cells: u64) -> Result<(), Stop> {
+    fn add(&mut self, name: &str, args: Vec<Vec<u8>>, cells: u64) -> Result<()> {
         /// Cells of a thread, where there are many.
         const EACH: u64 = 8;
         const MOST_BLOCKS: u64 = 4096;
@@ -81,7 +81,7 @@ impl Kernels<'_> {
     }
 
     /// Makes the launches one after the other, and waits for all.
-    fn run(&mut self) -> Result<(), Stop> {
+    fn run(&mut self) -> Result<()> {
         let steps = std::mem::take(&mut self.steps);
         let window = Window {
             steps,
@@ -92,7 +92,7 @@ impl Kernels<'_> {
         ran.failure.map_or(Ok(()), |failure| Err(failure.into()))
     }
 
-    fn draw_each(&mut self, drawn: &[DrawCells]) -> Result<Vec<BufferId>, Stop> {
+    fn draw_each(&mut self, drawn: &[DrawCells]) -> Result<Vec<BufferId>> {
         let bytes = drawn.iter().map(|one| one.cells * one.dtype.size());
         let buffers = self.device.hold_all(&bytes.collect::<Vec<_>>())?;
         for (drawn, buffer) in drawn.iter().zip(&buffers) {
@@ -102,7 +102,7 @@ impl Kernels<'_> {
         Ok(buffers)
     }
 
-    fn draw(&mut self, drawn: &DrawCells, buffer: BufferId) -> Result<(), Stop> {
+    fn draw(&mut self, drawn: &DrawCells, buffer: BufferId) -> Result<()> {
         let (dtype, cells) = (drawn.dtype, drawn.cells);
         let whole = CellLine {
             buffer,
@@ -115,12 +115,7 @@ impl Kernels<'_> {
     }
 
     /// Adds a launch that draws the cells of a line.
-    fn add_drawing(
-        &mut self,
-        line: &CellLine,
-        numbers: CellNumbers,
-        seed: u64,
-    ) -> Result<(), Stop> {
+    fn add_drawing(&mut self, line: &CellLine, numbers: CellNumbers, seed: u64) -> Result<()> {
         let ends = line.dtype.largest();
         let ends = [-ends, ends].map(f64::to_bits);
         // As `Draw` in cells.cu uses them.
@@ -136,7 +131,7 @@ impl Kernels<'_> {
         self.add("lab_draw", args.into(), line.cells.div_ceil(2) as u64)
     }
 
-    fn compare_each(&mut self, pairs: &[CompareCells]) -> Result<Vec<FoundCells>, Stop> {
+    fn compare_each(&mut self, pairs: &[CompareCells]) -> Result<Vec<FoundCells>> {
         let held = self
             .device
             .hold(FOUND_BYTES * pairs.len(), &nothing_found(pairs.len()))?;
@@ -147,11 +142,7 @@ impl Kernels<'_> {
     }
 
     /// Compares; `memory` has a `Found` of cells.cu for each pair.
-    fn compare_into(
-        &mut self,
-        pairs: &[CompareCells],
-        memory: u64,
-    ) -> Result<Vec<FoundCells>, Stop> {
+    fn compare_into(&mut self, pairs: &[CompareCells], memory: u64) -> Result<Vec<FoundCells>> {
         for (number, pair) in (0u64..).zip(pairs) {
             self.add_comparison(pair, memory + number * FOUND_BYTES as u64)?;
         }
@@ -163,7 +154,7 @@ impl Kernels<'_> {
             .collect()
     }
 
-    fn add_comparison(&mut self, pair: &CompareCells, found: u64) -> Result<(), Stop> {
+    fn add_comparison(&mut self, pair: &CompareCells, found: u64) -> Result<()> {
         let [got, want] = [pair.got, pair.want].map(|id| self.device.bytes_of(id));
         let (bytes, others) = (got?, want?);
         if bytes != others {
@@ -203,7 +194,7 @@ impl Kernels<'_> {
     }
 
     /// What a `Found` of cells.cu says.
-    fn read_found(&mut self, found: &[u8], pair: &CompareCells) -> Result<FoundCells, Stop> {
+    fn read_found(&mut self, found: &[u8], pair: &CompareCells) -> Result<FoundCells> {
         let words = found.as_chunks().0.iter();
         let words: Vec<u64> = words.map(|word| u64::from_le_bytes(*word)).collect();
         let (size, got) = (pair.dtype.size(), self.device.read_address(pair.got)?);

@@ -13,7 +13,7 @@ use super::{
     Breach, BufferId, Launch, LaunchArg, LaunchParameter, Launched, ModuleId, Repeated, Replayed,
     WantedWindow,
 };
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use crate::process::child::Child;
 use lab_device::sandbox::SandboxState;
 use lab_device::{DeviceInfo, Submission};
@@ -86,7 +86,7 @@ impl Worker {
     }
 
     /// Loads what another worker has loaded: its modules have the same numbers here.
-    pub fn load_as(&mut self, other: &Worker) -> Result<(), Stop> {
+    pub fn load_as(&mut self, other: &Worker) -> Result<()> {
         let mut images = other.loaded.iter();
         images.try_for_each(|image| self.load(image).map(drop))
     }
@@ -99,7 +99,7 @@ impl Worker {
     }
 
     /// Makes it the judge's own worker, with the built cells.cu.
-    pub fn into_memory(mut self, kernels: &Path) -> Result<Arc<JudgeMemory>, Stop> {
+    pub fn into_memory(mut self, kernels: &Path) -> Result<Arc<JudgeMemory>> {
         let kernels = self.load(kernels)?;
         Ok(JudgeMemory::new(self.link, self.images, Some(kernels)))
     }
@@ -116,7 +116,7 @@ impl Worker {
         request: &WorkerRequest,
         body: &[u8],
         body_limit: usize,
-    ) -> Result<(R, Vec<u8>), Stop> {
+    ) -> Result<(R, Vec<u8>)> {
         self.link.call(request, Operation::Own, body, body_limit)
     }
 
@@ -127,7 +127,7 @@ impl Worker {
         request: WorkerRequest,
         body: &[u8],
         body_limit: usize,
-    ) -> Result<(R, Vec<u8>), Stop> {
+    ) -> Result<(R, Vec<u8>)> {
         match &self.memory {
             Some(share) if buffer.is_some_and(is_shared) => {
                 share.memory.call(request, body, body_limit)
@@ -180,17 +180,13 @@ impl Worker {
 
     /// Loads an image, or a source if the worker is a Python process. Returns [`Stop::Build`] if
     /// the source cannot be executed.
-    pub fn load(&mut self, image: &Path) -> Result<ModuleId, Stop> {
+    pub fn load(&mut self, image: &Path) -> Result<ModuleId> {
         self.load_with(image, &[])
     }
 
     /// [`Worker::load`] of a source in Python whose functions have other names than the entries:
     /// pairs of an entry and its function.
-    pub fn load_with(
-        &mut self,
-        image: &Path,
-        functions: &[(String, String)],
-    ) -> Result<ModuleId, Stop> {
+    pub fn load_with(&mut self, image: &Path, functions: &[(String, String)]) -> Result<ModuleId> {
         self.loaded.push(image.to_owned());
         let image = match &mut self.images {
             Some(images) => images.add(image)?,
@@ -204,7 +200,7 @@ impl Worker {
     }
 
     /// Loads the module again, so that its globals hold nothing that an earlier launch left there.
-    pub fn reload(&mut self, module: ModuleId) -> Result<(), Stop> {
+    pub fn reload(&mut self, module: ModuleId) -> Result<()> {
         self.call::<()>(&WorkerRequest::Reload { module }, Operation::Load, &[])?;
         match &self.memory {
             Some(share) => share.memory.check(share.owner),
@@ -213,7 +209,7 @@ impl Worker {
     }
 
     /// Returns whether the module has this kernel and its launch statement, or this function.
-    pub fn has_entry(&mut self, module: ModuleId, entry: &str) -> Result<bool, Stop> {
+    pub fn has_entry(&mut self, module: ModuleId, entry: &str) -> Result<bool> {
         Ok(self
             .missing_entry(module, entry, Vec::new(), None)?
             .is_none())
@@ -228,7 +224,7 @@ impl Worker {
         entry: &str,
         parameters: Vec<LaunchParameter>,
         passed: Option<Passed>,
-    ) -> Result<(), Stop> {
+    ) -> Result<()> {
         match self.missing_entry(module, entry, parameters, passed)? {
             None => Ok(()),
             Some(missing) => Err(Stop::Build(missing_text(entry, &missing))),
@@ -241,7 +237,7 @@ impl Worker {
         entry: &str,
         parameters: Vec<LaunchParameter>,
         passed: Option<Passed>,
-    ) -> Result<Option<String>, Stop> {
+    ) -> Result<Option<String>> {
         self.request(&WorkerRequest::MissingEntry {
             module,
             entry: entry.to_owned(),
@@ -252,7 +248,7 @@ impl Worker {
 
     /// Returns a digest of each of these buffers, under a key that the kernel does not know. Only
     /// digests of workers on the same device can be compared.
-    pub fn digests(&mut self, buffers: Vec<BufferId>, key: u64) -> Result<Vec<u64>, Stop> {
+    pub fn digests(&mut self, buffers: Vec<BufferId>, key: u64) -> Result<Vec<u64>> {
         let count = buffers.len();
         if count == 0 {
             return Ok(Vec::new());
@@ -283,11 +279,11 @@ impl Worker {
 
     /// Checks every guard zone, every sealed buffer and every buffer that no launch was given. Each
     /// breach is returned once.
-    pub fn breaches(&mut self) -> Result<Vec<Breach>, Stop> {
+    pub fn breaches(&mut self) -> Result<Vec<Breach>> {
         self.find_breaches(false)
     }
 
-    fn find_breaches(&mut self, of_given: bool) -> Result<Vec<Breach>, Stop> {
+    fn find_breaches(&mut self, of_given: bool) -> Result<Vec<Breach>> {
         let mut found: Vec<Breach> = self.request(&WorkerRequest::Breaches {
             of_given,
             owner: OWN,
@@ -301,18 +297,18 @@ impl Worker {
     /// As [`Worker::breaches`], for the buffers that launches were given since the last look: that
     /// is much faster where a worker has many. What launches wrote elsewhere is found by the next
     /// look at all.
-    pub fn breaches_of_given(&mut self) -> Result<Vec<Breach>, Stop> {
+    pub fn breaches_of_given(&mut self) -> Result<Vec<Breach>> {
         self.find_breaches(true)
     }
 
     /// The packages that loaded sources use, with their versions; empty of a worker that is not
     /// Python.
-    pub fn versions(&mut self) -> Result<Vec<(String, String)>, Stop> {
+    pub fn versions(&mut self) -> Result<Vec<(String, String)>> {
         self.request(&WorkerRequest::Versions)
     }
 
     /// Sends a request that runs no kernel and has no body.
-    fn request<R: DeserializeOwned>(&mut self, request: &WorkerRequest) -> Result<R, Stop> {
+    fn request<R: DeserializeOwned>(&mut self, request: &WorkerRequest) -> Result<R> {
         self.call(request, Operation::Own, &[])
     }
 
@@ -322,7 +318,7 @@ impl Worker {
         request: &WorkerRequest,
         operation: Operation,
         body: &[u8],
-    ) -> Result<R, Stop> {
+    ) -> Result<R> {
         let (reply, _) = self.link.call(request, operation, body, 0)?;
         Ok(reply)
     }

@@ -11,7 +11,7 @@ use super::memory::{Device, SharedBlock};
 use super::messages::{ForWorkers, WorkerRequest};
 use super::server::Served;
 use super::{Breach, BufferId, ModuleId};
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use crate::process::framing::FrameError;
 use crate::sync::lock;
 use lab_device::Driver;
@@ -57,7 +57,7 @@ impl Inner {
         request: WorkerRequest,
         body: &[u8],
         body_limit: usize,
-    ) -> Result<(R, Vec<u8>), Stop> {
+    ) -> Result<(R, Vec<u8>)> {
         let answer = match &mut self.side {
             Side::Process { link, .. } => link.call(&request, Operation::Own, body, body_limit),
             Side::Here(served) => served.answer(request, body.to_vec()).and_then(typed),
@@ -65,7 +65,7 @@ impl Inner {
         answer.map_err(as_own)
     }
 
-    fn give_back(&mut self) -> Result<(), Stop> {
+    fn give_back(&mut self) -> Result<()> {
         if self.ended.is_empty() && self.freed.is_empty() {
             return Ok(());
         }
@@ -133,17 +133,17 @@ impl JudgeMemory {
         request: WorkerRequest,
         body: &[u8],
         body_limit: usize,
-    ) -> Result<(R, Vec<u8>), Stop> {
+    ) -> Result<(R, Vec<u8>)> {
         let mut inner = lock(&self.inner);
         inner.call(request, body, body_limit)
     }
 
-    fn ask<R: DeserializeOwned>(&self, asked: ForWorkers, body: &[u8]) -> Result<R, Stop> {
+    fn ask<R: DeserializeOwned>(&self, asked: ForWorkers, body: &[u8]) -> Result<R> {
         let (reply, _) = self.call(WorkerRequest::ForWorkers(asked), body, 0)?;
         Ok(reply)
     }
 
-    fn give_back(&self) -> Result<(), Stop> {
+    fn give_back(&self) -> Result<()> {
         lock(&self.inner).give_back()
     }
 
@@ -154,7 +154,7 @@ impl JudgeMemory {
         owner: u32,
         buffers: Vec<(String, usize)>,
         is_read_only: bool,
-    ) -> Result<(SharedBlock, OwnedFd), Stop> {
+    ) -> Result<(SharedBlock, OwnedFd)> {
         let mut inner = lock(&self.inner);
         let request = WorkerRequest::ForWorkers(ForWorkers::Allocate {
             owner,
@@ -177,7 +177,7 @@ impl JudgeMemory {
         owner: u32,
         fills: Vec<(BufferId, u32)>,
         given: Vec<BufferId>,
-    ) -> Result<(), Stop> {
+    ) -> Result<()> {
         let asked = ForWorkers::Prepare {
             owner,
             fills,
@@ -188,12 +188,12 @@ impl JudgeMemory {
 
     /// Looks for the rules that a worker's launches have broken, and keeps them for
     /// [`JudgeMemory::breaches`].
-    pub fn check(&self, owner: u32) -> Result<(), Stop> {
+    pub fn check(&self, owner: u32) -> Result<()> {
         self.ask(ForWorkers::Check { owner }, &[])
     }
 
     /// The rules that a worker's launches have broken; see `WorkerRequest::Breaches`.
-    pub fn breaches(&self, owner: u32, of_given: bool) -> Result<Vec<Breach>, Stop> {
+    pub fn breaches(&self, owner: u32, of_given: bool) -> Result<Vec<Breach>> {
         let (found, _) = self.call(WorkerRequest::Breaches { of_given, owner }, &[], 0)?;
         Ok(found)
     }
@@ -209,13 +209,13 @@ impl JudgeMemory {
     }
 
     /// Reads a buffer of so many bytes.
-    pub fn read(&self, buffer: BufferId, bytes: usize) -> Result<Vec<u8>, Stop> {
+    pub fn read(&self, buffer: BufferId, bytes: usize) -> Result<Vec<u8>> {
         let ((), content) = self.call(WorkerRequest::Read { buffer }, &[], bytes)?;
         Ok(content)
     }
 
     /// Copies held buffers into a worker's buffers: pairs of the two.
-    pub fn copy(&self, pairs: Vec<(BufferId, BufferId)>, are_inputs: bool) -> Result<(), Stop> {
+    pub fn copy(&self, pairs: Vec<(BufferId, BufferId)>, are_inputs: bool) -> Result<()> {
         self.ask(ForWorkers::Copy { pairs, are_inputs }, &[])
     }
 
@@ -229,14 +229,14 @@ impl JudgeMemory {
     }
 
     /// Holds these bytes on the device.
-    pub fn hold(self: &Arc<Self>, content: &[u8]) -> Result<Cells, Stop> {
+    pub fn hold(self: &Arc<Self>, content: &[u8]) -> Result<Cells> {
         self.give_back()?;
         let id = self.ask(ForWorkers::Hold, content)?;
         Ok(self.held(id, content.len()))
     }
 
     /// Holds copies of a worker's buffers: each with its bytes.
-    pub fn hold_copies(self: &Arc<Self>, of: &[(BufferId, usize)]) -> Result<Vec<Cells>, Stop> {
+    pub fn hold_copies(self: &Arc<Self>, of: &[(BufferId, usize)]) -> Result<Vec<Cells>> {
         let buffers = of.iter().map(|(buffer, _)| *buffer).collect();
         self.give_back()?;
         let ids: Vec<BufferId> = self.ask(ForWorkers::HoldCopies { buffers }, &[])?;
@@ -244,7 +244,7 @@ impl JudgeMemory {
         Ok(each.map(|(id, (_, bytes))| self.held(id, *bytes)).collect())
     }
 
-    fn work<R: DeserializeOwned>(&self, work: CellWork, body: &[u8]) -> Result<R, Stop> {
+    fn work<R: DeserializeOwned>(&self, work: CellWork, body: &[u8]) -> Result<R> {
         let module = lock(&self.inner).kernels;
         let module = module.ok_or_else(|| Stop::Lab("this device holds no cells".into()))?;
         let (reply, _) = self.call(WorkerRequest::Cells { module, work }, body, 0)?;
@@ -252,7 +252,7 @@ impl JudgeMemory {
     }
 
     /// Holds random numbers.
-    pub fn draw(self: &Arc<Self>, drawn: Vec<DrawCells>) -> Result<Vec<Cells>, Stop> {
+    pub fn draw(self: &Arc<Self>, drawn: Vec<DrawCells>) -> Result<Vec<Cells>> {
         let bytes: Vec<usize> = drawn
             .iter()
             .map(|drawn| drawn.cells * drawn.dtype.size())
@@ -264,28 +264,28 @@ impl JudgeMemory {
     }
 
     /// Writes lines of cells into held buffers; `cells` are those of all lines, one after the other.
-    pub fn put_lines(&self, lines: Vec<CellLine>, cells: &[u8]) -> Result<(), Stop> {
+    pub fn put_lines(&self, lines: Vec<CellLine>, cells: &[u8]) -> Result<()> {
         self.work(CellWork::PutLines(lines), cells)
     }
 
     /// Makes changes of a line of a held buffer, one after the other.
-    pub fn change_line(&self, line: CellLine, changes: Vec<LineChange>) -> Result<(), Stop> {
+    pub fn change_line(&self, line: CellLine, changes: Vec<LineChange>) -> Result<()> {
         self.work(CellWork::ChangeLine(line, changes), &[])
     }
 
     /// Finds the largest and the smallest number of a line of a held buffer.
-    pub fn extremes_of(&self, line: CellLine) -> Result<LineExtremes, Stop> {
+    pub fn extremes_of(&self, line: CellLine) -> Result<LineExtremes> {
         self.work(CellWork::FindExtremes(line), &[])
     }
 
     /// Compares pairs of buffers.
-    pub fn compare(&self, pairs: Vec<CompareCells>) -> Result<Vec<FoundCells>, Stop> {
+    pub fn compare(&self, pairs: Vec<CompareCells>) -> Result<Vec<FoundCells>> {
         self.work(CellWork::Compare(pairs), &[])
     }
 }
 
 /// An answer of this process as the one of another process is: the reply and its body.
-fn typed<R: DeserializeOwned>((reply, body): (Value, Vec<u8>)) -> Result<(R, Vec<u8>), Stop> {
+fn typed<R: DeserializeOwned>((reply, body): (Value, Vec<u8>)) -> Result<(R, Vec<u8>)> {
     let reply = serde_json::from_value(reply);
     let reply = reply.map_err(|error| Stop::Lab(format!("an invalid answer: {error}")))?;
     Ok((reply, body))
@@ -372,7 +372,7 @@ impl Cells {
     }
 
     /// The bytes, read from the device if they are held there.
-    pub fn to_host(&self) -> Result<Cow<'_, [u8]>, Stop> {
+    pub fn to_host(&self) -> Result<Cow<'_, [u8]>> {
         match self {
             Cells::Host(bytes) => Ok(Cow::Borrowed(bytes)),
             Cells::Held(held) => held.memory.read(held.id, held.bytes).map(Cow::Owned),
@@ -380,7 +380,7 @@ impl Cells {
     }
 
     /// The same cells, held on the device.
-    pub fn held(&self, memory: &Arc<JudgeMemory>) -> Result<Cells, Stop> {
+    pub fn held(&self, memory: &Arc<JudgeMemory>) -> Result<Cells> {
         match self {
             Cells::Host(bytes) => memory.hold(bytes),
             Cells::Held(_) => Ok(self.clone()),

@@ -7,7 +7,7 @@ use super::memory::{Device, Filling, OWN};
 use super::messages::{LaunchedEach, Passed, TWO_STATEMENTS, missing_text};
 use super::scratch::ScratchPool;
 use super::{BufferId, Launch, LaunchArg, Launched, ModuleId, STATEMENT_OF};
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use lab_device::{
     Arg, DeviceError, Entry, ExecutionOrder, MAP_BYTES, MemoryRange, POISON, Shape, Step,
     check_parameters,
@@ -108,7 +108,7 @@ impl Launching {
         module: ModuleId,
         entry: &str,
         passed: Option<Passed>,
-    ) -> Result<Option<String>, Stop> {
+    ) -> Result<Option<String>> {
         let statement = match self.statement_kernel(device, module, entry)? {
             Err(missing) => return Ok(Some(missing)),
             Ok(statement) => statement,
@@ -135,7 +135,7 @@ impl Launching {
         module: ModuleId,
         entry: &str,
         dims: Vec<u8>,
-    ) -> Result<Vec<usize>, Stop> {
+    ) -> Result<Vec<usize>> {
         let launch = Launch {
             module,
             entry: entry.to_owned(),
@@ -185,11 +185,7 @@ impl Launching {
 
     /// Runs the launch statement of launches that follow. Returns for each the bytes of scratch
     /// that it asks for, and its line.
-    pub fn state(
-        &mut self,
-        device: &mut Device,
-        launches: &[Launch],
-    ) -> Result<Vec<(u64, u32)>, Stop> {
+    pub fn state(&mut self, device: &mut Device, launches: &[Launch]) -> Result<Vec<(u64, u32)>> {
         let mut asked = Vec::with_capacity(launches.len());
         for launch in launches {
             let (plan, _) = self.stated(device, launch)?;
@@ -204,7 +200,7 @@ impl Launching {
 
     /// Launches, or runs the list of launches that the statement asks for, and waits. Returns the
     /// seconds.
-    fn launch(&mut self, device: &mut Device, launch: &Launch) -> Result<(f64, Launched), Stop> {
+    fn launch(&mut self, device: &mut Device, launch: &Launch) -> Result<(f64, Launched)> {
         let plan = self.plan(device, launch)?;
         let launched = plan.launched.clone();
         if plan.statement.is_list {
@@ -262,7 +258,7 @@ impl Launching {
         plan: &Plan,
         scratch: Option<BufferId>,
         steps: &mut Vec<Step>,
-    ) -> Result<(), Stop> {
+    ) -> Result<()> {
         let Statement {
             launches,
             is_list,
@@ -307,7 +303,7 @@ impl Launching {
 
     /// What the launch statement asks for. If it runs for that, the module is loaded again
     /// afterwards, so that the statement leaves nothing in its globals.
-    pub(super) fn plan(&mut self, device: &mut Device, launch: &Launch) -> Result<Arc<Plan>, Stop> {
+    pub(super) fn plan(&mut self, device: &mut Device, launch: &Launch) -> Result<Arc<Plan>> {
         let (plan, has_run) = self.stated(device, launch)?;
         if has_run {
             self.reload(device, launch.module)?;
@@ -318,7 +314,7 @@ impl Launching {
     /// Runs the launch statement, once for an entry and dims, and checks what it asks for. This
     /// happens outside the timed part of a launch. Also returns whether it ran now: then the module
     /// is to be loaded again.
-    fn stated(&mut self, device: &mut Device, launch: &Launch) -> Result<(Arc<Plan>, bool), Stop> {
+    fn stated(&mut self, device: &mut Device, launch: &Launch) -> Result<(Arc<Plan>, bool)> {
         let key = (launch.module, launch.entry.clone(), launch.dims.clone());
         if let Some(known) = self.plans.get(&key) {
             return Ok((known.clone(), false));

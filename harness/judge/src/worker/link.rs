@@ -5,7 +5,7 @@ use super::STATEMENT_OF;
 use super::left_behind::WorkerTasks;
 use super::messages::WorkerRequest;
 use super::python::{Interpreter, OTHER, without_folder};
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use crate::process::framing::FrameError;
 use crate::process::rpc::Connection;
 use serde::de::DeserializeOwned;
@@ -71,7 +71,7 @@ impl Link {
         operation: Operation,
         body: &[u8],
         body_limit: usize,
-    ) -> Result<(R, Vec<u8>), Stop> {
+    ) -> Result<(R, Vec<u8>)> {
         let number = self.ask(request, operation, body)?;
         self.answer(number, operation, body_limit)
     }
@@ -81,7 +81,7 @@ impl Link {
         request: &WorkerRequest,
         operation: Operation,
         body: &[u8],
-    ) -> Result<u64, Stop> {
+    ) -> Result<u64> {
         self.connection
             .ask(request, body, OWN_WORK)
             .map_err(|e| self.failed(e, operation))
@@ -92,11 +92,11 @@ impl Link {
         number: u64,
         operation: Operation,
         body_limit: usize,
-    ) -> Result<(R, Vec<u8>), Stop> {
+    ) -> Result<(R, Vec<u8>)> {
         let limit = self.limit(operation);
         let answer = self
             .connection
-            .answer::<Result<R, Stop>>(number, body_limit, limit);
+            .answer::<Result<R>>(number, body_limit, limit);
         let (answer, body) = answer.map_err(|e| self.failed(e, operation))?;
         if matches!(operation, Operation::Launch(_) | Operation::Statement(_)) {
             self.expect_nothing_left()?;
@@ -142,7 +142,7 @@ impl Link {
     }
 
     /// Ends the worker if its kernel has left a thread or a process running after a launch.
-    fn expect_nothing_left(&mut self) -> Result<(), Stop> {
+    fn expect_nothing_left(&mut self) -> Result<()> {
         let Some(left) = self.tasks.as_ref().and_then(WorkerTasks::left_behind) else {
             return Ok(());
         };

@@ -7,7 +7,7 @@ use super::link::{Link, Operation};
 use super::messages::{Opened, SandboxRequest, WorkerRequest};
 use super::python::{Interpreter, NO_SANDBOX, OTHER};
 use super::{WatchingTool, serve};
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use crate::process::child::{Child, LineSink};
 use crate::process::rpc::Connection;
 use lab_device::sandbox::{FileAccess, SandboxState};
@@ -34,7 +34,7 @@ pub enum WorkerProgram<'a> {
 /// A worker that is opening its device.
 pub struct StartingWorker {
     link: Link,
-    asked: Result<u64, Stop>,
+    asked: Result<u64>,
     images: Option<Images>,
 }
 
@@ -50,7 +50,7 @@ impl StartingWorker {
     }
 
     /// Waits until the device is open.
-    pub fn ready(mut self) -> Result<Worker, Stop> {
+    pub fn ready(mut self) -> Result<Worker> {
         let number = self.asked?;
         let (mut opened, _): (Opened, _) = self.link.answer(number, Operation::Open, 0)?;
         let is_python = self.link.python.is_some();
@@ -83,7 +83,7 @@ impl Worker {
         time_limit: Duration,
         cache_dir: &Path,
         forward: LineSink,
-    ) -> Result<StartingWorker, Stop> {
+    ) -> Result<StartingWorker> {
         let images = Images::new(cache_dir)?;
         let of_lab = |program: &Program, environment: &[_], forward| {
             Child::start_in(program, environment, forward).map_err(|error| {
@@ -147,7 +147,7 @@ impl Worker {
     pub fn on_a_thread(
         open: impl FnOnce() -> Result<Box<dyn Driver>, DeviceError> + Send + 'static,
         time_limit: Duration,
-    ) -> Result<Worker, Stop> {
+    ) -> Result<Worker> {
         let (ours, theirs) = UnixStream::pair()
             .map_err(|e| Stop::Lab(format!("a socket pair for a worker cannot be made: {e}")))?;
         threads::start("worker", move || serve(theirs, |_| open()))

@@ -5,7 +5,7 @@ use super::launch_statement::{StatedLaunch, Statement};
 use super::launching::Launching;
 use super::memory::Device;
 use super::{Launched, LaunchedKernel, ModuleId};
-use crate::outcome::Stop;
+use crate::outcome::Result;
 
 impl Launching {
     /// Refuses what this device cannot run. `what` names the statement.
@@ -15,7 +15,7 @@ impl Launching {
         module: ModuleId,
         statement: &Statement,
         what: &str,
-    ) -> Result<Launched, Stop> {
+    ) -> Result<Launched> {
         let memory = device.info.memory_bytes;
         if memory > 0 && statement.scratch_bytes > memory {
             return Err(crash(
@@ -62,7 +62,7 @@ impl Launching {
         module: ModuleId,
         (number, stated): (usize, &StatedLaunch),
         what: &str,
-    ) -> Result<LaunchedKernel, Stop> {
+    ) -> Result<LaunchedKernel> {
         let Some(entry) = self.entry(device, module, &stated.entry)? else {
             let names = kernel_names(device, self.module(module)?.loaded)?;
             // A name with a line break must not cut the message.

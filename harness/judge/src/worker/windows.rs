@@ -5,7 +5,7 @@ use super::launching::{Launching, Plan};
 use super::memory::Device;
 use super::messages::{ReplayedEach, Window};
 use super::{BufferId, Launch, LaunchArg, Repeated};
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use lab_device::{DeviceError, MemoryRange, Replayed, Submission};
 
 /// Most launches of a graph, unless a single list has more.
@@ -41,7 +41,7 @@ struct Part {
 }
 
 impl Queue {
-    fn new(device: &mut Device, manner: Manner) -> Result<Self, Stop> {
+    fn new(device: &mut Device, manner: Manner) -> Result<Self> {
         Ok(Queue {
             manner,
             has_digests: device.has_digests()?,
@@ -52,7 +52,7 @@ impl Queue {
     }
 
     /// Runs what is there.
-    fn run(&mut self, device: &mut Device) -> Result<(), Stop> {
+    fn run(&mut self, device: &mut Device) -> Result<()> {
         let parts = std::mem::take(&mut self.parts);
         let is_list = parts.iter().map(|part| (part.is_last, part.is_list));
         let is_list: Vec<(bool, bool)> = is_list.collect();
@@ -106,7 +106,7 @@ impl Launching {
         device: &mut Device,
         windows: &[Window],
         queue: &mut Queue,
-    ) -> Result<(), Stop> {
+    ) -> Result<()> {
         // All statements first: a statement that runs loads its module again, and entries change.
         for window in windows {
             self.plan(device, &window.launches.launch)?;
@@ -120,7 +120,7 @@ impl Launching {
         device: &mut Device,
         window: &Window,
         queue: &mut Queue,
-    ) -> Result<(), Stop> {
+    ) -> Result<()> {
         let key = queue.manner.key;
         let mut first = lab_device::Window::default();
         for (buffer, pattern) in &window.fills {
@@ -156,7 +156,7 @@ impl Launching {
         launches: &Repeated,
         first: lab_device::Window,
         queue: &mut Queue,
-    ) -> Result<(), Stop> {
+    ) -> Result<()> {
         let launch = &launches.launch;
         let plan = self.plan(device, launch)?;
         let mut rest: Vec<&Vec<LaunchArg>> = launches.args().collect();
@@ -193,7 +193,7 @@ impl Launching {
         (launch, plan): (&Launch, &Plan),
         launches: usize,
         queue: &mut Queue,
-    ) -> Result<Vec<Option<BufferId>>, Stop> {
+    ) -> Result<Vec<Option<BufferId>>> {
         let statement = &plan.statement;
         if statement.scratch_bytes == 0 {
             return Ok(vec![None; launches]);
@@ -221,7 +221,7 @@ impl Launching {
     }
 
     /// Runs the launch list that a launch is, and returns its seconds.
-    pub(super) fn run_list(&mut self, device: &mut Device, launch: &Launch) -> Result<f64, Stop> {
+    pub(super) fn run_list(&mut self, device: &mut Device, launch: &Launch) -> Result<f64> {
         let manner = Manner {
             flush: None,
             submission: Submission::Plain,

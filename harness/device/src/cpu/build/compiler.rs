@@ -1,7 +1,7 @@
 //! The host's C++ compiler: which one it is, its options, and the headers that it has precompiled.
 
 use super::{cannot_write, limits, sanitizer};
-use crate::api::{DeviceError, Sanitizer};
+use crate::api::{DeviceError, Result, Sanitizer};
 use crate::cpu::headers;
 use lab_system::temporary::TemporaryFolder;
 use rustix::process::Signal;
@@ -69,7 +69,7 @@ pub const RACE_HOOKS_OBJECT: &str = "race_hooks.o";
 
 impl HostCompiler {
     /// Returns the compiler with this name, or the first of `g++`, `clang++`, `c++` that runs.
-    pub fn find(named: Option<OsString>) -> Result<HostCompiler, DeviceError> {
+    pub fn find(named: Option<OsString>) -> Result<HostCompiler> {
         let found = match named.filter(|name| !name.is_empty()) {
             Some(name) => HostCompiler::run_version(&name).map_err(|reason| {
                 format!("CXX names '{}', and this compiler {reason}", name.display())
@@ -117,7 +117,7 @@ impl HostCompiler {
     }
 
     /// Runs the compiler. The output holds its diagnostics, in English.
-    pub fn run(&self, arguments: &[OsString]) -> Result<Output, DeviceError> {
+    pub fn run(&self, arguments: &[OsString]) -> Result<Output> {
         let result = Command::new(&self.command)
             .args(arguments)
             .env("LC_ALL", "C")
@@ -170,11 +170,7 @@ impl HostCompiler {
 
     /// Returns the folder with the cpu device's headers and the precompiled header. Writes and
     /// compiles them at the first use.
-    pub fn headers(
-        &self,
-        cache: &Path,
-        sanitizer: Option<Sanitizer>,
-    ) -> Result<PathBuf, DeviceError> {
+    pub fn headers(&self, cache: &Path, sanitizer: Option<Sanitizer>) -> Result<PathBuf> {
         let flags = self.flags(false, sanitizer);
         let work = crate::build_cache::shared_work_folder(cache);
         let cache = &cache.join(crate::build_cache::HEADERS);
@@ -225,7 +221,7 @@ impl HostCompiler {
         language: &str,
         source: &Path,
         target: &Path,
-    ) -> Result<(), DeviceError> {
+    ) -> Result<()> {
         let own = [
             "-x".into(),
             language.into(),

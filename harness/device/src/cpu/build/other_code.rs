@@ -3,7 +3,7 @@
 
 use super::preprocessed::Preprocessed;
 use super::unit::Unit;
-use crate::api::DeviceError;
+use crate::api::Result;
 use crate::cpu::headers::{NVRTC_MACROS, OWN_MACROS};
 use std::ffi::OsString;
 use std::path::Path;
@@ -11,7 +11,7 @@ use std::path::Path;
 impl Unit<'_> {
     /// Returns where a rewritten source is first other code on a GPU than here, as in
     /// `kernel.cu:26 is other code there`. `None` where it is the same.
-    pub fn other_code(&self, source: &str) -> Result<Option<String>, DeviceError> {
+    pub fn other_code(&self, source: &str) -> Result<Option<String>> {
         let path = self.write("compared.cpp", source)?;
         let here = self.words(&path, OWN_MACROS, &[])?;
         let there = self.words(&path, NVRTC_MACROS, &["-undef"])?;
@@ -21,12 +21,7 @@ impl Unit<'_> {
 
     /// The words of a source with these macros. Behind an error, which only one of the devices may
     /// meet, the preprocessor goes on, or ends.
-    fn words(
-        &self,
-        source: &Path,
-        macros: &str,
-        options: &[&str],
-    ) -> Result<Preprocessed, DeviceError> {
+    fn words(&self, source: &Path, macros: &str, options: &[&str]) -> Result<Preprocessed> {
         // The options decide on macros too, such as __OPTIMIZE__.
         let mut arguments = self.compiler.flags(false, None);
         let only_preprocess = ["-w", "-E", "-x", "c++"].iter().chain(options);

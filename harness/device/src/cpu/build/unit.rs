@@ -8,7 +8,7 @@ use super::preprocessed::{
 };
 use super::{HostCompiler, cannot_write};
 use super::{imports, limits};
-use crate::api::{BuildRequest, DeviceError, Sanitizer};
+use crate::api::{BuildRequest, Result, Sanitizer};
 use crate::cpu::headers;
 use crate::cpu::rewrite::{Edit, Refusal, apply, rewrite_preprocessed};
 use lab_source::line_start;
@@ -99,7 +99,7 @@ impl Compiled {
 
 impl Unit<'_> {
     /// Compiles a rewritten source to a shared object at `target`.
-    pub fn compile(&self, source: &str, target: &Path) -> Result<Compiled, DeviceError> {
+    pub fn compile(&self, source: &str, target: &Path) -> Result<Compiled> {
         let text = match self.preprocess(source)? {
             Preprocessing::Done(text) => text,
             Preprocessing::LimitReached(log) => return Ok(Compiled::failed(log)),
@@ -159,7 +159,7 @@ impl Unit<'_> {
     }
 
     /// Lets the compiler say what is wrong with a source that cannot be preprocessed.
-    fn without_scan(&self, source: &str, target: &Path) -> Result<Compiled, DeviceError> {
+    fn without_scan(&self, source: &str, target: &Path) -> Result<Compiled> {
         let mut compiled = self.to_image(&self.write("kernel.cpp", source)?, false, target)?;
         if compiled.built {
             let shown_as = &self.request.shown_as;
@@ -171,7 +171,7 @@ impl Unit<'_> {
     }
 
     /// Preprocesses a source, with CUDA's words marked.
-    fn preprocess(&self, source: &str) -> Result<Preprocessing, DeviceError> {
+    fn preprocess(&self, source: &str) -> Result<Preprocessing> {
         let path = self.write("scanned.cpp", &format!("{}{source}", prologue()))?;
         let target = self.folder.join("scanned.ii");
         let mut arguments = self.with_options();
@@ -198,12 +198,7 @@ impl Unit<'_> {
     }
 
     /// Compiles and links. `preprocessed` says that the preprocessor has done its work.
-    fn to_image(
-        &self,
-        unit: &Path,
-        preprocessed: bool,
-        target: &Path,
-    ) -> Result<Compiled, DeviceError> {
+    fn to_image(&self, unit: &Path, preprocessed: bool, target: &Path) -> Result<Compiled> {
         let object = self.folder.join("kernel.o");
         let (kind, made) = match self.request.sanitizer {
             // clang leaves its AddressSanitizer to the program that loads the object.
@@ -242,7 +237,7 @@ impl Unit<'_> {
         Ok(compiled)
     }
 
-    fn run(&self, arguments: &[OsString]) -> Result<Compiled, DeviceError> {
+    fn run(&self, arguments: &[OsString]) -> Result<Compiled> {
         let output = self.compiler.run(arguments)?;
         Ok(Compiled {
             log: String::from_utf8_lossy(&output.stderr).into_owned(),
@@ -252,7 +247,7 @@ impl Unit<'_> {
     }
 
     /// Returns the errors of device code that uses host code.
-    fn host_code(&self, check: &HostCheck) -> Result<String, DeviceError> {
+    fn host_code(&self, check: &HostCheck) -> Result<String> {
         let path = self.write("checked.ii", &check.text())?;
         let mut arguments = self.compiler.flags(false, self.request.sanitizer);
         if self.compiler.clang {
@@ -330,14 +325,14 @@ impl Unit<'_> {
         options.iter().map(OsString::from).collect()
     }
 
-    pub fn write(&self, name: &str, text: &str) -> Result<PathBuf, DeviceError> {
+    pub fn write(&self, name: &str, text: &str) -> Result<PathBuf> {
         let path = self.folder.join(name);
         self.file(std::fs::write(&path, text))?;
         Ok(path)
     }
 
     /// The result of reading or writing a file of the build's folder.
-    fn file<T>(&self, result: io::Result<T>) -> Result<T, DeviceError> {
+    fn file<T>(&self, result: io::Result<T>) -> Result<T> {
         result.map_err(|error| cannot_write(&self.request.cache_dir, &error))
     }
 }

@@ -1,7 +1,7 @@
 //! The limits of a launch: those of the GPUs that the lab is for (compute capability 9.0).
 
 use super::module::Kernel;
-use crate::api::{DeviceError, Shape};
+use crate::api::{DeviceError, Result, Shape};
 use crate::cpu::shared::LIMIT;
 use crate::sandbox::machine_memory;
 use std::ffi::{OsStr, OsString};
@@ -22,14 +22,14 @@ const SHARED_PER_SM: u32 = 228 * 1024;
 const SHARED_RESERVED: u32 = 1024;
 
 /// Returns the number of multiprocessors. `variable` is the value of LAB_CPU_SMS.
-pub fn sms(variable: Option<OsString>) -> Result<u32, DeviceError> {
+pub fn sms(variable: Option<OsString>) -> Result<u32> {
     let Some(text) = variable else { return Ok(SMS) };
     number(&text, 1..=1024, "LAB_CPU_SMS", "a number from 1 to 1024").map(|sms| sms as u32)
 }
 
 /// Returns the bytes of memory of the device: what this process may use of the machine's, or less.
 /// `variable` is the value of LAB_CPU_MEMORY_MIB.
-pub fn memory(variable: Option<OsString>) -> Result<u64, DeviceError> {
+pub fn memory(variable: Option<OsString>) -> Result<u64> {
     let all = lab_system::memory::usable().map_or_else(machine_memory, |memory| memory.all);
     let Some(text) = variable else { return Ok(all) };
     let mib = number(
@@ -42,12 +42,7 @@ pub fn memory(variable: Option<OsString>) -> Result<u64, DeviceError> {
 }
 
 /// Reads the value of an environment variable. `wanted` says what it must be.
-fn number(
-    value: &OsStr,
-    allowed: RangeInclusive<u64>,
-    name: &str,
-    wanted: &str,
-) -> Result<u64, DeviceError> {
+fn number(value: &OsStr, allowed: RangeInclusive<u64>, name: &str, wanted: &str) -> Result<u64> {
     let number = value.to_str().and_then(|text| text.parse().ok());
     number
         .filter(|number| allowed.contains(number))
@@ -72,7 +67,7 @@ pub fn resident_blocks(threads: u64, shared_bytes: u32) -> u32 {
 
 /// Fails where the launch is not possible. `resident` is how many blocks of this shape the device
 /// holds at once.
-pub fn check(kernel: &Kernel, shape: &Shape, resident: u64) -> Result<(), DeviceError> {
+pub fn check(kernel: &Kernel, shape: &Shape, resident: u64) -> Result<()> {
     let refuse = |text: String| {
         Err(DeviceError::Kernel(format!(
             "kernel '{}' cannot be launched: {text}",

@@ -12,7 +12,7 @@ use super::scheduler::Worker;
 use super::shared::LIMIT;
 use crate::allocations::Allocations;
 use crate::api::{
-    Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, SHARED_POISONS, Shape,
+    Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Result, SHARED_POISONS, Shape,
     check_parameters,
 };
 use crate::arguments::KernelArguments;
@@ -40,18 +40,18 @@ struct CpuDriver {
 
 /// Opens the cpu device, with one worker for each core. The environment variable `LAB_CPU_SMS` sets
 /// the number of multiprocessors that it reports, from 1 to 1024; any other value is an error.
-pub fn open() -> Result<Box<dyn Driver>, DeviceError> {
+pub fn open() -> Result<Box<dyn Driver>> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     crate::cpu::signal::install();
     Ok(Box::new(driver(threads)?))
 }
 
 /// Opens the memory of the cpu device, for a process that launches nothing.
-pub fn open_memory() -> Result<Box<dyn Driver>, DeviceError> {
+pub fn open_memory() -> Result<Box<dyn Driver>> {
     Ok(Box::new(driver(0)?))
 }
 
-fn driver(threads: usize) -> Result<CpuDriver, DeviceError> {
+fn driver(threads: usize) -> Result<CpuDriver> {
     let sms = limits::sms(std::env::var_os("LAB_CPU_SMS"))?;
     let info = DeviceInfo {
         name: format!(
@@ -79,7 +79,7 @@ fn driver(threads: usize) -> Result<CpuDriver, DeviceError> {
 }
 
 impl CpuDriver {
-    fn module(&self, module: u32) -> Result<&Module, DeviceError> {
+    fn module(&self, module: u32) -> Result<&Module> {
         let found = self.modules.get(module as usize).and_then(Option::as_ref);
         found.ok_or_else(|| DeviceError::Driver(format!("module {module} is not loaded")))
     }
@@ -98,18 +98,18 @@ impl Driver for CpuDriver {
         self.info.clone()
     }
 
-    fn load(&mut self, image: &Path) -> Result<u32, DeviceError> {
+    fn load(&mut self, image: &Path) -> Result<u32> {
         self.modules.push(Some(Module::load(image)?));
         Ok((self.modules.len() - 1) as u32)
     }
 
-    fn unload(&mut self, module: u32) -> Result<(), DeviceError> {
+    fn unload(&mut self, module: u32) -> Result<()> {
         self.module(module)?;
         self.modules[module as usize] = None;
         Ok(())
     }
 
-    fn entry(&mut self, module: u32, name: &str) -> Result<Option<Entry>, DeviceError> {
+    fn entry(&mut self, module: u32, name: &str) -> Result<Option<Entry>> {
         let mut kernels = self.module(module)?.kernels.iter();
         let found = kernels.position(|kernel| kernel.name == name);
         Ok(found.map(|index| Entry {
@@ -118,23 +118,18 @@ impl Driver for CpuDriver {
         }))
     }
 
-    fn blocks_per_sm(
-        &mut self,
-        entry: Entry,
-        threads: u32,
-        shared_bytes: u32,
-    ) -> Result<u32, DeviceError> {
+    fn blocks_per_sm(&mut self, entry: Entry, threads: u32, shared_bytes: u32) -> Result<u32> {
         self.module(entry.module)?;
         Ok(limits::resident_blocks(threads.into(), shared_bytes))
     }
 
-    fn kernels(&mut self, module: u32) -> Result<Vec<String>, DeviceError> {
+    fn kernels(&mut self, module: u32) -> Result<Vec<String>> {
         // In the order of the source.
         let kernels = self.module(module)?.kernels.iter().rev();
         Ok(kernels.map(|kernel| kernel.name.clone()).collect())
     }
 
-    fn alloc(&mut self, bytes: usize) -> Result<u64, DeviceError> {
+    fn alloc(&mut self, bytes: usize) -> Result<u64> {
         let out_of_memory = || {
             DeviceError::Driver(format!(
                 "could not get {bytes} bytes of memory for the cpu device. End another process or make the problem smaller."
@@ -155,22 +150,17 @@ impl Driver for CpuDriver {
         true
     }
 
-    fn alloc_shared(&mut self, bytes: usize) -> Result<(u64, OwnedFd), DeviceError> {
+    fn alloc_shared(&mut self, bytes: usize) -> Result<(u64, OwnedFd)> {
         let (mapped, descriptor) = Mapped::allocate(bytes)?;
         Ok((self.note(mapped, bytes), descriptor))
     }
 
-    fn map_shared(
-        &mut self,
-        memory: &OwnedFd,
-        bytes: usize,
-        is_read_only: bool,
-    ) -> Result<u64, DeviceError> {
+    fn map_shared(&mut self, memory: &OwnedFd, bytes: usize, is_read_only: bool) -> Result<u64> {
         let mapped = Mapped::import(memory, bytes, is_read_only)?;
         Ok(self.note(mapped, bytes))
     }
 
-    fn free(&mut self, address: u64) -> Result<(), DeviceError> {
+    fn free(&mut self, address: u64) -> Result<()> {
         let bytes = self.memory.remove(address)?;
         if self.mapped.remove(&address).is_some() {
             return Ok(());
@@ -183,7 +173,7 @@ impl Driver for CpuDriver {
         Ok(())
     }
 
-    fn upload(&mut self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+    fn upload(&mut self, address: u64, bytes: &[u8]) -> Result<()> {
         self.memory.check(address, bytes.len())?;
         // SAFETY: the range is inside a live allocation. No reference to an allocation exists, only
         // its address, so `bytes` lies elsewhere.
@@ -191,7 +181,7 @@ impl Driver for CpuDriver {
         Ok(())
     }
 
-    fn download(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
+    fn download(&mut self, address: u64, bytes: &mut [u8]) -> Result<()> {
         self.memory.check(address, bytes.len())?;
         // SAFETY: the range is inside a live allocation, whose bytes `alloc` initialised. No
         // reference to an allocation exists, only its address, so `bytes` lies elsewhere.
@@ -201,11 +191,7 @@ impl Driver for CpuDriver {
         Ok(())
     }
 
-    fn first_difference(
-        &mut self,
-        address: u64,
-        expected: &[u8],
-    ) -> Result<Option<usize>, DeviceError> {
+    fn first_difference(&mut self, address: u64, expected: &[u8]) -> Result<Option<usize>> {
         self.memory.check(address, expected.len())?;
         let actual = address as *const u8;
         // SAFETY: the range is inside a live allocation, whose bytes `alloc` initialised, and
@@ -224,7 +210,7 @@ impl Driver for CpuDriver {
         Ok((0..expected.len()).find(differs))
     }
 
-    fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {
+    fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<()> {
         self.memory.check(address, bytes)?;
         for word in 0..bytes / 4 {
             // SAFETY: the range is inside a live allocation, and these 4 bytes are inside the
@@ -238,7 +224,7 @@ impl Driver for CpuDriver {
         )
     }
 
-    fn parameters(&self, entry: Entry) -> Result<Option<Vec<usize>>, DeviceError> {
+    fn parameters(&self, entry: Entry) -> Result<Option<Vec<usize>>> {
         let kernel = self.module(entry.module)?.kernels.get(entry.index as usize);
         Ok(kernel.map(|kernel| kernel.parameters.clone()))
     }
@@ -249,7 +235,7 @@ impl Driver for CpuDriver {
         shape: &Shape,
         args: &[Arg],
         order: ExecutionOrder,
-    ) -> Result<f64, DeviceError> {
+    ) -> Result<f64> {
         let poison = SHARED_POISONS[self.launches % SHARED_POISONS.len()];
         self.launches += 1;
         let module = self.module(entry.module)?;

@@ -6,7 +6,7 @@ use super::clock::VectorClock;
 use super::executed::ExecutedInstructions;
 use super::report::{self, BarrierScope, MemorySpace, Race, RaceLogLine, RacingAccess};
 use super::shadow::{ShadowAccess, ShadowMemory};
-use crate::api::{DeviceError, volume};
+use crate::api::{Result, volume};
 use crate::cpu::abi::WARP;
 use crate::cpu::order::index_in;
 use std::collections::HashSet;
@@ -101,7 +101,7 @@ impl RaceDetector {
     }
 
     /// Appends the races and the executed instructions to the log that `LAB_RACES` names.
-    pub fn write_log(mut self) -> Result<(), DeviceError> {
+    pub fn write_log(mut self) -> Result<()> {
         if let Some(write) = self.unsettled.take() {
             // The launch failed at this write.
             self.settle(write, true);

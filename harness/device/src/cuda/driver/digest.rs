@@ -9,7 +9,7 @@
 
 use super::refusal::DeviceLimits;
 use super::staging::{PageLocked, Staging};
-use crate::api::{COMPARE_CHUNK_BYTES, DeviceError, MemoryRange, NOISE_WORDS, Noise};
+use crate::api::{COMPARE_CHUNK_BYTES, MemoryRange, NOISE_WORDS, Noise, Result};
 use crate::cuda::ffi::{self, Code};
 use cudarc::driver::sys::{CUfunction, CUfunction_attribute as Attribute, CUstream};
 use std::ffi::{c_int, c_void};
@@ -102,7 +102,7 @@ impl Digester {
     ///
     /// # Safety
     /// The stream is live and belongs to the context in which `self` was made.
-    pub unsafe fn wait(&self, stream: CUstream, mut nanoseconds: u64) -> Result<(), DeviceError> {
+    pub unsafe fn wait(&self, stream: CUstream, mut nanoseconds: u64) -> Result<()> {
         let mut parameters = [(&raw mut nanoseconds).cast()];
         // SAFETY: the kernel takes a 64-bit word.
         unsafe { launch(self.wait, 1, 1, 0, stream, &mut parameters) }.check("wait on the device")
@@ -114,7 +114,7 @@ impl Digester {
     ///
     /// # Safety
     /// The stream is live and belongs to the context in which `self` was made.
-    pub unsafe fn scrub(&self, stream: CUstream, mut pattern: u32) -> Result<(), DeviceError> {
+    pub unsafe fn scrub(&self, stream: CUstream, mut pattern: u32) -> Result<()> {
         let mut words = self.limits.shared_bytes / 4;
         let (blocks, bytes) = (self.limits.sms, self.limits.shared_bytes);
         let mut parameters = [(&raw mut words).cast(), (&raw mut pattern).cast()];
@@ -135,7 +135,7 @@ impl Digester {
         stream: CUstream,
         ranges: &[MemoryRange],
         key: u64,
-    ) -> Result<Vec<u64>, DeviceError> {
+    ) -> Result<Vec<u64>> {
         let mut digests = vec![0u64; ranges.len()];
         let mut chunks = chunks_of(ranges, MOST_CHUNKS);
         loop {
@@ -172,7 +172,7 @@ impl Digester {
         stream: CUstream,
         queued: &Table,
         mut key: u64,
-    ) -> Result<(), DeviceError> {
+    ) -> Result<()> {
         if queued.chunks.is_empty() {
             return Ok(());
         }
@@ -201,7 +201,7 @@ impl Digester {
         pages: &[PageLocked; 2],
         stream: CUstream,
         queued: &Table,
-    ) -> Result<(), DeviceError> {
+    ) -> Result<()> {
         if queued.chunks.is_empty() {
             return Ok(());
         }
@@ -228,7 +228,7 @@ impl Digester {
         bytes: usize,
         noise: &Noise,
         mut first: u64,
-    ) -> Result<(), DeviceError> {
+    ) -> Result<()> {
         let (mut words, mut mask, mut key) =
             (bytes as u64 / 4, NOISE_WORDS as u64 - 1, noise.key());
         if words == 0 {

@@ -1,7 +1,7 @@
 //! One kernel of a loaded module: its function handle, and what the driver knows about it.
 
 use super::refusal::KernelAttributes;
-use crate::api::DeviceError;
+use crate::api::Result;
 use crate::cuda::devices::version;
 use crate::cuda::ffi;
 use cudarc::driver::sys::{CUfunction, CUfunction_attribute as Attribute, CUmodule};
@@ -22,8 +22,8 @@ impl Kernel {
     /// # Safety
     /// `function` came from the driver, and its module stays loaded as long as the methods of the
     /// kernel are called.
-    pub unsafe fn new(function: CUfunction, name: &str) -> Result<Kernel, DeviceError> {
-        let read = |attribute| -> Result<u32, DeviceError> {
+    pub unsafe fn new(function: CUfunction, name: &str) -> Result<Kernel> {
+        let read = |attribute| -> Result<u32> {
             let mut value = 0;
             // SAFETY: `value` is a live integer to write to. The caller promises that the
             // function's module is loaded.
@@ -47,7 +47,7 @@ impl Kernel {
     }
 
     /// Opts in to more shared memory than every launch may use, where this much needs it.
-    pub fn allow_shared(&self, shared_bytes: u32) -> Result<(), DeviceError> {
+    pub fn allow_shared(&self, shared_bytes: u32) -> Result<()> {
         let total = shared_bytes.saturating_add(self.attributes.static_shared_bytes);
         if total <= SHARED_BYTES_WITHOUT_OPT_IN {
             return Ok(());
@@ -63,7 +63,7 @@ impl Kernel {
     }
 
     /// Opts in to clusters of more blocks than every device allows.
-    pub fn allow_large_clusters(&self) -> Result<(), DeviceError> {
+    pub fn allow_large_clusters(&self) -> Result<()> {
         let attribute = Attribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED;
         // SAFETY: `Kernel::new` was promised that the module stays loaded.
         unsafe { ffi::cuFuncSetAttribute(self.function, attribute, 1) }.check(&format!(
@@ -73,7 +73,7 @@ impl Kernel {
     }
 
     /// Returns how many blocks of this many threads are resident on one multiprocessor at once.
-    pub fn resident_blocks(&self, threads: u32, shared_bytes: u32) -> Result<u32, DeviceError> {
+    pub fn resident_blocks(&self, threads: u32, shared_bytes: u32) -> Result<u32> {
         self.allow_shared(shared_bytes)?;
         let mut blocks = 0;
         // SAFETY: `blocks` is a live integer to write to. `Kernel::new` was promised that the
@@ -96,7 +96,7 @@ impl Kernel {
 
 /// The extents of `__cluster_dims__`. `None` where the source has none, or the driver does not know
 /// clusters.
-fn required_cluster(read: &dyn Fn(Attribute) -> Result<u32, DeviceError>) -> Option<[u32; 3]> {
+fn required_cluster(read: &dyn Fn(Attribute) -> Result<u32>) -> Option<[u32; 3]> {
     let x = read(Attribute::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH)
         .ok()
         .filter(|x| *x > 0)?;

@@ -1,7 +1,7 @@
 //! Device memory of the context that is current.
 
 use crate::allocations::Allocations;
-use crate::api::DeviceError;
+use crate::api::Result;
 use crate::cuda::ffi::{self, Code};
 
 /// The driver hands out memory in pages of this many bytes, and a kernel can access all of a page.
@@ -19,7 +19,7 @@ pub fn device_memory() -> (usize, usize) {
 
 /// Allocates exactly this many bytes, at least one. compute-sanitizer takes the size that the
 /// driver was asked for as the end of an allocation.
-pub fn allocate(allocations: &mut Allocations, bytes: usize) -> Result<u64, DeviceError> {
+pub fn allocate(allocations: &mut Allocations, bytes: usize) -> Result<u64> {
     let mut address = 0;
     // SAFETY: `address` is a live integer to write to.
     let code = unsafe { ffi::cuMemAlloc_v2(&mut address, bytes) };
@@ -29,7 +29,7 @@ pub fn allocate(allocations: &mut Allocations, bytes: usize) -> Result<u64, Devi
 }
 
 /// The error of an allocation of so many bytes; with what is free where that is too little.
-pub fn check_allocation(code: Code, bytes: usize) -> Result<(), DeviceError> {
+pub fn check_allocation(code: Code, bytes: usize) -> Result<()> {
     let action = if code == ffi::CUDA_ERROR_OUT_OF_MEMORY {
         let ((free, total), mib) = (device_memory(), 1 << 20);
         format!(
@@ -45,7 +45,7 @@ pub fn check_allocation(code: Code, bytes: usize) -> Result<(), DeviceError> {
 }
 
 /// Frees the allocation that begins at `address`.
-pub fn free(allocations: &mut Allocations, address: u64) -> Result<(), DeviceError> {
+pub fn free(allocations: &mut Allocations, address: u64) -> Result<()> {
     allocations.remove(address)?;
     // SAFETY: the address came from `allocate`, and it was removed, so it is freed once. No launch
     // runs: each is waited for.

@@ -19,7 +19,7 @@ use super::ffi;
 use crate::allocations::Allocations;
 use crate::api::{
     Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, MemoryRange, Noise, Occupancy,
-    Replayed, SHARED_POISONS, Shape, Submission, TensorMap, Window,
+    Replayed, Result, SHARED_POISONS, Shape, Submission, TensorMap, Window,
 };
 use cudarc::driver::sys::{CUdevice, CUmodule, CUstream};
 use digest::Digester;
@@ -81,14 +81,14 @@ struct Module {
 }
 
 impl CudaDriver {
-    fn wait(&self, action: &str) -> Result<(), DeviceError> {
+    fn wait(&self, action: &str) -> Result<()> {
         // SAFETY: the stream was created in this context, and both live as long as `self`.
         unsafe { ffi::cuStreamSynchronize(self.stream) }.check(action)
     }
 
     /// Puts the filling of memory with a pattern on the stream. The driver refuses an address that
     /// is not a multiple of 4.
-    fn put_words(&self, memory: MemoryRange, word: u32, action: &str) -> Result<(), DeviceError> {
+    fn put_words(&self, memory: MemoryRange, word: u32, action: &str) -> Result<()> {
         let MemoryRange { address, bytes } = memory;
         self.allocations.check(address, bytes)?;
         let tail = bytes % 4;
@@ -114,12 +114,12 @@ impl CudaDriver {
         address
     }
 
-    fn module(&self, module: u32) -> Result<&Module, DeviceError> {
+    fn module(&self, module: u32) -> Result<&Module> {
         let found = self.modules.get(module as usize).and_then(Option::as_ref);
         found.ok_or_else(|| not_loaded(module))
     }
 
-    fn kernel(&self, entry: Entry) -> Result<&Kernel, DeviceError> {
+    fn kernel(&self, entry: Entry) -> Result<&Kernel> {
         let kernels = &self.module(entry.module)?.kernels;
         let kernel = kernels.get(entry.index as usize);
         kernel.ok_or_else(|| not_loaded(entry.module))
@@ -127,7 +127,7 @@ impl CudaDriver {
 }
 
 /// Lets the L2 cache replace the lines that a kernel asked it to keep.
-fn let_go_of_kept_lines() -> Result<(), DeviceError> {
+fn let_go_of_kept_lines() -> Result<()> {
     // SAFETY: the call has no arguments. It concerns the context that is current.
     let code = unsafe { ffi::cuCtxResetPersistingL2Cache() };
     // A device before compute capability 8.0 keeps no lines, and an old driver lacks the function.
@@ -149,7 +149,7 @@ impl Driver for CudaDriver {
         self.info.clone()
     }
 
-    fn load(&mut self, image: &Path) -> Result<u32, DeviceError> {
+    fn load(&mut self, image: &Path) -> Result<u32> {
         let path = image.display();
         let bytes = std::fs::read(image)
             .map_err(|e| DeviceError::Driver(format!("cannot read {path}: {e}")))?;
@@ -174,7 +174,7 @@ impl Driver for CudaDriver {
         Ok(self.modules.len() as u32 - 1)
     }
 
-    fn unload(&mut self, module: u32) -> Result<(), DeviceError> {
+    fn unload(&mut self, module: u32) -> Result<()> {
         match self.modules.get_mut(module as usize).and_then(Option::take) {
             // SAFETY: the handle came from `load`. It was taken out of `modules`, so it is unloaded
             // once, and `kernel` refuses the module's functions from now on. No launch runs: each
@@ -184,7 +184,7 @@ impl Driver for CudaDriver {
         }
     }
 
-    fn entry(&mut self, module: u32, name: &str) -> Result<Option<Entry>, DeviceError> {
+    fn entry(&mut self, module: u32, name: &str) -> Result<Option<Entry>> {
         let loaded = self.modules.get_mut(module as usize);
         let loaded = loaded
             .and_then(Option::as_mut)
@@ -218,12 +218,7 @@ impl Driver for CudaDriver {
         Ok(entry(loaded.kernels.len() - 1))
     }
 
-    fn blocks_per_sm(
-        &mut self,
-        entry: Entry,
-        threads: u32,
-        shared_bytes: u32,
-    ) -> Result<u32, DeviceError> {
+    fn blocks_per_sm(&mut self, entry: Entry, threads: u32, shared_bytes: u32) -> Result<u32> {
         let kernel = self.kernel(entry)?;
         let shape = Shape {
             block: [threads, 1, 1],
@@ -236,7 +231,7 @@ impl Driver for CudaDriver {
         }
     }
 
-    fn occupancy(&mut self, entry: Entry, shape: &Shape) -> Result<Option<Occupancy>, DeviceError> {
+    fn occupancy(&mut self, entry: Entry, shape: &Shape) -> Result<Option<Occupancy>> {
         let kernel = self.kernel(entry)?;
         let blocks_per_sm = kernel.resident_blocks(shape.threads() as u32, shape.shared_bytes)?;
         Ok(Some(Occupancy {
@@ -245,16 +240,16 @@ impl Driver for CudaDriver {
         }))
     }
 
-    fn alloc(&mut self, bytes: usize) -> Result<u64, DeviceError> {
+    fn alloc(&mut self, bytes: usize) -> Result<u64> {
         let pages = bytes.max(1).checked_next_multiple_of(PAGE);
         memory::allocate(&mut self.allocations, pages.unwrap_or(usize::MAX))
     }
 
-    fn alloc_exact(&mut self, bytes: usize) -> Result<u64, DeviceError> {
+    fn alloc_exact(&mut self, bytes: usize) -> Result<u64> {
         memory::allocate(&mut self.allocations, bytes.max(1))
     }
 
-    fn free(&mut self, address: u64) -> Result<(), DeviceError> {
+    fn free(&mut self, address: u64) -> Result<()> {
         if let Some(at) = self.shared.iter().position(|one| one.address == address) {
             self.allocations.remove(address)?;
             self.shared.swap_remove(at);
@@ -267,22 +262,17 @@ impl Driver for CudaDriver {
         shared::is_supported(self.context.0)
     }
 
-    fn alloc_shared(&mut self, bytes: usize) -> Result<(u64, OwnedFd), DeviceError> {
+    fn alloc_shared(&mut self, bytes: usize) -> Result<(u64, OwnedFd)> {
         let (mapped, descriptor) = shared::allocate(self.context.0, bytes)?;
         Ok((self.note(mapped), descriptor))
     }
 
-    fn map_shared(
-        &mut self,
-        memory: &OwnedFd,
-        bytes: usize,
-        is_read_only: bool,
-    ) -> Result<u64, DeviceError> {
+    fn map_shared(&mut self, memory: &OwnedFd, bytes: usize, is_read_only: bool) -> Result<u64> {
         let mapped = shared::import(self.context.0, memory, bytes, is_read_only)?;
         Ok(self.note(mapped))
     }
 
-    fn copy_before(&mut self, from: u64, to: u64, bytes: usize) -> Result<(), DeviceError> {
+    fn copy_before(&mut self, from: u64, to: u64, bytes: usize) -> Result<()> {
         self.allocations.check(from, bytes)?;
         self.allocations.check(to, bytes)?;
         // SAFETY: both ranges are inside live allocations, and no call frees one before the stream
@@ -291,7 +281,7 @@ impl Driver for CudaDriver {
             .check(&format!("copy {bytes} bytes of device memory"))
     }
 
-    fn finish(&mut self) -> Result<(), DeviceError> {
+    fn finish(&mut self) -> Result<()> {
         self.wait("finish what is under way on the device")
     }
 
@@ -299,13 +289,7 @@ impl Driver for CudaDriver {
         PAGE
     }
 
-    fn fill_noise(
-        &mut self,
-        address: u64,
-        bytes: usize,
-        noise: &Noise,
-        first: u64,
-    ) -> Result<(), DeviceError> {
+    fn fill_noise(&mut self, address: u64, bytes: usize, noise: &Noise, first: u64) -> Result<()> {
         let Some(digester) = &self.digester else {
             return self.upload(address, &noise.bytes(4 * first, bytes));
         };
@@ -320,11 +304,7 @@ impl Driver for CudaDriver {
         unsafe { digester.fill_noise(self.stream, address, bytes, noise, first) }
     }
 
-    fn digests(
-        &mut self,
-        ranges: &[MemoryRange],
-        key: u64,
-    ) -> Result<Option<Vec<u64>>, DeviceError> {
+    fn digests(&mut self, ranges: &[MemoryRange], key: u64) -> Result<Option<Vec<u64>>> {
         let Some(digester) = &self.digester else {
             return Ok(None);
         };
@@ -336,7 +316,7 @@ impl Driver for CudaDriver {
         unsafe { digester.digests(&mut self.staging, self.stream, ranges, key) }.map(Some)
     }
 
-    fn scrub(&mut self) -> Result<(), DeviceError> {
+    fn scrub(&mut self) -> Result<()> {
         let Some(digester) = &self.digester else {
             return Ok(());
         };
@@ -346,17 +326,17 @@ impl Driver for CudaDriver {
         unsafe { digester.scrub(self.stream, pattern) }
     }
 
-    fn flush_cache(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {
+    fn flush_cache(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<()> {
         let_go_of_kept_lines()?;
         self.fill(address, bytes, pattern)
     }
 
-    fn upload(&mut self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+    fn upload(&mut self, address: u64, bytes: &[u8]) -> Result<()> {
         self.upload_before(address, bytes)?;
         self.wait(&copying(bytes.len()))
     }
 
-    fn upload_before(&mut self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+    fn upload_before(&mut self, address: u64, bytes: &[u8]) -> Result<()> {
         self.allocations.check(address, bytes.len())?;
         let (content, length) = (bytes.as_ptr().cast(), bytes.len());
         // SAFETY: the range is inside a live allocation, and the stream belongs to the context that
@@ -370,7 +350,7 @@ impl Driver for CudaDriver {
         }
     }
 
-    fn download(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
+    fn download(&mut self, address: u64, bytes: &mut [u8]) -> Result<()> {
         self.allocations.check(address, bytes.len())?;
         let (content, length) = (bytes.as_mut_ptr().cast(), bytes.len());
         let action = format!("copy {length} bytes from the device");
@@ -387,11 +367,7 @@ impl Driver for CudaDriver {
         self.wait(&action)
     }
 
-    fn first_difference(
-        &mut self,
-        address: u64,
-        expected: &[u8],
-    ) -> Result<Option<usize>, DeviceError> {
+    fn first_difference(&mut self, address: u64, expected: &[u8]) -> Result<Option<usize>> {
         self.allocations.check(address, expected.len())?;
         // SAFETY: the range is inside a live allocation, and the stream belongs to the context that
         // is current.
@@ -401,16 +377,16 @@ impl Driver for CudaDriver {
         }
     }
 
-    fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {
+    fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<()> {
         self.fill_before(address, bytes, pattern)?;
         self.wait(&filling(bytes))
     }
 
-    fn fill_before(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {
+    fn fill_before(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<()> {
         self.put_words(MemoryRange { address, bytes }, pattern, &filling(bytes))
     }
 
-    fn parameters(&self, entry: Entry) -> Result<Option<Vec<usize>>, DeviceError> {
+    fn parameters(&self, entry: Entry) -> Result<Option<Vec<usize>>> {
         Ok(self.kernel(entry)?.attributes.parameters.clone())
     }
 
@@ -420,7 +396,7 @@ impl Driver for CudaDriver {
         shape: &Shape,
         args: &[Arg],
         _order: ExecutionOrder,
-    ) -> Result<f64, DeviceError> {
+    ) -> Result<f64> {
         let kernel = self.kernel(entry)?;
         self.check_launch(kernel, shape, args)?;
         let action = format!(
@@ -438,11 +414,11 @@ impl Driver for CudaDriver {
         true
     }
 
-    fn tensor_map(&mut self, map: &TensorMap) -> Result<Arg, DeviceError> {
+    fn tensor_map(&mut self, map: &TensorMap) -> Result<Arg> {
         self.encode(map)
     }
 
-    fn kernels(&mut self, module: u32) -> Result<Vec<String>, DeviceError> {
+    fn kernels(&mut self, module: u32) -> Result<Vec<String>> {
         let handle = self.module(module)?.handle;
         // SAFETY: the module is loaded.
         Ok(unsafe { kernel::names(handle) })

@@ -5,7 +5,7 @@ use super::refusal::DeviceLimits;
 use super::replay::Timer;
 use super::{CudaDriver, RetainedContext, Staging, memory};
 use crate::allocations::Allocations;
-use crate::api::{DeviceError, DeviceInfo, Driver};
+use crate::api::{DeviceError, DeviceInfo, Driver, Result};
 use crate::cuda::devices;
 use crate::cuda::ffi;
 use cudarc::driver::sys::CUdevice_attribute::{self as Attribute, *};
@@ -15,7 +15,7 @@ use std::ptr::null_mut;
 
 /// Opens the CUDA device with this ordinal, and makes it current on this thread. The device cannot
 /// leave the thread.
-pub fn open(ordinal: u32) -> Result<Box<dyn Driver>, DeviceError> {
+pub fn open(ordinal: u32) -> Result<Box<dyn Driver>> {
     let names = devices::devices()?;
     let Some(name) = names.get(ordinal as usize) else {
         return Err(no_such_device(ordinal, &names));
@@ -102,7 +102,7 @@ pub fn no_such_device(ordinal: u32, names: &[String]) -> DeviceError {
     })
 }
 
-fn limits(device: CUdevice) -> Result<DeviceLimits, DeviceError> {
+fn limits(device: CUdevice) -> Result<DeviceLimits> {
     let ask = |name| attribute(device, name);
     Ok(DeviceLimits {
         threads: ask(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
@@ -124,7 +124,7 @@ fn limits(device: CUdevice) -> Result<DeviceLimits, DeviceError> {
     })
 }
 
-fn attribute(device: CUdevice, name: Attribute) -> Result<u32, DeviceError> {
+fn attribute(device: CUdevice, name: Attribute) -> Result<u32> {
     let mut value = 0;
     // SAFETY: `value` is a live integer to write to.
     unsafe { ffi::cuDeviceGetAttribute(&mut value, name, device) }

@@ -18,9 +18,7 @@
 use super::digest::Table;
 use super::staging::PageLocked;
 use super::{CudaDriver, let_go_of_kept_lines};
-use crate::api::{
-    DeviceError, Driver, MemoryRange, Replayed, ReplayedWindow, Step, Submission, Window,
-};
+use crate::api::{Driver, MemoryRange, Replayed, ReplayedWindow, Result, Step, Submission, Window};
 use crate::cuda::ffi;
 use cudarc::driver::sys::{CUevent, CUgraph, CUgraphExec, CUstreamCaptureMode};
 use std::ffi::c_uint;
@@ -52,7 +50,7 @@ pub struct Timer {
 
 impl Timer {
     /// As many as windows are timed at once. They live as long as the context that is current.
-    pub fn all() -> Result<[Timer; MOST_QUEUED], DeviceError> {
+    pub fn all() -> Result<[Timer; MOST_QUEUED]> {
         let mut timers = [Timer {
             started: null_mut(),
             ended: null_mut(),
@@ -68,7 +66,7 @@ impl Timer {
     }
 
     /// The seconds between the events.
-    pub fn seconds(&self) -> Result<f64, DeviceError> {
+    pub fn seconds(&self) -> Result<f64> {
         let mut milliseconds = 0.0;
         // SAFETY: `milliseconds` is a live float to write to, and the events are live and belong to
         // the context that is current.
@@ -132,7 +130,7 @@ impl CudaDriver {
         submission: Submission,
         key: u64,
         replayed: &mut Replayed,
-    ) -> Result<(), DeviceError> {
+    ) -> Result<()> {
         let mut queue = Queue {
             pages: self.staging.page_locked()?,
             digests: Vec::new(),
@@ -193,7 +191,7 @@ impl CudaDriver {
         submission: Submission,
         key: u64,
         replayed: &mut Replayed,
-    ) -> Result<(), DeviceError> {
+    ) -> Result<()> {
         let mut bare = window.clone();
         let digested = std::mem::take(&mut bare.digested);
         for (memory, pattern) in std::mem::take(&mut bare.fills) {
@@ -216,7 +214,7 @@ impl CudaDriver {
         submission: Submission,
         key: u64,
         queue: &mut Queue,
-    ) -> Result<bool, DeviceError> {
+    ) -> Result<bool> {
         let (steps, flush) = (&window.steps[..], window.flush);
         let action = self.action_of(steps, submission)?;
         self.check_steps(steps, flush)?;
@@ -267,7 +265,7 @@ impl CudaDriver {
         Ok(true)
     }
 
-    fn queue_digests(&self, digests: &Table, key: u64, queue: &Queue) -> Result<(), DeviceError> {
+    fn queue_digests(&self, digests: &Table, key: u64, queue: &Queue) -> Result<()> {
         let Some(digester) = &self.digester else {
             return Ok(());
         };
@@ -283,7 +281,7 @@ impl CudaDriver {
         steps: &[Step],
         timer: &Timer,
         action: &str,
-    ) -> Result<Graph, DeviceError> {
+    ) -> Result<Graph> {
         let mut graph = Graph {
             graph: null_mut(),
             executable: null_mut(),
@@ -310,7 +308,7 @@ impl CudaDriver {
         steps: &[Step],
         timer: &Timer,
         action: &str,
-    ) -> Result<(), DeviceError> {
+    ) -> Result<()> {
         if let Some((memory, pattern)) = flush {
             self.put_words(memory, pattern, action)?;
         }
@@ -331,7 +329,7 @@ impl CudaDriver {
     }
 
     /// What an error calls these steps.
-    fn action_of(&self, steps: &[Step], submission: Submission) -> Result<String, DeviceError> {
+    fn action_of(&self, steps: &[Step], submission: Submission) -> Result<String> {
         let Some(first) = steps.first() else {
             return Ok("run no launches".into());
         };

@@ -3,7 +3,7 @@
 #![allow(unsafe_code)]
 
 use super::memory::{PAGE, check_allocation};
-use crate::api::DeviceError;
+use crate::api::Result;
 use crate::cuda::ffi;
 use cudarc::driver::sys::{
     CUdevice, CUdevice_attribute::CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
@@ -47,7 +47,7 @@ pub fn is_supported(device: CUdevice) -> bool {
 
 /// Allocates so many bytes, rounded up to whole pages, and maps them. Returns the descriptor that
 /// another process maps them by.
-pub fn allocate(device: CUdevice, bytes: usize) -> Result<(Mapped, OwnedFd), DeviceError> {
+pub fn allocate(device: CUdevice, bytes: usize) -> Result<(Mapped, OwnedFd)> {
     let pages = bytes.max(1).checked_next_multiple_of(PAGE);
     let bytes = pages.unwrap_or(usize::MAX);
     let properties = CUmemAllocationProp {
@@ -85,7 +85,7 @@ pub fn import(
     memory: &OwnedFd,
     bytes: usize,
     is_read_only: bool,
-) -> Result<Mapped, DeviceError> {
+) -> Result<Mapped> {
     let mut handle: CUmemGenericAllocationHandle = 0;
     let descriptor = memory.as_raw_fd() as usize;
     // SAFETY: `handle` is a live handle to write to. For this type of handle the driver takes the
@@ -130,7 +130,7 @@ fn map(
     handle: &Handle,
     bytes: usize,
     access: CUmemAccess_flags,
-) -> Result<Mapped, DeviceError> {
+) -> Result<Mapped> {
     let mut address = 0;
     // SAFETY: `address` is a live integer to write to.
     unsafe { ffi::cuMemAddressReserve(&mut address, bytes, PAGE, 0, 0) }

@@ -3,7 +3,7 @@
 //! is compared or copied on, the next one is under way.
 #![allow(unsafe_code)]
 
-use crate::api::{COMPARE_CHUNK_BYTES, DeviceError, difference};
+use crate::api::{COMPARE_CHUNK_BYTES, Result, difference};
 use crate::cuda::ffi;
 use cudarc::driver::sys::{CUdeviceptr, CUevent, CUstream};
 use std::ffi::c_void;
@@ -55,7 +55,7 @@ impl PageLocked {
 
 impl Staging {
     /// The two buffers. Nothing else uses them until the next call of a method of `self`.
-    pub fn page_locked(&mut self) -> Result<[PageLocked; 2], DeviceError> {
+    pub fn page_locked(&mut self) -> Result<[PageLocked; 2]> {
         let of = |buffer: &Buffer| {
             let (host, mut device) = (buffer.memory, 0);
             // An upload may still read it.
@@ -71,7 +71,7 @@ impl Staging {
     }
 
     /// Allocates the buffers in the context that is current.
-    pub fn new() -> Result<Self, DeviceError> {
+    pub fn new() -> Result<Self> {
         let mut staging = Staging {
             buffers: [(); 2].map(|()| Buffer {
                 memory: std::ptr::null_mut(),
@@ -101,7 +101,7 @@ impl Staging {
         stream: CUstream,
         address: u64,
         expected: &[u8],
-    ) -> Result<Option<usize>, DeviceError> {
+    ) -> Result<Option<usize>> {
         let mut found = None;
         // SAFETY: the caller's promise.
         unsafe {
@@ -123,7 +123,7 @@ impl Staging {
         stream: CUstream,
         address: u64,
         bytes: &mut [u8],
-    ) -> Result<(), DeviceError> {
+    ) -> Result<()> {
         // SAFETY: the caller's promise.
         unsafe {
             self.each_chunk(stream, address, bytes.len(), |offset, actual| {
@@ -137,12 +137,7 @@ impl Staging {
     ///
     /// # Safety
     /// As [`Staging::first_difference`].
-    pub unsafe fn upload(
-        &mut self,
-        stream: CUstream,
-        address: u64,
-        bytes: &[u8],
-    ) -> Result<(), DeviceError> {
+    pub unsafe fn upload(&mut self, stream: CUstream, address: u64, bytes: &[u8]) -> Result<()> {
         for (offset, length, buffer) in chunks(bytes.len()) {
             let buffer = &self.buffers[buffer];
             // SAFETY: the event and the memory live as long as `self`. After the event no copy out
@@ -170,7 +165,7 @@ impl Staging {
         address: u64,
         bytes: usize,
         mut take: impl FnMut(usize, &[u8]) -> bool,
-    ) -> Result<(), DeviceError> {
+    ) -> Result<()> {
         let mut chunks = chunks(bytes);
         let mut current = chunks.next();
         let mut goes_on = true;
@@ -200,12 +195,7 @@ impl Staging {
     /// # Safety
     /// As [`Staging::first_difference`], and nothing reads or writes the buffer until the copy was
     /// waited for.
-    unsafe fn copy(
-        &mut self,
-        stream: CUstream,
-        address: u64,
-        chunk: Option<Chunk>,
-    ) -> Result<(), DeviceError> {
+    unsafe fn copy(&mut self, stream: CUstream, address: u64, chunk: Option<Chunk>) -> Result<()> {
         let Some((offset, length, buffer)) = chunk else {
             return Ok(());
         };

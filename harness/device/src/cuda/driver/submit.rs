@@ -5,7 +5,7 @@ use super::CudaDriver;
 use super::kernel::Kernel;
 use super::refusal::{self, cluster_of};
 use super::replay::Timer;
-use crate::api::{Arg, DeviceError, MemoryRange, Shape, Step, check_parameters};
+use crate::api::{Arg, DeviceError, MemoryRange, Result, Shape, Step, check_parameters};
 use crate::arguments::KernelArguments;
 use crate::cuda::ffi;
 use cudarc::driver::sys::{
@@ -68,11 +68,7 @@ impl ClusterConfig {
 
 impl CudaDriver {
     /// Refuses steps that are not possible, and prepares the kernels for them. Nothing is launched.
-    pub fn check_steps(
-        &self,
-        steps: &[Step],
-        flush: Option<(MemoryRange, u32)>,
-    ) -> Result<(), DeviceError> {
+    pub fn check_steps(&self, steps: &[Step], flush: Option<(MemoryRange, u32)>) -> Result<()> {
         for step in steps {
             let kernel = self.kernel(step.entry)?;
             self.check_launch(kernel, &step.shape, &step.args)?;
@@ -87,12 +83,7 @@ impl CudaDriver {
     }
 
     /// Refuses a launch that is not possible, and prepares the kernel for it.
-    pub fn check_launch(
-        &self,
-        kernel: &Kernel,
-        shape: &Shape,
-        args: &[Arg],
-    ) -> Result<(), DeviceError> {
+    pub fn check_launch(&self, kernel: &Kernel, shape: &Shape, args: &[Arg]) -> Result<()> {
         let attributes = &kernel.attributes;
         let refuse =
             |reason: Option<String>| reason.map_or(Ok(()), |r| Err(DeviceError::Kernel(r)));
@@ -120,7 +111,7 @@ impl CudaDriver {
     }
 
     /// Puts the steps on the stream. [`CudaDriver::check_steps`] has passed them.
-    pub fn submit_steps(&self, steps: &[Step], action: &str) -> Result<(), DeviceError> {
+    pub fn submit_steps(&self, steps: &[Step], action: &str) -> Result<()> {
         for step in steps {
             if let Some(memory) = step.zeroed {
                 self.put_words(memory, 0, action)?;
@@ -131,13 +122,7 @@ impl CudaDriver {
     }
 
     /// Puts one launch on the stream. [`CudaDriver::check_launch`] has passed it.
-    pub fn submit(
-        &self,
-        kernel: &Kernel,
-        shape: &Shape,
-        args: &[Arg],
-        action: &str,
-    ) -> Result<(), DeviceError> {
+    pub fn submit(&self, kernel: &Kernel, shape: &Shape, args: &[Arg], action: &str) -> Result<()> {
         let mut arguments = match kernel.attributes.parameters {
             Some(_) => KernelArguments::new(args),
             None => KernelArguments::padded(args),
@@ -170,11 +155,7 @@ impl CudaDriver {
 
     /// Runs what `submit` puts on the stream between two events, waits for it, lets the kernels'
     /// output leave the process, and returns the seconds between the events.
-    pub fn timed(
-        &self,
-        action: &str,
-        submit: impl FnOnce() -> Result<(), DeviceError>,
-    ) -> Result<f64, DeviceError> {
+    pub fn timed(&self, action: &str, submit: impl FnOnce() -> Result<()>) -> Result<f64> {
         let timer = &self.timers[0];
         self.between(timer, action, submit)?;
         let waited = self.wait(action);
@@ -190,8 +171,8 @@ impl CudaDriver {
         &self,
         timer: &Timer,
         action: &str,
-        submit: impl FnOnce() -> Result<(), DeviceError>,
-    ) -> Result<(), DeviceError> {
+        submit: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
         // SAFETY: event and stream are live and belong to the context that is current.
         unsafe { ffi::cuEventRecord(timer.started, self.stream) }.check(action)?;
         submit()?;
@@ -204,7 +185,7 @@ impl CudaDriver {
 ///
 /// # Safety
 /// The kernel's module is loaded in the context that is current.
-unsafe fn fitting_clusters(kernel: &Kernel, shape: &Shape) -> Result<u32, DeviceError> {
+unsafe fn fitting_clusters(kernel: &Kernel, shape: &Shape) -> Result<u32> {
     let config = ClusterConfig::new(
         shape,
         cluster_of(&kernel.attributes, shape),

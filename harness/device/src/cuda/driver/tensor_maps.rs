@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::CudaDriver;
-use crate::api::{Arg, DeviceError, MAP_BYTES, TensorMap};
+use crate::api::{Arg, DeviceError, MAP_BYTES, Result, TensorMap};
 use crate::cuda::ffi;
 use cudarc::driver::sys::CUtensorMap;
 
@@ -12,7 +12,7 @@ struct Aligned([u64; MAP_BYTES / 8]);
 
 impl CudaDriver {
     /// See [`crate::Driver::tensor_map`].
-    pub fn encode(&self, map: &TensorMap) -> Result<Arg, DeviceError> {
+    pub fn encode(&self, map: &TensorMap) -> Result<Arg> {
         let kernel_error = |what: String| DeviceError::Kernel(what);
         if !self.limits.clusters {
             return Err(kernel_error(
@@ -70,7 +70,7 @@ impl CudaDriver {
 }
 
 /// The rank, if every list has that many values.
-fn check_lengths(map: &TensorMap) -> Result<u32, DeviceError> {
+fn check_lengths(map: &TensorMap) -> Result<u32> {
     let rank = map.extent.len();
     let lengths = [
         map.stride.len(),

@@ -3,6 +3,7 @@
 
 use super::super::measuring::tests::{Launches, Script, Takes, worker};
 use super::*;
+use crate::outcome::Stop;
 use crate::problem::WorkerRole;
 use lab_device::DeviceInfo;
 use lab_protocol::report::Log;

@@ -5,6 +5,7 @@ mod several;
 
 use super::super::incumbent::Incumbent;
 use super::*;
+use crate::outcome::Stop;
 use crate::probe::DeviceFigures;
 use crate::probe::bounds::Demand;
 use crate::problem::{WorkloadFigures, in_digits};
@@ -65,7 +66,7 @@ impl Driver for Idle {
     }
 }
 
-pub fn worker() -> Result<Worker, Stop> {
+pub fn worker() -> Result<Worker> {
     Worker::on_a_thread(|| Ok(Box::new(Idle)), Duration::from_secs(30))
 }
 
@@ -95,7 +96,7 @@ impl SetsUp for Script {
         _: &mut Worker,
         _: ModuleId,
         place: WorkerRole,
-    ) -> Result<Box<dyn Timed>, Stop> {
+    ) -> Result<Box<dyn Timed>> {
         Ok(Box::new(Scripted {
             place,
             takes: self.takes,
@@ -117,7 +118,7 @@ impl Timed for Scripted {
         inputs: u64,
         left: Option<&mut [usize]>,
         out: &mut Writer,
-    ) -> Result<Option<Vec<f64>>, Stop> {
+    ) -> Result<Option<Vec<f64>>> {
         if let Some([left, ..]) = left {
             *left -= 1;
         }
@@ -128,10 +129,10 @@ impl Timed for Scripted {
         }
         Ok(seconds.map(|seconds| vec![seconds]))
     }
-    fn in_same_worker(&self, _: &mut Worker, _: &Path) -> Result<Box<dyn Timed>, Stop> {
+    fn in_same_worker(&self, _: &mut Worker, _: &Path) -> Result<Box<dyn Timed>> {
         Err(Stop::Lab("each has its own worker here".into()))
     }
-    fn check(&mut self, _: &mut Worker, _: &mut Writer) -> Result<Correctness, Stop> {
+    fn check(&mut self, _: &mut Worker, _: &mut Writer) -> Result<Correctness> {
         Ok(Correctness::Pass)
     }
     fn throughput(&self, turns: &[Vec<f64>]) -> Option<Measure> {
@@ -156,7 +157,7 @@ impl Timed for Scripted {
     fn measures(&self) -> Vec<&'static str> {
         vec!["throughput_sps", "kernel_us"]
     }
-    fn write_once(&self, _: &mut Writer) -> Result<(), Stop> {
+    fn write_once(&self, _: &mut Writer) -> Result<()> {
         Ok(())
     }
     /// One step, so that a launch takes one trip to the L2 cache at least.
@@ -167,7 +168,7 @@ impl Timed for Scripted {
             ..Demand::default()
         }]
     }
-    fn write(&self, turns: &[Vec<f64>], out: &mut Writer) -> Result<(), Stop> {
+    fn write(&self, turns: &[Vec<f64>], out: &mut Writer) -> Result<()> {
         let rate = self.throughput(turns).unwrap();
         out.line("throughput_sps", in_digits(&rate, 3))?;
         Ok(out.line(

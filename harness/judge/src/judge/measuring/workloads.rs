@@ -2,7 +2,7 @@
 
 use super::times::Times;
 use crate::measure::summarise;
-use crate::outcome::Stop;
+use crate::outcome::Result;
 use crate::problem::{ProblemContext, Timed, WorkloadFigures};
 use lab_protocol::report::{Writer, at, compared_words, time_words, us};
 use lab_stats::several::{self, WorkloadSpeed};
@@ -41,7 +41,7 @@ impl TimedWorkloads {
 
     /// Writes a line `workload:` for each, and for several that were compared `workload_speeds:`
     /// and `worst_workload:`.
-    pub fn write(&self, times: &Times, judged: &Judged, out: &mut Writer) -> Result<(), Stop> {
+    pub fn write(&self, times: &Times, judged: &Judged, out: &mut Writer) -> Result<()> {
         for (index, workload) in self.each.iter().enumerate() {
             let WorkloadFigures {
                 label,
@@ -105,7 +105,7 @@ impl Judged {
 
     /// Writes how many of several workloads have which verdict, and the worst one of those that are
     /// slower.
-    fn write_counts(&self, labels: &[&str], out: &mut Writer) -> Result<(), Stop> {
+    fn write_counts(&self, labels: &[&str], out: &mut Writer) -> Result<()> {
         let found: Vec<(&str, WorkloadSpeed)> = labels
             .iter()
             .zip(&self.0)

@@ -6,7 +6,7 @@ use crate::judge::incumbent::Incumbent;
 use crate::judge::kernel_snapshot::KernelSnapshot;
 use crate::judge::processes::{no_output, start_worker};
 use crate::judge::session::Session;
-use crate::outcome::{Correctness, Stop};
+use crate::outcome::{Correctness, Result, Stop};
 use crate::problem::{self, LeftOut, PeerSpec, Problem, SetsUp, WorkerRole};
 use crate::worker::{ModuleId, Worker};
 use lab_protocol::Language;
@@ -40,7 +40,7 @@ impl PreparedPeer {
         session: &mut Session,
         of: &Problem,
         (peer, file): (&PeerSpec, &[u8]),
-    ) -> Result<Result<Self, String>, Stop> {
+    ) -> Result<Result<Self, String>> {
         let mut all = of.cases();
         all.retain(|case| !case.is_ragged);
         let mut left_out: Vec<LeftOut> = Vec::new();
@@ -81,7 +81,7 @@ fn start(
     of: &Problem,
     (peer, file): (&PeerSpec, &[u8]),
     left_out: &[LeftOut],
-) -> Result<Result<Started, String>, Stop> {
+) -> Result<Result<Started, String>> {
     let (language, request) = (peer.language(), Arc::clone(&session.request));
     if language == Language::Python && !request.trusted {
         let source = peer.source.display();
@@ -186,7 +186,7 @@ fn load(
     of: &Problem,
     (peer, file): (&PeerSpec, &[u8]),
     worker: &mut Worker,
-) -> Result<ModuleId, Stop> {
+) -> Result<ModuleId> {
     let shown_as = peer.source.display().to_string();
     let name = peer.source.file_name().unwrap_or_default();
     let copy = KernelSnapshot::write(file, name, &shown_as, &session.cache_dir.join(SNAPSHOTS))?;

@@ -4,7 +4,7 @@ use super::least::differences;
 use super::under_ncu::{Ran, UnderNcu};
 use super::{Profiling, cannot_write, several};
 use crate::judge::processes::as_kernel_output;
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use crate::problem::Problem;
 use crate::profile::ncu::{Counters, Ncu, Page};
 use crate::profile::workload::ProfileCase;
@@ -16,7 +16,7 @@ use std::time::Instant;
 
 impl Profiling<'_> {
     /// Starts ncu for the candidate's kernels, and for this entry if the image names any.
-    pub(super) fn under_ncu<'n>(&self, ncu: &'n Ncu, entry: &str) -> Result<UnderNcu<'n>, Stop> {
+    pub(super) fn under_ncu<'n>(&self, ncu: &'n Ncu, entry: &str) -> Result<UnderNcu<'n>> {
         let mut kernels = self.kernels.clone();
         if !kernels.is_empty() && !kernels.iter().any(|kernel| kernel == entry) {
             kernels.push(entry.to_owned());
@@ -32,7 +32,7 @@ impl Profiling<'_> {
         problem: &mut Problem,
         counters: Counters,
         cases: &[usize],
-    ) -> Result<Result<Vec<Launched>, String>, Stop> {
+    ) -> Result<Result<Vec<Launched>, String>> {
         let mut launched = Vec::new();
         let limit = self.asked.limit * cases.len() as u32;
         let output = as_kernel_output(self.session.sink.writer());
@@ -60,7 +60,7 @@ impl Profiling<'_> {
         problem: &mut Problem,
         ncu: &Ncu,
         (number, case): (usize, &ProfileCase),
-    ) -> Result<Result<Profile, String>, Stop> {
+    ) -> Result<Result<Profile, String>> {
         let set = self.asked.set;
         let began = Instant::now();
         let under_ncu = self.under_ncu(ncu, &case.entry)?;
@@ -136,7 +136,7 @@ impl Profiling<'_> {
 
     /// Copies the report, and ncu's text, to the profile if that is wanted. Returns the report's
     /// name.
-    fn keep(&self, ncu: &Ncu, report: &Path) -> Result<Option<String>, Stop> {
+    fn keep(&self, ncu: &Ncu, report: &Path) -> Result<Option<String>> {
         let asked = self.asked;
         if asked.writes_text {
             let (text, path) = (

@@ -5,7 +5,7 @@ use super::under_ncu::{Ran, UnderNcu};
 use crate::device_lock::DeviceUse;
 use crate::judge::processes::no_output;
 use crate::judge::session::Session;
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use crate::process::private_folder;
 use crate::profile::ncu::{Counters, Ncu, Page};
 use crate::profile::proofs::{self, Subject};
@@ -24,7 +24,7 @@ pub fn prove(
     ncu: &Ncu,
     limit: Duration,
     tries_again: bool,
-) -> Result<Result<(), String>, Stop> {
+) -> Result<Result<(), String>> {
     let subject = Subject::of(&session.device, ncu);
     let now = super::now().unwrap_or(0);
     let kept = proofs::load(&session.cache_dir, &subject, now);
@@ -80,7 +80,7 @@ fn try_tiny_kernel(session: &mut Session, ncu: &Ncu, limit: Duration) -> Result<
     }
 }
 
-fn run_tiny_kernel(session: &mut Session, ncu: &Ncu, limit: Duration) -> Result<Ran, Stop> {
+fn run_tiny_kernel(session: &mut Session, ncu: &Ncu, limit: Duration) -> Result<Ran> {
     let image = session
         .builder
         .own_source("tiny.cu", tiny::SOURCE, tiny::HEADER)?;
@@ -104,7 +104,7 @@ fn run_tiny_kernel(session: &mut Session, ncu: &Ncu, limit: Duration) -> Result<
 }
 
 /// Forgets that counters can be read, because a launch of the candidate has shown otherwise.
-pub fn forget(session: &mut Session, ncu: &Ncu) -> Result<(), Stop> {
+pub fn forget(session: &mut Session, ncu: &Ncu) -> Result<()> {
     let cache_dir = &session.cache_dir;
     match proofs::forget(cache_dir, &Subject::of(&session.device, ncu)) {
         Ok(()) => Ok(()),
@@ -132,7 +132,7 @@ pub fn counters_are_readable(request: JudgeRequest, ncu: &Ncu) -> Result<(), Str
     try_to_prove(request, ncu).unwrap_or_else(|stop| Err(stop.to_string()))
 }
 
-fn try_to_prove(request: JudgeRequest, ncu: &Ncu) -> Result<Result<(), String>, Stop> {
+fn try_to_prove(request: JudgeRequest, ncu: &Ncu) -> Result<Result<(), String>> {
     lifetime::kill_children_on_signals(private_folder::remove_own)?;
     // `lab doctor` prints findings and nothing else.
     let sink = SharedSink::new(std::io::sink());

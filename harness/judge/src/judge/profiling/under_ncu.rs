@@ -2,7 +2,7 @@
 
 use crate::check::read_findings;
 use crate::judge::session::Session;
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use crate::process::child::LineSink;
 use crate::process::exec_wrapper;
 use crate::process::private_folder::PrivateFolder;
@@ -39,7 +39,7 @@ pub struct UnderNcu<'a> {
 }
 
 impl<'a> UnderNcu<'a> {
-    pub fn new(ncu: &'a Ncu, kernels: Vec<String>, cache_dir: &Path) -> Result<Self, Stop> {
+    pub fn new(ncu: &'a Ncu, kernels: Vec<String>, cache_dir: &Path) -> Result<Self> {
         Ok(UnderNcu {
             ncu,
             kernels,
@@ -58,7 +58,7 @@ impl<'a> UnderNcu<'a> {
     }
 
     /// A page of the report.
-    pub fn page(&self, page: Page) -> Result<Vec<u8>, Stop> {
+    pub fn page(&self, page: Page) -> Result<Vec<u8>> {
         self.ncu.page(&self.report(), page).map_err(Stop::Lab)
     }
 
@@ -79,8 +79,8 @@ impl<'a> UnderNcu<'a> {
         output: LineSink,
         counters: Counters,
         limit: Duration,
-        launch: impl FnOnce(&mut Session, &mut Worker) -> Result<(), Stop>,
-    ) -> Result<Ran, Stop> {
+        launch: impl FnOnce(&mut Session, &mut Worker) -> Result<()>,
+    ) -> Result<Ran> {
         let command = self
             .ncu
             .command(&counters, &self.kernels, &self.report(), &self.log_path());

@@ -3,7 +3,7 @@
 use super::input_values::InputValues;
 use super::plant::Placed;
 use super::spec::{Case, CaseTensor};
-use crate::outcome::Stop;
+use crate::outcome::Result;
 use crate::worker::Cells;
 use crate::worker::JudgeMemory;
 use crate::worker::cell_work::DrawCells;
@@ -36,7 +36,7 @@ pub struct CaseSet {
 
 impl CaseSet {
     /// Holds what is expected on the device.
-    pub fn hold_results(&mut self, memory: &Arc<JudgeMemory>) -> Result<(), Stop> {
+    pub fn hold_results(&mut self, memory: &Arc<JudgeMemory>) -> Result<()> {
         let each = self.expected.iter_mut().chain(&mut self.after_steps);
         for cells in each.flatten() {
             *cells = cells.held(memory)?;
@@ -88,7 +88,7 @@ pub fn draw_there(
     sets: &[(&Case, usize)],
     seed: u64,
     memory: &Arc<JudgeMemory>,
-) -> Result<Vec<Contents>, Stop> {
+) -> Result<Vec<Contents>> {
     let mut all: Vec<Contents> = Vec::with_capacity(sets.len());
     let (mut places, mut wanted) = (Vec::new(), Vec::new());
     for (number, (case, set)) in sets.iter().enumerate() {
@@ -123,7 +123,7 @@ pub fn draw(
     set: usize,
     memory: Option<&Arc<JudgeMemory>>,
     mut contents: Contents,
-) -> Result<Contents, Stop> {
+) -> Result<Contents> {
     contents.resize(case.tensors.len(), None);
     for (tensor, content) in case.tensors.iter().zip(&mut contents) {
         let values = tensor.values.as_ref().filter(|_| tensor.is_of_a_set());

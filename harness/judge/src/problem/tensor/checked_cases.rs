@@ -11,7 +11,7 @@ use super::resident::{Resident, TimedCases};
 use super::spec::Case;
 use super::tally::GateTally;
 use super::verify::{CaseCheck, CheckedSets};
-use crate::outcome::{Correctness, Stop};
+use crate::outcome::{Correctness, Result};
 use crate::problem::api::ProblemContext;
 use crate::worker::{ModuleId, Worker};
 use lab_device::DeviceInfo;
@@ -43,7 +43,7 @@ impl CaseSets {
 impl Problem {
     /// Notes how many of the workloads that this device can judge, each in each of its types, were
     /// judged, and writes how many extremes their inputs held.
-    pub(super) fn note_judged(&mut self, cx: &mut ProblemContext) -> Result<(), Stop> {
+    pub(super) fn note_judged(&mut self, cx: &mut ProblemContext) -> Result<()> {
         let count = |cases: &[Arc<Case>]| {
             let is_workload =
                 |case: &&Arc<Case>| case.table.0 == "workload" && self.spec.fits(case, cx.device);
@@ -94,7 +94,7 @@ impl Problem {
         worker: &mut Worker,
         module: ModuleId,
         tally: &mut GateTally,
-    ) -> Result<Correctness, Stop> {
+    ) -> Result<Correctness> {
         let resident = self.resident(cx, worker)?;
         let chosen: Vec<(usize, Arc<Case>)> = self.chosen.iter().cloned().enumerate().collect();
         let drawing = Drawing::of(cx);
@@ -153,7 +153,7 @@ impl Problem {
         group: &[(usize, Arc<Case>)],
         resident: &Resident,
         cx: &ProblemContext,
-    ) -> Result<Vec<CaseSets>, Stop> {
+    ) -> Result<Vec<CaseSets>> {
         let parts = group.iter().flat_map(|(_, case)| {
             let parts = self.parts_of(case, resident).into_iter();
             parts.map(|part| (case.clone(), part))
@@ -180,7 +180,7 @@ impl Problem {
         drawn: &[CaseSets],
         check: &mut CaseCheck,
         all: usize,
-    ) -> Result<(), Stop> {
+    ) -> Result<()> {
         let shares = check.worker.holds_cells();
         if shares && group.iter().all(|(_, case)| case.steps == 1) {
             let first = group.first().map_or(0, |(position, _)| *position);
@@ -206,12 +206,7 @@ impl Problem {
     }
 
     /// Checks a case on its sets, on renewed ones if it gets some, and on those that hold extremes.
-    fn check_case(
-        &self,
-        case: &Arc<Case>,
-        drawn: &CaseSets,
-        check: &mut CaseCheck,
-    ) -> Result<(), Stop> {
+    fn check_case(&self, case: &Arc<Case>, drawn: &CaseSets, check: &mut CaseCheck) -> Result<()> {
         if let Some(at) = drawn.timed {
             let of_timed = self.timed_sets(check.resident, at);
             check.run(of_timed, ORDERS)?;
@@ -235,11 +230,7 @@ impl Problem {
     }
 
     /// Checks a timed case on new values in the place of others, if it has some.
-    pub(super) fn check_renewed(
-        &self,
-        drawn: &CaseSets,
-        check: &mut CaseCheck,
-    ) -> Result<(), Stop> {
+    pub(super) fn check_renewed(&self, drawn: &CaseSets, check: &mut CaseCheck) -> Result<()> {
         let (Some(at), Some(renewed)) = (drawn.timed, &drawn.renewed) else {
             return Ok(());
         };
@@ -275,11 +266,7 @@ impl Problem {
     }
 
     /// Sets of cases, drawn now unless they were drawn ahead.
-    fn take_all(
-        &mut self,
-        parts: &[(Arc<Case>, Part)],
-        cx: &ProblemContext,
-    ) -> Result<Ahead, Stop> {
+    fn take_all(&mut self, parts: &[(Arc<Case>, Part)], cx: &ProblemContext) -> Result<Ahead> {
         let mut taken = Ahead::new();
         let mut missing = Vec::new();
         for (case, part) in parts {
@@ -307,7 +294,7 @@ impl Problem {
     }
 
     /// The data of the timed cases, drawn now unless it was drawn ahead.
-    pub(super) fn timed(&mut self, cx: &ProblemContext) -> Result<TimedCases, Stop> {
+    pub(super) fn timed(&mut self, cx: &ProblemContext) -> Result<TimedCases> {
         if let Some(drawn) = &self.timed {
             return Ok(drawn.clone());
         }
@@ -325,7 +312,7 @@ impl Problem {
         &mut self,
         cx: &ProblemContext,
         worker: &mut Worker,
-    ) -> Result<Rc<Resident>, Stop> {
+    ) -> Result<Rc<Resident>> {
         if let Some(resident) = &self.resident {
             return Ok(resident.clone());
         }

@@ -9,7 +9,7 @@
 use super::drawing::{Drawing, Part};
 use super::input_sets::sets;
 use super::spec::{Case, CaseTensor, TensorRole};
-use crate::problem::key_error::{InKey, KeyError, wrong};
+use crate::problem::key_error::{InKey, Result, wrong};
 use crate::worker::guarded_bytes;
 use lab_device::DeviceInfo;
 use lab_device::cpu::SHADOW_PER_BYTE;
@@ -60,7 +60,7 @@ impl HeldMemory<'_> {
     /// Refuses workloads that do not fit: one that is too large by itself, or all of them, because
     /// the timed ones are in memory at once. `machine` is what this process may use of the
     /// machine's memory.
-    pub fn check(&self, machine: Option<MemoryBytes>) -> Result<(), KeyError> {
+    pub fn check(&self, machine: Option<MemoryBytes>) -> Result<()> {
         let each = self.chosen.iter().map(|case| (case, self.alone(case)));
         let Some((case, alone)) = each.max_by_key(|(_, bytes)| bytes.all()) else {
             return Ok(());

@@ -6,7 +6,7 @@ use super::plant::{PlantedSets, SentLines, plant};
 use super::reference::{ReferenceKernel, WantedSets};
 use super::renewed::{Kept, renew};
 use super::spec::{Case, CaseTensor, TensorRole};
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use crate::parallel::each_on_a_thread;
 use crate::problem::api::ProblemContext;
 use crate::worker::JudgeMemory;
@@ -98,7 +98,7 @@ impl<'a> Drawing<'a> {
         planted: &PlantedSets,
         (number, attempt): (usize, u32),
         contents: Contents,
-    ) -> Result<(CaseSet, SentLines), Stop> {
+    ) -> Result<(CaseSet, SentLines)> {
         let (name, drawn) = Self::drawn_as(part, number, attempt);
         let seed = case.seed(self.seed, &name);
         let further = (part == Part::Planted).then_some(number);
@@ -135,19 +135,19 @@ impl<'a> Drawing<'a> {
     }
 
     /// Sends planted lines to the card.
-    fn send(self, lines: SentLines) -> Result<(), Stop> {
+    fn send(self, lines: SentLines) -> Result<()> {
         self.memory.map_or(Ok(()), |memory| lines.send(memory))
     }
 
     /// Draws the first set of a case, without what is expected of it.
-    pub fn first_set(self, case: &Arc<Case>) -> Result<CaseData, Stop> {
+    pub fn first_set(self, case: &Arc<Case>) -> Result<CaseData> {
         let set = self.draw_again(case, Part::Drawn, 0, 0)?;
         Ok(CaseData::new(case, vec![set]))
     }
 
     /// Draws the sets of these parts of cases on all cores or on the device, without what is
     /// expected of them.
-    pub fn sets_of_parts(self, parts: &[(Arc<Case>, Part)]) -> Result<Vec<CaseData>, Stop> {
+    pub fn sets_of_parts(self, parts: &[(Arc<Case>, Part)]) -> Result<Vec<CaseData>> {
         let planted = parts.iter().map(|(case, _)| self.planted_sets(case));
         let planted: Vec<PlantedSets> = planted.collect();
         let numbered = parts.iter().zip(&planted).enumerate();
@@ -185,7 +185,7 @@ impl<'a> Drawing<'a> {
         self,
         parts: &[(Arc<Case>, Part)],
         each: &mut [(usize, usize, Contents)],
-    ) -> Result<(), Stop> {
+    ) -> Result<()> {
         let Some(memory) = self.memory else {
             return Ok(());
         };
@@ -211,7 +211,7 @@ impl<'a> Drawing<'a> {
         case: &Arc<Case>,
         part: Part,
         reference: &mut Option<ReferenceKernel>,
-    ) -> Result<CaseData, Stop> {
+    ) -> Result<CaseData> {
         let drawn = self.draw_each(&[(case.clone(), part)], reference, &mut || true)?;
         let drawn = drawn.into_values().next();
         Ok(drawn.unwrap_or_else(|| CaseData::new(case, Vec::new())))
@@ -224,7 +224,7 @@ impl<'a> Drawing<'a> {
         part: Part,
         number: usize,
         attempt: u32,
-    ) -> Result<CaseSet, Stop> {
+    ) -> Result<CaseSet> {
         let planted = self.planted_sets(case);
         let set = (number, attempt);
         let (set, sent) = self.set((case, part), &planted, set, Contents::new())?;
@@ -238,7 +238,7 @@ impl<'a> Drawing<'a> {
         self,
         all: &mut [(Part, CaseData)],
         reference: &mut Option<ReferenceKernel>,
-    ) -> Result<(), Stop> {
+    ) -> Result<()> {
         let reference = reference.as_mut().ok_or_else(|| {
             Stop::Lab("the tensor problem was not prepared before its launches".into())
         })?;
@@ -269,7 +269,7 @@ impl<'a> Drawing<'a> {
         parts: &[(Arc<Case>, Part)],
         reference: &mut Option<ReferenceKernel>,
         is_idle: &mut dyn FnMut() -> bool,
-    ) -> Result<Ahead, Stop> {
+    ) -> Result<Ahead> {
         let groups = self.groups(parts, |(case, part)| self.bytes(case, *part));
         let groups = &groups;
         std::thread::scope(|scope| {

@@ -2,7 +2,7 @@
 
 use super::number::{NumberText, Variables};
 use crate::dtype::Dtype;
-use crate::problem::key_error::{InKey, KeyError, wrong};
+use crate::problem::key_error::{InKey, Result, wrong};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::Deserialize;
@@ -37,7 +37,7 @@ pub enum ScalarDraw {
 
 impl ScalarDrawText {
     /// Returns what is wrong whatever the workload.
-    pub fn check(&self, names: &[&str]) -> Result<(), KeyError> {
+    pub fn check(&self, names: &[&str]) -> Result<()> {
         self.low.check(names).key("low")?;
         self.high.check(names).key("high")?;
         let mut ends = self.except.iter().flatten();
@@ -45,7 +45,7 @@ impl ScalarDrawText {
     }
 
     /// The draw for a workload.
-    pub fn resolve(&self, dtype: Dtype, variables: &Variables) -> Result<ScalarDraw, KeyError> {
+    pub fn resolve(&self, dtype: Dtype, variables: &Variables) -> Result<ScalarDraw> {
         if let Some((least, largest)) = dtype.integers() {
             if self.except.is_some() || self.log {
                 let key = if self.log { "log" } else { "except" };
@@ -144,7 +144,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn drawn(text: &str, dtype: Dtype) -> Result<ScalarDraw, KeyError> {
+    fn drawn(text: &str, dtype: Dtype) -> Result<ScalarDraw> {
         let variables = Variables {
             names: &["n"],
             look_up: &|_| 7.0,

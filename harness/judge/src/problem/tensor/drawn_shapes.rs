@@ -4,7 +4,7 @@
 use super::planted::PlantedText;
 use super::values_text::ValuesText;
 use crate::dtype::Dtype;
-use crate::problem::key_error::{InKey, KeyError, wrong};
+use crate::problem::key_error::{InKey, Result, wrong};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::Deserialize;
@@ -69,7 +69,7 @@ const MOST: usize = 1000;
 
 impl DrawnShapes {
     /// Returns what is wrong with the numbers. Names are checked elsewhere.
-    pub fn check(&self) -> Result<(), KeyError> {
+    pub fn check(&self) -> Result<()> {
         if !(1..=MOST).contains(&self.draws) {
             let what = format!("draws = {}: it must be from 1 to {MOST}", self.draws);
             return wrong("draws", what);

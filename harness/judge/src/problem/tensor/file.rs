@@ -22,7 +22,7 @@ use super::values_text::NpyFiles;
 use super::view::Slice;
 use crate::dtype::Dtype;
 use crate::outcome::Stop;
-use crate::problem::key_error::{InKey, KeyError, toml_error, wrong};
+use crate::problem::key_error::{InKey, KeyError, Result, toml_error, wrong};
 use identifier::is_identifier;
 pub use identifier::{PYTHON_WORDS, is_among};
 use lab_protocol::{Language, When};
@@ -72,7 +72,7 @@ const MOST_TARGETS: usize = 16;
 const MOST_STEPS: usize = 1000;
 
 impl ProblemFile {
-    fn check(&self) -> Result<ProblemSpec, KeyError> {
+    fn check(&self) -> Result<ProblemSpec> {
         self.check_names()?;
         self.check_further_names()?;
         self.check_types()?;
@@ -117,7 +117,7 @@ impl ProblemFile {
     }
 
     /// Checks that the expressions for a launch's amounts can be read.
-    fn check_amounts(&self) -> Result<(), KeyError> {
+    fn check_amounts(&self) -> Result<()> {
         let names = self.names();
         let check = |text: &str| Expression::parse(text, &names).map(drop);
         in_samples(check(self.samples()?))?;
@@ -138,7 +138,7 @@ impl ProblemFile {
         }
     }
 
-    fn check_targets(&self) -> Result<(), KeyError> {
+    fn check_targets(&self) -> Result<()> {
         for (i, target) in self.targets.iter().enumerate() {
             let number = target.strip_prefix("sm_").unwrap_or_default();
             let digits = number.trim_end_matches(|c: char| c.is_ascii_lowercase());
@@ -164,7 +164,7 @@ impl ProblemFile {
         }
     }
 
-    fn check_steps(&self) -> Result<(), KeyError> {
+    fn check_steps(&self) -> Result<()> {
         let what = match self.steps {
             1 => return Ok(()),
             2..=MOST_STEPS if self.tensor.iter().any(|t| t.role == TensorRole::Inout) => {
@@ -180,7 +180,7 @@ impl ProblemFile {
 
     /// The expression for the samples of a launch. A launch is one sample if something else is the
     /// measure and nothing is said.
-    fn samples(&self) -> Result<&str, KeyError> {
+    fn samples(&self) -> Result<&str> {
         let samples = match (self.objective.measure, self.objective.samples.as_deref()) {
             (Figure::Tflops, _) if self.flops.is_none() => wrong(
                 "measure",
@@ -203,7 +203,7 @@ impl ProblemFile {
         self.dims.iter().map(String::as_str).chain(size).collect()
     }
 
-    fn check_types(&self) -> Result<(), KeyError> {
+    fn check_types(&self) -> Result<()> {
         let parameter = self.tensor.iter().position(|t| t.dtype.is_none());
         if let Some(i) = parameter.filter(|_| self.types.is_empty()) {
             let what = format!(
@@ -228,7 +228,7 @@ impl ProblemFile {
         Ok(())
     }
 
-    fn check_entry(&self) -> Result<(), KeyError> {
+    fn check_entry(&self) -> Result<()> {
         let entry = &self.entry;
         let what = if entry.contains("{T}") == self.types.is_empty() {
             ": with types it contains {T}, as in \"rmsnorm_{T}\", and without it does not"
@@ -242,7 +242,7 @@ impl ProblemFile {
         wrong("entry", format!("entry: '{entry}'{what}"))
     }
 
-    fn check_tensors(&self) -> Result<(), KeyError> {
+    fn check_tensors(&self) -> Result<()> {
         if !self.tensor.iter().any(TensorText::is_compared) {
             let what = "tensor: none has role \"out\" or \"inout\" and is compared, so there is nothing to compare";
             return wrong("role", what).item("tensor", 0);
@@ -252,14 +252,14 @@ impl ProblemFile {
     }
 
     /// A result whose error is one of a tensor's own keys.
-    fn of_tensor<T>(&self, i: usize, checked: Result<T, KeyError>) -> Result<T, KeyError> {
+    fn of_tensor<T>(&self, i: usize, checked: Result<T>) -> Result<T> {
         let name = &self.tensor[i].name;
         checked
             .of(format_args!("tensor '{name}'"))
             .item("tensor", i)
     }
 
-    fn check_tensor(&self, t: &TensorText) -> Result<(), KeyError> {
+    fn check_tensor(&self, t: &TensorText) -> Result<()> {
         let names = self.names();
         if let Some(values) = &t.values {
             let what = match t.role {
@@ -291,7 +291,7 @@ impl ProblemFile {
     }
 
     /// Checks a tensor's own tolerance, or that each of its types has one.
-    fn check_tolerance(&self, t: &TensorText, names: &[&str]) -> Result<(), KeyError> {
+    fn check_tolerance(&self, t: &TensorText, names: &[&str]) -> Result<()> {
         let is_input = !t.is_compared();
         match &t.tolerance {
             Some(_) if is_input => {
@@ -323,7 +323,7 @@ impl ProblemFile {
 
     /// Returns what is planted into a tensor. `text` may be its own key or that of a
     /// workload.
-    fn planting(&self, t: &TensorText, text: Option<&PlantedText>) -> Result<Planting, KeyError> {
+    fn planting(&self, t: &TensorText, text: Option<&PlantedText>) -> Result<Planting> {
         let is_input = matches!(t.role, TensorRole::In | TensorRole::Inout);
         let Some(text) = text else {
             return Ok(match is_input && self.planted != Some(false) {
@@ -347,13 +347,13 @@ impl ProblemFile {
 }
 
 /// A result whose error is about the samples of a launch.
-fn in_samples<T, E: Into<KeyError>>(checked: Result<T, E>) -> Result<T, KeyError> {
+fn in_samples<T, E: Into<KeyError>>(checked: Result<T, E>) -> Result<T> {
     let checked = checked.of("objective.samples");
     checked.within("samples").within("objective")
 }
 
 /// A result whose error is about the tolerance of a type.
-fn of_type<T>(dtype: Dtype, checked: Result<T, KeyError>) -> Result<T, KeyError> {
+fn of_type<T>(dtype: Dtype, checked: Result<T>) -> Result<T> {
     let checked = checked.of(format_args!("tolerance.{dtype}"));
     checked.within(dtype.word()).within("tolerance")
 }

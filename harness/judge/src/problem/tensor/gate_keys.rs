@@ -2,7 +2,7 @@
 
 use crate::dtype::Dtype;
 use crate::gates::Tolerance;
-use crate::problem::key_error::{KeyError, wrong};
+use crate::problem::key_error::{Result, wrong};
 use serde::Deserialize;
 
 /// What a gate's line says of an output.
@@ -42,7 +42,7 @@ pub struct NamedGate {
 
 impl GateText {
     /// The gate of an output whose types are `dtypes`.
-    pub fn gate(&self, dtypes: &[Dtype]) -> Result<NamedGate, KeyError> {
+    pub fn gate(&self, dtypes: &[Dtype]) -> Result<NamedGate> {
         let GateText { name, of, limit } = self.clone();
         let is_key = name
             .bytes()

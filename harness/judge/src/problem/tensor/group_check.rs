@@ -5,7 +5,7 @@ use super::case_data::CaseData;
 use super::checked_cases::CaseSets;
 use super::launcher::CaseLauncher;
 use super::verify::{CaseCheck, CheckedSets, ComparedTogether, Comparing};
-use crate::outcome::{Correctness, Stop};
+use crate::outcome::{Correctness, Result};
 use crate::worker::Breach;
 
 /// Sets that are launched together, and the position of their case in the group.
@@ -22,7 +22,7 @@ impl Problem {
         group: &[CaseSets],
         check: &mut CaseCheck,
         (position, all): (usize, usize),
-    ) -> Result<(), Stop> {
+    ) -> Result<()> {
         let further = group.iter().flat_map(CaseSets::further);
         let drawn: Vec<&CaseData> = further.map(|(_, drawn)| drawn).collect();
         let launchers = CaseLauncher::set_up_all(&drawn, check.worker)?;

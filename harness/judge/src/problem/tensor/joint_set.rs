@@ -4,7 +4,7 @@
 
 use super::case_data::CaseSet;
 use super::spec::{Case, CaseScalar};
-use crate::outcome::Stop;
+use crate::outcome::Result;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
@@ -31,7 +31,7 @@ impl CaseSet {
     }
 
     /// Whether the reference has finite results for a joint set. The others may have any.
-    pub fn is_defined(&self, case: &Case) -> Result<bool, Stop> {
+    pub fn is_defined(&self, case: &Case) -> Result<bool> {
         if !self.is_joint || self.attempt > 1 {
             return Ok(true);
         }

@@ -5,7 +5,7 @@ use super::parameters::{Pointer, parameters, with_parameters};
 use super::spec::{Case, CaseTensor, ProblemSpec, TensorRole};
 use crate::cells::Unwritten;
 use crate::dtype::Dtype;
-use crate::outcome::Stop;
+use crate::outcome::Result;
 use crate::probe::bounds::CacheState;
 use crate::worker::Cells;
 use crate::worker::{
@@ -49,7 +49,7 @@ impl Written {
 }
 
 /// [`Worker::take`] or [`Worker::look_at`].
-pub type ReadCells = fn(&mut Worker, &[BufferId]) -> Result<Vec<Cells>, Stop>;
+pub type ReadCells = fn(&mut Worker, &[BufferId]) -> Result<Vec<Cells>>;
 
 /// A launch on a set, or two where only two show a cell that the kernel never wrote.
 pub struct Launched {
@@ -80,7 +80,7 @@ const FLUSHED: &str = "the lab's own buffer";
 
 /// Allocates what is written before a timed window with a cold cache; `None` if the cache stays
 /// warm, and on a device without a cache. All cases of a worker share it.
-pub fn scratch(spec: &ProblemSpec, worker: &mut Worker) -> Result<Option<BufferId>, Stop> {
+pub fn scratch(spec: &ProblemSpec, worker: &mut Worker) -> Result<Option<BufferId>> {
     let bytes = (FLUSHED_BY * worker.info().l2_bytes) as usize;
     let cold = spec.cache == CacheState::Cold && bytes > 0;
     // Its name says case 0, so that a store into its guard zones is reported with the first case.
@@ -90,12 +90,12 @@ pub fn scratch(spec: &ProblemSpec, worker: &mut Worker) -> Result<Option<BufferI
 
 impl CaseLauncher {
     /// Allocates the buffers of a case and uploads the inputs of its sets.
-    pub fn set_up(data: &CaseData, worker: &mut Worker) -> Result<Self, Stop> {
+    pub fn set_up(data: &CaseData, worker: &mut Worker) -> Result<Self> {
         CaseLauncher::set_up_all(&[data], worker).map(|mut all| all.remove(0))
     }
 
     /// [`CaseLauncher::set_up`] for each of these.
-    pub fn set_up_all(all: &[&CaseData], worker: &mut Worker) -> Result<Vec<Self>, Stop> {
+    pub fn set_up_all(all: &[&CaseData], worker: &mut Worker) -> Result<Vec<Self>> {
         let cases: Vec<_> = all
             .iter()
             .map(|data| (&data.case, data.sets.len()))
@@ -113,7 +113,7 @@ impl CaseLauncher {
     /// As [`CaseLauncher::set_up`], with one set of buffers for all sets. It uploads nothing: each
     /// launch uploads its inputs. For many small sets that takes a part of the time, and no two of
     /// them can be launched without a preparation in between.
-    pub fn set_up_shared(case: &Arc<Case>, worker: &mut Worker) -> Result<Self, Stop> {
+    pub fn set_up_shared(case: &Arc<Case>, worker: &mut Worker) -> Result<Self> {
         CaseLauncher::allocate(&[(case, 1)], worker, true).map(|mut all| all.remove(0))
     }
 
@@ -122,7 +122,7 @@ impl CaseLauncher {
         cases: &[(&Arc<Case>, usize)],
         worker: &mut Worker,
         shares_buffers: bool,
-    ) -> Result<Vec<Self>, Stop> {
+    ) -> Result<Vec<Self>> {
         let empty = cases.iter().map(|(case, _)| CaseLauncher {
             case: Arc::clone(case),
             sets: Vec::new(),
@@ -155,7 +155,7 @@ impl CaseLauncher {
         sets: usize,
         [inputs, outputs]: [&mut impl Iterator<Item = BufferId>; 2],
         worker: &mut Worker,
-    ) -> Result<(), Stop> {
+    ) -> Result<()> {
         for _ in 0..sets {
             let mut buffers = Vec::with_capacity(self.case.tensors.len());
             for tensor in &self.case.tensors {
@@ -238,12 +238,7 @@ impl CaseLauncher {
 
     /// Prepares the outputs of these sets for a launch: poisons them, or writes what the kernel
     /// finds in them.
-    pub fn prepare(
-        &self,
-        worker: &mut Worker,
-        data: &CaseData,
-        sets: &[usize],
-    ) -> Result<(), Stop> {
+    pub fn prepare(&self, worker: &mut Worker, data: &CaseData, sets: &[usize]) -> Result<()> {
         let mut poisoned = Vec::new();
         for set in sets {
             self.write_before(worker, data, *set)?;
@@ -274,12 +269,7 @@ impl CaseLauncher {
     }
 
     /// Writes what the kernel finds in a set.
-    pub fn write_before(
-        &self,
-        worker: &mut Worker,
-        data: &CaseData,
-        set: usize,
-    ) -> Result<(), Stop> {
+    pub fn write_before(&self, worker: &mut Worker, data: &CaseData, set: usize) -> Result<()> {
         let contents = &data.sets[set].inputs;
         let outputs: Vec<_> = self.written_before(set, contents).collect();
         worker.write_cells(&outputs, false)?;
@@ -291,12 +281,7 @@ impl CaseLauncher {
     }
 
     /// Writes other inputs into the buffers of a set.
-    pub fn write_inputs(
-        &self,
-        worker: &mut Worker,
-        set: usize,
-        contents: &Contents,
-    ) -> Result<(), Stop> {
+    pub fn write_inputs(&self, worker: &mut Worker, set: usize, contents: &Contents) -> Result<()> {
         let inputs: Vec<_> = self.inputs(set, contents).collect();
         worker.write_cells(&inputs, true)
     }
@@ -369,7 +354,7 @@ impl CaseLauncher {
         data: &CaseData,
         set: usize,
         order: ExecutionOrder,
-    ) -> Result<f64, Stop> {
+    ) -> Result<f64> {
         self.write_before(worker, data, set)?;
         self.launch_again(worker, module, data, set, order)
             .map_err(|stop| with_parameters(stop, &self.case))
@@ -384,7 +369,7 @@ impl CaseLauncher {
         data: &CaseData,
         set: usize,
         order: ExecutionOrder,
-    ) -> Result<f64, Stop> {
+    ) -> Result<f64> {
         let launch = self.launch_of(module, data, set, order);
         worker.poison_and_launch(self.poisoned(set), &launch)
     }
@@ -398,7 +383,7 @@ impl CaseLauncher {
         data: &CaseData,
         set: usize,
         ((before, order), read): ((Option<ExecutionOrder>, ExecutionOrder), ReadCells),
-    ) -> Result<Launched, Stop> {
+    ) -> Result<Launched> {
         let mut earlier = None;
         if let Some(before) = before {
             self.launch(worker, module, data, set, before)?;
@@ -444,7 +429,7 @@ impl CaseLauncher {
         data: &CaseData,
         set: usize,
         (order, read): (ExecutionOrder, ReadCells),
-    ) -> Result<Option<Written>, Stop> {
+    ) -> Result<Option<Written>> {
         for _ in 1..self.case.steps {
             self.launch_again(worker, module, data, set, order)?;
         }
@@ -454,27 +439,19 @@ impl CaseLauncher {
     }
 
     /// What the last launch on this set wrote, and the patterns that its outputs held before.
-    pub fn written(
-        &self,
-        worker: &mut Worker,
-        set: usize,
-        read: ReadCells,
-    ) -> Result<Written, Stop> {
+    pub fn written(&self, worker: &mut Worker, set: usize, read: ReadCells) -> Result<Written> {
         let read = read(worker, &self.read_after(set))?;
         Ok(self.written_to(worker, set, &mut read.into_iter()))
     }
 
     /// Frees every buffer of its own. Nothing stays of what the reference wrote: later launches
     /// must not find it.
-    pub fn take_down(self, worker: &mut Worker) -> Result<(), Stop> {
+    pub fn take_down(self, worker: &mut Worker) -> Result<()> {
         CaseLauncher::take_down_all([self], worker)
     }
 
     /// [`CaseLauncher::take_down`] for each of these.
-    pub fn take_down_all(
-        all: impl IntoIterator<Item = Self>,
-        worker: &mut Worker,
-    ) -> Result<(), Stop> {
+    pub fn take_down_all(all: impl IntoIterator<Item = Self>, worker: &mut Worker) -> Result<()> {
         let all: Vec<Self> = all.into_iter().collect();
         let of = |is_meant: fn(&CaseTensor) -> bool| {
             let sets = all.iter().flat_map(|launcher| {

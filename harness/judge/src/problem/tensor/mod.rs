@@ -45,7 +45,7 @@ mod values_text;
 mod verify;
 mod view;
 
-use crate::outcome::Stop;
+use crate::outcome::Result;
 use crate::problem::api::StockUse;
 use drawing::Ahead;
 use lab_protocol::When;
@@ -63,7 +63,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// Opens the problem whose problem.toml at `path` has this text.
-pub fn open(path: &Path, text: &str) -> Result<Problem, Stop> {
+pub fn open(path: &Path, text: &str) -> Result<Problem> {
     let folder = path.parent().unwrap_or(Path::new(".")).to_owned();
     let spec = file::parse(path, text, None)?;
     Ok(Problem {

@@ -3,7 +3,7 @@
 use super::gate_keys::{GateOf, NamedGate};
 use super::spec::CaseTensor;
 use crate::gates::TensorComparison;
-use crate::outcome::Stop;
+use crate::outcome::Result;
 use crate::worker::Cells;
 use lab_protocol::report::{Histogram, Writer};
 
@@ -18,7 +18,7 @@ pub struct Differences {
 
 impl Differences {
     /// The differences of a launch's cells, if a gate asks for them. NaN counts as the largest.
-    pub fn of(tensor: &CaseTensor, got: &Cells, want: &Cells) -> Result<Option<Differences>, Stop> {
+    pub fn of(tensor: &CaseTensor, got: &Cells, want: &Cells) -> Result<Option<Differences>> {
         let asks =
             |gate: &NamedGate| matches!(gate.of, GateOf::Largest | GateOf::Mean | GateOf::Log);
         if !tensor.gates.iter().any(asks) {
@@ -136,7 +136,7 @@ impl NamedTally {
     }
 
     /// Writes the gates' lines, and with `last` the series of the largest difference.
-    pub fn write(&self, series: bool, out: &mut Writer) -> Result<(), Stop> {
+    pub fn write(&self, series: bool, out: &mut Writer) -> Result<()> {
         for gate in &self.gates {
             let name = &gate.name;
             let (value, place) = match gate.of {

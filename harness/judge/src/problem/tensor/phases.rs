@@ -11,7 +11,7 @@ use super::spec::Case;
 use super::tally::{CaseOutcome, GateTally};
 use super::timing::TensorTiming;
 use super::{Problem, dump};
-use crate::outcome::{Correctness, Stop};
+use crate::outcome::{Correctness, Result, Stop};
 use crate::problem::api::{
     BuildNeeds, LeftOut, ProblemContext, SetsUp, StockUse, Timed, WorkerFor, WorkerRole,
 };
@@ -54,7 +54,7 @@ impl Prepared {
         cx: &mut ProblemContext,
         worker: &mut Worker,
         module: ModuleId,
-    ) -> Result<Vec<LeftOut>, Stop> {
+    ) -> Result<Vec<LeftOut>> {
         let mut failed = Vec::new();
         for case in &self.0.chosen {
             let data = Drawing::of(cx).first_set(case)?;
@@ -89,7 +89,7 @@ impl Prepared {
         &mut self,
         cx: &mut ProblemContext,
         is_idle: &mut dyn FnMut() -> bool,
-    ) -> Result<(), Stop> {
+    ) -> Result<()> {
         self.0.fill_stock(cx, is_idle)
     }
 
@@ -100,7 +100,7 @@ impl Prepared {
         cx: &mut ProblemContext,
         worker: &mut Worker,
         is_idle: &mut dyn FnMut() -> bool,
-    ) -> Result<(), Stop> {
+    ) -> Result<()> {
         // The timed cases first: they are also the first that are checked.
         let mut cases = self.0.chosen.clone();
         cases.sort_by_key(|case| case.held_out);
@@ -138,7 +138,7 @@ impl Prepared {
         cx: &mut ProblemContext,
         worker: &mut Worker,
         module: ModuleId,
-    ) -> Result<Correctness, Stop> {
+    ) -> Result<Correctness> {
         self.0.require_entries(worker, module)?;
         // Without this line the measure is throughput_sps, as lab.toml has it.
         if self.0.spec.objective.figure != Figure::Samples {
@@ -171,7 +171,7 @@ impl Prepared {
         cx: &mut ProblemContext,
         crashed: &Worker,
         module: ModuleId,
-    ) -> Result<bool, Stop> {
+    ) -> Result<bool> {
         let mut worker = (cx.spawn_worker)(WorkerFor::Candidate)?.writing_inputs();
         worker.load_as(crashed)?;
         self.0.resident = None;
@@ -190,7 +190,7 @@ impl Prepared {
     }
 
     /// Frees what the problem holds on the worker of its check. It is not used after that.
-    pub fn take_down(&mut self, worker: &mut Worker) -> Result<(), Stop> {
+    pub fn take_down(&mut self, worker: &mut Worker) -> Result<()> {
         let resident = self.0.resident.take().and_then(Rc::into_inner);
         resident.map_or(Ok(()), |resident| resident.take_down(worker))
     }
@@ -202,7 +202,7 @@ impl Prepared {
         worker: &mut Worker,
         module: ModuleId,
         folder: &Path,
-    ) -> Result<(), Stop> {
+    ) -> Result<()> {
         if self.is_from_stock() == Some(true) && self.0.reference.is_none() {
             self.0.reference = Some(ReferenceKernel::start(&self.0.spec, &self.0.folder, cx)?);
         }
@@ -227,7 +227,7 @@ impl SetsUp for Prepared {
         worker: &mut Worker,
         module: ModuleId,
         place: WorkerRole,
-    ) -> Result<Box<dyn Timed>, Stop> {
+    ) -> Result<Box<dyn Timed>> {
         self.0.require_entries(worker, module)?;
         let resident = match place {
             WorkerRole::Verified => self.0.resident(cx, worker)?,
@@ -263,11 +263,7 @@ impl Watched {
 
     /// Fails if the race detector would need more memory for the launches than there is, with the
     /// other things that a run holds where it watches beside one.
-    pub fn require_memory_for_races(
-        &self,
-        device: &DeviceInfo,
-        beside_a_run: bool,
-    ) -> Result<(), Stop> {
+    pub fn require_memory_for_races(&self, device: &DeviceInfo, beside_a_run: bool) -> Result<()> {
         let of_run = if beside_a_run {
             self.problem.spec.cases_of(self.problem.when, device)
         } else {
@@ -289,7 +285,7 @@ impl Watched {
         cx: &mut ProblemContext,
         worker: &mut Worker,
         module: ModuleId,
-    ) -> Result<(), Stop> {
+    ) -> Result<()> {
         self.problem.require_entries(worker, module)?;
         let order = ExecutionOrder::Shuffled(told(cx.seed, "the order of threads"));
         let mut chosen = self.problem.chosen.iter();
@@ -304,7 +300,7 @@ pub fn launch_once(
     module: ModuleId,
     case: &Arc<Case>,
     order: ExecutionOrder,
-) -> Result<(), Stop> {
+) -> Result<()> {
     let data = Drawing::of(cx).first_set(case)?;
     let launcher = CaseLauncher::set_up(&data, worker)?;
     launcher.launch(worker, module, &data, 0, order)?;

@@ -23,7 +23,7 @@ mod pattern;
 use super::planted::{Axis, Extreme};
 use super::random::{below, shuffle};
 use super::spec::CaseTensor;
-use crate::outcome::Stop;
+use crate::outcome::Result;
 use crate::worker::cell_work::CellLine;
 use crate::worker::{Cells, JudgeMemory};
 use line::{HeldLine, HostLine};
@@ -243,7 +243,7 @@ impl SentLines {
     }
 
     /// Sends the lines to where the tensors are held.
-    pub fn send(self, memory: &JudgeMemory) -> Result<(), Stop> {
+    pub fn send(self, memory: &JudgeMemory) -> Result<()> {
         match self.lines.is_empty() {
             true => Ok(()),
             false => memory.put_lines(self.lines, &self.cells),
@@ -262,7 +262,7 @@ pub fn plant(
     seed: u64,
     drawn: &[u64],
     most_sent: usize,
-) -> Result<SentLines, Stop> {
+) -> Result<SentLines> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed ^ WRITTEN);
     let mut sent = SentLines::default();
     for Placed {

@@ -8,7 +8,7 @@ use super::reference::ReferenceKernel;
 use super::reference_source;
 use super::renewed::cases_to_renew;
 use super::spec::Case;
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use crate::problem::api::{BuildNeeds, ProblemCase, ProblemContext, StockUse};
 use crate::problem::key_error::KeyError;
 use crate::problem::peer::PeerSpec;
@@ -115,7 +115,7 @@ impl Problem {
 
     /// Returns [`Stop::Build`] if a loaded source lacks a kernel of the problem, or has it with other
     /// parameters where that is known before a launch.
-    pub fn require_entries(&self, worker: &mut Worker, module: ModuleId) -> Result<(), Stop> {
+    pub fn require_entries(&self, worker: &mut Worker, module: ModuleId) -> Result<()> {
         parameters::require_entries(&self.spec, worker, module)
     }
 
@@ -126,7 +126,7 @@ impl Problem {
 
     /// Values are drawn anew in every run. Every workload is checked, whatever its `when`, and so
     /// are the shapes that problem.toml says how to draw. The run's workloads are timed.
-    pub fn use_held_out_inputs(&mut self, seed: u64) -> Result<(), Stop> {
+    pub fn use_held_out_inputs(&mut self, seed: u64) -> Result<()> {
         self.timed_when = self.when;
         self.when = When::Keep;
         self.spec = self.spec_of_keep(seed)?;
@@ -164,7 +164,7 @@ impl Problem {
         worker: &mut Worker,
         module: ModuleId,
         case: usize,
-    ) -> Result<(), Stop> {
+    ) -> Result<()> {
         let cases = self.cases_to_profile(cx.device);
         let case = cases
             .get(case)
@@ -175,11 +175,7 @@ impl Problem {
 
     /// Selects the workloads of this device, and starts the reference or takes its results out of the
     /// stock.
-    pub fn prepare(
-        mut self,
-        cx: &mut ProblemContext,
-        worker: &mut Worker,
-    ) -> Result<Prepared, Stop> {
+    pub fn prepare(mut self, cx: &mut ProblemContext, worker: &mut Worker) -> Result<Prepared> {
         let is_from_stock = self.take_from_stock(cx)?;
         let cases = self.spec.cases.iter();
         let asked = cases.filter(|case| case.when <= self.when && case.is_for(cx.device));

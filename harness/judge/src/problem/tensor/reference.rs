@@ -10,7 +10,7 @@ use super::tally::ComparedOutputs;
 use super::together::{self, LaunchedCases, SetUpCase, Twice};
 use crate::cells::{self, Pair};
 use crate::dtype::Dtype;
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use crate::problem::api::{ProblemContext, WorkerFor};
 use crate::source_place::with_line;
 use crate::worker::{JudgeMemory, ModuleId, Worker};
@@ -45,7 +45,7 @@ const RUN_TWICE: usize = 4 << 20;
 impl ReferenceKernel {
     /// Builds reference.cu, or loads reference.py, in a worker of its own. Returns
     /// [`Stop::Problem`] if the file is missing, does not build or lacks an entry.
-    pub fn start(spec: &ProblemSpec, folder: &Path, cx: &mut ProblemContext) -> Result<Self, Stop> {
+    pub fn start(spec: &ProblemSpec, folder: &Path, cx: &mut ProblemContext) -> Result<Self> {
         let (source, language) = source_for(folder, cx.device)?;
         let image = Self::image(spec, folder, cx)?;
         let on_host = !cx.device.emulated && is_on_host(folder);
@@ -68,11 +68,7 @@ impl ReferenceKernel {
 
     /// Builds reference.cu, unless it was built before. Returns the image, or reference.py itself.
     /// The errors are those of [`ReferenceKernel::start`].
-    pub fn image(
-        spec: &ProblemSpec,
-        folder: &Path,
-        cx: &mut ProblemContext,
-    ) -> Result<PathBuf, Stop> {
+    pub fn image(spec: &ProblemSpec, folder: &Path, cx: &mut ProblemContext) -> Result<PathBuf> {
         let (source, language) = source_for(folder, cx.device)?;
         match language {
             // The name of the file stands in the compiler's messages already.
@@ -89,7 +85,7 @@ impl ReferenceKernel {
     /// Computes what launches on these sets must write. Leaves the sets that the reference does not
     /// accept: they must be drawn again. Returns [`Stop::Problem`] if the reference crashes, breaks a
     /// rule or leaves a cell unwritten.
-    pub fn expect(&mut self, wanted: &mut [WantedSets]) -> Result<(), Stop> {
+    pub fn expect(&mut self, wanted: &mut [WantedSets]) -> Result<()> {
         self.launch_all(wanted)
             .map_err(|stop| as_problem(&self.source, stop))?;
         for WantedSets { data, sets } in wanted {
@@ -107,7 +103,7 @@ impl ReferenceKernel {
         Ok(())
     }
 
-    fn launch_all(&mut self, wanted: &mut [WantedSets]) -> Result<(), Stop> {
+    fn launch_all(&mut self, wanted: &mut [WantedSets]) -> Result<()> {
         let shares = self.worker.holds_cells();
         let is_together = |wanted: &&mut WantedSets| shares && wanted.data.case.steps == 1;
         let there = wanted.iter_mut().filter(|wanted| !wanted.sets.is_empty());
@@ -126,7 +122,7 @@ impl ReferenceKernel {
     }
 
     /// Launches on sets that have buffers of their own, where the judge's own worker has these.
-    fn launch_together(&mut self, wanted: &mut [&mut WantedSets]) -> Result<(), Stop> {
+    fn launch_together(&mut self, wanted: &mut [&mut WantedSets]) -> Result<()> {
         let chosen = wanted.iter().map(|WantedSets { data, sets }| {
             let chosen = sets.iter().map(|set| data.sets[*set].clone());
             CaseData::new(&Arc::new(data.case.for_reference()), chosen.collect())
@@ -179,7 +175,7 @@ impl ReferenceKernel {
         data: &mut CaseData,
         set: usize,
         is_first: bool,
-    ) -> Result<(), Stop> {
+    ) -> Result<()> {
         let (worker, module, case) = (&mut self.worker, self.module, launcher.case());
         let order = ExecutionOrder::Forward;
         let twice = is_first && case.needs_two_launches();
@@ -214,7 +210,7 @@ impl ReferenceKernel {
         launcher: &CaseLauncher,
         data: &CaseData,
         set: usize,
-    ) -> Result<(), Stop> {
+    ) -> Result<()> {
         let (worker, case) = (&mut self.worker, launcher.case());
         if self.is_deterministic || case.cells() > RUN_TWICE {
             return Ok(());
@@ -241,7 +237,7 @@ impl ReferenceKernel {
 
 /// Takes what the reference wrote about a set out of what it expects, gives inputs the results that
 /// they hold, and returns whether the set is accepted.
-fn accept(case: &Case, set: &mut CaseSet) -> Result<bool, Stop> {
+fn accept(case: &Case, set: &mut CaseSet) -> Result<bool> {
     let numbers = set.expected.split_off(case.tensors.len());
     set.after_steps.truncate(case.tensors.len());
     set.accepts.clear();
@@ -277,9 +273,7 @@ fn accept(case: &Case, set: &mut CaseSet) -> Result<bool, Stop> {
 
 /// Returns an error that names the first cell of a pure output which one of these launches of cases
 /// never wrote.
-fn require_written<'a>(
-    cases: impl Iterator<Item = (&'a Case, &'a [Launched])>,
-) -> Result<(), Stop> {
+fn require_written<'a>(cases: impl Iterator<Item = (&'a Case, &'a [Launched])>) -> Result<()> {
     let each = cases.flat_map(|(case, launched)| launched.iter().map(move |one| (case, one)));
     let each = each.flat_map(|(case, Launched { earlier, last, .. })| {
         let outputs = case.tensors.iter().zip(&last.outputs).enumerate();

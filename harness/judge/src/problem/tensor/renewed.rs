@@ -8,7 +8,7 @@ use super::case_data::{Contents, draw};
 use super::input_values::InputValues;
 use super::random::shuffle;
 use super::spec::{Case, CaseTensor};
-use crate::outcome::Stop;
+use crate::outcome::Result;
 use crate::worker::Cells;
 use lab_protocol::When;
 use rand_chacha::ChaCha8Rng;
@@ -51,7 +51,7 @@ pub enum Kept {
 }
 
 /// A set with other values in the cells that it does not keep.
-pub fn renew(case: &Case, seed: u64, set: &Contents, kept: Kept) -> Result<Contents, Stop> {
+pub fn renew(case: &Case, seed: u64, set: &Contents, kept: Kept) -> Result<Contents> {
     let number = match kept {
         Kept::FirstHalf => 0,
         Kept::LastHalf => 1,

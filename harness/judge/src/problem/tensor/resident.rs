@@ -6,7 +6,7 @@ use super::input_sets::WINDOW_SECONDS;
 use super::launcher::{self, CaseLauncher};
 use super::random::told;
 use super::spec::{Case, ProblemSpec};
-use crate::outcome::Stop;
+use crate::outcome::Result;
 use crate::worker::{Breach, BufferId, Worker};
 use lab_device::Submission;
 use std::cell::RefCell;
@@ -45,7 +45,7 @@ impl Resident {
         timed: &TimedCases,
         worker: &mut Worker,
         seed: u64,
-    ) -> Result<Resident, Stop> {
+    ) -> Result<Resident> {
         let scratch = launcher::scratch(spec, worker)?;
         let launchers = CaseLauncher::set_up_all(&timed.iter().collect::<Vec<_>>(), worker)?;
         Ok(Resident {
@@ -78,13 +78,13 @@ impl Resident {
     }
 
     /// Frees its buffers.
-    pub fn take_down(self, worker: &mut Worker) -> Result<(), Stop> {
+    pub fn take_down(self, worker: &mut Worker) -> Result<()> {
         CaseLauncher::take_down_all(self.launchers, worker)?;
         self.scratch.map_or(Ok(()), |scratch| worker.free(scratch))
     }
 
     /// Reads the inputs of these sets, which brings them into the L2 cache as far as it holds them.
-    pub fn read_inputs(&self, worker: &mut Worker, at: usize, sets: &[usize]) -> Result<(), Stop> {
+    pub fn read_inputs(&self, worker: &mut Worker, at: usize, sets: &[usize]) -> Result<()> {
         let launcher = &self.launchers[at];
         let inputs = sets.iter().flat_map(|set| launcher.only_read(*set));
         let inputs = inputs.collect();
@@ -96,7 +96,7 @@ impl Resident {
         &self,
         worker: &mut Worker,
         sets: &[(usize, usize)],
-    ) -> Result<Vec<Vec<u64>>, Stop> {
+    ) -> Result<Vec<Vec<u64>>> {
         let outputs = sets
             .iter()
             .map(|(at, set)| self.launchers[*at].read_after(*set));

@@ -12,7 +12,7 @@ use super::case_data::{CaseData, Contents};
 use super::drawing::{Ahead, Drawing, Part};
 use super::input_values::InputValues;
 use super::spec::{Case, ProblemSpec};
-use crate::outcome::Stop;
+use crate::outcome::Result;
 use crate::worker::Cells;
 use lab_device::DeviceInfo;
 use lab_protocol::When;
@@ -199,7 +199,7 @@ fn content<'b>(bytes: &'b [u8], key: &[u8; 32]) -> Option<(u64, &'b [u8])> {
 }
 
 /// Adds what is expected of a part to a file.
-pub fn put(bytes: &mut Vec<u8>, data: &CaseData) -> Result<(), Stop> {
+pub fn put(bytes: &mut Vec<u8>, data: &CaseData) -> Result<()> {
     for set in &data.sets {
         bytes.extend_from_slice(&set.attempt.to_le_bytes());
         for value in &set.accepts {

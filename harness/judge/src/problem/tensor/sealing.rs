@@ -8,7 +8,7 @@ use super::reference::ReferenceKernel;
 use super::reference_source;
 use super::sealed_stock::{self, MOST_OF_A_SET, SealedStock, in_order, put};
 use super::spec::ProblemSpec;
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use crate::problem::api::{ProblemContext, StockUse};
 use lab_protocol::{Language, When};
 use lab_system::random;
@@ -19,7 +19,7 @@ const TOO_LARGE: &str = "no sealed inputs are kept in stock: what the reference 
 impl Problem {
     /// Takes the inputs of this check out of the stock, so that no reference is needed. Returns
     /// false if there are none.
-    pub fn take_from_stock(&mut self, cx: &mut ProblemContext) -> Result<bool, Stop> {
+    pub fn take_from_stock(&mut self, cx: &mut ProblemContext) -> Result<bool> {
         let is_stocked = self.stock_use == Some(StockUse::Takes) && self.sealed_seed.is_none();
         if !is_stocked || cx.seed_is_fixed {
             return Ok(false);
@@ -62,7 +62,7 @@ impl Problem {
         &mut self,
         cx: &mut ProblemContext,
         is_idle: &mut dyn FnMut() -> bool,
-    ) -> Result<(), Stop> {
+    ) -> Result<()> {
         if !self.launches_for_stock() || !is_idle() {
             return Ok(());
         }
@@ -105,7 +105,7 @@ impl Problem {
 
     /// The stock for a keep, with a reference.cu. What a reference.py imports is not known, so it
     /// has none.
-    fn stock(&self, cx: &mut ProblemContext) -> Result<Option<SealedStock>, Stop> {
+    fn stock(&self, cx: &mut ProblemContext) -> Result<Option<SealedStock>> {
         if reference_source::language(&self.folder) != Language::Cuda {
             return Ok(None);
         }
@@ -123,7 +123,7 @@ impl Problem {
     }
 
     /// The problem with the shapes that this seed draws for a keep.
-    pub(super) fn spec_of_keep(&self, seed: u64) -> Result<Rc<ProblemSpec>, Stop> {
+    pub(super) fn spec_of_keep(&self, seed: u64) -> Result<Rc<ProblemSpec>> {
         let check = KeepCheck {
             seed,
             timed: self.timed_when,

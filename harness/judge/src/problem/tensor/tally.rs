@@ -8,7 +8,7 @@ use super::plant;
 use super::spec::{Case, CaseTensor, ProblemSpec};
 use crate::cells::{self, Pair};
 use crate::gates::{self, CellMismatch, TensorComparison};
-use crate::outcome::{Correctness, Stop};
+use crate::outcome::{Correctness, Result};
 use crate::worker::Breach;
 use lab_protocol::report::wrong_cells::{WrongMap, WrongTile};
 use lab_protocol::report::{self, Histogram, Writer};
@@ -35,12 +35,7 @@ pub struct ComparedOutput {
 const PICTURED: usize = 8 << 20;
 
 impl ComparedOutput {
-    fn of(
-        case: &Case,
-        tensor: &CaseTensor,
-        pair: &Pair,
-        cells: TensorComparison,
-    ) -> Result<Self, Stop> {
+    fn of(case: &Case, tensor: &CaseTensor, pair: &Pair, cells: TensorComparison) -> Result<Self> {
         let is_pictured = !cells.passes(&tensor.tolerance)
             && pair.got.bytes() == pair.want.bytes()
             && tensor.is_largest_picture();
@@ -85,13 +80,13 @@ impl ComparedOutputs {
         written: &Written,
         other: Option<&Written>,
         want: &Contents,
-    ) -> Result<Self, Stop> {
+    ) -> Result<Self> {
         let mut compared = Self::of_each(&[(case, written, other, want)])?;
         Ok(compared.pop().unwrap_or(ComparedOutputs(Vec::new())))
     }
 
     /// [`ComparedOutputs::of`] for several launches: on the device in one request.
-    pub fn of_each(launches: &[ComparedLaunch]) -> Result<Vec<Self>, Stop> {
+    pub fn of_each(launches: &[ComparedLaunch]) -> Result<Vec<Self>> {
         let pairs = launches.iter().map(|(case, written, other, want)| {
             let outputs = written.outputs.iter().zip(*want).zip(&case.tensors);
             let pairs = outputs.enumerate().map(|(i, ((got, want), tensor))| {
@@ -270,7 +265,7 @@ impl GateTally {
     }
 
     /// Counts a failure of a case, and writes it.
-    fn fail(&mut self, case: &Case, how: &str, what: &str, out: &mut Writer) -> Result<(), Stop> {
+    fn fail(&mut self, case: &Case, how: &str, what: &str, out: &mut Writer) -> Result<()> {
         /// Further ones are only counted.
         const SHOWN: u64 = 20;
         self.failures += 1;
@@ -293,7 +288,7 @@ impl GateTally {
 
     /// Notes that the kernel crashed in the case at this position, or else in the one that is
     /// checked, and writes the outcome of each case.
-    pub fn crash(&mut self, at: Option<usize>, out: &mut Writer) -> Result<(), Stop> {
+    pub fn crash(&mut self, at: Option<usize>, out: &mut Writer) -> Result<()> {
         if let Some(at) = at.or(self.present) {
             self.set_outcome(at, CaseOutcome::Crash);
         }
@@ -301,7 +296,7 @@ impl GateTally {
     }
 
     /// Writes the outcome of each case, for a run that does not pass.
-    pub fn write_outcomes(&self, out: &mut Writer) -> Result<(), Stop> {
+    pub fn write_outcomes(&self, out: &mut Writer) -> Result<()> {
         for (case, outcome) in &self.outcomes {
             let label = &case.label;
             out.line("workload", format_args!("{label} correctness={outcome}"))?;
@@ -317,7 +312,7 @@ impl GateTally {
         how: &str,
         compared: ComparedOutputs,
         out: &mut Writer,
-    ) -> Result<bool, Stop> {
+    ) -> Result<bool> {
         let (before, case) = (self.failures, &*drawn.case);
         for (i, (tensor, compared)) in case.tensors.iter().zip(compared.0).enumerate() {
             let (Some(found), Some(compared)) = (&mut self.tensors[i], compared) else {
@@ -357,7 +352,7 @@ impl GateTally {
         what: &str,
         breach: &Breach,
         out: &mut Writer,
-    ) -> Result<(), Stop> {
+    ) -> Result<()> {
         match breach {
             Breach::InputChanged { .. } => self.breaches.inputs_changed += 1,
             Breach::OutOfBounds { .. } | Breach::StrayStore { .. } | Breach::LateStore { .. } => {
@@ -388,7 +383,7 @@ impl GateTally {
     }
 
     /// Writes the smallest and the largest of each number that the reference wrote about inputs.
-    pub fn write_accepts(&self, out: &mut Writer) -> Result<(), Stop> {
+    pub fn write_accepts(&self, out: &mut Writer) -> Result<()> {
         for (name, least, most) in &self.accepts {
             out.line(name, format_args!("{least:.2e} most={most:.2e}"))?;
         }
@@ -401,7 +396,7 @@ impl GateTally {
 
     /// Writes the gates' lines that changed since they were last written. The gravest come first,
     /// because the first failing gate is shown as the reason. With `last`, also writes the series.
-    pub fn write(&mut self, last: bool, out: &mut Writer) -> Result<(), Stop> {
+    pub fn write(&mut self, last: bool, out: &mut Writer) -> Result<()> {
         let series = last || self.drawn.is_none_or(|at| at.elapsed() >= SERIES_EVERY);
         if self.written.replace(self.breaches) != Some(self.breaches) {
             out.count_gate("out_of_bounds", self.breaches.out_of_bounds, 0)?;
@@ -462,7 +457,7 @@ impl OutputTally {
         &self,
         picture: Option<&(WrongMap, WrongTile)>,
         out: &mut Writer,
-    ) -> Result<(), Stop> {
+    ) -> Result<()> {
         let Some((map, tile)) = picture else {
             return Ok(());
         };
@@ -478,7 +473,7 @@ impl OutputTally {
         tensor: &CaseTensor,
         label: &str,
         out: &mut Writer,
-    ) -> Result<(), Stop> {
+    ) -> Result<()> {
         let is_other_zero = compared.error == gates::OTHER_ZERO && tensor.tolerance.is_exact();
         let Some(cell) = compared.worst.filter(|_| is_other_zero) else {
             return Ok(());
@@ -495,13 +490,13 @@ impl OutputTally {
 }
 
 impl WorstError {
-    fn write_cells(&self, name: &str, out: &mut Writer) -> Result<(), Stop> {
+    fn write_cells(&self, name: &str, out: &mut Writer) -> Result<()> {
         out.count_gate(&format!("{name}_unwritten"), self.unwritten, 0)?;
         out.count_gate(&format!("{name}_not_finite"), self.not_finite, 0)?;
         Ok(())
     }
 
-    fn write(&self, name: &str, place: Option<&str>, out: &mut Writer) -> Result<(), Stop> {
+    fn write(&self, name: &str, place: Option<&str>, out: &mut Writer) -> Result<()> {
         if self.allowed == 0.0 {
             out.gate_at(&format!("{name}_error"), self.error, 1.0, place)?;
         } else {

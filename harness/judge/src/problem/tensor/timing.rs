@@ -13,7 +13,7 @@ use super::resident::{AcceptedOutputs, Resident};
 use super::spec::Case;
 use super::tally::{CaseOutcome, ComparedLaunch, ComparedOutputs, GateTally};
 use crate::measure::{self, TimingSummary};
-use crate::outcome::{Correctness, Stop};
+use crate::outcome::{Correctness, Result, Stop};
 use crate::probe::bounds::{CacheState, Demand};
 use crate::problem::api::{Timed, WorkerRole, WorkloadFigures, in_digits};
 use crate::worker::{BufferId, ModuleId, Repeated, WantedWindow, Worker};
@@ -99,7 +99,7 @@ impl TensorTiming {
         windows: &[(usize, Vec<usize>)],
         graph: bool,
         out: &mut Writer,
-    ) -> Result<Vec<f64>, Stop> {
+    ) -> Result<Vec<f64>> {
         let resident = self.resident.clone();
         let case = |at: usize| &resident.timed[at].case;
         let is_alone = |at: usize| case(at).has_fixed() || case(at).has_state();
@@ -124,7 +124,7 @@ impl TensorTiming {
         windows: &[(usize, Vec<usize>)],
         graph: bool,
         out: &mut Writer,
-    ) -> Result<Vec<f64>, Stop> {
+    ) -> Result<Vec<f64>> {
         let mut wanted = Vec::with_capacity(windows.len());
         for (at, sets) in windows {
             wanted.push(self.window(worker, *at, sets)?);
@@ -155,7 +155,7 @@ impl TensorTiming {
     }
 
     /// A window of a case on these sets, whose outputs hold what they hold before a launch.
-    fn window(&self, worker: &mut Worker, at: usize, sets: &[usize]) -> Result<WantedWindow, Stop> {
+    fn window(&self, worker: &mut Worker, at: usize, sets: &[usize]) -> Result<WantedWindow> {
         let resident = &*self.resident;
         let (launcher, data) = (&resident.launchers[at], &resident.timed[at]);
         let of = |buffers: &dyn Fn(usize) -> Vec<BufferId>| {
@@ -182,12 +182,7 @@ impl TensorTiming {
     }
 
     /// Prepares the outputs, and a warm L2 cache.
-    pub(super) fn prepare(
-        &self,
-        worker: &mut Worker,
-        at: usize,
-        sets: &[usize],
-    ) -> Result<(), Stop> {
+    pub(super) fn prepare(&self, worker: &mut Worker, at: usize, sets: &[usize]) -> Result<()> {
         let resident = &*self.resident;
         resident.launchers[at].prepare(worker, &resident.timed[at], sets)?;
         match resident.spec.cache {
@@ -209,7 +204,7 @@ impl TensorTiming {
         worker: &mut Worker,
         mut written: Vec<(usize, usize, Vec<u64>)>,
         out: &mut Writer,
-    ) -> Result<(), Stop> {
+    ) -> Result<()> {
         written.retain(|outputs| !self.accepted[0].borrow().contains(outputs));
         // In the judge's memory there is room for one after the other.
         let together = match worker.holds_cells() {
@@ -227,12 +222,12 @@ impl TensorTiming {
         worker: &mut Worker,
         written: &[(usize, usize, Vec<u64>)],
         out: &mut Writer,
-    ) -> Result<(), Stop> {
+    ) -> Result<()> {
         let resident = self.resident.clone();
         let read = |(at, set, _): &(usize, usize, Vec<u64>)| {
             resident.launchers[*at].written(worker, *set, Worker::look_at)
         };
-        let contents: Result<Vec<Written>, Stop> = written.iter().map(read).collect();
+        let contents: Result<Vec<Written>> = written.iter().map(read).collect();
         let contents = contents?;
         let each = written.iter().zip(&contents);
         let launches: Vec<ComparedLaunch> = each
@@ -258,7 +253,7 @@ impl TensorTiming {
         worker: &mut Worker,
         windows: &[(usize, Vec<usize>)],
         out: &mut Writer,
-    ) -> Result<(), Stop> {
+    ) -> Result<()> {
         if self.latencies.is_empty() {
             return Ok(());
         }
@@ -276,16 +271,16 @@ impl TensorTiming {
     fn noting_a_crash<T>(
         &mut self,
         at: Option<usize>,
-        timed: Result<T, Stop>,
+        timed: Result<T>,
         out: &mut Writer,
-    ) -> Result<T, Stop> {
+    ) -> Result<T> {
         if matches!(timed, Err(Stop::Crash(_))) {
             self.tally.crash(at, out)?;
         }
         timed
     }
 
-    fn report_breaches(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<(), Stop> {
+    fn report_breaches(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<()> {
         for breach in worker.breaches()? {
             // A breach that belongs to no case is reported with the first one.
             let first = self.resident.launchers.first();
@@ -298,7 +293,7 @@ impl TensorTiming {
         Ok(())
     }
 
-    fn verdict(&mut self, out: &mut Writer) -> Result<Correctness, Stop> {
+    fn verdict(&mut self, out: &mut Writer) -> Result<Correctness> {
         let verdict = self.tally.verdict();
         if verdict == Correctness::Fail {
             self.tally.write(true, out)?;
@@ -362,7 +357,7 @@ impl Timed for TensorTiming {
         inputs: u64,
         mut left: Option<&mut [usize]>,
         out: &mut Writer,
-    ) -> Result<Option<Vec<f64>>, Stop> {
+    ) -> Result<Option<Vec<f64>>> {
         self.turns += 1;
         // A peer in Python would compile its functions again, for each workload of each turn. It is
         // not judged: one that remembers results makes only itself faster.
@@ -412,7 +407,7 @@ impl Timed for TensorTiming {
         Ok((self.verdict(out)? == Correctness::Pass).then_some(seconds))
     }
 
-    fn in_same_worker(&self, worker: &mut Worker, image: &Path) -> Result<Box<dyn Timed>, Stop> {
+    fn in_same_worker(&self, worker: &mut Worker, image: &Path) -> Result<Box<dyn Timed>> {
         let module = worker.load(image)?;
         require_entries(&self.resident.spec, worker, module)?;
         let mut accepted = self.accepted.clone();
@@ -422,7 +417,7 @@ impl Timed for TensorTiming {
         Ok(Box::new(timing))
     }
 
-    fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness, Stop> {
+    fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness> {
         if !self.resident.emulated {
             self.expect_same_time_on_new_inputs(worker)?;
         }
@@ -463,11 +458,11 @@ impl Timed for TensorTiming {
         .collect()
     }
 
-    fn write_once(&self, out: &mut Writer) -> Result<(), Stop> {
+    fn write_once(&self, out: &mut Writer) -> Result<()> {
         Ok(out.line("launched_as", self.submission.word())?)
     }
 
-    fn write(&self, turns: &[Vec<f64>], out: &mut Writer) -> Result<(), Stop> {
+    fn write(&self, turns: &[Vec<f64>], out: &mut Writer) -> Result<()> {
         let objective = self.objective();
         let cases = self.resident.timed.len();
         // Figures of several workloads say so.
@@ -497,7 +492,7 @@ impl Timed for TensorTiming {
 }
 
 /// Writes that the launches could not be submitted as one CUDA graph.
-fn write_no_graph(why: &str, out: &mut Writer) -> Result<(), Stop> {
+fn write_no_graph(why: &str, out: &mut Writer) -> Result<()> {
     let why = why.lines().next().unwrap_or("").trim_end_matches(':');
     Ok(out.caveat(format_args!(
         "the kernel could not be captured as a CUDA graph ({why}): its times hold what the host needs for each launch"

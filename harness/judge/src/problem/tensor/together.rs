@@ -5,7 +5,7 @@
 use super::case_data::CaseData;
 use super::launcher::{CaseLauncher, Launched, ReadCells, Written};
 use super::parameters::with_parameters;
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use crate::worker::{BufferId, Launch, ModuleId, Worker};
 use lab_device::ExecutionOrder;
 
@@ -43,7 +43,7 @@ pub fn launch(
     module: ModuleId,
     cases: &[SetUpCase],
     (order, twice, read): (ExecutionOrder, Twice, ReadCells),
-) -> Result<LaunchedCases, Stop> {
+) -> Result<LaunchedCases> {
     let all: Vec<usize> = cases.iter().map(|(_, data)| data.sets.len()).collect();
     let each = cases.iter().zip(&all);
     let twice = each.map(|((_, data), all)| match twice {
@@ -90,7 +90,7 @@ fn round(
     module: ModuleId,
     (cases, sets): (&[SetUpCase], &[usize]),
     order: ExecutionOrder,
-) -> Result<Round, Stop> {
+) -> Result<Round> {
     let (mut before, mut cleared, mut poisoned) = (Vec::new(), Vec::new(), Vec::new());
     let mut groups: Vec<Vec<Launch>> = Vec::with_capacity(cases.len());
     for ((launcher, data), sets) in cases.iter().zip(sets) {
@@ -127,7 +127,7 @@ fn written(
     cases: &[SetUpCase],
     round: &Round,
     read: ReadCells,
-) -> Result<Vec<Vec<Written>>, Stop> {
+) -> Result<Vec<Vec<Written>>> {
     let each = cases.iter().zip(&round.seconds);
     let sets = each
         .clone()

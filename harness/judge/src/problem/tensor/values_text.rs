@@ -5,7 +5,7 @@ use super::npy::{self, NpyArray};
 use super::number::{NumberText, Variables};
 use super::view::Slice;
 use crate::dtype::{CellValue, Dtype};
-use crate::problem::key_error::{InKey, KeyError, wrong};
+use crate::problem::key_error::{InKey, Result, wrong};
 use serde::Deserialize;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -125,7 +125,7 @@ pub struct FieldText {
 }
 
 impl FieldText {
-    fn resolve(&self, filled: &Filled) -> Result<PackedField, KeyError> {
+    fn resolve(&self, filled: &Filled) -> Result<PackedField> {
         let (last, rows) = filled.shape.split_last().unwrap_or((&1, &[]));
         let variables = &filled.variables;
         let slice = Slice::parse(&self.bytes, 1, variables.names);
@@ -207,7 +207,7 @@ pub struct Filled<'a> {
 
 impl ValuesText {
     /// Returns what is wrong with an expression, whatever the workload.
-    pub fn check(&self, names: &[&str]) -> Result<(), KeyError> {
+    pub fn check(&self, names: &[&str]) -> Result<()> {
         let mut numbers = self.numbers().into_iter();
         numbers.try_for_each(|(key, number)| self.at(key, number.check(names)))
     }
@@ -226,7 +226,7 @@ impl ValuesText {
     }
 
     /// A result whose error is of one of the keys of a distribution, or of the distribution itself.
-    fn at<T>(&self, key: Option<&'static str>, checked: Result<T, String>) -> Result<T, KeyError> {
+    fn at<T>(&self, key: Option<&'static str>, checked: Result<T, String>) -> Result<T> {
         let distribution: &str = self.into();
         match key {
             Some(key) => checked.within(key).within(distribution),
@@ -235,7 +235,7 @@ impl ValuesText {
     }
 
     /// The values for the tensor of a case. An error names the key below `values`.
-    pub fn resolve(&self, filled: &Filled) -> Result<InputValues, KeyError> {
+    pub fn resolve(&self, filled: &Filled) -> Result<InputValues> {
         let variables = &filled.variables;
         let value = |key, number: &NumberText| self.at(key, number.value(variables));
         let whole = |key, number: &NumberText| self.at(key, number.whole(variables));

@@ -5,7 +5,7 @@ use super::launcher::{CaseLauncher, Launched, ReadCells};
 use super::resident::{AcceptedOutputs, Resident};
 use super::tally::{ComparedOutputs, GateTally};
 use super::together::{self, LaunchedCases, SetUpCase, Twice};
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use crate::worker::{Breach, Cells, ModuleId, Worker};
 use lab_device::ExecutionOrder;
 use lab_protocol::report::Writer;
@@ -71,7 +71,7 @@ impl CheckedLaunch<'_> {
 }
 
 /// The result of a comparison, or the thread that it is under way on.
-type Compared<'scope> = Beside<'scope, Result<Vec<ComparedOutputs>, Stop>>;
+type Compared<'scope> = Beside<'scope, Result<Vec<ComparedOutputs>>>;
 
 /// What the launches on several cases wrote, compared.
 pub struct ComparedTogether<'a> {
@@ -104,7 +104,7 @@ impl CaseCheck<'_> {
     /// Launches a case on each set of inputs, on the emulated device at least `least` times and in
     /// several orders of blocks and threads, and compares the outputs. Stops after a launch that
     /// got most of an output wrong, and after a store out of bounds.
-    pub fn run(&mut self, sets: CheckedSets, least: usize) -> Result<(), Stop> {
+    pub fn run(&mut self, sets: CheckedSets, least: usize) -> Result<()> {
         self.tally.note_accepts(sets.drawn);
         // What a launch wrote is compared while the next set is launched.
         std::thread::scope(|scope| {
@@ -123,10 +123,7 @@ impl CaseCheck<'_> {
 
     /// Launches on the sets of several cases, and then compares all that was written, where both are
     /// done on the device: to change between its processes takes longer than most launches.
-    pub fn run_together<'a>(
-        &mut self,
-        all: &[CheckedSets<'a>],
-    ) -> Result<ComparedTogether<'a>, Stop> {
+    pub fn run_together<'a>(&mut self, all: &[CheckedSets<'a>]) -> Result<ComparedTogether<'a>> {
         let (worker, module) = (&mut *self.worker, self.module);
         let limits = all.iter().map(|of| of.drawn.launch_limit(false));
         let limits: Option<Vec<Duration>> = limits.collect();
@@ -190,7 +187,7 @@ impl CaseCheck<'_> {
 
     /// Writes the gates after a case, so that those of a long problem show while it runs. Says whether
     /// the check goes on: not after a store out of bounds.
-    pub fn end_case(&mut self, is_last: bool) -> Result<ControlFlow<()>, Stop> {
+    pub fn end_case(&mut self, is_last: bool) -> Result<ControlFlow<()>> {
         let breached = self.tally.breached();
         self.tally.write(breached || is_last, self.out)?;
         Ok(match breached {
@@ -202,7 +199,7 @@ impl CaseCheck<'_> {
     /// Checks the sets anew, one after the other, with a module that was loaded anew. Only that tells a
     /// store into the output of another launch from that launch's own, and an output that a later
     /// launch completed.
-    pub fn run_apart(&mut self, of: CheckedSets) -> Result<(), Stop> {
+    pub fn run_apart(&mut self, of: CheckedSets) -> Result<()> {
         self.worker.reload(self.module)?;
         self.run(of, 0)
     }
@@ -212,7 +209,7 @@ impl CaseCheck<'_> {
         &mut self,
         all: &[CheckedSets],
         launched: &[Vec<Launched>],
-    ) -> Result<Vec<Vec<u64>>, Stop> {
+    ) -> Result<Vec<Vec<u64>>> {
         let timed = all.iter().zip(launched).filter_map(|(of, launched)| {
             let (at, _) = of.accepted?;
             Some((0..launched.len()).map(move |set| (at, set)))
@@ -227,7 +224,7 @@ impl CaseCheck<'_> {
         least: usize,
         scope: &'scope Scope<'scope, '_>,
         comparing: &mut Option<Comparing<'scope, 'a>>,
-    ) -> Result<(), Stop> {
+    ) -> Result<()> {
         let sets = of.drawn.sets.len();
         // A GPU has an order of its own.
         let is_ordered = self.worker.orders_threads();
@@ -288,7 +285,7 @@ impl CaseCheck<'_> {
         i: usize,
         launches: usize,
         launcher: &CaseLauncher,
-    ) -> Result<Option<Vec<Breach>>, Stop> {
+    ) -> Result<Option<Vec<Breach>>> {
         if i < LOOKS || i + 1 == launches {
             self.worker.breaches().map(Some)
         } else if launcher.shares_buffers() {
@@ -300,7 +297,7 @@ impl CaseCheck<'_> {
 
     /// Launches a resident case on renewed inputs, which lie where its sets have lain, and compares
     /// the outputs. Then its sets are there again.
-    pub fn run_renewed(&mut self, of: CheckedSets, known: &[CaseSet]) -> Result<(), Stop> {
+    pub fn run_renewed(&mut self, of: CheckedSets, known: &[CaseSet]) -> Result<()> {
         let launcher = of.launcher;
         std::thread::scope(|scope| {
             let how = "new inputs in the place of others";
@@ -330,7 +327,7 @@ impl CaseCheck<'_> {
         &mut self,
         launch: &CheckedLaunch<'a>,
         scope: &'scope Scope<'scope, '_>,
-    ) -> Result<Comparing<'scope, 'a>, Stop> {
+    ) -> Result<Comparing<'scope, 'a>> {
         let (
             CheckedSets {
                 launcher, drawn, ..
@@ -370,7 +367,7 @@ impl CaseCheck<'_> {
     }
 
     /// Waits for a comparison, and adds it to the gates.
-    pub fn finish(&mut self, comparing: Option<Comparing>) -> Result<(), Stop> {
+    pub fn finish(&mut self, comparing: Option<Comparing>) -> Result<()> {
         let Some(Comparing {
             launch,
             digests,
@@ -395,7 +392,7 @@ impl CaseCheck<'_> {
 
     /// Makes the further launches in a row on what the last one left, and compares what is there
     /// after them.
-    fn compare_steps(&mut self, launch: &CheckedLaunch) -> Result<(), Stop> {
+    fn compare_steps(&mut self, launch: &CheckedLaunch) -> Result<()> {
         let (
             CheckedSets {
                 launcher, drawn, ..
@@ -421,7 +418,7 @@ impl CaseCheck<'_> {
         launcher: &CaseLauncher,
         breaches: Vec<Breach>,
         how: &str,
-    ) -> Result<(), Stop> {
+    ) -> Result<()> {
         for breach in breaches {
             let other = self.resident.owner(&breach);
             let other = other.filter(|_| !launcher.owns(&breach));

@@ -4,11 +4,11 @@
 use super::super::cell_work::{CellLine, CellNumbers, LineChange, LineExtremes, Sign};
 use super::{Kernels, NONE, bytes_of};
 use crate::dtype::bits_of;
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 
 impl Kernels<'_> {
     /// Writes lines, whose cells follow one another.
-    pub fn put_lines(&mut self, lines: &[CellLine], cells: &[u8]) -> Result<(), Stop> {
+    pub fn put_lines(&mut self, lines: &[CellLine], cells: &[u8]) -> Result<()> {
         if let [line] = lines
             && line.stride == 1
         {
@@ -32,14 +32,14 @@ impl Kernels<'_> {
     }
 
     /// Makes these changes of a line, one after the other.
-    pub fn change_line(&mut self, line: &CellLine, changes: &[LineChange]) -> Result<(), Stop> {
+    pub fn change_line(&mut self, line: &CellLine, changes: &[LineChange]) -> Result<()> {
         for change in changes {
             self.add_change(line, *change)?;
         }
         self.run()
     }
 
-    fn add_change(&mut self, line: &CellLine, change: LineChange) -> Result<(), Stop> {
+    fn add_change(&mut self, line: &CellLine, change: LineChange) -> Result<()> {
         let (name, words) = match change {
             LineChange::Draw { numbers, seed } => return self.add_drawing(line, numbers, seed),
             LineChange::Put { cell, bits } => {
@@ -78,7 +78,7 @@ impl Kernels<'_> {
     }
 
     /// Finds the largest and the smallest number of a line.
-    pub fn find_extremes(&mut self, line: &CellLine) -> Result<LineExtremes, Stop> {
+    pub fn find_extremes(&mut self, line: &CellLine) -> Result<LineExtremes> {
         // `Extremes` in lines.cu before the search.
         let held = self.device.hold(32, &bytes_of(&[0, NONE, NONE, NONE]))?;
         let memory = self.device.read_address(held)?;
@@ -87,7 +87,7 @@ impl Kernels<'_> {
         found
     }
 
-    fn extremes_into(&mut self, line: &CellLine, memory: u64) -> Result<LineExtremes, Stop> {
+    fn extremes_into(&mut self, line: &CellLine, memory: u64) -> Result<LineExtremes> {
         let args = [&self.words_of(line)?[..], &[memory]].map(bytes_of);
         for name in ["lab_extremes", "lab_extreme_cells"] {
             self.add(name, args.to_vec(), line.cells as u64)?;
@@ -109,7 +109,7 @@ impl Kernels<'_> {
     }
 
     /// The bytes of the first cell of a line.
-    fn read(&mut self, line: &CellLine) -> Result<u64, Stop> {
+    fn read(&mut self, line: &CellLine) -> Result<u64> {
         let mut cell = vec![0; line.dtype.size()];
         let from = self.address_of(line)?;
         self.device.driver.download(from, &mut cell)?;
@@ -117,7 +117,7 @@ impl Kernels<'_> {
     }
 
     /// A `Line` of cells.cu, in words.
-    pub fn words_of(&mut self, line: &CellLine) -> Result<[u64; 4], Stop> {
+    pub fn words_of(&mut self, line: &CellLine) -> Result<[u64; 4]> {
         Ok([
             self.address_of(line)?,
             line.stride as u64,
@@ -127,7 +127,7 @@ impl Kernels<'_> {
     }
 
     /// The address of the first cell of a line, all of which is in its buffer.
-    fn address_of(&mut self, line: &CellLine) -> Result<u64, Stop> {
+    fn address_of(&mut self, line: &CellLine) -> Result<u64> {
         let size = line.dtype.size();
         let last = line.first + line.cells.saturating_sub(1) * line.stride;
         let bytes = self.device.bytes_of(line.buffer)?;
@@ -139,7 +139,7 @@ impl Kernels<'_> {
 }
 
 /// A line of one cell: the one with this index in `line`.
-fn cell_of(line: &CellLine, index: usize) -> Result<CellLine, Stop> {
+fn cell_of(line: &CellLine, index: usize) -> Result<CellLine> {
     if index >= line.cells {
         let cells = line.cells;
         return Err(Stop::Lab(format!(

@@ -1,7 +1,7 @@
 //! The buffers of a worker: their content, and who has them.
 
 use super::{BufferId, Known, Worker};
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use crate::worker::judge_memory::{Cells, JudgeMemory, Share};
 use crate::worker::link::Operation;
 use crate::worker::memory::{Filling, SharedBlock, is_shared};
@@ -14,18 +14,18 @@ use std::sync::Arc;
 impl Worker {
     /// Allocates a buffer between guard zones and fills it with poison. `name` is what messages
     /// call it.
-    pub fn buffer(&mut self, name: &str, bytes: usize) -> Result<BufferId, Stop> {
+    pub fn buffer(&mut self, name: &str, bytes: usize) -> Result<BufferId> {
         Ok(self.buffers(vec![(name.to_owned(), bytes)])?[0])
     }
 
     /// [`Worker::buffer`] for several buffers: names and bytes.
-    pub fn buffers(&mut self, wanted: Vec<(String, usize)>) -> Result<Vec<BufferId>, Stop> {
+    pub fn buffers(&mut self, wanted: Vec<(String, usize)>) -> Result<Vec<BufferId>> {
         self.allocate_all(wanted, false)
     }
 
     /// [`Worker::buffers`] for what the kernel only reads, and the judge writes with
     /// [`Worker::write_cells`] or [`Worker::write_inputs`].
-    pub fn input_buffers(&mut self, wanted: Vec<(String, usize)>) -> Result<Vec<BufferId>, Stop> {
+    pub fn input_buffers(&mut self, wanted: Vec<(String, usize)>) -> Result<Vec<BufferId>> {
         self.allocate_all(wanted, self.only_reads_inputs())
     }
 
@@ -46,7 +46,7 @@ impl Worker {
         &mut self,
         wanted: Vec<(String, usize)>,
         is_read_only: bool,
-    ) -> Result<Vec<BufferId>, Stop> {
+    ) -> Result<Vec<BufferId>> {
         if wanted.is_empty() {
             return Ok(Vec::new());
         }
@@ -65,19 +65,19 @@ impl Worker {
     }
 
     /// [`Worker::buffer`] in the worker's own process: for what the kernel gets no address of.
-    pub fn own_buffer(&mut self, name: &str, bytes: usize) -> Result<BufferId, Stop> {
+    pub fn own_buffer(&mut self, name: &str, bytes: usize) -> Result<BufferId> {
         let named = vec![(name.to_owned(), bytes)];
         let ids = self.allocate(named.clone())?;
         self.know(&ids, named)?;
         Ok(ids[0])
     }
 
-    fn allocate(&mut self, buffers: Vec<(String, usize)>) -> Result<Vec<BufferId>, Stop> {
+    fn allocate(&mut self, buffers: Vec<(String, usize)>) -> Result<Vec<BufferId>> {
         self.request(&WorkerRequest::Allocate { buffers })
     }
 
     /// Maps an allocation of the judge's own worker.
-    fn map(&mut self, shared: SharedBlock, memory: OwnedFd) -> Result<(), Stop> {
+    fn map(&mut self, shared: SharedBlock, memory: OwnedFd) -> Result<()> {
         let number = self
             .link
             .ask(&WorkerRequest::Map(shared), Operation::Own, &[])?;
@@ -90,7 +90,7 @@ impl Worker {
     }
 
     /// Notes buffers of these names and sizes.
-    fn know(&mut self, ids: &[BufferId], named: Vec<(String, usize)>) -> Result<(), Stop> {
+    fn know(&mut self, ids: &[BufferId], named: Vec<(String, usize)>) -> Result<()> {
         if ids.len() != named.len() {
             return Err(self
                 .link
@@ -114,18 +114,18 @@ impl Worker {
     }
 
     /// Writes a whole buffer. Breaks its seal.
-    pub fn write(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Stop> {
+    pub fn write(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<()> {
         self.write_all(vec![buffer], false, bytes)
     }
 
     /// Writes a whole buffer and declares its content an input: [`Worker::breaches`] reports a
     /// change of it.
-    pub fn write_input(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Stop> {
+    pub fn write_input(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<()> {
         self.write_all(vec![buffer], true, bytes)
     }
 
     /// [`Worker::write_input`] for several buffers. Small contents go in one message.
-    pub fn write_inputs(&mut self, contents: &[(BufferId, &[u8])]) -> Result<(), Stop> {
+    pub fn write_inputs(&mut self, contents: &[(BufferId, &[u8])]) -> Result<()> {
         /// Bytes above which copying them together takes longer than further messages.
         const SMALL: usize = 1 << 20;
         let bytes: usize = contents.iter().map(|(_, content)| content.len()).sum();
@@ -140,7 +140,7 @@ impl Worker {
 
     /// The buffer of an input that stays as it is as long as the worker lives. Only the first call
     /// with this key uploads the content.
-    pub fn fixed_input(&mut self, key: u64, name: &str, bytes: &[u8]) -> Result<BufferId, Stop> {
+    pub fn fixed_input(&mut self, key: u64, name: &str, bytes: &[u8]) -> Result<BufferId> {
         if let Some(buffer) = self.fixed.get(&key) {
             return Ok(*buffer);
         }
@@ -150,12 +150,7 @@ impl Worker {
         Ok(buffer)
     }
 
-    fn write_all(
-        &mut self,
-        buffers: Vec<BufferId>,
-        are_inputs: bool,
-        body: &[u8],
-    ) -> Result<(), Stop> {
+    fn write_all(&mut self, buffers: Vec<BufferId>, are_inputs: bool, body: &[u8]) -> Result<()> {
         let first = buffers.first().copied();
         let request = WorkerRequest::Write {
             buffers,
@@ -167,11 +162,7 @@ impl Worker {
 
     /// Writes whole buffers; `are_inputs` as in [`Worker::write_input`]. What the judge's own
     /// worker holds is copied on the device.
-    pub fn write_cells(
-        &mut self,
-        contents: &[(BufferId, &Cells)],
-        are_inputs: bool,
-    ) -> Result<(), Stop> {
+    pub fn write_cells(&mut self, contents: &[(BufferId, &Cells)], are_inputs: bool) -> Result<()> {
         let (mut held, mut host) = (Vec::new(), Vec::new());
         for (buffer, cells) in contents {
             match cells {
@@ -217,7 +208,7 @@ impl Worker {
 
     /// What buffers hold: copies that stay what they are. On the device if the judge's own worker
     /// has the buffers.
-    pub fn take(&mut self, buffers: &[BufferId]) -> Result<Vec<Cells>, Stop> {
+    pub fn take(&mut self, buffers: &[BufferId]) -> Result<Vec<Cells>> {
         let Some(memory) = self.cells_on_device() else {
             return self.read_all(buffers);
         };
@@ -227,7 +218,7 @@ impl Worker {
     }
 
     /// What buffers hold until the next launch.
-    pub fn look_at(&mut self, buffers: &[BufferId]) -> Result<Vec<Cells>, Stop> {
+    pub fn look_at(&mut self, buffers: &[BufferId]) -> Result<Vec<Cells>> {
         let Some(memory) = self.cells_on_device() else {
             return self.read_all(buffers);
         };
@@ -238,13 +229,13 @@ impl Worker {
             .collect())
     }
 
-    fn read_all(&mut self, buffers: &[BufferId]) -> Result<Vec<Cells>, Stop> {
+    fn read_all(&mut self, buffers: &[BufferId]) -> Result<Vec<Cells>> {
         let read = |id: &BufferId| self.read(*id).map(Cells::Host);
         buffers.iter().map(read).collect()
     }
 
     /// Reads a whole buffer.
-    pub fn read(&mut self, buffer: BufferId) -> Result<Vec<u8>, Stop> {
+    pub fn read(&mut self, buffer: BufferId) -> Result<Vec<u8>> {
         let expected = self.buffers.get(&buffer).map_or(0, |known| known.bytes);
         let request = WorkerRequest::Read { buffer };
         let ((), bytes) = self.buffer_work(Some(buffer), request, &[], expected)?;
@@ -258,12 +249,12 @@ impl Worker {
     /// Fills a buffer with one of its patterns, so that a cell that the kernel does not write is
     /// found, and one that it reads before. The patterns take turns, and chance selects the first
     /// one: the pattern says nothing about the launch that follows.
-    pub fn poison(&mut self, buffer: BufferId) -> Result<(), Stop> {
+    pub fn poison(&mut self, buffer: BufferId) -> Result<()> {
         self.poison_all(vec![buffer])
     }
 
     /// [`Worker::poison`] for several buffers.
-    pub fn poison_all(&mut self, buffers: Vec<BufferId>) -> Result<(), Stop> {
+    pub fn poison_all(&mut self, buffers: Vec<BufferId>) -> Result<()> {
         let fills = self.chosen_patterns(buffers);
         self.fill(fills, Filling::Waits)
     }
@@ -288,12 +279,12 @@ impl Worker {
     }
 
     /// Fills buffers with zeros.
-    pub fn clear_all(&mut self, buffers: Vec<BufferId>) -> Result<(), Stop> {
+    pub fn clear_all(&mut self, buffers: Vec<BufferId>) -> Result<()> {
         let fills = buffers.into_iter().map(|buffer| (buffer, 0)).collect();
         self.fill(fills, Filling::Waits)
     }
 
-    fn fill(&mut self, fills: Vec<(BufferId, u32)>, how: Filling) -> Result<(), Stop> {
+    fn fill(&mut self, fills: Vec<(BufferId, u32)>, how: Filling) -> Result<()> {
         if fills.is_empty() {
             return Ok(());
         }
@@ -303,7 +294,7 @@ impl Worker {
     }
 
     /// Frees a buffer.
-    pub fn free(&mut self, buffer: BufferId) -> Result<(), Stop> {
+    pub fn free(&mut self, buffer: BufferId) -> Result<()> {
         self.buffers.remove(&buffer);
         if self.memory.is_some() && is_shared(buffer) {
             return self.free_all(vec![buffer]);
@@ -312,7 +303,7 @@ impl Worker {
     }
 
     /// Frees buffers.
-    pub fn free_all(&mut self, buffers: Vec<BufferId>) -> Result<(), Stop> {
+    pub fn free_all(&mut self, buffers: Vec<BufferId>) -> Result<()> {
         let memory = self.memory.as_ref().map(|share| share.memory.clone());
         let is_shared = |id: &BufferId| is_shared(*id);
         let Some(memory) = memory.filter(|_| buffers.iter().all(is_shared)) else {

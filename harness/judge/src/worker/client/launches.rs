@@ -1,7 +1,7 @@
 //! Launches of a worker, and timed windows of launches.
 
 use super::{BufferId, Launch, LaunchArg, Repeated, Replayed, WantedWindow, Worker};
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use crate::worker::judge_memory::Share;
 use crate::worker::link::Operation;
 use crate::worker::messages::{LaunchedEach, ReplayedEach, Window, WorkerRequest};
@@ -17,7 +17,7 @@ impl Worker {
         &self,
         fills: Vec<(BufferId, u32)>,
         given: Vec<LaunchArg>,
-    ) -> Result<Vec<(BufferId, u32)>, Stop> {
+    ) -> Result<Vec<(BufferId, u32)>> {
         let Some(Share { memory, owner }) = &self.memory else {
             return Ok(fills);
         };
@@ -28,7 +28,7 @@ impl Worker {
 
     /// Runs the launch statements of launches on their own, once for an entry and dims: if one
     /// crashes or hangs, the kernel does not.
-    fn state<'a>(&mut self, launches: impl IntoIterator<Item = &'a Launch>) -> Result<(), Stop> {
+    fn state<'a>(&mut self, launches: impl IntoIterator<Item = &'a Launch>) -> Result<()> {
         if !self.opened.has_statements {
             return Ok(());
         }
@@ -56,7 +56,7 @@ impl Worker {
     }
 
     /// Refuses a scratch buffer for which the machine has no room.
-    fn check_scratch(&mut self, asked: AskedScratch) -> Result<(), Stop> {
+    fn check_scratch(&mut self, asked: AskedScratch) -> Result<()> {
         if let Some(machine) = memory::usable().filter(|_| self.opened.info.emulated) {
             asked.check(self.scratch_held, machine)?;
             self.scratch_held = self.scratch_held.max(asked.held());
@@ -66,25 +66,16 @@ impl Worker {
 
     /// Launches, waits for the end, and returns the seconds between the device events around the
     /// launch.
-    pub fn launch(&mut self, launch: &Launch) -> Result<f64, Stop> {
+    pub fn launch(&mut self, launch: &Launch) -> Result<f64> {
         self.launch_one(Vec::new(), launch, false)
     }
 
     /// [`Worker::poison_all`], and the same with shared memory, then [`Worker::launch`].
-    pub fn poison_and_launch(
-        &mut self,
-        buffers: Vec<BufferId>,
-        launch: &Launch,
-    ) -> Result<f64, Stop> {
+    pub fn poison_and_launch(&mut self, buffers: Vec<BufferId>, launch: &Launch) -> Result<f64> {
         self.launch_one(buffers, launch, true)
     }
 
-    fn launch_one(
-        &mut self,
-        buffers: Vec<BufferId>,
-        launch: &Launch,
-        wiped: bool,
-    ) -> Result<f64, Stop> {
+    fn launch_one(&mut self, buffers: Vec<BufferId>, launch: &Launch, wiped: bool) -> Result<f64> {
         let launches = vec![vec![launch.clone()]];
         let (seconds, failure) = self.launch_each(buffers, launches, wiped)?;
         let failed = || {
@@ -101,7 +92,7 @@ impl Worker {
         &mut self,
         buffers: Vec<BufferId>,
         groups: Vec<Vec<Launch>>,
-    ) -> Result<(Vec<Vec<f64>>, Option<Stop>), Stop> {
+    ) -> Result<(Vec<Vec<f64>>, Option<Stop>)> {
         self.launch_each(buffers, groups, true)
     }
 
@@ -111,7 +102,7 @@ impl Worker {
         buffers: Vec<BufferId>,
         groups: Vec<Vec<Launch>>,
         wiped: bool,
-    ) -> Result<(Vec<Vec<f64>>, Option<Stop>), Stop> {
+    ) -> Result<(Vec<Vec<f64>>, Option<Stop>)> {
         if groups.iter().all(Vec::is_empty) {
             return Ok((vec![Vec::new(); groups.len()], None));
         }
@@ -145,7 +136,7 @@ impl Worker {
         fills: Vec<(BufferId, u32)>,
         launches: Vec<Launch>,
         wiped: bool,
-    ) -> Result<(Vec<f64>, Option<Stop>), Stop> {
+    ) -> Result<(Vec<f64>, Option<Stop>)> {
         let count = launches.len();
         let request = WorkerRequest::Launch {
             fills,
@@ -181,7 +172,7 @@ impl Worker {
         launches: impl Into<Repeated>,
         flush: Option<BufferId>,
         graph: bool,
-    ) -> Result<Replayed, Stop> {
+    ) -> Result<Replayed> {
         let window = WantedWindow {
             launches: launches.into(),
             poisoned: Vec::new(),
@@ -204,7 +195,7 @@ impl Worker {
         windows: Vec<WantedWindow>,
         (flush, graph): (Option<BufferId>, bool),
         key: u64,
-    ) -> Result<(Vec<Replayed>, Option<Stop>), Stop> {
+    ) -> Result<(Vec<Replayed>, Option<Stop>)> {
         self.state(windows.iter().map(|window| &window.launches.launch))?;
         // What surrounds the windows of Python is not left to its process, which runs the kernel
         // too.
@@ -231,7 +222,7 @@ impl Worker {
         windows: Vec<WantedWindow>,
         how: (Option<BufferId>, bool),
         key: u64,
-    ) -> Result<(Vec<Replayed>, Option<Stop>), Stop> {
+    ) -> Result<(Vec<Replayed>, Option<Stop>)> {
         let mut all = Vec::with_capacity(windows.len());
         for window in windows {
             let fills = self.chosen_patterns(window.poisoned);
@@ -261,7 +252,7 @@ impl Worker {
         windows: Vec<Window>,
         (flush, graph): (Option<BufferId>, bool),
         key: u64,
-    ) -> Result<(Vec<Replayed>, Option<Stop>), Stop> {
+    ) -> Result<(Vec<Replayed>, Option<Stop>)> {
         let asked = self.submission(graph);
         let count = windows.len();
         let request = WorkerRequest::Replay {

@@ -25,7 +25,7 @@ impl SetsUp for SeveralScript {
         worker: &mut Worker,
         module: ModuleId,
         place: WorkerRole,
-    ) -> Result<Box<dyn Timed>, Stop> {
+    ) -> Result<Box<dyn Timed>> {
         let timed = self.script.set_up(cx, worker, module, place)?;
         Ok(Box::new(SeveralScripted {
             timed,
@@ -45,11 +45,11 @@ impl Timed for SeveralScripted {
         inputs: u64,
         left: Option<&mut [usize]>,
         out: &mut Writer,
-    ) -> Result<Option<Vec<f64>>, Stop> {
+    ) -> Result<Option<Vec<f64>>> {
         let turn = self.timed.turn(worker, inputs, left, out)?;
         Ok(turn.map(|by| self.seconds.iter().map(|seconds| seconds * by[0]).collect()))
     }
-    fn in_same_worker(&self, worker: &mut Worker, image: &Path) -> Result<Box<dyn Timed>, Stop> {
+    fn in_same_worker(&self, worker: &mut Worker, image: &Path) -> Result<Box<dyn Timed>> {
         self.timed.in_same_worker(worker, image)
     }
     fn seconds_of_turn(&self, turn: &[f64]) -> Option<f64> {
@@ -61,10 +61,10 @@ impl Timed for SeveralScripted {
     fn measures(&self) -> Vec<&'static str> {
         self.timed.measures()
     }
-    fn write_once(&self, out: &mut Writer) -> Result<(), Stop> {
+    fn write_once(&self, out: &mut Writer) -> Result<()> {
         self.timed.write_once(out)
     }
-    fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness, Stop> {
+    fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness> {
         self.timed.check(worker, out)
     }
     fn throughput(&self, turns: &[Vec<f64>]) -> Option<Measure> {
@@ -99,7 +99,7 @@ impl Timed for SeveralScripted {
         };
         (0..self.seconds.len()).map(of).collect()
     }
-    fn write(&self, turns: &[Vec<f64>], out: &mut Writer) -> Result<(), Stop> {
+    fn write(&self, turns: &[Vec<f64>], out: &mut Writer) -> Result<()> {
         let rate = self.throughput(turns).unwrap();
         Ok(out.line("throughput_sps", in_digits(&rate, 3))?)
     }

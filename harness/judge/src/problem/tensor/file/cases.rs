@@ -12,7 +12,7 @@ use super::super::values_text::Filled;
 use super::text::{ExtentText, ProblemFile, TensorText, WorkloadText};
 use super::{KeepCheck, in_samples};
 use crate::dtype::Dtype;
-use crate::problem::key_error::{InKey, KeyError, wrong};
+use crate::problem::key_error::{InKey, KeyError, Result, wrong};
 use lab_protocol::When;
 use lab_source::expression::Expression;
 use lab_source::suggest::suggest;
@@ -51,8 +51,8 @@ impl Workload<'_> {
 /// A result whose error is one of a workload's own keys.
 pub(super) fn of_workload<T>(
     (key, number): (&'static str, usize),
-    checked: Result<T, KeyError>,
-) -> Result<T, KeyError> {
+    checked: Result<T>,
+) -> Result<T> {
     let checked = checked.of(format_args!("{key} {}", number + 1));
     checked.item(key, number)
 }
@@ -75,7 +75,7 @@ impl ProblemFile {
     }
 
     /// The workload's extents, in the order of `dims`.
-    fn extents(&self, workload: &WorkloadText) -> Result<Vec<(String, i32)>, KeyError> {
+    fn extents(&self, workload: &WorkloadText) -> Result<Vec<(String, i32)>> {
         for (key, extents) in [("dims", &workload.dims), ("cpu", &workload.cpu)] {
             if let Some(unknown) = extents.keys().find(|name| !self.dims.contains(name)) {
                 let hint = suggest(unknown, &self.dims);
@@ -109,7 +109,7 @@ impl ProblemFile {
     }
 
     /// The types that a workload runs in; `None` stands for a problem without a type parameter.
-    fn case_types(&self, workload: &WorkloadText) -> Result<Vec<Option<Dtype>>, KeyError> {
+    fn case_types(&self, workload: &WorkloadText) -> Result<Vec<Option<Dtype>>> {
         let chosen = match &workload.types {
             None if self.types.is_empty() => return Ok(vec![None]),
             None => &self.types,
@@ -137,7 +137,7 @@ impl ProblemFile {
 
     /// The cases of all workloads, and those with extents that no workload has; and the dimensions for
     /// which there are none of these.
-    pub(super) fn cases(&self) -> Result<(Vec<Arc<Case>>, Vec<String>), KeyError> {
+    pub(super) fn cases(&self) -> Result<(Vec<Arc<Case>>, Vec<String>)> {
         let workloads = &self.workload;
         if workloads.is_empty() {
             return wrong("workload", "workload: add at least one");
@@ -184,7 +184,7 @@ impl ProblemFile {
         &self,
         table: (&'static str, usize),
         text: &WorkloadText,
-    ) -> Result<Vec<Case>, KeyError> {
+    ) -> Result<Vec<Case>> {
         of_workload(table, self.extents(text))?;
         let mut cases = Vec::new();
         for emulated in [false, true] {
@@ -205,7 +205,7 @@ impl ProblemFile {
     }
 
     /// The cases of the tables `[[check]]`.
-    pub(super) fn cases_of_check(&self) -> Result<Vec<Arc<Case>>, KeyError> {
+    pub(super) fn cases_of_check(&self) -> Result<Vec<Arc<Case>>> {
         let mut cases = Vec::new();
         for text in &self.check {
             let of_table = self.cases_of(("check", text.number), text)?;
@@ -219,7 +219,7 @@ impl ProblemFile {
         &self,
         table: (&'static str, usize),
         text: &WorkloadText,
-    ) -> Result<Vec<Case>, KeyError> {
+    ) -> Result<Vec<Case>> {
         if !text.cpu.is_empty() {
             return self.cases_by_device(table, text);
         }
@@ -238,7 +238,7 @@ impl ProblemFile {
     }
 
     /// What a workload plants into each tensor.
-    fn plantings(&self, text: &WorkloadText) -> Result<Vec<Planting>, KeyError> {
+    fn plantings(&self, text: &WorkloadText) -> Result<Vec<Planting>> {
         self.check_tensor_names("planted", text.planted.keys())?;
         let of = |t: &TensorText| {
             let name = t.name.as_str();
@@ -252,7 +252,7 @@ impl ProblemFile {
 
     /// Checks that every shape which `[[keep]]` can draw makes sense as a workload. Returns the
     /// cases of the smallest and largest shapes.
-    pub(super) fn check_drawn(&self) -> Result<Vec<Arc<Case>>, KeyError> {
+    pub(super) fn check_drawn(&self) -> Result<Vec<Arc<Case>>> {
         let mut cases = Vec::new();
         for (number, drawn) in self.keep.iter().enumerate() {
             of_workload(("keep", number), drawn.check())?;
@@ -266,7 +266,7 @@ impl ProblemFile {
         Ok(cases)
     }
 
-    fn case(&self, workload: &Workload, dtype: Option<Dtype>) -> Result<Case, KeyError> {
+    fn case(&self, workload: &Workload, dtype: Option<Dtype>) -> Result<Case> {
         let name = workload.name();
         let dims = &workload.dims;
         let look_up = |name: &str| match dims.iter().find(|(dim, _)| dim == name) {
@@ -313,7 +313,7 @@ impl ProblemFile {
         workload: &Workload,
         dtype: Option<Dtype>,
         variables: Variables,
-    ) -> Result<CaseTensor, KeyError> {
+    ) -> Result<CaseTensor> {
         let (tensor, name) = (&self.tensor[i], workload.name());
         let of = &tensor.name;
         let extent = |(at, extent): (usize, &ExtentText)| {
@@ -370,7 +370,7 @@ impl ProblemFile {
     }
 
     /// The samples, bytes and operations of a launch with these tensors.
-    fn amounts(&self, tensors: &[CaseTensor], variables: &Variables) -> Result<Amounts, KeyError> {
+    fn amounts(&self, tensors: &[CaseTensor], variables: &Variables) -> Result<Amounts> {
         let value = |text: &str| {
             let parsed = Expression::parse(text, variables.names);
             parsed.and_then(|parsed| parsed.value(variables.look_up))

@@ -12,12 +12,12 @@ use super::of_type;
 use super::text::{ProblemFile, ScalarText, ViewText, WorkloadText};
 use crate::dtype::Dtype;
 use crate::gates::Tolerance;
-use crate::problem::key_error::{InKey, KeyError, wrong};
+use crate::problem::key_error::{InKey, KeyError, Result, wrong};
 use lab_source::suggest::suggest;
 
 impl ProblemFile {
     /// Checks that a workload gives values to inputs only.
-    pub(super) fn check_values(&self, workload: &WorkloadText) -> Result<(), KeyError> {
+    pub(super) fn check_values(&self, workload: &WorkloadText) -> Result<()> {
         self.check_tensor_names("values", workload.values.keys())?;
         for (name, values) in &workload.values {
             let mut outputs = self
@@ -41,7 +41,7 @@ impl ProblemFile {
         &self,
         key: &str,
         mut named: impl Iterator<Item = &'a String>,
-    ) -> Result<(), KeyError> {
+    ) -> Result<()> {
         let names: Vec<&str> = self.tensor.iter().map(|t| t.name.as_str()).collect();
         match named.find(|name| !names.contains(&name.as_str())) {
             None => Ok(()),
@@ -59,7 +59,7 @@ impl ProblemFile {
         i: usize,
         dtype: Dtype,
         variables: &Variables,
-    ) -> Result<Tolerance, KeyError> {
+    ) -> Result<Tolerance> {
         let tensor = &self.tensor[i];
         match (&tensor.tolerance, self.tolerance.get(&dtype)) {
             _ if matches!(tensor.role, TensorRole::In | TensorRole::Scratch) => {
@@ -87,11 +87,11 @@ impl ProblemFile {
         i: usize,
         workload: &Workload,
         filled: &Filled,
-    ) -> Result<Option<InputValues>, KeyError> {
+    ) -> Result<Option<InputValues>> {
         let tensor = &self.tensor[i];
         let name = tensor.name.as_str();
         // A result whose error is of a key of the workload that is about the tensor.
-        let of_key = |key: &str, resolved: Result<InputValues, KeyError>| {
+        let of_key = |key: &str, resolved: Result<InputValues>| {
             let (table, number) = workload.table;
             let resolved = resolved.of(format_args!("tensor '{name}'"));
             resolved.within(name).within(key).item(table, number)
@@ -126,7 +126,7 @@ impl ProblemFile {
         i: usize,
         shape: &[usize],
         variables: &Variables,
-    ) -> Result<Vec<View>, KeyError> {
+    ) -> Result<Vec<View>> {
         let tensor = &self.tensor[i];
         let view = |(number, text): (usize, &ViewText)| {
             let slice = Slice::parse(&text.slice, shape.len(), variables.names);
@@ -145,7 +145,7 @@ impl ProblemFile {
     }
 
     /// Checks the scalars, whatever the workload.
-    pub(super) fn check_scalars(&self) -> Result<(), KeyError> {
+    pub(super) fn check_scalars(&self) -> Result<()> {
         let mut scalars = self.scalar.iter().enumerate();
         let names = self.names();
         scalars.try_for_each(|(i, s)| match (&s.value, &s.draw) {
@@ -159,7 +159,7 @@ impl ProblemFile {
     }
 
     /// Checks that a workload gives values to scalars only.
-    pub(super) fn check_stated_scalars(&self, workload: &WorkloadText) -> Result<(), KeyError> {
+    pub(super) fn check_stated_scalars(&self, workload: &WorkloadText) -> Result<()> {
         let names: Vec<&str> = self.scalar.iter().map(|s| s.name.as_str()).collect();
         let checked = workload.scalars.iter().try_for_each(|(name, value)| {
             let known = names.contains(&name.as_str());
@@ -178,7 +178,7 @@ impl ProblemFile {
         &self,
         workload: &Workload,
         variables: &Variables,
-    ) -> Result<Vec<CaseScalar>, KeyError> {
+    ) -> Result<Vec<CaseScalar>> {
         let (table, number) = workload.table;
         let scalar = |(i, s): (usize, &ScalarText)| {
             let (name, dtype) = (s.name.clone(), s.dtype);
@@ -223,7 +223,7 @@ fn of_scalar<T>(
     s: &ScalarText,
     key: &'static str,
     checked: Result<T, impl Into<KeyError>>,
-) -> Result<T, KeyError> {
+) -> Result<T> {
     let checked = checked.of(format_args!("scalar '{}'", s.name));
     checked.within(key).item("scalar", i)
 }

@@ -4,7 +4,7 @@ use super::super::drawn_shapes::Extents;
 use super::cases::of_workload;
 use super::jsonl::{self, WorkloadLine};
 use super::text::{ExtentsText, ProblemFile, WorkloadText};
-use crate::problem::key_error::{InKey, KeyError, wrong};
+use crate::problem::key_error::{InKey, KeyError, Result, wrong};
 use lab_source::suggest::suggest;
 
 /// Most workloads of a kind. The reference computes each of them.
@@ -19,7 +19,7 @@ struct Axis<'a> {
 
 impl ProblemFile {
     /// Replaces the tables of workloads by one for each workload that they state.
-    pub(super) fn expand(&mut self) -> Result<(), KeyError> {
+    pub(super) fn expand(&mut self) -> Result<()> {
         let expanded = [
             self.expanded("workload", &self.workload)?,
             self.expanded("held_out", &self.held_out)?,
@@ -29,11 +29,7 @@ impl ProblemFile {
         Ok(())
     }
 
-    fn expanded(
-        &self,
-        key: &'static str,
-        tables: &[WorkloadText],
-    ) -> Result<Vec<WorkloadText>, KeyError> {
+    fn expanded(&self, key: &'static str, tables: &[WorkloadText]) -> Result<Vec<WorkloadText>> {
         let mut all = Vec::new();
         for (number, table) in tables.iter().enumerate() {
             let most = MOST - all.len();
@@ -49,11 +45,7 @@ impl ProblemFile {
 
     /// The workloads of a table, in the order of its lines, and then of the dimensions: the numbers of
     /// the last one follow one another.
-    fn workloads_of(
-        &self,
-        table: &WorkloadText,
-        most: usize,
-    ) -> Result<Vec<WorkloadText>, KeyError> {
+    fn workloads_of(&self, table: &WorkloadText, most: usize) -> Result<Vec<WorkloadText>> {
         let axes = self.axes(table)?;
         let lines = match &table.jsonl {
             Some(name) => {
@@ -85,7 +77,7 @@ impl ProblemFile {
     }
 
     /// The axes of a table, in the order of the problem's dimensions.
-    fn axes<'a>(&'a self, table: &'a WorkloadText) -> Result<Vec<Axis<'a>>, KeyError> {
+    fn axes<'a>(&'a self, table: &'a WorkloadText) -> Result<Vec<Axis<'a>>> {
         for (at, name) in table.together.iter().enumerate() {
             if !matches!(table.stated.get(name), Some(ExtentsText::Several(_))) {
                 let known: Vec<&String> = table.stated.keys().collect();

@@ -2,7 +2,7 @@
 
 use super::identifier::{PYTHON_WORDS, is_among, is_identifier};
 use crate::dtype::Dtype;
-use crate::problem::key_error::{InKey, KeyError, wrong};
+use crate::problem::key_error::{InKey, Result, wrong};
 use crate::problem::peer::PeerSpec;
 use lab_protocol::report::peers::MOST_PEERS;
 use serde::Deserialize;
@@ -39,7 +39,7 @@ pub(super) struct PeersOf<'a> {
 }
 
 /// Checks the peers of a file.
-pub(super) fn peers(texts: &[PeerText], of: &PeersOf) -> Result<Vec<PeerSpec>, KeyError> {
+pub(super) fn peers(texts: &[PeerText], of: &PeersOf) -> Result<Vec<PeerSpec>> {
     if texts.len() > MOST_PEERS {
         let what = format!(
             "peer: {} are too many: a problem has at most {MOST_PEERS}",
@@ -61,7 +61,7 @@ pub(super) fn peers(texts: &[PeerText], of: &PeersOf) -> Result<Vec<PeerSpec>, K
 }
 
 impl PeerText {
-    fn check(&self, of: &PeersOf) -> Result<PeerSpec, KeyError> {
+    fn check(&self, of: &PeersOf) -> Result<PeerSpec> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "_.+-:/".contains(c);
         if self.name.is_empty()
             || self.name.len() > MOST_CHARACTERS

@@ -6,7 +6,7 @@ use super::super::planted::Planting;
 use super::super::spec::Case;
 use super::cases::of_workload;
 use super::text::{ExtentText, ProblemFile, WorkloadText};
-use crate::problem::key_error::{InKey, KeyError, wrong};
+use crate::problem::key_error::{InKey, Result, wrong};
 use lab_protocol::When;
 use lab_source::suggest::suggest;
 
@@ -24,7 +24,7 @@ struct Divisible<'a> {
 
 impl ProblemFile {
     /// Checks the key `multiple_of`.
-    pub(super) fn check_multiples(&self, cases: &[Case]) -> Result<(), KeyError> {
+    pub(super) fn check_multiples(&self, cases: &[Case]) -> Result<()> {
         for (dim, by) in &self.multiple_of {
             if !self.dims.contains(dim) || *by < 1 {
                 let hint = match self.dims.contains(dim) {

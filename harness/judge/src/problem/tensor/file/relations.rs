@@ -7,7 +7,7 @@ use super::identifier::{is_among, is_identifier};
 use super::names::KEYWORDS;
 use super::text::{ProblemFile, TensorText, WorkloadText};
 use crate::dtype::Dtype;
-use crate::problem::key_error::{InKey, KeyError, wrong};
+use crate::problem::key_error::{InKey, KeyError, Result, wrong};
 use lab_source::suggest::suggest;
 
 /// Most sets of inputs of a workload.
@@ -58,7 +58,7 @@ impl ProblemFile {
     }
 
     /// The named gates of tensor `i`, which is compared as this type.
-    pub(super) fn gates_of(&self, i: usize, dtype: Dtype) -> Result<Vec<NamedGate>, KeyError> {
+    pub(super) fn gates_of(&self, i: usize, dtype: Dtype) -> Result<Vec<NamedGate>> {
         let gates = self.tensor[i].gates.iter().map(|gate| gate.gate(&[dtype]));
         gates.collect()
     }
@@ -75,7 +75,7 @@ impl ProblemFile {
     }
 
     /// Checks the keys of a tensor that name outputs, and those that go with some roles only.
-    pub(super) fn check_relations(&self, t: &TensorText) -> Result<(), KeyError> {
+    pub(super) fn check_relations(&self, t: &TensorText) -> Result<()> {
         let dtypes = self.concrete(t.dtype);
         let keys = [
             ("compare", t.compare.is_some(), t.is_output()),
@@ -135,7 +135,7 @@ impl ProblemFile {
     }
 
     /// The output with this name.
-    fn output(&self, name: &str) -> Result<&TensorText, KeyError> {
+    fn output(&self, name: &str) -> Result<&TensorText> {
         let mut outputs = self.tensor.iter().filter(|t| t.is_compared());
         match outputs.clone().find(|t| t.name == name) {
             Some(output) => Ok(output),
@@ -149,7 +149,7 @@ impl ProblemFile {
     }
 
     /// Checks the tensors that a workload names in `null` and `uncompared`, and its number of sets.
-    pub(super) fn check_uses(&self, text: &WorkloadText) -> Result<(), KeyError> {
+    pub(super) fn check_uses(&self, text: &WorkloadText) -> Result<()> {
         for (i, name) in text.null.iter().enumerate() {
             let named = self.tensor.iter().find(|t| t.name == *name);
             if named.is_none_or(|t| t.role != TensorRole::In) {
@@ -170,7 +170,7 @@ impl ProblemFile {
     }
 
     /// Checks the names of `accept`, `macros` and `struct`.
-    pub(super) fn check_further_names(&self) -> Result<(), KeyError> {
+    pub(super) fn check_further_names(&self) -> Result<()> {
         let is_name = |name: &str| is_identifier(name) && !is_among(name, KEYWORDS);
         let taken = |name: &str| {
             let scalars = self.scalar.iter().map(|s| s.name.as_str());
@@ -218,7 +218,7 @@ impl ProblemFile {
     }
 
     /// Checks that each dimension with a macro has one extent in all of these cases of a device.
-    pub(super) fn check_macros(&self, all: &[&Case]) -> Result<(), KeyError> {
+    pub(super) fn check_macros(&self, all: &[&Case]) -> Result<()> {
         for (name, dim) in &self.macros {
             for case in all {
                 let other = all.iter().find(|other| {

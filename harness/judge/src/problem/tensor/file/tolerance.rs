@@ -3,7 +3,7 @@
 use super::super::number::{NumberText, Variables};
 use super::text::ToleranceText;
 use crate::gates::Tolerance;
-use crate::problem::key_error::{InKey, KeyError, wrong};
+use crate::problem::key_error::{InKey, Result, wrong};
 
 impl ToleranceText {
     fn limits(&self) -> [(&'static str, &NumberText); 3] {
@@ -16,7 +16,7 @@ impl ToleranceText {
 
     /// Returns what is wrong whatever the workload: an expression that cannot be read, or a number
     /// out of its range.
-    pub fn check(&self, names: &[&str]) -> Result<(), KeyError> {
+    pub fn check(&self, names: &[&str]) -> Result<()> {
         let look_up = &|_: &str| f64::NAN;
         let variables = Variables { names, look_up };
         for (key, number) in self.limits() {
@@ -29,7 +29,7 @@ impl ToleranceText {
     }
 
     /// The limits for a workload.
-    pub fn resolve(&self, variables: &Variables) -> Result<Tolerance, KeyError> {
+    pub fn resolve(&self, variables: &Variables) -> Result<Tolerance> {
         let limits = self.limits();
         let [atol, rtol, matched] = limits.map(|(key, number)| limit(key, number, variables));
         Ok(Tolerance {
@@ -40,7 +40,7 @@ impl ToleranceText {
     }
 }
 
-fn limit(key: &'static str, number: &NumberText, variables: &Variables) -> Result<f64, KeyError> {
+fn limit(key: &'static str, number: &NumberText, variables: &Variables) -> Result<f64> {
     let value = match number {
         // The next message says more about it.
         NumberText::Float(number) => *number,

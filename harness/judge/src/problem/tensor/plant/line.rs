@@ -2,7 +2,7 @@
 
 use super::super::cell_numbers::{fill, word};
 use crate::dtype::{CellValue, Dtype, bits_of};
-use crate::outcome::Stop;
+use crate::outcome::Result;
 use crate::parallel::each_on_a_thread;
 use crate::sync::lock;
 use crate::worker::JudgeMemory;
@@ -16,10 +16,10 @@ pub trait Line {
     fn cells(&self) -> usize;
 
     /// Makes these changes, one after the other.
-    fn change(&mut self, changes: Vec<LineChange>) -> Result<(), Stop>;
+    fn change(&mut self, changes: Vec<LineChange>) -> Result<()>;
 
     /// The largest and the smallest number.
-    fn extremes(&mut self) -> Result<LineExtremes, Stop>;
+    fn extremes(&mut self) -> Result<LineExtremes>;
 }
 
 /// A line of a held buffer. The judge's own worker changes it.
@@ -33,11 +33,11 @@ impl Line for HeldLine<'_> {
         self.line.cells
     }
 
-    fn change(&mut self, changes: Vec<LineChange>) -> Result<(), Stop> {
+    fn change(&mut self, changes: Vec<LineChange>) -> Result<()> {
         self.memory.change_line(self.line, changes)
     }
 
-    fn extremes(&mut self) -> Result<LineExtremes, Stop> {
+    fn extremes(&mut self) -> Result<LineExtremes> {
         self.memory.extremes_of(self.line)
     }
 }
@@ -149,14 +149,14 @@ impl Line for HostLine<'_> {
         self.cells
     }
 
-    fn change(&mut self, changes: Vec<LineChange>) -> Result<(), Stop> {
+    fn change(&mut self, changes: Vec<LineChange>) -> Result<()> {
         changes
             .into_iter()
             .for_each(|change| self.change_once(change));
         Ok(())
     }
 
-    fn extremes(&mut self) -> Result<LineExtremes, Stop> {
+    fn extremes(&mut self) -> Result<LineExtremes> {
         let dtype = self.dtype;
         let found = self.each_part(|first, cells| {
             // The complement of a rank is smaller the larger the rank is. So the smallest pair of a

@@ -5,7 +5,7 @@ use super::super::planted::Extreme;
 use super::super::random::below;
 use super::super::spec::CaseTensor;
 use super::line::Line;
-use crate::outcome::Stop;
+use crate::outcome::Result;
 use crate::worker::cell_work::{CellNumbers, LineChange, LineExtremes, Sign};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
@@ -220,7 +220,7 @@ impl Pattern {
         line: &mut dyn Line,
         tensor: &CaseTensor,
         rng: &mut ChaCha8Rng,
-    ) -> Result<(), Stop> {
+    ) -> Result<()> {
         let last = line.cells() - 1;
         let (range, largest, ends) = (tensor.range(), tensor.dtype.largest(), tensor.ends());
         let (lowest, highest) = range.unwrap_or((-largest, largest));
@@ -340,7 +340,7 @@ impl Pattern {
     }
 
     /// Copies the largest number to a second place, and the smallest one where there is room.
-    fn tie(self, line: &mut dyn Line, rng: &mut ChaCha8Rng) -> Result<Vec<LineChange>, Stop> {
+    fn tie(self, line: &mut dyn Line, rng: &mut ChaCha8Rng) -> Result<Vec<LineChange>> {
         let LineExtremes { largest, smallest } = line.extremes()?;
         let last = line.cells() - 1;
         let other = |taken: &[usize], rng: &mut ChaCha8Rng| {
@@ -368,7 +368,7 @@ fn peak(
     place: usize,
     sign: f64,
     tensor: &CaseTensor,
-) -> Result<Vec<LineChange>, Stop> {
+) -> Result<Vec<LineChange>> {
     if let Some((low, high)) = tensor.range() {
         let is_low = sign < 0.0;
         let (end, other) = if is_low { (low, high) } else { (high, low) };
