@@ -1,6 +1,12 @@
-//! Characters that text from outside may hold: shown as they are, or by their number.
+//! Lists of words, and the characters that text from outside may hold: shown as they are, or by
+//! their number.
 
 use std::borrow::Cow;
+
+/// Whether a word is in a list of words that blanks separate.
+pub fn is_among(word: &str, words: &str) -> bool {
+    words.split_whitespace().any(|known| known == word)
+}
 
 /// Whether a terminal shows the character and does nothing else.
 ///

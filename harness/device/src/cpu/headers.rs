@@ -103,21 +103,9 @@ pub fn is_known(name: &str) -> bool {
 }
 
 /// The headers of CUDA's C++ library that hold what [`STANDARD`] has under the same name.
-const CUDA_STANDARD: &[&str] = &[
-    "algorithm",
-    "array",
-    "cassert",
-    "cfloat",
-    "climits",
-    "cmath",
-    "cstddef",
-    "cstdint",
-    "cstring",
-    "initializer_list",
-    "limits",
-    "type_traits",
-    "utility",
-];
+const CUDA_STANDARD: &str = "\
+    algorithm array cassert cfloat climits cmath cstddef cstdint cstring initializer_list limits \
+    type_traits utility";
 
 /// The folder, in that of the headers, which device code searches for those of the C and C++
 /// library.
@@ -144,7 +132,7 @@ fn files() -> impl Iterator<Item = (String, String)> {
             format!("{GUARD}{}", lines.collect::<String>()),
         )
     });
-    let cuda_standard = CUDA_STANDARD.iter().map(|name| {
+    let cuda_standard = CUDA_STANDARD.split(' ').map(|name| {
         let text = format!(
             "{GUARD}#include <{name}>\nnamespace cuda::std {{\nusing namespace ::std;\n}}\n"
         );

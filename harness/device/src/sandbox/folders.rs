@@ -6,51 +6,21 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// Folders of libraries that the loader searches.
-const LIBRARIES: [&str; 11] = [
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/usr/lib",
-    "/usr/lib32",
-    "/usr/lib64",
-    "/usr/local/lib",
-    "/usr/local/lib64",
-    "/nix/store",
-    "/gnu/store",
-    "/etc/ld.so.cache",
-];
+const LIBRARIES: &str = "\
+    /lib /lib32 /lib64 /usr/lib /usr/lib32 /usr/lib64 /usr/local/lib /usr/local/lib64 /nix/store \
+    /gnu/store /etc/ld.so.cache";
 
 /// Folders of programs, headers and libraries that belong to the system, and files that the linker
 /// reads.
-const SYSTEM: [&str; 22] = [
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/libx32",
-    "/usr/bin",
-    "/usr/include",
-    "/usr/lib",
-    "/usr/lib32",
-    "/usr/lib64",
-    "/usr/libexec",
-    "/usr/local",
-    "/usr/share",
-    "/nix/store",
-    "/gnu/store",
-    "/usr/x86_64-linux-gnu",
-    "/usr/aarch64-linux-gnu",
-    "/etc/alternatives",
-    "/etc/ld.so.cache",
-    "/etc/ld.so.conf",
-    "/etc/ld.so.conf.d",
-];
+const SYSTEM: &str = "\
+    /bin /sbin /lib /lib32 /lib64 /libx32 /usr/bin /usr/include /usr/lib /usr/lib32 /usr/lib64 \
+    /usr/libexec /usr/local /usr/share /nix/store /gnu/store /usr/x86_64-linux-gnu \
+    /usr/aarch64-linux-gnu /etc/alternatives /etc/ld.so.cache /etc/ld.so.conf /etc/ld.so.conf.d";
 
 /// Files and folders in which the loader finds a module's libraries, for a process with these files
 /// of its own.
 pub fn library_folders(own: &FileAccess) -> Vec<PathBuf> {
-    let mut folders: Vec<PathBuf> = LIBRARIES.iter().map(PathBuf::from).collect();
+    let mut folders: Vec<PathBuf> = LIBRARIES.split(' ').map(PathBuf::from).collect();
     folders.extend(loader_path(own));
     // The library of a compiler that is not the system's lies beside it.
     let compiler = std::env::var_os("CXX").filter(|name| !name.is_empty());
@@ -68,7 +38,7 @@ pub fn library_folders(own: &FileAccess) -> Vec<PathBuf> {
 /// Files and folders that every compiler may read, and start programs from. `own` are the files of
 /// this one alone.
 pub fn system_folders(own: &FileAccess) -> Vec<PathBuf> {
-    let system = SYSTEM.iter().map(PathBuf::from);
+    let system = SYSTEM.split(' ').map(PathBuf::from);
     system.chain(loader_path(own)).collect()
 }
 

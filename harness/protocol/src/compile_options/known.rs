@@ -1,6 +1,7 @@
 //! The options in one word, and what may stand behind their `=`.
 
 use super::{CompileOption, for_both};
+use crate::text::is_among;
 
 /// What stands behind an option's name.
 #[derive(Clone, Copy)]
@@ -13,8 +14,8 @@ enum Value {
     Numbers,
     /// `true` or `false`, or nothing, which is `true`.
     Switch,
-    /// One of these words.
-    One(&'static [&'static str]),
+    /// One of these words, between which `|` stands.
+    One(&'static str),
     /// A name of a processor or an instruction set.
     Processor,
 }
@@ -26,6 +27,18 @@ pub const NUMBERS: &str = "0123456789";
 const DIGITS: usize = 10;
 
 impl Value {
+    /// Reads the last column of a table.
+    fn of(column: &'static str) -> Value {
+        match column {
+            "nothing" => Value::No,
+            "number" => Value::Number,
+            "numbers" => Value::Numbers,
+            "switch" => Value::Switch,
+            "processor" => Value::Processor,
+            words => Value::One(words),
+        }
+    }
+
     fn accepts(self, value: Option<&str>) -> bool {
         let digits = |text: &str| {
             !text.is_empty() && text.len() <= DIGITS && text.chars().all(|c| NUMBERS.contains(c))
@@ -35,7 +48,7 @@ impl Value {
             (Value::Number, Some(value)) => digits(value),
             (Value::Numbers, Some(value)) => value.split(',').all(digits),
             (Value::Switch, Some(value)) => matches!(value, "true" | "false"),
-            (Value::One(words), Some(value)) => words.contains(&value),
+            (Value::One(words), Some(value)) => words.split('|').any(|word| word == value),
             (Value::Processor, Some(value)) => {
                 let is_part = |c: char| {
                     c.is_ascii_alphanumeric()
@@ -57,7 +70,7 @@ impl Value {
             Value::Switch => "its value is true or false: write one of them".into(),
             Value::One(words) => format!(
                 "its value is one of {}: write one of them",
-                words.join(", ")
+                words.replace('|', ", ")
             ),
             Value::Processor => {
                 "its value is the name of a processor or an instruction set: write one".into()
@@ -66,286 +79,109 @@ impl Value {
     }
 }
 
-/// NVRTC's options, by their two names; the first is the one that is passed on.
-const GPU: &[(&str, &str, Value)] = &[
-    ("--use_fast_math", "-use_fast_math", Value::No),
-    ("--maxrregcount", "-maxrregcount", Value::Number),
-    ("--ftz", "-ftz", Value::Switch),
-    ("--prec-div", "-prec-div", Value::Switch),
-    ("--prec-sqrt", "-prec-sqrt", Value::Switch),
-    ("--fmad", "-fmad", Value::Switch),
-    ("--device-debug", "-G", Value::No),
-    (
-        "--extra-device-vectorization",
-        "-extra-device-vectorization",
-        Value::No,
-    ),
-    ("--restrict", "-restrict", Value::No),
-    ("--device-int128", "-device-int128", Value::No),
-    (
-        "--device-as-default-execution-space",
-        "-default-device",
-        Value::No,
-    ),
-    ("--extended-lambda", "-extended-lambda", Value::No),
-    ("--expt-extended-lambda", "-expt-extended-lambda", Value::No),
-    (
-        "--expt-relaxed-constexpr",
-        "-expt-relaxed-constexpr",
-        Value::No,
-    ),
-    (
-        "--builtin-move-forward",
-        "-builtin-move-forward",
-        Value::Switch,
-    ),
-    (
-        "--builtin-initializer-list",
-        "-builtin-initializer-list",
-        Value::Switch,
-    ),
-    ("--modify-stack-limit", "-modify-stack-limit", Value::Switch),
-    (
-        "--device-stack-protector",
-        "-device-stack-protector",
-        Value::Switch,
-    ),
-    ("--dopt", "-dopt", Value::One(&["on", "off"])),
-    (
-        "--Ofast-compile",
-        "-Ofc",
-        Value::One(&["0", "min", "mid", "max"]),
-    ),
-    ("--jump-table-density", "-jtd", Value::Number),
-    ("--split-compile", "-split-compile", Value::Number),
-    ("--minimal", "-minimal", Value::No),
-    ("--diag-error", "-diag-error", Value::Numbers),
-    ("--diag-suppress", "-diag-suppress", Value::Numbers),
-    ("--diag-warn", "-diag-warn", Value::Numbers),
-    ("--display-error-number", "-err-no", Value::No),
-    ("--no-display-error-number", "-no-err-no", Value::No),
-];
+/// NVRTC's options: the two names, of which the first is passed on, and the value.
+const GPU: &str = "\
+--use_fast_math -use_fast_math nothing
+--maxrregcount -maxrregcount number
+--ftz -ftz switch
+--prec-div -prec-div switch
+--prec-sqrt -prec-sqrt switch
+--fmad -fmad switch
+--device-debug -G nothing
+--extra-device-vectorization -extra-device-vectorization nothing
+--restrict -restrict nothing
+--device-int128 -device-int128 nothing
+--device-as-default-execution-space -default-device nothing
+--extended-lambda -extended-lambda nothing
+--expt-extended-lambda -expt-extended-lambda nothing
+--expt-relaxed-constexpr -expt-relaxed-constexpr nothing
+--builtin-move-forward -builtin-move-forward switch
+--builtin-initializer-list -builtin-initializer-list switch
+--modify-stack-limit -modify-stack-limit switch
+--device-stack-protector -device-stack-protector switch
+--dopt -dopt on|off
+--Ofast-compile -Ofc 0|min|mid|max
+--jump-table-density -jtd number
+--split-compile -split-compile number
+--minimal -minimal nothing
+--diag-error -diag-error numbers
+--diag-suppress -diag-suppress numbers
+--diag-warn -diag-warn numbers
+--display-error-number -err-no nothing
+--no-display-error-number -no-err-no nothing";
 
 /// Options that the lab gives NVRTC anyway. They pass, and nobody gets them twice.
-const ALWAYS: &[&str] = &["--generate-line-info", "-lineinfo"];
+const ALWAYS: &str = "--generate-line-info -lineinfo";
 
-/// What may stand behind `--ptxas-options=`, by their two names.
-const PTXAS: &[(&str, &str, Value)] = &[
-    ("-O0", "-O1", Value::No),
-    ("-O2", "-O3", Value::No),
-    ("--opt-level", "-O", Value::Number),
-    ("--verbose", "-v", Value::No),
-    ("--maxrregcount", "-maxrregcount", Value::Number),
-    (
-        "--register-usage-level",
-        "-register-usage-level",
-        Value::Number,
-    ),
-    (
-        "--def-load-cache",
-        "-dlcm",
-        Value::One(&["ca", "cg", "cs", "cv", "lu"]),
-    ),
-    (
-        "--force-load-cache",
-        "-flcm",
-        Value::One(&["ca", "cg", "cs", "cv", "lu"]),
-    ),
-    (
-        "--def-store-cache",
-        "-dscm",
-        Value::One(&["wb", "cg", "cs", "wt"]),
-    ),
-    (
-        "--force-store-cache",
-        "-fscm",
-        Value::One(&["wb", "cg", "cs", "wt"]),
-    ),
-    (
-        "--allow-expensive-optimizations",
-        "-allow-expensive-optimizations",
-        Value::Switch,
-    ),
-    (
-        "--disable-optimizer-constants",
-        "-disable-optimizer-consts",
-        Value::No,
-    ),
-    ("--fmad", "-fmad", Value::Switch),
-    ("--warn-on-spills", "-warn-spills", Value::No),
-    (
-        "--warn-on-local-memory-usage",
-        "-warn-lmem-usage",
-        Value::No,
-    ),
-    (
-        "--warn-on-double-precision-use",
-        "-warn-double-usage",
-        Value::No,
-    ),
-    (
-        "--suppress-stack-size-warning",
-        "-suppress-stack-size-warning",
-        Value::No,
-    ),
-    ("--disable-warnings", "-w", Value::No),
-    ("--warning-as-error", "-Werror", Value::No),
-];
+/// What may stand behind `--ptxas-options=`: the two names, and the value.
+const PTXAS: &str = "\
+-O0 -O1 nothing
+-O2 -O3 nothing
+--opt-level -O number
+--verbose -v nothing
+--maxrregcount -maxrregcount number
+--register-usage-level -register-usage-level number
+--def-load-cache -dlcm ca|cg|cs|cv|lu
+--force-load-cache -flcm ca|cg|cs|cv|lu
+--def-store-cache -dscm wb|cg|cs|wt
+--force-store-cache -fscm wb|cg|cs|wt
+--allow-expensive-optimizations -allow-expensive-optimizations switch
+--disable-optimizer-constants -disable-optimizer-consts nothing
+--fmad -fmad switch
+--warn-on-spills -warn-spills nothing
+--warn-on-local-memory-usage -warn-lmem-usage nothing
+--warn-on-double-precision-use -warn-double-usage nothing
+--suppress-stack-size-warning -suppress-stack-size-warning nothing
+--disable-warnings -w nothing
+--warning-as-error -Werror nothing";
 
 /// Whole words of g++ and clang++: optimisation, debug information, warnings, processors.
-const HOST: &[&str] = &[
-    "-O",
-    "-O0",
-    "-O1",
-    "-O2",
-    "-O3",
-    "-Og",
-    "-Os",
-    "-Oz",
-    "-Ofast",
-    "-g",
-    "-g0",
-    "-g1",
-    "-g2",
-    "-g3",
-    "-ggdb",
-    "-pedantic",
-    "-pedantic-errors",
-    "-mfma",
-    "-mfma4",
-    "-mf16c",
-    "-mbmi",
-    "-mbmi2",
-    "-mpopcnt",
-    "-mlzcnt",
-    "-mmovbe",
-    "-madx",
-    "-mgfni",
-    "-maes",
-    "-mpclmul",
-    "-mvaes",
-    "-mvpclmulqdq",
-    "-msha",
-    "-mvzeroupper",
-    "-mdaz-ftz",
-    "-mrecip",
-];
+const HOST: &str = "\
+    -O -O0 -O1 -O2 -O3 -Og -Os -Oz -Ofast -g -g0 -g1 -g2 -g3 -ggdb -pedantic -pedantic-errors \
+    -mfma -mfma4 -mf16c -mbmi -mbmi2 -mpopcnt -mlzcnt -mmovbe -madx -mgfni -maes -mpclmul -mvaes \
+    -mvpclmulqdq -msha -mvzeroupper -mdaz-ftz -mrecip";
 
-/// Options of g++ and clang++ with a value.
-const HOST_VALUED: &[(&str, Value)] = &[
-    ("-march", Value::Processor),
-    ("-mtune", Value::Processor),
-    ("-mcpu", Value::Processor),
-    ("-mrecip", Value::Processor),
-    (
-        "-mprefer-vector-width",
-        Value::One(&["none", "128", "256", "512"]),
-    ),
-    ("-mfpmath", Value::One(&["sse", "387", "both"])),
-    (
-        "-ffp-contract",
-        Value::One(&["off", "on", "fast", "fast-honor-pragmas"]),
-    ),
-    (
-        "-ffp-model",
-        Value::One(&["precise", "strict", "fast", "aggressive"]),
-    ),
-    (
-        "-fexcess-precision",
-        Value::One(&["fast", "standard", "16"]),
-    ),
-    ("-fdenormal-fp-math", Value::Processor),
-    (
-        "-fvect-cost-model",
-        Value::One(&["unlimited", "dynamic", "cheap", "very-cheap"]),
-    ),
-    (
-        "-fsimd-cost-model",
-        Value::One(&["unlimited", "dynamic", "cheap", "very-cheap"]),
-    ),
-    ("-finline-limit", Value::Number),
-    ("-falign-functions", Value::Number),
-    ("-falign-loops", Value::Number),
-    ("-falign-jumps", Value::Number),
-    ("-falign-labels", Value::Number),
-    ("-fmax-errors", Value::Number),
-    ("-ferror-limit", Value::Number),
-    ("-ftemplate-depth", Value::Number),
-    ("-ftemplate-backtrace-limit", Value::Number),
-    ("-fconstexpr-depth", Value::Number),
-    ("-fconstexpr-steps", Value::Number),
-    ("-fconstexpr-loop-limit", Value::Number),
-    ("-fconstexpr-ops-limit", Value::Number),
-];
+/// Options of g++ and clang++ with a value: the name, and the value.
+const HOST_VALUED: &str = "\
+-march processor
+-mtune processor
+-mcpu processor
+-mrecip processor
+-mprefer-vector-width none|128|256|512
+-mfpmath sse|387|both
+-ffp-contract off|on|fast|fast-honor-pragmas
+-ffp-model precise|strict|fast|aggressive
+-fexcess-precision fast|standard|16
+-fdenormal-fp-math processor
+-fvect-cost-model unlimited|dynamic|cheap|very-cheap
+-fsimd-cost-model unlimited|dynamic|cheap|very-cheap
+-finline-limit number
+-falign-functions number
+-falign-loops number
+-falign-jumps number
+-falign-labels number
+-fmax-errors number
+-ferror-limit number
+-ftemplate-depth number
+-ftemplate-backtrace-limit number
+-fconstexpr-depth number
+-fconstexpr-steps number
+-fconstexpr-loop-limit number
+-fconstexpr-ops-limit number";
 
 /// Switches of g++ and clang++: each passes as `-fNAME` and as `-fno-NAME`.
-const SWITCHES: &[&str] = &[
-    "align-functions",
-    "align-jumps",
-    "align-labels",
-    "align-loops",
-    "approx-func",
-    "associative-math",
-    "builtin",
-    "cx-fortran-rules",
-    "cx-limited-range",
-    "delete-null-pointer-checks",
-    "elide-constructors",
-    "fast-math",
-    "finite-loops",
-    "finite-math-only",
-    "float-store",
-    "gcse",
-    "honor-infinities",
-    "honor-nans",
-    "if-conversion",
-    "if-conversion2",
-    "inline",
-    "inline-functions",
-    "inline-small-functions",
-    "ipa-cp",
-    "ipa-cp-clone",
-    "ipa-pta",
-    "ivopts",
-    "jump-tables",
-    "loop-interchange",
-    "loop-unroll-and-jam",
-    "math-errno",
-    "omit-frame-pointer",
-    "openmp-simd",
-    "peel-loops",
-    "permissive",
-    "prefetch-loop-arrays",
-    "protect-parens",
-    "reciprocal-math",
-    "rename-registers",
-    "reorder-blocks",
-    "reorder-functions",
-    "rounding-math",
-    "schedule-insns",
-    "schedule-insns2",
-    "signed-char",
-    "signed-zeros",
-    "single-precision-constant",
-    "slp-vectorize",
-    "split-loops",
-    "strict-aliasing",
-    "strict-overflow",
-    "trapping-math",
-    "tree-loop-distribution",
-    "tree-loop-im",
-    "tree-loop-vectorize",
-    "tree-pre",
-    "tree-slp-vectorize",
-    "tree-vectorize",
-    "unroll-all-loops",
-    "unroll-loops",
-    "unsafe-math-optimizations",
-    "unsigned-char",
-    "unswitch-loops",
-    "vectorize",
-    "wrapv",
-];
+const SWITCHES: &str = "\
+    align-functions align-jumps align-labels align-loops approx-func associative-math builtin \
+    cx-fortran-rules cx-limited-range delete-null-pointer-checks elide-constructors fast-math \
+    finite-loops finite-math-only float-store gcse honor-infinities honor-nans if-conversion \
+    if-conversion2 inline inline-functions inline-small-functions ipa-cp ipa-cp-clone ipa-pta \
+    ivopts jump-tables loop-interchange loop-unroll-and-jam math-errno omit-frame-pointer \
+    openmp-simd peel-loops permissive prefetch-loop-arrays protect-parens reciprocal-math \
+    rename-registers reorder-blocks reorder-functions rounding-math schedule-insns \
+    schedule-insns2 signed-char signed-zeros single-precision-constant slp-vectorize split-loops \
+    strict-aliasing strict-overflow trapping-math tree-loop-distribution tree-loop-im \
+    tree-loop-vectorize tree-pre tree-slp-vectorize tree-vectorize unroll-all-loops unroll-loops \
+    unsafe-math-optimizations unsigned-char unswitch-loops vectorize wrapv";
 
 /// An option that is on the list, or why its value does not pass; `None` where the lab gives the
 /// option anyway.
@@ -365,20 +201,19 @@ fn for_nvrtc(word: String) -> CompileOption {
     }
 }
 
-/// The row of a table that has this name.
-fn row<'t>(
-    table: &'t [(&'t str, &'t str, Value)],
-    name: &str,
-) -> Option<&'t (&'t str, &'t str, Value)> {
-    table
-        .iter()
-        .find(|(long, short, _)| [*long, *short].contains(&name))
+/// The row of a table that has this name: its first name, and the value.
+fn row(table: &'static str, name: &str) -> Option<(&'static str, Value)> {
+    table.lines().find_map(|line| {
+        let (names, value) = line.rsplit_once(' ')?;
+        let first = names.split(' ').next()?;
+        is_among(name, names).then(|| (first, Value::of(value)))
+    })
 }
 
 /// Reads an option that names nothing else. Returns how many strings it takes too. `None` for an
 /// option that is not on the list.
 pub fn flag(option: &str, next: Option<&str>) -> Option<(Flag, usize)> {
-    if ALWAYS.contains(&option) {
+    if is_among(option, ALWAYS) {
         return Some((Ok(None), 1));
     }
     if matches!(option, "-w" | "--disable-warnings") {
@@ -393,28 +228,19 @@ pub fn flag(option: &str, next: Option<&str>) -> Option<(Flag, usize)> {
         };
         return Some((ptxas(value.unwrap_or_default()), words));
     }
-    if let Some((long, _, wanted)) = row(GPU, name) {
+    if let Some((long, wanted)) = row(GPU, name) {
         let takes_next = matches!(wanted, Value::Number | Value::Numbers | Value::One(_));
         let (value, words) = if takes_next && value.is_none() {
             (next, 2)
         } else {
             (value, 1)
         };
-        return Some((gpu(long, *wanted, value), words));
+        return Some((gpu(long, wanted, value), words));
     }
     let host = || Ok(Some(for_host(option)));
-    if let Some((_, wanted)) = HOST_VALUED
-        .iter()
-        .find(|(known, _)| *known == name && value.is_some())
-    {
-        return Some((
-            if wanted.accepts(value) {
-                host()
-            } else {
-                Err(wanted.wanted())
-            },
-            1,
-        ));
+    if let Some((_, wanted)) = row(HOST_VALUED, name).filter(|_| value.is_some()) {
+        let accepted = wanted.accepts(value).then(host);
+        return Some((accepted.unwrap_or_else(|| Err(wanted.wanted())), 1));
     }
     (is_plain(option) || is_warning(option)).then(|| (host(), 1))
 }
@@ -441,7 +267,7 @@ fn gpu(name: &str, wanted: Value, value: Option<&str>) -> Flag {
 fn ptxas(list: &str) -> Flag {
     for option in list.split(',') {
         let (name, value) = split(option);
-        if !row(PTXAS, name).is_some_and(|(_, _, wanted)| wanted.accepts(value)) {
+        if !row(PTXAS, name).is_some_and(|(_, wanted)| wanted.accepts(value)) {
             let shown: String = option.chars().take(80).collect();
             return Err(format!(
                 "{shown:?} is no option of ptxas that passes: use others, such as -O3 or -dlcm=cg"
@@ -453,7 +279,7 @@ fn ptxas(list: &str) -> Flag {
 
 /// A word of g++ or clang++ without a value.
 fn is_plain(option: &str) -> bool {
-    let switch = |name: &str| SWITCHES.contains(&name.strip_prefix("no-").unwrap_or(name));
+    let switch = |name: &str| is_among(name.strip_prefix("no-").unwrap_or(name), SWITCHES);
     let is_set = |name: &str| {
         let letters =
             |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '-');
@@ -464,9 +290,9 @@ fn is_plain(option: &str) -> bool {
     };
     let processor = |rest: &str| {
         let name = rest.strip_prefix("no-").unwrap_or(rest);
-        is_set(name) || HOST.contains(&format!("-m{name}").as_str())
+        is_set(name) || is_among(&format!("-m{name}"), HOST)
     };
-    HOST.contains(&option)
+    is_among(option, HOST)
         || option.strip_prefix("-f").is_some_and(switch)
         || option.strip_prefix("-m").is_some_and(processor)
 }

@@ -2,27 +2,13 @@
 //! a NaN 0; this processor gives neither. So each cast calls `lab_cpu_cast`.
 
 use super::pass::Pass;
+use lab_protocol::text::is_among;
 use lab_source::cpp::TokenKind;
 
 /// The words of integer types.
-const WORDS: [&str; 16] = [
-    "char",
-    "short",
-    "int",
-    "long",
-    "signed",
-    "unsigned",
-    "size_t",
-    "ptrdiff_t",
-    "int8_t",
-    "int16_t",
-    "int32_t",
-    "int64_t",
-    "uint8_t",
-    "uint16_t",
-    "uint32_t",
-    "uint64_t",
-];
+const WORDS: &str = "\
+    char short int long signed unsigned size_t ptrdiff_t int8_t int16_t int32_t int64_t uint8_t \
+    uint16_t uint32_t uint64_t";
 
 /// Words before a cast in brackets. After any other word the brackets hold parameters.
 const BEFORE: [&str; 4] = ["return", "case", "else", "do"];
@@ -42,7 +28,7 @@ impl Pass<'_> {
                     self.edit(token.start, token.end, "lab_cpu_cast");
                 }
             }
-            word if WORDS.contains(&word) => self.cast_as_call(at),
+            word if is_among(word, WORDS) => self.cast_as_call(at),
             _ => {}
         }
     }
@@ -111,7 +97,7 @@ impl Pass<'_> {
     /// The first token that is no word of an integer type.
     fn behind_type(&self, at: usize) -> usize {
         let mut behind = at;
-        while WORDS.contains(&self.code.at(behind)) {
+        while is_among(self.code.at(behind), WORDS) {
             behind += 1;
         }
         behind

@@ -8,6 +8,7 @@
 mod extents;
 
 use super::{CONSTANT, DEVICE, GLOBAL, HOST, Preprocessed, SHARED};
+use lab_protocol::text::is_among;
 use lab_source::cpp::TokenKind;
 
 /// A function or a variable that is declared at namespace scope, or a function that is declared in
@@ -60,22 +61,9 @@ impl Declaration {
 
 /// The types of the parameters between two brackets, without the parameters' names and defaults.
 fn types(text: &Preprocessed, open: usize, close: usize) -> String {
-    const NO_NAMES: [&str; 14] = [
-        "int",
-        "float",
-        "double",
-        "char",
-        "long",
-        "short",
-        "unsigned",
-        "signed",
-        "bool",
-        "void",
-        "auto",
-        "const",
-        "volatile",
-        "__restrict__",
-    ];
+    const NO_NAMES: &str = "\
+        int float double char long short unsigned signed bool void auto const volatile \
+        __restrict__";
     let mut all = String::new();
     let mut at = open + 1;
     while at < close {
@@ -95,7 +83,7 @@ fn types(text: &Preprocessed, open: usize, close: usize) -> String {
         let is_type_word = |i| !matches!(text.word(i), "" | "const" | "volatile" | "__restrict__");
         let is_name = |i: &usize| {
             let qualified = *i > at && text.at(i - 1) == ":";
-            (at..*i).any(is_type_word) && !qualified && !NO_NAMES.contains(&text.at(*i))
+            (at..*i).any(is_type_word) && !qualified && !is_among(text.at(*i), NO_NAMES)
         };
         // The name is the last word, before the extents of an array, if it may be one.
         let last_word = (at..last).rev().find(|i| !text.word(*i).is_empty());
@@ -133,18 +121,8 @@ struct Walk<'t> {
 }
 
 /// Words before a bracket that are no function's name.
-const NO_NAME: [&str; 10] = [
-    "__attribute__",
-    "alignas",
-    "decltype",
-    "typeof",
-    "__typeof__",
-    "noexcept",
-    "explicit",
-    "requires",
-    "throw",
-    "__declspec",
-];
+const NO_NAME: &str = "\
+    __attribute__ alignas decltype typeof __typeof__ noexcept explicit requires throw __declspec";
 
 impl Walk<'_> {
     fn scope(&mut self, start: usize, end: usize, scope: &Scope) {
@@ -351,7 +329,7 @@ impl Walk<'_> {
         }
         let word = text.word(at);
         if word.is_empty()
-            || NO_NAME.contains(&word)
+            || is_among(word, NO_NAME)
             || [DEVICE, CONSTANT, HOST].contains(&word)
             || at < found.first
         {
@@ -398,7 +376,7 @@ impl Walk<'_> {
         while at < text.tokens.len() {
             if text.at(at) == "[" {
                 at = text.partner(at) + 1;
-            } else if NO_NAME.contains(&text.at(at)) && text.at(at + 1) == "(" {
+            } else if is_among(text.at(at), NO_NAME) && text.at(at + 1) == "(" {
                 at = text.partner(at + 1) + 1;
             } else {
                 break;

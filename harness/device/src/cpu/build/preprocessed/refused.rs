@@ -1,31 +1,15 @@
 //! Words of the host's compiler that NVRTC does not know.
 
 use super::Preprocessed;
+use lab_protocol::text::is_among;
 
 /// The functions of the host's compiler that NVRTC 13 has too.
-const BUILTINS: [&str; 21] = [
-    "__builtin_FILE",
-    "__builtin_FUNCTION",
-    "__builtin_LINE",
-    "__builtin_add_overflow",
-    "__builtin_addressof",
-    "__builtin_assume",
-    "__builtin_assume_aligned",
-    "__builtin_bit_cast",
-    "__builtin_clear_padding",
-    "__builtin_constant_p",
-    "__builtin_copysign",
-    "__builtin_copysignf",
-    "__builtin_expect",
-    "__builtin_is_constant_evaluated",
-    "__builtin_isfinite",
-    "__builtin_isinf",
-    "__builtin_isnan",
-    "__builtin_mul_overflow",
-    "__builtin_offsetof",
-    "__builtin_sub_overflow",
-    "__builtin_unreachable",
-];
+const BUILTINS: &str = "\
+    __builtin_FILE __builtin_FUNCTION __builtin_LINE __builtin_add_overflow __builtin_addressof \
+    __builtin_assume __builtin_assume_aligned __builtin_bit_cast __builtin_clear_padding \
+    __builtin_constant_p __builtin_copysign __builtin_copysignf __builtin_expect \
+    __builtin_is_constant_evaluated __builtin_isfinite __builtin_isinf __builtin_isnan \
+    __builtin_mul_overflow __builtin_offsetof __builtin_sub_overflow __builtin_unreachable";
 
 /// Returns an error for each such word in the user's files, in the form of a compiler message.
 pub fn errors(text: &Preprocessed) -> String {
@@ -56,7 +40,7 @@ fn reason(word: &str) -> Option<String> {
         "__extension__" | "__label__" | "__real__" | "__imag__" | "__float128" => {
             Some(format!("NVRTC does not know {word}"))
         }
-        _ if is_builtin && !BUILTINS.contains(&word) => Some(format!(
+        _ if is_builtin && !is_among(word, BUILTINS) => Some(format!(
             "{word} is a function of the host's compiler, which NVRTC does not have: use CUDA's own, such as __popc, \
              fmaxf or atomicAdd"
         )),

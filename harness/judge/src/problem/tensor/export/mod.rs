@@ -16,6 +16,7 @@ pub use source::ReadHeader;
 use super::file;
 use super::file::text::ProblemFile;
 use super::spec::ProblemSpec;
+use lab_protocol::text::is_among;
 use source::{Flattened, Frame};
 use std::path::Path;
 
@@ -96,7 +97,7 @@ pub fn export(material: &Material, form: Form) -> Result<Exported, String> {
     let reference = material.reference.ok_or_else(|| {
         "the problem has no reference.cu and no reference.py, so an export could not check itself: write one".to_owned()
     })?;
-    if form == Form::Torch && file::is_among(material.file_stem, HIDDEN_MODULES) {
+    if form == Form::Torch && is_among(material.file_stem, HIDDEN_MODULES) {
         return Err(format!(
             "a Python file called {0}.py would hide the module {0}, which PyTorch imports: name another file with --output",
             material.file_stem

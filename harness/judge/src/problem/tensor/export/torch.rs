@@ -1,11 +1,12 @@
 //! The export as a Python file with a PyTorch extension.
 
-use super::super::file::{PYTHON_WORDS, is_among};
+use super::super::file::PYTHON_WORDS;
 use super::binding::{self, Binding, Parameter, ParameterKind};
 use super::source::{Flattened, Frame};
 use super::tables::{list, quoted, truth};
 use super::{Exported, Parts, Source, lab_header, shell_word, tables};
 use crate::probe::bounds::CacheState;
+use lab_protocol::text::is_among;
 
 const STATEMENTS: &str = include_str!("parts/statements.h");
 const LAUNCHING: &str = include_str!("parts/launching.h");

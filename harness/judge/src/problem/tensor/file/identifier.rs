@@ -9,11 +9,6 @@ pub fn is_identifier(name: &str) -> bool {
         && letters.all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
-/// Whether a word is in a list of words that blanks separate.
-pub fn is_among(word: &str, words: &str) -> bool {
-    words.split_whitespace().any(|known| known == word)
-}
-
 /// The words of Python that name nothing else.
 pub const PYTHON_WORDS: &str = "\
     False None True __debug__ and as assert async await break class continue def del elif else \

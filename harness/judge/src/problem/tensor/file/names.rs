@@ -1,9 +1,10 @@
 //! Which names the dimensions, tensors and scalars of a problem.toml may have.
 
 use super::super::spec::TensorRole;
-use super::identifier::{is_among, is_identifier};
+use super::identifier::is_identifier;
 use super::text::{ProblemFile, TensorText};
 use crate::problem::key_error::{InKey, KeyError, wrong};
+use lab_protocol::text::is_among;
 
 /// The variable that holds the bytes of the type parameter.
 pub const SIZE_OF_T: &str = "sizeof_T";

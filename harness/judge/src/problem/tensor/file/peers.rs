@@ -1,10 +1,11 @@
 //! `[[peer]]`: other implementations of the problem that the kernel is timed beside.
 
-use super::identifier::{PYTHON_WORDS, is_among, is_identifier};
+use super::identifier::{PYTHON_WORDS, is_identifier};
 use crate::dtype::Dtype;
 use crate::problem::key_error::{InKey, Result, wrong};
 use crate::problem::peer::PeerSpec;
 use lab_protocol::report::peers::MOST_PEERS;
+use lab_protocol::text::is_among;
 use serde::Deserialize;
 use std::path::{Component, Path, PathBuf};
 

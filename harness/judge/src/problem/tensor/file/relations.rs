@@ -3,11 +3,12 @@
 use super::super::gate_keys::NamedGate;
 use super::super::spec::{Accept, Case, TensorRole};
 use super::super::values_text::ValuesText;
-use super::identifier::{is_among, is_identifier};
+use super::identifier::is_identifier;
 use super::names::KEYWORDS;
 use super::text::{ProblemFile, TensorText, WorkloadText};
 use crate::dtype::Dtype;
 use crate::problem::key_error::{InKey, KeyError, Result, wrong};
+use lab_protocol::text::is_among;
 use lab_source::suggest::suggest;
 
 /// Most sets of inputs of a workload.
