@@ -1,6 +1,7 @@
 //! What an image says of itself. The images of both devices are 64-bit ELF files in little endian:
 //! a cubin, or a shared object of the cpu device.
 
+use itertools::Itertools as _;
 use object::LittleEndian;
 use object::SectionIndex;
 use object::elf::{EM_CUDA, FileHeader64, SHF_EXECINSTR, SHT_DYNSYM, SHT_RELA, SHT_SYMTAB};
@@ -72,13 +73,13 @@ pub fn allocators(image: &[u8]) -> Vec<&'static str> {
 /// Returns the names of what a shared object takes from other libraries, without their versions.
 pub fn imports(image: &[u8]) -> Vec<String> {
     let names = undefined_symbols(image).unwrap_or_default();
-    let mut names: Vec<String> = names
+    let mut names = names
         .into_iter()
         .map(|name| {
             String::from_utf8_lossy(name.split(|c| *c == b'@').next().unwrap_or(name)).into_owned()
         })
         .filter(|name| !name.is_empty())
-        .collect();
+        .collect_vec();
     names.sort_unstable();
     names.dedup();
     names
@@ -140,12 +141,12 @@ fn calls_of(file: &[u8], is_wanted: impl Fn(&[u8]) -> bool) -> Option<Vec<u64>> 
             let name = symbol.name(ENDIAN, symbols.strings());
             name.is_ok_and(is_outside_of_kernels)
         });
-        let left_out: Vec<_> = left_out
+        let left_out = left_out
             .map(|symbol| {
                 let start = symbol.st_value(ENDIAN);
                 start..start.saturating_add(symbol.st_size(ENDIAN))
             })
-            .collect();
+            .collect_vec();
         for relocation in relocations {
             let place = relocation.r_offset(ENDIAN);
             if left_out.iter().any(|range| range.contains(&place)) {

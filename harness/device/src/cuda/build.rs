@@ -6,6 +6,7 @@ use super::toolkit::Toolkit;
 use super::{headers, ptxas};
 use crate::api::{BuildRequest, Builder, Built, DeviceError, Image, Result, TargetBuild};
 use crate::build_cache;
+use itertools::Itertools as _;
 use lab_system::threads::{self, Beside};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -43,12 +44,17 @@ impl NvrtcBuilder {
             )));
         };
         if !self.nvrtc.archs.contains(&capability) {
-            let list: Vec<String> = self.nvrtc.archs.iter().map(|a| format!("sm_{a}")).collect();
+            let list = self
+                .nvrtc
+                .archs
+                .iter()
+                .map(|a| format!("sm_{a}"))
+                .join(", ");
             return Err(DeviceError::Unavailable(format!(
                 "{} builds for {}, not for {asked}. Install a CUDA toolkit that supports this device, \
                  or set CUDA_HOME to one.",
                 self.version(),
-                list.join(", ")
+                list
             )));
         }
         Ok(capability)
@@ -95,12 +101,12 @@ impl NvrtcBuilder {
     /// unless one of the user's folders has a file of that name.
     fn prefix(&self, request: &BuildRequest, text: &[u8], options: &[String]) -> Prefix {
         let text = std::str::from_utf8(text).unwrap_or_default();
-        let users: Vec<&Path> = request
+        let users = request
             .source
             .parent()
             .into_iter()
             .chain(request.include_dirs.iter().map(PathBuf::as_path))
-            .collect();
+            .collect_vec();
         let is_fixed = |spelled: &str| {
             let name = &spelled[1..spelled.len() - 1];
             (headers::is_embedded(name)
@@ -217,9 +223,9 @@ impl Builder for NvrtcBuilder {
         let own = &*self;
         std::thread::scope(|scope| {
             let each = archs.iter();
-            let building: Vec<_> = each
+            let building = each
                 .map(|arch| threads::beside(scope, move || own.for_target(request, arch)))
-                .collect();
+                .collect_vec();
             let built = building.into_iter().map(Beside::join);
             built.collect::<Result<Vec<_>, _>>().map(Some)
         })

@@ -4,6 +4,7 @@ use super::nvrtc::Nvrtc;
 use super::toolkit::Toolkit;
 use super::{devices, toolkits};
 use crate::api::{Finding, FolderTrust};
+use itertools::Itertools as _;
 
 /// The remedy where NVRTC is missing.
 const INSTALL_NVRTC: &str = "Install the CUDA toolkit, and set CUDA_HOME if it is not in a usual folder, \
@@ -61,12 +62,12 @@ fn devices() -> Finding {
             Some("Check `nvidia-smi` and CUDA_VISIBLE_DEVICES."),
         ),
         Ok(names) => {
-            let list: Vec<String> = names
+            let list = names
                 .iter()
                 .enumerate()
                 .map(|(n, name)| format!("cuda:{n} {name}"))
-                .collect();
-            Finding::good("CUDA devices", list.join(", "))
+                .join(", ");
+            Finding::good("CUDA devices", list)
         }
         Err(error) => Finding::bad("CUDA devices", error.to_string(), None),
     }
@@ -96,17 +97,17 @@ fn nvrtc(toolkit: &Toolkit, driver_version: Option<(u32, u32)>) -> Finding {
 }
 
 fn headers(toolkit: &Toolkit) -> Finding {
-    let missing: Vec<&str> = ["cooperative_groups.h", "cuda_fp16.h", "nv/target"]
+    let missing = ["cooperative_groups.h", "cuda_fp16.h", "nv/target"]
         .into_iter()
         .filter(|header| !toolkit.has_header(header))
-        .collect();
+        .collect_vec();
     if missing.is_empty() {
-        let folders: Vec<String> = toolkit
+        let folders = toolkit
             .includes
             .iter()
             .map(|f| f.display().to_string())
-            .collect();
-        return Finding::good("CUDA headers", folders.join(", "));
+            .join(", ");
+        return Finding::good("CUDA headers", folders);
     }
     let wheels = if toolkit.major >= 13 { "" } else { "-cu12" };
     let remedy = format!(

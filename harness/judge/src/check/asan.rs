@@ -6,6 +6,7 @@
 
 use super::{FINDINGS_LIMIT, ToolFinding, ToolReport, read_findings, symbolize};
 use crate::outcome::{Result, Stop};
+use itertools::Itertools as _;
 use lab_system::listing;
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -80,7 +81,11 @@ pub fn read(folder: &Path, image: &Path) -> Result<ToolReport> {
         .map(|n| n.to_string_lossy().into_owned())
         .unwrap_or_default();
     let reports = reports(&text, &name);
-    let mut addresses: Vec<u64> = reports.iter().flat_map(|r| &r.frames).copied().collect();
+    let mut addresses = reports
+        .iter()
+        .flat_map(|r| &r.frames)
+        .copied()
+        .collect_vec();
     addresses.sort_unstable();
     addresses.dedup();
     let places = symbolize::resolve(image, &addresses)?;
@@ -95,7 +100,7 @@ pub fn read(folder: &Path, image: &Path) -> Result<ToolReport> {
     // A mistake in one line is shown once, however many launches and threads make it.
     let mut shown = HashSet::new();
     let new = findings.filter(|f| shown.insert((f.place.clone(), kind(&f.what).to_owned())));
-    Ok(ToolReport::from(new.collect::<Vec<_>>()))
+    Ok(ToolReport::from(new.collect_vec()))
 }
 
 fn kind(what: &str) -> &str {

@@ -6,6 +6,7 @@
 
 use super::{SourceLine, ToolFinding, ToolReport};
 use crate::toolkit;
+use itertools::Itertools as _;
 use lab_protocol::Tool;
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -142,12 +143,12 @@ impl SanitizerRecord<'_> {
     /// `at kernel()+0x10 in kernel.cu:6`, `by thread (0,0,0) in block (0,0,0)`, and perhaps further
     /// lines about the address.
     fn access(&self) -> ToolFinding {
-        let places: Vec<SourceLine> = self
+        let places = self
             .details
             .iter()
             .filter(|detail| detail.starts_with("at ") || detail.starts_with("Device Frame:"))
             .filter_map(|detail| place(detail))
-            .collect();
+            .collect_vec();
         let mut what = self.headline.trim_end_matches('.').to_owned();
         if let Some(by) = self
             .details
@@ -202,7 +203,7 @@ impl SanitizerRecord<'_> {
             Some(at) => format!("a {} at {}:{}", kind(side), at.file, at.line),
             None => format!("a {}", kind(side)),
         });
-        let mut others: Vec<String> = others.collect();
+        let mut others = others.collect_vec();
         others.dedup();
         let with = if others.is_empty() {
             "another access".to_owned()

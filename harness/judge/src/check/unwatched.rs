@@ -2,6 +2,7 @@
 
 use super::{SourceLine, symbolize};
 use crate::outcome::Stop;
+use itertools::Itertools as _;
 use lab_device::cpu::Executed;
 use lab_device::watched_instructions;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -52,7 +53,7 @@ impl WatchedCode {
         let places = match &mut self.places {
             Some(places) => places,
             places => {
-                let calls: Vec<u64> = self.all.iter().map(|pc| pc - 1).collect();
+                let calls = self.all.iter().map(|pc| pc - 1).collect_vec();
                 places.insert(symbolize::resolve(&self.image, &calls)?)
             }
         };
@@ -87,11 +88,11 @@ fn in_words<'a>(
     let mut named = Vec::new();
     for (file, ranges) in &files {
         let is_one = ranges.len() == 1 && ranges[0].0 == ranges[0].1;
-        let ranges = ranges.iter().map(|(first, last)| match first == last {
+        let mut ranges = ranges.iter().map(|(first, last)| match first == last {
             true => first.line.to_string(),
             false => format!("{}-{}", first.line, last.line),
         });
-        let ranges = ranges.collect::<Vec<_>>().join(", ");
+        let ranges = ranges.join(", ");
         let lines = if is_one { "line" } else { "lines" };
         named.push(format!("{lines} {ranges} of {file}"));
     }

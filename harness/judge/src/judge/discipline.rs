@@ -11,6 +11,7 @@ use crate::measure::discipline::{TrialTimes, WorkloadTime, mean};
 use crate::outcome::{Correctness, Result};
 use crate::problem::{ProblemContext, SetsUp, Timed};
 use crate::worker::Worker;
+use itertools::Itertools as _;
 use lab_protocol::plan::Discipline;
 use lab_protocol::report::{Writer, us};
 use std::time::{Duration, Instant};
@@ -114,9 +115,9 @@ impl Bench {
         timed.write(&turns, cx.out)?;
         timed.write_once(cx.out)?;
         let demands = timed.demands().into_iter();
-        let labels: Vec<String> = demands.map(|demand| demand.label).collect();
+        let labels = demands.map(|demand| demand.label).collect_vec();
         let figures = timed.workloads(&turns).into_iter();
-        let rates: Vec<String> = figures.map(|figures| figures.words).collect();
+        let rates = figures.map(|figures| figures.words).collect_vec();
         let launches = self.discipline.trials * self.discipline.iterations;
         let times = self.trials.workloads();
         write_times(&labels, &times, &rates, launches, cx.out)?;
@@ -172,15 +173,15 @@ fn write_times(
 ) -> Result<()> {
     for (at, (label, time)) in labels.iter().zip(times).enumerate() {
         let rates = rates.get(at).map_or("", String::as_str);
-        let trials: Vec<String> = time.trials.iter().map(|seconds| us(*seconds)).collect();
+        let trials = time.trials.iter().map(|seconds| us(*seconds)).join(",");
         let line = format!(
             "{label} kernel_us={} trials_us={} n={launches}{rates} correctness=pass",
             us(time.seconds),
-            trials.join(","),
+            trials,
         );
         out.line("workload", line.trim_start())?;
     }
-    let all: Vec<f64> = times.iter().map(|time| time.seconds).collect();
+    let all = times.iter().map(|time| time.seconds).collect_vec();
     out.line(
         "mean_us",
         format_args!(

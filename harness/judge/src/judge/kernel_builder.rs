@@ -6,6 +6,7 @@ use crate::compiler::{Compiler, SNAPSHOTS};
 use crate::outcome::{Result, Stop};
 use crate::problem::BuildNeeds;
 use crate::worker::KernelResources;
+use itertools::Itertools as _;
 use lab_device::{BuildRequest, Built, Image, Sanitizer};
 use lab_protocol::CompileOptions;
 use lab_protocol::report::{Report, Severity, Writer};
@@ -58,7 +59,7 @@ impl KernelBuilder {
             true => PathBuf::from("."),
             false => folder.to_owned(),
         });
-        let mut include_dirs: Vec<PathBuf> = own_folder.into_iter().collect();
+        let mut include_dirs = own_folder.into_iter().collect_vec();
         include_dirs.push(self.request.folder.clone());
         include_dirs.dedup();
         BuildRequest {
@@ -185,9 +186,9 @@ impl KernelBuilder {
             let known = needs
                 .iter()
                 .filter_map(|(name, value)| Some((name, (*value)?)));
-            let words: Vec<String> = known
+            let words = known
                 .map(|(name, value)| format!(" {name}={value}"))
-                .collect();
+                .collect_vec();
             out.line(&key, target.arch + &words.concat())?;
         }
         Ok(())
@@ -204,13 +205,13 @@ impl KernelBuilder {
         }
         let called = lab_device::allocators(&bytes);
         if !called.is_empty() {
-            let names: Vec<&str> = called
+            let names = called
                 .iter()
                 .map(|name| if name.starts_with("_Zn") { "new" } else { name })
-                .collect();
+                .join(", ");
             out.caveat(format_args!(
                 "the kernel allocates memory itself ({}): a launch may use what an earlier launch left there",
-                names.join(", ")
+                names
             ))?;
         }
         Ok(())

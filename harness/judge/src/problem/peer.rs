@@ -1,5 +1,6 @@
 //! A peer: another implementation of a problem, and what its source says about it.
 
+use itertools::Itertools as _;
 use lab_protocol::Language;
 use std::path::PathBuf;
 
@@ -65,7 +66,7 @@ fn line_of(function: &str, source: &str) -> Option<usize> {
         targets.next_back();
         targets.any(|target| target.trim_start() == function) && !line.starts_with([' ', '\t'])
     };
-    let lines: Vec<&str> = source.lines().collect();
+    let lines = source.lines().collect_vec();
     lines
         .iter()
         .rposition(|line| defines(line))
@@ -109,11 +110,11 @@ fn body(function: &str, source: &str) -> String {
     let mut rest = lines.by_ref().skip_while(ends_head);
     rest.next();
     let inside = |line: &&str| line.is_empty() || line.starts_with([' ', '\t']);
-    let body: Vec<&str> = rest
+    let body = rest
         .take_while(inside)
         .map(str::trim)
         .filter(|line| !line.is_empty())
-        .collect();
+        .collect_vec();
     let mut body = body.join("\n");
     for quote in ["\"\"\"", "'''"] {
         let documented = body
@@ -123,11 +124,11 @@ fn body(function: &str, source: &str) -> String {
             body = code.trim_start().to_owned();
         }
     }
-    let said = body
+    let mut said = body
         .lines()
         .map(str::trim)
         .filter(|line| !line.starts_with('#'));
-    said.collect::<Vec<_>>().join("; ")
+    said.join("; ")
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::limited::{self, Limit};
 use super::metrics;
 use crate::toolkit;
+use itertools::Itertools as _;
 use lab_protocol::profile::ProfileSet;
 use lab_system::listing;
 use std::ffi::OsString;
@@ -79,7 +80,7 @@ pub fn find() -> Option<PathBuf> {
 /// The folders in this one, the newest version first.
 fn versions_in(folder: &Path) -> Vec<PathBuf> {
     let entries = listing::read_dir(folder).into_iter().flatten().flatten();
-    let mut all: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    let mut all = entries.map(|entry| entry.path()).collect_vec();
     all.sort();
     all.reverse();
     all
@@ -199,7 +200,7 @@ fn names(kernels: &[String]) -> String {
     if kernels.is_empty() {
         return "^(?!lab_).*$".into();
     }
-    let escaped: Vec<String> = kernels
+    let escaped = kernels
         .iter()
         .map(|name| {
             name.chars()
@@ -209,10 +210,10 @@ fn names(kernels: &[String]) -> String {
                         .into_iter()
                         .chain([c])
                 })
-                .collect()
+                .collect::<String>()
         })
-        .collect();
-    format!("^({})$", escaped.join("|"))
+        .join("|");
+    format!("^({})$", escaped)
 }
 
 /// The version in what `ncu --version` prints, as in

@@ -2,6 +2,7 @@
 //! function, a header, then each line of source with its instructions below.
 
 use super::page::{Columns, count, records};
+use itertools::Itertools as _;
 use lab_protocol::profile::{ProfiledLine, SassLine};
 use std::collections::BTreeSet;
 
@@ -108,7 +109,7 @@ impl Block {
                 .filter(|reason| !reason.contains('('))?;
             Some((reason.to_owned(), at))
         };
-        let mut stalls: Vec<_> = columns.all().filter_map(reason).collect();
+        let mut stalls = columns.all().filter_map(reason).collect_vec();
         stalls.sort();
         Ok(Block {
             file,
@@ -125,11 +126,11 @@ impl Block {
     fn take(&self, record: &csv::StringRecord, lines: &mut Vec<ProfiledLine>) {
         let cell = |at: Option<usize>| at.and_then(|at| record.get(at)).and_then(count);
         let samples = cell(self.samples).unwrap_or(0);
-        let mut stalls: Vec<(String, u64)> = self
+        let mut stalls = self
             .stalls
             .iter()
             .filter_map(|(reason, at)| Some((reason.clone(), cell(Some(*at)).filter(|n| *n > 0)?)))
-            .collect();
+            .collect_vec();
         stalls.sort_by_key(|(_, samples)| std::cmp::Reverse(*samples));
         if let Some(line) = record.get(0).and_then(|line| line.parse().ok()) {
             let file = self.file.clone();

@@ -1,6 +1,7 @@
 //! The workload that is profiled: the largest timed one, or the one that the user names.
 
 use crate::probe::bounds::Demand;
+use itertools::Itertools as _;
 
 /// A timed workload.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -46,7 +47,7 @@ pub fn choose(cases: &[ProfileCase], wanted: Option<&str>) -> Result<usize, Stri
     if let Some(at) = cases.iter().position(|case| case.label == wanted) {
         return Ok(at);
     }
-    let words: Vec<&str> = wanted.split_whitespace().collect();
+    let words = wanted.split_whitespace().collect_vec();
     let has_all = |case: &ProfileCase| {
         !words.is_empty()
             && words
@@ -73,10 +74,10 @@ pub fn choose(cases: &[ProfileCase], wanted: Option<&str>) -> Result<usize, Stri
 
 fn listed(cases: &[ProfileCase], which: impl Fn(&ProfileCase) -> bool) -> String {
     let numbered = cases.iter().enumerate().filter(|(_, case)| which(case));
-    let all: Vec<String> = numbered
+    let all = numbered
         .map(|(at, case)| format!("{} is {}", at + 1, case.label))
-        .collect();
-    all.join("; ")
+        .join("; ");
+    all
 }
 
 #[cfg(test)]

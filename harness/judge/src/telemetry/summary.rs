@@ -13,6 +13,7 @@
 //!
 //! A result gets a caveat, too, if the device does not report its clock.
 
+use itertools::Itertools as _;
 use lab_protocol::telemetry::{Process, Reading, ThrottleReason};
 use std::time::Duration;
 
@@ -72,8 +73,8 @@ impl TelemetrySummary {
         if samples.is_empty() {
             return None;
         }
-        let busy: Vec<&Sample> = samples.iter().filter(|s| !s.reading.idle).collect();
-        let all: Vec<&Sample> = samples.iter().collect();
+        let busy = samples.iter().filter(|s| !s.reading.idle).collect_vec();
+        let all = samples.iter().collect_vec();
         // If every launch was too short for a reading, the idle readings are still shown.
         let steady = if busy.is_empty() { &all } else { &busy };
         let number = |value: fn(&Reading) -> Option<f64>| {
@@ -82,10 +83,10 @@ impl TelemetrySummary {
         let clock = |value: fn(&Reading) -> Option<u32>| {
             range(settled(steady, value).into_iter().map(f64::from))
         };
-        let mut throttle_reasons: Vec<ThrottleReason> = busy
+        let mut throttle_reasons = busy
             .iter()
             .flat_map(|s| s.reading.throttle_reasons.iter().copied())
-            .collect();
+            .collect_vec();
         throttle_reasons.sort_unstable_by_key(|reason| (reason.fault().is_none(), *reason));
         throttle_reasons.dedup();
         Some(TelemetrySummary {
@@ -115,11 +116,11 @@ impl TelemetrySummary {
             }
         }
         if self.sm_clock.is_some() {
-            let words: Vec<&str> = self
+            let words = self
                 .throttle_reasons
                 .iter()
                 .map(|reason| reason.word())
-                .collect();
+                .collect_vec();
             lines.push((
                 "throttle",
                 if words.is_empty() {
@@ -229,10 +230,10 @@ impl ObservedRange {
 
 /// A clock's values without those on its way up from idle.
 fn settled(samples: &[&Sample], value: impl Fn(&Reading) -> Option<u32>) -> Vec<u32> {
-    let read: Vec<(Duration, u32)> = samples
+    let read = samples
         .iter()
         .filter_map(|s| Some((s.at, value(&s.reading)?)))
-        .collect();
+        .collect_vec();
     let highest = read.iter().map(|(_, clock)| *clock).max().unwrap_or(0);
     let near = |clock: u32| f64::from(clock) >= f64::from(highest) * (1.0 - CLOCK_STEADY);
     let mut on_the_way = true;
@@ -266,7 +267,7 @@ fn foreign(samples: &[Sample]) -> Option<Vec<Process>> {
 }
 
 fn range(values: impl Iterator<Item = f64>) -> Option<ObservedRange> {
-    let mut sorted: Vec<f64> = values.collect();
+    let mut sorted = values.collect_vec();
     sorted.sort_by(f64::total_cmp);
     let (low, high) = (*sorted.first()?, *sorted.last()?);
     Some(ObservedRange {

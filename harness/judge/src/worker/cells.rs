@@ -11,6 +11,7 @@ use super::launching::Launching;
 use super::memory::Device;
 use super::{BufferId, ModuleId};
 use crate::outcome::{Result, Stop};
+use itertools::Itertools as _;
 use lab_device::{DeviceError, ExecutionOrder, Shape, Step, Submission, Window};
 use serde_json::{Value, json};
 
@@ -94,7 +95,7 @@ impl Kernels<'_> {
 
     fn draw_each(&mut self, drawn: &[DrawCells]) -> Result<Vec<BufferId>> {
         let bytes = drawn.iter().map(|one| one.cells * one.dtype.size());
-        let buffers = self.device.hold_all(&bytes.collect::<Vec<_>>())?;
+        let buffers = self.device.hold_all(&bytes.collect_vec())?;
         for (drawn, buffer) in drawn.iter().zip(&buffers) {
             self.draw(drawn, *buffer)?;
         }
@@ -196,7 +197,7 @@ impl Kernels<'_> {
     /// What a `Found` of cells.cu says.
     fn read_found(&mut self, found: &[u8], pair: &CompareCells) -> Result<FoundCells> {
         let words = found.as_chunks().0.iter();
-        let words: Vec<u64> = words.map(|word| u64::from_le_bytes(*word)).collect();
+        let words = words.map(|word| u64::from_le_bytes(*word)).collect_vec();
         let (size, got) = (pair.dtype.size(), self.device.read_address(pair.got)?);
         let want = self.device.read_address(pair.want)?;
         let mut cell = |index: u64| -> Result<Option<FoundCell>, DeviceError> {

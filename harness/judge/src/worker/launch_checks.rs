@@ -6,6 +6,7 @@ use super::memory::Device;
 use super::tensor_maps::{self, Mapped, SCRATCH};
 use super::{Launch, LaunchArg, STATEMENT_OF};
 use crate::outcome::Stop;
+use itertools::Itertools as _;
 use lab_device::{Arg, DeviceError, Entry, OTHER_PARAMETERS};
 
 /// Most kernels of a module that a message names.
@@ -36,12 +37,12 @@ pub fn encoded(
         },
         (None, Some(scratch)) if asked.tensor == SCRATCH => scratch,
         (None, _) => {
-            let names: Vec<&str> = launch
+            let names = launch
                 .tensors
                 .iter()
                 .map(|tensor| tensor.name.as_str())
-                .collect();
-            let list = names.join(", ");
+                .join(", ");
+            let list = names;
             return Err(refused(&format!(
                 "there is no such tensor. There are: {list}; \"{SCRATCH}\" is the buffer of a list with scratch_bytes"
             )));

@@ -9,6 +9,7 @@
 mod allocating;
 mod sharing;
 
+use itertools::Itertools as _;
 pub use sharing::{SharedBlock, is_shared};
 
 use super::content::{Content, difference};
@@ -226,8 +227,11 @@ impl Device {
             return Ok(());
         };
         let is_input = |id: &u32| self.buffers.get(id).is_some_and(|b| b.content.is_input());
-        let ids: Vec<u32> = ids.into_iter().filter(is_input).collect();
-        let ranges: Vec<MemoryRange> = ids.iter().map(|id| self.buffers[id].ranges()[1]).collect();
+        let ids = ids.into_iter().filter(is_input).collect_vec();
+        let ranges = ids
+            .iter()
+            .map(|id| self.buffers[id].ranges()[1])
+            .collect_vec();
         let Some(digests) = self.driver.digests(&ranges, guards.key)? else {
             return Ok(());
         };
@@ -451,12 +455,12 @@ impl Device {
         };
         let wanted =
             |buffer: &Buffer| buffer.owner == owner && !buffer.is_read_only && wanted(buffer);
-        let ranges: Vec<MemoryRange> = self
+        let ranges = self
             .buffers
             .values()
             .filter(|buffer| wanted(buffer))
             .flat_map(Buffer::ranges)
-            .collect();
+            .collect_vec();
         let (driver, launches) = (&mut *self.driver, self.launches);
         let mut digests = driver.digests(&ranges, guards.key)?.map(Vec::into_iter);
         for buffer in self.buffers.values_mut().filter(|buffer| wanted(buffer)) {

@@ -4,8 +4,9 @@ use super::launch_checks::{crash, explained};
 use super::launching::{Launching, Plan};
 use super::memory::Device;
 use super::messages::{ReplayedEach, Window};
-use super::{BufferId, Launch, LaunchArg, Repeated};
+use super::{BufferId, Launch, Repeated};
 use crate::outcome::{Result, Stop};
+use itertools::Itertools as _;
 use lab_device::{DeviceError, MemoryRange, Replayed, Submission};
 
 /// Most launches of a graph, unless a single list has more.
@@ -55,8 +56,8 @@ impl Queue {
     fn run(&mut self, device: &mut Device) -> Result<()> {
         let parts = std::mem::take(&mut self.parts);
         let is_list = parts.iter().map(|part| (part.is_last, part.is_list));
-        let is_list: Vec<(bool, bool)> = is_list.collect();
-        let windows: Vec<_> = parts.into_iter().map(|part| part.on_device).collect();
+        let is_list = is_list.collect_vec();
+        let windows = parts.into_iter().map(|part| part.on_device).collect_vec();
         let Manner {
             submission, key, ..
         } = self.manner;
@@ -159,14 +160,16 @@ impl Launching {
     ) -> Result<()> {
         let launch = &launches.launch;
         let plan = self.plan(device, launch)?;
-        let mut rest: Vec<&Vec<LaunchArg>> = launches.args().collect();
+        let mut rest = launches.args().collect_vec();
         let mut next = Some(first);
         let lists = (MOST_NODES / plan.statement.launches.len().max(1)).max(1);
         while !rest.is_empty() {
             let mut part = next.take().unwrap_or_default();
             let count = rest.len().min(lists);
             let scratch = self.take_scratch(device, (launch, &plan), count, queue)?;
-            let here: Vec<_> = rest.drain(..scratch.len().clamp(1, rest.len())).collect();
+            let here = rest
+                .drain(..scratch.len().clamp(1, rest.len()))
+                .collect_vec();
             for (args, scratch) in here.into_iter().zip(scratch) {
                 if let Some(buffer) = scratch.filter(|_| !plan.statement.zeroed) {
                     let pattern = self.scratch.poison();

@@ -12,6 +12,7 @@ use super::staging::{PageLocked, Staging};
 use crate::api::{COMPARE_CHUNK_BYTES, MemoryRange, NOISE_WORDS, Noise, Result};
 use crate::cuda::ffi::{self, Code};
 use cudarc::driver::sys::{CUfunction, CUfunction_attribute as Attribute, CUstream};
+use itertools::Itertools as _;
 use std::ffi::{c_int, c_void};
 
 /// `digest.cu` in PTX, which the driver compiles for its device.
@@ -264,7 +265,7 @@ impl Table {
 
     /// These ranges, from this place in the buffers on; `None` if they have no room.
     pub fn of(ranges: &[MemoryRange], first: usize) -> Option<Table> {
-        let chunks: Vec<(usize, Chunk)> = chunks_of(ranges, MOST_OF_SEVERAL).collect();
+        let chunks = chunks_of(ranges, MOST_OF_SEVERAL).collect_vec();
         (first + chunks.len() <= MAX_CHUNKS).then_some(Table {
             chunks,
             first,
@@ -274,7 +275,7 @@ impl Table {
 
     /// [`Table::of`] ranges that are filled with patterns.
     pub fn of_fills(fills: &[(MemoryRange, u32)], first: usize) -> Option<Table> {
-        let ranges: Vec<MemoryRange> = fills.iter().map(|(range, _)| *range).collect();
+        let ranges = fills.iter().map(|(range, _)| *range).collect_vec();
         let mut table = Table::of(&ranges, first)?;
         for (range, chunk) in &mut table.chunks {
             chunk.pattern = fills[*range].1;
@@ -292,7 +293,7 @@ impl Table {
     /// # Safety
     /// The buffers are those of a [`Staging`], and nothing uses this part of the first one.
     unsafe fn put(&self, pages: &[PageLocked; 2]) -> u64 {
-        let table: Vec<Chunk> = self.chunks.iter().map(|(_, chunk)| *chunk).collect();
+        let table = self.chunks.iter().map(|(_, chunk)| *chunk).collect_vec();
         // SAFETY: the buffer has room for MAX_CHUNKS chunks, and page-locked memory is aligned to a
         // page.
         unsafe {

@@ -4,6 +4,7 @@ use super::times::Times;
 use crate::measure::summarise;
 use crate::outcome::Result;
 use crate::problem::{ProblemContext, Timed, WorkloadFigures};
+use itertools::Itertools as _;
 use lab_protocol::report::{Writer, at, compared_words, time_words, us};
 use lab_stats::several::{self, WorkloadSpeed};
 use lab_stats::speed::Speed;
@@ -56,11 +57,11 @@ impl TimedWorkloads {
             line += &judged.words(index, times);
             out.line("workload", line + " correctness=pass")?;
         }
-        let labels: Vec<&str> = self
+        let labels = self
             .each
             .iter()
             .map(|workload| workload.label.as_str())
-            .collect();
+            .collect_vec();
         judged.write_counts(&labels, out)
     }
 }
@@ -84,7 +85,7 @@ impl Judged {
             0 | 1 => aggregate,
             _ => Speed::of_whole(
                 aggregate,
-                &self.0.iter().flatten().map(|w| w.speed).collect::<Vec<_>>(),
+                &self.0.iter().flatten().map(|w| w.speed).collect_vec(),
             ),
         }
     }
@@ -95,22 +96,22 @@ impl Judged {
         let Some(found) = self.0.get(index).copied().flatten() else {
             return String::new();
         };
-        let turns: Vec<f64> = times
+        let turns = times
             .incumbent
             .iter()
             .filter_map(|turn| turn.get(index).copied())
-            .collect();
+            .collect_vec();
         compared_words(summarise(&turns).map(|turns| turns.median), Some(found))
     }
 
     /// Writes how many of several workloads have which verdict, and the worst one of those that are
     /// slower.
     fn write_counts(&self, labels: &[&str], out: &mut Writer) -> Result<()> {
-        let found: Vec<(&str, WorkloadSpeed)> = labels
+        let found = labels
             .iter()
             .zip(&self.0)
             .filter_map(|(label, found)| Some((*label, (*found)?)))
-            .collect();
+            .collect_vec();
         if found.len() < 2 {
             return Ok(());
         }

@@ -9,6 +9,7 @@ use crate::judge::session::Session;
 use crate::outcome::{Correctness, Result, Stop};
 use crate::problem::{self, LeftOut, PeerSpec, Problem, SetsUp, WorkerRole};
 use crate::worker::{ModuleId, Worker};
+use itertools::Itertools as _;
 use lab_protocol::Language;
 use lab_protocol::report::Report;
 use std::sync::Arc;
@@ -141,11 +142,11 @@ fn start(
     let versions = worker.versions()?;
     worker.limit_altogether(None);
     if !versions.is_empty() {
-        let words: Vec<String> = versions
+        let words = versions
             .iter()
             .map(|(package, version)| format!("{package}={version}"))
-            .collect();
-        of_peer(session, "peer_versions", &words.join(" "))?;
+            .join(" ");
+        of_peer(session, "peer_versions", &words)?;
     }
     let mut ready = Incumbent::new(worker, timed);
     Ok(ready.warm_up().map(|()| Started::Ready(Box::new(ready))))
@@ -177,7 +178,7 @@ fn failures(log: &str, why: &str) -> Option<Vec<LeftOut>> {
             why: why.to_owned(),
         }
     });
-    Some(failed.collect::<Vec<_>>()).filter(|failed| !failed.is_empty())
+    Some(failed.collect_vec()).filter(|failed| !failed.is_empty())
 }
 
 /// Builds a kernel.cu, or loads a Python file, as it was read.

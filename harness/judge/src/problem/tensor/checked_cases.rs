@@ -14,6 +14,7 @@ use super::verify::{CaseCheck, CheckedSets};
 use crate::outcome::{Correctness, Result};
 use crate::problem::api::ProblemContext;
 use crate::worker::{ModuleId, Worker};
+use itertools::Itertools as _;
 use lab_device::DeviceInfo;
 use lab_protocol::When;
 use lab_protocol::report::JudgedWorkloads;
@@ -96,7 +97,7 @@ impl Problem {
         tally: &mut GateTally,
     ) -> Result<Correctness> {
         let resident = self.resident(cx, worker)?;
-        let chosen: Vec<(usize, Arc<Case>)> = self.chosen.iter().cloned().enumerate().collect();
+        let chosen = self.chosen.iter().cloned().enumerate().collect_vec();
         let drawing = Drawing::of(cx);
         let bytes = |(_, case): &(usize, Arc<Case>)| {
             let parts = self.parts_of(case, &resident).into_iter();
@@ -107,7 +108,7 @@ impl Problem {
         let alike = groups
             .into_iter()
             .flat_map(|group| group.chunk_by(|one, next| !one.1.has_other_pointers(&next.1)));
-        let alike: Vec<&[(usize, Arc<Case>)]> = alike.collect();
+        let alike = alike.collect_vec();
         for group in alike {
             let (first, case) = &group[0];
             if *first > 0 && chosen[first - 1].1.has_other_pointers(case) {
@@ -158,7 +159,7 @@ impl Problem {
             let parts = self.parts_of(case, resident).into_iter();
             parts.map(|part| (case.clone(), part))
         });
-        let parts: Vec<(Arc<Case>, Part)> = parts.collect();
+        let parts = parts.collect_vec();
         let mut drawn = self.take_all(&parts, cx)?;
         let each = group.iter().map(|(_, case)| {
             let mut take = |part| drawn.remove(&(case.index, part));
@@ -299,7 +300,7 @@ impl Problem {
             return Ok(drawn.clone());
         }
         let parts = self.timed_cases().into_iter();
-        let parts: Vec<(Arc<Case>, Part)> = parts.map(|case| (case, Part::Drawn)).collect();
+        let parts = parts.map(|case| (case, Part::Drawn)).collect_vec();
         let mut drawn = self.take_all(&parts, cx)?;
         let all = parts
             .iter()

@@ -10,6 +10,7 @@ use crate::outcome::{Result, Stop};
 use crate::parallel::each_on_a_thread;
 use crate::problem::api::ProblemContext;
 use crate::worker::JudgeMemory;
+use itertools::Itertools as _;
 use lab_device::DeviceInfo;
 use lab_system::threads;
 use std::collections::HashMap;
@@ -114,9 +115,9 @@ impl<'a> Drawing<'a> {
         };
         set.bear(case, self.seed);
         let seeds = case.tensors.iter();
-        let seeds: Vec<u64> = seeds
+        let seeds = seeds
             .map(|tensor| seed_of(case, self.seed, drawn, tensor))
-            .collect();
+            .collect_vec();
         let tensors = &case.tensors;
         let sent = plant(
             &mut set.inputs,
@@ -149,14 +150,14 @@ impl<'a> Drawing<'a> {
     /// expected of them.
     pub fn sets_of_parts(self, parts: &[(Arc<Case>, Part)]) -> Result<Vec<CaseData>> {
         let planted = parts.iter().map(|(case, _)| self.planted_sets(case));
-        let planted: Vec<PlantedSets> = planted.collect();
+        let planted = planted.collect_vec();
         let numbered = parts.iter().zip(&planted).enumerate();
-        let mut each: Vec<(usize, usize, Contents)> = numbered
+        let mut each = numbered
             .flat_map(|(at, ((case, part), planted))| {
                 let sets = 0..self.count(case, *part, planted);
                 sets.map(move |number| (at, number, Contents::new()))
             })
-            .collect();
+            .collect_vec();
         // The large ones first, so that no core begins one when the others have nothing left. The
         // sort keeps the order of a part.
         each.sort_by_key(|(at, ..)| std::cmp::Reverse(parts[*at].0.cells()));
@@ -169,7 +170,7 @@ impl<'a> Drawing<'a> {
         let empty = parts
             .iter()
             .map(|(case, _)| CaseData::new(case, Vec::new()));
-        let mut all: Vec<CaseData> = empty.collect();
+        let mut all = empty.collect_vec();
         let mut sent = SentLines::default();
         for ((at, ..), drawn) in each.into_iter().zip(drawn) {
             let (set, lines) = drawn?;
@@ -248,7 +249,7 @@ impl<'a> Drawing<'a> {
             sets: (0..data.sets.len()).collect(),
             data,
         });
-        let mut wanted: Vec<WantedSets> = wanted.collect();
+        let mut wanted = wanted.collect_vec();
         while wanted.iter().any(|wanted| !wanted.sets.is_empty()) {
             reference.expect(&mut wanted)?;
             for (WantedSets { data, sets }, part) in wanted.iter_mut().zip(&parts) {
@@ -288,7 +289,7 @@ impl<'a> Drawing<'a> {
                     break;
                 }
                 let of_parts = group.iter().map(|(_, part)| *part);
-                let mut drawn: Vec<(Part, CaseData)> = of_parts.zip(drawn?).collect();
+                let mut drawn = of_parts.zip(drawn?).collect_vec();
                 self.expect(&mut drawn, reference)?;
                 all.extend(
                     drawn

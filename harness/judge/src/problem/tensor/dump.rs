@@ -7,6 +7,7 @@ use crate::outcome::Stop;
 use crate::problem::npy_file;
 use crate::worker::Cells;
 use bytemuck::{Pod, pod_collect_to_vec};
+use itertools::Itertools as _;
 use npyz::AutoSerialize;
 use serde_json::Number;
 use std::io;
@@ -69,12 +70,12 @@ fn write_npy(path: &Path, shaped: &CaseTensor, content: &[u8]) -> io::Result<()>
         Dtype::I64 => as_is::<i64>,
         Dtype::U64 => as_is::<u64>,
         Dtype::Bool => {
-            let cells: Vec<bool> = content.iter().map(|cell| *cell != 0).collect();
+            let cells = content.iter().map(|cell| *cell != 0).collect_vec();
             return npy_file::write(path, shape, &cells);
         }
         Dtype::F32 | Dtype::F16 | Dtype::Bf16 | Dtype::F8e4m3 | Dtype::F8e5m2 => {
             let cells = content.chunks_exact(dtype.size());
-            let cells: Vec<f32> = cells.map(|cell| dtype.decode(cell) as f32).collect();
+            let cells = cells.map(|cell| dtype.decode(cell) as f32).collect_vec();
             return npy_file::write(path, shape, &cells);
         }
     };

@@ -1,12 +1,12 @@
 //! Checking a group of cases together, where the judge's own worker has their buffers.
 
 use super::Problem;
-use super::case_data::CaseData;
 use super::checked_cases::CaseSets;
 use super::launcher::CaseLauncher;
 use super::verify::{CaseCheck, CheckedSets, ComparedTogether, Comparing};
 use crate::outcome::{Correctness, Result};
 use crate::worker::Breach;
+use itertools::Itertools as _;
 
 /// Sets that are launched together, and the position of their case in the group.
 struct GroupSets<'a> {
@@ -24,7 +24,7 @@ impl Problem {
         (position, all): (usize, usize),
     ) -> Result<()> {
         let further = group.iter().flat_map(CaseSets::further);
-        let drawn: Vec<&CaseData> = further.map(|(_, drawn)| drawn).collect();
+        let drawn = further.map(|(_, drawn)| drawn).collect_vec();
         let launchers = CaseLauncher::set_up_all(&drawn, check.worker)?;
         let mut of_further = launchers.iter().zip(&drawn);
         let mut sets = Vec::new();
@@ -44,7 +44,7 @@ impl Problem {
                 });
             }
         }
-        let checked: Vec<CheckedSets> = sets.iter().map(|of| of.sets).collect();
+        let checked = sets.iter().map(|of| of.sets).collect_vec();
         let ComparedTogether { each, mut failed } = check.run_together(&checked)?;
         let mut breaches = match &failed {
             None => check.worker.breaches()?,
@@ -81,7 +81,7 @@ impl Problem {
                     launches => format!("launches 1 to {launches}"),
                 };
                 let of_case = |breach: &mut Breach| is_last || launcher.owns(breach);
-                let of_case: Vec<Breach> = breaches.extract_if(.., of_case).collect();
+                let of_case = breaches.extract_if(.., of_case).collect_vec();
                 check.report(launcher, of_case, &how)?;
             }
             self.check_renewed(of, check)?;

@@ -7,6 +7,7 @@ use super::npy::NpyArray;
 use super::random::shuffle;
 use crate::dtype::{CellValue, Dtype};
 use crate::worker::cell_work::CellNumbers;
+use itertools::Itertools as _;
 use lab_system::threads::beside;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -302,7 +303,7 @@ fn each_stretch(
 ) {
     /// Cells that take a thread about a millisecond, which is many times as long as starting it.
     const WORTH_A_THREAD: usize = 1 << 17;
-    let mut stretches: Vec<(usize, &mut [u8])> = bytes.chunks_mut(row * size).enumerate().collect();
+    let mut stretches = bytes.chunks_mut(row * size).enumerate().collect_vec();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let share = stretches
         .len()
@@ -334,7 +335,7 @@ fn fill_with(dtype: Dtype, cells: &mut [u8], numbers: &[i128]) {
 /// Whole numbers in ascending order, from `low` to `high`.
 fn ascending(low: i128, high: i128, cells: usize, rng: &mut ChaCha8Rng) -> Vec<i128> {
     let uniform = Uniform::new_inclusive(low, high).expect(CHECKED);
-    let mut numbers: Vec<i128> = (0..cells).map(|_| uniform.sample(rng)).collect();
+    let mut numbers = (0..cells).map(|_| uniform.sample(rng)).collect_vec();
     numbers.sort_unstable();
     if let Some(last) = numbers.last_mut() {
         *last = high;
@@ -347,7 +348,7 @@ fn ascending(low: i128, high: i128, cells: usize, rng: &mut ChaCha8Rng) -> Vec<i
 
 /// The whole numbers below `cells` in a random order.
 fn permutation(cells: usize, rng: &mut ChaCha8Rng) -> Vec<i128> {
-    let mut numbers: Vec<i128> = (0..cells as i128).collect();
+    let mut numbers = (0..cells as i128).collect_vec();
     shuffle(rng, &mut numbers);
     numbers
 }

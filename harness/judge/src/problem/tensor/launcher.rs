@@ -11,6 +11,7 @@ use crate::worker::Cells;
 use crate::worker::{
     Breach, BufferId, Launch, LaunchArg, LaunchTensor, ModuleId, SCRATCH_NAME, Worker,
 };
+use itertools::Itertools as _;
 use lab_device::ExecutionOrder;
 use std::sync::Arc;
 
@@ -96,16 +97,16 @@ impl CaseLauncher {
 
     /// [`CaseLauncher::set_up`] for each of these.
     pub fn set_up_all(all: &[&CaseData], worker: &mut Worker) -> Result<Vec<Self>> {
-        let cases: Vec<_> = all
+        let cases = all
             .iter()
             .map(|data| (&data.case, data.sets.len()))
-            .collect();
+            .collect_vec();
         let launchers = CaseLauncher::allocate(&cases, worker, false)?;
         let each = launchers.iter().zip(all).flat_map(|(launcher, data)| {
             let sets = data.sets.iter().enumerate();
             sets.flat_map(|(set, content)| launcher.inputs(set, &content.inputs))
         });
-        let inputs: Vec<(BufferId, &Cells)> = each.collect();
+        let inputs = each.collect_vec();
         worker.write_cells(&inputs, true)?;
         Ok(launchers)
     }
@@ -128,7 +129,7 @@ impl CaseLauncher {
             sets: Vec::new(),
             shares_buffers,
         });
-        let mut launchers: Vec<CaseLauncher> = empty.collect();
+        let mut launchers = empty.collect_vec();
         let is_own = |tensor: &&CaseTensor| !tensor.is_null && tensor.fixed.is_none();
         let wanted = |are_inputs: bool| {
             let each = launchers.iter().zip(cases);
@@ -138,7 +139,7 @@ impl CaseLauncher {
                     tensors.filter(move |tensor| (tensor.role == TensorRole::In) == are_inputs);
                 meant.map(|tensor| (launcher.name_of(&tensor.name), tensor.bytes()))
             });
-            wanted.collect::<Vec<_>>()
+            wanted.collect_vec()
         };
         let (inputs, outputs) = (wanted(true), wanted(false));
         let mut inputs = worker.input_buffers(inputs)?.into_iter();
@@ -271,7 +272,7 @@ impl CaseLauncher {
     /// Writes what the kernel finds in a set.
     pub fn write_before(&self, worker: &mut Worker, data: &CaseData, set: usize) -> Result<()> {
         let contents = &data.sets[set].inputs;
-        let outputs: Vec<_> = self.written_before(set, contents).collect();
+        let outputs = self.written_before(set, contents).collect_vec();
         worker.write_cells(&outputs, false)?;
         worker.clear_all(self.cleared(set))?;
         match self.shares_buffers {
@@ -282,7 +283,7 @@ impl CaseLauncher {
 
     /// Writes other inputs into the buffers of a set.
     pub fn write_inputs(&self, worker: &mut Worker, set: usize, contents: &Contents) -> Result<()> {
-        let inputs: Vec<_> = self.inputs(set, contents).collect();
+        let inputs = self.inputs(set, contents).collect_vec();
         worker.write_cells(&inputs, true)
     }
 
@@ -452,14 +453,14 @@ impl CaseLauncher {
 
     /// [`CaseLauncher::take_down`] for each of these.
     pub fn take_down_all(all: impl IntoIterator<Item = Self>, worker: &mut Worker) -> Result<()> {
-        let all: Vec<Self> = all.into_iter().collect();
+        let all = all.into_iter().collect_vec();
         let of = |is_meant: fn(&CaseTensor) -> bool| {
             let sets = all.iter().flat_map(|launcher| {
                 let sets = launcher.sets.iter();
                 sets.flat_map(|set| launcher.case.tensors.iter().zip(set))
             });
             let meant = sets.filter(move |(tensor, _)| tensor.fixed.is_none() && is_meant(tensor));
-            meant.filter_map(|(_, id)| *id).collect::<Vec<BufferId>>()
+            meant.filter_map(|(_, id)| *id).collect_vec()
         };
         let expected = of(|tensor| tensor.expected_of().is_some());
         if !expected.is_empty() {

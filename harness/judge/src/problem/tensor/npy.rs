@@ -2,6 +2,7 @@
 
 use super::beside;
 use crate::dtype::Dtype;
+use itertools::Itertools as _;
 use std::path::Path;
 
 /// Most bytes of the header. NumPy writes some hundred.
@@ -106,8 +107,8 @@ fn numpy_types(dtype: Dtype) -> (Vec<String>, String) {
 }
 
 fn in_brackets(shape: &[usize]) -> String {
-    let extents: Vec<String> = shape.iter().map(usize::to_string).collect();
-    format!("[{}]", extents.join(", "))
+    let extents = shape.iter().map(usize::to_string).join(", ");
+    format!("[{}]", extents)
 }
 
 struct Header {

@@ -6,6 +6,7 @@ use crate::dtype::Dtype;
 use crate::outcome::Stop;
 use crate::worker::compile_ahead::{Call, CallParameter};
 use crate::worker::{LaunchParameter, ModuleId, Passed, Worker};
+use itertools::Itertools as _;
 use lab_device::OTHER_PARAMETERS;
 
 /// A pointer among the kernel's parameters: to a tensor, or to a view of it.
@@ -77,7 +78,7 @@ pub fn parameters(case: &Case) -> Vec<LaunchParameter> {
 /// The call of a kernel in Python that judges this case.
 pub fn call(case: &Case) -> Call {
     let values = case.pointers().map(|_| None);
-    let scalars: Vec<Vec<u8>> = case.scalars.iter().map(|s| s.bytes.clone()).collect();
+    let scalars = case.scalars.iter().map(|s| s.bytes.clone()).collect_vec();
     let values = values.chain(case.numbers(&scalars).into_iter().map(Some));
     let of = |(parameter, value)| CallParameter { parameter, value };
     Call {
@@ -101,7 +102,7 @@ pub fn require_entries(
 
 /// [`require_entries`] for the entry of one case.
 pub fn require_entry(case: &Case, worker: &mut Worker, module: ModuleId) -> Result<(), Stop> {
-    let scalars: Vec<Vec<u8>> = case.scalars.iter().map(|s| s.bytes.clone()).collect();
+    let scalars = case.scalars.iter().map(|s| s.bytes.clone()).collect_vec();
     let numbers = case
         .numbers(&scalars)
         .into_iter()
@@ -141,6 +142,5 @@ fn listed(case: &Case) -> String {
     let of_struct = case
         .has_struct
         .then(|| "the struct of the scalars".to_owned());
-    let all = all.map(declared).chain(of_struct);
-    all.collect::<Vec<_>>().join(", ")
+    all.map(declared).chain(of_struct).join(", ")
 }

@@ -26,6 +26,7 @@ use super::spec::CaseTensor;
 use crate::outcome::Result;
 use crate::worker::cell_work::CellLine;
 use crate::worker::{Cells, JudgeMemory};
+use itertools::Itertools as _;
 use line::{HeldLine, HostLine};
 use pattern::Pattern;
 use rand_chacha::ChaCha8Rng;
@@ -208,7 +209,7 @@ fn place(groups: &[Group], tensors: &[CaseTensor], seed: u64) -> Vec<Placed> {
             pattern: *pattern,
         })
     });
-    let mut placed: Vec<Placed> = each.collect();
+    let mut placed = each.collect_vec();
     shuffle(&mut rng, &mut placed);
     let mut ends = vec![0, lines.saturating_sub(1)];
     if below(&mut rng, 2) == 1 {
@@ -324,11 +325,11 @@ pub fn describe(placed: &[Placed], tensors: &[CaseTensor], cell: &[usize]) -> Op
             let mut both = place.iter().flatten().zip(cell);
             both.all(|(at, cell)| at == cell)
         };
-        let words = place.iter().map(|at| match at {
+        let mut words = place.iter().map(|at| match at {
             Some(at) => at.to_string(),
             None => ":".to_owned(),
         });
-        let words = words.collect::<Vec<_>>().join(", ");
+        let words = words.join(", ");
         let (name, pattern) = (&tensor.name, placed.pattern.word());
         let (by_default, how_not) = match tensor.planted.by_default {
             true => (" by default", " (planted = false of the tensor says no)"),
@@ -336,7 +337,7 @@ pub fn describe(placed: &[Placed], tensors: &[CaseTensor], cell: &[usize]) -> Op
         };
         is_near.then(|| format!("{name}[{words}] is planted{by_default}: {pattern}{how_not}"))
     });
-    let near: Vec<String> = near.collect();
+    let near = near.collect_vec();
     (!near.is_empty()).then(|| near.join("; "))
 }
 

@@ -15,6 +15,7 @@ use crate::problem::peer::PeerSpec;
 use crate::profile::workload::ProfileCase;
 use crate::worker::compile_ahead::Call;
 use crate::worker::{ModuleId, Worker};
+use itertools::Itertools as _;
 use lab_device::{DeviceInfo, ExecutionOrder};
 use lab_protocol::{Language, Target, When};
 use lab_system::memory;
@@ -263,7 +264,7 @@ impl Problem {
 
     fn small_cases(&self, device: &DeviceInfo) -> Vec<Arc<Case>> {
         let checks = self.spec.checks.iter().filter(|case| case.is_for(device));
-        let mut all: Vec<Arc<Case>> = checks.cloned().collect();
+        let mut all = checks.cloned().collect_vec();
         let entries = match all.is_empty() {
             true => self.spec.case_of_each_entry(),
             false => Vec::new(),
@@ -276,7 +277,7 @@ impl Problem {
                 (cells < ENOUGH, cells.abs_diff(ENOUGH))
             };
             let chosen = cases.clone().min_by_key(size);
-            let mut small: Vec<&Arc<Case>> = cases.filter(|case| case.cells() <= FEW).collect();
+            let mut small = cases.filter(|case| case.cells() <= FEW).collect_vec();
             small.sort_by_key(|case| case.cells());
             let mut cells = 0;
             small.retain(|case| {
@@ -290,8 +291,7 @@ impl Problem {
     }
 
     fn into_watched(self) -> Watched {
-        let labels = self.chosen.iter().map(|case| case.label.as_str());
-        let size = labels.collect::<Vec<_>>().join("; ");
+        let size = self.chosen.iter().map(|case| &case.label).join("; ");
         Watched {
             problem: self,
             size,

@@ -7,13 +7,14 @@ use super::parameters::require_entry;
 use super::reference_source::{is_on_host, source_for};
 use super::spec::{Case, CaseTensor, ProblemSpec, TensorRole};
 use super::tally::ComparedOutputs;
-use super::together::{self, LaunchedCases, SetUpCase, Twice};
+use super::together::{self, LaunchedCases, Twice};
 use crate::cells::{self, Pair};
 use crate::dtype::Dtype;
 use crate::outcome::{Result, Stop};
 use crate::problem::api::{ProblemContext, WorkerFor};
 use crate::source_place::with_line;
 use crate::worker::{JudgeMemory, ModuleId, Worker};
+use itertools::Itertools as _;
 use lab_device::ExecutionOrder;
 use lab_protocol::Language;
 use std::path::{Path, PathBuf};
@@ -127,13 +128,13 @@ impl ReferenceKernel {
             let chosen = sets.iter().map(|set| data.sets[*set].clone());
             CaseData::new(&Arc::new(data.case.for_reference()), chosen.collect())
         });
-        let mut chosen: Vec<CaseData> = chosen.collect();
+        let mut chosen = chosen.collect_vec();
         if chosen.is_empty() {
             return Ok(());
         }
         let worker = &mut self.worker;
-        let launchers = CaseLauncher::set_up_all(&chosen.iter().collect::<Vec<_>>(), worker)?;
-        let cases: Vec<SetUpCase> = launchers.iter().zip(&chosen).collect();
+        let launchers = CaseLauncher::set_up_all(&chosen.iter().collect_vec(), worker)?;
+        let cases = launchers.iter().zip(&chosen).collect_vec();
         let how = (
             ExecutionOrder::Forward,
             Twice::First,
@@ -293,7 +294,7 @@ fn require_written<'a>(cases: impl Iterator<Item = (&'a Case, &'a [Launched])>) 
     let (tensors, pairs): (Vec<(&Case, &CaseTensor)>, Vec<Pair>) = each.unzip();
     for ((case, tensor), found) in tensors
         .into_iter()
-        .zip(cells::compare(&pairs.iter().collect::<Vec<_>>())?)
+        .zip(cells::compare(&pairs.iter().collect_vec())?)
     {
         if let Some(cell) = found.first_unwritten {
             let (cell, label) = (tensor.cell(cell.index), &case.label);

@@ -8,6 +8,7 @@ use super::random::told;
 use super::spec::{Case, ProblemSpec};
 use crate::outcome::Result;
 use crate::worker::{Breach, BufferId, Worker};
+use itertools::Itertools as _;
 use lab_device::Submission;
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -47,7 +48,7 @@ impl Resident {
         seed: u64,
     ) -> Result<Resident> {
         let scratch = launcher::scratch(spec, worker)?;
-        let launchers = CaseLauncher::set_up_all(&timed.iter().collect::<Vec<_>>(), worker)?;
+        let launchers = CaseLauncher::set_up_all(&timed.iter().collect_vec(), worker)?;
         Ok(Resident {
             spec: spec.clone(),
             timed: timed.clone(),
@@ -100,7 +101,7 @@ impl Resident {
         let outputs = sets
             .iter()
             .map(|(at, set)| self.launchers[*at].read_after(*set));
-        let outputs: Vec<Vec<BufferId>> = outputs.collect();
+        let outputs = outputs.collect_vec();
         let mut digests = worker.digests(outputs.concat(), self.key)?.into_iter();
         let each = outputs.iter();
         Ok(each

@@ -6,6 +6,7 @@ use super::spec::Case;
 use super::timing::TensorTiming;
 use crate::outcome::Stop;
 use crate::worker::Worker;
+use itertools::Itertools as _;
 use lab_device::ExecutionOrder;
 
 /// A window on new inputs may take so much longer than one on inputs that were there before.
@@ -26,7 +27,7 @@ impl TensorTiming {
     pub fn expect_same_time_on_new_inputs(&self, worker: &mut Worker) -> Result<(), Stop> {
         let timed = &*self.resident.timed;
         let is_renewed = |at: &usize| self.renewed.contains(&timed[*at].case.index);
-        let mut suspects: Vec<usize> = (0..timed.len()).filter(is_renewed).collect();
+        let mut suspects = (0..timed.len()).filter(is_renewed).collect_vec();
         if suspects.is_empty() {
             return Ok(());
         }
@@ -39,9 +40,9 @@ impl TensorTiming {
             } else {
                 MARGIN
             };
-            let slower: Vec<_> = each
+            let slower = each
                 .filter(|(_, (new, known))| *new > MOST_SLOWER * known + margin)
-                .collect();
+                .collect_vec();
             let Some((first, (new, known))) = slower.first() else {
                 return Ok(());
             };

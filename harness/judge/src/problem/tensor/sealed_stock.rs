@@ -14,6 +14,7 @@ use super::input_values::InputValues;
 use super::spec::{Case, ProblemSpec};
 use crate::outcome::Result;
 use crate::worker::Cells;
+use itertools::Itertools as _;
 use lab_device::DeviceInfo;
 use lab_protocol::When;
 use lab_system::atomic_file;
@@ -141,7 +142,10 @@ impl SealedStock {
             .flatten()
             .flatten();
         let named = |entry: &listing::Entry| entry.file_name().to_str().is_some_and(is_name);
-        let mut files: Vec<PathBuf> = entries.filter(named).map(|entry| entry.path()).collect();
+        let mut files = entries
+            .filter(named)
+            .map(|entry| entry.path())
+            .collect_vec();
         files.sort();
         files
     }
@@ -150,14 +154,14 @@ impl SealedStock {
     fn make_space(&self, bytes: u64) -> bool {
         let entries = |folder: &Path| listing::read_dir(folder).into_iter().flatten().flatten();
         let folders = entries(&self.top);
-        let files = folders.flat_map(|folder| entries(&folder.path()).collect::<Vec<_>>());
-        let mut all: Vec<(SystemTime, u64, PathBuf)> = files
+        let files = folders.flat_map(|folder| entries(&folder.path()).collect_vec());
+        let mut all = files
             .filter_map(|file| {
                 let about = file.metadata().ok()?;
                 let modified = about.modified().unwrap_or(SystemTime::UNIX_EPOCH);
                 Some((modified, about.len(), file.path()))
             })
-            .collect();
+            .collect_vec();
         all.sort();
         let mut sum = bytes + all.iter().map(|(_, size, _)| size).sum::<u64>();
         all.retain(|(.., path)| !path.starts_with(&self.folder));
@@ -219,7 +223,7 @@ pub fn put(bytes: &mut Vec<u8>, data: &CaseData) -> Result<()> {
 /// Reads what is expected in these cases, and draws their inputs again. `None` if the content is
 /// not of them.
 pub fn read(cases: &[Arc<Case>], drawing: Drawing, mut content: &[u8]) -> Option<Ahead> {
-    let parts: Vec<(Arc<Case>, Part)> = in_order(cases).collect();
+    let parts = in_order(cases).collect_vec();
     let mut ahead = Ahead::new();
     for ((case, part), mut data) in parts.iter().zip(drawing.sets_of_parts(&parts).ok()?) {
         for (number, set) in data.sets.iter_mut().enumerate() {

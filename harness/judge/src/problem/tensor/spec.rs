@@ -12,6 +12,7 @@ use crate::dtype::Dtype;
 use crate::gates::Tolerance;
 use crate::probe::bounds::{CacheState, Demand};
 use crate::problem::peer::PeerSpec;
+use itertools::Itertools as _;
 use lab_device::DeviceInfo;
 use lab_protocol::When;
 use serde::Deserialize;
@@ -196,8 +197,8 @@ impl CaseTensor {
 
     /// A cell as in `y[2, 256]`, from its flat row-major index.
     pub fn cell(&self, flat: usize) -> String {
-        let places: Vec<String> = self.place(flat).iter().map(usize::to_string).collect();
-        format!("{}[{}]", self.name, places.join(", "))
+        let places = self.place(flat).iter().map(usize::to_string).join(", ");
+        format!("{}[{}]", self.name, places)
     }
 }
 
@@ -359,13 +360,13 @@ impl ProblemSpec {
     pub fn cases_of(&self, when: When, device: &DeviceInfo) -> Vec<Arc<Case>> {
         let judged = |case: &&Arc<Case>| case.when <= when && self.fits(case, device);
         let judged = self.cases.iter().filter(judged).cloned();
-        let mut judged: Vec<Arc<Case>> = judged.collect();
+        let mut judged = judged.collect_vec();
         // A case that is checked for its extents alone holds no extremes.
         let cells = judged.iter().map(|case| match case.hint {
             Some(_) => usize::MAX,
             None => case.cells(),
         });
-        let cells: Vec<usize> = cells.collect();
+        let cells = cells.collect_vec();
         for (case, turn) in judged.iter_mut().zip(Turn::of_each(&cells, device)) {
             Arc::make_mut(case).turn = turn;
         }

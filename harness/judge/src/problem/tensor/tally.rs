@@ -10,6 +10,7 @@ use crate::cells::{self, Pair};
 use crate::gates::{self, CellMismatch, TensorComparison};
 use crate::outcome::{Correctness, Result};
 use crate::worker::Breach;
+use itertools::Itertools as _;
 use lab_protocol::report::wrong_cells::{WrongMap, WrongTile};
 use lab_protocol::report::{self, Histogram, Writer};
 use std::sync::Arc;
@@ -101,7 +102,7 @@ impl ComparedOutputs {
             pairs.collect()
         });
         let pairs: Vec<Vec<Option<Pair>>> = pairs.collect();
-        let there: Vec<&Pair> = pairs.iter().flatten().flatten().collect();
+        let there = pairs.iter().flatten().flatten().collect_vec();
         let mut compared = cells::compare(&there)?.into_iter();
         let mut found = Vec::with_capacity(launches.len());
         for ((case, ..), pairs) in launches.iter().zip(&pairs) {

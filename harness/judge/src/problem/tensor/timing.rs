@@ -11,12 +11,13 @@ use super::parameters::require_entries;
 use super::random::{below, draw_sets, shuffle};
 use super::resident::{AcceptedOutputs, Resident};
 use super::spec::Case;
-use super::tally::{CaseOutcome, ComparedLaunch, ComparedOutputs, GateTally};
+use super::tally::{CaseOutcome, ComparedOutputs, GateTally};
 use crate::measure::{self, TimingSummary};
 use crate::outcome::{Correctness, Result, Stop};
 use crate::probe::bounds::{CacheState, Demand};
 use crate::problem::api::{Timed, WorkerRole, WorkloadFigures, in_digits};
 use crate::worker::{BufferId, ModuleId, Repeated, WantedWindow, Worker};
+use itertools::Itertools as _;
 use lab_device::{ExecutionOrder, Submission};
 use lab_protocol::report::{Measure, Writer};
 use lab_stats::aggregate::{Aggregate, Better};
@@ -230,12 +231,12 @@ impl TensorTiming {
         let contents: Result<Vec<Written>> = written.iter().map(read).collect();
         let contents = contents?;
         let each = written.iter().zip(&contents);
-        let launches: Vec<ComparedLaunch> = each
+        let launches = each
             .map(|((at, set, _), content)| {
                 let drawn = &resident.timed[*at];
                 (&*drawn.case, content, None, &drawn.sets[*set].expected)
             })
-            .collect();
+            .collect_vec();
         let compared = ComparedOutputs::of_each(&launches)?;
         let how = format!("timed launch in turn {}", self.turns);
         for (outputs, compared) in written.iter().zip(compared) {
@@ -257,8 +258,7 @@ impl TensorTiming {
         if self.latencies.is_empty() {
             return Ok(());
         }
-        let single: Vec<(usize, Vec<usize>)> =
-            windows.iter().map(|(at, _)| (*at, vec![0])).collect();
+        let single = windows.iter().map(|(at, _)| (*at, vec![0])).collect_vec();
         let seconds = self.windows(worker, &single, false, out)?;
         for (at, _) in single {
             self.latencies[at].push(seconds[at]);
@@ -372,7 +372,7 @@ impl Timed for TensorTiming {
             self.expect_same_time_on_new_inputs(worker)?;
         }
         let mut rng = ChaCha8Rng::seed_from_u64(inputs);
-        let mut order: Vec<usize> = (0..self.resident.timed.len()).collect();
+        let mut order = (0..self.resident.timed.len()).collect_vec();
         shuffle(&mut rng, &mut order);
         let drawn = order.into_iter().filter_map(|at| {
             let left = left.as_mut().map(|left| &mut left[at]);
@@ -392,7 +392,7 @@ impl Timed for TensorTiming {
             }
             Some((at, sets))
         });
-        let windows: Vec<(usize, Vec<usize>)> = drawn.collect();
+        let windows = drawn.collect_vec();
         let seconds = self.windows(worker, &windows, true, out)?;
         if self.turns == 1 {
             self.resident.note_first_turn(&seconds);

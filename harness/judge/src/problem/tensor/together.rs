@@ -6,7 +6,8 @@ use super::case_data::CaseData;
 use super::launcher::{CaseLauncher, Launched, ReadCells, Written};
 use super::parameters::with_parameters;
 use crate::outcome::{Result, Stop};
-use crate::worker::{BufferId, Launch, ModuleId, Worker};
+use crate::worker::{Launch, ModuleId, Worker};
+use itertools::Itertools as _;
 use lab_device::ExecutionOrder;
 
 /// A case whose sets have buffers of their own.
@@ -44,18 +45,18 @@ pub fn launch(
     cases: &[SetUpCase],
     (order, twice, read): (ExecutionOrder, Twice, ReadCells),
 ) -> Result<LaunchedCases> {
-    let all: Vec<usize> = cases.iter().map(|(_, data)| data.sets.len()).collect();
+    let all = cases.iter().map(|(_, data)| data.sets.len()).collect_vec();
     let each = cases.iter().zip(&all);
     let twice = each.map(|((_, data), all)| match twice {
         _ if !data.case.needs_two_launches() => 0,
         Twice::Each => *all,
         Twice::First => 1.min(*all),
     });
-    let first = round(worker, module, (cases, &twice.collect::<Vec<_>>()), order)?;
+    let first = round(worker, module, (cases, &twice.collect_vec()), order)?;
     let mut earlier = written(worker, cases, &first, Worker::take)?;
     let mut seconds = first.seconds;
     let mut failed = first.failed;
-    let mut last: Vec<Vec<Written>> = cases.iter().map(|_| Vec::new()).collect();
+    let mut last = cases.iter().map(|_| Vec::new()).collect_vec();
     if failed.is_none() {
         let round = round(worker, module, (cases, &all), order)?;
         last = written(worker, cases, &round, read)?;
@@ -132,9 +133,9 @@ fn written(
     let sets = each
         .clone()
         .flat_map(|((launcher, _), seconds)| (0..seconds.len()).map(move |set| (launcher, set)));
-    let ids: Vec<BufferId> = sets
+    let ids = sets
         .flat_map(|(launcher, set)| launcher.read_after(set))
-        .collect();
+        .collect_vec();
     let mut cells = match ids.is_empty() {
         true => Vec::new(),
         false => read(worker, &ids)?,

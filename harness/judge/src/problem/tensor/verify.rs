@@ -4,9 +4,10 @@ use super::case_data::{CaseData, CaseSet};
 use super::launcher::{CaseLauncher, Launched, ReadCells};
 use super::resident::{AcceptedOutputs, Resident};
 use super::tally::{ComparedOutputs, GateTally};
-use super::together::{self, LaunchedCases, SetUpCase, Twice};
+use super::together::{self, LaunchedCases, Twice};
 use crate::outcome::{Result, Stop};
 use crate::worker::{Breach, Cells, ModuleId, Worker};
+use itertools::Itertools as _;
 use lab_device::ExecutionOrder;
 use lab_protocol::report::Writer;
 use lab_system::threads::{Beside, beside};
@@ -130,7 +131,7 @@ impl CaseCheck<'_> {
         // The first launch of a function in Python may compile it.
         let limit = limits.and_then(|limits| limits.into_iter().max());
         worker.limit_launches(limit.filter(|_| !worker.is_python()));
-        let cases: Vec<SetUpCase> = all.iter().map(|of| (of.launcher, of.drawn)).collect();
+        let cases = all.iter().map(|of| (of.launcher, of.drawn)).collect_vec();
         let how = (
             ExecutionOrder::Forward,
             Twice::Each,
@@ -153,7 +154,7 @@ impl CaseCheck<'_> {
                     both.map(move |(written, other)| (case, written, other, &set.expected))
                 })
         });
-        let launches: Vec<_> = launches.collect();
+        let launches = launches.collect_vec();
         let mut compared = ComparedOutputs::of_each(&launches)?.into_iter();
         let mut found = Vec::with_capacity(all.len());
         for (of, launched) in sets {
@@ -214,7 +215,7 @@ impl CaseCheck<'_> {
             let (at, _) = of.accepted?;
             Some((0..launched.len()).map(move |set| (at, set)))
         });
-        let timed: Vec<(usize, usize)> = timed.flatten().collect();
+        let timed = timed.flatten().collect_vec();
         self.resident.output_digests(self.worker, &timed)
     }
 

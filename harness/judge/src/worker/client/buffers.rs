@@ -6,6 +6,7 @@ use crate::worker::judge_memory::{Cells, JudgeMemory, Share};
 use crate::worker::link::Operation;
 use crate::worker::memory::{Filling, SharedBlock, is_shared};
 use crate::worker::messages::WorkerRequest;
+use itertools::Itertools as _;
 use lab_device::FLOAT_POISONS;
 use lab_system::random;
 use std::os::fd::{AsFd, OwnedFd};
@@ -175,7 +176,7 @@ impl Worker {
         if let Some(share) = self.memory.as_ref().filter(|_| !held.is_empty()) {
             share.memory.copy(held, are_inputs)?;
         }
-        let host: Vec<(BufferId, &[u8])> = host.iter().map(|(id, cells)| (*id, &**cells)).collect();
+        let host = host.iter().map(|(id, cells)| (*id, &**cells)).collect_vec();
         match are_inputs {
             true => self.write_inputs(&host),
             false => host
@@ -213,7 +214,7 @@ impl Worker {
             return self.read_all(buffers);
         };
         let bytes = |id: &BufferId| self.buffers.get(id).map_or(0, |known| known.bytes);
-        let each: Vec<(BufferId, usize)> = buffers.iter().map(|id| (*id, bytes(id))).collect();
+        let each = buffers.iter().map(|id| (*id, bytes(id))).collect_vec();
         memory.hold_copies(&each)
     }
 

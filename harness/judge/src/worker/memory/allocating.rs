@@ -7,6 +7,7 @@
 use super::{
     BACK_OF_LAST, Buffer, BufferId, Content, Device, FRONT, Filling, Guards, OWN, guarded_bytes,
 };
+use itertools::Itertools as _;
 use lab_device::{DeviceError, Driver, POISON};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -234,8 +235,11 @@ impl Guards {
             }
         }
         let watched = buffers.iter_mut().filter(|buffer| !buffer.is_read_only);
-        let watched: Vec<&mut Buffer> = watched.collect();
-        let ranges: Vec<_> = watched.iter().flat_map(|buffer| buffer.ranges()).collect();
+        let watched = watched.collect_vec();
+        let ranges = watched
+            .iter()
+            .flat_map(|buffer| buffer.ranges())
+            .collect_vec();
         let Some(digests) = driver.digests(&ranges, self.key)? else {
             return Ok(());
         };

@@ -8,6 +8,7 @@
 //! A worker of CUDA C++ can only read its inputs: a store into one ends the launch.
 
 use super::{Buffer, BufferId, Content, Device, FRONT, present};
+use itertools::Itertools as _;
 use lab_device::{DeviceError, MemoryRange};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -202,7 +203,7 @@ impl Device {
     /// [`Device::hold`] of copies of these buffers.
     pub fn hold_copies(&mut self, of: &[BufferId]) -> Result<Vec<BufferId>, DeviceError> {
         let from = self.ranges(of)?;
-        let bytes: Vec<usize> = from.iter().map(|range| range.bytes).collect();
+        let bytes = from.iter().map(|range| range.bytes).collect_vec();
         let ids = self.hold_all(&bytes)?;
         for (from, id) in from.iter().zip(&ids) {
             let to = self.range(*id)?;
@@ -275,7 +276,7 @@ impl Device {
         let of_owner = |(id, buffer): (&u32, &Buffer)| {
             (owners.contains(&buffer.owner) && !buffer.is_freed).then_some(BufferId(*id))
         };
-        let left: Vec<BufferId> = self.buffers.iter().filter_map(of_owner).collect();
+        let left = self.buffers.iter().filter_map(of_owner).collect_vec();
         self.free_all(&left)
     }
 

@@ -8,6 +8,7 @@ use super::formula;
 use super::tables::{list, number, quoted};
 use super::views;
 use crate::dtype::Dtype;
+use itertools::Itertools as _;
 
 const INCLUDES: &str = "#include <c10/cuda/CUDAGuard.h>\n#include <c10/cuda/CUDAStream.h>\n#include <torch/extension.h>\n\n#include <cmath>\n\
     #include <cstdint>\n#include <functional>\n#include <optional>\n#include <string>\n#include <vector>\n\n";
@@ -59,11 +60,11 @@ pub fn write(file: &ProblemFile) -> Binding {
         let results = file.tensor.iter().filter(|t| t.is_compared());
         results.filter(move |t| t.role == role)
     };
-    let mut required: Vec<bool> = file
+    let mut required = file
         .tensor
         .iter()
         .map(|t| t.role != TensorRole::Out)
-        .collect();
+        .collect_vec();
     let mut given = file.tensor.iter().zip(&required);
     let has_type = given.any(|(tensor, required)| *required && tensor.dtype.is_none());
     if !file.types.is_empty() && !has_type {
@@ -83,7 +84,9 @@ pub fn write(file: &ProblemFile) -> Binding {
         let mut formulas = tensor.shape.iter();
         required[at] |= formulas.any(|extent| cpp_formula(file, &extent.text()).is_none());
     }
-    let mut returned: Vec<String> = of_role(TensorRole::Out).map(|t| t.name.clone()).collect();
+    let mut returned = of_role(TensorRole::Out)
+        .map(|t| t.name.clone())
+        .collect_vec();
     if returned.is_empty() {
         returned.extend(of_role(TensorRole::Inout).map(|t| t.name.clone()));
     }
@@ -155,8 +158,13 @@ impl Writer<'_> {
 
     /// The names of the problem's types.
     fn types(&self) -> String {
-        let types: Vec<&str> = self.file.types.iter().map(|dtype| dtype.word()).collect();
-        types.join(" or ")
+        let types = self
+            .file
+            .types
+            .iter()
+            .map(|dtype| dtype.word())
+            .join(" or ");
+        types
     }
 
     /// The tensors, and whether each must be given.
@@ -350,7 +358,7 @@ impl Writer<'_> {
                 format!("buffer({part}, \"{view}\", {of})")
             });
             let whole = whole.into_iter().filter(|_| tensor.views.is_empty());
-            views.chain(whole).collect::<Vec<_>>()
+            views.chain(whole).collect_vec()
         });
         let tensors = list(tensors, |buffer| buffer);
         let scalars = list(&self.file.scalar, |scalar| {

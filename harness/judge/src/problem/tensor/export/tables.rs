@@ -5,6 +5,7 @@ use super::super::input_values::{InputValues, PackedField};
 use super::super::spec::{Case, CaseScalar, CaseTensor, ProblemSpec, TensorRole};
 use super::super::view::View;
 use crate::dtype::{CellValue, Dtype};
+use itertools::Itertools as _;
 use std::fmt::Write;
 
 /// Most bytes of an .npy file whose cells are written into an export.
@@ -151,7 +152,7 @@ fn cpp_values(values: Option<&InputValues>) -> String {
 }
 
 pub fn list<T>(items: impl IntoIterator<Item = T>, text: impl Fn(T) -> String) -> String {
-    items.into_iter().map(text).collect::<Vec<_>>().join(", ")
+    items.into_iter().map(text).join(", ")
 }
 
 fn cpp_tensor(of: &CaseTensor) -> String {
@@ -215,12 +216,7 @@ pub fn in_cpp(spec: &ProblemSpec) -> String {
             list(&case.dims, |(_, extent)| extent.to_string()),
             list(&case.scalars, cpp_scalar),
         );
-        out += &case
-            .tensors
-            .iter()
-            .map(cpp_tensor)
-            .collect::<Vec<_>>()
-            .join(",\n      ");
+        out += &case.tensors.iter().map(cpp_tensor).join(",\n      ");
         out += "}},\n";
     }
     out + "};\n"
@@ -237,7 +233,7 @@ fn python_values(values: Option<&InputValues>) -> String {
     }
     let mut items = vec![quoted(values.into())];
     items.extend(fields(Some(values)).iter().map(|field| {
-        let shape: Vec<String> = field.shape.iter().map(usize::to_string).collect();
+        let shape = field.shape.iter().map(usize::to_string).collect_vec();
         let (of, shape) = (quoted(field.dtype.word()), python_tuple(&shape));
         format!(
             "({}, {of}, {shape}, {})",
@@ -261,7 +257,7 @@ fn python_tuple(items: &[String]) -> String {
 }
 
 fn python_view(view: &View) -> String {
-    let numbers = |of: &[usize]| python_tuple(&of.iter().map(usize::to_string).collect::<Vec<_>>());
+    let numbers = |of: &[usize]| python_tuple(&of.iter().map(usize::to_string).collect_vec());
     let (name, offset) = (quoted(&view.name), view.offset);
     format!(
         "({name}, {offset}, {}, {})",
@@ -272,7 +268,7 @@ fn python_view(view: &View) -> String {
 
 fn python_case(case: &Case) -> String {
     let tensor = |tensor: &CaseTensor| {
-        let shape: Vec<String> = tensor.shape.iter().map(usize::to_string).collect();
+        let shape = tensor.shape.iter().map(usize::to_string).collect_vec();
         format!(
             "            {}: _LabOf({}, {}, {}, {}, {}, {}, {}),\n",
             quoted(&tensor.name),
@@ -282,7 +278,7 @@ fn python_case(case: &Case) -> String {
             number(tensor.tolerance.rtol),
             number(tensor.tolerance.matched),
             python_values(tensor.values.as_ref()),
-            python_tuple(&tensor.views.iter().map(python_view).collect::<Vec<_>>())
+            python_tuple(&tensor.views.iter().map(python_view).collect_vec())
         )
     };
     format!(
@@ -313,7 +309,7 @@ pub fn in_python(spec: &ProblemSpec) -> String {
         format!("{}: {}", quoted(&tensor.name), quoted(&role))
     });
     let compared = spec.tensors().iter().filter(|tensor| tensor.is_compared());
-    let compared: Vec<String> = compared.map(|tensor| quoted(&tensor.name)).collect();
+    let compared = compared.map(|tensor| quoted(&tensor.name)).collect_vec();
     let compared = python_tuple(&compared);
     let cases: String = spec.cases.iter().map(|case| python_case(case)).collect();
     format!("_LAB_ROLES = {{{roles}}}\n_LAB_COMPARED = {compared}\n\n_LAB_CASES = [\n{cases}]\n")

@@ -6,6 +6,7 @@ use super::source::{Flattened, Frame};
 use super::tables::{list, quoted, truth};
 use super::{Exported, Parts, Source, lab_header, shell_word, tables};
 use crate::probe::bounds::CacheState;
+use itertools::Itertools as _;
 use lab_protocol::text::is_among;
 
 const STATEMENTS: &str = include_str!("parts/statements.h");
@@ -57,11 +58,11 @@ pub fn with_check(parts: &Parts, mut sections: Vec<String>, call: &str) -> Expor
 
 /// The sections with two blank lines between them.
 fn joined(sections: &[String]) -> String {
-    let sections = sections
+    let mut sections = sections
         .iter()
         .map(|section| section.trim_matches('\n'))
         .filter(|section| !section.is_empty());
-    sections.collect::<Vec<_>>().join("\n\n\n") + "\n"
+    sections.join("\n\n\n") + "\n"
 }
 
 /// The sources in CUDA as texts of Python: the kernel, if it is there, and the reference, if it is
@@ -75,7 +76,7 @@ pub fn sources(parts: &Parts, kernel: Option<Source>) -> Result<String, String> 
     let flat_kernel = kernel.map(flat).transpose()?;
     let flat_reference = reference.map(flat).transpose()?;
     let flattened = flat_kernel.iter().chain(&flat_reference);
-    let texts: Vec<&str> = flattened.map(|flat| flat.text.as_str()).collect();
+    let texts = flattened.map(|flat| flat.text.as_str()).collect_vec();
     let header = [
         INCLUDES,
         &lab_header::structs(),
@@ -208,7 +209,7 @@ fn public_function(parts: &Parts, function: &str, binding: &Binding) -> String {
     let optional = of(ParameterKind::Output).chain(of(ParameterKind::Scalar));
     let mut named = of(ParameterKind::Number).chain(optional.map(|name| name + "=None"));
     let star = named.next().map(|first| ["*".to_owned(), first]);
-    let arguments = of(ParameterKind::Tensor)
+    let mut arguments = of(ParameterKind::Tensor)
         .chain(star.into_iter().flatten())
         .chain(named);
     let line = |p: &Parameter| {
@@ -231,7 +232,7 @@ fn public_function(parts: &Parts, function: &str, binding: &Binding) -> String {
          The kernel runs on PyTorch's current stream. Nothing is differentiated. The first call with new dimensions runs the launch\n    \
          statement and waits for it: make one such call before you capture a CUDA graph.\n    \"\"\"\n    outputs = _lab_call(\"kernel\", {{{}}})\n    \
          return {value}\n",
-        arguments.collect::<Vec<_>>().join(", "),
+        arguments.join(", "),
         parts.name,
         binding.parameters.iter().map(line).collect::<String>(),
         list(&binding.parameters, |p| {

@@ -13,6 +13,7 @@ use super::text::{ExtentText, ProblemFile, TensorText, WorkloadText};
 use super::{KeepCheck, in_samples};
 use crate::dtype::Dtype;
 use crate::problem::key_error::{InKey, KeyError, Result, wrong};
+use itertools::Itertools as _;
 use lab_protocol::When;
 use lab_source::expression::Expression;
 use lab_source::suggest::suggest;
@@ -62,7 +63,7 @@ impl ProblemFile {
     pub(super) fn draw_shapes(&mut self, check: KeepCheck) {
         let mut rng = drawn_shapes::rng(check.seed);
         let shown = self.workload.iter().chain(&self.held_out);
-        let mut shown: Vec<Extents> = shown.map(|workload| workload.dims.clone()).collect();
+        let mut shown = shown.map(|workload| workload.dims.clone()).collect_vec();
         let mut workloads = Vec::new();
         for (number, drawn) in self.keep.iter().enumerate() {
             let before = shown.len();
@@ -84,12 +85,12 @@ impl ProblemFile {
             }
         }
         // A dimension that no shape names may be 0, as a switch.
-        let texts: Vec<String> = self
+        let texts = self
             .tensor
             .iter()
             .flat_map(|t| &t.shape)
             .map(ExtentText::text)
-            .collect();
+            .collect_vec();
         let is_word = |c: char| c.is_alphanumeric() || c == '_';
         let names =
             |text: &String, name: &str| text.split(|c| !is_word(c)).any(|word| word == name);
@@ -161,7 +162,7 @@ impl ProblemFile {
         cases.extend(ragged);
         // Workloads of the same dimensions may differ in what they hold. Each has a name of its
         // own.
-        let labels: Vec<String> = cases.iter().map(|case| case.label.clone()).collect();
+        let labels = cases.iter().map(|case| case.label.clone()).collect_vec();
         let timed = cases.iter().filter(|case| !case.held_out).count();
         let pictured: Vec<Arc<AtomicUsize>> = self.tensor.iter().map(|_| Arc::default()).collect();
         for (at, case) in cases.iter_mut().enumerate() {

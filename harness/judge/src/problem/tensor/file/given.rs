@@ -13,6 +13,7 @@ use super::text::{ProblemFile, ScalarText, ViewText, WorkloadText};
 use crate::dtype::Dtype;
 use crate::gates::Tolerance;
 use crate::problem::key_error::{InKey, KeyError, Result, wrong};
+use itertools::Itertools as _;
 use lab_source::suggest::suggest;
 
 impl ProblemFile {
@@ -42,7 +43,7 @@ impl ProblemFile {
         key: &str,
         mut named: impl Iterator<Item = &'a String>,
     ) -> Result<()> {
-        let names: Vec<&str> = self.tensor.iter().map(|t| t.name.as_str()).collect();
+        let names = self.tensor.iter().map(|t| t.name.as_str()).collect_vec();
         match named.find(|name| !names.contains(&name.as_str())) {
             None => Ok(()),
             Some(unknown) => {
@@ -160,7 +161,7 @@ impl ProblemFile {
 
     /// Checks that a workload gives values to scalars only.
     pub(super) fn check_stated_scalars(&self, workload: &WorkloadText) -> Result<()> {
-        let names: Vec<&str> = self.scalar.iter().map(|s| s.name.as_str()).collect();
+        let names = self.scalar.iter().map(|s| s.name.as_str()).collect_vec();
         let checked = workload.scalars.iter().try_for_each(|(name, value)| {
             let known = names.contains(&name.as_str());
             let hint = suggest(name, &names);

@@ -5,6 +5,7 @@ use super::cases::of_workload;
 use super::jsonl::{self, WorkloadLine};
 use super::text::{ExtentsText, ProblemFile, WorkloadText};
 use crate::problem::key_error::{InKey, KeyError, Result, wrong};
+use itertools::Itertools as _;
 use lab_source::suggest::suggest;
 
 /// Most workloads of a kind. The reference computes each of them.
@@ -80,7 +81,7 @@ impl ProblemFile {
     fn axes<'a>(&'a self, table: &'a WorkloadText) -> Result<Vec<Axis<'a>>> {
         for (at, name) in table.together.iter().enumerate() {
             if !matches!(table.stated.get(name), Some(ExtentsText::Several(_))) {
-                let known: Vec<&String> = table.stated.keys().collect();
+                let known = table.stated.keys().collect_vec();
                 let hint = suggest(name, &known);
                 let what = format!("together: dims has no list '{name}'{hint}");
                 return Err(KeyError::new(what).item("together", at));
@@ -149,7 +150,7 @@ impl ProblemFile {
                     ));
                 }
             }
-            let scalars: Vec<&str> = self.scalar.iter().map(|s| s.name.as_str()).collect();
+            let scalars = self.scalar.iter().map(|s| s.name.as_str()).collect_vec();
             for (input, is_scalar) in line.inputs() {
                 let known = match is_scalar {
                     true => scalars.clone(),
@@ -205,16 +206,10 @@ fn extents(axes: &[Axis], which: usize) -> Extents {
 
 fn too_many(axes: &[Axis], lines: usize, count: usize) -> String {
     let lists = axes.iter().filter(|axis| axis.length > 1);
-    let name = |axis: &Axis| {
-        axis.lists
-            .iter()
-            .map(|(name, _)| *name)
-            .collect::<Vec<_>>()
-            .join(" and ")
-    };
+    let name = |axis: &Axis| axis.lists.iter().map(|(name, _)| *name).join(" and ");
     let factors = lists.map(|axis| format!("{} of {}", axis.length, name(axis)));
-    let factors = factors.chain((lines > 1).then(|| format!("{lines} lines")));
-    let factors: Vec<String> = factors.collect();
+    let mut factors = factors.chain((lines > 1).then(|| format!("{lines} lines")));
+    let factors = factors.join(" × ");
     let more = match count {
         usize::MAX => "more than 10^19".to_owned(),
         count => count.to_string(),
@@ -222,6 +217,6 @@ fn too_many(axes: &[Axis], lines: usize, count: usize) -> String {
     format!(
         "these are {more} workloads ({}), and a problem has at most {MOST} of a kind: shorten a list, or let lists run \
          together, as in together = [\"batch\", \"heads\"]",
-        factors.join(" × ")
+        factors
     )
 }

@@ -12,6 +12,7 @@ use super::super::random::shuffle;
 use super::super::spec::Case;
 use super::pattern::Pattern;
 use super::{Group, PlantedSets};
+use itertools::Itertools as _;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
@@ -31,10 +32,10 @@ impl PlantedSets {
                 axis,
                 patterns: patterns.to_vec(),
             });
-            let parts: Vec<Group> = parts.collect();
+            let parts = parts.collect_vec();
             (!parts.is_empty()).then_some(parts)
         });
-        let parts: Vec<Vec<Group>> = parts.collect();
+        let parts = parts.collect_vec();
         let is_by_default = case.tensors.iter().any(|tensor| tensor.planted.by_default);
         let varies = case.scalars.iter().any(|scalar| scalar.varies);
         if parts.len() < 2 && !is_by_default && !varies {
@@ -74,7 +75,7 @@ fn all_large(case: &Case) -> Option<Vec<Group>> {
             patterns,
         })
     });
-    let groups: Vec<Group> = groups.collect();
+    let groups = groups.collect_vec();
     (groups.len() > 1).then_some(groups)
 }
 
