@@ -92,9 +92,9 @@ fn a_kernel_is_built_and_its_resources_are_reported() {
     assert_eq!(built.log, "");
     let image = built.image.unwrap();
     assert_eq!(&std::fs::read(image.path).unwrap()[..4], b"\x7fELF");
-    assert!(built.registers.unwrap() > 5 && built.seconds > 0.0);
+    assert!(built.resources.registers.unwrap() > 5 && built.seconds > 0.0);
     assert_eq!(
-        (built.spill_bytes, built.shared_bytes),
+        (built.resources.spill_bytes, built.resources.shared_bytes),
         (Some(0), Some(1024))
     );
 }
@@ -182,8 +182,8 @@ fn spills_are_counted() {
         ..bench.request()
     };
     let built = bench.builder.build(&request).unwrap();
-    assert_eq!(built.registers, Some(32));
-    assert!(built.spill_bytes.unwrap() > 100, "{built:?}");
+    assert_eq!(built.resources.registers, Some(32));
+    assert!(built.resources.spill_bytes.unwrap() > 100, "{built:?}");
 }
 
 #[test]
@@ -218,14 +218,7 @@ fn precompiled_headers_change_only_the_time() {
     assert_eq!(bench.builder.warm(&request), bench.builder.can_precompile());
     let again = bench.build(KERNEL);
     // The cubin's symbols may have another order, but the kernel needs the same resources.
-    let needs = |built: &Built| {
-        (
-            built.log.clone(),
-            built.registers,
-            built.spill_bytes,
-            built.shared_bytes,
-        )
-    };
+    let needs = |built: &Built| (built.log.clone(), built.resources);
     assert!(again.image.is_some());
     assert_eq!(needs(&first), needs(&again));
     // Macros and the generated header are read again.
@@ -353,9 +346,9 @@ fn a_source_is_built_for_each_target_as_it_is_written_and_one_that_refuses_says_
     assert_eq!(archs, targets);
     for target in [&built[0], &built[2]] {
         assert_eq!(target.refused, None);
-        assert!(target.registers > Some(2), "{target:?}");
+        assert!(target.resources.registers > Some(2), "{target:?}");
         assert_eq!(
-            (target.spill_bytes, target.shared_bytes),
+            (target.resources.spill_bytes, target.resources.shared_bytes),
             (Some(0), Some(256))
         );
     }

@@ -89,15 +89,35 @@ pub struct Built {
     /// Where the source is other code on a GPU, as in `kernel.cu:26 is other code there`, or asks
     /// its compiler a question; only on the cpu device, which then runs another path than a GPU.
     pub device_branch: Option<String>,
-    /// Registers per thread: the largest number over the module's functions. `None` where the
-    /// compiler reports none.
+    /// The largest needs over the module's functions.
+    pub resources: Resources,
+}
+
+/// What a kernel needs, or the largest need for each resource over the functions of a module,
+/// launch statements left out. `None` where the compiler does not tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Resources {
+    /// Registers of a thread.
     pub registers: Option<u32>,
-    /// Bytes of spill loads and stores: the largest sum over the module's functions, where it is
-    /// known.
+    /// Bytes that a thread keeps in memory because it has too few registers: spill stores and loads
+    /// together.
     pub spill_bytes: Option<u32>,
-    /// Bytes of static shared memory: the largest number over the module's functions, where it is
-    /// known.
+    /// Bytes of static shared memory of a block.
     pub shared_bytes: Option<u32>,
+}
+
+impl Resources {
+    /// What is known, under its name in result lines.
+    pub fn known(self) -> impl Iterator<Item = (&'static str, u32)> {
+        let all = [
+            ("registers", self.registers),
+            ("spill_bytes", self.spill_bytes),
+            ("shared_bytes", self.shared_bytes),
+        ];
+        all.into_iter()
+            .filter_map(|(name, needed)| Some((name, needed?)))
+    }
 }
 
 impl Built {
@@ -109,9 +129,7 @@ impl Built {
             seconds: started.elapsed().as_secs_f64(),
             reused: false,
             device_branch: None,
-            registers: None,
-            spill_bytes: None,
-            shared_bytes: None,
+            resources: Resources::default(),
         }
     }
 }
@@ -124,16 +142,12 @@ pub struct TargetBuild {
     /// Why it does not build: the compiler's first error.
     pub refused: Option<String>,
     /// As of [`Built`].
-    pub registers: Option<u32>,
-    /// As of [`Built`].
-    pub spill_bytes: Option<u32>,
-    /// As of [`Built`].
-    pub shared_bytes: Option<u32>,
+    pub resources: Resources,
 }
 
 /// Makes the files that all builds of a compiler share, from the lab's own sources, if they are not
 /// there yet.
-pub type SharedFiles = Box<dyn Fn(&BuildRequest) -> Result<()> + Send>;
+pub type SharedFiles = Box<dyn Fn(&BuildRequest) -> Result + Send>;
 
 /// Compiles source into an image. Lives in the compiler process.
 pub trait Builder {

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
+use crate::api::Resources;
 use lab_protocol::CompileOptions;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -39,9 +40,10 @@ impl Builder for Counting {
             seconds: 1.0,
             reused: false,
             device_branch: None,
-            registers: Some(7),
-            spill_bytes: None,
-            shared_bytes: None,
+            resources: Resources {
+                registers: Some(7),
+                ..Resources::default()
+            },
         })
     }
 }
@@ -95,7 +97,7 @@ impl TestFolder {
         };
         let built = build(&mut builder, &self.request).unwrap();
         assert_eq!(built.log, "kernel.cu:1: warning: w\n");
-        assert_eq!(built.registers, Some(7));
+        assert_eq!(built.resources.registers, Some(7));
         let source = fs::read_to_string(&self.request.source).unwrap();
         let image = built
             .image

@@ -1,10 +1,12 @@
 //! The builder for CUDA devices: it compiles one source file to a cubin in the cache folder.
 
-use super::nvrtc::{Input, Nvrtc};
+use super::nvrtc::{Input, Nvrtc, Output};
 use super::pch::{Pch, Prefix, leading_includes};
 use super::toolkit::Toolkit;
 use super::{headers, ptxas};
-use crate::api::{BuildRequest, Builder, Built, DeviceError, Image, Result, TargetBuild};
+use crate::api::{
+    BuildRequest, Builder, Built, DeviceError, Image, Resources, Result, TargetBuild,
+};
 use crate::build_cache;
 use itertools::Itertools as _;
 use lab_system::threads::{self, Beside};
@@ -130,60 +132,56 @@ impl NvrtcBuilder {
 const LOOKED_AT_FOR: &str = "sm_90";
 
 impl NvrtcBuilder {
-    /// Returns what NVRTC has against a source, without building it. `None` if it takes the source.
-    pub fn errors(&self, request: &BuildRequest) -> Result<Option<String>> {
-        let text =
-            std::fs::read(&request.source).map_err(|e| cannot("read", &request.source, &e))?;
-        let mut options = self.options(request, &self.architecture(LOOKED_AT_FOR)?);
-        options.push("--fdevice-syntax-only".to_owned());
-        let path = std::path::absolute(&request.source)
-            .map_err(|e| cannot("find", &request.source, &e))?;
-        let output = self.nvrtc.compile(&Input {
-            text: &text,
+    /// Compiles the text of a request's source. The log names the user's paths.
+    fn compile(
+        &self,
+        request: &BuildRequest,
+        text: &[u8],
+        options: &[String],
+        syntax_only: bool,
+    ) -> Result<Output> {
+        let source = &request.source;
+        let path = std::path::absolute(source).map_err(|e| cannot("find", source, &e))?;
+        let mut output = self.nvrtc.compile(&Input {
+            text,
             name: &path.to_string_lossy(),
             headers: &headers::with_problem(&request.problem_header),
-            options: &options,
-            syntax_only: true,
+            options,
+            syntax_only,
         })?;
-        let log = with_user_paths(&output.log, &path, &request.shown_as);
-        Ok((!output.taken).then_some(log))
+        output.log = with_user_paths(&output.log, &path, &request.shown_as);
+        Ok(output)
+    }
+
+    /// Returns what NVRTC has against a source, without building it. `None` if it takes the source.
+    pub fn errors(&self, request: &BuildRequest) -> Result<Option<String>> {
+        let text = source_text(request)?;
+        let mut options = self.options(request, &self.architecture(LOOKED_AT_FOR)?);
+        options.push("--fdevice-syntax-only".to_owned());
+        let output = self.compile(request, &text, &options, true)?;
+        Ok((!output.taken).then_some(output.log))
     }
 
     /// Builds for this architecture, exactly as it is written, and keeps what the build says.
     fn for_target(&self, request: &BuildRequest, arch: &str) -> Result<TargetBuild> {
-        let refused = |why: String| TargetBuild {
+        let built = |refused, resources| TargetBuild {
             arch: arch.to_owned(),
-            refused: Some(why),
-            ..TargetBuild::default()
+            refused,
+            resources,
         };
+        let refused = |why| Ok(built(Some(why), Resources::default()));
         if let Err(unknown) = self.capability(arch) {
-            return Ok(refused(unknown.to_string()));
+            return refused(unknown.to_string());
         }
-        let text =
-            std::fs::read(&request.source).map_err(|e| cannot("read", &request.source, &e))?;
-        let path = std::path::absolute(&request.source)
-            .map_err(|e| cannot("find", &request.source, &e))?;
-        let output = self.nvrtc.compile(&Input {
-            text: &text,
-            name: &path.to_string_lossy(),
-            headers: &headers::with_problem(&request.problem_header),
-            options: &self.options(request, arch),
-            syntax_only: false,
-        })?;
-        let (resources, log) =
-            ptxas::split(&with_user_paths(&output.log, &path, &request.shown_as));
+        let text = source_text(request)?;
+        let output = self.compile(request, &text, &self.options(request, arch), false)?;
+        let (resources, log) = ptxas::split(&output.log);
         if output.cubin.is_none() {
             let mut lines = log.lines();
             let first = lines.find(|line| line.contains("error")).unwrap_or(&log);
-            return Ok(refused(first.trim().to_owned()));
+            return refused(first.trim().to_owned());
         }
-        Ok(TargetBuild {
-            arch: arch.to_owned(),
-            refused: None,
-            registers: resources.registers,
-            spill_bytes: resources.spill_bytes,
-            shared_bytes: resources.shared_bytes,
-        })
+        Ok(built(None, resources))
     }
 }
 
@@ -245,8 +243,7 @@ impl Builder for NvrtcBuilder {
 
     fn build(&mut self, request: &BuildRequest) -> Result<Built> {
         let started = Instant::now();
-        let text =
-            std::fs::read(&request.source).map_err(|e| cannot("read", &request.source, &e))?;
+        let text = source_text(request)?;
         if let Some(at) = text.iter().position(|byte| *byte == 0) {
             let line = 1 + text[..at].iter().filter(|byte| **byte == b'\n').count();
             let log = format!(
@@ -258,22 +255,8 @@ impl Builder for NvrtcBuilder {
         let mut options = self.options(request, &self.architecture(&request.arch)?);
         let prefix = self.prefix(request, &text, &options);
         options.extend(self.pch.options(&prefix));
-
-        let path = std::path::absolute(&request.source)
-            .map_err(|e| cannot("find", &request.source, &e))?;
-        let headers = headers::with_problem(&request.problem_header);
-        let name = path.to_string_lossy();
-        let input = Input {
-            text: &text,
-            name: &name,
-            headers: &headers,
-            options: &options,
-            syntax_only: false,
-        };
-        let output = self.nvrtc.compile(&input)?;
-
-        let (resources, log) =
-            ptxas::split(&with_user_paths(&output.log, &path, &request.shown_as));
+        let output = self.compile(request, &text, &options, false)?;
+        let (resources, log) = ptxas::split(&output.log);
         let Some(cubin) = output.cubin else {
             return Ok(Built::failed(log, started));
         };
@@ -282,12 +265,14 @@ impl Builder for NvrtcBuilder {
         };
         Ok(Built {
             image: Some(image),
-            registers: resources.registers,
-            spill_bytes: resources.spill_bytes,
-            shared_bytes: resources.shared_bytes,
+            resources,
             ..Built::failed(log, started)
         })
     }
+}
+
+fn source_text(request: &BuildRequest) -> Result<Vec<u8>> {
+    std::fs::read(&request.source).map_err(|e| cannot("read", &request.source, &e))
 }
 
 /// Replaces the paths of the snapshot and of its headers in a log by the user's own paths.

@@ -1,16 +1,6 @@
 //! Takes the resource report of `--ptxas-options=-v` out of NVRTC's log.
 
-/// The largest use of each resource over the functions of a module, launch statements
-/// left out. `None` where the log does not say.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Resources {
-    /// Per thread.
-    pub registers: Option<u32>,
-    /// Bytes of spill stores and loads together.
-    pub spill_bytes: Option<u32>,
-    /// Bytes of static shared memory.
-    pub shared_bytes: Option<u32>,
-}
+use crate::api::Resources;
 
 /// Splits a log into the resources and the text for the user: warnings, errors, and the remarks of
 /// ptxas that have a code, such as the one on a serialised `wgmma`.

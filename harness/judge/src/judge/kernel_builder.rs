@@ -5,7 +5,6 @@ use super::launch_lines::write_needs;
 use crate::compiler::{Compiler, SNAPSHOTS};
 use crate::outcome::{Result, Stop};
 use crate::problem::BuildNeeds;
-use crate::worker::KernelResources;
 use itertools::Itertools as _;
 use lab_device::{BuildRequest, Built, Image, Sanitizer};
 use lab_protocol::CompileOptions;
@@ -55,9 +54,12 @@ impl KernelBuilder {
         own_folder: Option<&Path>,
         needs: &BuildNeeds,
     ) -> BuildRequest {
-        let own_folder = own_folder.map(|folder| match folder.as_os_str().is_empty() {
-            true => PathBuf::from("."),
-            false => folder.to_owned(),
+        let own_folder = own_folder.map(|folder| {
+            if folder.as_os_str().is_empty() {
+                PathBuf::from(".")
+            } else {
+                folder.to_owned()
+            }
         });
         let mut include_dirs = own_folder.into_iter().collect_vec();
         include_dirs.push(self.request.folder.clone());
@@ -81,7 +83,7 @@ impl KernelBuilder {
 
     /// Lets the compiler prepare for the candidate, as the file is now: it may precompile the
     /// headers that the file includes.
-    pub fn warm_up(&mut self, needs: &BuildNeeds) -> Result<()> {
+    pub fn warm_up(&mut self, needs: &BuildNeeds) -> Result {
         let request = self.candidate_request(self.request.kernel(), needs);
         self.compiler()?.warm_up(&request)
     }
@@ -101,9 +103,7 @@ impl KernelBuilder {
             seconds,
             reused,
             device_branch,
-            registers,
-            spill_bytes,
-            shared_bytes,
+            resources,
         } = built;
         if image.is_none() {
             out.text(&self.host_code())?;
@@ -113,13 +113,7 @@ impl KernelBuilder {
             "build_s",
             format_args!("{seconds:.2}{}", if reused { " reused=yes" } else { "" }),
         )?;
-        let needs = KernelResources {
-            name: String::new(),
-            registers,
-            spill_bytes,
-            shared_bytes,
-        };
-        write_needs(&needs, out)?;
+        write_needs(resources, out)?;
         if let Some(place) = device_branch.filter(|_| image.is_some()) {
             out.caveat(format_args!(
                 "the emulated device judged another path than a GPU runs: {place}"
@@ -152,7 +146,7 @@ impl KernelBuilder {
         snapshot: &KernelSnapshot,
         needs: &BuildNeeds,
         out: &mut Writer,
-    ) -> Result<()> {
+    ) -> Result {
         if needs.targets.is_empty() {
             return Ok(());
         }
@@ -178,18 +172,11 @@ impl KernelBuilder {
                 ))?;
                 continue;
             }
-            let needs = [
-                ("registers", target.registers),
-                ("spill_bytes", target.spill_bytes),
-                ("shared_bytes", target.shared_bytes),
-            ];
-            let known = needs
-                .iter()
-                .filter_map(|(name, value)| Some((name, (*value)?)));
-            let words = known
-                .map(|(name, value)| format!(" {name}={value}"))
-                .collect_vec();
-            out.line(&key, target.arch + &words.concat())?;
+            let mut words = target.arch;
+            for (name, needed) in target.resources.known() {
+                words += &format!(" {name}={needed}");
+            }
+            out.line(&key, words)?;
         }
         Ok(())
     }
@@ -197,7 +184,7 @@ impl KernelBuilder {
     /// Writes `built_for:`, the architecture that the image of a GPU says it is for. Writes a
     /// caveat if the image allocates memory: the judge cannot see what a launch leaves there for
     /// the next one.
-    pub fn write_image(image: &Image, out: &mut Writer) -> Result<()> {
+    pub fn write_image(image: &Image, out: &mut Writer) -> Result {
         let bytes = std::fs::read(&image.path)
             .map_err(|e| Stop::Lab(format!("{} cannot be read: {e}", image.path.display())))?;
         if let Some(target) = lab_device::image_target(&bytes) {

@@ -2,7 +2,7 @@
 //! Python code has compiled.
 
 use crate::worker::{KernelResources, Launched, LaunchedKernel};
-use lab_device::Occupancy;
+use lab_device::{Occupancy, Resources};
 use lab_protocol::report::{MOST_LAUNCH_LINES, Writer};
 use std::io;
 
@@ -24,9 +24,10 @@ pub fn write_launches(launched: &Launched, out: &mut Writer) -> io::Result<()> {
             (_, false) => "unset",
         };
         let launches = launched.launches();
-        let shown = match kernels.len() > MOST_LAUNCH_LINES {
-            true => format!(" shown={MOST_LAUNCH_LINES}"),
-            false => String::new(),
+        let shown = if kernels.len() > MOST_LAUNCH_LINES {
+            format!(" shown={MOST_LAUNCH_LINES}")
+        } else {
+            String::new()
         };
         out.line(
             "launch_list",
@@ -46,9 +47,7 @@ pub fn write_launches(launched: &Launched, out: &mut Writer) -> io::Result<()> {
 
 /// Writes what the kernel with the most registers needs: most often the one that computes most. Where there are several, `largest_kernel:` is its name.
 fn write_resources(resources: &[KernelResources], out: &mut Writer) -> io::Result<()> {
-    let largest = resources
-        .iter()
-        .max_by_key(|kernel| (kernel.registers, kernel.spill_bytes, kernel.shared_bytes));
+    let largest = resources.iter().max_by_key(|kernel| kernel.needs);
     let Some(largest) = largest else {
         return Ok(());
     };
@@ -56,21 +55,14 @@ fn write_resources(resources: &[KernelResources], out: &mut Writer) -> io::Resul
         let of = resources.len();
         out.line("largest_kernel", format_args!("{} of={of}", largest.name))?;
     }
-    write_needs(largest, out)
+    write_needs(largest.needs, out)
 }
 
 /// Writes `registers:`, `spill_bytes:` and `shared_bytes:` of a kernel, as far as they are known.
-pub fn write_needs(kernel: &KernelResources, out: &mut Writer) -> io::Result<()> {
-    for (key, value) in [
-        ("registers", kernel.registers),
-        ("spill_bytes", kernel.spill_bytes),
-        ("shared_bytes", kernel.shared_bytes),
-    ] {
-        if let Some(value) = value {
-            out.line(key, value)?;
-        }
-    }
-    Ok(())
+pub fn write_needs(needs: Resources, out: &mut Writer) -> io::Result<()> {
+    needs
+        .known()
+        .try_for_each(|(key, needed)| out.line(key, needed))
 }
 
 /// Writes the shape of a launch, and the occupancy in percent of a multiprocessor's threads.
@@ -132,9 +124,11 @@ mod tests {
     fn of_several_compiled_kernels_the_largest_is_written_with_its_name() {
         let kernel = |name: &str, registers| KernelResources {
             name: name.into(),
-            registers,
-            spill_bytes: Some(0),
-            shared_bytes: None,
+            needs: Resources {
+                registers,
+                spill_bytes: Some(0),
+                shared_bytes: None,
+            },
         };
         let report = |resources: Vec<KernelResources>| {
             let log = Log::default();

@@ -34,11 +34,7 @@ pub use proof::counters_are_readable;
 
 /// Profiles one launch, or times a launch of each workload, and writes the file into the folder of
 /// the request.
-pub fn profile(
-    request: &Arc<JudgeRequest>,
-    asked: &ProfileRequest,
-    sink: &SharedSink,
-) -> Result<()> {
+pub fn profile(request: &Arc<JudgeRequest>, asked: &ProfileRequest, sink: &SharedSink) -> Result {
     let (mut session, mut problem) = Session::open_for_tool(
         request,
         sink,
@@ -57,9 +53,9 @@ pub fn profile(
     let Session { builder, out, .. } = &mut session;
     let built = builder.candidate(&snapshot, &needs)?;
     let reported = ImageFacts {
-        registers: built.registers,
-        spill_bytes: built.spill_bytes,
-        static_shared_bytes: built.shared_bytes,
+        registers: built.resources.registers,
+        spill_bytes: built.resources.spill_bytes,
+        static_shared_bytes: built.resources.shared_bytes,
         ..ImageFacts::default()
     };
     let path = builder.write_build(built, out)?.path;
@@ -117,7 +113,7 @@ impl Profiling<'_> {
         problem: &mut Problem,
         (number, case): (usize, &ProfileCase),
         tool: Result<Ncu, String>,
-    ) -> Result<()> {
+    ) -> Result {
         self.session.out.line("profile_workload", &case.label)?;
         let counted = match tool {
             Ok(ncu) => {
@@ -240,7 +236,7 @@ impl Profiling<'_> {
 
     /// Writes a file of the profile in one step, so that whoever reads it finds the old one or the
     /// new one, and the line `profile:`.
-    fn write(&mut self, name: &str, content: &impl Serialize) -> Result<()> {
+    fn write(&mut self, name: &str, content: &impl Serialize) -> Result {
         let path = self.asked.out.join(name);
         let written = serde_json::to_vec(content)
             .map_err(std::io::Error::from)

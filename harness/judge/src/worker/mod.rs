@@ -47,7 +47,7 @@ use crate::dtype::Dtype;
 use crate::process::framing::FrameError;
 use crate::process::{child, child_exit, exec_wrapper};
 use lab_device::{
-    Arg, DeviceError, Driver, ExecutionOrder, MapElement, Occupancy, Shape, Submission,
+    Arg, Driver, ExecutionOrder, MapElement, Occupancy, Resources, Result, Shape, Submission,
 };
 use lab_protocol::Target;
 use lab_system::descendants;
@@ -227,12 +227,8 @@ pub struct Launched {
 pub struct KernelResources {
     /// The kernel's name.
     pub name: String,
-    /// Registers of a thread.
-    pub registers: Option<u32>,
-    /// Bytes that a thread keeps in memory because it has too few registers.
-    pub spill_bytes: Option<u32>,
-    /// Bytes of shared memory of a block.
-    pub shared_bytes: Option<u32>,
+    #[serde(flatten)]
+    pub needs: Resources,
 }
 
 /// A window of launches that are to be timed, and what surrounds them.
@@ -325,7 +321,7 @@ pub fn main() -> ExitCode {
 }
 
 /// [`main`] with a device that the caller opens.
-pub fn main_with(open: impl FnOnce(Target) -> Result<Box<dyn Driver>, DeviceError>) -> ExitCode {
+pub fn main_with(open: impl FnOnce(Target) -> Result<Box<dyn Driver>>) -> ExitCode {
     let served = exec_wrapper::exec_if_asked()
         .map_err(FrameError::Io)
         .and_then(|()| {
