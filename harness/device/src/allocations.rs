@@ -1,6 +1,6 @@
 //! The live allocations of a device.
 
-use crate::api::DeviceError;
+use crate::api::{DeviceError, Result};
 use std::collections::BTreeMap;
 
 /// The allocations by their address, with their bytes.
@@ -19,7 +19,7 @@ impl Allocations {
     }
 
     /// Removes the allocation that begins at an address. Returns its bytes.
-    pub fn remove(&mut self, address: u64) -> Result<usize, DeviceError> {
+    pub fn remove(&mut self, address: u64) -> Result<usize> {
         self.live.remove(&address).ok_or_else(|| {
             DeviceError::Driver(format!(
                 "{address:#x} is not the start of an allocation on the {} device",
@@ -29,7 +29,7 @@ impl Allocations {
     }
 
     /// Fails where these bytes are not all inside one allocation.
-    pub fn check(&self, address: u64, bytes: usize) -> Result<(), DeviceError> {
+    pub fn check(&self, address: u64, bytes: usize) -> Result {
         let around = self.live.range(..=address).next_back();
         let is_inside = around.is_some_and(|(start, allocated)| {
             let end = (address - start).checked_add(bytes as u64);

@@ -162,7 +162,7 @@ impl Compiler {
     }
 
     /// Lets the process prepare for builds like this one, while the caller does other things.
-    pub fn warm_up(&mut self, request: &BuildRequest) -> Result<()> {
+    pub fn warm_up(&mut self, request: &BuildRequest) -> Result {
         self.wait_for_warm_up()?;
         let request = CompilerRequest::WarmUp(request.clone());
         let number = self.connection.ask(&request, &[], PREPARE_LIMIT);
@@ -170,7 +170,7 @@ impl Compiler {
         Ok(())
     }
 
-    fn wait_for_warm_up(&mut self) -> Result<()> {
+    fn wait_for_warm_up(&mut self) -> Result {
         self.version()?;
         let Some(number) = self.warming_up.take() else {
             return Ok(());

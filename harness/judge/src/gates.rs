@@ -42,9 +42,10 @@ impl Tolerance {
                 if got == want || (got.is_nan() && want.is_nan()) {
                     let is_other_zero =
                         got == 0.0 && got.is_sign_negative() != want.is_sign_negative();
-                    return match is_other_zero && self.is_exact() {
-                        true => OTHER_ZERO,
-                        false => 0.0,
+                    return if is_other_zero && self.is_exact() {
+                        OTHER_ZERO
+                    } else {
+                        0.0
                     };
                 }
                 (got - want).abs()

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a step of a run returns: a value, or the reason why the run ends.
-pub type Result<T, E = Stop> = std::result::Result<T, E>;
+/// What a step of a run returns: a value or nothing, or the reason why the run ends.
+pub type Result<T = (), E = Stop> = std::result::Result<T, E>;
 
 /// Why a run ended without a verdict on correctness. The text is written as `stopped:`.
 /// A worker sends one to its judge.

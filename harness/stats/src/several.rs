@@ -69,10 +69,7 @@ pub fn judge(
         } else {
             Ratio::of_one_among_several(trials, missed)
         };
-        ratio.map(|ratio| match disturbed {
-            true => ratio.disturbed(),
-            false => ratio,
-        })
+        ratio.map(|ratio| if disturbed { ratio.disturbed() } else { ratio })
     };
     let word = |ratio: &Ratio| decide(ratio.log, ratio.blocks, same_within).ok();
     let first: Vec<Option<Ratio>> = workloads.iter().map(|trials| at(trials, count)).collect();

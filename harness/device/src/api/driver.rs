@@ -284,7 +284,7 @@ pub trait Driver: Send {
     /// Loads a module, and returns a number for it that is never used again.
     fn load(&mut self, image: &Path) -> Result<u32>;
     /// Unloads a module. Its entries are refused from then on.
-    fn unload(&mut self, module: u32) -> Result<()>;
+    fn unload(&mut self, module: u32) -> Result;
     /// Finds a kernel by name. `None` where the module has no such kernel.
     fn entry(&mut self, module: u32, name: &str) -> Result<Option<Entry>>;
     /// Returns how many blocks fit on one multiprocessor at once. `threads` are those of a block,
@@ -324,11 +324,11 @@ pub trait Driver: Send {
         Err(DeviceError::Driver(NOT_SHARED.into()))
     }
     /// Frees an allocation. `address` is its start.
-    fn free(&mut self, address: u64) -> Result<()>;
+    fn free(&mut self, address: u64) -> Result;
     /// Copies `bytes` to the device. Fails where they do not fit into the allocation.
-    fn upload(&mut self, address: u64, bytes: &[u8]) -> Result<()>;
+    fn upload(&mut self, address: u64, bytes: &[u8]) -> Result;
     /// Fills `bytes` from the device. Fails where the allocation is shorter.
-    fn download(&mut self, address: u64, bytes: &mut [u8]) -> Result<()>;
+    fn download(&mut self, address: u64, bytes: &mut [u8]) -> Result;
     /// Compares device memory with `expected`, and returns the offset of the first byte that
     /// differs.
     fn first_difference(&mut self, address: u64, expected: &[u8]) -> Result<Option<usize>> {
@@ -347,29 +347,29 @@ pub trait Driver: Send {
         Ok(None)
     }
     /// Fills memory with a repeated 32-bit pattern, the last of which may be cut.
-    fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<()>;
+    fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result;
     /// [`Driver::upload`] for work that follows on the device: may return before the copy has
     /// ended. Next to other processes, each wait for a GPU takes as long as a turn of theirs.
-    fn upload_before(&mut self, address: u64, bytes: &[u8]) -> Result<()> {
+    fn upload_before(&mut self, address: u64, bytes: &[u8]) -> Result {
         self.upload(address, bytes)
     }
     /// [`Driver::fill`] for work that follows on the device, as [`Driver::upload_before`].
-    fn fill_before(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<()> {
+    fn fill_before(&mut self, address: u64, bytes: usize, pattern: u32) -> Result {
         self.fill(address, bytes, pattern)
     }
     /// Copies within the device's memory, for work that follows on the device.
-    fn copy_before(&mut self, from: u64, to: u64, bytes: usize) -> Result<()> {
+    fn copy_before(&mut self, from: u64, to: u64, bytes: usize) -> Result {
         let mut content = vec![0; bytes];
         self.download(from, &mut content)?;
         self.upload(to, &content)
     }
     /// Waits until what was begun with [`Driver::fill_before`] and its like has ended.
-    fn finish(&mut self) -> Result<()> {
+    fn finish(&mut self) -> Result {
         Ok(())
     }
     /// Fills memory with noise, from word `first` of the noise on. `address` and `bytes` are
     /// multiples of 4.
-    fn fill_noise(&mut self, address: u64, bytes: usize, noise: &Noise, first: u64) -> Result<()> {
+    fn fill_noise(&mut self, address: u64, bytes: usize, noise: &Noise, first: u64) -> Result {
         let mut address = address;
         for part in noise.parts(4 * first, bytes) {
             self.upload(address, part)?;
@@ -385,12 +385,12 @@ pub trait Driver: Send {
     /// Overwrites the shared memory of every multiprocessor, where a launch could find what an
     /// earlier one left, with the next of [`SHARED_POISONS`]. What follows on the device finds it.
     /// The cpu device does so when a block begins, with a pattern for each launch.
-    fn scrub(&mut self) -> Result<()> {
+    fn scrub(&mut self) -> Result {
         Ok(())
     }
     /// Replaces the content of the L2 cache by writing a pattern to this memory, as
     /// [`Driver::fill`] does. Lines that a kernel asked to keep in the cache are let go first.
-    fn flush_cache(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<()> {
+    fn flush_cache(&mut self, address: u64, bytes: usize, pattern: u32) -> Result {
         self.fill(address, bytes, pattern)
     }
     /// Returns the sizes of a kernel's parameters, in bytes. `None` where they are not known.

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a call of a device returns: a value, or why the device failed.
-pub type Result<T, E = DeviceError> = std::result::Result<T, E>;
+/// What a call of a device returns: a value or nothing, or why the device failed.
+pub type Result<T = (), E = DeviceError> = std::result::Result<T, E>;
 
 /// Why a device or its compiler failed. The text says what failed, why, and what to do.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, Serialize, Deserialize)]

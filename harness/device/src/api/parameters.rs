@@ -1,6 +1,6 @@
 //! The refusal of arguments that are not a kernel's parameters, in the same words on each device.
 
-use super::error::DeviceError;
+use super::error::{DeviceError, Result};
 
 /// The text of this refusal behind the kernel's name.
 pub const OTHER_PARAMETERS: &str = "takes other parameters than the problem passes";
@@ -11,7 +11,7 @@ pub fn check_parameters(
     kernel: &str,
     takes: &[usize],
     gets: impl ExactSizeIterator<Item = usize>,
-) -> Result<(), DeviceError> {
+) -> Result {
     let (has, given) = (takes.len(), gets.len());
     let mut sizes = takes.iter().zip(gets).enumerate();
     let text = if has != given {

@@ -8,7 +8,7 @@ use std::ffi::{CStr, c_int};
 use std::sync::OnceLock;
 
 /// Fails where the driver's library is not installed; the error says what to do.
-fn present() -> Result<()> {
+fn present() -> Result {
     if ffi::library().is_ok() {
         return Ok(());
     }
@@ -20,7 +20,7 @@ fn present() -> Result<()> {
 }
 
 /// Initialises the driver, once per process.
-fn initialise() -> Result<()> {
+fn initialise() -> Result {
     present()?;
     check_initialised(initialise_code())
 }
@@ -33,7 +33,7 @@ pub fn initialise_code() -> Code {
 }
 
 /// Turns the code of [`initialise_code`] into an error.
-pub fn check_initialised(code: Code) -> Result<()> {
+pub fn check_initialised(code: Code) -> Result {
     code.check("initialise the NVIDIA driver")
 }
 

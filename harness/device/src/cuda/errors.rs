@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::ffi::{self, Code};
-use crate::api::DeviceError;
+use crate::api::{DeviceError, Result};
 use cudarc::driver::sys::CUresult::{self, *};
 use std::ffi::{CStr, c_char};
 
@@ -205,7 +205,7 @@ fn meaning(code: u32) -> (Cause, &'static str, &'static str) {
 impl Code {
     /// Turns an error code into an error that says what failed and what to do. `action` completes
     /// "could not …", as in `run rmsnorm_f32`.
-    pub fn check(self, action: &str) -> Result<(), DeviceError> {
+    pub fn check(self, action: &str) -> Result {
         if self == ffi::CUDA_SUCCESS {
             return Ok(());
         }

@@ -320,7 +320,7 @@ fn launch_for_check(
     cx: &mut ProblemContext,
     mut worker: Worker,
     image: &Path,
-) -> Result<()> {
+) -> Result {
     let module = worker.load(image)?;
     let ran = problem.launch_for_check(cx, &mut worker, module);
     worker.close_and_wait(WRITE_LIMIT);
@@ -358,7 +358,7 @@ pub fn write_verdict(
 
 /// Writes findings in the form of compiler messages, so that whatever shows compiler errors at
 /// their lines shows these too.
-pub fn write_findings(tool: Tool, findings: &[ToolFinding], out: &mut Writer) -> Result<()> {
+pub fn write_findings(tool: Tool, findings: &[ToolFinding], out: &mut Writer) -> Result {
     for ToolFinding { place, what } in findings.iter().take(SHOWN) {
         let name = tool.name();
         match place {

@@ -86,13 +86,14 @@ fn describe(race: &Race, (other, there): Side, (one, here): Side) -> String {
     };
     let does = |access: &RacingAccess| if access.writes { "writes" } else { "reads" };
     let same_block = one.block == other.block;
-    let whom = match same_block {
-        true => format!("thread {}", triple(other.thread)),
-        false => format!(
+    let whom = if same_block {
+        format!("thread {}", triple(other.thread))
+    } else {
+        format!(
             "thread {} of block {}",
             triple(other.thread),
             triple(other.block)
-        ),
+        )
     };
     let place = match (there, here) {
         (Some(there), Some(here)) if there == here => " at the same line".to_owned(),

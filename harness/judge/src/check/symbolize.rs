@@ -1,7 +1,7 @@
 //! Source lines of addresses in an image of the cpu device.
 
 use super::SourceLine;
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use lab_device::sandbox::{self, FileAccess, Policy};
 use lab_system::threads;
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ const PROGRAM: &str = "addr2line";
 /// Returns the source line of each address, counted from the image's beginning. If functions are
 /// inlined there, it is the innermost line in the user's own source. Runs binutils' `addr2line`,
 /// which is present wherever a C++ compiler can link.
-pub fn resolve(image: &Path, addresses: &[u64]) -> Result<HashMap<u64, SourceLine>, Stop> {
+pub fn resolve(image: &Path, addresses: &[u64]) -> Result<HashMap<u64, SourceLine>> {
     if addresses.is_empty() {
         return Ok(HashMap::new());
     }
@@ -50,7 +50,7 @@ fn confined(mut command: Command, image: &Path) -> io::Result<Output> {
 }
 
 /// Returns an error with what to install, if `addr2line` is missing.
-pub fn program() -> Result<(), Stop> {
+pub fn program() -> Result {
     Command::new(PROGRAM)
         .arg("--version")
         .output()

@@ -88,9 +88,12 @@ fn in_words<'a>(
     let mut named = Vec::new();
     for (file, ranges) in &files {
         let is_one = ranges.len() == 1 && ranges[0].0 == ranges[0].1;
-        let mut ranges = ranges.iter().map(|(first, last)| match first == last {
-            true => first.line.to_string(),
-            false => format!("{}-{}", first.line, last.line),
+        let mut ranges = ranges.iter().map(|(first, last)| {
+            if first == last {
+                first.line.to_string()
+            } else {
+                format!("{}-{}", first.line, last.line)
+            }
         });
         let ranges = ranges.join(", ");
         let lines = if is_one { "line" } else { "lines" };

@@ -8,7 +8,7 @@ use super::kernel_snapshot::KernelSnapshot;
 use super::session::Session;
 use super::write_verdict;
 use crate::compiler::SNAPSHOTS;
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use crate::problem::BuildNeeds;
 use crate::process::private_folder;
 use crate::sink::SharedSink;
@@ -45,11 +45,7 @@ pub fn main(
     }
 }
 
-fn build_all(
-    request: &Arc<JudgeRequest>,
-    orders: &Receiver<()>,
-    sink: &SharedSink,
-) -> Result<(), Stop> {
+fn build_all(request: &Arc<JudgeRequest>, orders: &Receiver<()>, sink: &SharedSink) -> Result {
     let why_no_python = "nothing is built ahead for Python";
     let (mut session, problem) = Session::open_for_tool(request, sink, why_no_python)?;
     let needs = problem.build_needs(&session.device);
@@ -63,7 +59,7 @@ fn build_all(
 }
 
 /// Builds the kernel and writes the compiler's messages. Returns whether it builds.
-fn build(session: &mut Session, needs: &BuildNeeds) -> Result<bool, Stop> {
+fn build(session: &mut Session, needs: &BuildNeeds) -> Result<bool> {
     let snapshots = session.cache_dir.join(SNAPSHOTS);
     let snapshot = KernelSnapshot::take(&session.request, &snapshots)?;
     let built = session.builder.candidate(&snapshot, needs)?;

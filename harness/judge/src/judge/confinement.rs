@@ -1,7 +1,7 @@
 //! The sandbox of a run's children: what the compiler may read, what the run says about it, and
 //! when a run needs it.
 
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use lab_device::DeviceInfo;
 use lab_device::sandbox::{SandboxState, include_entries};
 use lab_protocol::JudgeRequest;
@@ -43,10 +43,7 @@ fn absolute(path: &Path) -> PathBuf {
 /// Returns [`Stop::Lab`] with what to do if Python would run in a folder that is not trusted:
 /// nothing holds Python back, on no device, and the interpreter may be a program of the folder.
 /// `reference` is the language of the problem's reference.
-pub fn require_trust_for_python(
-    request: &JudgeRequest,
-    reference: Option<Language>,
-) -> Result<(), Stop> {
+pub fn require_trust_for_python(request: &JudgeRequest, reference: Option<Language>) -> Result {
     let python = |language: Option<Language>| language == Some(Language::Python);
     let what = match (python(Some(request.language())), python(reference)) {
         _ if request.trusted => return Ok(()),
@@ -68,7 +65,7 @@ pub fn declare(
     device: &DeviceInfo,
     state: &SandboxState,
     out: &mut Writer,
-) -> Result<(), Stop> {
+) -> Result {
     out.line("sandbox", state)?;
     if !request.readable.is_empty() {
         let paths: Vec<String> = request

@@ -33,13 +33,14 @@ pub fn measure<P: SetsUp>(
 /// Writes `discipline:`, and returns what this device does of what was asked for. The times of the
 /// emulated device say nothing about a GPU, so there a trial is one launch.
 fn on_device(cx: &mut ProblemContext, asked: Discipline) -> Result<Discipline> {
-    let done = match cx.device.emulated {
-        true => Discipline {
+    let done = if cx.device.emulated {
+        Discipline {
             warm_up: 0,
             iterations: 1,
             ..asked
-        },
-        false => asked,
+        }
+    } else {
+        asked
     };
     let Discipline {
         warm_up,
@@ -126,7 +127,7 @@ impl Bench {
 
     /// Writes how many of its launches a workload has had, on the mean. In this trial `left` are to
     /// come of each.
-    fn write_progress(&mut self, left: &[usize], out: &mut Writer) -> Result<()> {
+    fn write_progress(&mut self, left: &[usize], out: &mut Writer) -> Result {
         let Discipline {
             iterations, trials, ..
         } = self.discipline;
@@ -170,7 +171,7 @@ fn write_times(
     rates: &[String],
     launches: usize,
     out: &mut Writer,
-) -> Result<()> {
+) -> Result {
     for (at, (label, time)) in labels.iter().zip(times).enumerate() {
         let rates = rates.get(at).map_or("", String::as_str);
         let trials = time.trials.iter().map(|seconds| us(*seconds)).join(",");

@@ -224,7 +224,7 @@ impl TurnTaker for Measuring<'_> {
 
 impl Measuring<'_> {
     /// Drops an incumbent whose launches alone would take all the time.
-    fn leave_out_a_slow_incumbent(&mut self, cx: &mut ProblemContext) -> Result<()> {
+    fn leave_out_a_slow_incumbent(&mut self, cx: &mut ProblemContext) -> Result {
         let needs = |incumbent: &Incumbent| incumbent.turn_duration() * 2 * LEAST_BLOCKS as u32;
         let slow = self
             .incumbent

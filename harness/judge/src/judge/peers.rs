@@ -63,7 +63,7 @@ struct PeerFigures {
 }
 
 impl PeerFigures {
-    fn write(&self, name: &str, out: &mut Writer) -> Result<()> {
+    fn write(&self, name: &str, out: &mut Writer) -> Result {
         for workload in &self.workloads {
             out.line("peer_workload", format_args!("{name} {workload}"))?;
         }
@@ -107,12 +107,13 @@ pub fn measure(
     for (number, peer) in (1..).zip(&peers) {
         session.out.progress(number, peers.len() as u64)?;
         let (name, taken) = (&peer.name, began.elapsed());
-        let compared = match number > 1 && taken > 2 * session.request.peer_limit {
-            true => Compared::Failed(format!(
+        let compared = if number > 1 && taken > 2 * session.request.peer_limit {
+            Compared::Failed(format!(
                 "there is no time for it: the peers before it took {} s",
                 taken.as_secs()
-            )),
-            false => compare(session, candidate.again(), (peer, files))?,
+            ))
+        } else {
+            compare(session, candidate.again(), (peer, files))?
         };
         let out = &mut session.out;
         match compared {
@@ -247,13 +248,16 @@ fn of_report(report: &Report, emulated: bool) -> Result<PeerFigures, String> {
         let own = why.strip_prefix(&no_comparison("")).filter(|_| emulated);
         return Err(own.unwrap_or(why).to_owned());
     };
-    let shown = |ratio: Measure| match emulated {
-        true => Measure {
-            low: None,
-            high: None,
-            ..ratio
-        },
-        false => ratio,
+    let shown = |ratio: Measure| {
+        if emulated {
+            Measure {
+                low: None,
+                high: None,
+                ..ratio
+            }
+        } else {
+            ratio
+        }
     };
     let workloads = report
         .workload_figures()

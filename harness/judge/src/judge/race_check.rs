@@ -81,7 +81,7 @@ impl RaceCheck {
     }
 
     /// Lets the compiler prepare for the build.
-    pub fn warm_up(&mut self) -> Result<()> {
+    pub fn warm_up(&mut self) -> Result {
         let problem = problem::open(&self.builder.request.folder)?;
         let problem = problem.watched(&self.device);
         self.builder.warm_up(&problem.build_needs(&self.device))
@@ -131,9 +131,10 @@ impl RaceCheck {
             are_complete &= found.is_ok();
             races = found.unwrap_or_default();
         }
-        let unwatched = match races.is_empty() {
-            true => code.unwatched_lines(are_complete)?,
-            false => None,
+        let unwatched = if races.is_empty() {
+            code.unwatched_lines(are_complete)?
+        } else {
+            None
         };
         Ok(Found { races, unwatched })
     }

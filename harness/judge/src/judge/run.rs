@@ -314,9 +314,10 @@ impl<P: Phase> Run<P> {
         let (mut session, mut worker) = (self.session, self.worker);
         Ok(Run {
             problem: self.problem.prepared(&mut session, &mut worker)?,
-            further: match P::IS_PREPARED {
-                true => self.further,
-                false => session.start_further()?,
+            further: if P::IS_PREPARED {
+                self.further
+            } else {
+                session.start_further()?
             },
             incumbent_state: match session.request.language() {
                 Language::Python => self.incumbent_state,

@@ -122,7 +122,7 @@ impl Session {
 
     /// Writes `device:` and these further lines of the device, if they say something; and a caveat
     /// if it is not the device that the request prefers, or only a part of one.
-    pub fn write_device(&mut self, further: &[(&str, &str)]) -> Result<()> {
+    pub fn write_device(&mut self, further: &[(&str, &str)]) -> Result {
         self.out.line("device", &self.device.name)?;
         for (key, value) in further.iter().filter(|(_, value)| !value.is_empty()) {
             self.out.line(key, value)?;
@@ -159,7 +159,7 @@ impl Session {
 
     /// Takes the judge's own worker, which opens the device, and builds the kernels that it
     /// computes with. Where it cannot be used, a caveat says why.
-    pub fn take_memory(&mut self, starting: StartingWorker) -> Result<()> {
+    pub fn take_memory(&mut self, starting: StartingWorker) -> Result {
         let kernels = self.builder.own_source("cells.cu", cells::SOURCE, "");
         let worker = starting.ready()?;
         let why = match kernels {

@@ -247,7 +247,7 @@ impl Probe<'_> {
         )
     }
 
-    fn free(&mut self, buffers: &[BufferId]) -> Result<()> {
+    fn free(&mut self, buffers: &[BufferId]) -> Result {
         buffers
             .iter()
             .try_for_each(|buffer| self.worker.free(*buffer))

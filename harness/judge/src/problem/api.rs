@@ -163,9 +163,9 @@ pub trait Timed {
     /// The keys of the lines that [`Timed::write`] writes.
     fn measures(&self) -> Vec<&'static str>;
     /// Writes the lines that do not depend on the turns. Called once, after the last turn.
-    fn write_once(&self, out: &mut Writer) -> Result<()>;
+    fn write_once(&self, out: &mut Writer) -> Result;
     /// Writes the lines of the measures over these turns.
-    fn write(&self, turns: &[Vec<f64>], out: &mut Writer) -> Result<()>;
+    fn write(&self, turns: &[Vec<f64>], out: &mut Writer) -> Result;
 }
 
 /// What was measured of one workload.

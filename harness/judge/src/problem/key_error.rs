@@ -10,8 +10,8 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// What a check of a problem.toml returns: a value, or what is wrong with a key.
-pub type Result<T, E = KeyError> = std::result::Result<T, E>;
+/// What a check of a problem.toml returns: a value or nothing, or what is wrong with a key.
+pub type Result<T = (), E = KeyError> = std::result::Result<T, E>;
 
 /// A step of a path: the name of a key, or the number of an array's item, from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]

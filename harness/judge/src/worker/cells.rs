@@ -59,7 +59,7 @@ struct Kernels<'a> {
 
 impl Kernels<'_> {
     /// Adds a launch of a kernel with one parameter or several, for so many cells.
-    fn add(&mut self, name: &str, args: Vec<Vec<u8>>, cells: u64) -> Result<()> {
+    fn add(&mut self, name: &str, args: Vec<Vec<u8>>, cells: u64) -> Result {
         /// Cells of a thread, where there are many.
         const EACH: u64 = 8;
         const MOST_BLOCKS: u64 = 4096;
@@ -82,7 +82,7 @@ impl Kernels<'_> {
     }
 
     /// Makes the launches one after the other, and waits for all.
-    fn run(&mut self) -> Result<()> {
+    fn run(&mut self) -> Result {
         let steps = std::mem::take(&mut self.steps);
         let window = Window {
             steps,
@@ -103,7 +103,7 @@ impl Kernels<'_> {
         Ok(buffers)
     }
 
-    fn draw(&mut self, drawn: &DrawCells, buffer: BufferId) -> Result<()> {
+    fn draw(&mut self, drawn: &DrawCells, buffer: BufferId) -> Result {
         let (dtype, cells) = (drawn.dtype, drawn.cells);
         let whole = CellLine {
             buffer,
@@ -116,7 +116,7 @@ impl Kernels<'_> {
     }
 
     /// Adds a launch that draws the cells of a line.
-    fn add_drawing(&mut self, line: &CellLine, numbers: CellNumbers, seed: u64) -> Result<()> {
+    fn add_drawing(&mut self, line: &CellLine, numbers: CellNumbers, seed: u64) -> Result {
         let ends = line.dtype.largest();
         let ends = [-ends, ends].map(f64::to_bits);
         // As `Draw` in cells.cu uses them.
@@ -155,7 +155,7 @@ impl Kernels<'_> {
             .collect()
     }
 
-    fn add_comparison(&mut self, pair: &CompareCells, found: u64) -> Result<()> {
+    fn add_comparison(&mut self, pair: &CompareCells, found: u64) -> Result {
         let [got, want] = [pair.got, pair.want].map(|id| self.device.bytes_of(id));
         let (bytes, others) = (got?, want?);
         if bytes != others {

@@ -86,7 +86,7 @@ impl Worker {
     }
 
     /// Loads what another worker has loaded: its modules have the same numbers here.
-    pub fn load_as(&mut self, other: &Worker) -> Result<()> {
+    pub fn load_as(&mut self, other: &Worker) -> Result {
         let mut images = other.loaded.iter();
         images.try_for_each(|image| self.load(image).map(drop))
     }
@@ -200,7 +200,7 @@ impl Worker {
     }
 
     /// Loads the module again, so that its globals hold nothing that an earlier launch left there.
-    pub fn reload(&mut self, module: ModuleId) -> Result<()> {
+    pub fn reload(&mut self, module: ModuleId) -> Result {
         self.call::<()>(&WorkerRequest::Reload { module }, Operation::Load, &[])?;
         match &self.memory {
             Some(share) => share.memory.check(share.owner),
@@ -224,7 +224,7 @@ impl Worker {
         entry: &str,
         parameters: Vec<LaunchParameter>,
         passed: Option<Passed>,
-    ) -> Result<()> {
+    ) -> Result {
         match self.missing_entry(module, entry, parameters, passed)? {
             None => Ok(()),
             Some(missing) => Err(Stop::Build(missing_text(entry, &missing))),

@@ -1,7 +1,7 @@
 //! What a buffer must hold, and how a change of it is found, described and undone.
 
 use super::Breach;
-use lab_device::{COMPARE_CHUNK_BYTES, DeviceError, Driver, MemoryRange};
+use lab_device::{COMPARE_CHUNK_BYTES, Driver, MemoryRange, Result};
 
 /// The content of a buffer, as far as the worker knows it.
 pub enum Content {
@@ -47,7 +47,7 @@ impl Content {
         driver: &mut dyn Driver,
         range: MemoryRange,
         digests: bool,
-    ) -> Result<Option<ChangedAt>, DeviceError> {
+    ) -> Result<Option<ChangedAt>> {
         let at = match self {
             Content::Open => return Ok(None),
             Content::Results(None) => return Ok(digests.then_some(ChangedAt::Unknown)),
@@ -78,7 +78,7 @@ impl Content {
     }
 
     /// Writes the content again, where it is known byte by byte.
-    pub fn restore(&self, driver: &mut dyn Driver, range: MemoryRange) -> Result<(), DeviceError> {
+    pub fn restore(&self, driver: &mut dyn Driver, range: MemoryRange) -> Result {
         match self {
             Content::Open | Content::Results(_) => Ok(()),
             Content::Sealed(right) => driver.upload(range.address, right),
@@ -99,11 +99,7 @@ impl Content {
 
     /// What a launch left in the buffer. `digests` says that the device computes digests, so that
     /// no copy is needed.
-    pub fn results(
-        driver: &mut dyn Driver,
-        range: MemoryRange,
-        digests: bool,
-    ) -> Result<Content, DeviceError> {
+    pub fn results(driver: &mut dyn Driver, range: MemoryRange, digests: bool) -> Result<Content> {
         if digests {
             return Ok(Content::Results(None));
         }
@@ -114,11 +110,7 @@ impl Content {
 }
 
 /// The offset at which memory first differs from `right`.
-pub fn difference(
-    driver: &mut dyn Driver,
-    address: u64,
-    right: &[u8],
-) -> Result<Option<usize>, DeviceError> {
+pub fn difference(driver: &mut dyn Driver, address: u64, right: &[u8]) -> Result<Option<usize>> {
     if right.is_empty() {
         Ok(None)
     } else {
@@ -131,7 +123,7 @@ fn differs_from_memory(
     driver: &mut dyn Driver,
     range: MemoryRange,
     held: MemoryRange,
-) -> Result<Option<usize>, DeviceError> {
+) -> Result<Option<usize>> {
     for offset in (0..range.bytes).step_by(COMPARE_CHUNK_BYTES) {
         let mut right = vec![0; (range.bytes - offset).min(COMPARE_CHUNK_BYTES)];
         driver.download(held.address + offset as u64, &mut right)?;
@@ -146,7 +138,7 @@ fn differs_from_pattern(
     driver: &mut dyn Driver,
     range: MemoryRange,
     pattern: u32,
-) -> Result<Option<usize>, DeviceError> {
+) -> Result<Option<usize>> {
     let mut offset = 0;
     for part in pattern_parts(range.bytes, pattern) {
         if let Some(at) = difference(driver, range.address + offset as u64, &part)? {

@@ -65,7 +65,7 @@ impl Inner {
         answer.map_err(as_own)
     }
 
-    fn give_back(&mut self) -> Result<()> {
+    fn give_back(&mut self) -> Result {
         if self.ended.is_empty() && self.freed.is_empty() {
             return Ok(());
         }
@@ -143,7 +143,7 @@ impl JudgeMemory {
         Ok(reply)
     }
 
-    fn give_back(&self) -> Result<()> {
+    fn give_back(&self) -> Result {
         lock(&self.inner).give_back()
     }
 
@@ -172,12 +172,7 @@ impl JudgeMemory {
     }
 
     /// Fills buffers, and expects a launch of a worker that may write to the given ones.
-    pub fn prepare(
-        &self,
-        owner: u32,
-        fills: Vec<(BufferId, u32)>,
-        given: Vec<BufferId>,
-    ) -> Result<()> {
+    pub fn prepare(&self, owner: u32, fills: Vec<(BufferId, u32)>, given: Vec<BufferId>) -> Result {
         let asked = ForWorkers::Prepare {
             owner,
             fills,
@@ -188,7 +183,7 @@ impl JudgeMemory {
 
     /// Looks for the rules that a worker's launches have broken, and keeps them for
     /// [`JudgeMemory::breaches`].
-    pub fn check(&self, owner: u32) -> Result<()> {
+    pub fn check(&self, owner: u32) -> Result {
         self.ask(ForWorkers::Check { owner }, &[])
     }
 
@@ -215,7 +210,7 @@ impl JudgeMemory {
     }
 
     /// Copies held buffers into a worker's buffers: pairs of the two.
-    pub fn copy(&self, pairs: Vec<(BufferId, BufferId)>, are_inputs: bool) -> Result<()> {
+    pub fn copy(&self, pairs: Vec<(BufferId, BufferId)>, are_inputs: bool) -> Result {
         self.ask(ForWorkers::Copy { pairs, are_inputs }, &[])
     }
 
@@ -264,12 +259,12 @@ impl JudgeMemory {
     }
 
     /// Writes lines of cells into held buffers; `cells` are those of all lines, one after the other.
-    pub fn put_lines(&self, lines: Vec<CellLine>, cells: &[u8]) -> Result<()> {
+    pub fn put_lines(&self, lines: Vec<CellLine>, cells: &[u8]) -> Result {
         self.work(CellWork::PutLines(lines), cells)
     }
 
     /// Makes changes of a line of a held buffer, one after the other.
-    pub fn change_line(&self, line: CellLine, changes: Vec<LineChange>) -> Result<()> {
+    pub fn change_line(&self, line: CellLine, changes: Vec<LineChange>) -> Result {
         self.work(CellWork::ChangeLine(line, changes), &[])
     }
 

@@ -5,7 +5,7 @@ use super::launch_statement::{self, StatedLaunch, StatedMap};
 use super::memory::Device;
 use super::tensor_maps::{self, Mapped, SCRATCH};
 use super::{Launch, LaunchArg, STATEMENT_OF};
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use itertools::Itertools as _;
 use lab_device::{Arg, DeviceError, Entry, OTHER_PARAMETERS};
 
@@ -18,7 +18,7 @@ pub fn encoded(
     (launch, args): (&Launch, &[LaunchArg]),
     asked: &StatedMap,
     scratch: Option<(u64, u64)>,
-) -> Result<Arg, Stop> {
+) -> Result<Arg> {
     let refused = |why: &str| {
         let what = format!(
             "the launch statement of {} asks for a tensor map of {}",
@@ -64,12 +64,7 @@ pub fn encoded(
 }
 
 /// Refuses a shape that this device cannot launch.
-pub fn check_shape(
-    device: &mut Device,
-    entry: Entry,
-    stated: &StatedLaunch,
-    what: &str,
-) -> Result<(), Stop> {
+pub fn check_shape(device: &mut Device, entry: Entry, stated: &StatedLaunch, what: &str) -> Result {
     let StatedLaunch { shape, line, .. } = stated;
     let refuse = |asked: String| Err(crash(*line, &format!("{what} asks for {asked}")));
     if let Some(asked) = launch_statement::refusal(shape, device.info.max_shared_bytes) {

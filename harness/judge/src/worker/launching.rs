@@ -232,9 +232,10 @@ impl Launching {
     ) -> LaunchedEach {
         let mut each = LaunchedEach::default();
         for launch in launches {
-            let ready = match wiped {
-                true => device.wipe_shared_memory().map_err(Stop::from),
-                false => Ok(()),
+            let ready = if wiped {
+                device.wipe_shared_memory().map_err(Stop::from)
+            } else {
+                Ok(())
             };
             match ready.and_then(|()| self.launch(device, launch)) {
                 Ok((seconds, launched)) => {
@@ -258,7 +259,7 @@ impl Launching {
         plan: &Plan,
         scratch: Option<BufferId>,
         steps: &mut Vec<Step>,
-    ) -> Result<()> {
+    ) -> Result {
         let Statement {
             launches,
             is_list,
@@ -372,9 +373,10 @@ impl Launching {
         launch: &Launch,
         found: StatementKernel,
     ) -> Result<(BufferId, Vec<u8>), DeviceError> {
-        let (result, bytes) = match found.is_list {
-            true => (&mut self.list_result, LIST_BYTES),
-            false => (&mut self.shape_result, SHAPE_BYTES),
+        let (result, bytes) = if found.is_list {
+            (&mut self.list_result, LIST_BYTES)
+        } else {
+            (&mut self.shape_result, SHAPE_BYTES)
         };
         let out = match *result {
             Some(buffer) => buffer,

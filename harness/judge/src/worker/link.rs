@@ -142,7 +142,7 @@ impl Link {
     }
 
     /// Ends the worker if its kernel has left a thread or a process running after a launch.
-    fn expect_nothing_left(&mut self) -> Result<()> {
+    fn expect_nothing_left(&mut self) -> Result {
         let Some(left) = self.tasks.as_ref().and_then(WorkerTasks::left_behind) else {
             return Ok(());
         };

@@ -14,7 +14,7 @@ pub use sharing::{SharedBlock, is_shared};
 
 use super::content::{Content, difference};
 use super::{Breach, BufferId};
-use lab_device::{DeviceError, DeviceInfo, Driver, MemoryRange, Noise, is_poison};
+use lab_device::{DeviceError, DeviceInfo, Driver, MemoryRange, Noise, Result, is_poison};
 use lab_system::random;
 use serde::{Deserialize, Serialize};
 use sharing::{Plain, Spare};
@@ -151,7 +151,7 @@ impl Buffer {
         driver: &mut dyn Driver,
         zone: MemoryRange,
         guards: &Guards,
-    ) -> Result<Option<usize>, DeviceError> {
+    ) -> Result<Option<usize>> {
         let (mut offset, mut first) = (0, None);
         for right in guards
             .noise
@@ -205,7 +205,7 @@ impl Device {
     }
 
     /// Changes what messages call a buffer.
-    pub fn rename(&mut self, id: BufferId, name: &str) -> Result<(), DeviceError> {
+    pub fn rename(&mut self, id: BufferId, name: &str) -> Result {
         let buffer = self.get(id)?;
         if buffer.name != name {
             name.clone_into(&mut buffer.name);
@@ -214,14 +214,14 @@ impl Device {
     }
 
     /// A launch of this owner follows.
-    pub fn expect_launch(&mut self, owner: u32) -> Result<(), DeviceError> {
+    pub fn expect_launch(&mut self, owner: u32) -> Result {
         self.launched.insert(owner);
         self.launches += 1;
         self.digest_inputs()
     }
 
     /// Computes the digests of inputs that were written since the last time.
-    fn digest_inputs(&mut self) -> Result<(), DeviceError> {
+    fn digest_inputs(&mut self) -> Result {
         let ids = std::mem::take(&mut self.undigested);
         let Some(guards) = self.guards.as_ref().filter(|_| !ids.is_empty()) else {
             return Ok(());
@@ -244,7 +244,7 @@ impl Device {
     }
 
     /// The address of a buffer for a launch, which may write there unless the buffer is sealed.
-    pub fn address(&mut self, id: BufferId) -> Result<u64, DeviceError> {
+    pub fn address(&mut self, id: BufferId) -> Result<u64> {
         if let Some(plain) = self.plain.get(&id.0) {
             return Ok(plain.range.address);
         }
@@ -258,12 +258,12 @@ impl Device {
     }
 
     /// The address of a buffer that is only read.
-    pub fn read_address(&mut self, id: BufferId) -> Result<u64, DeviceError> {
+    pub fn read_address(&mut self, id: BufferId) -> Result<u64> {
         self.range(id).map(|range| range.address)
     }
 
     /// Where a buffer lies.
-    fn range(&mut self, id: BufferId) -> Result<MemoryRange, DeviceError> {
+    fn range(&mut self, id: BufferId) -> Result<MemoryRange> {
         match self.plain.get(&id.0) {
             Some(plain) => Ok(plain.range),
             None => Ok(self.get(id)?.ranges()[1]),
@@ -272,7 +272,7 @@ impl Device {
 
     /// The digest of each buffer under a key that the kernel does not know. A device that computes
     /// no digests gives others than one that does.
-    pub fn digests(&mut self, ids: &[BufferId], key: u64) -> Result<Vec<u64>, DeviceError> {
+    pub fn digests(&mut self, ids: &[BufferId], key: u64) -> Result<Vec<u64>> {
         let ranges = self.ranges(ids)?;
         if let Some(digests) = self.driver.digests(&ranges, key)? {
             return Ok(digests);
@@ -294,27 +294,27 @@ impl Device {
     }
 
     /// The size of a buffer.
-    pub fn bytes_of(&mut self, id: BufferId) -> Result<usize, DeviceError> {
+    pub fn bytes_of(&mut self, id: BufferId) -> Result<usize> {
         self.range(id).map(|range| range.bytes)
     }
 
     /// Writes a whole buffer, and waits until it is there: a timed launch may follow. Breaks its
     /// seal: the judge may write to an input, and a kernel may not.
-    pub fn write(&mut self, id: BufferId, bytes: &[u8]) -> Result<(), DeviceError> {
+    pub fn write(&mut self, id: BufferId, bytes: &[u8]) -> Result {
         let address = self.opened(id, bytes.len())?;
         self.driver.upload(address, bytes)
     }
 
     /// Writes a whole buffer and declares its content an input. May return before it is there: what
     /// follows on the device finds it.
-    pub fn write_input(&mut self, id: BufferId, content: Vec<u8>) -> Result<(), DeviceError> {
+    pub fn write_input(&mut self, id: BufferId, content: Vec<u8>) -> Result {
         let address = self.opened(id, content.len())?;
         self.driver.upload_before(address, &content)?;
         self.seal_as(id, Content::Sealed(content))
     }
 
     /// The address of a buffer that gets so many bytes.
-    fn opened(&mut self, id: BufferId, bytes: usize) -> Result<u64, DeviceError> {
+    fn opened(&mut self, id: BufferId, bytes: usize) -> Result<u64> {
         let buffer = self.get(id)?;
         if bytes != buffer.bytes {
             return Err(DeviceError::Driver(format!(
@@ -327,7 +327,7 @@ impl Device {
     }
 
     /// `bytes` are taken for the content, whatever they hold.
-    pub fn read(&mut self, id: BufferId, mut bytes: Vec<u8>) -> Result<Vec<u8>, DeviceError> {
+    pub fn read(&mut self, id: BufferId, mut bytes: Vec<u8>) -> Result<Vec<u8>> {
         let range = self.range(id)?;
         bytes.resize(range.bytes, 0);
         self.driver.download(range.address, &mut bytes)?;
@@ -335,7 +335,7 @@ impl Device {
     }
 
     /// Fills a buffer with a repeated pattern. Breaks its seal.
-    pub fn fill(&mut self, id: BufferId, pattern: u32, how: Filling) -> Result<(), DeviceError> {
+    pub fn fill(&mut self, id: BufferId, pattern: u32, how: Filling) -> Result {
         if how == Filling::Waits {
             self.digest_inputs()?;
         }
@@ -352,7 +352,7 @@ impl Device {
     }
 
     /// [`Device::fill`] for several buffers, which waits once.
-    pub fn fill_all(&mut self, fills: &[(BufferId, u32)], how: Filling) -> Result<(), DeviceError> {
+    pub fn fill_all(&mut self, fills: &[(BufferId, u32)], how: Filling) -> Result {
         if how != Filling::Waits {
             let mut fills = fills.iter();
             return fills.try_for_each(|(buffer, pattern)| self.fill(*buffer, *pattern, how));
@@ -366,7 +366,7 @@ impl Device {
 
     /// Wipes shared memory, where a launch could find what an earlier one left. A tool that watches
     /// instead would watch this too, store by store.
-    pub fn wipe_shared_memory(&mut self) -> Result<(), DeviceError> {
+    pub fn wipe_shared_memory(&mut self) -> Result {
         match self.guards {
             Some(_) => self.driver.scrub(),
             None => Ok(()),
@@ -375,11 +375,7 @@ impl Device {
 
     /// Where a window begins by filling a buffer that its launches are given; `None` where a tool
     /// watches instead of poison.
-    pub fn filled_by_window(
-        &mut self,
-        id: BufferId,
-        pattern: u32,
-    ) -> Result<Option<MemoryRange>, DeviceError> {
+    pub fn filled_by_window(&mut self, id: BufferId, pattern: u32) -> Result<Option<MemoryRange>> {
         if self.guards.is_none() && is_poison(pattern) {
             return Ok(None);
         }
@@ -390,18 +386,18 @@ impl Device {
     }
 
     /// The ranges of these buffers.
-    pub fn ranges(&mut self, ids: &[BufferId]) -> Result<Vec<MemoryRange>, DeviceError> {
+    pub fn ranges(&mut self, ids: &[BufferId]) -> Result<Vec<MemoryRange>> {
         ids.iter().map(|id| self.range(*id)).collect()
     }
 
     /// Whether the device computes digests.
-    pub fn has_digests(&mut self) -> Result<bool, DeviceError> {
+    pub fn has_digests(&mut self) -> Result<bool> {
         Ok(self.driver.digests(&[], 0)?.is_some())
     }
 
     /// The range of a buffer that a replay flushes the cache with. The buffer holds the pattern
     /// already, so that the replay does not change what is known of it.
-    pub fn flush_range(&mut self, id: BufferId, pattern: u32) -> Result<MemoryRange, DeviceError> {
+    pub fn flush_range(&mut self, id: BufferId, pattern: u32) -> Result<MemoryRange> {
         if !matches!(self.get(id)?.content, Content::Pattern(held) if held == pattern) {
             self.fill(id, pattern, Filling::FlushesCache)?;
         }
@@ -409,7 +405,7 @@ impl Device {
     }
 
     /// Declares the content of a buffer an input, which must not change.
-    fn seal_as(&mut self, id: BufferId, content: Content) -> Result<(), DeviceError> {
+    fn seal_as(&mut self, id: BufferId, content: Content) -> Result {
         let buffer = self.get(id)?;
         if buffer.is_read_only {
             return Ok(());
@@ -424,7 +420,7 @@ impl Device {
     /// is known of them is restored, so that each breach is reported once. With `of_given` only
     /// those of the buffers that launches were given since the last check: what launches wrote
     /// elsewhere is found by the next check of all. Only the buffers of this owner are looked at.
-    pub fn breaches(&mut self, owner: u32, of_given: bool) -> Result<Vec<Breach>, DeviceError> {
+    pub fn breaches(&mut self, owner: u32, of_given: bool) -> Result<Vec<Breach>> {
         match of_given {
             true => self.check_those(owner, |buffer| buffer.given)?,
             false => self.check(owner)?,
@@ -437,17 +433,13 @@ impl Device {
     }
 
     /// As [`Device::breaches`], and keeps what it finds for the next call of that.
-    pub fn check(&mut self, owner: u32) -> Result<(), DeviceError> {
+    pub fn check(&mut self, owner: u32) -> Result {
         self.check_those(owner, |_| true)?;
         self.launched.remove(&owner);
         Ok(())
     }
 
-    fn check_those(
-        &mut self,
-        owner: u32,
-        wanted: impl Fn(&Buffer) -> bool,
-    ) -> Result<(), DeviceError> {
+    fn check_those(&mut self, owner: u32, wanted: impl Fn(&Buffer) -> bool) -> Result {
         self.digest_inputs()?;
         let launched = self.launched.contains(&owner);
         let Some(guards) = self.guards.as_ref().filter(|_| launched) else {
@@ -470,13 +462,13 @@ impl Device {
         Ok(())
     }
 
-    fn get(&mut self, id: BufferId) -> Result<&mut Buffer, DeviceError> {
+    fn get(&mut self, id: BufferId) -> Result<&mut Buffer> {
         present(&mut self.buffers, id)
     }
 }
 
 /// The buffer of this number, unless it was freed.
-fn present(buffers: &mut BTreeMap<u32, Buffer>, id: BufferId) -> Result<&mut Buffer, DeviceError> {
+fn present(buffers: &mut BTreeMap<u32, Buffer>, id: BufferId) -> Result<&mut Buffer> {
     let buffer = buffers.get_mut(&id.0).filter(|buffer| !buffer.is_freed);
     buffer.ok_or_else(|| DeviceError::Driver(format!("no buffer {}", id.0)))
 }
@@ -486,7 +478,7 @@ fn fill(
     MemoryRange { address, bytes }: MemoryRange,
     pattern: u32,
     how: Filling,
-) -> Result<(), DeviceError> {
+) -> Result {
     match how {
         Filling::Waits => driver.fill(address, bytes, pattern),
         Filling::Ahead => driver.fill_before(address, bytes, pattern),
@@ -501,7 +493,7 @@ impl Guards {
         buffer: &mut Buffer,
         pattern: u32,
         how: Filling,
-    ) -> Result<(), DeviceError> {
+    ) -> Result {
         buffer.open();
         buffer.fill(driver, pattern, how)?;
         let key = (buffer.bytes, pattern);
@@ -517,7 +509,7 @@ impl Guards {
 }
 
 impl Buffer {
-    fn fill(&self, driver: &mut dyn Driver, pattern: u32, how: Filling) -> Result<(), DeviceError> {
+    fn fill(&self, driver: &mut dyn Driver, pattern: u32, how: Filling) -> Result {
         fill(driver, self.ranges()[1], pattern, how)
     }
 
@@ -534,7 +526,7 @@ impl Buffer {
         guards: &Guards,
         (now, launches): ([Option<u64>; 3], u64),
         found: &mut Vec<(u32, Breach)>,
-    ) -> Result<(), DeviceError> {
+    ) -> Result {
         let ranges = self.ranges();
         for zone in [0, 2] {
             if now[zone].is_some() && now[zone] == self.digests[zone] {

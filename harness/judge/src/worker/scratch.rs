@@ -6,7 +6,7 @@
 
 use super::BufferId;
 use super::memory::{Device, OWN};
-use lab_device::{DeviceError, SCRATCH_POISONS};
+use lab_device::{Result, SCRATCH_POISONS};
 use lab_system::random;
 
 /// Bytes of scratch buffers that are kept if the device does not tell how much memory it has.
@@ -50,7 +50,7 @@ impl ScratchPool {
         name: &str,
         bytes: usize,
         count: usize,
-    ) -> Result<Vec<BufferId>, DeviceError> {
+    ) -> Result<Vec<BufferId>> {
         if self.frees_others(device, bytes, count) {
             self.free_others(device, bytes)?;
         }
@@ -92,7 +92,7 @@ impl ScratchPool {
             .map(|(_, buffer)| *buffer)
     }
 
-    fn free_others(&mut self, device: &mut Device, bytes: usize) -> Result<(), DeviceError> {
+    fn free_others(&mut self, device: &mut Device, bytes: usize) -> Result {
         let (same, others): (Vec<_>, Vec<_>) =
             self.buffers.drain(..).partition(|(size, _)| *size == bytes);
         self.buffers = same;

@@ -4,7 +4,7 @@
 
 use super::launch_checks::at_line;
 use super::memory::guarded_bytes;
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use lab_system::memory::{MemoryBytes, in_words};
 
 /// What a launch list asks for.
@@ -31,7 +31,7 @@ impl AskedScratch<'_> {
     /// Refuses the buffer if it takes more than `machine` has free beside the `present` bytes of
     /// earlier scratch buffers, which make room for it. What the machine never has is the kernel's
     /// mistake.
-    pub fn check(&self, present: u64, machine: MemoryBytes) -> Result<(), Stop> {
+    pub fn check(&self, present: u64, machine: MemoryBytes) -> Result {
         let AskedScratch { entry, line, bytes } = self;
         let held = self.held();
         let asks = |has: String, remedy: &str| {
@@ -63,7 +63,7 @@ mod tests {
 
     const GIB: u64 = 1 << 30;
 
-    fn check(bytes: u64, present: u64) -> Result<(), Stop> {
+    fn check(bytes: u64, present: u64) -> Result {
         AskedScratch {
             entry: "sums",
             line: 7,

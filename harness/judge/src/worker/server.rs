@@ -10,7 +10,7 @@ use crate::process::descriptors;
 use crate::process::framing::{self, FrameError};
 use crate::process::rpc;
 use lab_device::sandbox::{self, Policy};
-use lab_device::{DeviceError, DeviceInfo, Driver};
+use lab_device::{DeviceInfo, Driver, Result};
 use lab_protocol::Target;
 use lab_system::lifetime;
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ use std::os::unix::net::UnixStream;
 /// An error of the device is an answer; only an error of the connection is returned.
 pub fn serve(
     mut stream: UnixStream,
-    open: impl FnOnce(Target) -> Result<Box<dyn Driver>, DeviceError>,
+    open: impl FnOnce(Target) -> Result<Box<dyn Driver>>,
 ) -> Result<(), FrameError> {
     let Some((
         number,
@@ -151,9 +151,10 @@ impl Served {
                 let last = buffers.last().copied();
                 for buffer in buffers {
                     // The last one gets all that is left, and refuses what it does not hold.
-                    let bytes = match Some(buffer) == last {
-                        true => body.len(),
-                        false => device.bytes_of(buffer)?.min(body.len()),
+                    let bytes = if Some(buffer) == last {
+                        body.len()
+                    } else {
+                        device.bytes_of(buffer)?.min(body.len())
                     };
                     let rest = body.split_off(bytes);
                     let content = std::mem::replace(&mut body, rest);
@@ -216,7 +217,7 @@ impl Served {
     }
 
     /// The reply to a request for another worker.
-    fn for_workers(&mut self, asked: ForWorkers, body: &[u8]) -> Result<Value, DeviceError> {
+    fn for_workers(&mut self, asked: ForWorkers, body: &[u8]) -> Result<Value> {
         let device = &mut self.device;
         Ok(match asked {
             ForWorkers::Allocate {

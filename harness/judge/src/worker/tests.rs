@@ -12,6 +12,7 @@ use super::*;
 use crate::outcome::Stop;
 use crate::process::framing;
 use crate::testing;
+use lab_device::DeviceError;
 use lab_device::{
     COMPARE_CHUNK_BYTES, DeviceInfo, Entry, FLOAT_POISONS, MemoryRange, POISON, POISONS,
     SCRATCH_POISONS, Shape,

@@ -53,7 +53,7 @@ impl Queue {
     }
 
     /// Runs what is there.
-    fn run(&mut self, device: &mut Device) -> Result<()> {
+    fn run(&mut self, device: &mut Device) -> Result {
         let parts = std::mem::take(&mut self.parts);
         let is_list = parts.iter().map(|part| (part.is_last, part.is_list));
         let is_list = is_list.collect_vec();
@@ -102,12 +102,7 @@ impl Launching {
         queue.each
     }
 
-    fn queue_all(
-        &mut self,
-        device: &mut Device,
-        windows: &[Window],
-        queue: &mut Queue,
-    ) -> Result<()> {
+    fn queue_all(&mut self, device: &mut Device, windows: &[Window], queue: &mut Queue) -> Result {
         // All statements first: a statement that runs loads its module again, and entries change.
         for window in windows {
             self.plan(device, &window.launches.launch)?;
@@ -116,12 +111,7 @@ impl Launching {
         each.try_for_each(|window| self.queue_window(device, window, queue))
     }
 
-    fn queue_window(
-        &mut self,
-        device: &mut Device,
-        window: &Window,
-        queue: &mut Queue,
-    ) -> Result<()> {
+    fn queue_window(&mut self, device: &mut Device, window: &Window, queue: &mut Queue) -> Result {
         let key = queue.manner.key;
         let mut first = lab_device::Window::default();
         for (buffer, pattern) in &window.fills {
@@ -157,7 +147,7 @@ impl Launching {
         launches: &Repeated,
         first: lab_device::Window,
         queue: &mut Queue,
-    ) -> Result<()> {
+    ) -> Result {
         let launch = &launches.launch;
         let plan = self.plan(device, launch)?;
         let mut rest = launches.args().collect_vec();
@@ -217,9 +207,10 @@ impl Launching {
                 ),
             )
         })?;
-        Ok(match statement.zeroed {
-            true => vec![taken.first().copied(); launches],
-            false => taken.into_iter().map(Some).collect(),
+        Ok(if statement.zeroed {
+            vec![taken.first().copied(); launches]
+        } else {
+            taken.into_iter().map(Some).collect()
         })
     }
 

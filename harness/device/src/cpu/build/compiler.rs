@@ -221,7 +221,7 @@ impl HostCompiler {
         language: &str,
         source: &Path,
         target: &Path,
-    ) -> Result<()> {
+    ) -> Result {
         let own = [
             "-x".into(),
             language.into(),

@@ -53,9 +53,12 @@ fn first_difference(here: &Preprocessed, there: &Preprocessed) -> Option<String>
     .into_iter()
     .flatten()
     .collect();
-    places.sort_by(|(file, line), (other, of_other)| match file == other {
-        true => line.cmp(of_other),
-        false => std::cmp::Ordering::Equal,
+    places.sort_by(|(file, line), (other, of_other)| {
+        if file == other {
+            line.cmp(of_other)
+        } else {
+            std::cmp::Ordering::Equal
+        }
     });
     let (file, line) = places.first()?;
     Some(format!("{file}:{line}"))

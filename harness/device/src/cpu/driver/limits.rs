@@ -67,7 +67,7 @@ pub fn resident_blocks(threads: u64, shared_bytes: u32) -> u32 {
 
 /// Fails where the launch is not possible. `resident` is how many blocks of this shape the device
 /// holds at once.
-pub fn check(kernel: &Kernel, shape: &Shape, resident: u64) -> Result<()> {
+pub fn check(kernel: &Kernel, shape: &Shape, resident: u64) -> Result {
     let refuse = |text: String| {
         Err(DeviceError::Kernel(format!(
             "kernel '{}' cannot be launched: {text}",

@@ -52,9 +52,10 @@ impl Mapped {
 /// Maps a file of so many bytes, with `around` bytes before and behind it that no access reaches.
 fn map(file: impl AsFd, bytes: usize, is_read_only: bool, around: usize) -> Result<Mapped, Errno> {
     let bytes = bytes.max(1);
-    let access = match is_read_only {
-        true => ProtFlags::READ,
-        false => ProtFlags::READ | ProtFlags::WRITE,
+    let access = if is_read_only {
+        ProtFlags::READ
+    } else {
+        ProtFlags::READ | ProtFlags::WRITE
     };
     let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
     let whole = bytes + 2 * around;

@@ -103,7 +103,7 @@ impl Driver for CpuDriver {
         Ok((self.modules.len() - 1) as u32)
     }
 
-    fn unload(&mut self, module: u32) -> Result<()> {
+    fn unload(&mut self, module: u32) -> Result {
         self.module(module)?;
         self.modules[module as usize] = None;
         Ok(())
@@ -160,7 +160,7 @@ impl Driver for CpuDriver {
         Ok(self.note(mapped, bytes))
     }
 
-    fn free(&mut self, address: u64) -> Result<()> {
+    fn free(&mut self, address: u64) -> Result {
         let bytes = self.memory.remove(address)?;
         if self.mapped.remove(&address).is_some() {
             return Ok(());
@@ -173,7 +173,7 @@ impl Driver for CpuDriver {
         Ok(())
     }
 
-    fn upload(&mut self, address: u64, bytes: &[u8]) -> Result<()> {
+    fn upload(&mut self, address: u64, bytes: &[u8]) -> Result {
         self.memory.check(address, bytes.len())?;
         // SAFETY: the range is inside a live allocation. No reference to an allocation exists, only
         // its address, so `bytes` lies elsewhere.
@@ -181,7 +181,7 @@ impl Driver for CpuDriver {
         Ok(())
     }
 
-    fn download(&mut self, address: u64, bytes: &mut [u8]) -> Result<()> {
+    fn download(&mut self, address: u64, bytes: &mut [u8]) -> Result {
         self.memory.check(address, bytes.len())?;
         // SAFETY: the range is inside a live allocation, whose bytes `alloc` initialised. No
         // reference to an allocation exists, only its address, so `bytes` lies elsewhere.
@@ -210,7 +210,7 @@ impl Driver for CpuDriver {
         Ok((0..expected.len()).find(differs))
     }
 
-    fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<()> {
+    fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result {
         self.memory.check(address, bytes)?;
         for word in 0..bytes / 4 {
             // SAFETY: the range is inside a live allocation, and these 4 bytes are inside the

@@ -101,7 +101,7 @@ impl RaceDetector {
     }
 
     /// Appends the races and the executed instructions to the log that `LAB_RACES` names.
-    pub fn write_log(mut self) -> Result<()> {
+    pub fn write_log(mut self) -> Result {
         if let Some(write) = self.unsettled.take() {
             // The launch failed at this write.
             self.settle(write, true);

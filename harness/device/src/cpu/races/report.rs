@@ -1,6 +1,6 @@
 //! What the detector reports: the races of a launch, and the file that `lab check` reads them from.
 
-use crate::api::DeviceError;
+use crate::api::{DeviceError, Result};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Write};
@@ -108,7 +108,7 @@ impl BarrierScope {
 }
 
 /// Appends lines to the file that [`LOG_VARIABLE`] names. Does nothing without the variable.
-pub fn append(lines: &[RaceLogLine]) -> Result<(), DeviceError> {
+pub fn append(lines: &[RaceLogLine]) -> Result {
     let Some(path) = std::env::var_os(LOG_VARIABLE) else {
         return Ok(());
     };

@@ -24,11 +24,14 @@ impl Pass<'_> {
             return at + 1;
         }
         let is_extern = (start..end).any(|i| self.code.at(i) == "extern");
-        let misplaced = match is_extern {
-            true => self.preprocessed.map(|_| {
+        let misplaced = if is_extern {
+            self.preprocessed.map(|_| {
                 "extern __shared__ memory that a macro declares outside a function is not supported on the cpu device: declare it in the kernel"
-            }),
-            false => Some("static __shared__ memory outside a function is not supported on the cpu device: declare it in the kernel"),
+            })
+        } else {
+            Some(
+                "static __shared__ memory outside a function is not supported on the cpu device: declare it in the kernel",
+            )
         };
         match misplaced.filter(|_| self.outside()) {
             Some(reason) => {

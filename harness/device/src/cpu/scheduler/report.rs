@@ -11,9 +11,10 @@ use std::fmt::Write;
 
 /// Formats as `__syncthreads() at kernel.cu:12`.
 pub fn location(site: &CallSite) -> String {
-    match site.file.is_null() {
-        true => text(site.what),
-        false => format!("{} at {}:{}", text(site.what), text(site.file), site.line),
+    if site.file.is_null() {
+        text(site.what)
+    } else {
+        format!("{} at {}:{}", text(site.what), text(site.file), site.line)
     }
 }
 

@@ -103,7 +103,7 @@ impl Digester {
     ///
     /// # Safety
     /// The stream is live and belongs to the context in which `self` was made.
-    pub unsafe fn wait(&self, stream: CUstream, mut nanoseconds: u64) -> Result<()> {
+    pub unsafe fn wait(&self, stream: CUstream, mut nanoseconds: u64) -> Result {
         let mut parameters = [(&raw mut nanoseconds).cast()];
         // SAFETY: the kernel takes a 64-bit word.
         unsafe { launch(self.wait, 1, 1, 0, stream, &mut parameters) }.check("wait on the device")
@@ -115,7 +115,7 @@ impl Digester {
     ///
     /// # Safety
     /// The stream is live and belongs to the context in which `self` was made.
-    pub unsafe fn scrub(&self, stream: CUstream, mut pattern: u32) -> Result<()> {
+    pub unsafe fn scrub(&self, stream: CUstream, mut pattern: u32) -> Result {
         let mut words = self.limits.shared_bytes / 4;
         let (blocks, bytes) = (self.limits.sms, self.limits.shared_bytes);
         let mut parameters = [(&raw mut words).cast(), (&raw mut pattern).cast()];
@@ -173,7 +173,7 @@ impl Digester {
         stream: CUstream,
         queued: &Table,
         mut key: u64,
-    ) -> Result<()> {
+    ) -> Result {
         if queued.chunks.is_empty() {
             return Ok(());
         }
@@ -197,12 +197,7 @@ impl Digester {
     ///
     /// # Safety
     /// As [`Digester::queue`].
-    pub unsafe fn fill(
-        &self,
-        pages: &[PageLocked; 2],
-        stream: CUstream,
-        queued: &Table,
-    ) -> Result<()> {
+    pub unsafe fn fill(&self, pages: &[PageLocked; 2], stream: CUstream, queued: &Table) -> Result {
         if queued.chunks.is_empty() {
             return Ok(());
         }
@@ -229,7 +224,7 @@ impl Digester {
         bytes: usize,
         noise: &Noise,
         mut first: u64,
-    ) -> Result<()> {
+    ) -> Result {
         let (mut words, mut mask, mut key) =
             (bytes as u64 / 4, NOISE_WORDS as u64 - 1, noise.key());
         if words == 0 {

@@ -47,7 +47,7 @@ impl Kernel {
     }
 
     /// Opts in to more shared memory than every launch may use, where this much needs it.
-    pub fn allow_shared(&self, shared_bytes: u32) -> Result<()> {
+    pub fn allow_shared(&self, shared_bytes: u32) -> Result {
         let total = shared_bytes.saturating_add(self.attributes.static_shared_bytes);
         if total <= SHARED_BYTES_WITHOUT_OPT_IN {
             return Ok(());
@@ -63,7 +63,7 @@ impl Kernel {
     }
 
     /// Opts in to clusters of more blocks than every device allows.
-    pub fn allow_large_clusters(&self) -> Result<()> {
+    pub fn allow_large_clusters(&self) -> Result {
         let attribute = Attribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED;
         // SAFETY: `Kernel::new` was promised that the module stays loaded.
         unsafe { ffi::cuFuncSetAttribute(self.function, attribute, 1) }.check(&format!(

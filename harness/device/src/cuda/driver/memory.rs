@@ -29,7 +29,7 @@ pub fn allocate(allocations: &mut Allocations, bytes: usize) -> Result<u64> {
 }
 
 /// The error of an allocation of so many bytes; with what is free where that is too little.
-pub fn check_allocation(code: Code, bytes: usize) -> Result<()> {
+pub fn check_allocation(code: Code, bytes: usize) -> Result {
     let action = if code == ffi::CUDA_ERROR_OUT_OF_MEMORY {
         let ((free, total), mib) = (device_memory(), 1 << 20);
         format!(
@@ -45,7 +45,7 @@ pub fn check_allocation(code: Code, bytes: usize) -> Result<()> {
 }
 
 /// Frees the allocation that begins at `address`.
-pub fn free(allocations: &mut Allocations, address: u64) -> Result<()> {
+pub fn free(allocations: &mut Allocations, address: u64) -> Result {
     allocations.remove(address)?;
     // SAFETY: the address came from `allocate`, and it was removed, so it is freed once. No launch
     // runs: each is waited for.

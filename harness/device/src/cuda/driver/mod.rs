@@ -81,14 +81,14 @@ struct Module {
 }
 
 impl CudaDriver {
-    fn wait(&self, action: &str) -> Result<()> {
+    fn wait(&self, action: &str) -> Result {
         // SAFETY: the stream was created in this context, and both live as long as `self`.
         unsafe { ffi::cuStreamSynchronize(self.stream) }.check(action)
     }
 
     /// Puts the filling of memory with a pattern on the stream. The driver refuses an address that
     /// is not a multiple of 4.
-    fn put_words(&self, memory: MemoryRange, word: u32, action: &str) -> Result<()> {
+    fn put_words(&self, memory: MemoryRange, word: u32, action: &str) -> Result {
         let MemoryRange { address, bytes } = memory;
         self.allocations.check(address, bytes)?;
         let tail = bytes % 4;
@@ -127,7 +127,7 @@ impl CudaDriver {
 }
 
 /// Lets the L2 cache replace the lines that a kernel asked it to keep.
-fn let_go_of_kept_lines() -> Result<()> {
+fn let_go_of_kept_lines() -> Result {
     // SAFETY: the call has no arguments. It concerns the context that is current.
     let code = unsafe { ffi::cuCtxResetPersistingL2Cache() };
     // A device before compute capability 8.0 keeps no lines, and an old driver lacks the function.
@@ -174,7 +174,7 @@ impl Driver for CudaDriver {
         Ok(self.modules.len() as u32 - 1)
     }
 
-    fn unload(&mut self, module: u32) -> Result<()> {
+    fn unload(&mut self, module: u32) -> Result {
         match self.modules.get_mut(module as usize).and_then(Option::take) {
             // SAFETY: the handle came from `load`. It was taken out of `modules`, so it is unloaded
             // once, and `kernel` refuses the module's functions from now on. No launch runs: each
@@ -249,7 +249,7 @@ impl Driver for CudaDriver {
         memory::allocate(&mut self.allocations, bytes.max(1))
     }
 
-    fn free(&mut self, address: u64) -> Result<()> {
+    fn free(&mut self, address: u64) -> Result {
         if let Some(at) = self.shared.iter().position(|one| one.address == address) {
             self.allocations.remove(address)?;
             self.shared.swap_remove(at);
@@ -272,7 +272,7 @@ impl Driver for CudaDriver {
         Ok(self.note(mapped))
     }
 
-    fn copy_before(&mut self, from: u64, to: u64, bytes: usize) -> Result<()> {
+    fn copy_before(&mut self, from: u64, to: u64, bytes: usize) -> Result {
         self.allocations.check(from, bytes)?;
         self.allocations.check(to, bytes)?;
         // SAFETY: both ranges are inside live allocations, and no call frees one before the stream
@@ -281,7 +281,7 @@ impl Driver for CudaDriver {
             .check(&format!("copy {bytes} bytes of device memory"))
     }
 
-    fn finish(&mut self) -> Result<()> {
+    fn finish(&mut self) -> Result {
         self.wait("finish what is under way on the device")
     }
 
@@ -289,7 +289,7 @@ impl Driver for CudaDriver {
         PAGE
     }
 
-    fn fill_noise(&mut self, address: u64, bytes: usize, noise: &Noise, first: u64) -> Result<()> {
+    fn fill_noise(&mut self, address: u64, bytes: usize, noise: &Noise, first: u64) -> Result {
         let Some(digester) = &self.digester else {
             return self.upload(address, &noise.bytes(4 * first, bytes));
         };
@@ -316,7 +316,7 @@ impl Driver for CudaDriver {
         unsafe { digester.digests(&mut self.staging, self.stream, ranges, key) }.map(Some)
     }
 
-    fn scrub(&mut self) -> Result<()> {
+    fn scrub(&mut self) -> Result {
         let Some(digester) = &self.digester else {
             return Ok(());
         };
@@ -326,17 +326,17 @@ impl Driver for CudaDriver {
         unsafe { digester.scrub(self.stream, pattern) }
     }
 
-    fn flush_cache(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<()> {
+    fn flush_cache(&mut self, address: u64, bytes: usize, pattern: u32) -> Result {
         let_go_of_kept_lines()?;
         self.fill(address, bytes, pattern)
     }
 
-    fn upload(&mut self, address: u64, bytes: &[u8]) -> Result<()> {
+    fn upload(&mut self, address: u64, bytes: &[u8]) -> Result {
         self.upload_before(address, bytes)?;
         self.wait(&copying(bytes.len()))
     }
 
-    fn upload_before(&mut self, address: u64, bytes: &[u8]) -> Result<()> {
+    fn upload_before(&mut self, address: u64, bytes: &[u8]) -> Result {
         self.allocations.check(address, bytes.len())?;
         let (content, length) = (bytes.as_ptr().cast(), bytes.len());
         // SAFETY: the range is inside a live allocation, and the stream belongs to the context that
@@ -350,7 +350,7 @@ impl Driver for CudaDriver {
         }
     }
 
-    fn download(&mut self, address: u64, bytes: &mut [u8]) -> Result<()> {
+    fn download(&mut self, address: u64, bytes: &mut [u8]) -> Result {
         self.allocations.check(address, bytes.len())?;
         let (content, length) = (bytes.as_mut_ptr().cast(), bytes.len());
         let action = format!("copy {length} bytes from the device");
@@ -377,12 +377,12 @@ impl Driver for CudaDriver {
         }
     }
 
-    fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<()> {
+    fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result {
         self.fill_before(address, bytes, pattern)?;
         self.wait(&filling(bytes))
     }
 
-    fn fill_before(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<()> {
+    fn fill_before(&mut self, address: u64, bytes: usize, pattern: u32) -> Result {
         self.put_words(MemoryRange { address, bytes }, pattern, &filling(bytes))
     }
 

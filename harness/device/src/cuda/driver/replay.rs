@@ -130,7 +130,7 @@ impl CudaDriver {
         submission: Submission,
         key: u64,
         replayed: &mut Replayed,
-    ) -> Result<()> {
+    ) -> Result {
         let mut queue = Queue {
             pages: self.staging.page_locked()?,
             digests: Vec::new(),
@@ -191,7 +191,7 @@ impl CudaDriver {
         submission: Submission,
         key: u64,
         replayed: &mut Replayed,
-    ) -> Result<()> {
+    ) -> Result {
         let mut bare = window.clone();
         let digested = std::mem::take(&mut bare.digested);
         for (memory, pattern) in std::mem::take(&mut bare.fills) {
@@ -265,7 +265,7 @@ impl CudaDriver {
         Ok(true)
     }
 
-    fn queue_digests(&self, digests: &Table, key: u64, queue: &Queue) -> Result<()> {
+    fn queue_digests(&self, digests: &Table, key: u64, queue: &Queue) -> Result {
         let Some(digester) = &self.digester else {
             return Ok(());
         };
@@ -308,7 +308,7 @@ impl CudaDriver {
         steps: &[Step],
         timer: &Timer,
         action: &str,
-    ) -> Result<()> {
+    ) -> Result {
         if let Some((memory, pattern)) = flush {
             self.put_words(memory, pattern, action)?;
         }

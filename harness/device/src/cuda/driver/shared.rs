@@ -98,9 +98,10 @@ pub fn import(
         )
     }
     .check("take over device memory of another process")?;
-    let access = match is_read_only {
-        true => CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READ,
-        false => READ_AND_WRITE,
+    let access = if is_read_only {
+        CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READ
+    } else {
+        READ_AND_WRITE
     };
     map(device, &Handle(handle), bytes, access)
 }

@@ -118,12 +118,7 @@ impl Staging {
     ///
     /// # Safety
     /// As [`Staging::first_difference`].
-    pub unsafe fn download(
-        &mut self,
-        stream: CUstream,
-        address: u64,
-        bytes: &mut [u8],
-    ) -> Result<()> {
+    pub unsafe fn download(&mut self, stream: CUstream, address: u64, bytes: &mut [u8]) -> Result {
         // SAFETY: the caller's promise.
         unsafe {
             self.each_chunk(stream, address, bytes.len(), |offset, actual| {
@@ -137,7 +132,7 @@ impl Staging {
     ///
     /// # Safety
     /// As [`Staging::first_difference`].
-    pub unsafe fn upload(&mut self, stream: CUstream, address: u64, bytes: &[u8]) -> Result<()> {
+    pub unsafe fn upload(&mut self, stream: CUstream, address: u64, bytes: &[u8]) -> Result {
         for (offset, length, buffer) in chunks(bytes.len()) {
             let buffer = &self.buffers[buffer];
             // SAFETY: the event and the memory live as long as `self`. After the event no copy out
@@ -165,7 +160,7 @@ impl Staging {
         address: u64,
         bytes: usize,
         mut take: impl FnMut(usize, &[u8]) -> bool,
-    ) -> Result<()> {
+    ) -> Result {
         let mut chunks = chunks(bytes);
         let mut current = chunks.next();
         let mut goes_on = true;
@@ -195,7 +190,7 @@ impl Staging {
     /// # Safety
     /// As [`Staging::first_difference`], and nothing reads or writes the buffer until the copy was
     /// waited for.
-    unsafe fn copy(&mut self, stream: CUstream, address: u64, chunk: Option<Chunk>) -> Result<()> {
+    unsafe fn copy(&mut self, stream: CUstream, address: u64, chunk: Option<Chunk>) -> Result {
         let Some((offset, length, buffer)) = chunk else {
             return Ok(());
         };

@@ -68,7 +68,7 @@ impl ClusterConfig {
 
 impl CudaDriver {
     /// Refuses steps that are not possible, and prepares the kernels for them. Nothing is launched.
-    pub fn check_steps(&self, steps: &[Step], flush: Option<(MemoryRange, u32)>) -> Result<()> {
+    pub fn check_steps(&self, steps: &[Step], flush: Option<(MemoryRange, u32)>) -> Result {
         for step in steps {
             let kernel = self.kernel(step.entry)?;
             self.check_launch(kernel, &step.shape, &step.args)?;
@@ -83,7 +83,7 @@ impl CudaDriver {
     }
 
     /// Refuses a launch that is not possible, and prepares the kernel for it.
-    pub fn check_launch(&self, kernel: &Kernel, shape: &Shape, args: &[Arg]) -> Result<()> {
+    pub fn check_launch(&self, kernel: &Kernel, shape: &Shape, args: &[Arg]) -> Result {
         let attributes = &kernel.attributes;
         let refuse =
             |reason: Option<String>| reason.map_or(Ok(()), |r| Err(DeviceError::Kernel(r)));
@@ -111,7 +111,7 @@ impl CudaDriver {
     }
 
     /// Puts the steps on the stream. [`CudaDriver::check_steps`] has passed them.
-    pub fn submit_steps(&self, steps: &[Step], action: &str) -> Result<()> {
+    pub fn submit_steps(&self, steps: &[Step], action: &str) -> Result {
         for step in steps {
             if let Some(memory) = step.zeroed {
                 self.put_words(memory, 0, action)?;
@@ -122,7 +122,7 @@ impl CudaDriver {
     }
 
     /// Puts one launch on the stream. [`CudaDriver::check_launch`] has passed it.
-    pub fn submit(&self, kernel: &Kernel, shape: &Shape, args: &[Arg], action: &str) -> Result<()> {
+    pub fn submit(&self, kernel: &Kernel, shape: &Shape, args: &[Arg], action: &str) -> Result {
         let mut arguments = match kernel.attributes.parameters {
             Some(_) => KernelArguments::new(args),
             None => KernelArguments::padded(args),
@@ -155,7 +155,7 @@ impl CudaDriver {
 
     /// Runs what `submit` puts on the stream between two events, waits for it, lets the kernels'
     /// output leave the process, and returns the seconds between the events.
-    pub fn timed(&self, action: &str, submit: impl FnOnce() -> Result<()>) -> Result<f64> {
+    pub fn timed(&self, action: &str, submit: impl FnOnce() -> Result) -> Result<f64> {
         let timer = &self.timers[0];
         self.between(timer, action, submit)?;
         let waited = self.wait(action);
@@ -167,12 +167,7 @@ impl CudaDriver {
     }
 
     /// Puts an event, what `submit` puts there, and an event on the stream.
-    pub fn between(
-        &self,
-        timer: &Timer,
-        action: &str,
-        submit: impl FnOnce() -> Result<()>,
-    ) -> Result<()> {
+    pub fn between(&self, timer: &Timer, action: &str, submit: impl FnOnce() -> Result) -> Result {
         // SAFETY: event and stream are live and belong to the context that is current.
         unsafe { ffi::cuEventRecord(timer.started, self.stream) }.check(action)?;
         submit()?;

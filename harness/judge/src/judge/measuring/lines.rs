@@ -13,7 +13,7 @@ use std::time::Instant;
 
 impl Measuring<'_> {
     /// Writes the measures so far, unless they were written a moment ago.
-    pub fn write_measures(&mut self, cx: &mut ProblemContext, timed: &TimedWorker) -> Result<()> {
+    pub fn write_measures(&mut self, cx: &mut ProblemContext, timed: &TimedWorker) -> Result {
         if self
             .last_written
             .is_some_and(|at| at.elapsed() < WRITE_EVERY)
@@ -28,7 +28,7 @@ impl Measuring<'_> {
 
     /// Writes `incumbent_sps:`, `speed_ratio:` and `speed:`, if there is something to compare.
     /// `judged` are the verdicts on the workloads, which are known at the end only.
-    fn write_comparison(&self, cx: &mut ProblemContext, judged: Option<&Judged>) -> Result<()> {
+    fn write_comparison(&self, cx: &mut ProblemContext, judged: Option<&Judged>) -> Result {
         let (Some(incumbent), Some(ratio)) = (self.incumbent.as_ref(), self.ratio()) else {
             return Ok(());
         };
@@ -57,7 +57,7 @@ impl Measuring<'_> {
 
     /// Writes the last lines of a measurement that passed. The candidate's own measures were
     /// written with its last turn.
-    pub fn write_last_lines(&self, cx: &mut ProblemContext) -> Result<()> {
+    pub fn write_last_lines(&self, cx: &mut ProblemContext) -> Result {
         let judged = Judged::of(&self.times, self.plan.same_within, self.disturbed);
         self.write_comparison(cx, Some(&judged))?;
         self.workloads.write(&self.times, &judged, cx.out)?;
@@ -112,7 +112,7 @@ impl Measuring<'_> {
     }
 
     /// Writes `spread_pct:`, the median distance of the turns from their median.
-    fn write_spread(&self, cx: &mut ProblemContext) -> Result<()> {
+    fn write_spread(&self, cx: &mut ProblemContext) -> Result {
         let Some(spread) = summarise(&self.workloads.turns) else {
             return Ok(());
         };
@@ -127,7 +127,7 @@ impl Measuring<'_> {
 
     /// Writes `turns_series:`, the microseconds of every turn of every block in their order, from
     /// which the verdict on speed follows.
-    fn write_turns(&self, cx: &mut ProblemContext) -> Result<()> {
+    fn write_turns(&self, cx: &mut ProblemContext) -> Result {
         let series = series_of(self.times.blocks.iter().copied());
         if !series.is_empty() {
             cx.out.line("turns_series", series)?;
@@ -137,7 +137,7 @@ impl Measuring<'_> {
 
     /// Overwrites the measures that were written with `nan`: the last line of a key counts, and no
     /// figure may stand beside a failure.
-    pub fn take_measures_back(&self, cx: &mut ProblemContext) -> Result<()> {
+    pub fn take_measures_back(&self, cx: &mut ProblemContext) -> Result {
         if self.last_written.is_none() {
             return Ok(());
         }
@@ -148,7 +148,7 @@ impl Measuring<'_> {
     }
 
     /// Overwrites the comparison with `nan` and `none`, if one was written.
-    pub fn take_comparison_back(&self, cx: &mut ProblemContext) -> Result<()> {
+    pub fn take_comparison_back(&self, cx: &mut ProblemContext) -> Result {
         if self.last_written.is_some() && self.times.ratio().is_some() {
             cx.out.line("speed_ratio", "nan")?;
             cx.out.line("speed", "none")?;

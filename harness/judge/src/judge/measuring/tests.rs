@@ -157,7 +157,7 @@ impl Timed for Scripted {
     fn measures(&self) -> Vec<&'static str> {
         vec!["throughput_sps", "kernel_us"]
     }
-    fn write_once(&self, _: &mut Writer) -> Result<()> {
+    fn write_once(&self, _: &mut Writer) -> Result {
         Ok(())
     }
     /// One step, so that a launch takes one trip to the L2 cache at least.
@@ -168,7 +168,7 @@ impl Timed for Scripted {
             ..Demand::default()
         }]
     }
-    fn write(&self, turns: &[Vec<f64>], out: &mut Writer) -> Result<()> {
+    fn write(&self, turns: &[Vec<f64>], out: &mut Writer) -> Result {
         let rate = self.throughput(turns).unwrap();
         out.line("throughput_sps", in_digits(&rate, 3))?;
         Ok(out.line(

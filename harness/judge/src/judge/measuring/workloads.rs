@@ -42,7 +42,7 @@ impl TimedWorkloads {
 
     /// Writes a line `workload:` for each, and for several that were compared `workload_speeds:`
     /// and `worst_workload:`.
-    pub fn write(&self, times: &Times, judged: &Judged, out: &mut Writer) -> Result<()> {
+    pub fn write(&self, times: &Times, judged: &Judged, out: &mut Writer) -> Result {
         for (index, workload) in self.each.iter().enumerate() {
             let WorkloadFigures {
                 label,
@@ -106,7 +106,7 @@ impl Judged {
 
     /// Writes how many of several workloads have which verdict, and the worst one of those that are
     /// slower.
-    fn write_counts(&self, labels: &[&str], out: &mut Writer) -> Result<()> {
+    fn write_counts(&self, labels: &[&str], out: &mut Writer) -> Result {
         let found = labels
             .iter()
             .zip(&self.0)

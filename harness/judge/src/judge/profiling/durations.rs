@@ -1,7 +1,7 @@
 //! `--workloads all`: how long a launch of each workload takes under ncu.
 
 use super::Profiling;
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use crate::problem::Problem;
 use crate::profile::ncu::{Counters, Ncu, Page};
 use crate::profile::workload::ProfileCase;
@@ -17,7 +17,7 @@ impl Profiling<'_> {
         problem: &mut Problem,
         cases: &[ProfileCase],
         tool: Result<Ncu, String>,
-    ) -> Result<(), Stop> {
+    ) -> Result {
         let ncu = tool.map_err(Stop::Lab)?;
         let first = cases
             .first()

@@ -79,7 +79,7 @@ impl<'a> UnderNcu<'a> {
         output: LineSink,
         counters: Counters,
         limit: Duration,
-        launch: impl FnOnce(&mut Session, &mut Worker) -> Result<()>,
+        launch: impl FnOnce(&mut Session, &mut Worker) -> Result,
     ) -> Result<Ran> {
         let command = self
             .ncu

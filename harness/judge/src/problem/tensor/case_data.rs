@@ -36,7 +36,7 @@ pub struct CaseSet {
 
 impl CaseSet {
     /// Holds what is expected on the device.
-    pub fn hold_results(&mut self, memory: &Arc<JudgeMemory>) -> Result<()> {
+    pub fn hold_results(&mut self, memory: &Arc<JudgeMemory>) -> Result {
         let each = self.expected.iter_mut().chain(&mut self.after_steps);
         for cells in each.flatten() {
             *cells = cells.held(memory)?;

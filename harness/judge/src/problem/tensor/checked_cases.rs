@@ -44,7 +44,7 @@ impl CaseSets {
 impl Problem {
     /// Notes how many of the workloads that this device can judge, each in each of its types, were
     /// judged, and writes how many extremes their inputs held.
-    pub(super) fn note_judged(&mut self, cx: &mut ProblemContext) -> Result<()> {
+    pub(super) fn note_judged(&mut self, cx: &mut ProblemContext) -> Result {
         let count = |cases: &[Arc<Case>]| {
             let is_workload =
                 |case: &&Arc<Case>| case.table.0 == "workload" && self.spec.fits(case, cx.device);
@@ -74,9 +74,10 @@ impl Problem {
         let ragged = self.chosen.iter().filter(|case| case.hint.is_some());
         let (ragged, without) = (ragged.count(), self.spec.not_ragged.join(","));
         if ragged > 0 || !without.is_empty() {
-            let without = match without.is_empty() {
-                true => String::new(),
-                false => format!(" left_out={without}"),
+            let without = if without.is_empty() {
+                String::new()
+            } else {
+                format!(" left_out={without}")
             };
             cx.out.line("ragged", format_args!("{ragged}{without}"))?;
         }
@@ -181,7 +182,7 @@ impl Problem {
         drawn: &[CaseSets],
         check: &mut CaseCheck,
         all: usize,
-    ) -> Result<()> {
+    ) -> Result {
         let shares = check.worker.holds_cells();
         if shares && group.iter().all(|(_, case)| case.steps == 1) {
             let first = group.first().map_or(0, |(position, _)| *position);
@@ -207,7 +208,7 @@ impl Problem {
     }
 
     /// Checks a case on its sets, on renewed ones if it gets some, and on those that hold extremes.
-    fn check_case(&self, case: &Arc<Case>, drawn: &CaseSets, check: &mut CaseCheck) -> Result<()> {
+    fn check_case(&self, case: &Arc<Case>, drawn: &CaseSets, check: &mut CaseCheck) -> Result {
         if let Some(at) = drawn.timed {
             let of_timed = self.timed_sets(check.resident, at);
             check.run(of_timed, ORDERS)?;
@@ -231,7 +232,7 @@ impl Problem {
     }
 
     /// Checks a timed case on new values in the place of others, if it has some.
-    pub(super) fn check_renewed(&self, drawn: &CaseSets, check: &mut CaseCheck) -> Result<()> {
+    pub(super) fn check_renewed(&self, drawn: &CaseSets, check: &mut CaseCheck) -> Result {
         let (Some(at), Some(renewed)) = (drawn.timed, &drawn.renewed) else {
             return Ok(());
         };

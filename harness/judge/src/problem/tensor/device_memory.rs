@@ -60,7 +60,7 @@ impl HeldMemory<'_> {
     /// Refuses workloads that do not fit: one that is too large by itself, or all of them, because
     /// the timed ones are in memory at once. `machine` is what this process may use of the
     /// machine's memory.
-    pub fn check(&self, machine: Option<MemoryBytes>) -> Result<()> {
+    pub fn check(&self, machine: Option<MemoryBytes>) -> Result {
         let each = self.chosen.iter().map(|case| (case, self.alone(case)));
         let Some((case, alone)) = each.max_by_key(|(_, bytes)| bytes.all()) else {
             return Ok(());
@@ -136,9 +136,10 @@ impl HeldMemory<'_> {
         } else {
             "the judge's copies"
         };
-        let (has, now, first) = match needs <= machine.all {
-            true => (machine.free, " free now", "end other programs, "),
-            false => (machine.all, "", ""),
+        let (has, now, first) = if needs <= machine.all {
+            (machine.free, " free now", "end other programs, ")
+        } else {
+            (machine.all, "", "")
         };
         Some(format!(
             "{what} together need {} of this machine's memory{}, and it has {}{now}; the largest is {} with {}: {first}make it \

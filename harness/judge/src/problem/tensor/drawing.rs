@@ -53,9 +53,10 @@ impl<'a> Drawing<'a> {
 
     /// The extremes that are planted in the sets of a case.
     pub fn planted_sets(self, case: &Case) -> PlantedSets {
-        let most = match self.device.emulated {
-            true => PLANTED_CELLS_EMULATED,
-            false => PLANTED_CELLS,
+        let most = if self.device.emulated {
+            PLANTED_CELLS_EMULATED
+        } else {
+            PLANTED_CELLS
         };
         let seed = case.seed(self.seed, "planted");
         PlantedSets::of(&case.tensors, most, seed).with_joint(case, self.seed)
@@ -136,7 +137,7 @@ impl<'a> Drawing<'a> {
     }
 
     /// Sends planted lines to the card.
-    fn send(self, lines: SentLines) -> Result<()> {
+    fn send(self, lines: SentLines) -> Result {
         self.memory.map_or(Ok(()), |memory| lines.send(memory))
     }
 
@@ -186,7 +187,7 @@ impl<'a> Drawing<'a> {
         self,
         parts: &[(Arc<Case>, Part)],
         each: &mut [(usize, usize, Contents)],
-    ) -> Result<()> {
+    ) -> Result {
         let Some(memory) = self.memory else {
             return Ok(());
         };
@@ -239,7 +240,7 @@ impl<'a> Drawing<'a> {
         self,
         all: &mut [(Part, CaseData)],
         reference: &mut Option<ReferenceKernel>,
-    ) -> Result<()> {
+    ) -> Result {
         let reference = reference.as_mut().ok_or_else(|| {
             Stop::Lab("the tensor problem was not prepared before its launches".into())
         })?;

@@ -37,7 +37,7 @@ pub enum ScalarDraw {
 
 impl ScalarDrawText {
     /// Returns what is wrong whatever the workload.
-    pub fn check(&self, names: &[&str]) -> Result<()> {
+    pub fn check(&self, names: &[&str]) -> Result {
         self.low.check(names).key("low")?;
         self.high.check(names).key("high")?;
         let mut ends = self.except.iter().flatten();
@@ -64,9 +64,10 @@ impl ScalarDrawText {
                     );
                 }
             }
-            return match low < high {
-                true => Ok(ScalarDraw::Whole { low, high }),
-                false => wrong("low", "draw needs low < high"),
+            return if low < high {
+                Ok(ScalarDraw::Whole { low, high })
+            } else {
+                wrong("low", "draw needs low < high")
             };
         }
         let low = self.low.value(variables).key("low")?;

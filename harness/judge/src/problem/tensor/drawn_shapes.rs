@@ -69,7 +69,7 @@ const MOST: usize = 1000;
 
 impl DrawnShapes {
     /// Returns what is wrong with the numbers. Names are checked elsewhere.
-    pub fn check(&self) -> Result<()> {
+    pub fn check(&self) -> Result {
         if !(1..=MOST).contains(&self.draws) {
             let what = format!("draws = {}: it must be from 1 to {MOST}", self.draws);
             return wrong("draws", what);

@@ -3,7 +3,7 @@
 use super::case_data::{CaseData, Contents};
 use super::spec::CaseTensor;
 use crate::dtype::{CellValue, Dtype};
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use crate::problem::npy_file;
 use crate::worker::Cells;
 use bytemuck::{Pod, pod_collect_to_vec};
@@ -16,7 +16,7 @@ use std::path::Path;
 /// Writes `CASE-x.npy` for inputs, and `CASE-y_reference.npy` and `CASE-y_kernel.npy` for outputs.
 /// CASE is the case's label, as in `rows3-cols257-Tf16`. Floats of 8 and 16 bits are widened to
 /// f32. `CASE-scalars.json` holds the scalars.
-pub fn write(folder: &Path, drawn: &CaseData, got: &Contents) -> Result<(), Stop> {
+pub fn write(folder: &Path, drawn: &CaseData, got: &Contents) -> Result {
     let label = drawn.case.label.replace('=', "").replace(' ', "-");
     let scalars = drawn.case.scalars.iter().zip(&drawn.sets[0].scalars);
     let scalars = scalars.map(|(scalar, bytes)| {

@@ -118,7 +118,7 @@ impl ProblemFile {
     }
 
     /// Checks that the expressions for a launch's amounts can be read.
-    fn check_amounts(&self) -> Result<()> {
+    fn check_amounts(&self) -> Result {
         let names = self.names();
         let check = |text: &str| Expression::parse(text, &names).map(drop);
         in_samples(check(self.samples()?))?;
@@ -139,7 +139,7 @@ impl ProblemFile {
         }
     }
 
-    fn check_targets(&self) -> Result<()> {
+    fn check_targets(&self) -> Result {
         for (i, target) in self.targets.iter().enumerate() {
             let number = target.strip_prefix("sm_").unwrap_or_default();
             let digits = number.trim_end_matches(|c: char| c.is_ascii_lowercase());
@@ -165,7 +165,7 @@ impl ProblemFile {
         }
     }
 
-    fn check_steps(&self) -> Result<()> {
+    fn check_steps(&self) -> Result {
         let what = match self.steps {
             1 => return Ok(()),
             2..=MOST_STEPS if self.tensor.iter().any(|t| t.role == TensorRole::Inout) => {
@@ -204,7 +204,7 @@ impl ProblemFile {
         self.dims.iter().map(String::as_str).chain(size).collect()
     }
 
-    fn check_types(&self) -> Result<()> {
+    fn check_types(&self) -> Result {
         let parameter = self.tensor.iter().position(|t| t.dtype.is_none());
         if let Some(i) = parameter.filter(|_| self.types.is_empty()) {
             let what = format!(
@@ -229,7 +229,7 @@ impl ProblemFile {
         Ok(())
     }
 
-    fn check_entry(&self) -> Result<()> {
+    fn check_entry(&self) -> Result {
         let entry = &self.entry;
         let what = if entry.contains("{T}") == self.types.is_empty() {
             ": with types it contains {T}, as in \"rmsnorm_{T}\", and without it does not"
@@ -243,7 +243,7 @@ impl ProblemFile {
         wrong("entry", format!("entry: '{entry}'{what}"))
     }
 
-    fn check_tensors(&self) -> Result<()> {
+    fn check_tensors(&self) -> Result {
         if !self.tensor.iter().any(TensorText::is_compared) {
             let what = "tensor: none has role \"out\" or \"inout\" and is compared, so there is nothing to compare";
             return wrong("role", what).item("tensor", 0);
@@ -260,7 +260,7 @@ impl ProblemFile {
             .item("tensor", i)
     }
 
-    fn check_tensor(&self, t: &TensorText) -> Result<()> {
+    fn check_tensor(&self, t: &TensorText) -> Result {
         let names = self.names();
         if let Some(values) = &t.values {
             let what = match t.role {
@@ -292,7 +292,7 @@ impl ProblemFile {
     }
 
     /// Checks a tensor's own tolerance, or that each of its types has one.
-    fn check_tolerance(&self, t: &TensorText, names: &[&str]) -> Result<()> {
+    fn check_tolerance(&self, t: &TensorText, names: &[&str]) -> Result {
         let is_input = !t.is_compared();
         match &t.tolerance {
             Some(_) if is_input => {
@@ -327,9 +327,10 @@ impl ProblemFile {
     fn planting(&self, t: &TensorText, text: Option<&PlantedText>) -> Result<Planting> {
         let is_input = matches!(t.role, TensorRole::In | TensorRole::Inout);
         let Some(text) = text else {
-            return Ok(match is_input && self.planted != Some(false) {
-                true => Planting::by_default(t.shape.len()),
-                false => Planting::default(),
+            return Ok(if is_input && self.planted != Some(false) {
+                Planting::by_default(t.shape.len())
+            } else {
+                Planting::default()
             });
         };
         let planting = text.planting(t.shape.len(), &self.concrete(t.dtype))?;

@@ -22,7 +22,7 @@ impl Problem {
         group: &[CaseSets],
         check: &mut CaseCheck,
         (position, all): (usize, usize),
-    ) -> Result<()> {
+    ) -> Result {
         let further = group.iter().flat_map(CaseSets::further);
         let drawn = further.map(|(_, drawn)| drawn).collect_vec();
         let launchers = CaseLauncher::set_up_all(&drawn, check.worker)?;

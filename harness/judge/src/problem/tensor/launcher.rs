@@ -156,7 +156,7 @@ impl CaseLauncher {
         sets: usize,
         [inputs, outputs]: [&mut impl Iterator<Item = BufferId>; 2],
         worker: &mut Worker,
-    ) -> Result<()> {
+    ) -> Result {
         for _ in 0..sets {
             let mut buffers = Vec::with_capacity(self.case.tensors.len());
             for tensor in &self.case.tensors {
@@ -239,7 +239,7 @@ impl CaseLauncher {
 
     /// Prepares the outputs of these sets for a launch: poisons them, or writes what the kernel
     /// finds in them.
-    pub fn prepare(&self, worker: &mut Worker, data: &CaseData, sets: &[usize]) -> Result<()> {
+    pub fn prepare(&self, worker: &mut Worker, data: &CaseData, sets: &[usize]) -> Result {
         let mut poisoned = Vec::new();
         for set in sets {
             self.write_before(worker, data, *set)?;
@@ -270,7 +270,7 @@ impl CaseLauncher {
     }
 
     /// Writes what the kernel finds in a set.
-    pub fn write_before(&self, worker: &mut Worker, data: &CaseData, set: usize) -> Result<()> {
+    pub fn write_before(&self, worker: &mut Worker, data: &CaseData, set: usize) -> Result {
         let contents = &data.sets[set].inputs;
         let outputs = self.written_before(set, contents).collect_vec();
         worker.write_cells(&outputs, false)?;
@@ -282,7 +282,7 @@ impl CaseLauncher {
     }
 
     /// Writes other inputs into the buffers of a set.
-    pub fn write_inputs(&self, worker: &mut Worker, set: usize, contents: &Contents) -> Result<()> {
+    pub fn write_inputs(&self, worker: &mut Worker, set: usize, contents: &Contents) -> Result {
         let inputs = self.inputs(set, contents).collect_vec();
         worker.write_cells(&inputs, true)
     }
@@ -447,12 +447,12 @@ impl CaseLauncher {
 
     /// Frees every buffer of its own. Nothing stays of what the reference wrote: later launches
     /// must not find it.
-    pub fn take_down(self, worker: &mut Worker) -> Result<()> {
+    pub fn take_down(self, worker: &mut Worker) -> Result {
         CaseLauncher::take_down_all([self], worker)
     }
 
     /// [`CaseLauncher::take_down`] for each of these.
-    pub fn take_down_all(all: impl IntoIterator<Item = Self>, worker: &mut Worker) -> Result<()> {
+    pub fn take_down_all(all: impl IntoIterator<Item = Self>, worker: &mut Worker) -> Result {
         let all = all.into_iter().collect_vec();
         let of = |is_meant: fn(&CaseTensor) -> bool| {
             let sets = all.iter().flat_map(|launcher| {

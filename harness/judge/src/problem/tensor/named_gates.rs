@@ -136,7 +136,7 @@ impl NamedTally {
     }
 
     /// Writes the gates' lines, and with `last` the series of the largest difference.
-    pub fn write(&self, series: bool, out: &mut Writer) -> Result<()> {
+    pub fn write(&self, series: bool, out: &mut Writer) -> Result {
         for gate in &self.gates {
             let name = &gate.name;
             let (value, place) = match gate.of {

@@ -3,7 +3,7 @@
 use super::spec::{Case, CaseScalar, CaseTensor, ProblemSpec, TensorRole};
 use super::view::View;
 use crate::dtype::Dtype;
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use crate::worker::compile_ahead::{Call, CallParameter};
 use crate::worker::{LaunchParameter, ModuleId, Passed, Worker};
 use itertools::Itertools as _;
@@ -89,11 +89,7 @@ pub fn call(case: &Case) -> Call {
 
 /// Returns [`Stop::Build`] if a module lacks an entry of the problem, or a function takes other
 /// parameters.
-pub fn require_entries(
-    spec: &ProblemSpec,
-    worker: &mut Worker,
-    module: ModuleId,
-) -> Result<(), Stop> {
+pub fn require_entries(spec: &ProblemSpec, worker: &mut Worker, module: ModuleId) -> Result {
     for case in spec.case_of_each_entry() {
         require_entry(case, worker, module)?;
     }
@@ -101,7 +97,7 @@ pub fn require_entries(
 }
 
 /// [`require_entries`] for the entry of one case.
-pub fn require_entry(case: &Case, worker: &mut Worker, module: ModuleId) -> Result<(), Stop> {
+pub fn require_entry(case: &Case, worker: &mut Worker, module: ModuleId) -> Result {
     let scalars = case.scalars.iter().map(|s| s.bytes.clone()).collect_vec();
     let numbers = case
         .numbers(&scalars)

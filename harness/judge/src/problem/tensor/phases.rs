@@ -89,7 +89,7 @@ impl Prepared {
         &mut self,
         cx: &mut ProblemContext,
         is_idle: &mut dyn FnMut() -> bool,
-    ) -> Result<()> {
+    ) -> Result {
         self.0.fill_stock(cx, is_idle)
     }
 
@@ -100,7 +100,7 @@ impl Prepared {
         cx: &mut ProblemContext,
         worker: &mut Worker,
         is_idle: &mut dyn FnMut() -> bool,
-    ) -> Result<()> {
+    ) -> Result {
         // The timed cases first: they are also the first that are checked.
         let mut cases = self.0.chosen.clone();
         cases.sort_by_key(|case| case.held_out);
@@ -190,7 +190,7 @@ impl Prepared {
     }
 
     /// Frees what the problem holds on the worker of its check. It is not used after that.
-    pub fn take_down(&mut self, worker: &mut Worker) -> Result<()> {
+    pub fn take_down(&mut self, worker: &mut Worker) -> Result {
         let resident = self.0.resident.take().and_then(Rc::into_inner);
         resident.map_or(Ok(()), |resident| resident.take_down(worker))
     }
@@ -202,7 +202,7 @@ impl Prepared {
         worker: &mut Worker,
         module: ModuleId,
         folder: &Path,
-    ) -> Result<()> {
+    ) -> Result {
         if self.is_from_stock() == Some(true) && self.0.reference.is_none() {
             self.0.reference = Some(ReferenceKernel::start(&self.0.spec, &self.0.folder, cx)?);
         }
@@ -263,7 +263,7 @@ impl Watched {
 
     /// Fails if the race detector would need more memory for the launches than there is, with the
     /// other things that a run holds where it watches beside one.
-    pub fn require_memory_for_races(&self, device: &DeviceInfo, beside_a_run: bool) -> Result<()> {
+    pub fn require_memory_for_races(&self, device: &DeviceInfo, beside_a_run: bool) -> Result {
         let of_run = if beside_a_run {
             self.problem.spec.cases_of(self.problem.when, device)
         } else {
@@ -285,7 +285,7 @@ impl Watched {
         cx: &mut ProblemContext,
         worker: &mut Worker,
         module: ModuleId,
-    ) -> Result<()> {
+    ) -> Result {
         self.problem.require_entries(worker, module)?;
         let order = ExecutionOrder::Shuffled(told(cx.seed, "the order of threads"));
         let mut chosen = self.problem.chosen.iter();
@@ -300,7 +300,7 @@ pub fn launch_once(
     module: ModuleId,
     case: &Arc<Case>,
     order: ExecutionOrder,
-) -> Result<()> {
+) -> Result {
     let data = Drawing::of(cx).first_set(case)?;
     let launcher = CaseLauncher::set_up(&data, worker)?;
     launcher.launch(worker, module, &data, 0, order)?;

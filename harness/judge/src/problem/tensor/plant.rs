@@ -244,7 +244,7 @@ impl SentLines {
     }
 
     /// Sends the lines to where the tensors are held.
-    pub fn send(self, memory: &JudgeMemory) -> Result<()> {
+    pub fn send(self, memory: &JudgeMemory) -> Result {
         match self.lines.is_empty() {
             true => Ok(()),
             false => memory.put_lines(self.lines, &self.cells),
@@ -331,9 +331,10 @@ pub fn describe(placed: &[Placed], tensors: &[CaseTensor], cell: &[usize]) -> Op
         });
         let words = words.join(", ");
         let (name, pattern) = (&tensor.name, placed.pattern.word());
-        let (by_default, how_not) = match tensor.planted.by_default {
-            true => (" by default", " (planted = false of the tensor says no)"),
-            false => ("", ""),
+        let (by_default, how_not) = if tensor.planted.by_default {
+            (" by default", " (planted = false of the tensor says no)")
+        } else {
+            ("", "")
         };
         is_near.then(|| format!("{name}[{words}] is planted{by_default}: {pattern}{how_not}"))
     });

@@ -84,9 +84,10 @@ impl Problem {
 
     /// The cases that are judged; before that is known, all of problem.toml.
     pub fn cases(&self) -> Vec<ProblemCase> {
-        let cases = match self.chosen.is_empty() {
-            true => &self.spec.cases,
-            false => &self.chosen,
+        let cases = if self.chosen.is_empty() {
+            &self.spec.cases
+        } else {
+            &self.chosen
         };
         let case = |case: &Arc<Case>| ProblemCase {
             label: case.label.clone(),
@@ -116,7 +117,7 @@ impl Problem {
 
     /// Returns [`Stop::Build`] if a loaded source lacks a kernel of the problem, or has it with other
     /// parameters where that is known before a launch.
-    pub fn require_entries(&self, worker: &mut Worker, module: ModuleId) -> Result<()> {
+    pub fn require_entries(&self, worker: &mut Worker, module: ModuleId) -> Result {
         parameters::require_entries(&self.spec, worker, module)
     }
 
@@ -127,7 +128,7 @@ impl Problem {
 
     /// Values are drawn anew in every run. Every workload is checked, whatever its `when`, and so
     /// are the shapes that problem.toml says how to draw. The run's workloads are timed.
-    pub fn use_held_out_inputs(&mut self, seed: u64) -> Result<()> {
+    pub fn use_held_out_inputs(&mut self, seed: u64) -> Result {
         self.timed_when = self.when;
         self.when = When::Keep;
         self.spec = self.spec_of_keep(seed)?;
@@ -165,7 +166,7 @@ impl Problem {
         worker: &mut Worker,
         module: ModuleId,
         case: usize,
-    ) -> Result<()> {
+    ) -> Result {
         let cases = self.cases_to_profile(cx.device);
         let case = cases
             .get(case)
@@ -193,12 +194,11 @@ impl Problem {
         }
         // Where nothing is timed, nothing could be measured.
         if self.chosen.iter().all(|case| case.held_out) {
-            let what = match self.chosen.is_empty() {
-                true => "cpu_max_cells leaves no workload for the emulated device: raise it",
-                false => {
-                    "cpu_max_cells leaves the emulated device no [[workload]], and [[held_out]] is never timed: raise it, or add \
+            let what = if self.chosen.is_empty() {
+                "cpu_max_cells leaves no workload for the emulated device: raise it"
+            } else {
+                "cpu_max_cells leaves the emulated device no [[workload]], and [[held_out]] is never timed: raise it, or add \
                           a smaller [[workload]]"
-                }
             };
             let error = KeyError::at("cpu_max_cells", what);
             return Err(error.stop(&self.path(), &self.text));
@@ -245,9 +245,10 @@ impl Problem {
     /// `[[check]]` says what to watch, none of them. With `is_rest` it chooses all the others.
     /// `None` if there is none.
     pub fn watched_in_part(mut self, device: &DeviceInfo, is_rest: bool) -> Option<Watched> {
-        let most = match self.spec.checks.iter().any(|case| case.is_for(device)) {
-            true => 0,
-            false => MOST_IN_PART,
+        let most = if self.spec.checks.iter().any(|case| case.is_for(device)) {
+            0
+        } else {
+            MOST_IN_PART
         };
         let small = self.small_cases(device);
         let is_small = |case: &Arc<Case>| small.iter().any(|small| small.label == case.label);
@@ -265,9 +266,10 @@ impl Problem {
     fn small_cases(&self, device: &DeviceInfo) -> Vec<Arc<Case>> {
         let checks = self.spec.checks.iter().filter(|case| case.is_for(device));
         let mut all = checks.cloned().collect_vec();
-        let entries = match all.is_empty() {
-            true => self.spec.case_of_each_entry(),
-            false => Vec::new(),
+        let entries = if all.is_empty() {
+            self.spec.case_of_each_entry()
+        } else {
+            Vec::new()
         };
         for Case { entry, .. } in entries {
             let cases = self.spec.cases.iter();

@@ -86,7 +86,7 @@ impl ReferenceKernel {
     /// Computes what launches on these sets must write. Leaves the sets that the reference does not
     /// accept: they must be drawn again. Returns [`Stop::Problem`] if the reference crashes, breaks a
     /// rule or leaves a cell unwritten.
-    pub fn expect(&mut self, wanted: &mut [WantedSets]) -> Result<()> {
+    pub fn expect(&mut self, wanted: &mut [WantedSets]) -> Result {
         self.launch_all(wanted)
             .map_err(|stop| as_problem(&self.source, stop))?;
         for WantedSets { data, sets } in wanted {
@@ -104,7 +104,7 @@ impl ReferenceKernel {
         Ok(())
     }
 
-    fn launch_all(&mut self, wanted: &mut [WantedSets]) -> Result<()> {
+    fn launch_all(&mut self, wanted: &mut [WantedSets]) -> Result {
         let shares = self.worker.holds_cells();
         let is_together = |wanted: &&mut WantedSets| shares && wanted.data.case.steps == 1;
         let there = wanted.iter_mut().filter(|wanted| !wanted.sets.is_empty());
@@ -123,7 +123,7 @@ impl ReferenceKernel {
     }
 
     /// Launches on sets that have buffers of their own, where the judge's own worker has these.
-    fn launch_together(&mut self, wanted: &mut [&mut WantedSets]) -> Result<()> {
+    fn launch_together(&mut self, wanted: &mut [&mut WantedSets]) -> Result {
         let chosen = wanted.iter().map(|WantedSets { data, sets }| {
             let chosen = sets.iter().map(|set| data.sets[*set].clone());
             CaseData::new(&Arc::new(data.case.for_reference()), chosen.collect())
@@ -176,7 +176,7 @@ impl ReferenceKernel {
         data: &mut CaseData,
         set: usize,
         is_first: bool,
-    ) -> Result<()> {
+    ) -> Result {
         let (worker, module, case) = (&mut self.worker, self.module, launcher.case());
         let order = ExecutionOrder::Forward;
         let twice = is_first && case.needs_two_launches();
@@ -211,7 +211,7 @@ impl ReferenceKernel {
         launcher: &CaseLauncher,
         data: &CaseData,
         set: usize,
-    ) -> Result<()> {
+    ) -> Result {
         let (worker, case) = (&mut self.worker, launcher.case());
         if self.is_deterministic || case.cells() > RUN_TWICE {
             return Ok(());
@@ -274,7 +274,7 @@ fn accept(case: &Case, set: &mut CaseSet) -> Result<bool> {
 
 /// Returns an error that names the first cell of a pure output which one of these launches of cases
 /// never wrote.
-fn require_written<'a>(cases: impl Iterator<Item = (&'a Case, &'a [Launched])>) -> Result<()> {
+fn require_written<'a>(cases: impl Iterator<Item = (&'a Case, &'a [Launched])>) -> Result {
     let each = cases.flat_map(|(case, launched)| launched.iter().map(move |one| (case, one)));
     let each = each.flat_map(|(case, Launched { earlier, last, .. })| {
         let outputs = case.tensors.iter().zip(&last.outputs).enumerate();

@@ -30,9 +30,10 @@ pub fn is_on_host(folder: &Path) -> bool {
 /// reference.cu.
 pub fn source_for(folder: &Path, device: &DeviceInfo) -> Result<(PathBuf, Language), Stop> {
     let native = folder.join("reference.cpp");
-    match device.emulated && native.is_file() {
-        true => Ok((native, Language::Cuda)),
-        false => source(folder),
+    if device.emulated && native.is_file() {
+        Ok((native, Language::Cuda))
+    } else {
+        source(folder)
     }
 }
 

@@ -79,13 +79,13 @@ impl Resident {
     }
 
     /// Frees its buffers.
-    pub fn take_down(self, worker: &mut Worker) -> Result<()> {
+    pub fn take_down(self, worker: &mut Worker) -> Result {
         CaseLauncher::take_down_all(self.launchers, worker)?;
         self.scratch.map_or(Ok(()), |scratch| worker.free(scratch))
     }
 
     /// Reads the inputs of these sets, which brings them into the L2 cache as far as it holds them.
-    pub fn read_inputs(&self, worker: &mut Worker, at: usize, sets: &[usize]) -> Result<()> {
+    pub fn read_inputs(&self, worker: &mut Worker, at: usize, sets: &[usize]) -> Result {
         let launcher = &self.launchers[at];
         let inputs = sets.iter().flat_map(|set| launcher.only_read(*set));
         let inputs = inputs.collect();

@@ -4,7 +4,7 @@
 use super::renewed::{Kept, renew};
 use super::spec::Case;
 use super::timing::TensorTiming;
-use crate::outcome::Stop;
+use crate::outcome::{Result, Stop};
 use crate::worker::Worker;
 use itertools::Itertools as _;
 use lab_device::ExecutionOrder;
@@ -24,7 +24,7 @@ const COMPARISONS: usize = 3;
 impl TensorTiming {
     /// Returns [`Stop::Crash`] if launches take longer on inputs that the process has not had than
     /// on those that it has had: the kernel then remembers results.
-    pub fn expect_same_time_on_new_inputs(&self, worker: &mut Worker) -> Result<(), Stop> {
+    pub fn expect_same_time_on_new_inputs(&self, worker: &mut Worker) -> Result {
         let timed = &*self.resident.timed;
         let is_renewed = |at: &usize| self.renewed.contains(&timed[*at].case.index);
         let mut suspects = (0..timed.len()).filter(is_renewed).collect_vec();
@@ -62,7 +62,7 @@ impl TensorTiming {
         worker: &mut Worker,
         cases: &[usize],
         number: Option<usize>,
-    ) -> Result<Vec<f64>, Stop> {
+    ) -> Result<Vec<f64>> {
         worker.reload(self.module)?;
         let mut each = Vec::with_capacity(cases.len());
         for at in cases.iter().copied() {

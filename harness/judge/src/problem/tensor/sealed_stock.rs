@@ -203,7 +203,7 @@ fn content<'b>(bytes: &'b [u8], key: &[u8; 32]) -> Option<(u64, &'b [u8])> {
 }
 
 /// Adds what is expected of a part to a file.
-pub fn put(bytes: &mut Vec<u8>, data: &CaseData) -> Result<()> {
+pub fn put(bytes: &mut Vec<u8>, data: &CaseData) -> Result {
     for set in &data.sets {
         bytes.extend_from_slice(&set.attempt.to_le_bytes());
         for value in &set.accepts {

@@ -62,7 +62,7 @@ impl Problem {
         &mut self,
         cx: &mut ProblemContext,
         is_idle: &mut dyn FnMut() -> bool,
-    ) -> Result<()> {
+    ) -> Result {
         if !self.launches_for_stock() || !is_idle() {
             return Ok(());
         }

@@ -47,9 +47,10 @@ impl ComparedOutput {
         Ok(ComparedOutput {
             cells,
             differences: Differences::of(tensor, pair.got, pair.want)?,
-            picture: match is_pictured {
-                true => cells::picture(pair, shape, &case.label)?,
-                false => None,
+            picture: if is_pictured {
+                cells::picture(pair, shape, &case.label)?
+            } else {
+                None
             },
         })
     }
@@ -266,7 +267,7 @@ impl GateTally {
     }
 
     /// Counts a failure of a case, and writes it.
-    fn fail(&mut self, case: &Case, how: &str, what: &str, out: &mut Writer) -> Result<()> {
+    fn fail(&mut self, case: &Case, how: &str, what: &str, out: &mut Writer) -> Result {
         /// Further ones are only counted.
         const SHOWN: u64 = 20;
         self.failures += 1;
@@ -289,7 +290,7 @@ impl GateTally {
 
     /// Notes that the kernel crashed in the case at this position, or else in the one that is
     /// checked, and writes the outcome of each case.
-    pub fn crash(&mut self, at: Option<usize>, out: &mut Writer) -> Result<()> {
+    pub fn crash(&mut self, at: Option<usize>, out: &mut Writer) -> Result {
         if let Some(at) = at.or(self.present) {
             self.set_outcome(at, CaseOutcome::Crash);
         }
@@ -297,7 +298,7 @@ impl GateTally {
     }
 
     /// Writes the outcome of each case, for a run that does not pass.
-    pub fn write_outcomes(&self, out: &mut Writer) -> Result<()> {
+    pub fn write_outcomes(&self, out: &mut Writer) -> Result {
         for (case, outcome) in &self.outcomes {
             let label = &case.label;
             out.line("workload", format_args!("{label} correctness={outcome}"))?;
@@ -328,11 +329,12 @@ impl GateTally {
             let differences = compared.differences;
             let compared = compared.cells;
             self.mostly_wrong |= is_mostly_wrong(&compared);
-            let mut what = match compared.passes(&tensor.tolerance) {
-                false => first_wrong(&compared, tensor),
-                true => differences
+            let mut what = if compared.passes(&tensor.tolerance) {
+                differences
                     .and_then(|found| found.failure(&tensor.gates))
-                    .unwrap_or_default(),
+                    .unwrap_or_default()
+            } else {
+                first_wrong(&compared, tensor)
             };
             let near = compared.first_wrong().and_then(|cell| {
                 let place = tensor.place(cell.index);
@@ -353,7 +355,7 @@ impl GateTally {
         what: &str,
         breach: &Breach,
         out: &mut Writer,
-    ) -> Result<()> {
+    ) -> Result {
         match breach {
             Breach::InputChanged { .. } => self.breaches.inputs_changed += 1,
             Breach::OutOfBounds { .. } | Breach::StrayStore { .. } | Breach::LateStore { .. } => {
@@ -384,7 +386,7 @@ impl GateTally {
     }
 
     /// Writes the smallest and the largest of each number that the reference wrote about inputs.
-    pub fn write_accepts(&self, out: &mut Writer) -> Result<()> {
+    pub fn write_accepts(&self, out: &mut Writer) -> Result {
         for (name, least, most) in &self.accepts {
             out.line(name, format_args!("{least:.2e} most={most:.2e}"))?;
         }
@@ -397,7 +399,7 @@ impl GateTally {
 
     /// Writes the gates' lines that changed since they were last written. The gravest come first,
     /// because the first failing gate is shown as the reason. With `last`, also writes the series.
-    pub fn write(&mut self, last: bool, out: &mut Writer) -> Result<()> {
+    pub fn write(&mut self, last: bool, out: &mut Writer) -> Result {
         let series = last || self.drawn.is_none_or(|at| at.elapsed() >= SERIES_EVERY);
         if self.written.replace(self.breaches) != Some(self.breaches) {
             out.count_gate("out_of_bounds", self.breaches.out_of_bounds, 0)?;
@@ -454,11 +456,7 @@ impl OutputTally {
     }
 
     /// Writes which cells are wrong, and the values around the first.
-    fn write_picture(
-        &self,
-        picture: Option<&(WrongMap, WrongTile)>,
-        out: &mut Writer,
-    ) -> Result<()> {
+    fn write_picture(&self, picture: Option<&(WrongMap, WrongTile)>, out: &mut Writer) -> Result {
         let Some((map, tile)) = picture else {
             return Ok(());
         };
@@ -474,7 +472,7 @@ impl OutputTally {
         tensor: &CaseTensor,
         label: &str,
         out: &mut Writer,
-    ) -> Result<()> {
+    ) -> Result {
         let is_other_zero = compared.error == gates::OTHER_ZERO && tensor.tolerance.is_exact();
         let Some(cell) = compared.worst.filter(|_| is_other_zero) else {
             return Ok(());
@@ -491,13 +489,13 @@ impl OutputTally {
 }
 
 impl WorstError {
-    fn write_cells(&self, name: &str, out: &mut Writer) -> Result<()> {
+    fn write_cells(&self, name: &str, out: &mut Writer) -> Result {
         out.count_gate(&format!("{name}_unwritten"), self.unwritten, 0)?;
         out.count_gate(&format!("{name}_not_finite"), self.not_finite, 0)?;
         Ok(())
     }
 
-    fn write(&self, name: &str, place: Option<&str>, out: &mut Writer) -> Result<()> {
+    fn write(&self, name: &str, place: Option<&str>, out: &mut Writer) -> Result {
         if self.allowed == 0.0 {
             out.gate_at(&format!("{name}_error"), self.error, 1.0, place)?;
         } else {

@@ -183,7 +183,7 @@ impl TensorTiming {
     }
 
     /// Prepares the outputs, and a warm L2 cache.
-    pub(super) fn prepare(&self, worker: &mut Worker, at: usize, sets: &[usize]) -> Result<()> {
+    pub(super) fn prepare(&self, worker: &mut Worker, at: usize, sets: &[usize]) -> Result {
         let resident = &*self.resident;
         resident.launchers[at].prepare(worker, &resident.timed[at], sets)?;
         match resident.spec.cache {
@@ -205,12 +205,13 @@ impl TensorTiming {
         worker: &mut Worker,
         mut written: Vec<(usize, usize, Vec<u64>)>,
         out: &mut Writer,
-    ) -> Result<()> {
+    ) -> Result {
         written.retain(|outputs| !self.accepted[0].borrow().contains(outputs));
         // In the judge's memory there is room for one after the other.
-        let together = match worker.holds_cells() {
-            true => written.len().max(1),
-            false => 1,
+        let together = if worker.holds_cells() {
+            written.len().max(1)
+        } else {
+            1
         };
         written
             .chunks(together)
@@ -223,7 +224,7 @@ impl TensorTiming {
         worker: &mut Worker,
         written: &[(usize, usize, Vec<u64>)],
         out: &mut Writer,
-    ) -> Result<()> {
+    ) -> Result {
         let resident = self.resident.clone();
         let read = |(at, set, _): &(usize, usize, Vec<u64>)| {
             resident.launchers[*at].written(worker, *set, Worker::look_at)
@@ -254,7 +255,7 @@ impl TensorTiming {
         worker: &mut Worker,
         windows: &[(usize, Vec<usize>)],
         out: &mut Writer,
-    ) -> Result<()> {
+    ) -> Result {
         if self.latencies.is_empty() {
             return Ok(());
         }
@@ -280,7 +281,7 @@ impl TensorTiming {
         timed
     }
 
-    fn report_breaches(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<()> {
+    fn report_breaches(&mut self, worker: &mut Worker, out: &mut Writer) -> Result {
         for breach in worker.breaches()? {
             // A breach that belongs to no case is reported with the first one.
             let first = self.resident.launchers.first();
@@ -458,11 +459,11 @@ impl Timed for TensorTiming {
         .collect()
     }
 
-    fn write_once(&self, out: &mut Writer) -> Result<()> {
+    fn write_once(&self, out: &mut Writer) -> Result {
         Ok(out.line("launched_as", self.submission.word())?)
     }
 
-    fn write(&self, turns: &[Vec<f64>], out: &mut Writer) -> Result<()> {
+    fn write(&self, turns: &[Vec<f64>], out: &mut Writer) -> Result {
         let objective = self.objective();
         let cases = self.resident.timed.len();
         // Figures of several workloads say so.
@@ -492,7 +493,7 @@ impl Timed for TensorTiming {
 }
 
 /// Writes that the launches could not be submitted as one CUDA graph.
-fn write_no_graph(why: &str, out: &mut Writer) -> Result<()> {
+fn write_no_graph(why: &str, out: &mut Writer) -> Result {
     let why = why.lines().next().unwrap_or("").trim_end_matches(':');
     Ok(out.caveat(format_args!(
         "the kernel could not be captured as a CUDA graph ({why}): its times hold what the host needs for each launch"

@@ -23,10 +23,7 @@ impl Turn {
     /// The turns of cases with so many cells. If each has more than all of its joint sets may have,
     /// the smallest one has a single set.
     pub fn of_each(cells: &[usize], device: &DeviceInfo) -> Vec<Turn> {
-        let most_cells = match device.emulated {
-            true => MOST_EMULATED,
-            false => MOST,
-        };
+        let most_cells = if device.emulated { MOST_EMULATED } else { MOST };
         let most = cells.iter().map(|cells| most_cells / cells.max(&1));
         let mut most: Vec<usize> = most.collect();
         let smallest = (0..cells.len()).min_by_key(|case| cells[*case]);

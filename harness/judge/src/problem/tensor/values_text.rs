@@ -207,7 +207,7 @@ pub struct Filled<'a> {
 
 impl ValuesText {
     /// Returns what is wrong with an expression, whatever the workload.
-    pub fn check(&self, names: &[&str]) -> Result<()> {
+    pub fn check(&self, names: &[&str]) -> Result {
         let mut numbers = self.numbers().into_iter();
         numbers.try_for_each(|(key, number)| self.at(key, number.check(names)))
     }

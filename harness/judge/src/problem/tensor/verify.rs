@@ -105,7 +105,7 @@ impl CaseCheck<'_> {
     /// Launches a case on each set of inputs, on the emulated device at least `least` times and in
     /// several orders of blocks and threads, and compares the outputs. Stops after a launch that
     /// got most of an output wrong, and after a store out of bounds.
-    pub fn run(&mut self, sets: CheckedSets, least: usize) -> Result<()> {
+    pub fn run(&mut self, sets: CheckedSets, least: usize) -> Result {
         self.tally.note_accepts(sets.drawn);
         // What a launch wrote is compared while the next set is launched.
         std::thread::scope(|scope| {
@@ -191,16 +191,17 @@ impl CaseCheck<'_> {
     pub fn end_case(&mut self, is_last: bool) -> Result<ControlFlow<()>> {
         let breached = self.tally.breached();
         self.tally.write(breached || is_last, self.out)?;
-        Ok(match breached {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        Ok(if breached {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
         })
     }
 
     /// Checks the sets anew, one after the other, with a module that was loaded anew. Only that tells a
     /// store into the output of another launch from that launch's own, and an output that a later
     /// launch completed.
-    pub fn run_apart(&mut self, of: CheckedSets) -> Result<()> {
+    pub fn run_apart(&mut self, of: CheckedSets) -> Result {
         self.worker.reload(self.module)?;
         self.run(of, 0)
     }
@@ -225,7 +226,7 @@ impl CaseCheck<'_> {
         least: usize,
         scope: &'scope Scope<'scope, '_>,
         comparing: &mut Option<Comparing<'scope, 'a>>,
-    ) -> Result<()> {
+    ) -> Result {
         let sets = of.drawn.sets.len();
         // A GPU has an order of its own.
         let is_ordered = self.worker.orders_threads();
@@ -237,9 +238,10 @@ impl CaseCheck<'_> {
             sets
         };
         let shuffled = ExecutionOrder::Shuffled(self.seed);
-        let orders = match is_ordered {
-            true => vec![ExecutionOrder::Forward, ExecutionOrder::Reverse, shuffled],
-            false => vec![ExecutionOrder::Forward],
+        let orders = if is_ordered {
+            vec![ExecutionOrder::Forward, ExecutionOrder::Reverse, shuffled]
+        } else {
+            vec![ExecutionOrder::Forward]
         };
         let mut orders = orders.into_iter().cycle();
         let mut order = || orders.next().unwrap_or(ExecutionOrder::Forward);
@@ -263,9 +265,10 @@ impl CaseCheck<'_> {
             };
             if !breaches.is_empty() {
                 self.finish(comparing.take())?;
-                let how = match i < LOOKS || i + 1 < launches {
-                    true => launch.name(),
-                    false => format!("launches {} to {launches}", LOOKS + 1),
+                let how = if i < LOOKS || i + 1 < launches {
+                    launch.name()
+                } else {
+                    format!("launches {} to {launches}", LOOKS + 1)
                 };
                 self.report(of.launcher, breaches, &how)?;
             }
@@ -298,7 +301,7 @@ impl CaseCheck<'_> {
 
     /// Launches a resident case on renewed inputs, which lie where its sets have lain, and compares
     /// the outputs. Then its sets are there again.
-    pub fn run_renewed(&mut self, of: CheckedSets, known: &[CaseSet]) -> Result<()> {
+    pub fn run_renewed(&mut self, of: CheckedSets, known: &[CaseSet]) -> Result {
         let launcher = of.launcher;
         std::thread::scope(|scope| {
             let how = "new inputs in the place of others";
@@ -356,9 +359,10 @@ impl CaseCheck<'_> {
         // Where the outputs are compared, the next launch writes to them. To start a thread takes
         // longer than to compare a few cells.
         let is_small = want.iter().flatten().map(Cells::bytes).sum::<usize>() < SMALL;
-        let compared = match self.worker.holds_cells() || is_small {
-            true => Beside::Done(compare()),
-            false => beside(scope, compare),
+        let compared = if self.worker.holds_cells() || is_small {
+            Beside::Done(compare())
+        } else {
+            beside(scope, compare)
         };
         Ok(Comparing {
             launch: launch.clone(),
@@ -368,7 +372,7 @@ impl CaseCheck<'_> {
     }
 
     /// Waits for a comparison, and adds it to the gates.
-    pub fn finish(&mut self, comparing: Option<Comparing>) -> Result<()> {
+    pub fn finish(&mut self, comparing: Option<Comparing>) -> Result {
         let Some(Comparing {
             launch,
             digests,
@@ -393,7 +397,7 @@ impl CaseCheck<'_> {
 
     /// Makes the further launches in a row on what the last one left, and compares what is there
     /// after them.
-    fn compare_steps(&mut self, launch: &CheckedLaunch) -> Result<()> {
+    fn compare_steps(&mut self, launch: &CheckedLaunch) -> Result {
         let (
             CheckedSets {
                 launcher, drawn, ..
@@ -414,12 +418,7 @@ impl CaseCheck<'_> {
     }
 
     /// Adds breaches to the gates, which launches of the launcher's case made.
-    pub fn report(
-        &mut self,
-        launcher: &CaseLauncher,
-        breaches: Vec<Breach>,
-        how: &str,
-    ) -> Result<()> {
+    pub fn report(&mut self, launcher: &CaseLauncher, breaches: Vec<Breach>, how: &str) -> Result {
         for breach in breaches {
             let other = self.resident.owner(&breach);
             let other = other.filter(|_| !launcher.owns(&breach));

@@ -8,7 +8,7 @@ use crate::outcome::{Result, Stop};
 
 impl Kernels<'_> {
     /// Writes lines, whose cells follow one another.
-    pub fn put_lines(&mut self, lines: &[CellLine], cells: &[u8]) -> Result<()> {
+    pub fn put_lines(&mut self, lines: &[CellLine], cells: &[u8]) -> Result {
         if let [line] = lines
             && line.stride == 1
         {
@@ -32,14 +32,14 @@ impl Kernels<'_> {
     }
 
     /// Makes these changes of a line, one after the other.
-    pub fn change_line(&mut self, line: &CellLine, changes: &[LineChange]) -> Result<()> {
+    pub fn change_line(&mut self, line: &CellLine, changes: &[LineChange]) -> Result {
         for change in changes {
             self.add_change(line, *change)?;
         }
         self.run()
     }
 
-    fn add_change(&mut self, line: &CellLine, change: LineChange) -> Result<()> {
+    fn add_change(&mut self, line: &CellLine, change: LineChange) -> Result {
         let (name, words) = match change {
             LineChange::Draw { numbers, seed } => return self.add_drawing(line, numbers, seed),
             LineChange::Put { cell, bits } => {

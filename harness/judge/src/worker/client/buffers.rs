@@ -78,7 +78,7 @@ impl Worker {
     }
 
     /// Maps an allocation of the judge's own worker.
-    fn map(&mut self, shared: SharedBlock, memory: OwnedFd) -> Result<()> {
+    fn map(&mut self, shared: SharedBlock, memory: OwnedFd) -> Result {
         let number = self
             .link
             .ask(&WorkerRequest::Map(shared), Operation::Own, &[])?;
@@ -91,7 +91,7 @@ impl Worker {
     }
 
     /// Notes buffers of these names and sizes.
-    fn know(&mut self, ids: &[BufferId], named: Vec<(String, usize)>) -> Result<()> {
+    fn know(&mut self, ids: &[BufferId], named: Vec<(String, usize)>) -> Result {
         if ids.len() != named.len() {
             return Err(self
                 .link
@@ -115,18 +115,18 @@ impl Worker {
     }
 
     /// Writes a whole buffer. Breaks its seal.
-    pub fn write(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<()> {
+    pub fn write(&mut self, buffer: BufferId, bytes: &[u8]) -> Result {
         self.write_all(vec![buffer], false, bytes)
     }
 
     /// Writes a whole buffer and declares its content an input: [`Worker::breaches`] reports a
     /// change of it.
-    pub fn write_input(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<()> {
+    pub fn write_input(&mut self, buffer: BufferId, bytes: &[u8]) -> Result {
         self.write_all(vec![buffer], true, bytes)
     }
 
     /// [`Worker::write_input`] for several buffers. Small contents go in one message.
-    pub fn write_inputs(&mut self, contents: &[(BufferId, &[u8])]) -> Result<()> {
+    pub fn write_inputs(&mut self, contents: &[(BufferId, &[u8])]) -> Result {
         /// Bytes above which copying them together takes longer than further messages.
         const SMALL: usize = 1 << 20;
         let bytes: usize = contents.iter().map(|(_, content)| content.len()).sum();
@@ -151,7 +151,7 @@ impl Worker {
         Ok(buffer)
     }
 
-    fn write_all(&mut self, buffers: Vec<BufferId>, are_inputs: bool, body: &[u8]) -> Result<()> {
+    fn write_all(&mut self, buffers: Vec<BufferId>, are_inputs: bool, body: &[u8]) -> Result {
         let first = buffers.first().copied();
         let request = WorkerRequest::Write {
             buffers,
@@ -163,7 +163,7 @@ impl Worker {
 
     /// Writes whole buffers; `are_inputs` as in [`Worker::write_input`]. What the judge's own
     /// worker holds is copied on the device.
-    pub fn write_cells(&mut self, contents: &[(BufferId, &Cells)], are_inputs: bool) -> Result<()> {
+    pub fn write_cells(&mut self, contents: &[(BufferId, &Cells)], are_inputs: bool) -> Result {
         let (mut held, mut host) = (Vec::new(), Vec::new());
         for (buffer, cells) in contents {
             match cells {
@@ -250,12 +250,12 @@ impl Worker {
     /// Fills a buffer with one of its patterns, so that a cell that the kernel does not write is
     /// found, and one that it reads before. The patterns take turns, and chance selects the first
     /// one: the pattern says nothing about the launch that follows.
-    pub fn poison(&mut self, buffer: BufferId) -> Result<()> {
+    pub fn poison(&mut self, buffer: BufferId) -> Result {
         self.poison_all(vec![buffer])
     }
 
     /// [`Worker::poison`] for several buffers.
-    pub fn poison_all(&mut self, buffers: Vec<BufferId>) -> Result<()> {
+    pub fn poison_all(&mut self, buffers: Vec<BufferId>) -> Result {
         let fills = self.chosen_patterns(buffers);
         self.fill(fills, Filling::Waits)
     }
@@ -280,12 +280,12 @@ impl Worker {
     }
 
     /// Fills buffers with zeros.
-    pub fn clear_all(&mut self, buffers: Vec<BufferId>) -> Result<()> {
+    pub fn clear_all(&mut self, buffers: Vec<BufferId>) -> Result {
         let fills = buffers.into_iter().map(|buffer| (buffer, 0)).collect();
         self.fill(fills, Filling::Waits)
     }
 
-    fn fill(&mut self, fills: Vec<(BufferId, u32)>, how: Filling) -> Result<()> {
+    fn fill(&mut self, fills: Vec<(BufferId, u32)>, how: Filling) -> Result {
         if fills.is_empty() {
             return Ok(());
         }
@@ -295,7 +295,7 @@ impl Worker {
     }
 
     /// Frees a buffer.
-    pub fn free(&mut self, buffer: BufferId) -> Result<()> {
+    pub fn free(&mut self, buffer: BufferId) -> Result {
         self.buffers.remove(&buffer);
         if self.memory.is_some() && is_shared(buffer) {
             return self.free_all(vec![buffer]);
@@ -304,7 +304,7 @@ impl Worker {
     }
 
     /// Frees buffers.
-    pub fn free_all(&mut self, buffers: Vec<BufferId>) -> Result<()> {
+    pub fn free_all(&mut self, buffers: Vec<BufferId>) -> Result {
         let memory = self.memory.as_ref().map(|share| share.memory.clone());
         let is_shared = |id: &BufferId| is_shared(*id);
         let Some(memory) = memory.filter(|_| buffers.iter().all(is_shared)) else {

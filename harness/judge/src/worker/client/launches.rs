@@ -28,7 +28,7 @@ impl Worker {
 
     /// Runs the launch statements of launches on their own, once for an entry and dims: if one
     /// crashes or hangs, the kernel does not.
-    fn state<'a>(&mut self, launches: impl IntoIterator<Item = &'a Launch>) -> Result<()> {
+    fn state<'a>(&mut self, launches: impl IntoIterator<Item = &'a Launch>) -> Result {
         if !self.opened.has_statements {
             return Ok(());
         }
@@ -56,7 +56,7 @@ impl Worker {
     }
 
     /// Refuses a scratch buffer for which the machine has no room.
-    fn check_scratch(&mut self, asked: AskedScratch) -> Result<()> {
+    fn check_scratch(&mut self, asked: AskedScratch) -> Result {
         if let Some(machine) = memory::usable().filter(|_| self.opened.info.emulated) {
             asked.check(self.scratch_held, machine)?;
             self.scratch_held = self.scratch_held.max(asked.held());

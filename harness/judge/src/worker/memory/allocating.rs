@@ -8,7 +8,7 @@ use super::{
     BACK_OF_LAST, Buffer, BufferId, Content, Device, FRONT, Filling, Guards, OWN, guarded_bytes,
 };
 use itertools::Itertools as _;
-use lab_device::{DeviceError, Driver, POISON};
+use lab_device::{DeviceError, Driver, POISON, Result};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most bytes of freed allocations that wait for others of their size.
@@ -16,16 +16,13 @@ const MOST_WAITING: usize = 256 << 20;
 
 impl Device {
     /// Makes a buffer, filled with poison.
-    pub fn allocate(&mut self, name: String, bytes: usize) -> Result<BufferId, DeviceError> {
+    pub fn allocate(&mut self, name: String, bytes: usize) -> Result<BufferId> {
         Ok(self.allocate_together(vec![(name, bytes)])?[0])
     }
 
     /// [`Device::allocate`] for several buffers: names and bytes. On a device with pages, they are
     /// freed together.
-    pub fn allocate_all(
-        &mut self,
-        wanted: Vec<(String, usize)>,
-    ) -> Result<Vec<BufferId>, DeviceError> {
+    pub fn allocate_all(&mut self, wanted: Vec<(String, usize)>) -> Result<Vec<BufferId>> {
         if self.has_pages() {
             return self.allocate_together(wanted);
         }
@@ -36,10 +33,7 @@ impl Device {
     }
 
     /// Makes buffers in one allocation, and fills them unless a tool watches.
-    fn allocate_together(
-        &mut self,
-        wanted: Vec<(String, usize)>,
-    ) -> Result<Vec<BufferId>, DeviceError> {
+    fn allocate_together(&mut self, wanted: Vec<(String, usize)>) -> Result<Vec<BufferId>> {
         let end = self.layout(OWN, &wanted)?.pop().unwrap_or(0);
         let (block, front) = match self.guards {
             None => (self.driver.alloc_exact(end)?, 0),
@@ -51,11 +45,7 @@ impl Device {
     }
 
     /// Where in one allocation each of these buffers of an owner ends, guard zones included.
-    pub(super) fn layout(
-        &self,
-        owner: u32,
-        wanted: &[(String, usize)],
-    ) -> Result<Vec<usize>, DeviceError> {
+    pub(super) fn layout(&self, owner: u32, wanted: &[(String, usize)]) -> Result<Vec<usize>> {
         let mut ends = Vec::with_capacity(wanted.len());
         let mut end: usize = 0;
         for (name, bytes) in wanted {
@@ -90,7 +80,7 @@ impl Device {
         front: usize,
         first: u32,
         wanted: Vec<(String, usize)>,
-    ) -> Result<Vec<BufferId>, DeviceError> {
+    ) -> Result<Vec<BufferId>> {
         let ends = self.layout(owner, &wanted)?;
         let mut begin = 0;
         let mut buffers = Vec::with_capacity(wanted.len());
@@ -128,13 +118,13 @@ impl Device {
     }
 
     /// Frees a buffer; see [`Device::free_all`].
-    pub fn free(&mut self, id: BufferId) -> Result<(), DeviceError> {
+    pub fn free(&mut self, id: BufferId) -> Result {
         self.free_all(&[id])
     }
 
     /// Frees buffers. The device gets the memory of an allocation back once all its buffers are
     /// freed. A small allocation may wait for others of its size, and is watched until then.
-    pub fn free_all(&mut self, ids: &[BufferId]) -> Result<(), DeviceError> {
+    pub fn free_all(&mut self, ids: &[BufferId]) -> Result {
         let mut blocks = BTreeMap::new();
         for id in ids {
             if self.plain.contains_key(&id.0) {
@@ -167,7 +157,7 @@ impl Device {
 
     /// An allocation of so many bytes: one that waits, or a new one. Where the device has too
     /// little memory, it first gets back what waits.
-    fn block(&mut self, bytes: usize) -> Result<u64, DeviceError> {
+    fn block(&mut self, bytes: usize) -> Result<u64> {
         let waiting = self.waiting();
         if let Some((block, _)) = waiting.iter().find(|(_, size)| **size == bytes) {
             self.buffers.retain(|_, buffer| buffer.block != *block);
@@ -182,7 +172,7 @@ impl Device {
         }
     }
 
-    fn give_back(&mut self, blocks: &BTreeSet<u64>) -> Result<(), DeviceError> {
+    fn give_back(&mut self, blocks: &BTreeSet<u64>) -> Result {
         if !blocks.is_empty() {
             self.buffers
                 .retain(|_, buffer| !blocks.contains(&buffer.block));
@@ -213,11 +203,7 @@ fn noise_of(number: u32, number_of_name: usize) -> u64 {
 
 impl Guards {
     /// Fills new buffers: the zones with noise, and the buffers with poison.
-    fn fill_new(
-        &mut self,
-        driver: &mut dyn Driver,
-        buffers: &mut [Buffer],
-    ) -> Result<(), DeviceError> {
+    fn fill_new(&mut self, driver: &mut dyn Driver, buffers: &mut [Buffer]) -> Result {
         for buffer in &mut *buffers {
             driver.fill_noise(buffer.base, buffer.front, &self.noise, buffer.noise)?;
             // From the beginning of the word in which the buffer ends.

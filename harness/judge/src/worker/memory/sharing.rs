@@ -9,7 +9,7 @@
 
 use super::{Buffer, BufferId, Content, Device, FRONT, present};
 use itertools::Itertools as _;
-use lab_device::{DeviceError, MemoryRange};
+use lab_device::{DeviceError, MemoryRange, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
@@ -100,7 +100,7 @@ impl Device {
         owner: u32,
         wanted: Vec<(String, usize)>,
         is_read_only: bool,
-    ) -> Result<(SharedBlock, OwnedFd), DeviceError> {
+    ) -> Result<(SharedBlock, OwnedFd)> {
         let bytes = self.layout(owner, &wanted)?.pop().unwrap_or(0);
         let (block, descriptor) = self.driver.alloc_shared(bytes).or_else(|_| {
             self.free_spare()?;
@@ -124,7 +124,7 @@ impl Device {
     }
 
     /// Maps what [`Device::allocate_shared`] of another process has made.
-    pub fn map(&mut self, memory: &OwnedFd, shared: &SharedBlock) -> Result<(), DeviceError> {
+    pub fn map(&mut self, memory: &OwnedFd, shared: &SharedBlock) -> Result {
         let block = Block {
             address: (self.driver).map_shared(memory, shared.bytes, shared.is_read_only)?,
             held: None,
@@ -141,7 +141,7 @@ impl Device {
 
     /// Makes a buffer that the judge holds for itself, with this content; with unspecified content
     /// if there is none.
-    pub fn hold(&mut self, bytes: usize, content: &[u8]) -> Result<BufferId, DeviceError> {
+    pub fn hold(&mut self, bytes: usize, content: &[u8]) -> Result<BufferId> {
         let id = self.hold_all(&[bytes])?[0];
         if !content.is_empty() {
             let address = self.range(id)?.address;
@@ -152,7 +152,7 @@ impl Device {
 
     /// [`Device::hold`] of buffers with so many bytes, in one allocation and with unspecified
     /// content.
-    pub fn hold_all(&mut self, bytes: &[usize]) -> Result<Vec<BufferId>, DeviceError> {
+    pub fn hold_all(&mut self, bytes: &[usize]) -> Result<Vec<BufferId>> {
         let mut ends = Vec::with_capacity(bytes.len());
         let mut end = 0usize;
         for bytes in bytes {
@@ -187,7 +187,7 @@ impl Device {
     }
 
     /// New memory; where the device has too little, it first gets back what is spare.
-    fn allocate_held(&mut self, bytes: usize) -> Result<u64, DeviceError> {
+    fn allocate_held(&mut self, bytes: usize) -> Result<u64> {
         self.driver.alloc_exact(bytes).or_else(|_| {
             self.free_spare()?;
             self.driver.alloc_exact(bytes)
@@ -195,13 +195,13 @@ impl Device {
     }
 
     /// Gives the device back what is spare.
-    pub(super) fn free_spare(&mut self) -> Result<(), DeviceError> {
+    pub(super) fn free_spare(&mut self) -> Result {
         let mut addresses = self.spare.empty().into_iter();
         addresses.try_for_each(|address| self.driver.free(address))
     }
 
     /// [`Device::hold`] of copies of these buffers.
-    pub fn hold_copies(&mut self, of: &[BufferId]) -> Result<Vec<BufferId>, DeviceError> {
+    pub fn hold_copies(&mut self, of: &[BufferId]) -> Result<Vec<BufferId>> {
         let from = self.ranges(of)?;
         let bytes = from.iter().map(|range| range.bytes).collect_vec();
         let ids = self.hold_all(&bytes)?;
@@ -214,12 +214,7 @@ impl Device {
     }
 
     /// Copies a held buffer into another one of its size; `is_input` declares it an input there.
-    pub fn copy(
-        &mut self,
-        held: BufferId,
-        to: BufferId,
-        is_input: bool,
-    ) -> Result<(), DeviceError> {
+    pub fn copy(&mut self, held: BufferId, to: BufferId, is_input: bool) -> Result {
         let from = self.range(held)?;
         let address = self.opened(to, from.bytes)?;
         self.driver.copy_before(from.address, address, from.bytes)?;
@@ -230,7 +225,7 @@ impl Device {
     }
 
     /// Frees the allocations all of whose buffers are freed, and are the content of no input.
-    pub(super) fn free_unused(&mut self) -> Result<(), DeviceError> {
+    pub(super) fn free_unused(&mut self) -> Result {
         if self.freed.is_empty() {
             return Ok(());
         }
@@ -267,11 +262,7 @@ impl Device {
     }
 
     /// Frees these buffers, and every buffer of these owners, whose workers have ended.
-    pub fn free_with_owners(
-        &mut self,
-        owners: &[u32],
-        buffers: &[BufferId],
-    ) -> Result<(), DeviceError> {
+    pub fn free_with_owners(&mut self, owners: &[u32], buffers: &[BufferId]) -> Result {
         self.free_all(buffers)?;
         let of_owner = |(id, buffer): (&u32, &Buffer)| {
             (owners.contains(&buffer.owner) && !buffer.is_freed).then_some(BufferId(*id))
@@ -287,7 +278,7 @@ impl Device {
         owner: u32,
         fills: Vec<(BufferId, u32)>,
         given: &[BufferId],
-    ) -> Result<(), DeviceError> {
+    ) -> Result {
         self.fill_all(&fills, super::Filling::Ahead)?;
         self.expect_launch(owner)?;
         for id in given {

@@ -61,7 +61,7 @@ impl Timed for SeveralScripted {
     fn measures(&self) -> Vec<&'static str> {
         self.timed.measures()
     }
-    fn write_once(&self, out: &mut Writer) -> Result<()> {
+    fn write_once(&self, out: &mut Writer) -> Result {
         self.timed.write_once(out)
     }
     fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness> {
@@ -99,7 +99,7 @@ impl Timed for SeveralScripted {
         };
         (0..self.seconds.len()).map(of).collect()
     }
-    fn write(&self, turns: &[Vec<f64>], out: &mut Writer) -> Result<()> {
+    fn write(&self, turns: &[Vec<f64>], out: &mut Writer) -> Result {
         let rate = self.throughput(turns).unwrap();
         Ok(out.line("throughput_sps", in_digits(&rate, 3))?)
     }

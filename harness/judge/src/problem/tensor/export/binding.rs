@@ -203,9 +203,10 @@ impl Writer<'_> {
             let dtype = tensor.dtype.map(|dtype| dtype.to_string());
             let dtype = dtype.unwrap_or_else(|| self.types());
             let what = format!("{role}, {dtype}, {}", shape_text(tensor));
-            let (kind, prefix) = match required {
-                true => (ParameterKind::Tensor, "at::Tensor t_"),
-                false => (ParameterKind::Output, "std::optional<at::Tensor> o_"),
+            let (kind, prefix) = if required {
+                (ParameterKind::Tensor, "at::Tensor t_")
+            } else {
+                (ParameterKind::Output, "std::optional<at::Tensor> o_")
             };
             add(&tensor.name, kind, what, prefix.into());
         }
@@ -333,12 +334,13 @@ impl Writer<'_> {
         let name = &tensor.name;
         let of = tensor.dtype.map_or("T".into(), scalar_type);
         let shape = list(0..tensor.shape.len(), |at| self.cpp_extent(tensor, at));
-        let allocated = match required {
-            true => String::new(),
-            false => format!(
+        let allocated = if required {
+            String::new()
+        } else {
+            format!(
                 "    at::Tensor t_{name} = o_{name} ? *o_{name} : at::empty(shape_of_{name}, \
                  at::TensorOptions().device(device).dtype({of}));\n"
-            ),
+            )
         };
         format!(
             "    const std::vector<int64_t> shape_of_{name} = {{{shape}}};\n{allocated}    \

@@ -195,9 +195,10 @@ fn function_name(name: &str) -> String {
 /// A name, with `_` behind it if it means something else in the file.
 fn python_name(name: &str) -> String {
     let other = ["match type", PYTHON_WORDS, IMPORTS];
-    match other.iter().any(|words| is_among(name, words)) {
-        true => format!("{name}_"),
-        false => name.to_owned(),
+    if other.iter().any(|words| is_among(name, words)) {
+        format!("{name}_")
+    } else {
+        name.to_owned()
     }
 }
 

@@ -18,7 +18,7 @@ use lab_source::suggest::suggest;
 
 impl ProblemFile {
     /// Checks that a workload gives values to inputs only.
-    pub(super) fn check_values(&self, workload: &WorkloadText) -> Result<()> {
+    pub(super) fn check_values(&self, workload: &WorkloadText) -> Result {
         self.check_tensor_names("values", workload.values.keys())?;
         for (name, values) in &workload.values {
             let mut outputs = self
@@ -42,7 +42,7 @@ impl ProblemFile {
         &self,
         key: &str,
         mut named: impl Iterator<Item = &'a String>,
-    ) -> Result<()> {
+    ) -> Result {
         let names = self.tensor.iter().map(|t| t.name.as_str()).collect_vec();
         match named.find(|name| !names.contains(&name.as_str())) {
             None => Ok(()),
@@ -146,7 +146,7 @@ impl ProblemFile {
     }
 
     /// Checks the scalars, whatever the workload.
-    pub(super) fn check_scalars(&self) -> Result<()> {
+    pub(super) fn check_scalars(&self) -> Result {
         let mut scalars = self.scalar.iter().enumerate();
         let names = self.names();
         scalars.try_for_each(|(i, s)| match (&s.value, &s.draw) {
@@ -160,7 +160,7 @@ impl ProblemFile {
     }
 
     /// Checks that a workload gives values to scalars only.
-    pub(super) fn check_stated_scalars(&self, workload: &WorkloadText) -> Result<()> {
+    pub(super) fn check_stated_scalars(&self, workload: &WorkloadText) -> Result {
         let names = self.scalar.iter().map(|s| s.name.as_str()).collect_vec();
         let checked = workload.scalars.iter().try_for_each(|(name, value)| {
             let known = names.contains(&name.as_str());
@@ -234,11 +234,12 @@ fn scalar_bytes(dtype: Dtype, text: &NumberText, variables: &Variables) -> Resul
     if let Some((least, largest)) = dtype.integers() {
         let value = text.whole(variables);
         let value = value.map_err(|e| format!("{e}, as the type is {dtype}"))?;
-        return match (least..=largest).contains(&value) {
-            true => Ok(dtype.integer_cell(value)),
-            false => Err(format!(
+        return if (least..=largest).contains(&value) {
+            Ok(dtype.integer_cell(value))
+        } else {
+            Err(format!(
                 "{value} does not fit {dtype}, which goes from {least} to {largest}"
-            )),
+            ))
         };
     }
     let value = text.constant(variables)?;

@@ -20,7 +20,7 @@ struct Axis<'a> {
 
 impl ProblemFile {
     /// Replaces the tables of workloads by one for each workload that they state.
-    pub(super) fn expand(&mut self) -> Result<()> {
+    pub(super) fn expand(&mut self) -> Result {
         let expanded = [
             self.expanded("workload", &self.workload)?,
             self.expanded("held_out", &self.held_out)?,
@@ -152,9 +152,10 @@ impl ProblemFile {
             }
             let scalars = self.scalar.iter().map(|s| s.name.as_str()).collect_vec();
             for (input, is_scalar) in line.inputs() {
-                let known = match is_scalar {
-                    true => scalars.clone(),
-                    false => self.tensor_names(),
+                let known = if is_scalar {
+                    scalars.clone()
+                } else {
+                    self.tensor_names()
                 };
                 if !known.contains(&input) {
                     let (what, hint) = (kind(is_scalar), suggest(input, &known));
@@ -182,10 +183,7 @@ impl ProblemFile {
 }
 
 fn kind(is_scalar: bool) -> &'static str {
-    match is_scalar {
-        true => "a scalar",
-        false => "a tensor",
-    }
+    if is_scalar { "a scalar" } else { "a tensor" }
 }
 
 /// The extents of the workload with this number.

@@ -81,9 +81,10 @@ pub fn read(folder: &Path, name: &str) -> Result<Vec<(usize, WorkloadLine)>, Str
         Err(error) => Err(format!("{name}, line {number}: {error}")),
     });
     let read: Vec<(usize, WorkloadLine)> = read.collect::<Result<_, String>>()?;
-    match read.is_empty() {
-        true => Err(format!("{name} holds no workload: {how}")),
-        false => Ok(read),
+    if read.is_empty() {
+        Err(format!("{name} holds no workload: {how}"))
+    } else {
+        Ok(read)
     }
 }
 

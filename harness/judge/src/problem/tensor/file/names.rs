@@ -3,7 +3,7 @@
 use super::super::spec::TensorRole;
 use super::identifier::is_identifier;
 use super::text::{ProblemFile, TensorText};
-use crate::problem::key_error::{InKey, KeyError, wrong};
+use crate::problem::key_error::{InKey, KeyError, Result, wrong};
 use lab_protocol::text::is_among;
 
 /// The variable that holds the bytes of the type parameter.
@@ -11,7 +11,7 @@ pub const SIZE_OF_T: &str = "sizeof_T";
 
 impl ProblemFile {
     /// Checks the names of dimensions, tensors and scalars.
-    pub(super) fn check_names(&self) -> Result<(), KeyError> {
+    pub(super) fn check_names(&self) -> Result {
         if self.dims.is_empty() {
             let what = "dims: name at least one dimension, as in dims = [\"n\"]";
             return wrong("dims", what);

@@ -24,12 +24,13 @@ struct Divisible<'a> {
 
 impl ProblemFile {
     /// Checks the key `multiple_of`.
-    pub(super) fn check_multiples(&self, cases: &[Case]) -> Result<()> {
+    pub(super) fn check_multiples(&self, cases: &[Case]) -> Result {
         for (dim, by) in &self.multiple_of {
             if !self.dims.contains(dim) || *by < 1 {
-                let hint = match self.dims.contains(dim) {
-                    true => ": it must be at least 1".to_owned(),
-                    false => suggest(dim, &self.dims),
+                let hint = if self.dims.contains(dim) {
+                    ": it must be at least 1".to_owned()
+                } else {
+                    suggest(dim, &self.dims)
                 };
                 let what = format!("multiple_of: {dim} = {by} is a dimension and a number{hint}");
                 return wrong(dim.as_str(), what).within("multiple_of");

@@ -76,7 +76,7 @@ impl ProblemFile {
     }
 
     /// Checks the keys of a tensor that name outputs, and those that go with some roles only.
-    pub(super) fn check_relations(&self, t: &TensorText) -> Result<()> {
+    pub(super) fn check_relations(&self, t: &TensorText) -> Result {
         let dtypes = self.concrete(t.dtype);
         let keys = [
             ("compare", t.compare.is_some(), t.is_output()),
@@ -150,7 +150,7 @@ impl ProblemFile {
     }
 
     /// Checks the tensors that a workload names in `null` and `uncompared`, and its number of sets.
-    pub(super) fn check_uses(&self, text: &WorkloadText) -> Result<()> {
+    pub(super) fn check_uses(&self, text: &WorkloadText) -> Result {
         for (i, name) in text.null.iter().enumerate() {
             let named = self.tensor.iter().find(|t| t.name == *name);
             if named.is_none_or(|t| t.role != TensorRole::In) {
@@ -171,7 +171,7 @@ impl ProblemFile {
     }
 
     /// Checks the names of `accept`, `macros` and `struct`.
-    pub(super) fn check_further_names(&self) -> Result<()> {
+    pub(super) fn check_further_names(&self) -> Result {
         let is_name = |name: &str| is_identifier(name) && !is_among(name, KEYWORDS);
         let taken = |name: &str| {
             let scalars = self.scalar.iter().map(|s| s.name.as_str());
@@ -219,7 +219,7 @@ impl ProblemFile {
     }
 
     /// Checks that each dimension with a macro has one extent in all of these cases of a device.
-    pub(super) fn check_macros(&self, all: &[&Case]) -> Result<()> {
+    pub(super) fn check_macros(&self, all: &[&Case]) -> Result {
         for (name, dim) in &self.macros {
             for case in all {
                 let other = all.iter().find(|other| {

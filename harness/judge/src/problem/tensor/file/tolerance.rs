@@ -16,7 +16,7 @@ impl ToleranceText {
 
     /// Returns what is wrong whatever the workload: an expression that cannot be read, or a number
     /// out of its range.
-    pub fn check(&self, names: &[&str]) -> Result<()> {
+    pub fn check(&self, names: &[&str]) -> Result {
         let look_up = &|_: &str| f64::NAN;
         let variables = Variables { names, look_up };
         for (key, number) in self.limits() {

@@ -8,7 +8,7 @@ use rand_distr::Uniform;
 impl InputValues {
     /// Returns what is wrong with the numbers, for a tensor of this type and shape. The error names
     /// the key below `values`.
-    pub fn check(&self, dtype: Dtype, shape: &[usize]) -> Result<()> {
+    pub fn check(&self, dtype: Dtype, shape: &[usize]) -> Result {
         let key: &str = self.into();
         let article = article(dtype);
         if dtype.integers().is_some() && matches!(key, "normal" | "uniform") {
@@ -83,7 +83,7 @@ fn article(dtype: Dtype) -> &'static str {
     }
 }
 
-fn check_uniform(dtype: Dtype, low: f64, high: f64) -> Result<()> {
+fn check_uniform(dtype: Dtype, low: f64, high: f64) -> Result {
     if low >= high {
         return wrong("low", "uniform needs low < high");
     }
@@ -97,7 +97,7 @@ fn check_uniform(dtype: Dtype, low: f64, high: f64) -> Result<()> {
 }
 
 /// Returns an error if a normal distribution leaves the range of a float more than hardly ever.
-fn check_normal(dtype: Dtype, mean: f64, std: f64) -> Result<()> {
+fn check_normal(dtype: Dtype, mean: f64, std: f64) -> Result {
     if std < 0.0 {
         let what = "normal needs a finite mean and a std that is not negative";
         return wrong("std", what);
@@ -115,7 +115,7 @@ fn check_normal(dtype: Dtype, mean: f64, std: f64) -> Result<()> {
 }
 
 /// Returns an error if a whole number does not fit a type. Floats round it.
-fn fit(dtype: Dtype, value: i128) -> Result<()> {
+fn fit(dtype: Dtype, value: i128) -> Result {
     // A float with more bits of exponent reaches beyond every i64, which its numbers are drawn as.
     let largest = dtype.largest() as i128;
     let of_float = (
@@ -123,23 +123,25 @@ fn fit(dtype: Dtype, value: i128) -> Result<()> {
         largest.min(i64::MAX.into()),
     );
     let (least, largest) = dtype.integers().unwrap_or(of_float);
-    match (least..=largest).contains(&value) {
-        true => Ok(()),
-        false => Err(KeyError::new(format!(
+    if (least..=largest).contains(&value) {
+        Ok(())
+    } else {
+        Err(KeyError::new(format!(
             "{value} does not fit {dtype}, which goes from {least} to {largest}"
-        ))),
+        )))
     }
 }
 
 /// Returns an error if a number is beyond the largest finite one of a float. In a cell it would be
 /// an infinity or the largest number, before which results hide: twice an infinity is the same
 /// infinity.
-fn fit_float(dtype: Dtype, value: f64) -> Result<()> {
+fn fit_float(dtype: Dtype, value: f64) -> Result {
     let largest = dtype.largest();
-    match value.abs() <= largest {
-        true => Ok(()),
-        false => Err(KeyError::new(format!(
+    if value.abs() <= largest {
+        Ok(())
+    } else {
+        Err(KeyError::new(format!(
             "{value:e} does not fit {dtype}, which goes from -{largest} to {largest}"
-        ))),
+        )))
     }
 }

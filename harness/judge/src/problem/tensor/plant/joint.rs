@@ -65,9 +65,10 @@ fn all_large(case: &Case) -> Option<Vec<Group>> {
     let groups = case.tensors.iter().enumerate().filter_map(|(number, t)| {
         let is_asked_for =
             !t.planted.by_default && t.planted.kinds.contains(&Extreme::LargePositive);
-        let patterns = match is_asked_for {
-            true => Pattern::of(Extreme::LargePositive, t.length(axis), t),
-            false => Vec::new(),
+        let patterns = if is_asked_for {
+            Pattern::of(Extreme::LargePositive, t.length(axis), t)
+        } else {
+            Vec::new()
         };
         (!patterns.is_empty()).then_some(Group {
             tensor: number,

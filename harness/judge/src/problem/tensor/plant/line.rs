@@ -16,7 +16,7 @@ pub trait Line {
     fn cells(&self) -> usize;
 
     /// Makes these changes, one after the other.
-    fn change(&mut self, changes: Vec<LineChange>) -> Result<()>;
+    fn change(&mut self, changes: Vec<LineChange>) -> Result;
 
     /// The largest and the smallest number.
     fn extremes(&mut self) -> Result<LineExtremes>;
@@ -33,7 +33,7 @@ impl Line for HeldLine<'_> {
         self.line.cells
     }
 
-    fn change(&mut self, changes: Vec<LineChange>) -> Result<()> {
+    fn change(&mut self, changes: Vec<LineChange>) -> Result {
         self.memory.change_line(self.line, changes)
     }
 
@@ -149,7 +149,7 @@ impl Line for HostLine<'_> {
         self.cells
     }
 
-    fn change(&mut self, changes: Vec<LineChange>) -> Result<()> {
+    fn change(&mut self, changes: Vec<LineChange>) -> Result {
         changes
             .into_iter()
             .for_each(|change| self.change_once(change));

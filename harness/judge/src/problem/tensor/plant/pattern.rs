@@ -56,9 +56,10 @@ impl CaseTensor {
     /// The lowest and the highest number that are planted.
     fn ends(&self) -> (f64, f64) {
         self.range().unwrap_or_else(|| {
-            let largest = match self.planted.by_default {
-                true => self.reach(),
-                false => LARGEST.max(self.reach()),
+            let largest = if self.planted.by_default {
+                self.reach()
+            } else {
+                LARGEST.max(self.reach())
             };
             let largest = largest.min(self.dtype.largest());
             (-largest, largest)
@@ -215,12 +216,7 @@ impl Pattern {
     }
 
     /// Plants it into a line of a drawn tensor.
-    pub fn write(
-        self,
-        line: &mut dyn Line,
-        tensor: &CaseTensor,
-        rng: &mut ChaCha8Rng,
-    ) -> Result<()> {
+    pub fn write(self, line: &mut dyn Line, tensor: &CaseTensor, rng: &mut ChaCha8Rng) -> Result {
         let last = line.cells() - 1;
         let (range, largest, ends) = (tensor.range(), tensor.dtype.largest(), tensor.ends());
         let (lowest, highest) = range.unwrap_or((-largest, largest));
@@ -279,9 +275,10 @@ impl Pattern {
                     high: count,
                 };
                 let [seed, signs] = [0; 2].map(|_| rng.next_u64());
-                let sign = match tensor.may_be_negative() {
-                    true => Sign::Random { seed: signs },
-                    false => Sign::Own,
+                let sign = if tensor.may_be_negative() {
+                    Sign::Random { seed: signs }
+                } else {
+                    Sign::Own
                 };
                 vec![LineChange::Draw { numbers, seed }, tensor.map(step, sign)]
             }
