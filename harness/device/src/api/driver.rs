@@ -143,12 +143,12 @@ impl Default for Shape {
 }
 
 impl Shape {
-    /// Blocks of the grid.
+    /// Blocks of the grid; saturates instead of overflowing.
     pub fn blocks(&self) -> u64 {
         volume(self.grid)
     }
 
-    /// Threads of a block.
+    /// Threads of a block; saturates instead of overflowing.
     pub fn threads(&self) -> u64 {
         volume(self.block)
     }
@@ -157,6 +157,16 @@ impl Shape {
     pub fn has_clusters(&self) -> bool {
         self.cluster != [1; 3]
     }
+}
+
+/// Writes the extents of a grid, a cluster or a block, as in `8x5x1`.
+pub fn extents([x, y, z]: [u32; 3]) -> String {
+    format!("{x}x{y}x{z}")
+}
+
+/// Writes the place of a block or a thread, as in `(0,5,0)`.
+pub fn triple([x, y, z]: [u32; 3]) -> String {
+    format!("({x},{y},{z})")
 }
 
 /// The number of elements of a grid, a cluster or a block with these extents.

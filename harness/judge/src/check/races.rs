@@ -3,6 +3,7 @@
 use super::{SourceLine, ToolFinding, read_if_there, symbolize};
 use crate::outcome::{Result, Stop};
 use lab_device::cpu::{BarrierScope, Executed, MemorySpace, Race, RaceLogLine, RacingAccess};
+use lab_device::triple;
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -113,8 +114,4 @@ fn describe(race: &Race, (other, there): Side, (one, here): Side) -> String {
         does(one),
         does(other)
     )
-}
-
-fn triple([x, y, z]: [u32; 3]) -> String {
-    format!("({x},{y},{z})")
 }

@@ -8,7 +8,7 @@ use crate::problem::BuildNeeds;
 use itertools::Itertools as _;
 use lab_device::{BuildRequest, Built, Image, Sanitizer};
 use lab_protocol::CompileOptions;
-use lab_protocol::report::{Report, Severity, Writer};
+use lab_protocol::report::{Report, Severity, Writer, numbered};
 use lab_protocol::{JudgeRequest, Language};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -159,10 +159,7 @@ impl KernelBuilder {
             ))?);
         };
         for (number, target) in (1..).zip(built) {
-            let key = match number {
-                1 => "target".to_owned(),
-                number => format!("target_{number}"),
-            };
+            let key = numbered("target", number);
             if let Some(why) = target.refused {
                 out.line(&key, format_args!("{} refused=yes", target.arch))?;
                 let shown_as = self.request.shown_as();

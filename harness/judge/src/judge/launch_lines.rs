@@ -2,8 +2,8 @@
 //! Python code has compiled.
 
 use crate::worker::{KernelResources, Launched, LaunchedKernel};
-use lab_device::{Occupancy, Resources};
-use lab_protocol::report::{MOST_LAUNCH_LINES, Writer};
+use lab_device::{Occupancy, Resources, extents};
+use lab_protocol::report::{MOST_LAUNCH_LINES, Writer, numbered};
 use std::io;
 
 /// Writes `launch:` for the first launch of the statement, `launch_2:` and so on for those of a list
@@ -35,12 +35,7 @@ pub fn write_launches(launched: &Launched, out: &mut Writer) -> io::Result<()> {
         )?;
     }
     for (number, kernel) in (1..=MOST_LAUNCH_LINES).zip(kernels) {
-        let key = if number == 1 {
-            "launch".to_owned()
-        } else {
-            format!("launch_{number}")
-        };
-        write_launch(&key, kernel, *is_list, out)?;
+        write_launch(&numbered("launch", number), kernel, *is_list, out)?;
     }
     write_resources(resources, out)
 }
@@ -79,14 +74,13 @@ fn write_launch(
         occupancy,
         maps,
     } = kernel;
-    let by = |e: [u32; 3]| format!("{}x{}x{}", e[0], e[1], e[2]);
-    let mut line = format!("{} block={}", by(shape.grid), by(shape.block));
+    let mut line = format!("{} block={}", extents(shape.grid), extents(shape.block));
     line.push_str(&format!(" shared_bytes={}", shape.shared_bytes));
     if shape.cooperative {
         line.push_str(" cooperative=yes");
     }
     if shape.has_clusters() {
-        line.push_str(&format!(" cluster={}", by(shape.cluster)));
+        line.push_str(&format!(" cluster={}", extents(shape.cluster)));
     }
     if *maps > 0 {
         line.push_str(&format!(" tensor_maps={maps}"));

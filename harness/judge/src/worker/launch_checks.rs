@@ -79,10 +79,7 @@ pub fn check_shape(device: &mut Device, entry: Entry, stated: &StatedLaunch, wha
         return Err(build(*line, &text));
     }
     if shape.cooperative && !shape.has_clusters() {
-        let (threads, blocks) = (
-            launch_statement::threads(shape),
-            launch_statement::blocks(shape),
-        );
+        let (threads, blocks) = (shape.threads(), shape.blocks());
         let each = device
             .driver
             .blocks_per_sm(entry, threads as u32, shape.shared_bytes)?;

@@ -1,7 +1,7 @@
 //! The launch statement of a kernel, `LAB_LAUNCH(entry) { … }` or `LAB_LAUNCHES(entry) { … }`: what
 //! it writes into device memory, and which shapes are refused.
 
-use lab_device::{Arg, Shape};
+use lab_device::{Arg, Shape, extents};
 
 /// `LAB_MOST_LAUNCHES` in lab.h.
 pub const MOST_LAUNCHES: usize = 4096;
@@ -257,32 +257,13 @@ fn read_launch(cursor: &mut Cursor) -> Result<StatedLaunch, Refused> {
     })
 }
 
-/// The threads of a block; saturates instead of overflowing.
-pub fn threads(shape: &Shape) -> u64 {
-    shape
-        .block
-        .iter()
-        .map(|n| u64::from(*n))
-        .fold(1, u64::saturating_mul)
-}
-
-/// The blocks of a grid; saturates instead of overflowing.
-pub fn blocks(shape: &Shape) -> u64 {
-    shape
-        .grid
-        .iter()
-        .map(|n| u64::from(*n))
-        .fold(1, u64::saturating_mul)
-}
-
 /// Why no device launches this shape, as the end of a sentence that begins with `asks for`; `None`
 /// if it is allowed. `max_shared_bytes` is the device's limit for the dynamic shared memory of a
 /// block.
 pub fn refusal(shape: &Shape, max_shared_bytes: u32) -> Option<String> {
-    let by = |e: [u32; 3]| format!("{}x{}x{}", e[0], e[1], e[2]);
-    let threads = threads(shape);
+    let threads = shape.threads();
     if shape.grid.contains(&0) || shape.block.contains(&0) {
-        let (grid, block) = (by(shape.grid), by(shape.block));
+        let (grid, block) = (extents(shape.grid), extents(shape.block));
         return Some(format!(
             "a grid of {grid} blocks of {block} threads: no extent may be 0"
         ));
@@ -290,20 +271,20 @@ pub fn refusal(shape: &Shape, max_shared_bytes: u32) -> Option<String> {
     if shape.cluster.contains(&0) {
         return Some(format!(
             "clusters of {} blocks: no extent may be 0",
-            by(shape.cluster)
+            extents(shape.cluster)
         ));
     }
     if threads > MAX_THREADS || shape.block[2] > MAX_BLOCK_Z {
         return Some(format!(
             "blocks of {} = {threads} threads: at most {MAX_THREADS}, and {MAX_BLOCK_Z} in z",
-            by(shape.block)
+            extents(shape.block)
         ));
     }
     if shape.grid[0] > i32::MAX as u32 || shape.grid[1] > MAX_GRID_YZ || shape.grid[2] > MAX_GRID_YZ
     {
         return Some(format!(
             "a grid of {} blocks: at most {} in x, {MAX_GRID_YZ} in y and z",
-            by(shape.grid),
+            extents(shape.grid),
             i32::MAX
         ));
     }

@@ -1,7 +1,7 @@
 //! The lines about how the kernel is launched: `launch:`, `launch_2:` and so on, `launch_list:` and
 //! `launched_as:`.
 
-use super::{Report, attribute, first_word};
+use super::{Report, attribute, first_word, numbered, parsed};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -60,13 +60,12 @@ pub struct TargetLine {
 
 impl TargetLine {
     fn read(value: &str) -> TargetLine {
-        let count = |name| attribute(value, name).and_then(|count| count.parse().ok());
         TargetLine {
             arch: first_word(value).to_owned(),
             builds: attribute(value, "refused").is_none(),
-            registers: count("registers"),
-            spill_bytes: count("spill_bytes"),
-            shared_bytes: count("shared_bytes"),
+            registers: parsed(value, "registers"),
+            spill_bytes: parsed(value, "spill_bytes"),
+            shared_bytes: parsed(value, "shared_bytes"),
         }
     }
 }
@@ -74,18 +73,17 @@ impl TargetLine {
 impl LaunchLine {
     fn read(value: &str) -> LaunchLine {
         let text = |name| attribute(value, name).map(str::to_owned);
-        let count = |name| attribute(value, name).and_then(|count| count.parse().ok());
         LaunchLine {
             entry: text("entry"),
             grid: first_word(value).to_owned(),
             block: text("block"),
-            shared_bytes: count("shared_bytes"),
+            shared_bytes: parsed(value, "shared_bytes"),
             cooperative: attribute(value, "cooperative").is_some(),
             cluster: text("cluster"),
-            tensor_maps: count("tensor_maps").unwrap_or(0),
-            times: count("times").unwrap_or(1),
-            blocks_per_sm: count("blocks_per_sm"),
-            occupancy: count("occupancy"),
+            tensor_maps: parsed(value, "tensor_maps").unwrap_or(0),
+            times: parsed(value, "times").unwrap_or(1),
+            blocks_per_sm: parsed(value, "blocks_per_sm"),
+            occupancy: parsed(value, "occupancy"),
         }
     }
 }
@@ -93,25 +91,16 @@ impl LaunchLine {
 impl Report {
     /// The launches of the launch statement that differ, in the order in which they first come.
     pub fn launches(&self) -> Vec<LaunchLine> {
-        let key = |number: usize| {
-            if number == 1 {
-                "launch".to_owned()
-            } else {
-                format!("launch_{number}")
-            }
-        };
         (1..=MOST_LAUNCH_LINES)
-            .map_while(|number| self.value(&key(number)).map(LaunchLine::read))
+            .map_while(|number| self.value(&numbered("launch", number)))
+            .map(LaunchLine::read)
             .collect()
     }
 
     /// The scratch buffer of a launch list; `None` if there is none.
     pub fn scratch(&self) -> Option<ScratchLine> {
         let list = self.value("launch_list")?;
-        let bytes = attribute(list, "scratch_bytes")?
-            .parse()
-            .ok()
-            .filter(|bytes| *bytes > 0)?;
+        let bytes = parsed(list, "scratch_bytes").filter(|bytes| *bytes > 0)?;
         Some(ScratchLine {
             bytes,
             content: attribute(list, "scratch")?.to_owned(),
@@ -127,10 +116,7 @@ impl Report {
 
     /// What the kernel needs on the architectures that the problem names, in their order.
     pub fn targets(&self) -> Vec<TargetLine> {
-        let lines = (1..).map_while(|number: usize| match number {
-            1 => self.value("target"),
-            number => self.value(&format!("target_{number}")),
-        });
+        let lines = (1..).map_while(|number| self.value(&numbered("target", number)));
         lines.map(TargetLine::read).collect()
     }
 

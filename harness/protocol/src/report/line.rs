@@ -1,5 +1,7 @@
 //! Splitting one line of run.log.
 
+use std::str::FromStr;
+
 /// Longest line that is read as a result line, in bytes. A longer line is log text.
 pub const LINE_LIMIT: usize = 64 * 1024;
 
@@ -61,6 +63,20 @@ pub fn attribute<'a>(value: &'a str, name: &str) -> Option<&'a str> {
         .split_whitespace()
         .skip(1)
         .find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
+}
+
+/// The attribute `name=` as a count, a word of a list or the like; `None` where it is missing or no
+/// such value.
+pub fn parsed<T: FromStr>(value: &str, name: &str) -> Option<T> {
+    attribute(value, name)?.parse().ok()
+}
+
+/// The key of one of several lines: `launch`, `launch_2`, `launch_3` and so on.
+pub fn numbered(key: &str, number: usize) -> String {
+    match number {
+        1 => key.to_owned(),
+        number => format!("{key}_{number}"),
+    }
 }
 
 /// Reads a number. Commas are ignored, and `nan` and `inf` in any case are numbers.

@@ -15,7 +15,7 @@
 //! - `peer_versions: NAME torch=2.11.0+cu130 triton=3.6.0`: the packages that it uses.
 
 use super::workloads::{Words, name as name_of, unmeasured_words};
-use super::{Measure, Report, attribute, first_word, number};
+use super::{Measure, Report, attribute, first_word, number, parsed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -235,8 +235,7 @@ impl Peer {
                 self.failure = attribute(value, "failed").map(|why| why.replace('~', " "));
                 self.ratio = ratio(figure("ratio"), figure("low"), figure("high"));
                 (self.us, self.own_us) = (figure("us"), figure("own_us"));
-                let count = |name| attribute(value, name).and_then(|text| text.parse().ok());
-                self.part = PeerPart::new(count("workloads"), count("of"));
+                self.part = PeerPart::new(parsed(value, "workloads"), parsed(value, "of"));
                 self.launched_as = attribute(value, "launched_as").map(str::to_owned);
             }
         }

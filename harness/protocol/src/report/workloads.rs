@@ -1,7 +1,7 @@
 //! The `workload:` lines: what was measured of each workload, and how it compares with the
 //! incumbent.
 
-use super::{Measure, Report, Speed, number};
+use super::{Measure, Report, Speed, number, parsed};
 use crate::when::When;
 use lab_stats::aggregate::Aggregate;
 use schemars::JsonSchema;
@@ -96,10 +96,7 @@ impl AggregateOf {
     /// Reads the attributes of a figure or of turns; `None` if they are of a single workload.
     pub fn of_value(value: &str) -> Option<AggregateOf> {
         let aggregate = Aggregate::of_word(super::attribute(value, "aggregate")?)?;
-        let workloads = super::attribute(value, "workloads")?
-            .parse()
-            .ok()
-            .filter(|count| *count > 1)?;
+        let workloads = parsed(value, "workloads").filter(|count| *count > 1)?;
         Some(AggregateOf {
             aggregate,
             workloads,
@@ -128,8 +125,8 @@ pub struct JudgedWorkloads {
 impl JudgedWorkloads {
     /// Reads the value of a line `workloads:`.
     pub fn of_value(value: &str) -> Option<JudgedWorkloads> {
-        let of = super::attribute(value, "of")?.parse().ok()?;
-        let when = super::attribute(value, "when")?.parse().ok()?;
+        let of = parsed(value, "of")?;
+        let when = parsed(value, "when")?;
         let judged = super::first_word(value)
             .parse()
             .ok()

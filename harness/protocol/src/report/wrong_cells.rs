@@ -2,7 +2,7 @@
 //! around the first one. A tensor has the length of its last dimension as its columns, and all its
 //! other dimensions as rows.
 
-use super::{Report, attribute, first_word, number};
+use super::{Report, attribute, first_word, number, parsed};
 use std::fmt;
 use std::ops::Range;
 
@@ -94,7 +94,7 @@ impl WrongMap {
             shape: pair(attribute(value, "shape")?, 'x')?,
             block: pair(attribute(value, "block")?, 'x')?,
             shares: rows.collect::<Option<_>>()?,
-            wrong: attribute(value, "wrong")?.parse().ok()?,
+            wrong: parsed(value, "wrong")?,
             pattern: attribute(value, "pattern")?.replace('~', " "),
             workload: attribute(value, "workload")?.replace('~', " "),
         })

@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 
 use super::block::Block;
+use crate::api::triple;
 use crate::cpu::abi::{CallSite, Thread, WARP};
 use crate::cpu::launch::Launch;
 use crate::cpu::stacks::STACK_BYTES;
@@ -26,11 +27,6 @@ fn text(at: *const c_char) -> String {
     // SAFETY: device code passes null or a string literal, which ends with a NUL. Its module stays
     // loaded during the launch.
     unsafe { CStr::from_ptr(at) }.to_string_lossy().into_owned()
-}
-
-/// Formats as `(x,y,z)`.
-fn triple([x, y, z]: [u32; 3]) -> String {
-    format!("({x},{y},{z})")
 }
 
 /// Formats as `kernel 'scale': WHAT, block (0,0,0), thread (5,0,0)`.
