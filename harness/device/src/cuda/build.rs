@@ -53,10 +53,9 @@ impl NvrtcBuilder {
                 .map(|a| format!("sm_{a}"))
                 .join(", ");
             return Err(DeviceError::Unavailable(format!(
-                "{} builds for {}, not for {asked}. Install a CUDA toolkit that supports this device, \
+                "{} builds for {list}, not for {asked}. Install a CUDA toolkit that supports this device, \
                  or set CUDA_HOME to one.",
-                self.version(),
-                list
+                self.version()
             )));
         }
         Ok(capability)

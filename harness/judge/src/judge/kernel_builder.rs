@@ -194,8 +194,7 @@ impl KernelBuilder {
                 .map(|name| if name.starts_with("_Zn") { "new" } else { name })
                 .join(", ");
             out.caveat(format_args!(
-                "the kernel allocates memory itself ({}): a launch may use what an earlier launch left there",
-                names
+                "the kernel allocates memory itself ({names}): a launch may use what an earlier launch left there"
             ))?;
         }
         Ok(())

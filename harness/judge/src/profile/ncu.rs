@@ -213,7 +213,7 @@ fn names(kernels: &[String]) -> String {
                 .collect::<String>()
         })
         .join("|");
-    format!("^({})$", escaped)
+    format!("^({escaped})$")
 }
 
 /// The version in what `ncu --version` prints, as in

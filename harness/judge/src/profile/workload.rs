@@ -74,10 +74,8 @@ pub fn choose(cases: &[ProfileCase], wanted: Option<&str>) -> Result<usize, Stri
 
 fn listed(cases: &[ProfileCase], which: impl Fn(&ProfileCase) -> bool) -> String {
     let numbered = cases.iter().enumerate().filter(|(_, case)| which(case));
-    let all = numbered
-        .map(|(at, case)| format!("{} is {}", at + 1, case.label))
-        .join("; ");
-    all
+    let mut all = numbered.map(|(at, case)| format!("{} is {}", at + 1, case.label));
+    all.join("; ")
 }
 
 #[cfg(test)]

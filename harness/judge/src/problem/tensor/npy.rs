@@ -108,7 +108,7 @@ fn numpy_types(dtype: Dtype) -> (Vec<String>, String) {
 
 fn in_brackets(shape: &[usize]) -> String {
     let extents = shape.iter().map(usize::to_string).join(", ");
-    format!("[{}]", extents)
+    format!("[{extents}]")
 }
 
 struct Header {

@@ -158,13 +158,11 @@ impl Writer<'_> {
 
     /// The names of the problem's types.
     fn types(&self) -> String {
-        let types = self
-            .file
+        self.file
             .types
             .iter()
             .map(|dtype| dtype.word())
-            .join(" or ");
-        types
+            .join(" or ")
     }
 
     /// The tensors, and whether each must be given.

@@ -213,8 +213,7 @@ fn too_many(axes: &[Axis], lines: usize, count: usize) -> String {
         count => count.to_string(),
     };
     format!(
-        "these are {more} workloads ({}), and a problem has at most {MOST} of a kind: shorten a list, or let lists run \
-         together, as in together = [\"batch\", \"heads\"]",
-        factors
+        "these are {more} workloads ({factors}), and a problem has at most {MOST} of a kind: shorten a list, or let lists run \
+         together, as in together = [\"batch\", \"heads\"]"
     )
 }
