@@ -7,10 +7,7 @@ fn schemes_are_listed_with_the_users_own() {
     let lab = Lab::empty();
     lab.sh("mkdir -p ~/.config/lab/themes && echo 'base00: red' > ~/.config/lab/themes/wrong.yaml")
         .is(0);
-    lab.write(
-        "mine.yaml",
-        include_str!("../../themes/nord.yaml"),
-    );
+    lab.write("mine.yaml", include_str!("../../themes/nord.yaml"));
     lab.sh("mv mine.yaml ~/.config/lab/themes/").is(0);
     let output = lab.lab("theme").is(0);
     for line in [

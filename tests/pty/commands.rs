@@ -28,11 +28,8 @@ fn without_colours(text: &str) -> String {
 #[test]
 fn a_terminal_gets_text_and_colours_alone() {
     let bench = Bench::new();
-    let theme = fs::read_to_string(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/themes/nord.yaml"
-    ))
-    .unwrap();
+    let theme =
+        fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/themes/nord.yaml")).unwrap();
     let name = format!("{HOSTILE}.yaml");
     fs::write(bench.repo().join(&name), theme).unwrap();
     fs::write(bench.repo().join("kernel.cu"), "speed 1100\n").unwrap();
