@@ -1,19 +1,21 @@
 // WaveGRU 1024×2: one persistent, cooperative kernel that generates audio samples one after the other.
 //
-// All weights stay on the chip. A block owns UNITS hidden units of both layers, a warp owns one of them (OWN on the cpu
-// device), and a thread owns one of the 256 tokens. In each step a block waits for the other blocks twice:
+// All weights stay on the chip. A block owns UNITS hidden units of both layers. A warp owns SPAN columns of every matrix:
+// it multiplies all rows of the block by its part of the vector, and the parts of a sum meet in shared memory. So a warp
+// takes its part of a new vector from memory by itself, as soon as it is there.
 //
-//   phase  computes                             work split                        exchanged as
-//   L0     GRU cell, input from the table       four units per thread, in every block alike
-//   L1     embedding + h0, RMS norm, GRU cell   one unit per warp                 h1, as marked values
-//   GLU    value · σ(gate)                      one unit per warp
-//   out    this block's share of the logits     one token per thread              logits, as counted sums
-//   pick   min-p and Gumbel-max                 every warp for itself, all alike
+// In each step a block waits for the other blocks twice:
 //
-// Layer 0 needs no exchange of its own. Its input is one of 256 embeddings; their products with the input weights are a
-// table, computed before the first step. Its products with the old state are computed and exchanged while the block
-// waits for h1. What remains is a few operations per unit, which every block does for all units.
-// README.md has the cost of a step and the experiments.
+//   phase  computes                             work split                       exchanged as
+//   L0     takes the token's next state         SPAN units per warp
+//   L1     embedding + h0, RMS norm, GRU cell   SPAN columns per warp            h1, as marked values
+//   GLU    value · σ(gate)                      SPAN columns per warp
+//   out    this block's share of the logits     two tokens per thread            logits, as sums in fixed point
+//   pick   min-p and Gumbel-max                 one warp of each block, all alike
+//
+// Layer 0 needs no exchange that a block waits for. Its input is one of 256 embeddings, so while the logits are on their
+// way, each block publishes the next state of its units for every token. README.md has the cost of a step and the
+// experiments.
 #include "lab.h"
 
 using bf16 = unsigned short;  // the upper half of an f32
@@ -24,228 +26,279 @@ constexpr int V = 256;         // tokens
 constexpr int THREADS = 256;
 constexpr int WARPS = THREADS / 32;
 #ifdef LAB_CPU
-constexpr int BLOCKS = 16;  // fewer threads are cheaper to emulate; the weights stay in memory
-constexpr bool ON_CHIP = false;
+constexpr int BLOCKS = 16;     // fewer threads are cheaper to emulate; the weights stay in memory
+constexpr bool AHEAD = false;  // computes layer 0 for the picked token only
 #else
-constexpr int BLOCKS = H / WARPS;
-constexpr bool ON_CHIP = true;  // recurrent weights in shared memory, 96 KiB per block
+constexpr int BLOCKS = H / 8;
+constexpr bool AHEAD = true;
 #endif
-constexpr int UNITS = H / BLOCKS;   // of a block
-constexpr int OWN = UNITS / WARPS;  // of a warp
-constexpr int CHUNKS = H / 128;     // a warp reads a row in chunks of 32 lanes × 4 elements
-constexpr int GROUP = 8;            // units whose table entries are computed together
-constexpr int WAITING = CHUNKS < 4 ? CHUNKS : 4;  // chunks unrolled while the block waits for others: less code, as fast
-constexpr float EPSILON = 1e-5f;
+constexpr int UNITS = H / BLOCKS;         // of a block
+constexpr int GROUPS = UNITS / 8;         // of eight units, which one warp finishes
+constexpr int QUADS = UNITS / 4;          // of four units
+constexpr int SPAN = H / WARPS;           // columns of a warp
+constexpr int FOURS = SPAN / 32;          // of four columns, which a lane has: fours lane % 8 + 8·j of the warp's
+constexpr int COPIES = 2;             // of h1 in memory, each for some of the blocks: all blocks read it at once
+constexpr int PICKING = 2;              // the warp that picks the token
+constexpr float EPSILON = 1e-5f, LOG2_E = 1.44269504f;
+constexpr float SQUARES_UNIT = 1 << 22;  // of sums in fixed point, which one instruction adds: elements must stay below 2.8
 constexpr unsigned ALL = 0xffffffffu;
-static_assert(H % 128 == 0 && UNITS % WARPS == 0 && UNITS % GROUP == 0, "whole chunks, and units for every warp");
-static_assert(THREADS == V, "a thread a token");
-static_assert(BLOCKS <= 255, "what a counted sum can count");
+static_assert(UNITS % 8 == 0 && GROUPS <= WARPS && SPAN % 32 == 0 && SPAN <= 128, "whole groups, at most 16 columns for a lane");
+static_assert(THREADS == V && BLOCKS <= 255, "a thread a token; what a sum can count");
 
-// ---- Dot products: lane l of a warp holds elements 128·k + 4·l … + 3 of chunk k --------------------
-
-__device__ inline uint2 weights(const bf16* row, int chunk, int lane) {
-    return reinterpret_cast<const uint2*>(row)[chunk * 32 + lane];
-}
+// ---- Matrix times vector ---------------------------------------------------------------------------
 
 // A bf16 is the upper half of an f32.
-__device__ inline float first(unsigned pair) { return __uint_as_float(pair << 16); }
-__device__ inline float second(unsigned pair) { return __uint_as_float(pair & 0xffff0000u); }
-
-__device__ inline float dot(uint2 w, float4 x, float sum) {
-    sum = fmaf(first(w.x), x.x, sum);
-    sum = fmaf(second(w.x), x.y, sum);
-    sum = fmaf(first(w.y), x.z, sum);
-    return fmaf(second(w.y), x.w, sum);
+__device__ inline float4 widen(uint2 w) {
+    return make_float4(__uint_as_float(w.x << 16), __uint_as_float(w.x & 0xffff0000u), __uint_as_float(w.y << 16),
+                       __uint_as_float(w.y & 0xffff0000u));
 }
-
-__device__ inline float dot(float4 w, float4 x, float sum) {
+__device__ inline float4 times(float4 a, float4 b) { return make_float4(a.x * b.x, a.y * b.y, a.z * b.z, a.w * b.w); }
+__device__ inline float dot(float4 w, float4 x, float sum = 0.0f) {
     return fmaf(w.w, x.w, fmaf(w.z, x.z, fmaf(w.y, x.y, fmaf(w.x, x.x, sum))));
 }
 
-// This lane's part of N rows, in registers.
+// The sums of eight units, N rows for each. A row has parts, LANES of each warp. The padding makes 36 words of it on a GPU:
+// the lanes that write together, and those that read together, are in different banks.
+template <int N>
+struct alignas(16) Sums {
+    static constexpr int LANES = AHEAD ? 4 : 1, EACH = WARPS * LANES / 4;
+    float part[N][8][4 * EACH + 4];
+
+    // Gives lanes 4·u … 4·u + 3 the sums of unit u.
+    __device__ inline void total(int lane, float (&sum)[N]) const {
+        for (int i = 0; i < N; ++i) {
+            const float* mine = &part[i][lane / 4][lane % 4 * EACH];
+            sum[i] = mine[0] + mine[1];
+            for (int k = 2; k < EACH; k += 2) sum[i] += mine[k] + mine[k + 1];
+        }
+        for (int i = 0; i < N; ++i) sum[i] += __shfl_xor_sync(ALL, sum[i], 1);
+        for (int i = 0; i < N; ++i) sum[i] += __shfl_xor_sync(ALL, sum[i], 2);
+    }
+};
+
+#ifdef LAB_CPU
+// A warp's columns of the block's rows, which stay in memory, and what multiplies the columns.
 template <int N>
 struct Rows {
-    uint2 part[N][CHUNKS];
-
-    __device__ inline void load(const bf16* matrix, size_t unit, int lane) {
-#pragma unroll
-        for (int row = 0; row < N; ++row) {
-#pragma unroll
-            for (int k = 0; k < CHUNKS; ++k) part[row][k] = weights(matrix + (row * H + unit) * H, k, lane);
-        }
-    }
-    __device__ inline uint2 at(int row, int k, int) const { return part[row][k]; }
-};
-
-// The same, widened to f32 once: twice the registers, half the instructions. Without lab_pin the compiler would widen
-// at each use.
-template <int N>
-struct Wide {
-    float4 part[N][CHUNKS];
-
-    __device__ inline void load(const bf16* matrix, size_t unit, int lane) {
-#pragma unroll
-        for (int row = 0; row < N; ++row) {
-#pragma unroll
-            for (int k = 0; k < CHUNKS; ++k) {
-                const uint2 w = weights(matrix + (row * H + unit) * H, k, lane);
-                part[row][k] = make_float4(first(w.x), second(w.x), first(w.y), second(w.y));
-                lab_pin(part[row][k].x), lab_pin(part[row][k].y), lab_pin(part[row][k].z), lab_pin(part[row][k].w);
-            }
-        }
-    }
-    __device__ inline float4 at(int row, int k, int) const { return part[row][k]; }
-};
-
-// A unit's rows of gates r, z, n, in shared or global memory; the rows are `apart` elements from one another.
-struct Stored {
     const bf16* matrix;
-    size_t apart;
-    __device__ inline uint2 at(int row, int k, int lane) const { return weights(matrix + row * apart, k, lane); }
+    const float4* gain;
+    __device__ inline Rows(const bf16* matrix, int unit, int warp, int, const float4* gain, uint4* = nullptr)
+        : matrix(matrix + size_t(unit) * H + warp * SPAN), gain(gain) {}
+};
+template <int N>
+using Stored = Rows<N>;
+
+template <int N>
+__device__ inline void multiply(const Rows<N>& weights, const float4 (&x)[FOURS], Sums<N>* sums, int warp, int lane, float4* vector) {
+    __syncwarp();
+    for (int j = 0; j < FOURS; ++j) {
+        if (lane / 8 == j) vector[lane] = weights.gain ? times(x[j], weights.gain[8 * j]) : x[j];
+    }
+    __syncwarp();
+    for (int i = lane; i < 8 * N * GROUPS; i += 32) {
+        const int group = i / (8 * N), row = i / 8 % N, unit = i % 8;
+        const uint2* w = reinterpret_cast<const uint2*>(weights.matrix + (size_t(row) * H + group * 8 + unit) * H);
+        float sum[2] = {};
+        for (int k = 0; k < SPAN / 4; ++k) sum[k % 2] = dot(widen(w[k]), vector[k], sum[k % 2]);
+        sums[group].part[row][unit][warp] = sum[0] + sum[1];
+    }
+}
+#else
+// A lane multiplies FOURS times four columns of two units' rows: row i % N of unit i / N ^ lane / 4.
+template <int N>
+__device__ inline uint2 weight(const bf16* matrix, int unit, int i, int j, int warp, int lane) {
+    const bf16* row = matrix + size_t(i % N * H + unit + (i / N ^ lane / 4)) * H + warp * SPAN;
+    return reinterpret_cast<const uint2*>(row)[8 * j + lane % 8];
+}
+
+// A lane's weights in registers, widened to f32 and multiplied by `gain`. Without lab_pin the compiler would widen them at
+// each use.
+template <int N>
+struct Rows {
+    float4 four[2 * N][FOURS];
+    __device__ inline Rows(const bf16* matrix, int unit, int warp, int lane, const float4* gain) {
+        for (int k = 0; k < 2 * N * FOURS; ++k) {
+            const int i = k / FOURS, j = k % FOURS;
+            float4 w = widen(weight<N>(matrix, unit, i, j, warp, lane));
+            if (gain) w = times(w, gain[8 * j]);
+            lab_pin(w.x), lab_pin(w.y), lab_pin(w.z), lab_pin(w.w);
+            four[i][j] = w;
+        }
+    }
+    __device__ inline float4 at(int i, int j) const { return four[i][j]; }
 };
 
-// Multiplies rows by a vector in shared memory. Every lane gets all sums.
-template <int UNROLL = CHUNKS, int N, class R>
-__device__ inline void multiply(const R& rows, const float* vector, int lane, float (&sums)[N]) {
-#pragma unroll
-    for (int row = 0; row < N; ++row) sums[row] = 0.0f;
-#pragma unroll(UNROLL)
-    for (int k = 0; k < CHUNKS; ++k) {
-        const float4 x = reinterpret_cast<const float4*>(vector)[k * 32 + lane];
-#pragma unroll
-        for (int row = 0; row < N; ++row) sums[row] = dot(rows.at(row, k, lane), x, sums[row]);
+// The same in shared memory, as bf16 and without a gain: two weights of each thread are 16 bytes.
+template <int N>
+struct Stored {
+    const uint4* words;
+    __device__ inline Stored(const bf16* matrix, int unit, int warp, int lane, const float4*, uint4* memory) : words(memory + threadIdx.x) {
+#pragma unroll 8
+        for (int k = 0; k < 2 * N * FOURS; ++k) {
+            reinterpret_cast<uint2*>(memory + threadIdx.x + k / 2 * THREADS)[k % 2] = weight<N>(matrix, unit, k / FOURS, k % FOURS, warp, lane);
+        }
     }
-#pragma unroll
-    for (int row = 0; row < N; ++row) sums[row] = lab_warp_sum(sums[row]);
+    __device__ inline float4 at(int i, int j) const {
+        const int k = i * FOURS + j;
+        const uint4 two = words[k / 2 * THREADS];
+        return widen(k % 2 ? make_uint2(two.z, two.w) : make_uint2(two.x, two.y));
+    }
+};
+
+// Writes this warp's parts of the sums of 8·N rows. Lanes 8·g … 8·g + 7 share the rows of units 2·g and 2·g + 1. A lane
+// multiplies its columns of both units' rows, gives one unit's sums to another lane, and gets that lane's of the other unit.
+template <int N, template <int> class Weights>
+__device__ inline void multiply(const Weights<N>& weights, const float4 (&x)[FOURS], Sums<N>* sums, int warp, int lane, float4*) {
+    float sum[2 * N] = {};
+    for (int k = 0; k < 2 * N * FOURS; ++k) sum[k % (2 * N)] = dot(weights.at(k % (2 * N), k / (2 * N)), x[k / (2 * N)], sum[k % (2 * N)]);
+    for (int i = 0; i < N; ++i) sums->part[i][lane / 4][4 * warp + lane % 4] = sum[i] + __shfl_xor_sync(ALL, sum[i + N], 4);
+}
+#endif
+
+// Waits until a lane's values have the mark; lab_peek_marked has looked once. The lanes of a warp stay together: a warp
+// whose lanes leave such a loop one by one is slower afterwards.
+__device__ inline void wait_marked(const float* words, int apart, unsigned mark, float4 (&values)[FOURS]) {
+    const auto differs = [&](float value) { return __float_as_uint(value) ^ mark; };
+    for (;;) {
+        unsigned wrong = 0;
+        for (const float4& v : values) wrong |= differs(v.x) | differs(v.y) | differs(v.z) | differs(v.w);
+        float pinned = __uint_as_float(wrong);
+        lab_pin(pinned);  // one test of all words is shorter than a test of each
+        if (!__any_sync(ALL, __float_as_uint(pinned) & 1u)) return;
+        lab_peek_marked(words, apart, values);
+    }
 }
 
-// ---- What a step computes --------------------------------------------------------------------------
+// ---- Gates -----------------------------------------------------------------------------------------
 
-// Uses the hardware's exponential and division. The error is at most 3e-7, and most of a gate's instructions are saved.
-__device__ inline float sigmoid(float x) { return __fdividef(1.0f, 1.0f + __expf(-x)); }
-__device__ inline float tanh_of(float x) { return 1.0f - 2.0f * sigmoid(-2.0f * x); }
+// The hardware's 2^x and 1/x have an error of at most 3e-7, and most of a gate's instructions are saved. The last function
+// polls two words at once.
+#ifdef LAB_CPU
+__device__ inline float power_of_2(float x) { return exp2f(x); }
+__device__ inline float inverse(float x) { return 1.0f / x; }
+__device__ inline ulonglong2 poll_two(const u64* words) { return make_ulonglong2(lab_poll(words), lab_poll(words + 1)); }
+#else
+__device__ inline float power_of_2(float x) {
+    asm("ex2.approx.ftz.f32 %0, %0;" : "+f"(x));
+    return x;
+}
+__device__ inline float inverse(float x) {
+    asm("rcp.approx.ftz.f32 %0, %0;" : "+f"(x));
+    return x;
+}
+__device__ inline ulonglong2 poll_two(const u64* words) {
+    ulonglong2 seen;
+    asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];" : "=l"(seen.x), "=l"(seen.y) : "l"(words));
+    return seen;
+}
+#endif
+__device__ inline float sigmoid(float x) { return inverse(1.0f + power_of_2(-LOG2_E * x)); }
 
-// Returns a unit's new state from the sums of its gates with their biases, as PyTorch's GRUCell does.
+// Layer 0's gates are e^-r and e^-z, and -2·log2(e) times n. So a product is the sum of an input's and a state's part, and
+// both parts are computed once for many cells.
+__device__ inline float gate_part(int gate, float x) {
+    x *= gate < 2 ? -LOG2_E : -2.0f * LOG2_E;
+    return gate < 2 ? power_of_2(x) : x;
+}
+
+// Returns a unit's new state, as PyTorch's GRUCell does. With e = e^-2n, tanh(n) is 2 / (1 + e) - 1. One division serves
+// this and the sigmoid of z.
 __device__ inline float gru_cell(float r, float z, float n_input, float n_state, float h) {
-    const float c = tanh_of(n_input + sigmoid(r) * n_state);
-    const float keep = sigmoid(z);
-    return (1.0f - keep) * c + keep * h;
+    const float e = 1.0f + power_of_2(fmaf(inverse(1.0f + r), n_state, n_input));
+    z += 1.0f;
+    const float both = inverse(z * e), c = fmaf(2.0f * both, z, -1.0f);
+    return fmaf(both * e, h - c, c);
 }
 
-// Returns an unsigned word that has the same order as the float.
-__device__ inline unsigned ordered(float value) {
-    const unsigned bits = __float_as_uint(value);
-    return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
-}
-__device__ inline float unordered(unsigned word) {
-    return __uint_as_float(word & 0x80000000u ? word & 0x7fffffffu : ~word);
+// ---- Logits in fixed point -------------------------------------------------------------------------
+
+// A word holds the sums of two logits and counts the additions: the first logit in its upper 28 bits, the second in the
+// next 28, the count in the low 8. The unit is 2^-21. Integers give the same sum in any order, so all blocks pick the same
+// token. A word is never reset: the reader takes the difference to what it saw before. A logit and its noise, at most 24,
+// must stay below 64. Bits 32 … 63 and 4 … 35 of a word are its parts: a logit each, in units of 2^-25.
+constexpr float SHARE_UNIT = 1 << 21, LOGIT_UNIT = 1 << 25;
+
+// The words of eight tokens are together, every 2,176 bytes, because additions to different cache lines run in parallel.
+using Logits = u64[V / 8][272];
+
+__device__ inline void add_shares(u64* word, float first, float second) {
+    const long long a = __float2int_rn(first * SHARE_UNIT), b = __float2int_rn(second * SHARE_UNIT);
+    atomicAdd(word, (u64(a) << 36) + (u64(b) << 8) + 1);
 }
 
-// Returns the token that min-p and Gumbel-max pick, in every lane. Of equal scores the lowest token wins.
-__device__ inline int sample(const float* logits, const float* noise, float log_min_p, int lane) {
-    float largest = logits[lane];
-#pragma unroll
-    for (int i = 32; i < V; i += 32) largest = fmaxf(largest, logits[i + lane]);
-    const float threshold = unordered(__reduce_max_sync(ALL, ordered(largest))) + log_min_p;
-    unsigned score[V / 32], best = 0, token = V;
-#pragma unroll
-    for (int i = 0; i < V / 32; ++i) {
-        const float logit = logits[i * 32 + lane];
-        score[i] = logit >= threshold ? ordered(logit + noise[i * 32 + lane]) : 0;
-        best = max(best, score[i]);
+// The tokens of a lane: 4·lane … + 3 and V / 2 + 4·lane … + 3. So two lanes share each cache line that they poll.
+__device__ inline int token_of(int lane, int i) { return i / 4 * (V / 2) + 4 * lane + i % 4; }
+
+// Waits until all blocks have added to the words of a lane's tokens, and gives the words' parts.
+__device__ inline void wait_parts(const Logits& logits, unsigned additions, int lane, int (&part)[8]) {
+    ulonglong2 a, b;
+    unsigned wrong;
+    do {
+        a = poll_two(&logits[lane / 2][lane % 2 * 2]), b = poll_two(&logits[V / 16 + lane / 2][lane % 2 * 2]);
+        wrong = (unsigned(a.x) ^ additions) | (unsigned(a.y) ^ additions) | (unsigned(b.x) ^ additions) | (unsigned(b.y) ^ additions);
+    } while (__any_sync(ALL, wrong & 255u));
+    const u64 word[4] = {a.x, a.y, b.x, b.y};
+    for (int i = 0; i < 4; ++i) part[2 * i] = int(word[i] >> 32), part[2 * i + 1] = int(word[i] >> 4);
+}
+
+__device__ inline int largest_of(const int (&v)[8]) {
+    return max(max(max(v[0], v[1]), max(v[2], v[3])), max(max(v[4], v[5]), max(v[6], v[7])));
+}
+
+// Returns the token that min-p and Gumbel-max pick, in every lane. Logits, noise and the logarithm of min-p are multiplied
+// by the temperature, which changes no comparison. The low 8 bits of a score, worth 8e-6, hold the token.
+__device__ inline int sample(const int (&logits)[8], const float4 (&noise)[2], int log_min_p, int lane) {
+    const int threshold = __reduce_max_sync(ALL, largest_of(logits)) + log_min_p;
+    int score[8];
+    for (int i = 0; i < 8; ++i) {
+        const int scored = logits[i] + __float_as_int(reinterpret_cast<const float*>(noise)[i]);
+        score[i] = logits[i] >= threshold ? (scored & ~255) | token_of(lane, i) : -0x7fffffff - 1;
     }
-    best = __reduce_max_sync(ALL, best);
-#pragma unroll
-    for (int i = V / 32 - 1; i >= 0; --i) token = score[i] == best ? i * 32 + lane : token;
-    return __reduce_min_sync(ALL, token);
+    return __reduce_max_sync(ALL, largest_of(score)) & 255;
 }
 
-// Returns softmax(logits)[token], in every lane.
-__device__ inline float probability(const float* logits, int token, int lane) {
-    float largest = logits[lane];
-#pragma unroll 1
-    for (int i = lane + 32; i < V; i += 32) largest = fmaxf(largest, logits[i]);
-    largest = unordered(__reduce_max_sync(ALL, ordered(largest)));
-    float sum = 0.0f;
-#pragma unroll 1
-    for (int i = lane; i < V; i += 32) sum += expf(logits[i] - largest);
-    return expf(logits[token] - largest) / lab_warp_sum(sum);
-}
-
-// ---- Before the first step -------------------------------------------------------------------------
-
-// Copies the rows of a block's units to shared memory: unit by unit, gates r, z, n. All threads must call it.
-__device__ inline void bring(bf16* chip, const bf16* matrix, int first_unit) {
-    constexpr int WORDS = H / 8;  // 16 bytes each
-#pragma unroll 1
-    for (int i = threadIdx.x; i < 3 * UNITS * WORDS; i += THREADS) {
-        const int row = i / WORDS, unit = first_unit + row / 3, gate = row % 3;
-        const uint4* from = reinterpret_cast<const uint4*>(matrix + size_t(gate * H + unit) * H);
-        reinterpret_cast<uint4*>(chip)[i] = from[i % WORDS];
+// Returns softmax(logits / temperature)[token], in every lane. `unit` is that of a logit after the division.
+__device__ inline float probability(const int (&logits)[8], int token, float unit, int lane) {
+    const int largest = __reduce_max_sync(ALL, largest_of(logits));
+    float sum = 0.0f, chosen = 0.0f;
+    for (int i = 0; i < 8; ++i) {
+        const float e = expf(float(logits[i] - largest) * unit);
+        sum += e;
+        if (token_of(lane, i) == token) chosen = e;
     }
-}
-
-// Computes w_ih0 · norm(embedding) for this thread's token and GROUP units. The sums are kept in shared memory: in
-// registers each row would be unrolled code, and more code takes longer to build.
-__device__ inline void token_table(float (*sums)[3][THREADS], const bf16* embedding, const float* gain, const bf16* w,
-                                   size_t unit_apart, size_t gate_apart) {
-    constexpr int PART = ON_CHIP ? 16 : 128;  // elements at a time; each part has its own sum, so rounding errors are smaller
-    float squares = 0.0f;
-#pragma unroll 1
-    for (int begin = 0; begin < H; begin += PART) {
-        float4 x[PART / 4];
-        float part_squares = 0.0f;
-#pragma unroll
-        for (int i = 0; i < PART / 4; ++i) {
-            const uint2 e = reinterpret_cast<const uint2*>(embedding + begin)[i];
-            const float4 g = reinterpret_cast<const float4*>(gain + begin)[i];
-            const float4 y = make_float4(first(e.x), second(e.x), first(e.y), second(e.y));
-            part_squares = dot(y, y, part_squares);
-            x[i] = make_float4(g.x * y.x, g.y * y.y, g.z * y.z, g.w * y.w);
-        }
-        squares += part_squares;
-#pragma unroll 1
-        for (int unit = 0; unit < GROUP; ++unit) {
-#pragma unroll 1
-            for (int gate = 0; gate < 3; ++gate) {
-                const uint2* row = reinterpret_cast<const uint2*>(w + unit * unit_apart + gate * gate_apart + begin);
-                float part = 0.0f;
-#pragma unroll
-                for (int i = 0; i < PART / 4; ++i) part = dot(row[i], x[i], part);
-                float& sum = sums[unit][gate][threadIdx.x];
-                sum = begin == 0 ? part : sum + part;
-            }
-        }
-    }
-    const float scale = rsqrtf(squares / H + EPSILON);
-#pragma unroll 1
-    for (int row = 0; row < 3 * GROUP; ++row) sums[row / 3][row % 3][threadIdx.x] *= scale;
+    return lab_warp_sum(chosen) / lab_warp_sum(sum);
 }
 
 // ---- The kernel ----------------------------------------------------------------------------------
 
+// Layer 0's input parts of the block's units for each token: four units of a gate in a float4.
+using Table = float4[3][V * QUADS];
+
 // Scratch memory, zeros before the launch. A word of one exchange may be written again after the next exchange: a block
-// that has the logits of a step knows that every block has read that step's h1 and state products, because each block's
-// share of the logits is computed from them.
+// that has the logits of a step knows that every block has read that step's h1, because each block's share of the logits
+// is computed from h1. A block that has the h1 of a step knows that every block has read its state of layer 0.
 struct Work {
-    float table[V][3][H];   // layer 0's input products for each token, biases added
-    float state0[2][3][H];  // marked: layer 0's state products, biases added; two used alternately
-    float h1[H];            // marked
-    u64 logits[V / 4][32];  // counted; four tokens every 256 bytes, because additions to different lines run in parallel
-    unsigned arrivals;
+    Table table[AHEAD ? 1 : BLOCKS];  // on the cpu device
+    float states[AHEAD ? V : 1][H];   // marked: layer 0's next state for each token
+    float h1[COPIES][H];              // marked
+    float noise[4 * BLOCKS][V];       // marked: of the steps around this one, times temperature and LOGIT_UNIT
+    Logits logits;
 };
 
 // The mark of a word changes with every value that is written to it. The first mark is 1.
-__device__ inline unsigned state_mark(int step) { return step / 2 + 1; }
-__device__ inline unsigned h1_mark(int step) { return step + 1; }
+__device__ inline unsigned mark_of(int step) { return step + 1; }
+__device__ inline unsigned noise_mark(int step) { return step / (4 * BLOCKS) + 1; }
 
 struct Shared {
-    float h0[H], h1[H];     // the present states
-    float input[H];         // gain · (embedding + h0): the input of layer 1, before the norm's scale
-    float squares[THREADS];
-    float glu[UNITS];
-    float logits[V], noise[V];
-    float products[GROUP][3][THREADS];  // before the first step
+    Sums<3> ih1[WARPS], hh1[GROUPS], hh0[GROUPS];
+    Sums<2> glu[GROUPS];
+    float4 h0[QUADS];          // the block's units: the present state of layer 0
+    float4 parts[WARPS][3][QUADS];  // and its parts of the gates, computed by each warp for itself
+    float4 bias1[UNITS];       // of layer 1: gates r and z, and the two of n, inside and outside the product with r
+    float4 squares[WARPS][2];  // sums of each warp, of up to eight vectors
+    int4 before[2][32];        // the parts of the logits' words after the step before
+    int token;
+    float4 vector[AHEAD ? 1 : WARPS][SPAN / 4];  // on the cpu device
 };
 
 // If `forced` is null, the launch samples and writes `tokens`. Otherwise it is teacher-forced: the input of step t is
@@ -259,190 +312,243 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             const float* __restrict__ b_glu, const bf16* __restrict__ w_out, const float* __restrict__ b_out,
             float* h0, float* h1, const int* __restrict__ forced, int* tokens, float* teacher_prob, Work* work,
             LabRun run) {
-    extern __shared__ __align__(16) bf16 chip[];
+    extern __shared__ __align__(16) uint4 chip[];
     __shared__ Shared shared;
+    const int thread = threadIdx.x, lane = thread % 32;
+    const int warp = __shfl_sync(ALL, thread / 32, 0);  // tells the compiler that the lanes of a warp take the same branches
+    const int first_unit = blockIdx.x * UNITS;          // of the block
+    const int unit = lane / 4, gate = min(lane % 4, 2);  // of eight units and three gates: what this lane finishes
+    const int four = warp * SPAN / 4 + lane % 8;         // this lane's elements of every vector: fours `four` + 8·j
+    float4* const vector = shared.vector[AHEAD ? 0 : warp];
+    const auto of_vector = [&](const float* v, float4 (&x)[FOURS]) {
+        for (int j = 0; j < FOURS; ++j) x[j] = reinterpret_cast<const float4*>(v)[four + 8 * j];
+    };
+    const auto embedding = [&](int token, uint2 (&x)[FOURS]) {
+        for (int j = 0; j < FOURS; ++j) x[j] = reinterpret_cast<const uint2*>(embed + token * H)[four + 8 * j];
+    };
+    const auto squares_of = [&](const float4 (&x)[FOURS]) {  // what this lane adds to the sum of squares
+        float sum = 0.0f;
+        for (int j = 0; j < FOURS; ++j) sum += dot(x[j], x[j]);
+        return lane < 8 ? sum : 0.0f;
+    };
+    const auto scale_of = [&](const float4 (&squares)[2]) {  // of the RMS norm
+        const float4 a = squares[0], b = squares[1];
+        return rsqrtf(fmaf(((a.x + b.x) + (a.y + b.y)) + ((a.z + b.z) + (a.w + b.w)), 1.0f / H, EPSILON));
+    };
+    const auto gate_of = [&](const float (&sum)[3]) { return gate == 0 ? sum[0] : gate == 1 ? sum[1] : sum[2]; };
+    const auto state_of = [&](int unit, int token) { return &work->states[AHEAD ? token : 0][unit]; };
 
-    const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
-    const int first_unit = blockIdx.x * UNITS;  // of the block
-    const int mine = warp * OWN;                // first unit of this warp, within the block
-    constexpr size_t UNIT_APART = ON_CHIP ? 3 * H : H, GATE_APART = ON_CHIP ? H : size_t(H) * H;
-
-    // Layer 0's input weights are needed only for the table. The recurrent weights replace them afterwards.
-    const bf16* const ih0 = ON_CHIP ? chip : w_ih0 + size_t(first_unit) * H;
-    const bf16* const hh0 = ON_CHIP ? chip : w_hh0 + size_t(first_unit) * H;
-    const bf16* const hh1 = ON_CHIP ? chip + 3 * UNITS * H : w_hh1 + size_t(first_unit) * H;
-    if (ON_CHIP) {
-        bring(chip, w_ih0, first_unit);
-        __syncthreads();
-    }
+    // Computes entries of the table. After as many tokens as there are warps for, each warp finishes eight units of a token.
+    Table& table = *(AHEAD ? reinterpret_cast<Table*>(chip) : &work->table[blockIdx.x]);
+    const auto fill_table = [&](int begin, int end) {
+        const Rows<3> ih0(w_ih0, first_unit, warp, lane, reinterpret_cast<const float4*>(rms_gain0) + four);
+        constexpr int BATCH = WARPS / GROUPS;
+        const int row = warp % GROUPS * 8 + unit;
+        const float bias = b_ih0[gate * H + first_unit + row];
+        uint2 next[FOURS], after[FOURS];
+        embedding(begin, next);
+        embedding(min(begin + 1, V - 1), after);
 #pragma unroll 1
-    for (int begin = 0; begin < UNITS; begin += GROUP) {
-        token_table(shared.products, embed + thread * H, rms_gain0, ih0 + begin * UNIT_APART, UNIT_APART, GATE_APART);
-#pragma unroll 1
-        for (int row = 0; row < 3 * GROUP; ++row) {
-            const int unit = first_unit + begin + row / 3, gate = row % 3;
-            work->table[thread][gate][unit] = shared.products[row / 3][gate][thread] + b_ih0[gate * H + unit];
-        }
-    }
-    lab_grid_barrier(&work->arrivals);  // the table is complete
-    if (ON_CHIP) {
-        bring(chip, w_hh0, first_unit);
-        bring(chip + 3 * UNITS * H, w_hh1, first_unit);
-    }
-    for (int i = thread; i < H; i += THREADS) {
-        shared.h0[i] = h0[i];
-        shared.h1[i] = h1[i];
-    }
-
-    // Kept in registers: this warp's rows of layer 1's input weights and of the GLU, and the token's output weights.
-    Wide<3> ih1[OWN];
-    Wide<2> glu[OWN];
-    float bias0[OWN][3], bias1[OWN][4], bias_glu[OWN][2], h1_own[OWN], state1[OWN][3];
-    uint2 out[UNITS / 4];
-#pragma unroll
-    for (int own = 0; own < OWN; ++own) {
-        const int unit = first_unit + mine + own;
-        ih1[own].load(w_ih1, unit, lane);
-        glu[own].load(w_glu, unit, lane);
-        for (int gate = 0; gate < 3; ++gate) bias0[own][gate] = b_hh0[gate * H + unit];
-        bias1[own][0] = b_ih1[unit] + b_hh1[unit];
-        bias1[own][1] = b_ih1[H + unit] + b_hh1[H + unit];
-        bias1[own][2] = b_ih1[2 * H + unit];
-        bias1[own][3] = b_hh1[2 * H + unit];
-        bias_glu[own][0] = b_glu[unit];
-        bias_glu[own][1] = b_glu[H + unit];
-        h1_own[own] = h1[unit];
-    }
-#pragma unroll
-    for (int i = 0; i < UNITS / 4; ++i) {
-        out[i] = reinterpret_cast<const uint2*>(w_out + size_t(thread) * H + first_unit)[i];
-    }
-    const float bias_out = blockIdx.x == 0 ? b_out[thread] : 0.0f;
-    const bool fetches = 4 * thread < H;  // elements 4·thread … + 3 of every exchanged vector
-    const float4 gain1 = fetches ? reinterpret_cast<const float4*>(rms_gain1)[thread] : float4{};
-    const float log_min_p = logf(run.min_p), sharpness = 1.0f / run.temperature;
-    u64* const logit_sum = &work->logits[thread / 4][thread % 4];
-    u64 logit_before = 0;
-    __syncthreads();
-
-    // Computes and publishes layer 0's products with its present state, biases added. The cell of step t needs them.
-    const auto layer0_state_sums = [&](int t) {
-#pragma unroll
-        for (int own = 0; own < OWN; ++own) {
-            float sums[3];
-            multiply<WAITING>(Stored{hh0 + (mine + own) * UNIT_APART, GATE_APART}, shared.h0, lane, sums);
-            const float sum = lane == 0 ? sums[0] + bias0[own][0] : lane == 1 ? sums[1] + bias0[own][1] : sums[2] + bias0[own][2];
-            if (lane < 3) lab_store_marked(&work->state0[t % 2][lane][first_unit + mine + own], sum, state_mark(t));
+        for (int token = begin; token < end; ++token) {
+            const int slot = (token - begin) % BATCH;
+            float4 x[FOURS];
+            for (int j = 0; j < FOURS; ++j) x[j] = widen(next[j]), next[j] = after[j];
+            embedding(min(token + 2, V - 1), after);
+            const float squares = lab_warp_sum(squares_of(x));
+            multiply(ih0, x, &shared.ih1[slot * GROUPS], warp, lane, vector);
+            if (lane == 0) reinterpret_cast<float*>(shared.squares[slot])[warp] = squares;
+            if (slot < BATCH - 1 && token < end - 1) continue;
+            __syncthreads();
+            float sum[3];
+            shared.ih1[warp].total(lane, sum);
+            if (warp / GROUPS <= slot) {
+                const float scale = scale_of(shared.squares[warp / GROUPS]);
+                reinterpret_cast<float*>(table[gate])[(token - slot + warp / GROUPS) * UNITS + row] =
+                    gate_part(gate, fmaf(scale, gate_of(sum), bias));
+            }
+            __syncthreads();
         }
     };
-    const auto layer1_state_sums = [&] {
-#pragma unroll
-        for (int own = 0; own < OWN; ++own) {
-            multiply<WAITING>(Stored{hh1 + (mine + own) * UNIT_APART, GATE_APART}, shared.h1, lane, state1[own]);
+    if (AHEAD) fill_table(0, V);
+
+    // Kept for all steps
+    uint4* const out = chip + (AHEAD ? sizeof(Table) / sizeof(uint4) : 0);  // the block's columns of w_out: even tokens, then odd
+    for (int group = 0; group < GROUPS; ++group) {
+        out[group * V + thread % 2 * V / 2 + thread / 2] = reinterpret_cast<const uint4*>(w_out + size_t(thread) * H + first_unit)[group];
+    }
+    uint4* const stored = out + V;
+    const Stored<3> hh0(w_hh0, first_unit, warp, lane, nullptr, stored);
+    const Stored<3> hh1(w_hh1, first_unit, warp, lane, nullptr, stored + 3 * FOURS * THREADS);
+    const Rows<3> ih1(w_ih1, first_unit, warp, lane, reinterpret_cast<const float4*>(rms_gain1) + four);
+    const Rows<2> glu(w_glu, first_unit, warp, lane, nullptr);
+    float h1_own = warp < GROUPS ? h1[first_unit + 8 * warp + unit] : 0.0f, bias_glu[GROUPS][2];
+    const float* const bias_hh0 = b_hh0 + gate * H + first_unit + unit;
+    const float first_bias_hh0 = *bias_hh0;
+    if (thread < UNITS) {
+        const float *input = b_ih1 + first_unit + thread, *state = b_hh1 + first_unit + thread;
+        shared.bias1[thread] = make_float4(input[0] + state[0], input[H] + state[H], state[2 * H], input[2 * H]);
+    }
+    for (int i = 0; i < 2 * GROUPS; ++i) bias_glu[i / 2][i % 2] = b_glu[i % 2 * H + first_unit + i / 2 * 8 + unit];
+    const float2 bias_out = blockIdx.x == 0 ? reinterpret_cast<const float2*>(b_out)[thread % (V / 2)] : float2{};
+    const float unit_of_logit = run.temperature * LOGIT_UNIT;
+    const int log_min_p = __float2int_rn(logf(run.min_p) * unit_of_logit);
+    float4 h0_mine[FOURS];
+    of_vector(h0, h0_mine);
+    if (thread < 64) shared.before[thread / 32][lane] = int4{};
+
+    // Computes layer 0's parts of the gates from the sums of its state products. Each warp does so for itself, into its own
+    // copy: that is shorter than waiting for a warp that does it for all.
+    float4 (&parts)[3][QUADS] = shared.parts[warp];
+    const auto finish_parts = [&] {
+        for (int group = 0; group < GROUPS; ++group) {
+            float sum[3];
+            shared.hh0[group].total(lane, sum);
+            reinterpret_cast<float*>(parts[gate])[8 * group + unit] = gate_part(gate, gate_of(sum) + (group == 0 ? first_bias_hh0 : bias_hh0[8 * group]));
+        }
+        __syncwarp();
+    };
+    // Computes and publishes layer 0's next states of four units, for the inputs begin / QUADS … of the table.
+    const auto next_states = [&](int t, int begin, int end) {
+        const int quad = begin % QUADS;
+        const float4 hr = parts[0][quad], hz = parts[1][quad], hn = parts[2][quad], h = shared.h0[quad];
+#pragma unroll 1
+        for (int i = begin; i < end; i += V / 2) {
+            const float4 r = times(table[0][i], hr), z = times(table[1][i], hz), n = table[2][i];
+            const float4 next = make_float4(gru_cell(r.x, z.x, n.x, hn.x, h.x), gru_cell(r.y, z.y, n.y, hn.y, h.y),
+                                            gru_cell(r.z, z.z, n.z, hn.z, h.z), gru_cell(r.w, z.w, n.w, hn.w, h.w));
+            lab_store_marked(state_of(first_unit + 4 * quad, i / QUADS), next, mark_of(t));
         }
     };
-    float4 h0_mine = fetches ? reinterpret_cast<const float4*>(shared.h0)[thread] : float4{}, state0[3];
 
     // One turn of the loop ends step t - 1, whose h1 is on its way, and begins step t. The code of the state products is
     // therefore needed once only, for the start states too.
     int token = run.first_token;
+#pragma unroll 1
     for (int t = 0;; ++t) {
-        layer0_state_sums(t);
-
-        if (t > 0) {
-            // GLU
-            if (fetches) {
-                reinterpret_cast<float4*>(shared.h1)[thread] = lab_load_marked(&work->h1[4 * thread], h1_mark(t - 1));
+        // While h1 is on its way: layer 0's products with its state. They take about as long as h1, so that the first look
+        // finds it. A look that fails costs a whole round trip.
+        for (int j = 0; j < FOURS; ++j) {
+            const unsigned quad = four + 8 * j - first_unit / 4;  // of the block's own units
+            if (quad < QUADS) shared.h0[quad] = h0_mine[j];
+        }
+        multiply(hh0, h0_mine, shared.hh0, warp, lane, vector);
+        if (t % BLOCKS == 0) {  // the noise: each block computes that of one step, for all blocks
+            for (int step = blockIdx.x + (t > 0 ? t + BLOCKS : 0); step < min(run.steps, t + 2 * BLOCKS); step += BLOCKS) {
+                const float noise = lab_gumbel(run.seed_low, run.seed_high, step, thread);
+                lab_store_marked(&work->noise[step % (4 * BLOCKS)][thread], __int_as_float(__float2int_rn(noise * unit_of_logit)), noise_mark(step));
             }
-            __syncthreads();
-#pragma unroll
-            for (int own = 0; own < OWN; ++own) {
-                float sums[2];
-                multiply(glu[own], shared.h1, lane, sums);
-                const float g = (sums[0] + bias_glu[own][0]) * sigmoid(sums[1] + bias_glu[own][1]);
-                if (lane == 0) shared.glu[mine + own] = g;
-            }
-            __syncthreads();
-
-            // This block's share of a logit
-            float share = bias_out;
-#pragma unroll
-            for (int i = 0; i < UNITS / 4; ++i) share = dot(out[i], reinterpret_cast<const float4*>(shared.glu)[i], share);
-            lab_add_counted(logit_sum, share);
         }
 
-        // Work that needs no token, while the other blocks' shares are on their way
-        layer1_state_sums();
+        // GLU
+        float4 h1_mine[FOURS];
         if (t > 0) {
-            shared.noise[thread] = lab_gumbel(run.seed_low, run.seed_high, t - 1, thread);
-
-            // Sampling, or the next forced token
-            const u64 logit = lab_load_counted(logit_sum, BLOCKS * t);
-            shared.logits[thread] = lab_counted_between(logit_before, logit) * sharpness;
-            logit_before = logit;
-            __syncthreads();
-            if (forced) {
-                token = forced[t - 1];
-                if (blockIdx.x == 0 && warp == 0) {
-                    const float p = probability(shared.logits, token, lane);
-                    if (lane == 0) teacher_prob[t - 1] = p;
-                }
-            } else {
-                token = sample(shared.logits, shared.noise, log_min_p, lane);
-                if (blockIdx.x == 0 && thread == 0) tokens[t - 1] = token;
-            }
+            const float* const words = &work->h1[blockIdx.x % COPIES][4 * four];
+            lab_peek_marked(words, 32, h1_mine);
+            wait_marked(words, 32, mark_of(t - 1), h1_mine);
         } else {
-            __syncthreads();  // all threads have read the start states
+            of_vector(h1, h1_mine);
         }
-        if (t == run.steps) break;
-
-        // L0 GRU, and L1's input
-        float squares = 0.0f;
-        if (fetches) {
-            const uint2 x = reinterpret_cast<const uint2*>(embed + token * H)[thread];
-            const float4 *const row = reinterpret_cast<const float4*>(work->table[token]) + thread;
-            lab_load_marked(&work->state0[t % 2][0][4 * thread], H, state_mark(t), state0);
-            const float4 r = row[0], z = row[H / 4], n = row[H / 2];
-            h0_mine.x = gru_cell(r.x + state0[0].x, z.x + state0[1].x, n.x, state0[2].x, h0_mine.x);
-            h0_mine.y = gru_cell(r.y + state0[0].y, z.y + state0[1].y, n.y, state0[2].y, h0_mine.y);
-            h0_mine.z = gru_cell(r.z + state0[0].z, z.z + state0[1].z, n.z, state0[2].z, h0_mine.z);
-            h0_mine.w = gru_cell(r.w + state0[0].w, z.w + state0[1].w, n.w, state0[2].w, h0_mine.w);
-            const float4 h = h0_mine;
-            const float4 y = make_float4(first(x.x) + h.x, second(x.x) + h.y, first(x.y) + h.z, second(x.y) + h.w);
-            squares = fmaf(y.x, y.x, fmaf(y.y, y.y, fmaf(y.z, y.z, y.w * y.w)));
-            reinterpret_cast<float4*>(shared.h0)[thread] = h;
-            reinterpret_cast<float4*>(shared.input)[thread] =
-                make_float4(gain1.x * y.x, gain1.y * y.y, gain1.z * y.z, gain1.w * y.w);
-        }
-        shared.squares[thread] = squares;
+        multiply(glu, h1_mine, shared.glu, warp, lane, vector);
         __syncthreads();
 
-        // L1 GRU
-        float sum = 0.0f;
-#pragma unroll
-        for (int i = 0; i < THREADS / 128; ++i) {
-            const float4 four = reinterpret_cast<const float4*>(shared.squares)[i * 32 + lane];
-            sum += (four.x + four.y) + (four.z + four.w);
+        // Half of the warps compute this block's share of the logits, and the others layer 0's next states.
+        if (AHEAD && warp >= WARPS / 2) {
+            finish_parts();
+            next_states(t, thread - V / 2, V * QUADS);
+        } else if (t > 0 && warp < WARPS / 2) {
+            float share[2] = {bias_out.x, bias_out.y};
+            for (int group = 0; group < GROUPS; ++group) {
+                float u[2];
+                shared.glu[group].total(lane, u);
+                const float g = (u[0] + bias_glu[group][0]) * sigmoid(u[1] + bias_glu[group][1]);
+                for (int i = 0; i < 2; ++i) {
+                    const float4 x = make_float4(__shfl_sync(ALL, g, 16 * i), __shfl_sync(ALL, g, 16 * i + 4),
+                                                 __shfl_sync(ALL, g, 16 * i + 8), __shfl_sync(ALL, g, 16 * i + 12));
+                    for (int j = 0; j < 2; ++j) {
+                        const uint4 w = out[group * V + j * V / 2 + thread];
+                        share[j] = dot(widen(i ? make_uint2(w.z, w.w) : make_uint2(w.x, w.y)), x, share[j]);
+                    }
+                }
+            }
+            add_shares(&work->logits[thread / 4][thread % 4], share[0], share[1]);
         }
-        const float scale = rsqrtf(lab_warp_sum(sum) / H + EPSILON);
-#pragma unroll
-        for (int own = 0; own < OWN; ++own) {
-            float sums[3];
-            multiply(ih1[own], shared.input, lane, sums);
-            const float r = fmaf(scale, sums[0], state1[own][0] + bias1[own][0]);
-            const float z = fmaf(scale, sums[1], state1[own][1] + bias1[own][1]);
-            h1_own[own] = gru_cell(r, z, fmaf(scale, sums[2], bias1[own][2]), state1[own][2] + bias1[own][3], h1_own[own]);
-            if (lane == 0) lab_store_marked(&work->h1[first_unit + mine + own], h1_own[own], h1_mark(t));
+
+        // While the logits are on their way: layer 1's products with its state
+        multiply(hh1, h1_mine, shared.hh1, warp, lane, vector);
+
+        // One warp picks the token, or takes the next forced one
+        if (t > 0 && warp == PICKING) {
+            float4 noise[2];
+            int part[8], logits[8];
+            const float* const noises = &work->noise[(t - 1) % (4 * BLOCKS)][4 * lane];
+            lab_peek_marked(noises, V / 2, noise);
+            const int4 before[2] = {shared.before[0][lane], shared.before[1][lane]};
+            wait_parts(work->logits, BLOCKS * t, lane, part);
+            lab_wait_marked(noises, V / 2, noise_mark(t - 1), noise);
+            for (int i = 0; i < 8; ++i) logits[i] = part[i] - reinterpret_cast<const int*>(before)[i];
+            token = forced ? forced[t - 1] : sample(logits, noise, log_min_p, lane);
+            if (lane == 0) shared.token = token;
+            shared.before[0][lane] = make_int4(part[0], part[1], part[2], part[3]);
+            shared.before[1][lane] = make_int4(part[4], part[5], part[6], part[7]);
+            if (blockIdx.x == 0) {
+                if (forced) {
+                    const float p = probability(logits, token, 1.0f / unit_of_logit, lane);
+                    if (lane == 0) teacher_prob[t - 1] = p;
+                } else if (lane == 0) {
+                    tokens[t - 1] = token;
+                }
+            }
+        }
+        if (t == run.steps) break;
+        __syncthreads();
+        if (t > 0) token = shared.token;
+
+        // L0: the state that belongs to the token
+        if (!AHEAD) {
+            fill_table(token, token + 1);
+            if (warp == 0) finish_parts();
+            if (thread < QUADS) next_states(t, token * QUADS + thread, token * QUADS + thread + 1);
+        }
+        const float* const state = state_of(4 * four, token);
+        lab_peek_marked(state, 32, h0_mine);
+        uint2 x[FOURS];
+        embedding(token, x);
+        float state1[3];  // while the state is on its way: the sums of layer 1 with its own state
+        float4 bias1;
+        if (warp < GROUPS) shared.hh1[warp].total(lane, state1), bias1 = shared.bias1[8 * warp + unit];
+        wait_marked(state, 32, mark_of(t), h0_mine);
+
+        // L1: norm and GRU cell. Its input is scaled after the multiplication.
+        float4 y[FOURS];
+        for (int j = 0; j < FOURS; ++j) {
+            const float4 e = widen(x[j]);
+            y[j] = make_float4(e.x + h0_mine[j].x, e.y + h0_mine[j].y, e.z + h0_mine[j].z, e.w + h0_mine[j].w);
+        }
+        multiply(ih1, y, shared.ih1, warp, lane, vector);
+        const unsigned squares = __reduce_add_sync(ALL, __float2uint_rn(SQUARES_UNIT * squares_of(y)));
+        if (lane == 0) reinterpret_cast<float*>(shared.squares[0])[warp] = float(squares) * (1.0f / SQUARES_UNIT);
+        __syncthreads();
+        float input[3], scale = 0.0f;
+        if (warp < GROUPS) {
+            shared.ih1[warp].total(lane, input);
+            scale = scale_of(shared.squares[0]);
+        }
+        if (warp < GROUPS) {
+            const float r = sigmoid(fmaf(scale, input[0], state1[0] + bias1.x)), z = sigmoid(fmaf(scale, input[1], state1[1] + bias1.y));
+            const float n = fmaf(r, state1[2] + bias1.z, fmaf(scale, input[2], bias1.w));
+            const float c = 2.0f * sigmoid(2.0f * n) - 1.0f;  // tanh(n)
+            h1_own = fmaf(z, h1_own - c, c);
+            if (lane % 4 < COPIES) lab_store_marked(&work->h1[lane % 4][first_unit + 8 * warp + unit], h1_own, mark_of(t));
         }
     }
 
-    if (thread < UNITS) h0[first_unit + thread] = shared.h0[first_unit + thread];
-    if (thread < UNITS) h1[first_unit + thread] = shared.h1[first_unit + thread];
+    if (thread < UNITS) h0[first_unit + thread] = reinterpret_cast<const float*>(shared.h0)[thread];
+    if (warp < GROUPS && lane % 4 == 0) h1[first_unit + 8 * warp + unit] = lab_marked(h1_own, mark_of(run.steps - 1));
 }
 
 LAB_LAUNCH(wavegru) {
     launch.grid[0] = BLOCKS;
     launch.block[0] = THREADS;
-    launch.shared_bytes = ON_CHIP ? 6 * UNITS * H * sizeof(bf16) : 0;
+    launch.shared_bytes = GROUPS * V * 16 + (AHEAD ? sizeof(Table) + 2 * 3 * FOURS * THREADS * 16 : 0);
     launch.cooperative = 1;  // all blocks must be resident at once, because they wait for one another
 }
