@@ -29,9 +29,11 @@ fn fresh_clone() -> Lab {
     lab
 }
 
-/// Short id of the last row's commit.
-fn last_row(lab: &Lab) -> String {
-    lab.read("results.tsv").lines().last().unwrap()[..7].to_owned()
+/// Short id of the last commit that was discarded: it holds another kernel than HEAD.
+fn last_discarded(lab: &Lab) -> String {
+    let rows = lab.read("results.tsv");
+    let discarded = |row: &&str| row.contains("\tdiscard\t");
+    rows.lines().rfind(discarded).unwrap()[..7].to_owned()
 }
 
 #[test]
@@ -48,7 +50,7 @@ fn a_bundle_in_the_repository_is_named_and_fetched() {
         lab.lab("log --json").is(0).json()["rows_of_other_clones"],
         rows
     );
-    let last = last_row(&lab);
+    let last = last_discarded(&lab);
     lab.lab(&format!("restore {last}"))
         .is(1)
         .says("git does not hold this commit here")
