@@ -87,6 +87,7 @@ pub struct Runtime {
     pub shared: unsafe extern "C" fn(*mut Thread, u32, usize, usize) -> *mut c_void,
     pub fail: unsafe extern "C" fn(*mut Thread, *const c_char, *const c_char, u32) -> !,
     pub is_shared: unsafe extern "C" fn(*mut Thread, *const c_void) -> u32,
+    pub is_local: unsafe extern "C" fn(*mut Thread, *const c_void) -> u32,
 }
 
 /// A kernel, as its module registered it.

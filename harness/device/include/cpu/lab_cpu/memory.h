@@ -59,12 +59,9 @@ inline unsigned long long __globaltimer() {
     return lab_cpu_nanoseconds();
 }
 
-// Which memory an address is in. A thread's local memory is its stack, of 64 KiB.
+// Which memory an address is in.
 inline unsigned __isShared(const void* address) { return lab_cpu_runtime->is_shared(lab_cpu_self, address); }
-inline unsigned __isLocal(const void* address) {
-    const auto here = reinterpret_cast<size_t>(__builtin_frame_address(0)), there = reinterpret_cast<size_t>(address);
-    return (here < there ? there - here : here - there) < 64 * 1024;
-}
+inline unsigned __isLocal(const void* address) { return lab_cpu_runtime->is_local(lab_cpu_self, address); }
 inline unsigned __isGlobal(const void* address) { return !__isShared(address) && !__isLocal(address); }
 
 inline size_t __cvta_generic_to_shared(const void* address) { return reinterpret_cast<size_t>(address); }

@@ -57,6 +57,8 @@ struct lab_cpu_runtime_table {
     [[noreturn]] void (*fail)(lab_cpu_thread*, const char* what, const char* file, unsigned line);
     // 1 for an address in the block's shared memory.
     unsigned (*is_shared)(lab_cpu_thread*, const void*);
+    // 1 for an address on the stack of a thread, which is its local memory.
+    unsigned (*is_local)(lab_cpu_thread*, const void*);
 };
 
 struct lab_cpu_entry {

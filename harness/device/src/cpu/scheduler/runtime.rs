@@ -24,6 +24,7 @@ pub static RUNTIME: Runtime = Runtime {
     shared,
     fail,
     is_shared,
+    is_local,
 };
 
 const WARP_SUM: &CStr = c"lab_cpu_warp_sum()";
@@ -307,4 +308,10 @@ unsafe extern "C" fn fail(
 unsafe extern "C" fn is_shared(thread: *mut Thread, address: *const c_void) -> u32 {
     // SAFETY: the contract. The address is only compared.
     unsafe { u32::from((*block_of(thread)).shared.contains(address as usize)) }
+}
+
+/// Returns 1 if the address lies on the stack of a thread, and 0 otherwise.
+unsafe extern "C" fn is_local(thread: *mut Thread, address: *const c_void) -> u32 {
+    // SAFETY: the contract. The address is only compared.
+    unsafe { u32::from((*(*block_of(thread)).worker).is_on_stack(address as usize)) }
 }
