@@ -138,7 +138,7 @@ impl Evidence {
         self.kind != EvidenceKind::Profile
     }
 
-    /// How fast the kernel was beside each peer.
+    /// How fast the kernel was beside each peer, over the timed workloads that the peer computes.
     pub fn peer_figures(&self) -> Vec<PeerFigure> {
         let of = self.workloads.len() as u64;
         let figure = |(name, peer): (&String, &EvidencePeer)| {

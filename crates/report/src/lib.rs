@@ -81,6 +81,7 @@ pub fn html(project: &Project, wanted: &[String]) -> Result<Html> {
     let mut index = RunIndex::open(project);
     let repo = Repo::open(project)?;
     let history = lab_history::look(&repo, &mut index);
+    let board = Board::read(&repo).map_err(|error| format!("{error:#}"));
     let all = kernels::names(project);
     let wanted = if wanted.is_empty() { &all } else { wanted };
     let mut read = Vec::new();
@@ -93,6 +94,7 @@ pub fn html(project: &Project, wanted: &[String]) -> Result<Html> {
             id,
             &index,
             &history,
+            board.as_ref().ok(),
         )?);
     }
     let experiments = read.iter().map(|read| read.experiments.len()).sum();
@@ -104,7 +106,7 @@ pub fn html(project: &Project, wanted: &[String]) -> Result<Html> {
     let name = project.root.file_name().unwrap_or_default();
     let page = Page {
         title: name.to_string_lossy().into_owned(),
-        board: Board::read(&repo).map_err(|error| format!("{error:#}")),
+        board,
         head: lab_git::head(&repo)?.label(),
         made: lab_run::now().strftime("%Y-%m-%d %H:%M UTC").to_string(),
         listed,
@@ -149,14 +151,18 @@ fn read_kernel<'e>(
     id: String,
     index: &RunIndex,
     history: &'e History,
+    board: Option<&Board>,
 ) -> Result<Read<'e>> {
     let repo = kernels::open(project, name)?;
     let about = history.experiments.iter().filter(|e| e.is_about(name));
     let experiments: Vec<&Experiment> = about.collect();
-    let standing = match experiments.is_empty() {
+    let mut standing = match experiments.is_empty() {
         true => Standing::default(),
         false => Standing::of(&repo, index, &history.experiments),
     };
+    if let Some(board) = board {
+        board.fill_peers(name, &mut standing);
+    }
     Ok(Read {
         cells: standing.cells(shown, &repo.project.config.objective),
         repo,
