@@ -18,7 +18,7 @@ use crate::outcome::{Correctness, Result, Stop};
 use crate::problem::{self, LeftOut, PeerSpec, Prepared};
 use lab_protocol::plan::{Discipline, Plan};
 use lab_protocol::report::{Measure, Report, Writer};
-use prepared::PreparedPeer;
+use prepared::{LoadedPeer, PreparedPeer};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -104,7 +104,11 @@ pub fn measure(
     files: &PeerFiles,
 ) -> Result<Correctness> {
     let (peers, began) = (candidate.problem.peers().to_vec(), Instant::now());
-    for (number, peer) in (1..).zip(&peers) {
+    session.out.progress(0, peers.len() as u64)?;
+    let read = |peer| Ok((peer, files.of(peer).map_err(Stop::Problem)?));
+    let read = peers.iter().map(read).collect();
+    let loaded = LoadedPeer::load_all(session, &*candidate.problem, read);
+    for ((number, peer), loaded) in (1..).zip(&peers).zip(loaded) {
         session.out.progress(number, peers.len() as u64)?;
         let (name, taken) = (&peer.name, began.elapsed());
         let compared = if number > 1 && taken > 2 * session.request.peer_limit {
@@ -113,7 +117,7 @@ pub fn measure(
                 taken.as_secs()
             ))
         } else {
-            compare(session, candidate.again(), (peer, files))?
+            compare(session, candidate.again(), (peer, files), loaded)?
         };
         let out = &mut session.out;
         match compared {
@@ -135,6 +139,7 @@ fn compare(
     session: &mut Session,
     mut candidate: Candidate,
     (spec, files): (&PeerSpec, &PeerFiles),
+    loaded: Result<LoadedPeer>,
 ) -> Result<Compared> {
     let file = match files.of(spec) {
         Ok(file) => file,
@@ -147,9 +152,10 @@ fn compare(
     }
     let source = String::from_utf8_lossy(file).into_owned();
     let failed = |why: &str| Compared::Failed(prepared::with_place(why, spec, &source));
-    let peer = match PreparedPeer::set_up(session, &*candidate.problem, (spec, file)) {
-        Ok(Ok(prepared)) => prepared,
-        Ok(Err(why)) => return Ok(failed(&why)),
+    let problem = &*candidate.problem;
+    let peer = loaded.and_then(|peer| PreparedPeer::set_up(session, problem, (spec, file), peer));
+    let peer = match peer {
+        Ok(prepared) => prepared,
         Err(stop) => return Ok(failed(&stop.to_string())),
     };
     let PreparedPeer {

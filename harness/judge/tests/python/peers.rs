@@ -15,7 +15,7 @@ const RIGHT: &str = "def axpy(x, y, a):\n    y[:] = x * a + 1\n";
 type NamedTest = (&'static str, fn() -> Result<(), Failed>);
 
 pub fn trials() -> Vec<Trial> {
-    let tests: [NamedTest; 14] = [
+    let tests: [NamedTest; 16] = [
         ("checked_timed_and_recorded", checked_timed_and_recorded),
         (
             "beside_a_function_of_the_entry's_name",
@@ -36,6 +36,11 @@ pub fn trials() -> Vec<Trial> {
         (
             "only_a_held_out_workload_fails",
             only_a_held_out_workload_fails,
+        ),
+        ("loaded_side_by_side", loaded_side_by_side),
+        (
+            "a_shape_that_is_refused_loads_nothing_again",
+            a_shape_that_is_refused_loads_nothing_again,
         ),
         ("no_time", no_time),
         ("not_in_an_untrusted_folder", not_in_an_untrusted_folder),
@@ -474,6 +479,45 @@ fn only_a_held_out_workload_fails() -> Result<(), Failed> {
         &[("n=33", "peer.py:2: error: AssertionError")],
     )?;
     assert_eq!(peer.workloads.len(), 2, "{}", judged.log);
+    Ok(())
+}
+
+/// Importing PyTorch takes seconds. Each of these waits until the other is being loaded.
+fn loaded_side_by_side() -> Result<(), Failed> {
+    let peers = [
+        ("one", "function = \"axpy\"\nfile = \"one.py\""),
+        ("two", "function = \"axpy\"\nfile = \"two.py\""),
+    ];
+    let folder = folder("axpy", RIGHT, &peers, "")?;
+    for (own, other) in [("one", "two"), ("two", "one")] {
+        let marker = |name: &str| folder.path().join(format!("{name} is being loaded"));
+        let text = format!(
+            "import pathlib, time\npathlib.Path({:?}).touch()\nwhile not pathlib.Path({:?}).exists():\n    \
+             time.sleep(0.01)\n{RIGHT}",
+            marker(own),
+            marker(other)
+        );
+        std::fs::write(folder.path().join(format!("{own}.py")), text)?;
+    }
+    let (judged, peers) = beside(JudgeRequest {
+        peer_limit: Duration::from_secs(60),
+        ..options(folder.path())
+    })?;
+    expect_ratio(&judged, &peers, "one")?;
+    expect_ratio(&judged, &peers, "two")
+}
+
+fn a_shape_that_is_refused_loads_nothing_again() -> Result<(), Failed> {
+    let folder = folder("axpy", RIGHT, &[("some", "function = \"some\"")], "")?;
+    let loads = folder.path().join("loads");
+    let peer = format!(
+        "with open({loads:?}, 'a') as file:\n    file.write('once ')\n\
+         def some(x, y, a, n):\n    assert n < 4000\n    y[:] = x * a + 1\n"
+    );
+    std::fs::write(folder.path().join("peer.py"), peer)?;
+    let (judged, peers) = beside(options(folder.path()))?;
+    expect_ratio(&judged, &peers, "some")?;
+    assert_eq!(std::fs::read_to_string(loads)?, "once ", "{}", judged.log);
     Ok(())
 }
 

@@ -8,15 +8,35 @@ use crate::judge::processes::{no_output, start_worker};
 use crate::judge::session::Session;
 use crate::outcome::{Correctness, Result, Stop};
 use crate::problem::{self, LeftOut, PeerSpec, Problem, SetsUp, WorkerRole};
-use crate::worker::{ModuleId, Worker};
+use crate::worker::{ModuleId, StartingWorker, Worker};
 use itertools::Itertools as _;
 use lab_protocol::Language;
 use lab_protocol::report::Report;
-use std::sync::Arc;
+use lab_system::threads::{Beside, beside};
+use std::path::PathBuf;
+use std::time::Duration;
 
-/// Most times that a peer is started to find the workloads that it computes. A crash that ends its
+/// Most times that a peer is checked to find the workloads that it computes. A crash that ends its
 /// process hides the workloads after it.
-const MOST_STARTS: usize = 6;
+const MOST_CHECKS: usize = 6;
+
+/// A peer and the bytes of its file.
+pub type PeerFile<'a> = (&'a PeerSpec, &'a [u8]);
+
+/// A peer that was loaded into a worker of its own.
+pub struct LoadedPeer {
+    worker: Worker,
+    module: ModuleId,
+}
+
+/// What a worker loads of a peer.
+struct PeerSource {
+    /// The image of a kernel.cu, or the copy of a Python file.
+    image: PathBuf,
+    functions: Vec<(String, String)>,
+    /// The copy, which stays until it is loaded.
+    _copy: KernelSnapshot,
+}
 
 /// A peer that gave right results, ready for its turns.
 pub struct PreparedPeer {
@@ -27,39 +47,115 @@ pub struct PreparedPeer {
     pub of: usize,
 }
 
-/// The result of one start of a peer.
-enum Started {
+/// The result of one check of a peer.
+enum Checked {
     Ready(Box<Incumbent>),
-    /// It does not compute these workloads.
-    Fails(Vec<LeftOut>),
+    /// It does not compute these workloads. Its worker can go on where it is given.
+    Fails(Vec<LeftOut>, Option<LoadedPeer>),
+}
+
+impl LoadedPeer {
+    /// Starts a worker for each of these peers and loads them, all side by side: a Python with
+    /// PyTorch opens in seconds, and imports what a peer needs in seconds. An error is that peer's.
+    pub fn load_all(
+        session: &mut Session,
+        of: &Problem,
+        peers: Vec<Result<PeerFile>>,
+    ) -> Vec<Result<LoadedPeer>> {
+        let start = |peer: Result<PeerFile>| PeerSource::start(session, of, peer?);
+        let starting = peers.into_iter().map(start).collect_vec();
+        let opened = starting.into_iter().map(|peer| {
+            let (starting, source) = peer?;
+            Ok((session.with_memory(starting.ready()?)?, source))
+        });
+        let (opened, limit) = (opened.collect_vec(), session.request.peer_limit);
+        std::thread::scope(|scope| {
+            let load = |opened: Result<(Worker, PeerSource)>| {
+                beside(scope, move || {
+                    let (worker, source) = opened?;
+                    source.load(worker, limit)
+                })
+            };
+            let loading = opened.into_iter().map(load).collect_vec();
+            loading.into_iter().map(Beside::join).collect()
+        })
+    }
+}
+
+impl PeerSource {
+    /// Builds a kernel.cu, or copies a Python file, as it was read, and starts a worker.
+    fn start(
+        session: &mut Session,
+        of: &Problem,
+        (peer, file): PeerFile,
+    ) -> Result<(StartingWorker, PeerSource)> {
+        let (language, shown_as) = (peer.language(), peer.source.display().to_string());
+        if language == Language::Python && !session.request.trusted {
+            return Err(Stop::Problem(format!(
+                "it is written in Python, and this folder is not trusted: look at {shown_as}, then `lab trust`"
+            )));
+        }
+        let name = peer.source.file_name().unwrap_or_default();
+        let snapshots = session.cache_dir.join(SNAPSHOTS);
+        let copy = KernelSnapshot::write(file, name, &shown_as, &snapshots)?;
+        let image = match language {
+            Language::Cuda => {
+                let source = session.request.folder.join(&peer.source);
+                let needs = of.build_needs(&session.device);
+                session.builder.peer(copy.source(), &source, &needs)?.path
+            }
+            Language::Python => copy.source(),
+        };
+        let source = PeerSource {
+            image,
+            functions: peer.functions.clone(),
+            _copy: copy,
+        };
+        let starting = start_worker(&session.request, language, session.target, no_output())?;
+        Ok((starting, source))
+    }
+
+    /// Loads it into a worker whose device is open, within this time.
+    fn load(self, mut worker: Worker, limit: Duration) -> Result<LoadedPeer> {
+        worker.limit_altogether(Some(limit));
+        let module = worker.load_with(&self.image, &self.functions)?;
+        Ok(LoadedPeer { worker, module })
+    }
 }
 
 impl PreparedPeer {
-    /// Builds the peer, checks it by the problem's gates and sets it up for the workloads that it
-    /// computes. `Ok(Err(why))` if it computes none.
+    /// Checks a peer by the problem's gates, and sets it up for the workloads that it computes. An
+    /// error says why it computes none.
     pub fn set_up(
         session: &mut Session,
         of: &Problem,
-        (peer, file): (&PeerSpec, &[u8]),
-    ) -> Result<Result<Self, String>> {
+        peer: PeerFile,
+        loaded: LoadedPeer,
+    ) -> Result<Self> {
         let mut all = of.cases();
         all.retain(|case| !case.is_ragged);
-        let mut left_out: Vec<LeftOut> = Vec::new();
-        for _ in 0..MOST_STARTS {
-            let found = match start(session, of, (peer, file), &left_out)? {
-                Ok(Started::Ready(ready)) => {
-                    let of = all.len();
-                    return Ok(Ok(PreparedPeer {
+        let (mut left_out, mut loaded) = (Vec::new(), Some(loaded));
+        write_source(session, peer)?;
+        for _ in 0..MOST_CHECKS {
+            let again = match loaded.take() {
+                Some(loaded) => loaded,
+                None => LoadedPeer::load_all(session, of, vec![Ok(peer)]).remove(0)?,
+            };
+            match check(session, peer.0, again, &left_out)? {
+                Checked::Ready(ready) => {
+                    return Ok(PreparedPeer {
                         ready: *ready,
                         left_out,
-                        of,
-                    }));
+                        of: all.len(),
+                    });
                 }
-                Ok(Started::Fails(found)) => found,
-                Err(why) => return Ok(Err(why)),
-            };
-            left_out.extend(found);
-            let is_left = |label: &String| left_out.iter().all(|left| left.label != *label);
+                Checked::Fails(found, goes_on) => {
+                    left_out.extend(found);
+                    loaded = goes_on;
+                }
+            }
+            let is_left =
+                |label: &String| left_out.iter().all(|left: &LeftOut| left.label != *label);
             if !all
                 .iter()
                 .any(|case| !case.is_held_out && is_left(&case.label))
@@ -68,59 +164,61 @@ impl PreparedPeer {
             }
         }
         let first = left_out.into_iter().next();
-        Ok(Err(first.map_or_else(
-            || "it computes no workload".to_owned(),
-            |first| first.why,
-        )))
+        let why = first.map_or_else(|| "it computes no workload".to_owned(), |first| first.why);
+        Err(Stop::Crash(why))
     }
 }
 
-/// Starts the peer, checks it on every workload that is not left out, and sets it up if it is right
-/// on all of these.
-fn start(
-    session: &mut Session,
-    of: &Problem,
-    (peer, file): (&PeerSpec, &[u8]),
-    left_out: &[LeftOut],
-) -> Result<Result<Started, String>> {
-    let (language, request) = (peer.language(), Arc::clone(&session.request));
-    if language == Language::Python && !request.trusted {
-        let source = peer.source.display();
-        return Ok(Err(format!(
-            "it is written in Python, and this folder is not trusted: look at {source}, then `lab trust`"
-        )));
-    }
-    let of_peer = |session: &mut Session, key: &str, text: &str| {
-        session.out.line(key, format_args!("{} {text}", peer.name))
-    };
-    of_peer(session, "peer_hash", &blake3::hash(file).to_hex())?;
-    let starting = start_worker(&request, language, session.target, no_output())?;
+/// Writes which bytes a peer is, and what it calls.
+fn write_source(session: &mut Session, (peer, file): PeerFile) -> Result {
+    let (out, name) = (&mut session.out, &peer.name);
+    out.line(
+        "peer_hash",
+        format_args!("{name} {}", blake3::hash(file).to_hex()),
+    )?;
     let call = peer.call(&String::from_utf8_lossy(file));
     if !call.is_empty() {
-        of_peer(session, "peer_call", &call)?;
+        out.line("peer_call", format_args!("{name} {call}"))?;
     }
-    let mut worker = session.with_memory(starting.ready()?)?;
-    worker.limit_altogether(Some(request.peer_limit));
-    let module = load(session, of, (peer, file), &mut worker)?;
-    let mut problem = problem::open(&request.folder)?;
-    problem.use_workloads(request.when);
+    Ok(())
+}
+
+/// Checks a peer on every workload that is not left out, and sets it up if it is right on all of
+/// these.
+fn check(
+    session: &mut Session,
+    peer: &PeerSpec,
+    mut loaded: LoadedPeer,
+    left_out: &[LeftOut],
+) -> Result<Checked> {
+    let (worker, module) = (&mut loaded.worker, loaded.module);
+    worker.limit_altogether(Some(session.request.peer_limit));
+    let mut problem = problem::open(&session.request.folder)?;
+    problem.use_workloads(session.request.when);
     problem.use_graph(peer.graph);
     problem.leave_out(&labels(left_out));
     problem.leave_out_ragged();
     let _access = session.wait(DeviceUse::Launching)?;
     let (verdict, lines) = session.capture(|cx| {
-        let mut problem = problem.prepare(cx, &mut worker)?;
-        let failed = problem.launch_each(cx, &mut worker, module)?;
+        let mut problem = problem.prepare(cx, worker)?;
+        let failed = problem.launch_each(cx, worker, module)?;
         if !failed.is_empty() {
             return Ok(Err(failed));
         }
-        let verdict = problem.verify(cx, &mut worker, module)?;
+        let verdict = problem.verify(cx, worker, module)?;
         Ok(Ok((problem, verdict)))
     });
-    let fails = |why: String| Ok(failures(&lines, &why).map(Started::Fails).ok_or(why));
+    let fails = |why: String| match failures(&lines, &why) {
+        Some(found) => Ok(Checked::Fails(found, None)),
+        None => Err(Stop::Crash(why)),
+    };
     let mut problem = match verdict {
         Ok(Ok((problem, Correctness::Pass))) => problem,
-        Ok(Err(failed)) => return Ok(Ok(Started::Fails(failed))),
+        Ok(Err(failed)) => {
+            // A kernel in CUDA C++ that crashed leaves nothing that could be used.
+            let goes_on = worker.is_python() && worker.is_alive();
+            return Ok(Checked::Fails(failed, goes_on.then_some(loaded)));
+        }
         Ok(Ok((_, Correctness::Fail))) => {
             let report = Report::read(&lines);
             let gate = report
@@ -136,20 +234,20 @@ fn start(
         Err(Stop::Crash(why)) => return fails(why),
         Err(stop) => return Err(stop),
     };
-    let (timed, _) =
-        session.capture(|cx| problem.set_up(cx, &mut worker, module, WorkerRole::Peer));
-    let timed = timed?;
-    let versions = worker.versions()?;
+    let (timed, _) = session.capture(|cx| problem.set_up(cx, worker, module, WorkerRole::Peer));
+    let (timed, versions) = (timed?, worker.versions()?);
     worker.limit_altogether(None);
     if !versions.is_empty() {
         let words = versions
             .iter()
             .map(|(package, version)| format!("{package}={version}"))
             .join(" ");
-        of_peer(session, "peer_versions", &words)?;
+        let line = format_args!("{} {words}", peer.name);
+        session.out.line("peer_versions", line)?;
     }
-    let mut ready = Incumbent::new(worker, timed);
-    Ok(ready.warm_up().map(|()| Started::Ready(Box::new(ready))))
+    let mut ready = Incumbent::new(loaded.worker, timed);
+    ready.warm_up().map_err(Stop::Crash)?;
+    Ok(Checked::Ready(Box::new(ready)))
 }
 
 /// The labels of these workloads.
@@ -179,27 +277,6 @@ fn failures(log: &str, why: &str) -> Option<Vec<LeftOut>> {
         }
     });
     Some(failed.collect_vec()).filter(|failed| !failed.is_empty())
-}
-
-/// Builds a kernel.cu, or loads a Python file, as it was read.
-fn load(
-    session: &mut Session,
-    of: &Problem,
-    (peer, file): (&PeerSpec, &[u8]),
-    worker: &mut Worker,
-) -> Result<ModuleId> {
-    let shown_as = peer.source.display().to_string();
-    let name = peer.source.file_name().unwrap_or_default();
-    let copy = KernelSnapshot::write(file, name, &shown_as, &session.cache_dir.join(SNAPSHOTS))?;
-    match peer.language() {
-        Language::Cuda => {
-            let source = session.request.folder.join(&peer.source);
-            let needs = of.build_needs(&session.device);
-            let image = session.builder.peer(copy.source(), &source, &needs)?;
-            worker.load(&image.path)
-        }
-        Language::Python => worker.load_with(&copy.source(), &peer.functions),
-    }
 }
 
 /// The first line of why a peer has no figure, with its file and its function.
