@@ -58,7 +58,7 @@ fn main() {
         })))
     };
     println!("{experiments} experiments, {commits} commits in the graph");
-    lab_tui::open(&mut model);
+    lab_tui::open(&mut model, false);
     tell(
         "the first look",
         vec![timed(|| drop(take(&mut model, facts(&history))))],

@@ -14,7 +14,6 @@ use lab_history::kernels::{self, COLUMNS, MARKS, Row, Standing};
 use lab_project::Project;
 use lab_project::kernels::shown;
 use lab_protocol::Exit;
-use lab_run::experiment::Experiment;
 use lab_run::peers::PeerFigure;
 use lab_store::RunIndex;
 use schemars::JsonSchema;
@@ -114,13 +113,10 @@ fn of_kernel(
         peers: standing.peers,
         bounds: standing.bounds,
     };
-    let is_of_it = |e: &Experiment| e.kernel.as_deref() == Some(name);
-    if !history.experiments.iter().any(is_of_it) {
+    let standing = board.standing((project, name), index, &history.experiments)?;
+    let Some((repo, standing)) = standing else {
         return Ok(report(project, Standing::default(), None));
-    }
-    let repo = kernels::open(project, name)?;
-    let mut standing = Standing::of(&repo, index, &history.experiments);
-    board.fill_peers(name, &mut standing);
+    };
     let incumbent = standing.incumbent;
     let incumbent = incumbent.map(|e| log::as_json(&repo, &repo.project, present, e));
     Ok(report(&repo.project, standing, incumbent))

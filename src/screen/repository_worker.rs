@@ -2,9 +2,11 @@
 //! one request after the other, so a look at the repository never sees half a decision.
 
 use crate::screen::worker::{Requests, Worker, in_words};
+use lab_board::Board;
 use lab_decide::status;
 use lab_decide::{Decided, Refusal};
 use lab_git::{Marks, Repo};
+use lab_history::kernels::{self, ListedKernel};
 use lab_project::Project;
 use lab_project::trust;
 use lab_run::RunId;
@@ -40,6 +42,16 @@ const WATCHER_GONE: &str =
 pub struct Opening {
     pub from: PathBuf,
     pub kernel: Option<PathBuf>,
+}
+
+impl Opening {
+    /// Whether the user is to say which kernel: none was named, the folder is not a kernel's, and
+    /// the repository has several.
+    pub fn leaves_open(&self, project: &Project) -> bool {
+        self.kernel.is_none()
+            && !self.from.starts_with(&project.problem_dir)
+            && kernels::names(project).len() > 1
+    }
 }
 
 /// Starts the thread. A keep that is still being checked is ended by [`Worker::stop`] and with the
@@ -128,10 +140,7 @@ impl RepositoryThread {
             RepositoryRequest::Trust(request) => {
                 RepositoryReply::Trusted(trust::grant(&request).map_err(in_words))
             }
-            RepositoryRequest::Kernels => {
-                self.index.refresh();
-                RepositoryReply::Kernels(lab_history::kernels::list(project, &self.index))
-            }
+            RepositoryRequest::Kernels => RepositoryReply::Kernels(self.kernels()),
             RepositoryRequest::Loop(asked) => RepositoryReply::LoopAsked(
                 asked,
                 lab_auto::request_everywhere(project, asked)
@@ -145,6 +154,27 @@ impl RepositoryThread {
             }
             RepositoryRequest::Reopen => self.reopen(),
         }
+    }
+
+    /// The kernels to choose from. Each that cannot be read is listed without figures: opening it
+    /// reports why.
+    fn kernels(&mut self) -> Vec<ListedKernel> {
+        let project = &*self.project;
+        self.index.refresh();
+        let mut listed = kernels::list(project, &self.index);
+        let Ok(repo) = Repo::open(project) else {
+            return listed;
+        };
+        let history = lab_history::look(&repo, &mut self.index);
+        let board = Board::read(&repo).unwrap_or_default();
+        for kernel in &mut listed {
+            let of = (project, &*kernel.name);
+            if let Ok(Some((_, standing))) = board.standing(of, &self.index, &history.experiments) {
+                kernel.of_floor = standing.bounds.map(|bounds| bounds.of_floor);
+                kernel.peers = standing.peers;
+            }
+        }
+        listed
     }
 
     /// Looks at disk and git with one repository handle.

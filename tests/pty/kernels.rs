@@ -100,3 +100,30 @@ fn where_no_kernel_is_meant_lab_lists_them_and_asks_which() {
         .see("lab: no kernel.cu and no kernel.py in");
     assert_eq!(lab.end(), 1);
 }
+
+#[test]
+fn where_lab_toml_means_one_of_several_the_list_comes_first() {
+    let bench = two();
+    fs::create_dir(bench.repo().join("p1")).unwrap();
+    bench.git(&["mv", "kernel.cu", "p1/kernel.cu"]);
+    fs::write(
+        bench.repo().join("lab.toml"),
+        "kernel = \"p1/kernel.cu\"\nharness = \"cd $(dirname $LAB_KERNEL) && sh $OLDPWD/harness.sh\"\n",
+    )
+    .unwrap();
+    bench.git(&["commit", "-qam", "the first kernel is meant"]);
+    bench.lab(&["trust"]);
+    let mut lab = bench.open();
+    lab.see("Kernels").see("this screen").see("p2/kernel.cu");
+    lab.press("p2\r").see("7,000 sps");
+    lab.press("q");
+    assert_eq!(lab.end(), 0);
+    // Who names a kernel sees it at once.
+    let mut lab = bench.open_kernel("p1");
+    lab.see("1,000 sps");
+    lab.wait("no list is open", |screen| {
+        !screen.contents().contains("this screen")
+    });
+    lab.press("q");
+    assert_eq!(lab.end(), 0);
+}

@@ -102,6 +102,23 @@ fn what_could_not_be_judged_says_why_and_is_not_the_kernels_fault() {
 }
 
 #[test]
+fn where_several_kernels_are_the_list_comes_first() {
+    let mut world = check(
+        "open somewhere",
+        &[
+            "Kernels",
+            "▸kernels/rmsnorm/kernel.cu",
+            "kernels/two/fast.cu",
+        ],
+    );
+    world.tell("press down; press enter");
+    assert_eq!(
+        world.asked.last().unwrap(),
+        "OpenKernel(\"kernels/softmax/kernel.cu\")"
+    );
+}
+
+#[test]
 fn another_kernel_of_the_repository_is_chosen_from_a_list() {
     let story =
         format!("open; {PASS}; press c; type a first one; press enter; save; {PASS}; press ctrl-o");
@@ -112,6 +129,8 @@ fn another_kernel_of_the_repository_is_chosen_from_a_list() {
             "▸kernels/rmsnorm/kernel.cu",
             "this screen, 1 experiment",
             "kernels/softmax/kernel.cu",
+            "87 % floor",
+            "0.97× torch.compile, 6.67×",
         ],
     );
     // Each kernel has its last verdict and its incumbent's figure.

@@ -7,7 +7,10 @@ use crate::proof::{Held, Signers, is_committed};
 use crate::status::{self, Expected, Reason, Status};
 use anyhow::Result;
 use lab_git::Repo;
-use lab_history::kernels::Standing;
+use lab_history::kernels::{self, Standing};
+use lab_project::Project;
+use lab_run::experiment::Experiment;
+use lab_store::RunIndex;
 use lab_text::sanitise;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -133,6 +136,26 @@ impl Board {
 
     pub fn decision(&self, id: &str) -> Option<&Decision> {
         self.decisions.iter().find(|decision| decision.id == id)
+    }
+
+    /// What is known of a kernel, and the repository as it is opened for it. `None` if the kernel
+    /// has no experiment.
+    pub fn standing<'e>(
+        &self,
+        (project, kernel): (&Project, &str),
+        index: &RunIndex,
+        experiments: &'e [Experiment],
+    ) -> Result<Option<(Repo, Standing<'e>)>> {
+        if experiments
+            .iter()
+            .all(|e| e.kernel.as_deref() != Some(kernel))
+        {
+            return Ok(None);
+        }
+        let repo = kernels::open(project, kernel)?;
+        let mut standing = Standing::of(&repo, index, experiments);
+        self.fill_peers(kernel, &mut standing);
+        Ok(Some((repo, standing)))
     }
 
     /// Gives a kernel without records of its peers the ratios of the newest signed evidence of its

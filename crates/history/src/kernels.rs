@@ -28,6 +28,10 @@ pub struct ListedKernel {
     pub objective: Objective,
     /// The newest run with a verdict; `None` if its records are not here.
     pub last: Option<LastRun>,
+    /// How much of the floor the incumbent reaches, in percent, and how fast it is beside its peers,
+    /// where that is known.
+    pub of_floor: Option<f64>,
+    pub peers: Vec<PeerFigure>,
 }
 
 /// The newest run of a kernel.
@@ -62,6 +66,8 @@ pub fn list(project: &Project, index: &RunIndex) -> Vec<ListedKernel> {
             objective: config_of(project, &name).objective,
             last,
             name,
+            of_floor: None,
+            peers: Vec::new(),
         }
     };
     names.into_iter().map(listed).collect()

@@ -7,8 +7,10 @@ use lab_git::{ChangeKind, CommitDetails, FileChange, GraphEntry, Label, LabelKin
 use lab_history::details::{self, Compared, ExperimentDetails};
 use lab_history::kernels::{LastRun, ListedKernel};
 use lab_project::objective::Objective;
+use lab_protocol::report::PeerRatio;
 use lab_run::common_workloads::{self, CommonWorkloads};
 use lab_run::message;
+use lab_run::peers::PeerFigure;
 use lab_run::record::Record;
 use lab_run::verdict::Outcome;
 use lab_run::{Fingerprint, RunId};
@@ -43,9 +45,23 @@ impl World {
             ("kernels/softmax/kernel.cu", Some(failed)),
             ("kernels/two/fast.cu", None),
         ];
+        let peers = [("eager", 6.67), ("torch.compile", 0.97)].map(|(name, value)| PeerFigure {
+            ratio: Some(PeerRatio {
+                value,
+                interval: Some((0.9, 7.0)),
+            }),
+            ..PeerFigure::untimed(name.to_owned())
+        });
+        let peers = Vec::from(peers);
         let listed = |(name, last): (&str, Option<LastRun>)| ListedKernel {
             name: name.to_owned(),
             objective: "throughput_sps".into(),
+            of_floor: last.and(Some(87.4)),
+            peers: if last.is_some() && name != KERNEL {
+                peers.clone()
+            } else {
+                Vec::new()
+            },
             last,
         };
         kernels.map(listed).into()

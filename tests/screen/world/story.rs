@@ -32,8 +32,9 @@ impl World {
 
     fn step(&mut self, verb: &str, rest: &str) {
         match verb {
+            // `open` for the kernel that was named, `open somewhere` where several are and none was.
             "open" => {
-                let effects = lab_tui::open(&mut self.model);
+                let effects = lab_tui::open(&mut self.model, rest == "somewhere");
                 self.carry_out(effects);
             }
             "save" => {
@@ -46,7 +47,7 @@ impl World {
             "reopen" => {
                 let setup = self.model.setup.clone();
                 self.model = Model::new(setup, Theme::plain(), TimeZone::UTC);
-                let effects = lab_tui::open(&mut self.model);
+                let effects = lab_tui::open(&mut self.model, false);
                 self.carry_out(effects);
             }
             // The screen ends too, so no end of the run is written.

@@ -9,18 +9,23 @@ use crate::palette::{self, Offer, PickRows};
 use crate::prelude::*;
 use crate::widgets::window::WIDE;
 use lab_history::kernels::{ListedKernel, incumbent};
+use lab_protocol::report::PeerRatio;
+use lab_run::peers::PeerFigure;
 use lab_text::figures::thousands;
 
 /// Columns of the theme picker, where the screen has them.
 const THEMES: u16 = 44;
-/// Rows of the kernel picker, where the screen has them.
+/// Columns and rows of the kernel picker, where the screen has them.
+const KERNELS: u16 = 128;
 const KERNEL_ROWS: usize = 16;
 /// Columns of its cells: at least so many of a name; the last verdict with its decision, the
-/// incumbent's figure with its unit, the number of experiments; and between two cells.
+/// incumbent's figure with its unit, its part of the floor, its ratios to its peers or the number of
+/// experiments; and between two cells.
 const NAME: usize = 24;
 const LAST: usize = 14;
-const KEPT: usize = 18;
-const ABOUT: usize = 28;
+const KEPT: usize = 24;
+const FLOOR: usize = 10;
+const ABOUT: usize = 27;
 const GAP: usize = 2;
 
 pub(super) fn draw(
@@ -44,7 +49,7 @@ pub(super) fn draw(
         }
         PickFrom::Kernels(found) => {
             let awaited = found.is_none().then_some(" looking for kernels …");
-            ("Kernels", (WIDE, KERNEL_ROWS), awaited)
+            ("Kernels", (KERNELS, KERNEL_ROWS), awaited)
         }
     };
     let inner = draw_window(frame, area, title, (size.0, size.1 + 1));
@@ -165,10 +170,16 @@ fn kernel_row(model: &Model, kernel: &ListedKernel, columns: usize) -> Line<'sta
         (text, style::verdict(last.outcome))
     });
     let (last, style) = last.unwrap_or_default();
+    let floor = kernel.of_floor.map(|part| format!("{part:.0} % floor"));
+    let about = match peers_in_brief(&kernel.peers) {
+        peers if peers.is_empty() => printable(&about_kernel(model, &kernel.name)),
+        peers => fit(&printable(&peers), ABOUT),
+    };
     let cells = [
         (last, LAST, style),
         (kept.unwrap_or_default(), KEPT, TEXT),
-        (printable(&about_kernel(model, &kernel.name)), ABOUT, QUIET),
+        (floor.unwrap_or_default(), FLOOR, TEXT),
+        (about, ABOUT, QUIET),
     ];
     let mut room = columns.saturating_sub(1);
     let mut line = Line::default();
@@ -183,4 +194,18 @@ fn kernel_row(model: &Model, kernel: &ListedKernel, columns: usize) -> Line<'sta
     let name = format!(" {}", pad(&printable(&kernel.name), room));
     line.spans.insert(0, Span::raw(name));
     line
+}
+
+/// The ratios to the peers, the smallest first: a narrow cell shows what the kernel is slower than.
+fn peers_in_brief(peers: &[PeerFigure]) -> String {
+    let mut ratios: Vec<(PeerRatio, &str)> = peers
+        .iter()
+        .filter_map(|peer| Some((peer.ratio?, &*peer.name)))
+        .collect();
+    ratios.sort_by(|(a, _), (b, _)| a.value.total_cmp(&b.value));
+    let brief = |(ratio, name): (PeerRatio, &str)| {
+        let interval = None;
+        PeerRatio { interval, ..ratio }.with_name(name)
+    };
+    ratios.into_iter().map(brief).collect::<Vec<_>>().join(", ")
 }

@@ -36,10 +36,13 @@ use crate::request::{RepositoryRequest, ViewRequest};
 use crate::state::Now;
 use crate::views::View;
 
-/// What to do first, once the screen is open.
-pub fn open(model: &mut Model) -> Vec<Effect> {
+/// What to do first, once the screen is open: let the user choose a kernel, if none was named.
+pub fn open(model: &mut Model, is_to_choose: bool) -> Vec<Effect> {
     model.emit(Effect::Refresh);
     model.show(model.panes.view);
+    if is_to_choose {
+        model.open_kernels();
+    }
     std::mem::take(&mut model.frame.effects)
 }
 
