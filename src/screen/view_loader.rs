@@ -10,6 +10,7 @@ use lab_git::{Graph, Marks, Repo};
 use lab_history::details;
 use lab_project::Project;
 use lab_store::RunIndex;
+use lab_sweep::SweepView;
 use lab_tui::event::Event;
 use lab_tui::reply::{GraphPage, ViewReply};
 use lab_tui::request::ViewRequest;
@@ -87,6 +88,10 @@ fn answer(project: &Arc<Project>, request: ViewRequest, known: &mut Known) -> Vi
             let details =
                 details.and_then(|repo| lab_git::commit_details(&repo, &id, around.lines()));
             ViewReply::Commit(id, Box::new(details.map_err(in_words)))
+        }
+        ViewRequest::Sweep => {
+            let newest = SweepView::newest(&project.lab_dir, &project.kernel_name);
+            ViewReply::Sweep(newest.map(Box::new))
         }
         ViewRequest::Board => {
             let board = Repo::open(project).and_then(|repo| Board::read(&repo));

@@ -80,7 +80,11 @@ const CRATES: &[(&str, &str, &str)] = &[
         "crates/auto",
         "decide git history project protocol run runner store system text",
     ),
-    ("watch", "crates/watch", "auto git project run store system"),
+    (
+        "watch",
+        "crates/watch",
+        "auto git project run store sweep system",
+    ),
     ("device", "harness/device", "protocol source system"),
     (
         "judge",
@@ -90,7 +94,7 @@ const CRATES: &[(&str, &str, &str)] = &[
     (
         "tui",
         "crates/tui",
-        "auto board decide git history project protocol run runner text watch",
+        "auto board decide git history project protocol run runner sweep text watch",
     ),
 ];
 

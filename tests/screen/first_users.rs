@@ -65,15 +65,15 @@ fn every_view_keeps_its_key_on_a_narrow_screen() {
         .tell("open; say device: NVIDIA H200")
         .tell(PASS)
         .tell("press 3");
-    let all = "1 Bench  2 Source ▸3 Results  4 Git  5 Device  6 Decisions  7 Loop";
+    let all = "1 Bench  2 Source ▸3 Results  4 Git  5 Device  6 Decisions  7 Loop  8 Sweep";
     for (width, height, names) in [
         (160, 45, all),
-        (118, 45, all),
-        (110, 40, "1 2 ▸3 Results 4 5 6 7"),
-        (100, 30, "1 2 ▸3 Results 4 5 6 7"),
+        (120, 45, all),
+        (110, 40, "1 2 ▸3 Results 4 5 6 7 8"),
+        (100, 30, "1 2 ▸3 Results 4 5 6 7 8"),
         (80, 24, all),
-        (54, 16, "1 2 ▸3 Results 4 5 6 7"),
-        (46, 16, "1 2 ▸3 Results 4 5 6 7"),
+        (54, 16, "1 2 ▸3 Results 4 5 6 7 8"),
+        (46, 16, "1 2 ▸3 Results 4 5 6 7 8"),
     ] {
         let screen = world.screen(width, height);
         assert!(screen.contains(names), "{width}×{height}\n{screen}");
@@ -529,7 +529,7 @@ fn a_terminal_without_unicode_gets_ascii_alone() {
     let mut world = World::new().with_history();
     world.model.appearance.symbols = SymbolSet::Ascii;
     world.tell("open; say correctness: pass | h: 1 limit=2; end pass 1000; save; say correctness: fail; end fail out is wrong");
-    for keys in ["1", "2", "3", "4", "5", "6", "7", "?"] {
+    for keys in ["1", "2", "3", "4", "5", "6", "7", "8", "?"] {
         world.tell(&format!("press {keys}"));
         for (width, height) in [(160, 45), (80, 24)] {
             let screen = world.screen(width, height);

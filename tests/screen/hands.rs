@@ -41,7 +41,7 @@ fn keys_of_the_config_are_heard_and_shown() {
         world.model.overlays.is_empty(),
         "the table's own key is free"
     );
-    world.tell("press ? ctrl-d ctrl-d ctrl-d ctrl-d j j j j");
+    world.tell("press ? ctrl-d ctrl-d ctrl-d ctrl-d j j j j j j");
     see(&mut world, "Ctrl-Q (Git)");
     see(&mut world, ":reset-borders");
     world.tell("press esc; press 4 q");
@@ -201,7 +201,7 @@ fn a_click_shows_a_view_and_does_what_a_hint_says() {
         let (x, y) = place(world, text);
         world.tell(&format!("click {x} {y}"));
     };
-    for (key, view) in ["1", "2", "3", "4", "5", "6", "7"]
+    for (key, view) in ["1", "2", "3", "4", "5", "6", "7", "8"]
         .into_iter()
         .zip(View::ALL)
     {

@@ -30,6 +30,7 @@ mod rows;
 mod source;
 mod states;
 mod stories;
+mod sweeps;
 mod workloads;
 mod world;
 mod wrong_cells;

@@ -24,7 +24,18 @@ fn keys() -> Vec<&'static str> {
     // Quitting ends nothing here; later events would go to a closed screen.
     let table = table.filter(|key| !["q", "ctrl-c", "ctrl-z"].contains(key));
     table
-        .chain(["backspace", "delete", "1", "2", "3", "4", "5", "6", "7"])
+        .chain([
+            "backspace",
+            "delete",
+            "1",
+            "2",
+            "3",
+            "4",
+            "5",
+            "6",
+            "7",
+            "8",
+        ])
         .collect()
 }
 

@@ -36,5 +36,5 @@ pub use begin::{NotSwept, SweepRequest, fingerprint_of, space_of};
 pub use ending::{Budget, Ended, SweepEvent};
 pub use record::{PointOutcome, Sweep, SweepId, SweepPoint, SweepStart};
 pub use session::Session;
-pub use store::{SweepStore, origin_of};
+pub use store::{SweepStore, SweepView, origin_of};
 pub use strategy::Strategy;

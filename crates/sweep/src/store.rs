@@ -7,6 +7,7 @@ use lab_run::record::{Origin, is_inside};
 use lab_store::series::{OpenFolder, Series, SeriesKind};
 use lab_store::signature::Purpose;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 const SWEEPS: SeriesKind = SeriesKind {
     name: "sweep",
@@ -80,11 +81,59 @@ impl SweepStore {
         })
     }
 
+    /// The number of the newest sweep.
+    pub fn newest(&self) -> Option<SweepId> {
+        self.0.ids().first().copied().map(SweepId)
+    }
+
+    /// The file of a sweep to which its points are appended.
+    pub fn points(&self, id: SweepId) -> PathBuf {
+        self.folder(id).join(SWEEPS.lines)
+    }
+
     /// The sweeps for which `wanted` holds, among those that can be read, newest first.
     pub fn all(&self, wanted: impl Fn(&SweepStart) -> bool) -> impl Iterator<Item = Sweep> {
         let ids = self.0.ids().into_iter().map(SweepId);
         ids.filter_map(|id| self.read(id).ok())
             .filter(move |sweep| wanted(&sweep.start))
+    }
+}
+
+/// The newest sweep of a kernel, as a screen shows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SweepView {
+    pub sweep: Sweep,
+    /// A process adds points to it now.
+    pub in_progress: bool,
+}
+
+impl SweepView {
+    /// `None` if the kernel has no sweep here. Reads the disk.
+    pub fn newest(lab_dir: &Path, kernel: &str) -> Option<SweepView> {
+        let store = SweepStore::new(lab_dir);
+        let sweep = store.all(|start| start.kernel == kernel).next()?;
+        Some(SweepView {
+            in_progress: store.is_in_progress(sweep.start.sweep),
+            sweep,
+        })
+    }
+
+    /// How long the points that are left take at the pace so far; `None` before the first one and
+    /// where no process goes on.
+    pub fn time_left(&self) -> Option<Duration> {
+        let (done, left) = (self.sweep.points.len(), self.left());
+        let of_each = self.sweep.elapsed_s() / done as f64;
+        let is_known = self.in_progress && done > 0 && left > 0;
+        let left = is_known.then_some(of_each * left as f64)?;
+        Duration::try_from_secs_f64(left).ok()
+    }
+
+    /// Points that were not measured yet.
+    pub fn left(&self) -> usize {
+        self.sweep
+            .start
+            .points
+            .saturating_sub(self.sweep.points.len())
     }
 }
 

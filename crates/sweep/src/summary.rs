@@ -196,6 +196,21 @@ pub fn importance(sweep: &Sweep) -> Vec<Importance> {
     found
 }
 
+/// The pairs of parameters that a map can show, by their places: the one that matters most first. Of
+/// an emulated device, and with too few points to know, in the kernel's order.
+pub fn pairs(sweep: &Sweep) -> Vec<[usize; 2]> {
+    let parameters = &sweep.start.parameters;
+    let at = |part: &Importance| parameters.iter().position(|it| it.name == part.name);
+    let mut order: Vec<usize> = importance(sweep).iter().filter_map(at).collect();
+    if order.len() < parameters.len() {
+        order = (0..parameters.len()).collect();
+    }
+    let rows = order.iter().enumerate();
+    let pairs =
+        rows.flat_map(|(place, row)| order[place + 1..].iter().map(|column| [*row, *column]));
+    pairs.collect()
+}
+
 #[cfg(test)]
 pub mod tests {
     #![allow(clippy::unwrap_used)]

@@ -28,7 +28,7 @@ pub enum KeyScope {
 
 impl KeyScope {
     /// All scopes, in the order of the help page.
-    pub const ALL: [KeyScope; 10] = [
+    pub const ALL: [KeyScope; 11] = [
         KeyScope::Screen,
         KeyScope::In(View::Bench),
         KeyScope::In(View::Source),
@@ -37,6 +37,7 @@ impl KeyScope {
         KeyScope::In(View::Device),
         KeyScope::In(View::Decisions),
         KeyScope::In(View::Loop),
+        KeyScope::In(View::Sweep),
         KeyScope::Input,
         KeyScope::Question,
     ];
@@ -63,6 +64,7 @@ impl KeyScope {
             KeyScope::In(View::Device) => "device",
             KeyScope::In(View::Decisions) => "decisions",
             KeyScope::In(View::Loop) => "loop",
+            KeyScope::In(View::Sweep) => "sweep",
             KeyScope::Input => "input",
             KeyScope::Question => "question",
         }
@@ -126,6 +128,7 @@ actions! {
     Screen Device "show-device" "Show the view Device: the device's state over time, and the kernel as built" ["5"] "";
     Screen Decisions "show-decisions" "Show the view Decisions: claims, their status by rule and their evidence" ["6"] "";
     Screen Loop "show-loop" "Show the view Loop: what `lab auto` does, its edits and its verdicts" ["7"] "";
+    Screen Sweep "show-sweep" "Show the view Sweep: the newest sweep of the kernel's constants, with its map and its points" ["8"] "";
     Screen Pause "pause" "Pause watching: saves start no run; press again to resume" ["p"] "pause";
     Screen FocusNext "next-pane" "Focus the next pane" ["tab", "l", "right"] "focus";
     Screen FocusPrevious "previous-pane" "Focus the previous pane" ["shift-tab", "h", "left"] "";
@@ -191,6 +194,7 @@ actions! {
     In(Git) PreviousChange "previous-change" "Go to the previous file or change of the commit" ["["] "";
     In(Loop) PauseLoop "pause-loop" "Let the loop pause after this turn, or go on again" ["space"] "pause loop";
     In(Loop) EndTurn "end-turn" "End this turn of the loop: its command, or the run that judges its kernel, ends at once" ["x"] "end turn";
+    In(Sweep) NextPair "next-pair" "Show the map over the next two constants" ["o"] "next pair";
     Input Accept "accept" "Confirm" ["enter"] "";
     Input Abandon "abandon" "Close the dialog and do nothing; typed text stays as a draft" ["esc", "ctrl-c"] "";
     Input PreviousChoice "previous-choice" "Select the previous item of a list, or the previous value of a trailer" ["up", "ctrl-p"] "";

@@ -17,6 +17,7 @@ use lab_protocol::report::Report;
 use lab_protocol::telemetry::Reading;
 use lab_run::RunId;
 use lab_runner::follow::Batch;
+use lab_sweep::SweepView;
 use lab_text::sanitise::LogLine;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -67,6 +68,7 @@ pub enum ViewReply {
     /// The details of the commit with this full id.
     Commit(String, Box<Result<CommitDetails, String>>),
     Board(Box<Result<Board, String>>),
+    Sweep(Option<Box<SweepView>>),
 }
 
 /// A reply of the telemetry monitor: the state of one GPU, or why it cannot be read.

@@ -100,6 +100,8 @@ pub enum ViewRequest {
     Commit(String, ContextLines),
     /// The board of decisions.
     Board,
+    /// The newest sweep of the kernel.
+    Sweep,
 }
 
 /// A request to the settings worker, which answers with [`crate::event::Event::Preferences`] or

@@ -21,6 +21,8 @@ pub enum WatchEvent {
     RepositoryChanged,
     /// A profile was made or replaced, by whichever process.
     Profiled,
+    /// A sweep began or ended, or has a new point.
+    Swept,
     /// A loop of `lab auto` began, ended, or has something new to show.
     LoopChanged { running: bool },
     /// A message for the user: the kernel cannot be read, or saves are noticed late because the

@@ -11,6 +11,7 @@ use lab_project::config;
 use lab_run::inputs::{self, InputFiles, Inputs};
 use lab_run::record::InputFile;
 use lab_store::RunStore;
+use lab_sweep::SweepStore;
 use lab_system::stamp::{Stamp, stamp};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -42,6 +43,7 @@ pub(super) struct Worker {
     loops: LoopSnapshot,
     /// Stamp of the file that each profile replaces.
     profiled: Option<Stamp>,
+    swept: Option<Swept>,
     /// When to look at the loop again, because something happened in a watched folder.
     loop_due: Option<Instant>,
     /// The problem that was reported last and still holds.
@@ -61,6 +63,7 @@ impl Worker {
             // The first look tells of a loop that runs already.
             loops: LoopSnapshot::default(),
             profiled: profiled(&project),
+            swept: swept(&project),
             loop_due: None,
             project,
             sink,
@@ -143,6 +146,11 @@ impl Worker {
         if profiled != self.profiled {
             self.profiled = profiled;
             (self.sink)(WatchEvent::Profiled);
+        }
+        let swept = swept(&self.project);
+        if swept != self.swept {
+            self.swept = swept;
+            (self.sink)(WatchEvent::Swept);
         }
     }
 
@@ -270,6 +278,17 @@ impl Worker {
             (self.sink)(WatchEvent::Problem(problem));
         }
     }
+}
+
+/// The newest sweep: its folder and its points as they are, and whether a process adds to them.
+type Swept = ([Option<Stamp>; 2], bool);
+
+fn swept(project: &Project) -> Option<Swept> {
+    let store = SweepStore::new(&project.lab_dir);
+    let newest = store.newest()?;
+    let stamp = |path: PathBuf| stamp(&project.files(), &path);
+    let files = [store.folder(newest), store.points(newest)];
+    Some((files.map(stamp), store.is_in_progress(newest)))
 }
 
 /// The stamp of the file that each profile replaces; `None` before the first one.

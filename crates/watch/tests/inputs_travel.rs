@@ -136,6 +136,7 @@ fn what_the_watcher_read_is_what_the_run_records() {
             WatchEvent::Changed { inputs, .. } => break inputs,
             WatchEvent::RepositoryChanged
             | WatchEvent::Profiled
+            | WatchEvent::Swept
             | WatchEvent::LoopChanged { .. } => {}
             WatchEvent::Problem(why) => panic!("{why}"),
         }

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use lab_sweep::Sweep;
-use lab_sweep::summary::{Heat, HeatMap, importance};
+use lab_sweep::summary::{Heat, HeatMap, importance, pairs};
 use lab_text::suggest::did_you_mean;
 use lab_tui::text::width;
 
@@ -20,14 +20,9 @@ pub fn pair(sweep: &Sweep, by: Option<&str>) -> Result<Option<[usize; 2]>> {
         parameters[row].values.len() <= most[0] && parameters[column].values.len() <= most[1]
     };
     let Some(by) = by else {
-        let mut most: Vec<usize> = importance(sweep)
-            .iter()
-            .filter_map(|part| at(&part.name))
-            .collect();
-        if sweep.is_emulated() {
-            most = (0..parameters.len()).collect();
-        }
-        let pair = most.first_chunk().copied();
+        // Where nothing is known yet of what matters, no map is shown unasked.
+        let is_known = sweep.is_emulated() || !importance(sweep).is_empty();
+        let pair = pairs(sweep).first().copied().filter(|_| is_known);
         return Ok(pair.filter(|pair| is_within(*pair, USUAL)));
     };
     let found = |name: &str| {

@@ -18,6 +18,7 @@ use lab_protocol::report::Report;
 use lab_run::RunStart;
 use lab_run::experiment::Experiment;
 use lab_run::record::Record;
+use lab_sweep::SweepView;
 use lab_tui::event::Event;
 use lab_tui::geometry::FrameGeometry;
 use lab_tui::layout::{Layout, UserChoice};
@@ -89,6 +90,8 @@ pub struct World {
     pub loops: Result<LoopView, String>,
     /// The board of decisions, or why it cannot be read.
     pub board: Result<Board, String>,
+    /// The newest sweep of the kernel.
+    pub sweep: Option<SweepView>,
     /// Why kernel.cu cannot be read.
     pub unreadable: Option<String>,
     /// How the rules on disk compare with HEAD's, and the sealed runs that a keep has to pass.
@@ -146,6 +149,7 @@ impl World {
             peers: None,
             loops: Ok(no_loop()),
             board: Ok(Board::default()),
+            sweep: None,
             unreadable: None,
             keep_needs: (Rules::default(), 1),
             profile: None,

@@ -165,6 +165,10 @@ impl World {
                 self.answers
                     .push_back(Event::View(ViewReply::Board(Box::new(self.board.clone()))));
             }
+            ViewRequest::Sweep => {
+                let sweep = self.sweep.clone().map(Box::new);
+                self.answers.push_back(Event::View(ViewReply::Sweep(sweep)));
+            }
             ViewRequest::Loop(_) => {
                 self.answers
                     .push_back(Event::View(ViewReply::Loop(Box::new(self.loops.clone()))));

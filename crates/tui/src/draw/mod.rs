@@ -203,5 +203,6 @@ fn action_for(view: View) -> Action {
         View::Device => Action::Device,
         View::Decisions => Action::Decisions,
         View::Loop => Action::Loop,
+        View::Sweep => Action::Sweep,
     }
 }

@@ -62,6 +62,17 @@ impl PanePainter<'_, '_> {
                 self.draw_both(Split::Git, direction, area, first, panes);
             }
             View::Device => self.draw_device(area),
+            View::Sweep => {
+                let direction = direction(area.width >= WIDE);
+                let first = half(area, direction);
+                self.draw_both(
+                    Split::Sweep,
+                    direction,
+                    area,
+                    first,
+                    [Pane::Sweep, Pane::Points],
+                );
+            }
             View::Decisions => {
                 let direction = direction(area.width >= WIDE);
                 let first = match direction {

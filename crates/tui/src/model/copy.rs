@@ -39,7 +39,9 @@ impl Model {
             | Pane::Loop
             | Pane::Edit
             | Pane::Verdicts
-            | Pane::Command => {
+            | Pane::Command
+            | Pane::Sweep
+            | Pane::Points => {
                 return self.all_rows(pane).ok_or_else(|| no_rows(pane));
             }
         };

@@ -58,7 +58,7 @@ impl Model {
                 Err("no run in progress".to_owned())
             }
             Action::Context => match (self.panes.view, self.panes.source.mode) {
-                (View::Bench | View::Device | View::Decisions, _) => {
+                (View::Bench | View::Device | View::Decisions | View::Sweep, _) => {
                     Err("no diff in this view".to_owned())
                 }
                 (View::Source, SourceMode::File) => Err(format!(

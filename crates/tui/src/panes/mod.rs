@@ -20,6 +20,7 @@ pub mod profile;
 pub mod run_log;
 mod shown;
 pub mod source;
+pub mod sweep;
 mod text;
 pub mod workloads;
 
@@ -73,6 +74,8 @@ pub struct Panes {
     pub edit: EditState,
     /// The rows of the board.
     pub board: ListState,
+    /// How often the next pair of constants was asked for.
+    pub sweep_pair: usize,
     /// How the panes that show a text are scrolled.
     pub texts: [ScrolledText; Pane::COUNT],
 }

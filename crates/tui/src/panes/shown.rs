@@ -56,7 +56,12 @@ impl Panes {
         match self.view {
             View::Bench => run_with_workloads(data).is_some(),
             View::Results => self.workload_table(data).is_some(),
-            View::Source | View::Git | View::Device | View::Decisions | View::Loop => false,
+            View::Source
+            | View::Git
+            | View::Device
+            | View::Decisions
+            | View::Loop
+            | View::Sweep => false,
         }
     }
 

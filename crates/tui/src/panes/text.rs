@@ -1,7 +1,7 @@
 //! The panes that show a text: its rows, the note in its title, and what stands in its place while
 //! there is none.
 
-use super::{Panes, board, build, commit, correctness, experiment, gauges, loops, profile};
+use super::{Panes, board, build, commit, correctness, experiment, gauges, loops, profile, sweep};
 use crate::prelude::*;
 use crate::views::Pane;
 
@@ -58,6 +58,12 @@ impl Panes {
                 loops::command::note(self.text(pane)).to_owned(),
                 "the output of the loop's command is shown here",
             ),
+            Pane::Sweep => text(
+                sweep::rows(data, self.sweep_pair),
+                sweep::note(data),
+                sweep::NOTHING,
+            ),
+            Pane::Points => text(sweep::points(data, columns), String::new(), ""),
             Pane::Edit => (
                 self.edit.document(),
                 self.edit.note(data, around),

@@ -12,6 +12,7 @@ use lab_git::LogEntry;
 use lab_history::chart_points::ChartPoints;
 use lab_project::config::Goal;
 use lab_run::experiment::{Experiment, ExperimentKey, Status};
+use lab_sweep::SweepView;
 use std::collections::HashMap;
 
 /// A device's name, as far as it is known, and whether the device is the emulated one.
@@ -34,6 +35,8 @@ pub struct Repository {
     pub commits: Vec<LogEntry>,
     /// The board of decisions as it was last read, or why it cannot be; `None` before.
     pub board: Option<Result<Board, String>>,
+    /// The newest sweep of the kernel, or that there is none; `None` before it is read.
+    pub sweep: Option<Option<Box<SweepView>>>,
     /// What was last found wrong with the ledger.
     pub ledger_problem: Option<String>,
     /// The repository was read at least once.

@@ -1,4 +1,4 @@
-//! The view Decisions: when the board is read, and the run behind a figure.
+//! The views Decisions and Sweep: when the board and the sweep are read, and the run behind a figure.
 
 use crate::model::Model;
 use crate::request::ViewRequest;
@@ -15,6 +15,13 @@ impl Model {
     pub(super) fn load_board(&mut self) {
         if self.panes.view == View::Decisions {
             self.load(ViewRequest::Board);
+        }
+    }
+
+    /// Reads the newest sweep where its view is shown.
+    pub(super) fn load_sweep(&mut self) {
+        if self.panes.view == View::Sweep {
+            self.load(ViewRequest::Sweep);
         }
     }
 

@@ -131,6 +131,8 @@ impl Model {
             Action::Git => self.show(View::Git),
             Action::Device => self.show(View::Device),
             Action::Decisions => self.show(View::Decisions),
+            Action::Sweep => self.show(View::Sweep),
+            Action::NextPair => self.panes.sweep_pair += 1,
             Action::Loop => self.show(View::Loop),
             Action::PauseLoop | Action::EndTurn => self.ask_loop(action),
             Action::FocusNext => self.panes.step_focus(true),
@@ -283,6 +285,7 @@ impl Model {
         self.open_graph();
         self.load_loop();
         self.load_board();
+        self.load_sweep();
     }
 
     pub(super) fn scroll(&mut self, by: isize) {

@@ -178,6 +178,7 @@ impl Model {
                 self.emit(Effect::Refresh);
                 self.load_loop();
             }
+            WatchEvent::Swept => self.load_sweep(),
             WatchEvent::Profiled => {
                 // A view that shows the profile reads it again.
                 self.profiles.made += 1;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// use lab_tui::views::View;
 ///
 /// assert_eq!(View::default(), View::Bench);
-/// let names = ["Bench", "Source", "Results", "Git", "Device", "Decisions", "Loop"];
+/// let names = ["Bench", "Source", "Results", "Git", "Device", "Decisions", "Loop", "Sweep"];
 /// assert_eq!(View::ALL.map(View::name), names);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -31,11 +31,13 @@ pub enum View {
     Decisions,
     /// What `lab auto` does: its turns, edits and verdicts.
     Loop,
+    /// The newest sweep of the kernel's constants.
+    Sweep,
 }
 
 impl View {
     /// All views, in the order of the keys that show them.
-    pub const ALL: [View; 7] = [
+    pub const ALL: [View; 8] = [
         View::Bench,
         View::Source,
         View::Results,
@@ -43,6 +45,7 @@ impl View {
         View::Device,
         View::Decisions,
         View::Loop,
+        View::Sweep,
     ];
 
     /// Its name on the screen.
@@ -55,6 +58,7 @@ impl View {
             View::Device => "Device",
             View::Decisions => "Decisions",
             View::Loop => "Loop",
+            View::Sweep => "Sweep",
         }
     }
 
@@ -79,6 +83,7 @@ impl View {
             View::Device => &[Pane::Gauges, Pane::Build, Pane::Profile],
             View::Decisions => &[Pane::Board, Pane::Decision],
             View::Loop => &[Pane::Loop, Pane::Edit, Pane::Verdicts, Pane::Command],
+            View::Sweep => &[Pane::Sweep, Pane::Points],
         }
     }
 }
@@ -115,10 +120,14 @@ pub enum Pane {
     Verdicts,
     /// The output of the loop's command.
     Command,
+    // Sweep
+    /// How far it is, what each constant matters, and the map.
+    Sweep,
+    Points,
 }
 
 impl Pane {
-    pub const COUNT: usize = Pane::Command as usize + 1;
+    pub const COUNT: usize = Pane::Points as usize + 1;
 
     pub fn name(self) -> &'static str {
         match self {
@@ -141,6 +150,8 @@ impl Pane {
             Pane::Edit => "Edit",
             Pane::Verdicts => "Verdicts",
             Pane::Command => "Command",
+            Pane::Sweep => "Sweep",
+            Pane::Points => "Points",
         }
     }
 

@@ -36,6 +36,8 @@ pub enum Split {
     LoopRight,
     /// Loop on a smaller screen, where all panes are in one column.
     LoopStack,
+    /// Sweep: between the map and the points.
+    Sweep,
 }
 
 /// The share of each split's first part, in per mille. The view decides where the user chose

@@ -1,0 +1,184 @@
+//! The panes of the view Sweep: how far the newest sweep is, what each constant matters, a map over two
+//! of them, and all its points.
+//!
+//! ```text
+//! sweep 2: 18 of 24 points: 14 passed; 2 slower, ended early; 2 wrong
+//! about 40 s left for all points
+//!
+//! BLOCK  ██████████████  62 % of the variance
+//! ROWS   ███             14 %
+//!
+//! in percent of the best: BLOCK down, ROWS across
+//!         1    2    4
+//!  64    98  100   87
+//! 128     ✗    ·   90
+//! ```
+
+use crate::prelude::*;
+use lab_run::verdict::with_ends;
+use lab_sweep::summary::{self, Heat, HeatMap, PointCounts};
+use lab_sweep::{PointOutcome, Sweep, SweepPoint, SweepView};
+use lab_text::age::in_words;
+use lab_text::figures;
+
+/// What stands where the kernel has no sweep.
+pub const NOTHING: &str = "`lab sweep` tries the values of the tune lines";
+
+/// Columns of the longest bar of a constant.
+const BAR: f64 = 24.0;
+/// From this part of the best on a cell of the map counts as good, and below that one as bad.
+const NEAR: f64 = 0.98;
+const FAR: f64 = 0.8;
+
+fn shown(data: ScreenData<'_>) -> Option<&SweepView> {
+    data.repository.sweep.as_ref()?.as_deref()
+}
+
+pub fn note(data: ScreenData) -> String {
+    let devices = shown(data).into_iter().flat_map(|view| &view.sweep.points);
+    let mut devices = devices.filter_map(|point| point.device.as_deref());
+    devices.next().map_or_else(String::new, printable)
+}
+
+/// The sweep with the map over the pair of constants that comes after so many others.
+pub fn rows(data: ScreenData, pair: usize) -> Lines {
+    let Some(view) = shown(data) else {
+        return Vec::new();
+    };
+    let sweep = &view.sweep;
+    let mut lines = progress(view);
+    lines.extend(importance(sweep));
+    let pairs = summary::pairs(sweep);
+    if let Some(pair) = pairs.get(pair % pairs.len().max(1)) {
+        lines.extend(map(&HeatMap::of(sweep, *pair), sweep.is_emulated()));
+    }
+    lines
+}
+
+fn progress(view: &SweepView) -> Lines {
+    let Sweep { start, points } = &view.sweep;
+    let counts = PointCounts::of(points).in_words();
+    let (done, all) = (points.len(), start.points);
+    let first = format!("sweep {}: {done} of {all} points: {counts}", start.sweep);
+    let mut lines = vec![Line::styled(first, STRONG)];
+    let how = match (view.in_progress, view.time_left()) {
+        (true, Some(left)) => format!("about {} left for all points", in_words(left)),
+        (true, None) => "it goes on".to_owned(),
+        (false, _) if view.left() > 0 => "no process goes on with it: `lab sweep` does".to_owned(),
+        (false, _) => match summary::ranked(points).first() {
+            Some(best) => format!(
+                "`lab sweep --apply {}` writes point {} into the kernel",
+                best.number, best.number
+            ),
+            None => "no point passed: correct the kernel or its tune lines".to_owned(),
+        },
+    };
+    lines.push(Line::styled(how, QUIET));
+    if view.sweep.is_emulated() {
+        let text = "the device is emulated: these times say nothing about a GPU";
+        lines.push(Line::styled(text, WARN));
+    }
+    lines
+}
+
+/// A bar for each constant: the part of the variance that it explains.
+fn importance(sweep: &Sweep) -> Lines {
+    let parts = summary::importance(sweep);
+    let names = widest(parts.iter().map(|part| &*part.name));
+    let row = |(at, part): (usize, &summary::Importance)| {
+        let bar = "█".repeat((part.explained * BAR).round() as usize);
+        let what = if at == 0 { " of the variance" } else { "" };
+        Line::from(vec![
+            Span::raw(format!("{}  ", pad(&part.name, names))),
+            Span::styled(pad(&bar, BAR as usize), ACCENT),
+            Span::raw(format!("  {:.0} %{what}", 100.0 * part.explained)),
+        ])
+    };
+    let rows = parts.iter().enumerate().map(row);
+    let blank = (!parts.is_empty()).then(Line::default);
+    blank.into_iter().chain(rows).collect()
+}
+
+fn map(map: &HeatMap, is_emulated: bool) -> Lines {
+    let [row, column] = &map.names;
+    let what = match is_emulated {
+        true => "✓ correct",
+        false => "in percent of the best",
+    };
+    let head = format!("{what}, ✗ wrong, · not tried: {row} down, {column} across");
+    let first = widest(map.rows.iter().map(String::as_str));
+    let wide = widest(map.columns.iter().map(String::as_str)).max(3) + 2;
+    let columns = map.columns.iter().map(|value| pad_left(value, wide));
+    let columns = format!("{}{}", " ".repeat(first), columns.collect::<String>());
+    let mut lines = vec![
+        Line::default(),
+        Line::styled(head, QUIET),
+        Line::styled(columns, QUIET),
+    ];
+    for (value, cells) in map.rows.iter().zip(&map.cells) {
+        let mut line = Line::styled(pad_left(value, first), QUIET);
+        line.extend(cells.iter().map(|heat| cell(*heat, wide)));
+        lines.push(line);
+    }
+    lines
+}
+
+fn cell(heat: Heat, wide: usize) -> Span<'static> {
+    let (text, style) = match heat {
+        Heat::Unknown => ("·".to_owned(), QUIET),
+        Heat::Bad => ("✗".to_owned(), BAD),
+        Heat::Correct => ("✓".to_owned(), GOOD),
+        Heat::Best(part) => {
+            let style = match part {
+                part if part >= NEAR => GOOD,
+                part if part >= FAR => TEXT,
+                _ => WARN,
+            };
+            (format!("{:.0}", 100.0 * part), style)
+        }
+    };
+    Span::styled(pad_left(&text, wide), style)
+}
+
+/// All points: those that passed, the best first, and then the others.
+pub fn points(data: ScreenData, columns: usize) -> Lines {
+    let Some(SweepView { sweep, .. }) = shown(data) else {
+        return Vec::new();
+    };
+    let passed = summary::ranked(&sweep.points);
+    let is_left = |point: &&SweepPoint| point.outcome != PointOutcome::Pass;
+    let mut others: Vec<&SweepPoint> = sweep.points.iter().filter(is_left).collect();
+    others.sort_by_key(|point| point.outcome);
+    let all: Vec<&SweepPoint> = passed.into_iter().chain(others).collect();
+    let values = |point: &SweepPoint| printable(&sweep.start.in_words(point));
+    let names = all
+        .iter()
+        .map(|point| width(&values(point)))
+        .max()
+        .unwrap_or(0);
+    let row = |point: &&SweepPoint| {
+        let (said, style) = result(point);
+        let text = format!("{:>4}  {}  ", point.number, pad(&values(point), names));
+        let room = columns.saturating_sub(width(&text));
+        Line::from(vec![
+            Span::raw(text),
+            Span::styled(fit(&printable(&said), room), style),
+        ])
+    };
+    all.iter().map(row).collect()
+}
+
+/// The figure of a point and its change against the incumbent, or why it has none.
+fn result(point: &SweepPoint) -> (String, Style) {
+    let word = point.outcome.word();
+    match (&point.figure, point.outcome) {
+        (Some(figure), PointOutcome::Pass) => {
+            let unit = figure.objective.unit();
+            let text = format!("{} {unit}", with_ends(&figure.measure, figures::count));
+            let change = point.improvement().map(|change| change.to_string());
+            (joined([text, change.unwrap_or_default()]), TEXT)
+        }
+        (_, PointOutcome::Pass | PointOutcome::Slower) => (word.to_owned(), QUIET),
+        _ => (format!("{word}: {}", point.why), BAD),
+    }
+}

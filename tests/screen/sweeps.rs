@@ -1,0 +1,104 @@
+//! The view Sweep: how far the newest sweep is, what each constant matters, the map and the points.
+
+use super::states::check;
+use super::world::World;
+use lab_sweep::{PointOutcome, Sweep, SweepPoint, SweepView};
+use lab_tui::event::Event;
+use lab_watch::WatchEvent;
+use serde_json::json;
+
+const BLOCKS: [&str; 3] = ["64", "128", "256"];
+const ROWS: [&str; 2] = ["1", "2"];
+
+/// Point `at` of the six: `us` microseconds, or no figure where it did not pass.
+fn point(at: usize, us: f64, outcome: PointOutcome, why: &str) -> SweepPoint {
+    let figure = json!({ "objective": "kernel_us", "measure": { "value": us, "low": us - 0.1, "high": us + 0.1 } });
+    serde_json::from_value(json!({
+        "sweep": 2, "fingerprint": "f", "number": at + 1, "point": at,
+        "values": [BLOCKS[at / 2], ROWS[at % 2], if at > 2 { "1" } else { "0" }],
+        "written": at == 0, "blob": "a".repeat(40), "outcome": outcome, "why": why,
+        "figure": outcome.is_correct().then_some(figure), "goal": "minimize", "change": null,
+        "device": "NVIDIA H200", "emulated": false, "caveats": [], "started": "2026-05-04T09:50:00Z",
+        "seconds": 1.0, "elapsed_s": 2.0 * (at + 1) as f64
+    }))
+    .unwrap()
+}
+
+fn sweep(points: Vec<SweepPoint>, in_progress: bool) -> SweepView {
+    let parameter = |name: &str, values: &[&str]| json!({ "name": name, "values": values });
+    let start = serde_json::from_value(json!({
+        "version": 1, "lab": "0.1.0", "sweep": 2, "kernel": "kernels/rmsnorm/kernel.cu", "fingerprint": "f",
+        "target": "auto", "requires": [], "points": 6, "seed": 1, "started": "2026-05-04T09:50:00Z",
+        "parameters": [parameter("BLOCK", &BLOCKS), parameter("ROWS", &ROWS), parameter("LATE", &["0", "1"])],
+    }))
+    .unwrap();
+    let sweep = Sweep { start, points };
+    SweepView { sweep, in_progress }
+}
+
+fn points() -> Vec<SweepPoint> {
+    vec![
+        point(0, 20.0, PointOutcome::Pass, ""),
+        point(1, 21.0, PointOutcome::Pass, ""),
+        point(2, 10.0, PointOutcome::Pass, ""),
+        point(3, 0.0, PointOutcome::Fail, "y is wrong in 3 of 4,096 cells"),
+        point(4, 14.0, PointOutcome::Slower, ""),
+    ]
+}
+
+fn world(newest: Option<SweepView>) -> World {
+    let mut world = World::new();
+    world.sweep = newest;
+    world.tell("open; say correctness: pass; end pass 165210; press 8");
+    world
+}
+
+#[test]
+fn a_sweep_in_progress_shows_its_map_what_matters_and_the_time_left() {
+    check("sweep", &mut world(Some(sweep(points(), true))));
+    let words = world(Some(sweep(points(), true))).words();
+    assert!(words.contains("5 of 6 points"), "{words}");
+    assert!(words.contains("about 2 s left for all points"), "{words}");
+    assert!(words.contains("BLOCK down, ROWS across"), "{words}");
+}
+
+#[test]
+fn the_map_is_over_the_pair_of_constants_that_is_asked_for() {
+    let mut world = world(Some(sweep(points(), false)));
+    let mut seen = Vec::new();
+    for _ in 0..4 {
+        let words = world.words();
+        let at = words.find(" down, ").unwrap();
+        let names = words[..at].rsplit(' ').next().unwrap().to_owned()
+            + words[at + 6..].split(" across").next().unwrap();
+        seen.push(names);
+        world.tell("press o");
+    }
+    assert_eq!(seen[0], seen[3], "{seen:?}");
+    assert!(seen[0] != seen[1] && seen[1] != seen[2], "{seen:?}");
+}
+
+#[test]
+fn a_new_point_is_shown_at_once_and_the_end_says_what_to_do() {
+    let mut all = points();
+    let mut world = world(Some(sweep(all.clone(), true)));
+    all.push(point(5, 12.0, PointOutcome::Pass, ""));
+    world.sweep = Some(sweep(all, false));
+    world.send(Event::Watch(WatchEvent::Swept));
+    world.tell("wait 10");
+    let words = world.words();
+    assert!(words.contains("6 of 6 points"), "{words}");
+    assert!(
+        words.contains("`lab sweep --apply 3` writes point 3 into the kernel"),
+        "{words}"
+    );
+}
+
+#[test]
+fn without_a_sweep_the_view_says_how_to_begin_one() {
+    let words = world(None).words();
+    assert!(
+        words.contains("`lab sweep` tries the values of the tune lines"),
+        "{words}"
+    );
+}
