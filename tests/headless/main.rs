@@ -31,6 +31,7 @@ mod clean;
 mod commits;
 mod cut_off;
 mod decisions;
+mod demo;
 mod describe;
 mod described;
 mod diff;
