@@ -25,7 +25,10 @@ fn the_demonstration_makes_its_experiments_and_leaves_a_kernel_to_try() {
         .out;
     let folder = said
         .lines()
-        .find_map(|line| line.strip_prefix("open it with: cd ")?.strip_suffix(" && lab"))
+        .find_map(|line| {
+            line.strip_prefix("open it with: cd ")?
+                .strip_suffix(" && lab")
+        })
         .unwrap();
 
     let there = |line: &str| lab.sh(&format!("cd {folder} && {line}"));
