@@ -51,7 +51,7 @@ pub struct PreparedPeer {
 enum Checked {
     Ready(Box<Incumbent>),
     /// It does not compute these workloads. Its worker can go on where it is given.
-    Fails(Vec<LeftOut>, Option<LoadedPeer>),
+    Fails(Vec<LeftOut>, Option<Box<LoadedPeer>>),
 }
 
 impl LoadedPeer {
@@ -134,11 +134,11 @@ impl PreparedPeer {
     ) -> Result<Self> {
         let mut all = of.cases();
         all.retain(|case| !case.is_ragged);
-        let (mut left_out, mut loaded) = (Vec::new(), Some(loaded));
+        let (mut left_out, mut loaded) = (Vec::new(), Some(Box::new(loaded)));
         write_source(session, peer)?;
         for _ in 0..MOST_CHECKS {
             let again = match loaded.take() {
-                Some(loaded) => loaded,
+                Some(loaded) => *loaded,
                 None => LoadedPeer::load_all(session, of, vec![Ok(peer)]).remove(0)?,
             };
             match check(session, peer.0, again, &left_out)? {
@@ -217,7 +217,7 @@ fn check(
         Ok(Err(failed)) => {
             // A kernel in CUDA C++ that crashed leaves nothing that could be used.
             let goes_on = worker.is_python() && worker.is_alive();
-            return Ok(Checked::Fails(failed, goes_on.then_some(loaded)));
+            return Ok(Checked::Fails(failed, goes_on.then(|| Box::new(loaded))));
         }
         Ok(Ok((_, Correctness::Fail))) => {
             let report = Report::read(&lines);
