@@ -7,6 +7,7 @@ use lab_protocol::Exit;
 use lab_protocol::JudgeRequest;
 use lab_protocol::report::Peer;
 use libtest_mimic::{Failed, Trial};
+use std::collections::HashSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -39,8 +40,8 @@ pub fn trials() -> Vec<Trial> {
         ),
         ("loaded_side_by_side", loaded_side_by_side),
         (
-            "a_shape_that_is_refused_loads_nothing_again",
-            a_shape_that_is_refused_loads_nothing_again,
+            "a_shape_that_is_refused_starts_no_process_again",
+            a_shape_that_is_refused_starts_no_process_again,
         ),
         ("no_time", no_time),
         ("not_in_an_untrusted_folder", not_in_an_untrusted_folder),
@@ -507,17 +508,26 @@ fn loaded_side_by_side() -> Result<(), Failed> {
     expect_ratio(&judged, &peers, "two")
 }
 
-fn a_shape_that_is_refused_loads_nothing_again() -> Result<(), Failed> {
-    let folder = folder("axpy", RIGHT, &[("some", "function = \"some\"")], "")?;
+fn a_shape_that_is_refused_starts_no_process_again() -> Result<(), Failed> {
+    let peers = [
+        ("some", "function = \"some\""),
+        ("wrong", "function = \"wrong\""),
+    ];
+    let folder = folder("axpy", RIGHT, &peers, "")?;
     let loads = folder.path().join("loads");
     let peer = format!(
-        "with open({loads:?}, 'a') as file:\n    file.write('once ')\n\
-         def some(x, y, a, n):\n    assert n < 4000\n    y[:] = x * a + 1\n"
+        "import os\nwith open({loads:?}, 'a') as file:\n    file.write(f'{{os.getpid()}} ')\n\
+         def some(x, y, a, n):\n    assert n < 4000\n    y[:] = x * a + 1\n\
+         def wrong(x, y, a, n):\n    y[:] = x * a + 1 + (n > 4000)\n"
     );
     std::fs::write(folder.path().join("peer.py"), peer)?;
     let (judged, peers) = beside(options(folder.path()))?;
     expect_ratio(&judged, &peers, "some")?;
-    assert_eq!(std::fs::read_to_string(loads)?, "once ", "{}", judged.log);
+    expect_ratio(&judged, &peers, "wrong")?;
+    // A check executes the file anew between its launches, in the same process.
+    let loads = std::fs::read_to_string(loads)?;
+    let processes: HashSet<&str> = loads.split_whitespace().collect();
+    assert_eq!(processes.len(), 2, "{}", judged.log);
     Ok(())
 }
 

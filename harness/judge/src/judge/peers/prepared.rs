@@ -208,18 +208,20 @@ fn check(
         let verdict = problem.verify(cx, worker, module)?;
         Ok(Ok((problem, verdict)))
     });
-    let fails = |why: String| match failures(&lines, &why) {
-        Some(found) => Ok(Checked::Fails(found, None)),
+    let fails = |why: String, loaded| match failures(&lines, &why) {
+        Some(found) => Ok(Checked::Fails(found, loaded)),
         None => Err(Stop::Crash(why)),
+    };
+    // A kernel in CUDA C++ that crashed leaves nothing that could be used.
+    let goes_on = |mut loaded: LoadedPeer| {
+        let goes_on = loaded.worker.is_python() && loaded.worker.is_alive();
+        goes_on.then(|| Box::new(loaded))
     };
     let mut problem = match verdict {
         Ok(Ok((problem, Correctness::Pass))) => problem,
-        Ok(Err(failed)) => {
-            // A kernel in CUDA C++ that crashed leaves nothing that could be used.
-            let goes_on = worker.is_python() && worker.is_alive();
-            return Ok(Checked::Fails(failed, goes_on.then(|| Box::new(loaded))));
-        }
-        Ok(Ok((_, Correctness::Fail))) => {
+        Ok(Err(failed)) => return Ok(Checked::Fails(failed, goes_on(loaded))),
+        Ok(Ok((mut problem, Correctness::Fail))) => {
+            problem.take_down(worker)?;
             let report = Report::read(&lines);
             let gate = report
                 .failing_gate()
@@ -229,9 +231,9 @@ fn check(
                 .map(str::to_owned)
                 .or(gate)
                 .unwrap_or_default();
-            return fails(format!("its results are wrong: {what}"));
+            return fails(format!("its results are wrong: {what}"), goes_on(loaded));
         }
-        Err(Stop::Crash(why)) => return fails(why),
+        Err(Stop::Crash(why)) => return fails(why, None),
         Err(stop) => return Err(stop),
     };
     let (timed, _) = session.capture(|cx| problem.set_up(cx, worker, module, WorkerRole::Peer));
