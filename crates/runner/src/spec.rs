@@ -46,6 +46,8 @@ pub struct RunSpec {
     /// The socket of a Python on standby, which forks the judge's Python workers. `None` starts
     /// each of them anew.
     pub python_standby: Option<PathBuf>,
+    /// The kernel is built by another process before it is judged.
+    pub built_ahead: bool,
 }
 
 /// Returns why this machine cannot confine a kernel on a device. `None` where it can, and where a
@@ -71,6 +73,7 @@ impl RunSpec {
             program: own_program(),
             confinement,
             python_standby: None,
+            built_ahead: false,
         }
     }
 
@@ -172,6 +175,7 @@ impl RunSpec {
             plan: plan(&config.measure, measures),
             python: Interpreter::of(project).program,
             python_standby: self.python_standby.clone(),
+            built_ahead: self.built_ahead,
             kernel: Some(kernel.clone()),
             ..JudgeRequest::new(kernel.parent().unwrap_or(&kernel))
         }

@@ -74,7 +74,7 @@ struct SoFar {
 /// What judges points on one device, one after the other.
 pub struct Lane<'a> {
     shared: &'a Shared<'a>,
-    spec: &'a RunSpec,
+    spec: RunSpec,
     repo: Repo,
     ready: Ready,
     /// For the copies of the files and of the incumbent.
@@ -87,14 +87,17 @@ impl<'a> Lane<'a> {
     pub fn new(
         shared: &'a Shared<'a>,
         number: usize,
-        spec: &'a RunSpec,
+        spec: &RunSpec,
         is_ahead: bool,
     ) -> Result<Lane<'a>> {
         let mut ready = Ready::new(Owner::Sweep, number);
         ready.note_edit(0.0);
         Ok(Lane {
             shared,
-            spec,
+            spec: RunSpec {
+                built_ahead: is_ahead,
+                ..spec.clone()
+            },
             repo: Repo::open(shared.project)?,
             ready,
             folder: shared.open.path(&lane_folder(number)),
@@ -110,7 +113,7 @@ impl<'a> Lane<'a> {
                 return Ok(Ended::Interrupted);
             }
             if self.is_ahead {
-                self.ready.prepare(shared.project, self.spec);
+                self.ready.prepare(shared.project, &self.spec);
             }
             let next = shared.points().next(shared.source);
             let (number, Done { order, ahead }) = match next {
@@ -147,7 +150,7 @@ impl<'a> Lane<'a> {
         let (began, started) = (Instant::now(), lab_run::now());
         let inputs = self.shared.inputs.with_kernel(order.kernel.clone());
         let own = control.within()?;
-        let spec = self.ready.spec(self.spec);
+        let spec = self.ready.spec(&self.spec);
         let running = self.on_standby(&spec, &inputs, &own);
         let mut follow = Job::follow(project, open.create_log(&log_name(number))?);
         let tree = self.folder.join("tree");
@@ -216,7 +219,7 @@ impl<'a> Lane<'a> {
         let standby = ready.take();
         let running = standby.map(|judge| judge.take_over(project, spec, inputs, control));
         if self.is_ahead {
-            ready.prepare_meanwhile(project, self.spec);
+            ready.prepare_meanwhile(project, &self.spec);
         }
         running.and_then(Result::ok).flatten()
     }

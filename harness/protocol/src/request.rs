@@ -74,6 +74,9 @@ pub struct JudgeRequest {
     pub worker: Program,
     /// The judge does what it can ahead, and judges when a second line arrives on its stdin.
     pub on_standby: bool,
+    /// Another process builds the kernel before that line arrives, so on standby nothing is made
+    /// ready for a build.
+    pub built_ahead: bool,
 }
 
 /// The kind of work.
@@ -202,6 +205,7 @@ impl JudgeRequest {
             compiler: Program::this("harness-compiler"),
             worker: Program::this("harness-worker"),
             on_standby: false,
+            built_ahead: false,
         }
     }
 

@@ -193,7 +193,8 @@ impl Run<Problem> {
     fn stand_by(mut self, start: &mut StartSignal) -> Result<Run<Prepared>> {
         // If somebody waits already, the build without precompiled headers is sooner done.
         if !start.received() {
-            if self.session.request.language() == Language::Cuda {
+            let request = &self.session.request;
+            if request.language() == Language::Cuda && !request.built_ahead {
                 self.session.builder.warm_up(&self.needs)?;
             }
             self.race_check
