@@ -1,61 +1,69 @@
-// Attention of one new token over a paged KV cache, in two launches (flash decoding). A block takes a stretch of a sequence's pages for
-// one KV head and keeps, for each of its 8 query heads, the largest score, the sum of the weights and the weighted sum of V, relative
-// to that largest score. The second launch puts the stretches together.
+// Attention of one new token of each sequence over a paged KV cache, in one launch (flash decoding).
 //
-// Both products run on the tensor cores, for a page of 16 tokens at a time: scores = K Q^T (16 tokens x 8 heads) and sums = V^T weights
-// (128 numbers x 8 heads). The 8 query heads are the 8 columns that an instruction has, so none of its work is in vain. K and V are
-// used once, so each warp loads its parts of them straight into registers, 16 bytes at a time. The loads of the next page are on the
-// way while a page is computed: its K from when this page's K is used, its V from when this page's V is.
+// The pages of all sequences form one list. A block takes one KV head and one of 16 equal shares of the list, so that all blocks read
+// equally much, whatever the lengths are. Its 8 warps take the pages in turn. At the end of a sequence or of the share, they put their
+// results together. Blocks with parts of the same sequence exchange them.
+//
+// The copy engine (TMA) brings a head's part of a page into shared memory: 16 rows of K and of V, 256 bytes each. Each warp has a ring of
+// pages and asks for a new page as soon as it has used one, so within a sequence it waits for no other warp. Both products run on the
+// tensor cores, scores = K Q^T (16 tokens x 8 heads) and sums = V^T weights (128 numbers x 8 heads): all 8 columns of an instruction count.
 #include "lab.h"
 
 #include <cuda_bf16.h>
 
-#include <cmath>
-
-constexpr int HEADS = 64, KV_HEADS = 8, GROUP = HEADS / KV_HEADS, WIDTH = 128, PAGE = 16;
-constexpr int WARP = 32, WARPS = 4, RESIDENT = 3;    // warps of a block, blocks of a multiprocessor
-constexpr int QUADS = WIDTH / 32, HALVES = WIDTH / 64;
-constexpr int TOKEN = KV_HEADS * WIDTH;              // numbers from one token to the next in a page
+typedef __nv_bfloat16 bf16;
+constexpr int HEADS = 64, KV_HEADS = 8, GROUP = HEADS / KV_HEADS, WIDTH = 128, PAGE = 16, TILE = PAGE * WIDTH;
+constexpr int WARP = 32, WARPS = 8, PLACES = 3;         // warps of a block, pages of a warp's ring
+constexpr int SHARES = 16, LEAST_PAGES = 4;             // most shares of the list, fewest pages of a share
 constexpr unsigned ALL = 0xffffffffu;
+constexpr float LOWEST = -3e38f;                        // exp2f of what is that much lower is 0
 
-// The results of a stretch: the weighted sum of V, the largest score (times log2 e) and the sum of the weights.
-struct Part {
-    float sum[WIDTH];
-    float largest, weights;
+// A query head's results: the weighted sum of V, the largest score (times log2 e) and the sum of the weights.
+struct Row {
+    float4 sum[WARP], scores;
 };
+struct Memory {
+    bf16 ring[WARPS][PLACES][2][TILE];                  // K and V
+    Row of_warp[WARPS][GROUP];
+    unsigned long long arrived[WARPS][PLACES];          // barriers: the page is in its place
+};
+// What the blocks exchange, as marked values (lab.h): a reader sees in each value whether it has been written, so there is no fence and no
+// counter. A loaded module's memory is zeros, without a mark, and the reader writes zeros again. A share has parts of two sequences at most:
+// of its first one (0), and of another one that goes on behind the share (1).
+__device__ Row exchange[SHARES][2][HEADS];
+
+__device__ unsigned address(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+// The low, or the high, halves of two words.
+__device__ unsigned low(unsigned x, unsigned y) { return __byte_perm(x, y, 0x5410); }
+__device__ unsigned high(unsigned x, unsigned y) { return __byte_perm(x, y, 0x7632); }
+__device__ unsigned narrowed(float x, float y) {
+    const __nv_bfloat162 both = __floats2bfloat162_rn(x, y);
+    return *(const unsigned*)&both;
+}
+__device__ void add(float4& sum, float factor, const float4& x) {
+    sum.x += factor * x.x, sum.y += factor * x.y, sum.z += factor * x.z, sum.w += factor * x.w;
+}
+__device__ void store(bf16* y, const float4& sum, float weights) {
+    const float by = __fdividef(1, weights);
+    *(uint2*)y = {narrowed(sum.x * by, sum.y * by), narrowed(sum.z * by, sum.w * by)};
+}
 
 // d += a b, where a has 16 rows of 16 numbers and b 16 rows of 8. With g = lane / 4 and t = lane % 4, the lane has of a the columns
 // 2t, 2t + 1 of row g (a[0]) and of row g + 8 (a[1]), and the columns 2t + 8, 2t + 9 of both (a[2], a[3]); of b the rows 2t, 2t + 1
 // (b[0]) and 2t + 8, 2t + 9 (b[1]) of column g; of d the columns 2t, 2t + 1 of row g (d[0], d[1]) and of row g + 8 (d[2], d[3]).
 __device__ void multiply(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
 #ifdef LAB_CPU
-    __shared__ unsigned of_a[WARPS][WARP][4], of_b[WARPS][WARP][2];
-    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    for (int i = 0; i < 4; i++) of_a[warp][lane][i] = a[i];
-    for (int i = 0; i < 2; i++) of_b[warp][lane][i] = b[i];
-    __syncwarp();
-    for (int i = 0; i < 4; i++)
-        for (int k = 0; k < 16; k++) {
-            const unsigned x = of_a[warp][lane / 4 * 4 + k % 8 / 2][i / 2 + k / 8 * 2];
-            const unsigned y = of_b[warp][(lane % 4 * 2 + i % 2) * 4 + k % 8 / 2][k / 8];
-            d[i] += __uint_as_float(k % 2 ? x & 0xffff0000u : x << 16) * __uint_as_float(k % 2 ? y & 0xffff0000u : y << 16);
-        }
-    __syncwarp();
+    for (int n = 0; n < 32; n++) {
+        const int i = n / 8, k = n % 8, g = threadIdx.x % WARP / 4, t = threadIdx.x % 4;
+        const unsigned x = __shfl_sync(ALL, a[i / 2 + k / 4 * 2], 4 * g + k % 4), y = __shfl_sync(ALL, b[k / 4], (2 * t + i % 2) * 4 + k % 4);
+        d[i] += __uint_as_float(x << 16) * __uint_as_float(y << 16) + __uint_as_float(x & ~0xffffu) * __uint_as_float(y & ~0xffffu);
+    }
 #else
     asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 #endif
 }
 
-__device__ unsigned word(const uint4& pack, int i) { return i == 0 ? pack.x : i == 1 ? pack.y : i == 2 ? pack.z : pack.w; }
-// Puts the low, or the high, halves of two words into one.
-__device__ unsigned low(unsigned x, unsigned y) { return __byte_perm(x, y, 0x5410); }
-__device__ unsigned high(unsigned x, unsigned y) { return __byte_perm(x, y, 0x7632); }
-__device__ unsigned narrowed(float x, float y) {
-    const __nv_bfloat162 both = __floats2bfloat162_rn(x, y);
-    return *reinterpret_cast<const unsigned*>(&both);
-}
 // Of a matrix of 8 x 8, the lane gives the columns 2t, 2t + 1 of row g, and gets the rows 2t, 2t + 1 of column g.
 __device__ unsigned transposed(unsigned own) {
     const int g = threadIdx.x % WARP / 4, t = threadIdx.x % 4;
@@ -63,184 +71,237 @@ __device__ unsigned transposed(unsigned own) {
     return g % 2 ? high(x, y) : low(x, y);
 }
 
-// What a warp knows of its pages. The lane has the heads 2t and 2t + 1: of each the largest score of all its tokens, and the sum of
-// the weights of its own tokens, g and g + 8 of each page. sum[4 * half + j] has the numbers 64 half + 8g + 2j and the one behind it.
+// Where 8 numbers of a token are in a tile. The copy engine writes the first halves of the 16 rows, then the others, and puts chunk i of a
+// half in place i ^ token % 8. So the chunks that a warp loads at once are in different banks.
+__device__ int chunk_at(int token, int chunk) { return chunk / 8 * (TILE / 2) + token * (WIDTH / 2) + (chunk ^ token) % 8 * 8; }
+// Where 4 numbers of a head's sum are in a warp's results, for the same reason.
+__device__ int four_at(int head, int four) { return four ^ (head / 2 % 2 + head / 4 * 4); }
+
+// What a warp knows of its pages. The lane has the heads 2t and 2t + 1: of each the largest score of all its tokens, and the sum of the
+// weights of its own tokens, g and g + 8 of each page. sum[4 * half + j] has the numbers 64 half + 8g + 2j and the one behind it.
 struct Running {
-    float largest[2] = {-INFINITY, -INFINITY}, weights[2] = {}, sum[4 * HALVES][4] = {};
+    float largest[2] = {LOWEST, LOWEST}, weights[2] = {}, sum[8][4] = {};
+
+    // Adds a page of which `left` tokens count. Which number of a product is which does not matter, if it is the same one on both sides: the
+    // lane's chunks 2t and 2t + 1 of each half row of K and q serve two instructions each.
+    __device__ void add_page(const bf16 (&tiles)[2][TILE], const uint4 (&query)[4], float scale, int left) {
+        const int g = threadIdx.x % WARP / 4, t = threadIdx.x % 4;
+        float score[4] = {}, second[4] = {}, shrink[2];
+        for (int i = 0; i < 4; i++) {
+            const uint4 x = *(const uint4*)&tiles[0][chunk_at(g, i / 2 * 8 + 2 * t + i % 2)];
+            const uint4 y = *(const uint4*)&tiles[0][chunk_at(g + 8, i / 2 * 8 + 2 * t + i % 2)];
+            multiply(score, {x.x, y.x, x.y, y.y}, {query[i].x, query[i].y});
+            multiply(second, {x.z, y.z, x.w, y.w}, {query[i].z, query[i].w});
+        }
+        for (int i = 0; i < 4; i++) score[i] = g + i / 2 * 8 < left ? (score[i] + second[i]) * scale : LOWEST;
+        for (int h = 0; h < 2; h++) {
+            float most = fmaxf(score[h], score[h + 2]);
+            for (int bits = 4; bits < WARP; bits *= 2) most = fmaxf(most, __shfl_xor_sync(ALL, most, bits));
+            most = fmaxf(most, largest[h]);
+            shrink[h] = exp2f(largest[h] - most), largest[h] = most;
+            score[h] = exp2f(score[h] - most), score[h + 2] = exp2f(score[h + 2] - most);
+            weights[h] = weights[h] * shrink[h] + score[h] + score[h + 2];
+        }
+        for (int i = 0; i < 32; i++) sum[i / 4][i % 4] *= shrink[i % 2];
+        const unsigned right[2] = {transposed(narrowed(score[0], score[1])), transposed(narrowed(score[2], score[3]))};
+        for (int half = 0; half < 2; half++) {
+            uint4 token[4];
+            for (int n = 0; n < 4; n++) token[n] = *(const uint4*)&tiles[1][chunk_at(2 * t + n % 2 + n / 2 * 8, 8 * half + g)];
+            const unsigned(*of)[4] = (const unsigned(*)[4])token;
+            for (int j = 0; j < 4; j++)
+                multiply(sum[4 * half + j], {low(of[0][j], of[1][j]), high(of[0][j], of[1][j]), low(of[2][j], of[3][j]), high(of[2][j], of[3][j])}, right);
+        }
+    }
+
+    __device__ void write(Row (&rows)[GROUP]) {
+        const int g = threadIdx.x % WARP / 4, t = threadIdx.x % 4;
+        for (int h = 0; h < 2; h++) {
+            Row& row = rows[2 * t + h];
+            for (int bits = 4; bits < WARP; bits *= 2) weights[h] += __shfl_xor_sync(ALL, weights[h], bits);
+            if (g == 0) row.scores = {largest[h], weights[h], 0, 0};
+            for (int i = 0; i < 8; i += 2)
+                row.sum[four_at(2 * t + h, i / 4 * 16 + 2 * g + i / 2 % 2)] = {sum[i][h], sum[i][h + 2], sum[i + 1][h], sum[i + 1][h + 2]};
+        }
+    }
 };
 
-// A page's K: the numbers 32i + 8t to 32i + 8t + 7 of the tokens g and g + 8. Its V: the numbers 64 half + 8g to 64 half + 8g + 7 of the
-// tokens 2t, 2t + 1, 2t + 8 and 2t + 9. So each access covers whole sectors. Which number of a product is which does not matter, if it
-// is the same one on both sides: the lane's 8 numbers of K serve two instructions.
-__device__ void load_keys(uint4 (&keys)[2][QUADS], const __nv_bfloat16* page) {
-    const int g = threadIdx.x % WARP / 4, t = threadIdx.x % 4;
-#pragma unroll
-    for (int r = 0; r < 2; r++)
-        for (int i = 0; i < QUADS; i++) keys[r][i] = *(const uint4*)&page[(g + 8 * r) * TOKEN + 32 * i + 8 * t];
-}
-__device__ void load_values(uint4 (&values)[HALVES][4], const __nv_bfloat16* page) {
-    const int g = threadIdx.x % WARP / 4, t = threadIdx.x % 4;
-#pragma unroll
-    for (int half = 0; half < HALVES; half++)
-        for (int i = 0; i < 4; i++)
-            values[half][i] = *(const uint4*)&page[(2 * t + i % 2 + i / 2 * 8) * TOKEN + 64 * half + 8 * g];
+// A warp puts the block's results of one head together. They go to y or, if other shares have the rest, to `part`.
+__device__ void merge(const Row (&of_warp)[WARPS][GROUP], bf16* y, Row* part) {
+    const int lane = threadIdx.x % WARP, head = threadIdx.x / WARP;
+    float largest = LOWEST, weights = 0;
+    float4 sum = {};
+    for (auto& rows : of_warp) largest = fmaxf(largest, rows[head].scores.x);
+    for (auto& rows : of_warp) {
+        const float factor = exp2f(rows[head].scores.x - largest);
+        weights += factor * rows[head].scores.y;
+        add(sum, factor, rows[head].sum[four_at(head, lane)]);
+    }
+    if (!part) return store(&y[4 * lane], sum, weights);
+    lab_store_marked(&part->sum[lane].x, sum, 1);
+    if (lane == 0) lab_store_marked(&part->scores.x, float4{largest, weights, 0, 0}, 1);
 }
 
-__device__ void multiply_keys(float (&score)[4], const uint4 (&keys)[2][QUADS], const uint4 (&query)[QUADS]) {
+// A warp puts the parts of a sequence together, for one head. Part i is rows[i * 2 * HEADS], the first one `shift` rows behind. All loads are
+// on the way at once.
+__device__ void finish(Row* rows, int shift, int parts, bf16* y) {
+    const int lane = threadIdx.x % WARP;
+    auto part = [&](int i) -> Row& { return rows[i * 2 * HEADS + (i ? 0 : shift)]; };
+    float4 x[SHARES][1] = {}, scores[1] = {{LOWEST, 0, 0, 0}}, sum = {};
+    unsigned marks;
+    do {
+        marks = 1;
+        if (lane < parts) lab_peek_marked(&part(lane).scores.x, 0, scores), marks = __float_as_uint(scores->x) & __float_as_uint(scores->y);
 #pragma unroll
-    for (int i = 0; i < 2 * QUADS; i++) {
-        const int at = i / 2, from = i % 2 * 2;
-        const unsigned a[4] = {word(keys[0][at], from), word(keys[1][at], from), word(keys[0][at], from + 1), word(keys[1][at], from + 1)};
-        const unsigned b[2] = {word(query[at], from), word(query[at], from + 1)};
-        multiply(score, a, b);
-    }
+        for (int i = 0; i < SHARES; i++)
+            if (i < parts) lab_peek_marked(&part(i).sum[lane].x, 0, x[i]);
+        for (int i = 0; i < SHARES; i++)
+            if (i < parts) marks &= __float_as_uint(x[i]->x) & __float_as_uint(x[i]->y) & __float_as_uint(x[i]->z) & __float_as_uint(x[i]->w);
+    } while (!__all_sync(ALL, marks & 1));
+    float largest = scores->x;
+    for (int bits = 1; bits < WARP; bits *= 2) largest = fmaxf(largest, __shfl_xor_sync(ALL, largest, bits));
+    const float factor = exp2f(scores->x - largest), weights = lab_warp_sum(factor * scores->y);
+    for (int i = 0; i < SHARES; i++) add(sum, __shfl_sync(ALL, factor, i), *x[i]);
+    store(&y[4 * lane], sum, weights);
+#pragma unroll 1
+    for (int i = 0; i < parts; i++) part(i).sum[lane] = {};
+    if (lane < parts) part(lane).scores = {};
 }
 
-// Returns the weights of a page as the right side of the second product. `left` is the number of its tokens that count.
-__device__ void weigh(Running& all, float (&score)[4], float scale, int left, unsigned (&weights)[2]) {
-    const int g = threadIdx.x % WARP / 4;
-    for (int i = 0; i < 4; i++) score[i] = g + i / 2 * 8 < left ? score[i] * scale : -INFINITY;
-    float shrink[2];
-    for (int h = 0; h < 2; h++) {
-        float most = fmaxf(score[h], score[h + 2]);
-        for (int bits = 4; bits < WARP; bits *= 2) most = fmaxf(most, __shfl_xor_sync(ALL, most, bits));
-        most = fmaxf(most, all.largest[h]);
-        shrink[h] = exp2f(all.largest[h] - most);
-        all.largest[h] = most;
-        score[h] = exp2f(score[h] - most), score[h + 2] = exp2f(score[h + 2] - most);
-        all.weights[h] = all.weights[h] * shrink[h] + score[h] + score[h + 2];
-    }
-    for (auto& sum : all.sum)
-        for (int i = 0; i < 4; i++) sum[i] *= shrink[i % 2];
-    for (int r = 0; r < 2; r++) weights[r] = transposed(narrowed(score[2 * r], score[2 * r + 1]));
-}
+// A sequence; its pages are `first` to `end` - 1 of the list. If `ragged`, it has only the pages that it needs. Otherwise it has as many
+// as the longest sequence may need, and nothing waits for the lengths.
+struct Span {
+    const int* lengths;
+    int most, ragged, sequence, first, end;
 
-__device__ void add_values(Running& all, const uint4 (&values)[HALVES][4], const unsigned (&weights)[2]) {
-#pragma unroll
-    for (int i = 0; i < 4 * HALVES; i++) {
-        const int half = i / 4, j = i % 4;
-        unsigned of_token[4];
-        for (int n = 0; n < 4; n++) of_token[n] = word(values[half][n], j);
-        const unsigned a[4] = {low(of_token[0], of_token[1]), high(of_token[0], of_token[1]), low(of_token[2], of_token[3]),
-                               high(of_token[2], of_token[3])};
-        multiply(all.sum[i], a, weights);
+    __device__ int pages_of(int s) const { return ragged ? (lengths[s] + PAGE - 1) / PAGE : most; }
+    // Goes on to the sequence with this page.
+    __device__ void go_to(int page) {
+#pragma unroll 1
+        while (page >= end) first = end, end += pages_of(++sequence);
     }
-}
+};
 
-// Puts the results of the block's warps together. Thread n gets the numbers 8n to 8n + 7 of the 8 heads' 1,024.
-__device__ void add_warps(Running& all, float (&sums)[8], float& largest, float& weights) {
-    __shared__ float of_warp[WARPS][GROUP][WIDTH], most_of[WARPS][GROUP], weights_of[WARPS][GROUP];
-    const int lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4, warp = threadIdx.x / WARP;
-    for (int h = 0; h < 2; h++) {
-        float sum = all.weights[h];
-        for (int bits = 4; bits < WARP; bits *= 2) sum += __shfl_xor_sync(ALL, sum, bits);
-        if (g == 0) most_of[warp][2 * t + h] = all.largest[h], weights_of[warp][2 * t + h] = sum;
-    }
-#pragma unroll
-    for (int i = 0; i < 4 * HALVES; i++)
-        for (int n = 0; n < 4; n++) of_warp[warp][2 * t + n % 2][i / 4 * 64 + 8 * g + i % 4 * 2 + n / 2] = all.sum[i][n];
-    __syncthreads();
-    const int head = threadIdx.x * 8 / WIDTH, d = threadIdx.x * 8 % WIDTH;
-    largest = -INFINITY, weights = 0;
-    for (int w = 0; w < WARPS; w++) largest = fmaxf(largest, most_of[w][head]);
-    for (int i = 0; i < 8; i++) sums[i] = 0;
-    for (int w = 0; w < WARPS; w++) {
-        const float factor = most_of[w][head] == -INFINITY ? 0 : exp2f(most_of[w][head] - largest);
-        weights += factor * weights_of[w][head];
-        for (int i = 0; i < 8; i++) sums[i] += factor * of_warp[w][head][d + i];
-    }
-}
-
-// Keeps the compiler from putting off the loads before it until it is known whether they are needed.
-__device__ void first_loads_are_out() {
+// One block for each KV head and share of the list.
+extern "C" __global__ void __launch_bounds__(WARPS* WARP, 1)
+    attention_decode(const bf16* q, const bf16* k, const bf16* v, const int* table, const int* lengths, bf16* y, float scale, int batch, int length,
+           int shortest, int ragged
 #ifndef LAB_CPU
-    asm volatile("" ::: "memory");
+           , const __grid_constant__ LabTensorMap k_map, const __grid_constant__ LabTensorMap v_map
 #endif
-}
-
-// One block for each stretch of `each` pages, KV head and sequence. Its warps take the pages in turn.
-extern "C" __global__ void __launch_bounds__(WARPS* WARP, RESIDENT)
-    stretch(const __nv_bfloat16* q, const __nv_bfloat16* k, const __nv_bfloat16* v, const int* table, const int* lengths,
-            __nv_bfloat16* y, float scale, int batch, int length, int shortest, Part* parts, int each) {
-    const int lane = threadIdx.x % WARP, head = blockIdx.y, b = blockIdx.z, pages = (length + PAGE - 1) / PAGE;
-    table += (long long)b * pages;
-    k += ((long long)b * pages * PAGE * KV_HEADS + head) * WIDTH;
-    v += ((long long)b * pages * PAGE * KV_HEADS + head) * WIDTH;
-    // No load waits for the length: the table has a page for each place of the longest sequence.
-    const int begin = blockIdx.x * each + threadIdx.x / WARP;
-    uint4 query[QUADS], keys[2][QUADS], values[HALVES][4];
-    long long page = (long long)table[min(begin, pages - 1)] * PAGE * TOKEN;
-    for (int i = 0; i < QUADS; i++)
-        query[i] = *(const uint4*)&q[((long long)b * HEADS + head * GROUP + lane / 4) * WIDTH + 32 * i + 8 * (lane % 4)];
-    load_keys(keys, k + page);
-    load_values(values, v + page);
-    int number = table[min(begin + WARPS, pages - 1)];
-    first_loads_are_out();
-    const int tokens = lengths[b], end = min((int)(blockIdx.x + 1) * each, (tokens + PAGE - 1) / PAGE);
-    Running all;
-    for (int p = begin; p < end; p += WARPS) {
-        const bool more = p + WARPS < end;
-        float score[4] = {};
-        multiply_keys(score, keys, query);
-        page = (long long)number * PAGE * TOKEN;
-        if (more) load_keys(keys, k + page);
-        number = table[min(p + 2 * WARPS, pages - 1)];
-        unsigned weights[2];
-        weigh(all, score, scale * 1.44269504f, tokens - p * PAGE, weights);
-        add_values(all, values, weights);
-        if (more) load_values(values, v + page);
+    ) {
+    extern __shared__ __align__(1024) char memory[];
+    Memory& own = *(Memory*)memory;
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, head = blockIdx.x, share = blockIdx.y, most = (length + PAGE - 1) / PAGE;
+#ifndef LAB_CPU
+    if (lane < PLACES) {
+        asm volatile("prefetch.tensormap [%0];" ::"l"(lane ? &v_map : &k_map) : "memory");
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(address(&own.arrived[warp][lane])) : "memory");
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
-    float sums[8], largest, weights;
-    add_warps(all, sums, largest, weights);
-    Part& part = parts[((long long)b * HEADS + head * GROUP + threadIdx.x * 8 / WIDTH) * gridDim.x + blockIdx.x];
-    for (int i = 0; i < 8; i++) part.sum[threadIdx.x * 8 % WIDTH + i] = sums[i];
-    if (threadIdx.x * 8 % WIDTH == 0) part.largest = largest, part.weights = weights;
-}
-
-// One block for each query head and sequence, one thread for each number of its result. A stretch behind the end of a sequence has
-// weights of 0.
-extern "C" __global__ void __launch_bounds__(WIDTH)
-    together(const __nv_bfloat16* q, const __nv_bfloat16* k, const __nv_bfloat16* v, const int* table, const int* lengths,
-             __nv_bfloat16* y, float scale, int batch, int length, int shortest, const Part* parts, int stretches) {
-    const long long row = (long long)blockIdx.y * HEADS + blockIdx.x;
-    parts += row * stretches;
-    float largest = -INFINITY, weights = 0, sum = 0;
-    for (int s = 0; s < stretches; s++) largest = fmaxf(largest, parts[s].largest);
-    for (int s = 0; s < stretches; s++) {
-        const float factor = exp2f(parts[s].largest - largest);
-        weights += factor * parts[s].weights;
-        sum += factor * parts[s].sum[threadIdx.x];
+#endif
+    Span first{lengths, most, ragged, 0, 0, most};
+    int total = batch * most;
+    if (ragged) {
+        first.end = first.pages_of(0), total = 0;
+#pragma unroll 1
+        for (int b = lane; b < batch; b += WARP) total += first.pages_of(b);
+        for (int bits = 1; bits < WARP; bits *= 2) total += __shfl_xor_sync(ALL, total, bits);
     }
-    y[row * WIDTH + threadIdx.x] = __float2bfloat16(sum / weights);
-}
+    const int each = (total + gridDim.y - 1) / gridDim.y, begin = share * each, end = min(begin + each, total);
+    if (begin >= end) return;
+    if (!ragged) first.sequence = begin / most, first.first = first.sequence * most, first.end = first.first + most;
+    first.go_to(begin);
 
-// Returns the stretches of a sequence that take the least time, counted in rounds: in a round, each warp of a block computes a page. A
-// block that begins after all others doubles the time of a launch, so what counts is how often the card is full of blocks. A stretch
-// costs a round for its start, and a part of one for `together`. Drawn lengths fill the card evenly but for the stretches that are last.
-__device__ int best_stretches(int rows, int pages, int at_once, bool drawn) {
-    int best = 1;
-    float least = INFINITY;
-    for (int stretches = 1; stretches <= pages && stretches <= at_once; stretches++) {
-        const int each = (pages + stretches - 1) / stretches, rounds = (each + WARPS - 1) / WARPS;
-        const float full = (float)rows * stretches / at_once, times = drawn ? full / 2 + 1 : ceilf(full);
-        const float time = times * (rounds + 1) + 0.1f * stretches;
-        if (time < least) least = time, best = stretches;
+    // Lane i serves place i of the warp's ring. It looks up which page will be the next one there, and later asks for that page.
+    Span asked = first;
+    int next = begin + warp + lane * WARPS, number = 0;
+    auto look_up = [&] {
+        if (lane >= PLACES || next >= end) return;
+        asked.go_to(next);
+        number = asked.sequence * most + table[asked.sequence * most + next - asked.first];
+    };
+    auto ask = [&](int place) {
+        if (lane != place || lane >= PLACES || next >= end) return;
+#ifdef LAB_CPU
+        for (int i = 0; i < 2 * TILE / 8; i++)
+            *(uint4*)&own.ring[warp][place][i % 2][chunk_at(i / 32, i / 2 % 16)] =
+                *(const uint4*)&(i % 2 ? v : k)[(((long long)number * PAGE + i / 32) * KV_HEADS + head) * WIDTH + i / 2 % 16 * 8];
+#else
+        const unsigned arrived = address(&own.arrived[warp][place]);
+        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(arrived), "n"(2 * TILE * 2) : "memory");
+        for (int n = 0; n < 2; n++)
+            asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %3, %5}], [%2];" ::"r"(
+                address(own.ring[warp][place][n])), "l"(n ? &v_map : &k_map), "r"(arrived), "r"(0), "r"(number * PAGE), "r"(head) : "memory");
+#endif
+        next += WARPS * PLACES;
+        look_up();
+    };
+    auto load_query = [&](uint4 (&query)[4], int sequence) {
+        const bf16* row = &q[((long long)sequence * HEADS + head * GROUP + lane / 4) * WIDTH + 16 * (lane % 4)];
+        for (int i = 0; i < 4; i++) query[i] = *(const uint4*)&row[i / 2 * 64 + i % 2 * 8];
+    };
+    uint4 query[4], next_query[4];
+    look_up();
+    load_query(query, first.sequence);
+    ask(lane);
+    __syncwarp();
+
+    Span at = first;
+    for (int page = begin + warp, place = 0, phase = 0;;) {
+        if (at.end < end) load_query(next_query, at.sequence + 1);
+        const int tokens = shortest < length ? lengths[at.sequence] : length;
+        Running all;
+        for (; page < min(at.end, end); page += WARPS) {
+#ifndef LAB_CPU
+            asm volatile("{\n.reg .pred done;\nagain:\nmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n@!done bra again;\n}" ::"r"(
+                address(&own.arrived[warp][place])), "r"(phase) : "memory");
+#endif
+            const int left = tokens - (page - at.first) * PAGE;
+            if (left > 0) all.add_page(own.ring[warp][place], query, scale * 1.44269504f, left);
+            __syncwarp();
+            ask(place);
+            if (++place == PLACES) place = 0, phase ^= 1;
+        }
+        all.write(own.of_warp[warp]);
+        __syncthreads();
+        const int row = head * GROUP + warp;
+        const bool is_part = at.first < begin || at.end > end;
+        merge(own.of_warp, &y[((long long)at.sequence * HEADS + row) * WIDTH], is_part ? &exchange[share][at.first > begin][row] : nullptr);
+        if (at.end >= end) break;
+        at.go_to(at.end);
+        for (int i = 0; i < 4; i++) query[i] = next_query[i];
+        __syncthreads();
     }
-    return best;
+    // The blocks with parts of a sequence take its heads in turn.
+#pragma unroll 1
+    for (int slot = 0; slot < 2; slot++) {
+        const Span of = slot ? at : first;
+        if (slot ? of.first <= begin || of.end <= end : of.first >= begin && of.end <= end) continue;
+        int from = share, parts = 1;
+        while (from * each > of.first) from--;
+        while ((from + parts) * each < of.end) parts++;
+        for (int i = head * GROUP + share - from + warp * parts; i < (head + 1) * GROUP; i += WARPS * parts)
+            finish(&exchange[from][0][i], of.first > from * each ? HEADS : 0, parts, &y[((long long)of.sequence * HEADS + i) * WIDTH]);
+    }
 }
 
-LAB_LAUNCHES(attention_decode) {
-    const int rows = KV_HEADS * dims.batch, pages = (dims.length + PAGE - 1) / PAGE;
-    const int wanted = best_stretches(rows, pages, RESIDENT * device.sms, dims.shortest < dims.length);
-    const int each = (pages + wanted - 1) / wanted, stretches = (pages + each - 1) / each;
-    launches.scratch_bytes = sizeof(Part) * HEADS * dims.batch * stretches;
-    LabShape& first = launches.add("stretch").arg(each);
-    first.grid[0] = stretches;
-    first.grid[1] = KV_HEADS;
-    first.grid[2] = dims.batch;
-    first.block[0] = WARPS * WARP;
-    LabShape& second = launches.add("together").arg(stretches);
-    second.grid[0] = HEADS;
-    second.grid[1] = dims.batch;
-    second.block[0] = WIDTH;
+LAB_LAUNCH(attention_decode) {
+    const unsigned pages = dims.batch * ((dims.length + PAGE - 1) / PAGE), shares = min(device.sms / KV_HEADS, (unsigned)SHARES);
+    launch.grid[0] = KV_HEADS;
+    launch.grid[1] = min(shares, (pages + LEAST_PAGES - 1) / LEAST_PAGES);
+    launch.block[0] = WARPS * WARP;
+    launch.shared_bytes = sizeof(Memory);
+    launch.cooperative = 1;                                 // blocks wait for one another
+    // Where all pages of a share have a place at once, it takes less time to load pages in vain than to look at the lengths first.
+    launch.arg(int(dims.shortest < dims.length && pages > launch.grid[1] * WARPS * PLACES));
+#ifndef LAB_CPU
+    for (int n = 0; n < 2; n++) {                           // half rows, tokens, halves, heads; a box is a page of a head
+        const unsigned extent[4] = {WIDTH / 2, pages * PAGE, 2, KV_HEADS}, box[4] = {WIDTH / 2, PAGE, 2, 1};
+        const unsigned stride[4] = {0, 2 * KV_HEADS * WIDTH, WIDTH, 2 * WIDTH};
+        LabMapRequest& map = launch.tensor_map(n ? "v" : "k");
+        map.rank = 4;
+        map.swizzle = LAB_SWIZZLE_128B;
+        for (int i = 0; i < 4; i++) map.extent[i] = extent[i], map.box[i] = box[i], map.stride[i] = stride[i];
+    }
+#endif
 }
