@@ -202,6 +202,16 @@ fn peers_that_were_timed_before_an_interruption_stay() {
     let shown = lab.lab("bench --show last --json").is(0).json();
     assert_eq!(names(&shown["peers"]), (vec!["other"], vec![]));
     assert_eq!(shown["peers_failure"], "interrupted after 1 peer");
+    // So they do where the bench would go on with another compiler: it ends before the peers.
+    let other = "case $1 in --version) echo 'g++ (Other) 99.1.0';; *) exec g++ \"$@\";; esac";
+    lab.script("../bin/other-g++", other);
+    let mut command = lab.lab_command("bench --resume");
+    command.env("CXX", lab.path("../bin/other-g++"));
+    let resumed = Beside::spawn(command).finish().is(64);
+    let why = "and is g++ 99.1.0, so its times do not belong to this bench";
+    assert!(resumed.out.contains(why), "{resumed:?}");
+    let shown = lab.lab("bench --show last --json").is(0).json();
+    assert_eq!(names(&shown["peers"]), (vec!["other"], vec![]));
 }
 
 #[test]

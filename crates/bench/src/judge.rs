@@ -47,9 +47,7 @@ impl Session<'_> {
         });
         // A short run may have ended before its lines were told.
         if let Some(difference) = difference.or_else(|| self.difference(follow.report())) {
-            return Ok(Err(Ended::NotJudged(format!(
-                "{difference}, so its times do not belong to this bench: begin a new one without --resume"
-            ))));
+            return Ok(Err(elsewhere(&difference)));
         }
         let mut verdict = ended.verdict(self.project, &follow);
         verdict.caveats.extend(ended.caveats);
@@ -72,19 +70,25 @@ impl Session<'_> {
     }
 
     /// Times the kernel beside the problem's peers, in a process of its own. If somebody ended it,
-    /// returns the peers that were timed until then. The error says what the disk refused.
-    pub(crate) fn beside_peers(&self, control: &Control) -> Result<(BenchPeers, Ended)> {
+    /// returns the peers that were timed until then; none on another device than that of the runs,
+    /// where it ends at once. The error says what the disk refused.
+    pub(crate) fn beside_peers(&self, control: &Control) -> Result<(Option<BenchPeers>, Ended)> {
         let mut follow = Job::follow(self.project, self.open.create_peers_log()?);
+        let own = control.within()?;
         // What the log lacks is in the record.
-        let ended = self.job(None, &mut follow, control, |_| ());
-        let is_interrupted = ended.ending == Ending::Superseded;
+        let ended = self.job(None, &mut follow, &own, |batch| {
+            let report = batch.report.as_deref();
+            if report.is_some_and(|report| self.difference(report).is_some()) {
+                own.end();
+            }
+        });
         let report = follow.report();
-        let difference = self.difference(report);
+        if let Some(difference) = self.difference(report) {
+            return Ok((None, elsewhere(&difference)));
+        }
+        let is_interrupted = ended.ending == Ending::Superseded;
         let sources = self.inputs.peer_sources();
-        let mut peers = match &difference {
-            Some(_) => Vec::new(),
-            None => MeasuredPeer::of_report(report, &sources, lab_run::now()),
-        };
+        let mut peers = MeasuredPeer::of_report(report, &sources, lab_run::now());
         // The last one may have begun, and has no result.
         peers.retain(|it| !is_interrupted || it.peer.ratio.is_some() || it.peer.failure.is_some());
         let interrupted = || format!("interrupted after {}", counted(peers.len(), "peer"));
@@ -99,8 +103,8 @@ impl Session<'_> {
                 log.display()
             )
         };
-        let failure = difference
-            .or_else(|| is_wrong.then(wrong))
+        let failure = is_wrong
+            .then(wrong)
             .or_else(|| is_interrupted.then(interrupted))
             .or_else(|| peers.is_empty().then(nothing));
         let ended = match is_interrupted {
@@ -116,7 +120,7 @@ impl Session<'_> {
             failure,
             caveats: report.caveats().to_vec(),
         };
-        Ok((timed, ended))
+        Ok((Some(timed), ended))
     }
 
     fn record(
@@ -197,4 +201,11 @@ impl Session<'_> {
         self.open.remove_copies();
         ended
     }
+}
+
+/// The end of a bench on another device than that of its runs.
+fn elsewhere(difference: &str) -> Ended {
+    Ended::NotJudged(format!(
+        "{difference}, so its times do not belong to this bench: begin a new one without --resume"
+    ))
 }

@@ -252,8 +252,10 @@ impl<'a> Session<'a> {
         }
         tell(BenchEvent::Peers);
         let (peers, ended) = self.beside_peers(control)?;
-        self.open.write_peers(&peers)?;
-        self.bench.peers = Some(peers);
+        if let Some(peers) = peers {
+            self.open.write_peers(&peers)?;
+            self.bench.peers = Some(peers);
+        }
         Ok(ended)
     }
 }

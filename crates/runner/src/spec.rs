@@ -46,8 +46,10 @@ pub struct RunSpec {
     /// The socket of a Python on standby, which forks the judge's Python workers. `None` starts
     /// each of them anew.
     pub python_standby: Option<PathBuf>,
-    /// The kernel is built by another process before it is judged.
-    pub built_ahead: bool,
+    /// The kernel is a point of a sweep: built by another process, and never kept.
+    pub is_swept: bool,
+    /// Several judges get ready at the same time.
+    pub is_one_of_several: bool,
 }
 
 /// Returns why this machine cannot confine a kernel on a device. `None` where it can, and where a
@@ -73,7 +75,8 @@ impl RunSpec {
             program: own_program(),
             confinement,
             python_standby: None,
-            built_ahead: false,
+            is_swept: false,
+            is_one_of_several: false,
         }
     }
 
@@ -175,7 +178,8 @@ impl RunSpec {
             plan: plan(&config.measure, measures),
             python: Interpreter::of(project).program,
             python_standby: self.python_standby.clone(),
-            built_ahead: self.built_ahead,
+            is_swept: self.is_swept,
+            is_one_of_several: self.is_one_of_several,
             kernel: Some(kernel.clone()),
             ..JudgeRequest::new(kernel.parent().unwrap_or(&kernel))
         }

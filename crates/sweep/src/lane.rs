@@ -95,7 +95,7 @@ impl<'a> Lane<'a> {
         Ok(Lane {
             shared,
             spec: RunSpec {
-                built_ahead: is_ahead,
+                is_swept: is_ahead,
                 ..spec.clone()
             },
             repo: Repo::open(shared.project)?,

@@ -74,9 +74,12 @@ pub struct JudgeRequest {
     pub worker: Program,
     /// The judge does what it can ahead, and judges when a second line arrives on its stdin.
     pub on_standby: bool,
-    /// Another process builds the kernel before that line arrives, so on standby nothing is made
-    /// ready for a build.
-    pub built_ahead: bool,
+    /// Another process builds the kernel before that line arrives, and nothing is kept: on standby
+    /// nothing is made ready for a build or for a later check.
+    pub is_swept: bool,
+    /// Further judges get ready at the same time, so on standby the device is not probed: that would
+    /// hold the others up, and they would disturb it.
+    pub is_one_of_several: bool,
 }
 
 /// The kind of work.
@@ -205,7 +208,8 @@ impl JudgeRequest {
             compiler: Program::this("harness-compiler"),
             worker: Program::this("harness-worker"),
             on_standby: false,
-            built_ahead: false,
+            is_swept: false,
+            is_one_of_several: false,
         }
     }
 

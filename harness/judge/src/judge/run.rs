@@ -194,7 +194,7 @@ impl Run<Problem> {
         // If somebody waits already, the build without precompiled headers is sooner done.
         if !start.received() {
             let request = &self.session.request;
-            if request.language() == Language::Cuda && !request.built_ahead {
+            if request.language() == Language::Cuda && !request.is_swept {
                 self.session.builder.warm_up(&self.needs)?;
             }
             self.race_check
@@ -213,13 +213,15 @@ impl Run<Problem> {
             }
         }
         let (session, problem) = (&mut run.session, &mut run.problem);
-        if session.figures.is_none() {
+        if session.figures.is_none() && !session.request.is_one_of_several {
             session.figures = probing::probe_ahead(session, start)?;
         }
-        let launches = problem.launches_for_stock();
-        session.while_idle(start, launches, |cx, is_idle| {
-            problem.prepare_held_out(cx, is_idle)
-        })?;
+        if !session.request.is_swept {
+            let launches = problem.launches_for_stock();
+            session.while_idle(start, launches, |cx, is_idle| {
+                problem.prepare_held_out(cx, is_idle)
+            })?;
+        }
         start.wait();
         Ok(run)
     }
