@@ -63,7 +63,7 @@ fn numbers(path: &Path) -> Vec<f64> {
 fn reference_cu_and_reference_cpp_of_wavegru_agree_on_16_seeds() {
     // On the card and on the processor the same few steps.
     let problem = include_str!("kernels/wavegru/problem.toml").replace("steps = 48", "steps = 24");
-    let problem = problem.replace("cpu = { steps = 24 }\n", "");
+    let problem = problem.replace("cpu = { steps = 12 }\n", "");
     // The candidate computes nothing: on the processor that would take longer than the references.
     let kernel = include_str!("../../../kernels/wavegru/kernel.cu");
     let head = kernel.find(" wavegru(").expect("the kernel's head");

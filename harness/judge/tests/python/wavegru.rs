@@ -178,7 +178,7 @@ fn reference_agrees() -> Result<(), Failed> {
     let state = |name: &str| {
         problem
             .path("dump")
-            .join(format!("hidden256-steps24-teacher0-{name}.npy"))
+            .join(format!("hidden256-steps12-teacher0-{name}.npy"))
     };
     std::fs::copy(state("h0"), state("h1"))?;
     problem
