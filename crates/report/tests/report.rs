@@ -9,7 +9,7 @@ mod trials;
 
 use lab_project::Project;
 use lab_report::Html;
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::{env, fs};
@@ -53,7 +53,7 @@ fn main() -> ExitCode {
         summarise();
         Ok(())
     });
-    libtest_mimic::run(&Arguments::from_args(), vec![trial, long]).exit_code()
+    libtest_mimic::run(&trials::arguments(), vec![trial, long]).exit_code()
 }
 
 /// The report of a repository with so many experiments.

@@ -12,7 +12,6 @@
 mod trials;
 
 use lab_device::sandbox::{FileAccess, Policy, SandboxState, WITH_SIGNALS, enter, support};
-use libtest_mimic::Arguments;
 use std::fs;
 use std::net::UdpSocket;
 use std::path::Path;
@@ -45,7 +44,7 @@ fn main() -> ExitCode {
         })
     };
     let trials = tests.into_iter().map(trial).collect();
-    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+    libtest_mimic::run(&trials::arguments(), trials).exit_code()
 }
 
 /// Runs `act` on a thread that is confined like a compiler, with the version of Landlock.

@@ -20,7 +20,6 @@ mod trials;
 use lab_device::sandbox;
 use lab_protocol::JudgeRequest;
 use lab_protocol::{CompileOptions, Exit};
-use libtest_mimic::Arguments;
 use std::path::Path;
 use std::process::ExitCode;
 use support::{Folder, Judged};
@@ -74,7 +73,7 @@ fn main() -> ExitCode {
         .into_iter()
         .map(|test| trial(state.missing(), test));
     let trials = anywhere.chain(confined).collect();
-    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+    libtest_mimic::run(&trials::arguments(), trials).exit_code()
 }
 
 /// A correct kernel with further text at its top.

@@ -1,7 +1,16 @@
 //! Tests that this machine may be unable to run. libtest decides before a program starts which
 //! tests it ignores; libtest-mimic can report a test as ignored once the program knows why.
 
-use libtest_mimic::{Failed, Trial};
+use libtest_mimic::{Arguments, Failed, Trial};
+
+/// What the command line asks for. As with libtest, RUST_TEST_THREADS says how many tests run at a time.
+pub fn arguments() -> Arguments {
+    let mut arguments = Arguments::from_args();
+    let threads = std::env::var("RUST_TEST_THREADS").ok();
+    let threads = threads.and_then(|number| number.parse().ok());
+    arguments.test_threads = arguments.test_threads.or(threads);
+    arguments
+}
 
 /// A test. If something is `missing` for it, the test is reported as ignored, with the reason in
 /// its name.

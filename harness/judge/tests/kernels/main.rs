@@ -17,7 +17,6 @@ mod support;
 mod trials;
 
 use lab_protocol::Target;
-use libtest_mimic::Arguments;
 use std::process::ExitCode;
 
 /// The folders with kernels.
@@ -35,7 +34,7 @@ const CORPUS: [&str; 7] = [
 ];
 
 fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
+    let arguments = trials::arguments();
     let trial = |case: cases::Case| {
         let missing = case.not_judged_on(Target::Cpu);
         trials::trial(&case.name.clone(), missing, move || {

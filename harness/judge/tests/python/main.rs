@@ -26,11 +26,10 @@ mod support;
 mod trials;
 mod wavegru;
 
-use libtest_mimic::Arguments;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
+    let arguments = trials::arguments();
     let missing = python::missing();
     let mut trials = cases::trials();
     trials.extend(interpreters::trials());

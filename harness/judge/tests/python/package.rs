@@ -30,6 +30,8 @@ fn run(module: &str) -> Result<(), Failed> {
     // The sources' folder stays as it is.
     command
         .env("PYTHONDONTWRITEBYTECODE", "1")
+        // The worker takes its folder for one of caches, which kernels may open.
+        .env_remove("TMPDIR")
         .env_remove("PYTHONPATH");
     let output = command.output()?;
     let text = String::from_utf8_lossy(&output.stderr);
