@@ -86,6 +86,18 @@ const STORIES: &[Story] = &[
     ),
     story(
         Judged,
+        "show-sweep",
+        Text("`lab sweep` tries the values"),
+        "",
+    ),
+    story(
+        Judged,
+        "next-pair",
+        Text("next-pair: no sweep of three constants"),
+        "",
+    ),
+    story(
+        Judged,
         "show-loop",
         Text("No loop has worked on kernel.cu yet"),
         "",

@@ -8,7 +8,7 @@ use lab_text::figures::figure;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// What made a piece of evidence.
 #[derive(
@@ -140,11 +140,15 @@ impl Evidence {
 
     /// How fast the kernel was beside each peer, over the timed workloads that the peer computes.
     pub fn peer_figures(&self) -> Vec<PeerFigure> {
-        let of = self.workloads.len() as u64;
+        // A peer's figure stands with the first of several workloads with the same extents.
+        let extents = |it: &EvidenceWorkload| it.name.split(" nr=").next().map(str::to_owned);
+        let of = self.workloads.values().filter_map(extents);
+        let of = of.collect::<HashSet<_>>().len() as u64;
         let figure = |(name, peer): (&String, &EvidencePeer)| {
             let metric = format!("{RATIO}{name}");
             let has_it = |workload: &&EvidenceWorkload| workload.figures.contains_key(&metric);
-            let compared = self.workloads.values().filter(has_it).count() as u64;
+            let compared = self.workloads.values().filter(has_it);
+            let compared = compared.filter_map(extents).collect::<HashSet<_>>().len() as u64;
             PeerFigure {
                 name: peer.name.clone(),
                 ratio: self.figure(None, &metric).map(PeerRatio::from),

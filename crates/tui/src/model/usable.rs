@@ -67,6 +67,9 @@ impl Model {
                 )),
                 (View::Source | View::Results | View::Git | View::Loop, _) => Ok(()),
             },
+            Action::NextPair if self.repository.sweep_pairs() < 2 => {
+                Err("no sweep of three constants or more".to_owned())
+            }
             Action::SortWorkloads | Action::ReverseWorkloads
                 if !self.panes.shows(Pane::Workloads) =>
             {

@@ -113,6 +113,12 @@ impl Comparable {
 
 impl Repository {
     /// The decisions of the board.
+    /// How many maps the newest sweep has: one over each pair of constants.
+    pub fn sweep_pairs(&self) -> usize {
+        let view = self.sweep.as_ref().and_then(Option::as_deref);
+        view.map_or(0, |view| lab_sweep::summary::pairs(&view.sweep).len())
+    }
+
     pub fn decisions(&self) -> &[Decision] {
         match &self.board {
             Some(Ok(board)) => &board.decisions,

@@ -374,6 +374,7 @@ impl Run<Prepared> {
         (image, module): (&Path, ModuleId),
         peer_files: Option<&PeerFiles>,
     ) -> Result<Correctness> {
+        self.worker.forward_output();
         self.session.out.stage(Stage::Measure)?;
         let further = self.further.drain(..).map(StartingWorker::ready);
         let further: Vec<Worker> = further.collect::<Result<_>>()?;

@@ -236,6 +236,18 @@ impl Child {
         }
     }
 
+    /// Waits until all that the child has printed is forwarded, so that it comes before any later
+    /// line; not for one that goes on printing.
+    pub fn forward_output(&self) {
+        let deadline = Instant::now() + LAST_OUTPUT;
+        while !self.streams.iter().all(ForwardedStream::all_forwarded) && Instant::now() < deadline
+        {
+            if self.streams_open.recv_timeout(POLL_EVERY) == Err(RecvTimeoutError::Disconnected) {
+                break;
+            }
+        }
+    }
+
     /// Kills the child now, with everything that it started.
     pub fn end(&mut self) -> io::Result<ExitStatus> {
         self.process.kill();
@@ -252,15 +264,8 @@ impl Drop for Child {
             return;
         }
         self.process.kill();
-        // What the child printed comes before any later line. Its pipes close late, after its GPU
-        // context is gone.
-        let deadline = Instant::now() + LAST_OUTPUT;
-        while !self.streams.iter().all(ForwardedStream::all_forwarded) && Instant::now() < deadline
-        {
-            if self.streams_open.recv_timeout(POLL_EVERY) == Err(RecvTimeoutError::Disconnected) {
-                break;
-            }
-        }
+        // Its pipes close late, after its GPU context is gone.
+        self.forward_output();
         // The drop of the group reaps the child without waiting for it.
     }
 }

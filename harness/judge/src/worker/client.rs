@@ -173,6 +173,13 @@ impl Worker {
         self.link.connection.child().map(Child::id)
     }
 
+    /// Waits until what the kernels have printed so far is in the log.
+    pub fn forward_output(&self) {
+        if let Some(child) = self.link.connection.child() {
+            child.forward_output();
+        }
+    }
+
     /// Returns whether the process has not ended.
     pub fn is_alive(&mut self) -> bool {
         self.link.connection.is_alive()
