@@ -212,7 +212,7 @@ impl Screen {
     }
 
     fn stay(&mut self, threads: &Threads) -> io::Result<()> {
-        for effect in open(&mut self.model, self.opening.leaves_open(&self.project)) {
+        for effect in open(&mut self.model, self.opening.asks_for_kernel(&self.project)) {
             self.carry_out(effect, threads)?;
         }
         loop {

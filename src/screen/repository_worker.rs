@@ -47,7 +47,7 @@ pub struct Opening {
 impl Opening {
     /// Whether the user is to say which kernel: none was named, the folder is not a kernel's, and
     /// the repository has several.
-    pub fn leaves_open(&self, project: &Project) -> bool {
+    pub fn asks_for_kernel(&self, project: &Project) -> bool {
         self.kernel.is_none()
             && !self.from.starts_with(&project.problem_dir)
             && kernels::names(project).len() > 1

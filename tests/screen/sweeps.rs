@@ -89,7 +89,7 @@ fn a_new_point_is_shown_at_once_and_the_end_says_what_to_do() {
     let words = world.words();
     assert!(words.contains("6 of 6 points"), "{words}");
     assert!(
-        words.contains("`lab sweep --apply 3` writes point 3 into the kernel"),
+        words.contains("`lab sweep kernels/rmsnorm/kernel.cu --apply 3` writes point 3"),
         "{words}"
     );
 }

@@ -106,7 +106,6 @@ impl Ready {
             .map(|python| python.socket().to_owned());
         RunSpec {
             python_standby: socket,
-            is_one_of_several: self.edits_are_quick,
             ..spec.clone()
         }
     }

@@ -48,8 +48,6 @@ pub struct RunSpec {
     pub python_standby: Option<PathBuf>,
     /// The kernel is a point of a sweep: built by another process, and never kept.
     pub is_swept: bool,
-    /// Several judges get ready at the same time.
-    pub is_one_of_several: bool,
 }
 
 /// Returns why this machine cannot confine a kernel on a device. `None` where it can, and where a
@@ -76,7 +74,6 @@ impl RunSpec {
             confinement,
             python_standby: None,
             is_swept: false,
-            is_one_of_several: false,
         }
     }
 
@@ -179,7 +176,6 @@ impl RunSpec {
             python: Interpreter::of(project).program,
             python_standby: self.python_standby.clone(),
             is_swept: self.is_swept,
-            is_one_of_several: self.is_one_of_several,
             kernel: Some(kernel.clone()),
             ..JudgeRequest::new(kernel.parent().unwrap_or(&kernel))
         }

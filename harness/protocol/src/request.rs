@@ -74,12 +74,11 @@ pub struct JudgeRequest {
     pub worker: Program,
     /// The judge does what it can ahead, and judges when a second line arrives on its stdin.
     pub on_standby: bool,
-    /// Another process builds the kernel before that line arrives, and nothing is kept: on standby
-    /// nothing is made ready for a build or for a later check.
+    /// The kernel is a point of a sweep: another process builds it before that line arrives, nothing
+    /// is kept, and further judges get ready at the same time. So on standby nothing is made ready
+    /// for a build or a later check, and the device is not probed: that would hold the others up,
+    /// and they would disturb it.
     pub is_swept: bool,
-    /// Further judges get ready at the same time, so on standby the device is not probed: that would
-    /// hold the others up, and they would disturb it.
-    pub is_one_of_several: bool,
 }
 
 /// The kind of work.
@@ -209,7 +208,6 @@ impl JudgeRequest {
             worker: Program::this("harness-worker"),
             on_standby: false,
             is_swept: false,
-            is_one_of_several: false,
         }
     }
 

@@ -31,7 +31,7 @@ const NEAR: f64 = 0.98;
 const FAR: f64 = 0.8;
 
 fn shown(data: ScreenData<'_>) -> Option<&SweepView> {
-    data.repository.sweep.as_ref()?.as_deref()
+    data.repository.sweep.as_deref()
 }
 
 pub fn note(data: ScreenData) -> String {
@@ -58,18 +58,17 @@ pub fn rows(data: ScreenData, pair: usize) -> Lines {
 fn progress(view: &SweepView) -> Lines {
     let Sweep { start, points } = &view.sweep;
     let counts = PointCounts::of(points).in_words();
-    let (done, all) = (points.len(), start.points);
+    let (done, all, kernel) = (points.len(), start.points, printable(&start.kernel));
     let first = format!("sweep {}: {done} of {all} points: {counts}", start.sweep);
     let mut lines = vec![Line::styled(first, STRONG)];
     let how = match (view.in_progress, view.time_left()) {
         (true, Some(left)) => format!("about {} left for all points", in_words(left)),
         (true, None) => "it goes on".to_owned(),
-        (false, _) if view.left() > 0 => "no process goes on with it: `lab sweep` does".to_owned(),
-        (false, _) => match summary::ranked(points).first() {
-            Some(best) => format!(
-                "`lab sweep --apply {}` writes point {} into the kernel",
-                best.number, best.number
-            ),
+        (false, _) if view.left() > 0 => format!("it ended early: `lab sweep {kernel}` goes on"),
+        (false, _) => match summary::ranked(points).first().map(|best| best.number) {
+            Some(best) => {
+                format!("`lab sweep {kernel} --apply {best}` writes point {best} into the kernel")
+            }
             None => "no point passed: correct the kernel or its tune lines".to_owned(),
         },
     };

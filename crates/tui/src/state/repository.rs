@@ -35,8 +35,8 @@ pub struct Repository {
     pub commits: Vec<LogEntry>,
     /// The board of decisions as it was last read, or why it cannot be; `None` before.
     pub board: Option<Result<Board, String>>,
-    /// The newest sweep of the kernel, or that there is none; `None` before it is read.
-    pub sweep: Option<Option<Box<SweepView>>>,
+    /// The newest sweep of the kernel; `None` if it has none, and before its view is shown.
+    pub sweep: Option<Box<SweepView>>,
     /// What was last found wrong with the ledger.
     pub ledger_problem: Option<String>,
     /// The repository was read at least once.
@@ -115,8 +115,8 @@ impl Repository {
     /// The decisions of the board.
     /// How many maps the newest sweep has: one over each pair of constants.
     pub fn sweep_pairs(&self) -> usize {
-        let view = self.sweep.as_ref().and_then(Option::as_deref);
-        view.map_or(0, |view| lab_sweep::summary::pairs(&view.sweep).len())
+        let sweep = self.sweep.as_ref();
+        sweep.map_or(0, |view| lab_sweep::summary::pairs(&view.sweep).len())
     }
 
     pub fn decisions(&self) -> &[Decision] {

@@ -213,10 +213,10 @@ impl Run<Problem> {
             }
         }
         let (session, problem) = (&mut run.session, &mut run.problem);
-        if session.figures.is_none() && !session.request.is_one_of_several {
-            session.figures = probing::probe_ahead(session, start)?;
-        }
         if !session.request.is_swept {
+            if session.figures.is_none() {
+                session.figures = probing::probe_ahead(session, start)?;
+            }
             let launches = problem.launches_for_stock();
             session.while_idle(start, launches, |cx, is_idle| {
                 problem.prepare_held_out(cx, is_idle)
