@@ -58,7 +58,7 @@ __device__ Moments moments(float origin, Part own, int cells, float eps, float p
 // Normalises one row of at most PACKS packs a thread. N, the values of a pack, must divide cols. One or two packs of gain and bias are
 // loaded together with x, and not after the sums: there are registers for them, and small launches do not wait for memory twice.
 template <typename T, int N, int PACKS>
-__device__ void normalise(const T* x, const T* gain, const T* bias, T* y, float eps, int cols, float per_col) {
+__device__ void normalise(const T* x, const T* gain, const T* bias, T* y, float eps, int rows, int cols, float per_col) {
     typedef Pack<T, N> P;
     const P* xs = reinterpret_cast<const P*>(x + (long long)blockIdx.x * cols);
     P* ys = reinterpret_cast<P*>(y + (long long)blockIdx.x * cols);
@@ -115,7 +115,7 @@ __device__ void normalise(const T* x, const T* gain, const T* bias, T* y, float 
 
 // Normalises one row of any length. The later reads of x come from the cache.
 template <typename T>
-__device__ void normalise_long(const T* x, const T* gain, const T* bias, T* y, float eps, int cols, float per_col) {
+__device__ void normalise_long(const T* x, const T* gain, const T* bias, T* y, float eps, int rows, int cols, float per_col) {
     x += (long long)blockIdx.x * cols;
     y += (long long)blockIdx.x * cols;
     const float origin = widened(x[0]);
@@ -135,12 +135,20 @@ __device__ void normalise_long(const T* x, const T* gain, const T* bias, T* y, f
         narrow(&y[c], normal(widened(x[c]), m) * widened(gain[c]) + widened(bias[c]));
 }
 
+// Rows of one cell: its deviation is 0, and NaN of an infinity or NaN.
+template <typename T>
+__device__ void normalise_one(const T* x, const T* gain, const T* bias, T* y, float eps, int rows, int cols, float per_col) {
+    const int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < rows) narrow(&y[row], (widened(x[row]) - widened(x[row])) * widened(gain[0]) + widened(bias[0]));
+}
+
 #define KERNEL(name, T, call)                                                                                                  \
     extern "C" __global__ void __launch_bounds__(MAX_THREADS)                                                                  \
         name(const T* x, const T* gain, const T* bias, T* y, float eps, int rows, int cols, void* no_scratch, float per_col) { \
-        call(x, gain, bias, y, eps, cols, per_col);                                                                            \
+        call(x, gain, bias, y, eps, rows, cols, per_col);                                                                      \
     }
 
+KERNEL(f32_one, float, normalise_one)
 KERNEL(f32_of_1, float, (normalise<float, 4, 1>))
 KERNEL(f32_of_2, float, (normalise<float, 4, 2>))
 KERNEL(f32_of_4, float, (normalise<float, 4, 4>))
@@ -148,6 +156,7 @@ KERNEL(f32_of_8, float, (normalise<float, 4, 8>))
 KERNEL(f32_cells, float, (normalise<float, 1, 1>))
 KERNEL(f32_odd, float, (normalise<float, 1, 4>))
 KERNEL(f32_long, float, normalise_long)
+KERNEL(f16_one, __half, normalise_one)
 KERNEL(f16_of_1, __half, (normalise<__half, 8, 1>))
 KERNEL(f16_of_2, __half, (normalise<__half, 8, 2>))
 KERNEL(f16_of_4, __half, (normalise<__half, 8, 4>))
@@ -158,6 +167,10 @@ KERNEL(f16_long, __half, normalise_long)
 // Few packs in all are done when the slowest block is: many threads for a row make it short. Many packs are done as fast as memory is:
 // few threads with several loads on the way each leave room for further blocks.
 constexpr long long FEW = 1 << 18;
+
+__device__ void launch_rows_of_one(LabShape& launch, int rows) {
+    launch.block[0] = 4 * WARP, launch.grid[0] = (rows + 4 * WARP - 1) / (4 * WARP);
+}
 
 // Adds the launch. `kernels` are those of odd, of long, and of few short rows, then those of 1, 2, 4, … packs, at most `most`; a pack has `n` values. If
 // a row is a whole number of packs, every row is aligned to 16 bytes, because the first one is.
@@ -175,11 +188,13 @@ __device__ void launch_rows(LabLaunches& launches, int rows, int cols, int n, in
 }
 
 LAB_LAUNCHES(layernorm_f32) {
+    if (dims.cols == 1) return launch_rows_of_one(launches.add("f32_one").arg(1.0f), dims.rows);
     const char* const kernels[] = {"f32_odd", "f32_long", "f32_cells", "f32_of_1", "f32_of_2", "f32_of_4", "f32_of_8"};
     launch_rows(launches, dims.rows, dims.cols, 4, 8, device.sms, kernels);
 }
 
 LAB_LAUNCHES(layernorm_f16) {
+    if (dims.cols == 1) return launch_rows_of_one(launches.add("f16_one").arg(1.0f), dims.rows);
     const char* const kernels[] = {"f16_odd", "f16_long", "f16_cells", "f16_of_1", "f16_of_2", "f16_of_4"};
     launch_rows(launches, dims.rows, dims.cols, 8, 4, device.sms, kernels);
 }

@@ -26,16 +26,22 @@ __device__ float widened(__half v) { return __half2float(v); }
 __device__ void narrow(float* to, float v) { *to = v; }
 __device__ void narrow(__half* to, float v) { *to = __float2half(v); }
 
-// Returns the sum of v over the block, in every thread.
+// Returns the sum of v over the block, in every thread. The sums of four warps are one access of shared memory. The last warp puts zeros
+// behind its own.
 __device__ float block_sum(float v) {
-    __shared__ float partial[MAX_THREADS / WARP];
-    for (int offset = WARP / 2; offset > 0; offset /= 2) v += __shfl_xor_sync(0xffffffffu, v, offset);
-    if (blockDim.x == WARP) return v;
-    if (threadIdx.x % WARP == 0) partial[threadIdx.x / WARP] = v;
+    __shared__ float4 partial[MAX_THREADS / WARP / 4 + 1];
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
+    v = lab_warp_sum(v);
+    if (warps == 1) return v;
+    if (lane == 0 || (warp == warps - 1 && lane < 4)) reinterpret_cast<float*>(partial)[warp + lane] = lane == 0 ? v : 0.0f;
     __syncthreads();
-    float sum = 0;
-    for (int w = 0; w < (int)blockDim.x / WARP; w++) sum += partial[w];
-    return sum;
+    float4 sum = partial[0];
+#pragma unroll 2
+    for (int w = 4; w < warps; w += 4) {
+        const float4 next = partial[w / 4];
+        sum.x += next.x, sum.y += next.y, sum.z += next.z, sum.w += next.w;
+    }
+    return (sum.x + sum.y) + (sum.z + sum.w);
 }
 
 #ifndef LAB_CPU
@@ -67,7 +73,7 @@ __device__ float cluster_sum(float v) {
 // the gain too, so it is loaded when the sum is known: by then other rows have brought it to the L2 cache, or will use it from there.
 // With SLICED a cluster has the row.
 template <typename T, int N, int PACKS, bool SLICED = false>
-__device__ void normalise(const T* x, const T* gain, T* y, float eps, int cols) {
+__device__ void normalise(const T* x, const T* gain, T* y, float eps, int rows, int cols) {
     typedef Pack<T, N> P;
     const int at = SLICED ? blockIdx.x / SLICES : blockIdx.x, step = SLICED ? SLICES * SLICE_THREADS : blockDim.x;
     const int first = threadIdx.x + (SLICED ? blockIdx.x % SLICES * SLICE_THREADS : 0);
@@ -78,6 +84,7 @@ __device__ void normalise(const T* x, const T* gain, T* y, float eps, int cols) 
     const P* gains = reinterpret_cast<const P*>(gain);
     P* ys = reinterpret_cast<P*>(y + (long long)at * cols);
     const int packs = cols / N;
+    const float per_col = __fdividef(1, (float)cols);  // known before the sum; a division behind it would be a subroutine
 
     const bool early = PACKS < 8;
     P row[PACKS] = {}, held[PACKS];
@@ -96,9 +103,9 @@ __device__ void normalise(const T* x, const T* gain, T* y, float eps, int cols) 
     for (int k = 0; k < PACKS; k++)
         for (int i = 0; i < N; i++) squares += widened(row[k].value[i]) * widened(row[k].value[i]);
 #ifndef LAB_CPU
-    const float scale = rsqrtf((SLICED ? cluster_sum(squares) : block_sum(squares)) / cols + eps);
+    const float scale = rsqrtf((SLICED ? cluster_sum(squares) : block_sum(squares)) * per_col + eps);
 #else
-    const float scale = rsqrtf(block_sum(squares) / cols + eps);
+    const float scale = rsqrtf(block_sum(squares) * per_col + eps);
 #endif
 #pragma unroll
     for (int k = 0; k < PACKS; k++) {
@@ -113,7 +120,7 @@ __device__ void normalise(const T* x, const T* gain, T* y, float eps, int cols) 
 
 // Normalises one row of any length. The second read of x comes from the cache.
 template <typename T>
-__device__ void normalise_long(const T* x, const T* gain, T* y, float eps, int cols) {
+__device__ void normalise_long(const T* x, const T* gain, T* y, float eps, int rows, int cols) {
     x += (long long)blockIdx.x * cols;
     y += (long long)blockIdx.x * cols;
     float squares = 0;
@@ -122,18 +129,29 @@ __device__ void normalise_long(const T* x, const T* gain, T* y, float eps, int c
     for (int c = threadIdx.x; c < cols; c += blockDim.x) narrow(&y[c], widened(x[c]) * scale * widened(gain[c]));
 }
 
+// Rows of one cell: nothing to add up.
+template <typename T>
+__device__ void normalise_one(const T* x, const T* gain, T* y, float eps, int rows, int cols) {
+    const int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= rows) return;
+    const float v = widened(x[row]);
+    narrow(&y[row], v * rsqrtf(v * v + eps) * widened(gain[0]));
+}
+
 #define KERNEL(name, T, call)                                                                                   \
     extern "C" __global__ void __launch_bounds__(MAX_THREADS)                                                   \
         name(const T* x, const T* gain, T* y, float eps, int rows, int cols, void* no_scratch) {                \
-        call(x, gain, y, eps, cols);                                                                            \
+        call(x, gain, y, eps, rows, cols);                                                                      \
     }
 
+KERNEL(f32_one, float, normalise_one)
 KERNEL(f32_of_1, float, (normalise<float, 4, 1>))
 KERNEL(f32_of_2, float, (normalise<float, 4, 2>))
 KERNEL(f32_of_4, float, (normalise<float, 4, 4>))
 KERNEL(f32_of_8, float, (normalise<float, 4, 8>))
 KERNEL(f32_odd, float, (normalise<float, 1, 4>))
 KERNEL(f32_long, float, normalise_long)
+KERNEL(f16_one, __half, normalise_one)
 KERNEL(f16_of_1, __half, (normalise<__half, 8, 1>))
 KERNEL(f16_of_2, __half, (normalise<__half, 8, 2>))
 KERNEL(f16_of_4, __half, (normalise<__half, 8, 4>))
@@ -148,6 +166,10 @@ KERNEL(f16_sliced, __half, (normalise<__half, 8, 1, true>))
 // Few packs in all are done when the slowest block is: many threads for a row make it short. Many packs are done as fast as memory is:
 // few threads with several loads on the way each leave room for further blocks.
 constexpr long long FEW = 1 << 18;
+
+__device__ void launch_rows_of_one(LabShape& launch, int rows) {
+    launch.block[0] = 4 * WARP, launch.grid[0] = (rows + 4 * WARP - 1) / (4 * WARP);
+}
 
 // Whether a row is so long, and there are so few, that a cluster should compute it, of `each` packs a thread.
 __device__ bool is_sliced(int rows, int packs, int each, unsigned sms) {
@@ -178,11 +200,13 @@ __device__ void launch_rows(LabLaunches& launches, int rows, int cols, int n, co
 }
 
 LAB_LAUNCHES(rmsnorm_f32) {
+    if (dims.cols == 1) return launch_rows_of_one(launches.add("f32_one"), dims.rows);
     if (dims.cols % 4 == 0 && is_sliced(dims.rows, dims.cols / 4, 2, device.sms)) return launch_slices(launches.add("f32_sliced"), dims.rows);
     launch_rows(launches, dims.rows, dims.cols, 4, {"f32_of_1", "f32_of_2", "f32_of_4", "f32_of_8", "f32_odd", "f32_long"});
 }
 
 LAB_LAUNCHES(rmsnorm_f16) {
+    if (dims.cols == 1) return launch_rows_of_one(launches.add("f16_one"), dims.rows);
     if (dims.cols % 8 == 0 && is_sliced(dims.rows, dims.cols / 8, 1, device.sms)) return launch_slices(launches.add("f16_sliced"), dims.rows);
     launch_rows(launches, dims.rows, dims.cols, 8, {"f16_of_1", "f16_of_2", "f16_of_4", "f16_of_8", "f16_odd", "f16_long"});
 }

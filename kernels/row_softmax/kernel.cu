@@ -29,9 +29,13 @@ __device__ float widened(__half v) { return __half2float(v); }
 __device__ void narrow(float* to, float v) { *to = v; }
 __device__ void narrow(__half* to, float v) { *to = __float2half(v); }
 
+// The bits of a float as an integer of the same order, and back. A NaN without a sign is above all numbers.
+__device__ int ordered(int bits) { return bits ^ (bits >> 31 & 0x7fffffff); }
+
+// Returns the maximum of a warp: a reduction of integers is one instruction. A NaN gives NaN, or counts as less than all numbers: its own
+// exponential is NaN, and so is the sum.
 __device__ float warp_max(float v) {
-    for (int offset = WARP / 2; offset > 0; offset /= 2) v = fmaxf(v, __shfl_xor_sync(0xffffffffu, v, offset));
-    return v;
+    return __int_as_float(ordered(__reduce_max_sync(0xffffffffu, ordered(__float_as_int(v)))));
 }
 
 // The maximum of some cells and the sum of exp(cell - maximum). A maximum of -inf counts as 0 in the sum, which is 0 then.
@@ -176,11 +180,19 @@ __device__ void softmax_long(const T* x, T* y, int rows, int cols) {
     for (int c = threadIdx.x; c < cols; c += blockDim.x) narrow(&y[c], __expf(widened(x[c]) - base) * scale);
 }
 
+// Rows of one cell: each is 1. An infinity or NaN less itself is NaN.
+template <typename T>
+__device__ void softmax_one(const T* x, T* y, int rows, int cols) {
+    const int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < rows) narrow(&y[row], 1 + (widened(x[row]) - widened(x[row])));
+}
+
 #define KERNEL(name, T, call)                                                                                                        \
     extern "C" __global__ void __launch_bounds__(MAX_THREADS) name(const T* x, T* y, int rows, int cols, void* no_scratch) { \
         call(x, y, rows, cols);                                                                                                      \
     }
 
+KERNEL(f32_one, float, softmax_one)
 KERNEL(f32_short, float, (softmax<float, 1, 4, SHORT>))
 KERNEL(f32_of_1, float, (softmax<float, 4, 1, EVEN>))
 KERNEL(f32_of_2, float, (softmax<float, 4, 2, EVEN>))
@@ -191,6 +203,7 @@ KERNEL(f32_cells, float, (softmax<float, 1, 1, EVEN>))
 KERNEL(f32_odd_1, float, (softmax<float, 4, 1, ODD>))
 KERNEL(f32_odd_2, float, (softmax<float, 4, 2, ODD>))
 KERNEL(f32_odd_4, float, (softmax<float, 4, 4, ODD>))
+KERNEL(f16_one, __half, softmax_one)
 KERNEL(f16_short, __half, (softmax<__half, 1, 4, SHORT>))
 KERNEL(f16_of_1, __half, (softmax<__half, 8, 1, EVEN>))
 KERNEL(f16_of_2, __half, (softmax<__half, 8, 2, EVEN>))
@@ -215,6 +228,10 @@ __device__ void launch_cells(LabShape& launch, int rows, int cols) {
     launch.grid[0] = rows, launch.block[0] = (cols + WARP - 1) / WARP * WARP;
 }
 
+__device__ void launch_rows_of_one(LabShape& launch, int rows) {
+    launch.block[0] = 4 * WARP, launch.grid[0] = (rows + 4 * WARP - 1) / (4 * WARP);
+}
+
 // Whether a row is so long, and there are so few, that a cluster should compute it, of `each` packs a thread.
 __device__ bool is_sliced(int rows, int packs, int each, unsigned sms) {
 #ifndef LAB_CPU
@@ -234,7 +251,7 @@ __device__ void launch_rows(LabLaunches& launches, int rows, int cols, int n, in
     const bool is_short = cols <= 4 * WARP;
     const int packs = is_short ? cols : cols % n == 0 ? cols / n : cols / n + 2;
     int kernel = is_short ? 0 : 2, each = is_short ? 4 : 1;
-    const int wanted = (long long)rows * packs <= FEW ? 1 : most < 4 ? most : 4;
+    const int wanted = (long long)rows * packs <= FEW ? 1 : most < 4 || cols % n == 0 ? 2 : 4;
     while ((!is_short && each < wanted) || (each < most && packs > MAX_THREADS * each)) kernel++, each *= 2;
     if (packs > MAX_THREADS * each) kernel = 1;
     const int warps = (packs + WARP * each - 1) / (WARP * each);
@@ -244,6 +261,7 @@ __device__ void launch_rows(LabLaunches& launches, int rows, int cols, int n, in
 }
 
 LAB_LAUNCHES(row_softmax_f32) {
+    if (dims.cols == 1) return launch_rows_of_one(launches.add("f32_one"), dims.rows);
     if (is_small(dims.rows, dims.cols, device.sms)) return launch_cells(launches.add("f32_cells"), dims.rows, dims.cols);
     const char* const even[] = {"f32_short", "f32_long", "f32_of_1", "f32_of_2", "f32_of_4", "f32_of_8"};
     const char* const odd[] = {"f32_short", "f32_long", "f32_odd_1", "f32_odd_2", "f32_odd_4"};
@@ -253,6 +271,7 @@ LAB_LAUNCHES(row_softmax_f32) {
 }
 
 LAB_LAUNCHES(row_softmax_f16) {
+    if (dims.cols == 1) return launch_rows_of_one(launches.add("f16_one"), dims.rows);
     if (is_small(dims.rows, dims.cols, device.sms)) return launch_cells(launches.add("f16_cells"), dims.rows, dims.cols);
     const char* const even[] = {"f16_short", "f16_long", "f16_of_1", "f16_of_2", "f16_of_4"};
     const char* const odd[] = {"f16_short", "f16_long", "f16_odd_1", "f16_odd_2"};
