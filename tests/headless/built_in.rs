@@ -42,7 +42,7 @@ fn edit_and_run(lab: &Lab, from: &str, to: &str, args: &str) -> CommandOutput {
 
 #[test]
 fn a_real_run_is_kept_in_the_ledger_of_the_emulated_device() {
-    let lab = rmsnorm_with(|whole| whole);
+    let lab = rmsnorm();
     let run = edit_and_run(
         &lab,
         "// One block computes",

@@ -4,17 +4,63 @@ use crate::lab::Lab;
 use std::fs;
 use std::process::Stdio;
 
-/// The steps of the workload that only a keep judges.
-const UNSEEN: &str = "run.steps == 20";
+/// The cells of the workload that only a keep judges.
+const UNSEEN: &str = "n == 400";
 
-/// A small WaveGRU whose kernel is right, committed; on the cpu device. A keep also checks a
-/// workload of 20 steps, which a save does not.
-pub fn wavegru() -> Lab {
-    let mut lab = Lab::empty();
-    lab.use_own_cache();
-    lab.copy_problem("harness/judge/tests/kernels/wavegru", "");
-    let unseen = "\n[[held_out]]\ndims = { hidden = 256, steps = 20, teacher = 0 }\nnull = [\"forced\"]\nuncompared = [\"teacher_prob\"]\nwhen = \"keep\"\n";
-    lab.write("problem.toml", lab.read("problem.toml") + unseen);
+const PROBLEM: &str = r#"
+entry = "scale"
+dims = ["n"]
+ragged = false
+[[tensor]]
+name = "x"
+role = "in"
+type = "f32"
+shape = ["n"]
+values = { normal = {} }
+[[tensor]]
+name = "y"
+role = "out"
+type = "f32"
+shape = ["n"]
+tolerance = { atol = 0.0, rtol = 0.0 }
+[objective]
+samples = "n"
+[[workload]]
+dims = { n = 333 }
+[[held_out]]
+dims = { n = 400 }
+when = "keep"
+"#;
+
+const REFERENCE: &str = r#"
+#include "lab.h"
+extern "C" __global__ void scale(const float* x, float* y, int n) {
+    for (int i = threadIdx.x; i < n; i += 32) y[i] = 2 * x[i];
+}
+LAB_LAUNCH(scale) { launch.block[0] = 32; }
+"#;
+
+const KERNEL: &str = r#"
+#include "lab.h"
+constexpr int THREADS = 128;
+extern "C" __global__ void scale(const float* x, float* y, int n) {
+    for (int i = threadIdx.x; i < n; i += THREADS) {
+        y[i] = 2 * x[i];
+    }
+}
+LAB_LAUNCH(scale) { launch.block[0] = THREADS; }
+"#;
+
+/// The line of the kernel that the tests change.
+pub const STORE: &str = "y[i] = 2 * x[i];";
+
+/// A small problem whose kernel is right, committed; on the cpu device. A keep also checks a
+/// workload of 400 cells, which a save does not.
+pub fn doubling() -> Lab {
+    let lab = Lab::empty();
+    lab.write("problem.toml", PROBLEM);
+    lab.write("reference.cu", REFERENCE);
+    lab.write("kernel.cu", KERNEL);
     lab.write("lab.toml", "device = \"cpu\"\n");
     lab.git("add -A");
     lab.git("commit -qm plain");
@@ -38,11 +84,8 @@ pub fn is_of_a_save() -> String {
 fn knows_the_save(lab: &Lab) {
     edit(
         lab,
-        "const int picked = sample(logits, run, t);",
-        &format!(
-            "const int picked = {} ? sample(logits, run, t) : t;",
-            is_of_a_save()
-        ),
+        STORE,
+        &format!("y[i] = {} ? 2 * x[i] : x[i];", is_of_a_save()),
     );
 }
 
@@ -52,20 +95,20 @@ fn record(lab: &Lab, run: u32) -> serde_json::Value {
 
 #[test]
 fn a_kernel_that_is_right_for_a_save_only_is_refused_by_the_gate() {
-    let lab = wavegru();
+    let lab = doubling();
     let before = lab.head();
     lab.lab("run").is(0).says("● PASS");
     knows_the_save(&lab);
     lab.lab("run").is(0).says("● PASS");
     let refused = lab.lab("keep -m 'knows the save'").is(1);
     assert!(
-        refused.err.contains("keep refused: sample_mismatches is "),
+        refused.err.contains("keep refused: y_error is "),
         "{refused:?}"
     );
     assert!(
         refused
             .err
-            .contains(", its limit 0, on held-out inputs (tokens["),
+            .contains(", its limit 1, on held-out inputs (y["),
         "{refused:?}"
     );
 
@@ -79,7 +122,7 @@ fn a_kernel_that_is_right_for_a_save_only_is_refused_by_the_gate() {
     let again = lab
         .lab("keep -m 'knows the save'")
         .is(1)
-        .says("keep refused: sample_mismatches is ");
+        .says("keep refused: y_error is ");
     assert!(
         !again.out.contains("held-out inputs before the keep"),
         "{again:?}"
@@ -107,16 +150,14 @@ fn a_kernel_that_is_right_for_a_save_only_is_refused_by_the_gate() {
 
 #[test]
 fn a_kernel_that_crashes_on_the_held_out_case_is_refused_and_not_tried_again() {
-    let lab = wavegru();
+    let lab = doubling();
     let before = lab.head();
     lab.lab("run").is(0).says("● PASS");
     let known = is_of_a_save();
     edit(
         &lab,
-        "const int picked = sample(logits, run, t);",
-        &format!(
-            "if (!({known})) *(volatile int*)nullptr = 1;\n    const int picked = sample(logits, run, t);"
-        ),
+        STORE,
+        &format!("if (!({known})) *(volatile int*)nullptr = 1;\n        {STORE}"),
     );
     lab.lab("run").is(0).says("● PASS");
     let refused = lab.lab("keep -m 'crashes'").is(1).says("keep refused: ");
@@ -137,7 +178,7 @@ fn a_kernel_that_crashes_on_the_held_out_case_is_refused_and_not_tried_again() {
 
 #[test]
 fn a_held_out_check_that_could_not_start_is_no_outcome() {
-    let lab = wavegru();
+    let lab = doubling();
     edit(
         &lab,
         "constexpr int THREADS = 128;",
@@ -156,7 +197,7 @@ fn a_held_out_check_that_could_not_start_is_no_outcome() {
 
 #[test]
 fn a_keep_that_is_interrupted_commits_nothing_and_can_be_repeated() {
-    let lab = wavegru();
+    let lab = doubling();
     let before = lab.head();
     edit(
         &lab,
