@@ -151,7 +151,7 @@ pub fn run_program(lab: &Lab, file: &str, kinds: &str, dims: usize) -> (Option<i
     // Functions of a kernel's file are found by their names, as in a module of the device.
     let arguments = [
         "-std=c++17",
-        "-O1",
+        "-O0",
         "-rdynamic",
         headers,
         &kinds,

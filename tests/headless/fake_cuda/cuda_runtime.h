@@ -38,17 +38,18 @@ struct cudaDeviceProp {
 
 namespace fake {
 
-// Calls a function of the host's C++ ABI with these parameters: whole numbers and floats go through registers of their own.
+// Calls a function of the host's C++ ABI with these parameters: at most eight whole numbers, of which the last two go on the
+// stack, and two floats.
 inline void call(void* function, void** parameters, const char* kinds) {
-    long whole[6] = {};
+    long whole[8] = {};
     double floats[2] = {};
     int wholes = 0, numbers = 0;
     for (const char* kind = kinds; *kind; ++kind, ++parameters) {
         if (*kind == 'f') std::memcpy(&floats[numbers++], *parameters, 4);
         else std::memcpy(&whole[wholes++], *parameters, *kind == 'p' ? 8 : 4);
     }
-    reinterpret_cast<void (*)(long, long, long, long, long, long, double, double)>(function)(
-        whole[0], whole[1], whole[2], whole[3], whole[4], whole[5], floats[0], floats[1]);
+    reinterpret_cast<void (*)(long, long, long, long, long, long, double, double, long, long)>(function)(
+        whole[0], whole[1], whole[2], whole[3], whole[4], whole[5], floats[0], floats[1], whole[6], whole[7]);
 }
 
 inline CUresult error_name(CUresult, const char** name) {
