@@ -119,7 +119,7 @@ fn the_problems_of_the_benchmarks_pass_and_so_do_their_delayed_kernels() {
 
 #[test]
 fn a_cooperative_kernel_with_launch_bounds_is_delayed() {
-    let slower = passes_when_delayed(&crate::wavegru::folder(crate::wavegru::KERNEL));
+    let slower = passes_when_delayed(&crate::wavegru::folder(crate::wavegru::PLAIN));
     assert!(slower.contains(
         "extern \"C\" __global__ void __launch_bounds__(THREADS, 1)\n    wavegru(const bf16*"
     ));
