@@ -15,46 +15,37 @@
 //   pick   min-p and Gumbel-max                 one warp of each block, all alike
 //
 // Layer 0 needs no exchange that a block waits for. Its input is one of 256 embeddings, so while the logits are on their
-// way, each block publishes the next state of its units for every token. README.md has the cost of a step and the
-// experiments.
+// way, each block publishes the next state of its units for every token. README.md has the experiments.
 #include "lab.h"
-
 using bf16 = unsigned short;  // the upper half of an f32
 using u64 = unsigned long long;
-
-constexpr int H = LAB_HIDDEN;  // hidden units
-constexpr int V = 256;         // tokens
-constexpr int THREADS = 256;
-constexpr int WARPS = THREADS / 32;
+constexpr int H = LAB_HIDDEN, V = 256;  // hidden units, tokens
+constexpr int THREADS = 256, WARPS = THREADS / 32;
 #ifdef LAB_CPU
-constexpr int BLOCKS = 16;     // fewer threads are cheaper to emulate; the weights stay in memory
-constexpr bool AHEAD = false;  // computes layer 0 for the picked token only
+constexpr int BLOCKS = 16;  // fewer threads are cheaper to emulate; the weights stay in memory
 #else
 constexpr int BLOCKS = H / 8;
-constexpr bool AHEAD = true;
 #endif
-constexpr int UNITS = H / BLOCKS;  // of a block
-constexpr int GROUPS = UNITS / 8;  // of eight units, which one warp finishes
-constexpr int QUADS = UNITS / 4;   // of four units
-constexpr int SPAN = H / WARPS;    // columns of a warp
-constexpr int PART = SPAN / 4;     // the same in fours: a lane loads one of them
-constexpr int FOURS = PART / 8;    // of the part, which a lane multiplies: fours lane % 8 + 8·j
-constexpr int COPIES = 2;          // of h1 in memory, each for some of the blocks: all blocks read it at once
-constexpr int PICKING = 2;         // the warp that picks the token
+constexpr bool AHEAD = BLOCKS == H / 8;               // computes layer 0 for all tokens, else for the picked one only
+constexpr int UNITS = H / BLOCKS;                     // of a block
+constexpr int GROUPS = UNITS / 8, QUADS = UNITS / 4;  // of eight units, which one warp finishes, and of four
+constexpr int SPAN = H / WARPS;                       // columns of a warp
+constexpr int PART = SPAN / 4;                        // the same in fours: a lane loads one of them
+constexpr int FOURS = PART / 8;                       // of the part, which a lane multiplies: fours lane % 8 + 8·j
+constexpr int COPIES = 2;   // of h1 in memory, each for some of the blocks: all blocks read it at once
+constexpr int PICKING = 2;  // the warp that picks the token
 constexpr float EPSILON = 1e-5f, LOG2_E = 1.44269504f;
 constexpr float SHARE_UNIT = 1 << 21, LOGIT_UNIT = 1 << 25;  // of a block's shares and of logits, in fixed point
 constexpr float SQUARES_UNIT = 1 << 22;  // of sums in fixed point, which one instruction adds: elements must stay below 2.8
 constexpr unsigned ALL = 0xffffffffu;
-static_assert(UNITS % 8 == 0 && GROUPS <= WARPS && SPAN % 32 == 0 && SPAN <= 128, "whole groups, at most one four for a lane");
-static_assert(THREADS == V && BLOCKS <= 255, "a thread a token; what a sum can count");
+static_assert(UNITS % 8 == 0 && GROUPS <= WARPS && SPAN % 32 == 0 && SPAN <= 128 && THREADS == V && BLOCKS <= 255);
 
 // ---- Matrix times vector ---------------------------------------------------------------------------
-
-// A bf16 is the upper half of an f32.
-__device__ inline float4 widen(uint2 w) {
+__device__ inline float4 widen(uint2 w) {  // four bf16
     return make_float4(__uint_as_float(w.x << 16), __uint_as_float(w.x & 0xffff0000u), __uint_as_float(w.y << 16),
                        __uint_as_float(w.y & 0xffff0000u));
 }
+__device__ inline float4 widen(uint4 w, int half) { return widen(half ? make_uint2(w.z, w.w) : make_uint2(w.x, w.y)); }
 __device__ inline float4 scaled(float4 a, float f) { return make_float4(a.x * f, a.y * f, a.z * f, a.w * f); }
 __device__ inline float4 times(float4 a, float4 b) { return make_float4(a.x * b.x, a.y * b.y, a.z * b.z, a.w * b.w); }
 __device__ inline float dot(float4 w, float4 x, float sum = 0.0f) {
@@ -67,57 +58,40 @@ template <int N>
 struct alignas(16) Sums {
     static constexpr int LANES = AHEAD ? 4 : 1, EACH = WARPS * LANES / 4;
     float part[N][8][4 * EACH + (AHEAD ? 4 : 0)];
-
     // Gives lanes 4·u … 4·u + 3 the sums of unit u.
     __device__ inline void total(int lane, float (&sum)[N]) const {
         float v[N][EACH];
-        for (int i = 0; i < N; ++i) {
+        for (int i = 0; i < N; ++i)
             for (int k = 0; k < EACH; ++k) v[i][k] = part[i][lane / 4][lane % 4 * EACH + k];
-        }
-        for (int some = EACH / 2; some > 0; some /= 2) {
-            for (int i = 0; i < N; ++i) {
+        for (int some = EACH / 2; some > 0; some /= 2)
+            for (int i = 0; i < N; ++i)
                 for (int k = 0; k < some; ++k) v[i][k] += v[i][k + some];
-            }
-        }
         for (int i = 0; i < N; ++i) sum[i] = v[i][0] + __shfl_xor_sync(ALL, v[i][0], 1);
         for (int i = 0; i < N; ++i) sum[i] += __shfl_xor_sync(ALL, sum[i], 2);
     }
 };
-
-// The default of what `multiply` calls in the middle.
-struct Nothing {
-    __device__ inline void operator()() const {}
-};
-
-__device__ inline float no_factor(int) { return 1.0f; }
-
 #ifdef LAB_CPU
 // A warp's columns of the block's rows, which stay in memory, with the columns' gain and the rows' factors.
 template <int N>
 struct Rows {
-    const bf16* matrix;
+    const uint2* matrix;
     const float4* gain;
-    float factor[N];
+    float factor[3];
     template <class Factor>
-    __device__ inline Rows(const bf16* matrix, int unit, int warp, int, const float4* gain, const Factor& factor_of)
-        : matrix(matrix + size_t(unit) * H + warp * SPAN), gain(gain ? gain + warp * PART : nullptr) {
-        for (int i = 0; i < N; ++i) factor[i] = factor_of(i);
-    }
+    __device__ inline Rows(const bf16* matrix, int unit, int warp, int, const float4* gain, const Factor& of)
+        : matrix(reinterpret_cast<const uint2*>(matrix) + (unit * H + warp * SPAN) / 4), gain(gain ? gain + warp * PART : gain),
+          factor{of(0), of(1), of(2)} {}
+    __device__ inline Rows(const bf16* matrix, int unit, int warp, int, uint4*) : Rows(matrix, unit, warp, 0, nullptr, [](int) { return 1.0f; }) {}
 };
 template <int N>
-struct Stored : Rows<N> {
-    __device__ inline Stored(const bf16* matrix, int unit, int warp, int lane, uint4*)
-        : Rows<N>(matrix, unit, warp, lane, nullptr, no_factor) {}
-};
-
-template <int N, class After = Nothing>
-__device__ inline void multiply(const Rows<N>& weights, const float4* vector, Sums<N>* sums, int warp, int lane, const After& after = {}) {
-    for (int i = lane; i < 8 * N * GROUPS; i += 32) {
-        const int group = i / (8 * N), row = i / 8 % N, unit = i % 8;
-        const uint2* w = reinterpret_cast<const uint2*>(weights.matrix + (size_t(row) * H + group * 8 + unit) * H);
+using Stored = Rows<N>;
+template <int N, class After>
+__device__ inline void multiply(const Rows<N>& weights, const float4* vector, Sums<N>* sums, int warp, int lane, const After& after) {
+    for (int i = lane; i < N * UNITS; i += 32) {
+        const uint2* const w = weights.matrix + (i % N * H + i / N) * (H / 4);
         float sum[2] = {};
         for (int k = 0; k < PART; ++k) sum[k % 2] = dot(widen(w[k]), weights.gain ? times(vector[k], weights.gain[k]) : vector[k], sum[k % 2]);
-        sums[group].part[row][unit][warp] = weights.factor[row] * (sum[0] + sum[1]);
+        sums[i / N / 8].part[i % N][i / N % 8][warp] = weights.factor[i % N] * (sum[0] + sum[1]);
     }
     after();
 }
@@ -125,12 +99,9 @@ __device__ inline void multiply(const Rows<N>& weights, const float4* vector, Su
 // A lane multiplies FOURS times four columns of two units' rows: row i % N of unit i / N ^ lane / 4.
 template <int N>
 __device__ inline uint2 weight(const bf16* matrix, int unit, int i, int j, int warp, int lane) {
-    const bf16* row = matrix + size_t(i % N * H + unit + (i / N ^ lane / 4)) * H + warp * SPAN;
-    return reinterpret_cast<const uint2*>(row)[8 * j + lane % 8];
+    return reinterpret_cast<const uint2*>(matrix + size_t(i % N * H + unit + (i / N ^ lane / 4)) * H + warp * SPAN)[8 * j + lane % 8];
 }
-
-// A lane's weights in registers: widened to f32, times the row's factor and the column's gain. Without lab_pin the compiler
-// would widen them at each use.
+// In registers: f32, times the row's factor and the column's gain. Without lab_pin the compiler would widen them at each use.
 template <int N>
 struct Rows {
     float4 four[2 * N][FOURS];
@@ -146,29 +117,22 @@ struct Rows {
     }
     __device__ inline float4 at(int i, int j) const { return four[i][j]; }
 };
-
 // The same in shared memory, as bf16 and without factor and gain: two weights of each thread are 16 bytes.
 template <int N>
 struct Stored {
     const uint4* words;
     __device__ inline Stored(const bf16* matrix, int unit, int warp, int lane, uint4* memory) : words(memory + threadIdx.x) {
 #pragma unroll 8
-        for (int k = 0; k < 2 * N * FOURS; ++k) {
+        for (int k = 0; k < 2 * N * FOURS; ++k)
             reinterpret_cast<uint2*>(memory + threadIdx.x + k / 2 * THREADS)[k % 2] = weight<N>(matrix, unit, k / FOURS, k % FOURS, warp, lane);
-        }
     }
-    __device__ inline float4 at(int i, int j) const {
-        const int k = i * FOURS + j;
-        const uint4 two = words[k / 2 * THREADS];
-        return widen(k % 2 ? make_uint2(two.z, two.w) : make_uint2(two.x, two.y));
-    }
+    __device__ inline float4 at(int i, int j) const { return widen(words[(i * FOURS + j) / 2 * THREADS], (i * FOURS + j) % 2); }
 };
-
 // Writes this warp's parts of the sums of 8·N rows. `vector` is the warp's part of the vector. Calls `after` after half of the
 // products. Lanes 8·g … 8·g + 7 share the rows of units 2·g and 2·g + 1. A lane multiplies its columns of both units' rows,
 // gives one unit's sums to another lane, and gets that lane's of the other unit.
-template <int N, template <int> class Weights, class After = Nothing>
-__device__ inline void multiply(const Weights<N>& weights, const float4* vector, Sums<N>* sums, int warp, int lane, const After& after = {}) {
+template <int N, template <int> class Weights, class After>
+__device__ inline void multiply(const Weights<N>& weights, const float4* vector, Sums<N>* sums, int warp, int lane, const After& after) {
     float4 x[FOURS];
     for (int j = 0; j < FOURS; ++j) x[j] = vector[8 * j + lane % 8];
     float sum[2 * N] = {};
@@ -179,7 +143,6 @@ __device__ inline void multiply(const Weights<N>& weights, const float4* vector,
     for (int i = 0; i < N; ++i) sums->part[i][lane / 4][4 * warp + lane % 4] = sum[i] + __shfl_xor_sync(ALL, sum[i + N], 4);
 }
 #endif
-
 // Waits until a lane's values have the mark; lab_peek_marked has looked once. The lanes of a warp stay together: a warp
 // whose lanes leave such a loop one by one is slower afterwards.
 template <int N>
@@ -195,39 +158,27 @@ __device__ inline void wait_marked(const float* words, int apart, unsigned mark,
 }
 
 // ---- Gates -----------------------------------------------------------------------------------------
-
-// The hardware's 2^x and 1/x have an error of at most 3e-7, and most of a gate's instructions are saved. The last function
-// polls two words at once.
+// The hardware's 2^x and 1/x have an error of at most 3e-7. The last function polls two words at once.
 #ifdef LAB_CPU
 __device__ inline float power_of_2(float x) { return exp2f(x); }
 __device__ inline float inverse(float x) { return 1.0f / x; }
 __device__ inline ulonglong2 poll_two(const u64* words) { return make_ulonglong2(lab_poll(words), lab_poll(words + 1)); }
 #else
-__device__ inline float power_of_2(float x) {
-    asm("ex2.approx.ftz.f32 %0, %0;" : "+f"(x));
-    return x;
-}
-__device__ inline float inverse(float x) {
-    asm("rcp.approx.ftz.f32 %0, %0;" : "+f"(x));
-    return x;
-}
+__device__ inline float power_of_2(float x) { asm("ex2.approx.ftz.f32 %0, %0;" : "+f"(x)); return x; }
+__device__ inline float inverse(float x) { asm("rcp.approx.ftz.f32 %0, %0;" : "+f"(x)); return x; }
 __device__ inline ulonglong2 poll_two(const u64* words) {
     ulonglong2 seen;
     asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];" : "=l"(seen.x), "=l"(seen.y) : "l"(words));
     return seen;
 }
 #endif
-
 // The sums of gates are multiplied by this, so that powers of two give e^-r, e^-z and e^-2n.
 __device__ inline float gate_factor(int gate) { return gate < 2 ? -LOG2_E : -2.0f * LOG2_E; }
 __device__ inline float glu_factor(int row) { return row == 0 ? SHARE_UNIT : -LOG2_E; }
-
 // Layer 0's gates r and z are products of an input's and a state's power. So each power is computed once for many cells.
 __device__ inline float gate_part(int gate, float x) {
-    x *= gate_factor(gate);
-    return gate < 2 ? power_of_2(x) : x;
+    return gate < 2 ? power_of_2(x * gate_factor(gate)) : x * gate_factor(gate);
 }
-
 // Returns a unit's new state from e^-r, e^-z, the parts of n, and the state, as PyTorch's GRUCell does. With e = e^-2n,
 // tanh(n) is 2 / (1 + e) - 1. One division serves this and the sigmoid of z.
 __device__ inline float gru_cell(float r, float z, float n_input, float n_state, float h) {
@@ -238,25 +189,14 @@ __device__ inline float gru_cell(float r, float z, float n_input, float n_state,
 }
 
 // ---- Logits in fixed point -------------------------------------------------------------------------
-
 // A word holds the sums of two logits and counts the additions: the first logit in its upper 28 bits, the second in the
 // next 28, the count in the low 8. The unit is 2^-21. Integers give the same sum in any order, so all blocks pick the same
 // token. A word is never reset: the reader takes the difference to what it saw before. A logit and its noise, at most 24,
 // must stay below 64. Bits 32 … 63 and 4 … 35 of a word are its parts: a logit each, in units of 2^-25.
-
-// Groups of eight words lie every 2,176 bytes, because additions to different cache lines run in parallel.
-constexpr int GROUP = 8;
-using Logits = u64[V / 2 / GROUP][272];
-
-// Adds a block's shares of two logits, which have the factor SHARE_UNIT already.
-__device__ inline void add_shares(u64* word, float first, float second) {
-    const long long a = __float2int_rn(first), b = __float2int_rn(second);
-    atomicAdd(word, (u64(a) << 36) + (u64(b) << 8) + 1);
-}
-
+constexpr int GROUP = 8;                 // groups of eight words lie every 2,176 bytes: additions to different
+using Logits = u64[V / 2 / GROUP][272];  // cache lines run in parallel
 // The tokens of a lane: 4·lane … + 3 and V / 2 + 4·lane … + 3. So four lanes share each cache line that they poll.
 __device__ inline int token_of(int lane, int i) { return i / 4 * (V / 2) + 4 * lane + i % 4; }
-
 // Waits until all blocks have added to the words of a lane's tokens, and gives the words' parts.
 __device__ inline void wait_parts(Logits& logits, unsigned additions, int lane, int (&part)[8]) {
     ulonglong2 a, b;
@@ -268,11 +208,9 @@ __device__ inline void wait_parts(Logits& logits, unsigned additions, int lane, 
     const u64 word[4] = {a.x, a.y, b.x, b.y};
     for (int i = 0; i < 4; ++i) part[2 * i] = int(word[i] >> 32), part[2 * i + 1] = int(word[i] >> 4);
 }
-
 __device__ inline int largest_of(const int (&v)[8]) {
     return max(max(max(v[0], v[1]), max(v[2], v[3])), max(max(v[4], v[5]), max(v[6], v[7])));
 }
-
 // Returns the token that min-p and Gumbel-max pick, in every lane. Logits, noise and the logarithm of min-p are multiplied
 // by the temperature, which changes no comparison. The low 8 bits of a score, worth 8e-6, hold the token.
 __device__ inline int sample(const int (&logits)[8], const float4 (&noise)[2], int log_min_p, int lane) {
@@ -284,21 +222,18 @@ __device__ inline int sample(const int (&logits)[8], const float4 (&noise)[2], i
     }
     return __reduce_max_sync(ALL, largest_of(score)) & 255;
 }
-
 // Returns softmax(logits / temperature)[token], in every lane. `unit` is that of a logit after the division.
 __device__ inline float probability(const int (&logits)[8], int token, float unit, int lane) {
     const int largest = __reduce_max_sync(ALL, largest_of(logits));
     float sum = 0.0f, chosen = 0.0f;
     for (int i = 0; i < 8; ++i) {
         const float e = expf(float(logits[i] - largest) * unit);
-        sum += e;
-        if (token_of(lane, i) == token) chosen = e;
+        sum += e, chosen = token_of(lane, i) == token ? e : chosen;
     }
     return lab_warp_sum(chosen) / lab_warp_sum(sum);
 }
 
 // ---- The kernel ----------------------------------------------------------------------------------
-
 // Layer 0's input parts of the block's units for each token: four units of a gate in a float4.
 using Table = float4[3][V * QUADS];
 
@@ -312,11 +247,8 @@ struct Work {
     float noise[4 * BLOCKS][V];       // marked: of the steps around this one, times temperature and LOGIT_UNIT
     Logits logits;
 };
-
-// The mark of a word changes with every value that is written to it, and the first mark is 1. Turn t of the loop over the steps
-// waits for values with the mark t + 1. The noise has its own marks.
+// A word's mark changes with every value, and the first one is 1. Turn t of the loop waits for mark t + 1. The noise has its own.
 __device__ inline unsigned noise_mark(int step) { return step / (4 * BLOCKS) + 1; }
-
 struct Shared {
     Sums<3> ih1[WARPS], hh1[GROUPS], hh0[GROUPS];
     Sums<2> glu[GROUPS];
@@ -334,16 +266,13 @@ struct Shared {
 };
 
 // If `forced` is null, the launch samples and writes `tokens`. Otherwise it is teacher-forced: the input of step t is
-// forced[t - 1], and teacher_prob[t] gets the probability of forced[t]. `h0` and `h1` hold the start states on entry and
-// the final states on exit.
+// forced[t - 1], and teacher_prob[t] gets the probability of forced[t]. `h0` and `h1` hold the start, then the final states.
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     wavegru(const bf16* __restrict__ embed, const float* __restrict__ rms_gain0, const float* __restrict__ rms_gain1,
-            const bf16* __restrict__ w_ih0, const bf16* __restrict__ w_hh0, const bf16* __restrict__ w_ih1,
-            const bf16* __restrict__ w_hh1, const float* __restrict__ b_ih0, const float* __restrict__ b_hh0,
-            const float* __restrict__ b_ih1, const float* __restrict__ b_hh1, const bf16* __restrict__ w_glu,
-            const float* __restrict__ b_glu, const bf16* __restrict__ w_out, const float* __restrict__ b_out,
-            float* h0, float* h1, const int* __restrict__ forced, int* tokens, float* teacher_prob, Work* work,
-            LabRun run) {
+            const bf16* __restrict__ w_ih0, const bf16* __restrict__ w_hh0, const bf16* __restrict__ w_ih1, const bf16* __restrict__ w_hh1,
+            const float* __restrict__ b_ih0, const float* __restrict__ b_hh0, const float* __restrict__ b_ih1, const float* __restrict__ b_hh1,
+            const bf16* __restrict__ w_glu, const float* __restrict__ b_glu, const bf16* __restrict__ w_out, const float* __restrict__ b_out,
+            float* h0, float* h1, const int* __restrict__ forced, int* tokens, float* teacher_prob, Work* work, LabRun run) {
     extern __shared__ __align__(16) uint4 chip[];
     __shared__ Shared shared;
     const int thread = threadIdx.x, lane = thread % 32;
@@ -353,13 +282,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     const int four = warp * PART + lane % PART;          // this lane's elements of every vector: the four of this number
     const auto embedding = [&](int token) { return reinterpret_cast<const uint2*>(embed + token * H)[four]; };
     const auto squares_of = [&](float4 x) { return lane < PART ? dot(x, x) : 0.0f; };  // what this lane adds to the sum of squares
-    const auto scale_of = [&](const float4 (&squares)[2]) {  // of the RMS norm
-        const float4 a = squares[0], b = squares[1];
+    const auto scale_of = [&](float4 a, float4 b) {  // of the RMS norm
         return rsqrtf(fmaf(((a.x + b.x) + (a.y + b.y)) + ((a.z + b.z) + (a.w + b.w)), 1.0f / H, EPSILON));
     };
     const auto gate_of = [&](const float (&sum)[3]) { return gate == 0 ? sum[0] : gate == 1 ? sum[1] : sum[2]; };
     const auto state_of = [&](int unit, int token) { return &work->states[AHEAD ? token : 0][unit]; };
-
     const auto spread = [&](float4 value) {  // writes this lane's four of a vector, for the other lanes of the warp
         __syncwarp();
         if (lane < PART) shared.vector[warp][lane] = value;
@@ -369,7 +296,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     // Computes entries of the table. After as many tokens as there are warps for, each warp finishes eight units of a token.
     Table& table = *(AHEAD ? reinterpret_cast<Table*>(chip) : &work->table[blockIdx.x]);
     const auto fill_table = [&](int begin, int end) {
-        const Rows<3> ih0(w_ih0, first_unit, warp, lane, reinterpret_cast<const float4*>(rms_gain0), no_factor);
+        const Rows<3> ih0(w_ih0, first_unit, warp, lane, reinterpret_cast<const float4*>(rms_gain0), [](int) { return 1.0f; });
         constexpr int BATCH = WARPS / GROUPS;
         const int row = warp % GROUPS * 8 + unit;
         const float bias = b_ih0[gate * H + first_unit + row];
@@ -381,17 +308,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             next = after, after = embedding(min(token + 2, V - 1));
             const float squares = lab_warp_sum(squares_of(x));
             spread(x);
-            multiply(ih0, shared.vector[warp], &shared.ih1[slot * GROUPS], warp, lane);
+            multiply(ih0, shared.vector[warp], &shared.ih1[slot * GROUPS], warp, lane, [] {});
             if (lane == 0) reinterpret_cast<float*>(shared.squares[slot])[warp] = squares;
             if (slot < BATCH - 1 && token < end - 1) continue;
             __syncthreads();
             float sum[3];
             shared.ih1[warp].total(lane, sum);
-            if (warp / GROUPS <= slot) {
-                const float scale = scale_of(shared.squares[warp / GROUPS]);
+            if (warp / GROUPS <= slot)
                 reinterpret_cast<float*>(table[gate])[(token - slot + warp / GROUPS) * UNITS + row] =
-                    gate_part(gate, fmaf(scale, gate_of(sum), bias));
-            }
+                    gate_part(gate, fmaf(scale_of(shared.squares[warp / GROUPS][0], shared.squares[warp / GROUPS][1]), gate_of(sum), bias));
             __syncthreads();
         }
     };
@@ -399,9 +324,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 
     // Kept for all steps
     uint4* const out = chip + (AHEAD ? sizeof(Table) / sizeof(uint4) : 0);  // the block's columns of w_out: even tokens, then odd
-    for (int group = 0; group < GROUPS; ++group) {
+    for (int group = 0; group < GROUPS; ++group)
         out[group * V + thread % 2 * V / 2 + thread / 2] = reinterpret_cast<const uint4*>(w_out + size_t(thread) * H + first_unit)[group];
-    }
     uint4* const stored = out + V;
     const Stored<3> hh0(w_hh0, first_unit, warp, lane, stored);
     const Stored<3> hh1(w_hh1, first_unit, warp, lane, stored + 3 * FOURS * THREADS);
@@ -414,9 +338,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         for (int i = 0; i < 3; ++i) shared.bias_hh0[i][thread] = b_hh0[i * H + first_unit + thread];
         shared.bias_glu[thread] = make_float2(glu_factor(0) * b_glu[first_unit + thread], glu_factor(1) * b_glu[H + first_unit + thread]);
     }
-    if (thread < V / 2) {
+    if (thread < V / 2)
         shared.bias_out[thread] = blockIdx.x == 0 ? make_float2(b_out[2 * thread] * SHARE_UNIT, b_out[2 * thread + 1] * SHARE_UNIT) : float2{};
-    }
     const float unit_of_logit = run.temperature * LOGIT_UNIT;
     if (thread == 0) shared.log_min_p = __float2int_rn(logf(run.min_p) * unit_of_logit);
     float4 h0_mine = reinterpret_cast<const float4*>(h0)[four];
@@ -426,9 +349,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     };
     if (warp < GROUPS) publish_h1(1);
     if (thread < 64) shared.before[thread / 32][lane] = int4{};
-
-    // Computes layer 0's parts of the gates from the sums of its state products. Each warp does so for itself, into its own
-    // copy: that is shorter than waiting for a warp that does it for all.
+    // Computes layer 0's parts of the gates. Each warp does so for itself: that is shorter than waiting for a warp that does it.
     float4 (&parts)[3][QUADS] = shared.parts[warp];
     const auto finish_parts = [&] {
         for (int group = 0; group < GROUPS; ++group) {
@@ -451,12 +372,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         }
     };
 
-    // One turn of the loop ends step t - 1, whose h1 is on its way, and begins step t. The code of the state products is
-    // therefore needed once only, for the start states too.
+    // One turn of the loop ends step t - 1, whose h1 is on its way, and begins step t: so the start states need no code of their own.
     int token = run.first_token;
-    const auto record = [&](int step) {
-        if (blockIdx.x == 0 && thread == THREADS - 1 && !forced) tokens[step] = token;
-    };
+    const auto record = [&](int step) { if (blockIdx.x == 0 && thread == THREADS - 1 && !forced) tokens[step] = token; };
 #pragma unroll 1
     for (int t = 0;; ++t) {
         // While h1 is on its way: layer 0's products with its state. The first look at h1 comes in the middle, so that the
@@ -469,17 +387,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             __syncwarp();  // without it, the compiler would move the look before all products
             lab_peek_marked(words, 0, h1_mine);
         });
-        if (t % BLOCKS == 0) {  // the noise: each block computes that of one step, for all blocks
+        if (t % BLOCKS == 0)  // the noise: each block computes that of one step, for all blocks
             for (int step = blockIdx.x + (t > 0 ? t + BLOCKS : 0); step < min(run.steps, t + 2 * BLOCKS); step += BLOCKS) {
                 const float noise = lab_gumbel(run.seed_low, run.seed_high, step, thread);
                 lab_store_marked(&work->noise[step % (4 * BLOCKS)][thread], __int_as_float(__float2int_rn(noise * unit_of_logit)), noise_mark(step));
             }
-        }
 
         // GLU
         wait_marked(words, 0, t + 1, h1_mine);
         spread(h1_mine[0]);
-        multiply(glu, shared.vector[warp], shared.glu, warp, lane);
+        multiply(glu, shared.vector[warp], shared.glu, warp, lane, [] {});
         __syncthreads();
 
         // Half of the warps compute this block's share of the logits, and the others layer 0's next states.
@@ -487,8 +404,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             finish_parts();
             next_states(t, thread - V / 2, V * QUADS);
         } else if (t > 0 && warp < WARPS / 2) {
-            const float2 bias = shared.bias_out[thread];
-            float share[2] = {bias.x, bias.y};
+            float share[2] = {shared.bias_out[thread].x, shared.bias_out[thread].y};
             for (int group = 0; group < GROUPS; ++group) {
                 float u[2];
                 const float2 of_unit = shared.bias_glu[8 * group + unit];
@@ -497,17 +413,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                 for (int i = 0; i < 2; ++i) {
                     const float4 x = make_float4(__shfl_sync(ALL, g, 16 * i), __shfl_sync(ALL, g, 16 * i + 4),
                                                  __shfl_sync(ALL, g, 16 * i + 8), __shfl_sync(ALL, g, 16 * i + 12));
-                    for (int j = 0; j < 2; ++j) {
-                        const uint4 w = out[group * V + j * V / 2 + thread];
-                        share[j] = dot(widen(i ? make_uint2(w.z, w.w) : make_uint2(w.x, w.y)), x, share[j]);
-                    }
+                    for (int j = 0; j < 2; ++j) share[j] = dot(widen(out[group * V + j * V / 2 + thread], i), x, share[j]);
                 }
             }
-            add_shares(&work->logits[thread / GROUP][thread % GROUP], share[0], share[1]);
+            const long long first = __float2int_rn(share[0]), second = __float2int_rn(share[1]);
+            atomicAdd(&work->logits[thread / GROUP][thread % GROUP], (u64(first) << 36) + (u64(second) << 8) + 1);
         }
-
-        // While the logits are on their way: layer 1's products with its state
-        multiply(hh1, shared.vector[warp], shared.hh1, warp, lane);
+        multiply(hh1, shared.vector[warp], shared.hh1, warp, lane, [] {});  // while the logits are on their way
 
         // One warp picks the token, or takes the next forced one. It has fetched everything but the logits before.
         if (t > 0 && warp == PICKING) {
@@ -551,18 +463,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         spread(y);
         if (warp == PICKING) lab_peek_marked(noises, V / 2, noise);
         const unsigned squares = __reduce_add_sync(ALL, __float2uint_rn(SQUARES_UNIT * squares_of(y)));
-        multiply(ih1, shared.vector[warp], shared.ih1, warp, lane);
+        multiply(ih1, shared.vector[warp], shared.ih1, warp, lane, [] {});
         if (lane == 0) reinterpret_cast<float*>(shared.squares[0])[warp] = float(squares) * (1.0f / SQUARES_UNIT);
         __syncthreads();
         if (warp < GROUPS) {
-            const int group = warp % GROUPS;
             float input[3], own[3];
             shared.ih1[warp].total(lane, input);
-            shared.hh1[group].total(lane, own);
-            const float4 bias = shared.bias1[8 * group + unit];
-            own[0] = gate_factor(0) * (own[0] + bias.x), own[1] = gate_factor(1) * (own[1] + bias.y);
-            own[2] = gate_factor(2) * (own[2] + bias.z);
-            const float scale = scale_of(shared.squares[0]);
+            shared.hh1[warp % GROUPS].total(lane, own);
+            const float4 bias = shared.bias1[8 * (warp % GROUPS) + unit];
+            for (int i = 0; i < 3; ++i) own[i] = gate_factor(i) * (own[i] + (i == 0 ? bias.x : i == 1 ? bias.y : bias.z));
+            const float scale = scale_of(shared.squares[0][0], shared.squares[0][1]);
             h1_own = gru_cell(power_of_2(fmaf(scale, input[0], own[0])), power_of_2(fmaf(scale, input[1], own[1])),
                               fmaf(scale, input[2], bias.w), own[2], h1_own);
             publish_h1(t + 2);
@@ -579,14 +489,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         if (warp < GROUPS) spread(h0_mine);
     }
     record(run.steps - 1);
-
     if (thread < UNITS) h0[first_unit + thread] = reinterpret_cast<const float*>(shared.h0)[thread];
     if (warp < GROUPS && lane % 4 == 0) h1[first_unit + 8 * warp + unit] = h1_own;
 }
 
 LAB_LAUNCH(wavegru) {
-    launch.grid[0] = BLOCKS;
-    launch.block[0] = THREADS;
+    launch.grid[0] = BLOCKS, launch.block[0] = THREADS;
     launch.shared_bytes = GROUPS * V * 16 + (AHEAD ? sizeof(Table) + 2 * 3 * FOURS * THREADS * 16 : 0);
     launch.cooperative = 1;  // all blocks must be resident at once, because they wait for one another
 }
