@@ -108,6 +108,8 @@ pub fn measure(
     let read = |peer| Ok((peer, files.of(peer).map_err(Stop::Problem)?));
     let read = peers.iter().map(read).collect();
     let loaded = LoadedPeer::load_all(session, &*candidate.problem, read);
+    let loaded_s = format!("{:.1}", began.elapsed().as_secs_f64());
+    session.out.line("peers_loaded_s", loaded_s)?;
     for ((number, peer), loaded) in (1..).zip(&peers).zip(loaded) {
         session.out.progress(number, peers.len() as u64)?;
         let (name, taken) = (&peer.name, began.elapsed());
@@ -160,6 +162,7 @@ fn compare(
     };
     let PreparedPeer {
         ready,
+        spent,
         mut left_out,
         of,
     } = peer;
@@ -199,9 +202,14 @@ fn compare(
         ..request.plan.clone()
     };
     let plan = if emulated { &on_cpu } else { &patient };
-    let mut beside = Some(ready);
+    let (mut beside, began) = (Some(ready), Instant::now());
     let (verdict, lines) = session
         .capture(|cx| measuring::measure(cx, plan, candidate, &mut beside, &mut |_| Ok(false)));
+    let turns = began.elapsed().as_secs_f64();
+    session.out.line(
+        "peer_seconds",
+        format_args!("{} {spent} turns={turns:.1}", spec.name),
+    )?;
     if verdict? == Correctness::Fail {
         return Ok(Compared::CandidateFailed(lines));
     }

@@ -14,7 +14,7 @@ use lab_protocol::Language;
 use lab_protocol::report::Report;
 use lab_system::threads::{Beside, beside};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Most times that a peer is checked to find the workloads that it computes. A crash that ends its
 /// process hides the workloads after it.
@@ -38,9 +38,32 @@ struct PeerSource {
     _copy: KernelSnapshot,
 }
 
+/// How long the preparation of a peer took, over all its checks.
+#[derive(Default)]
+pub struct Spent {
+    /// One launch of each workload, in which Python compiles.
+    launches: Duration,
+    /// The check by the gates.
+    check: Duration,
+    /// Recording the launches that are timed, and the first of them.
+    recording: Duration,
+}
+
+impl std::fmt::Display for Spent {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        let [launches, check, recording] =
+            [self.launches, self.check, self.recording].map(|spent| spent.as_secs_f64());
+        write!(
+            f,
+            "launches={launches:.1} check={check:.1} recording={recording:.1}"
+        )
+    }
+}
+
 /// A peer that gave right results, ready for its turns.
 pub struct PreparedPeer {
     pub ready: Incumbent,
+    pub spent: Spent,
     /// The workloads that it does not compute: it is ready for the others.
     pub left_out: Vec<LeftOut>,
     /// How many workloads were checked, with those that are left out.
@@ -135,16 +158,18 @@ impl PreparedPeer {
         let mut all = of.cases();
         all.retain(|case| !case.is_ragged);
         let (mut left_out, mut loaded) = (Vec::new(), Some(Box::new(loaded)));
+        let mut spent = Spent::default();
         write_source(session, peer)?;
         for _ in 0..MOST_CHECKS {
             let again = match loaded.take() {
                 Some(loaded) => *loaded,
                 None => LoadedPeer::load_all(session, of, vec![Ok(peer)]).remove(0)?,
             };
-            match check(session, peer.0, again, &left_out)? {
+            match check(session, peer.0, again, &left_out, &mut spent)? {
                 Checked::Ready(ready) => {
                     return Ok(PreparedPeer {
                         ready: *ready,
+                        spent,
                         left_out,
                         of: all.len(),
                     });
@@ -190,6 +215,7 @@ fn check(
     peer: &PeerSpec,
     mut loaded: LoadedPeer,
     left_out: &[LeftOut],
+    spent: &mut Spent,
 ) -> Result<Checked> {
     let (worker, module) = (&mut loaded.worker, loaded.module);
     worker.limit_altogether(Some(session.request.peer_limit));
@@ -201,11 +227,15 @@ fn check(
     let _access = session.wait(DeviceUse::Launching)?;
     let (verdict, lines) = session.capture(|cx| {
         let mut problem = problem.prepare(cx, worker)?;
+        let began = Instant::now();
         let failed = problem.launch_each(cx, worker, module)?;
+        spent.launches += began.elapsed();
         if !failed.is_empty() {
             return Ok(Err(failed));
         }
+        let began = Instant::now();
         let verdict = problem.verify(cx, worker, module)?;
+        spent.check += began.elapsed();
         Ok(Ok((problem, verdict)))
     });
     let fails = |why: String, loaded| match failures(&lines, &why) {
@@ -236,6 +266,7 @@ fn check(
         Err(Stop::Crash(why)) => return fails(why, None),
         Err(stop) => return Err(stop),
     };
+    let began = Instant::now();
     let (timed, _) = session.capture(|cx| problem.set_up(cx, worker, module, WorkerRole::Peer));
     let (timed, versions) = (timed?, worker.versions()?);
     worker.limit_altogether(None);
@@ -249,6 +280,7 @@ fn check(
     }
     let mut ready = Incumbent::new(loaded.worker, timed);
     ready.warm_up().map_err(Stop::Crash)?;
+    spent.recording += began.elapsed();
     Ok(Checked::Ready(Box::new(ready)))
 }
 
