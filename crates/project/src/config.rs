@@ -1,9 +1,11 @@
 //! lab.toml: its settings, their defaults and their limits.
 
 mod harness;
+mod slurm;
 
 pub use crate::objective::Goal;
 pub use harness::Harness;
+pub use slurm::{Executor, SlurmConfig};
 
 use crate::objective::Objective;
 use anyhow::{Context, Result, bail};
@@ -23,7 +25,7 @@ const SIZE_LIMIT: u64 = 1 << 20;
 /// Keys that say which kernel is judged, where, and when, but not how. The device is among them
 /// because records and ledgers name it, and `lab run --device` takes another one without a change
 /// of the file.
-const NOT_JUDGING: [&str; 8] = [
+const NOT_JUDGING: [&str; 13] = [
     "kernel",
     "device",
     "project.kernels",
@@ -32,6 +34,11 @@ const NOT_JUDGING: [&str; 8] = [
     "auto.keep_correct",
     "watch.quiet_ms",
     "watch.ceiling_ms",
+    "executor",
+    "slurm.options",
+    "slurm.tasks_at_once",
+    "slurm.points_per_task",
+    "slurm.ask_s",
 ];
 
 /// The whole file. Every key has a default, which holds without a lab.toml too.
@@ -43,6 +50,8 @@ pub struct Config {
     /// A harness of the user's own. `None` means the built-in harness.
     pub harness: Option<Harness>,
     pub device: Target,
+    /// What starts the judges of sweeps and benches.
+    pub executor: Executor,
     /// The Python interpreter: a path relative to lab.toml, or a name that PATH leads to. `None`
     /// means python3.
     pub python: Option<String>,
@@ -61,6 +70,7 @@ pub struct Config {
     pub watch: WatchConfig,
     pub auto: AutoConfig,
     pub project: ProjectConfig,
+    pub slurm: SlurmConfig,
 }
 
 /// Which kernels the list of kernels shows.
@@ -132,6 +142,7 @@ impl Default for Config {
             kernel: None,
             harness: None,
             device: Target::Auto,
+            executor: Executor::default(),
             python: None,
             objective: Objective::default(),
             goal: Goal::Maximize,
@@ -143,6 +154,7 @@ impl Default for Config {
             watch: WatchConfig::default(),
             auto: AutoConfig::default(),
             project: ProjectConfig::default(),
+            slurm: SlurmConfig::default(),
         }
     }
 }
@@ -317,6 +329,7 @@ impl Config {
             );
         }
         self.measure.check()?;
+        self.slurm.check()?;
         for pattern in &self.project.kernels {
             if let Some(fault) = glob::fault(pattern.strip_prefix('!').unwrap_or(pattern)) {
                 bail!("project.kernels = [\"{pattern}\"]: {fault}");

@@ -38,6 +38,8 @@ pub struct TrustRequest {
     /// Paths outside the repository's sources that the compiler may read, because lab.toml names
     /// them.
     pub outside: Vec<PathBuf>,
+    /// Options of lab.toml for Slurm.
+    pub slurm: Vec<String>,
     /// Why Linux cannot confine a kernel here. `None` where it can, or where no kernel runs on the
     /// cpu device.
     pub unconfined: Option<String>,
@@ -73,6 +75,7 @@ impl TrustRequest {
             place,
             command: None,
             outside: Vec::new(),
+            slurm: Vec::new(),
             unconfined: None,
             python: None,
             peers: None,
@@ -91,6 +94,7 @@ impl TrustRequest {
         TrustRequest {
             command: command(project),
             outside: compile_paths::of(project).outside,
+            slurm: project.config.slurm.options.clone(),
             unconfined,
             python: PythonRequest::of_kernels(project, false),
             peers: PythonRequest::of_peers(project, false),
@@ -178,6 +182,10 @@ impl TrustRequest {
                 "The compiler may read, outside the repository's sources:",
             ));
             lines.extend(self.outside.iter().map(|outside| path(outside)));
+        }
+        if !self.slurm.is_empty() {
+            lines.push(sentence("Jobs are sent to Slurm with these options:"));
+            lines.extend(self.slurm.iter().map(|option| path(Path::new(option))));
         }
         if let Some(link) = &self.link_out {
             lines.push(sentence(
