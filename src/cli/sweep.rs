@@ -2,6 +2,7 @@
 
 pub mod apply;
 mod map;
+mod task;
 pub mod text;
 
 use super::interrupt::controlled;
@@ -12,9 +13,11 @@ use crate::confinement;
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use lab_project::Project;
+use lab_project::config::Executor;
 use lab_protocol::{Exit, Target};
 use lab_run::Reason;
 use lab_runner::spec::RunSpec;
+use lab_sweep::task::ArrayName;
 use lab_sweep::{
     Budget, Ended, NotSwept, Session, Strategy, Sweep, SweepEvent, SweepId, SweepRequest,
     SweepStore,
@@ -45,6 +48,12 @@ pub struct SweepArgs {
     /// and judged after the one before it
     #[arg(long, value_name = "N", value_parser = builders)]
     builders: Option<usize>,
+    /// Where the points are judged [default: executor of lab.toml, else local]
+    #[arg(long, value_enum)]
+    executor: Option<ExecutorArg>,
+    /// Judge the points of one task of this array
+    #[arg(long, value_name = "SWEEP/ARRAY", hide = true)]
+    task: Option<ArrayName>,
     /// Begin a new sweep where an earlier one could go on
     #[arg(long)]
     new: bool,
@@ -53,14 +62,14 @@ pub struct SweepArgs {
     #[arg(long, value_name = "NAME,NAME", conflicts_with = "apply")]
     by: Option<String>,
     /// Measure nothing; show this sweep: its number, or `last`
-    #[arg(long, value_name = "N|last", conflicts_with_all = ["device", "strategy", "budget", "builders", "new"])]
+    #[arg(long, value_name = "N|last", conflicts_with_all = ["device", "strategy", "budget", "builders", "executor", "new"])]
     show: Option<Shown>,
     /// Measure nothing; write the best point of the last sweep, or the one of this number, into the
     /// kernel on disk
     #[arg(
         long,
         value_name = "POINT",
-        conflicts_with_all = ["device", "strategy", "budget", "builders", "new", "show"]
+        conflicts_with_all = ["device", "strategy", "budget", "builders", "executor", "new", "show"]
     )]
     #[expect(clippy::option_option, reason = "the option may have no value")]
     apply: Option<Option<u32>>,
@@ -85,6 +94,24 @@ impl From<StrategyArg> for Strategy {
             StrategyArg::Grid => Strategy::Grid,
             StrategyArg::Random => Strategy::Random,
             StrategyArg::Tpe => Strategy::Tpe,
+        }
+    }
+}
+
+/// What starts the judges.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum ExecutorArg {
+    /// lab itself, on this machine
+    Local,
+    /// Slurm, on the nodes of a cluster
+    Slurm,
+}
+
+impl From<ExecutorArg> for Executor {
+    fn from(executor: ExecutorArg) -> Executor {
+        match executor {
+            ExecutorArg::Local => Executor::Local,
+            ExecutorArg::Slurm => Executor::Slurm,
         }
     }
 }
@@ -144,6 +171,9 @@ impl FromStr for Shown {
 
 pub fn main(options: &SweepArgs) -> Result<ExitCode> {
     let project = options.kernel.open()?;
+    if let Some(array) = options.task {
+        return task::main(project, array, options);
+    }
     if let Some(point) = options.apply {
         return apply::main(&project, point);
     }
@@ -187,6 +217,8 @@ fn measure(project: &Project, options: &SweepArgs) -> Result<(Sweep, Ended), Not
         budget: options.budget.map_or(Budget::All, |budget| budget.0),
         anew: options.new,
         builders: options.builders,
+        executor: options.executor.map(Executor::from),
+        only: None,
     };
     let mut session = Session::begin(project, spec, &request)?;
     if options.by.is_some() {
@@ -212,6 +244,7 @@ fn measure(project: &Project, options: &SweepArgs) -> Result<(Sweep, Ended), Not
             line.clear();
             complain(&text::point_line(&start, point, wanted));
         }
+        SweepEvent::Jobs(jobs) => line.show(|| jobs.in_words()),
     });
     line.clear();
     Ok((session.sweep, ended?))

@@ -77,6 +77,7 @@ mod runner;
 mod sandbox;
 mod schema;
 mod several;
+mod slurm;
 mod source;
 mod standby;
 mod stranger;

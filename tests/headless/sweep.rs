@@ -46,7 +46,7 @@ LAB_LAUNCH(scale) { launch.block[0] = 32; }
 "#;
 
 /// Blocks of 96 do not build, and two elements a thread are wrong with blocks of 64.
-const KERNEL: &str = r#"
+pub const KERNEL: &str = r#"
 #include "lab.h"
 // lab: tune BLOCK = 32, 64, 96
 // lab: tune STEP = 1..2
@@ -66,7 +66,7 @@ LAB_LAUNCH(scale) {
 }
 "#;
 
-fn swept() -> Lab {
+pub fn swept() -> Lab {
     let lab = Lab::empty();
     lab.write("problem.toml", PROBLEM);
     lab.write("reference.cu", REFERENCE);
@@ -77,7 +77,7 @@ fn swept() -> Lab {
     lab
 }
 
-fn records(lab: &Lab) -> usize {
+pub fn records(lab: &Lab) -> usize {
     let text = fs::read_to_string(lab.path(".lab/sweep/1/points.jsonl")).unwrap_or_default();
     text.lines().filter(|line| line.ends_with('}')).count()
 }

@@ -2,7 +2,7 @@
 
 use super::states::check;
 use super::world::World;
-use lab_sweep::{PointOutcome, Sweep, SweepPoint, SweepView};
+use lab_sweep::{PointOutcome, Sweep, SweepJobs, SweepPoint, SweepView};
 use lab_tui::event::Event;
 use lab_watch::WatchEvent;
 use serde_json::json;
@@ -33,7 +33,27 @@ fn sweep(points: Vec<SweepPoint>, in_progress: bool) -> SweepView {
     }))
     .unwrap();
     let sweep = Sweep { start, points };
-    SweepView { sweep, in_progress }
+    SweepView {
+        sweep,
+        in_progress,
+        jobs: None,
+    }
+}
+
+/// The same sweep on a cluster.
+fn on_a_cluster(in_progress: bool, lost: usize) -> SweepView {
+    let mut view = sweep(points(), in_progress);
+    view.sweep.start.target = "slurm auto".to_owned();
+    view.jobs = Some(SweepJobs {
+        job: "4711".to_owned(),
+        tasks: 6,
+        pending: 2,
+        running: 1,
+        done: 3 - lost,
+        lost,
+        ..SweepJobs::default()
+    });
+    view
 }
 
 fn points() -> Vec<SweepPoint> {
@@ -60,6 +80,21 @@ fn a_sweep_in_progress_shows_its_map_what_matters_and_the_time_left() {
     assert!(words.contains("5 of 6 points"), "{words}");
     assert!(words.contains("about 2 s left for all points"), "{words}");
     assert!(words.contains("BLOCK down, ROWS across"), "{words}");
+}
+
+#[test]
+fn a_sweep_on_a_cluster_shows_its_tasks() {
+    check("sweep_cluster", &mut world(Some(on_a_cluster(true, 1))));
+    let words = world(Some(on_a_cluster(true, 0))).words();
+    assert!(
+        words.contains("Slurm job 4711: 6 tasks: 1 running, 2 pending, 3 done"),
+        "{words}"
+    );
+    let words = world(Some(on_a_cluster(false, 0))).words();
+    assert!(
+        words.contains("`lab sweep kernels/rmsnorm/kernel.cu --executor slurm` goes on"),
+        "{words}"
+    );
 }
 
 #[test]

@@ -26,6 +26,7 @@ use lab_source::fingerprint::{Cut, cut_cpp, cut_python};
 use lab_source::imports::imports;
 use lab_system::listing;
 use lab_system::root::{Refused, refusal};
+use serde::{Deserialize, Serialize};
 use set::Set;
 use std::fmt;
 use std::io::{self, Write};
@@ -43,7 +44,8 @@ const INCLUDE_LIMIT: usize = 10_000;
 const FILE_LIMIT: usize = 512;
 
 /// Why a file is an input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Role {
     Kernel,
     /// The kernel includes or imports it. A commit holds the kernel alone, so an experiment must
@@ -59,7 +61,7 @@ pub enum Role {
 }
 
 /// An include line whose file no commit of the repository can hold.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct OutsideInclude {
     /// The file with the line, repository-relative.
     pub file: String,
@@ -92,7 +94,7 @@ impl fmt::Display for OutsideInclude {
 }
 
 /// One input, as it was when it was read.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
     pub file: InputFile,
     /// Absolute path.
@@ -101,12 +103,14 @@ pub struct Source {
     /// The compiler reads the file at its own place and not in the copy that is judged: it is
     /// outside of the repository, or in an include folder of lab.toml's options.
     pub in_place: bool,
-    /// `None` where the file does not exist, cannot be read, or is too large.
+    /// `None` where the file does not exist, cannot be read, or is too large. Stands in no record:
+    /// [`Inputs::read_back`].
+    #[serde(skip)]
     pub bytes: Option<Vec<u8>>,
 }
 
 /// All inputs of a project, read and hashed once.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inputs {
     /// The kernel first.
     pub sources: Vec<Source>,
@@ -230,6 +234,28 @@ impl Inputs {
             let path = tree.join(name);
             files.create_dir_all(path.parent().unwrap_or(tree))?;
             files.create(&path)?.write_all(bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Reads the bytes of a list that was stored without them: from the copies that
+    /// [`Inputs::write`] made in `tree`, and of a file outside of the repository from its own place.
+    /// The error names a file that has other bytes now.
+    pub fn read_back(&mut self, project: &Project, tree: &Path) -> io::Result<()> {
+        let files = InputFiles::of(project);
+        for source in &mut self.sources {
+            let Some(hash) = &source.file.hash else {
+                continue;
+            };
+            let bytes = match project.relative(&source.path) {
+                Some(name) => project.files().read(&tree.join(name), SIZE_LIMIT)?,
+                None => files.read(&source.path)?,
+            };
+            if in_hex(&bytes) != *hash {
+                let changed = format!("{} has other bytes now", source.file.path);
+                return Err(io::Error::other(changed));
+            }
+            source.bytes = Some(bytes);
         }
         Ok(())
     }

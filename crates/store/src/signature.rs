@@ -38,6 +38,10 @@ pub enum Purpose {
     Sweep,
     /// A line of `.lab/sweep/N/points.jsonl`.
     SweepPoint,
+    /// What a job array of a sweep judges, `.lab/sweep/N/tasks/A/array.json`.
+    SweepArray,
+    /// How far a job array is, `.lab/sweep/N/jobs.json`.
+    SweepJobs,
     /// A run's profile.json.
     Profile,
 }
@@ -52,6 +56,8 @@ impl Purpose {
             Purpose::BenchPeers => "lab bench peers",
             Purpose::Sweep => "lab sweep",
             Purpose::SweepPoint => "lab sweep point",
+            Purpose::SweepArray => "lab sweep array",
+            Purpose::SweepJobs => "lab sweep jobs",
             Purpose::Profile => "lab profile",
         }
     }

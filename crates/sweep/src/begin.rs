@@ -1,16 +1,19 @@
 //! Beginning a sweep, or going on with one.
 
 use crate::ending::Budget;
-use crate::record::{Sweep, SweepParameter, SweepStart};
+use crate::not_swept::NotSwept;
+use crate::record::{SLURM, Sweep, SweepParameter, SweepStart};
 use crate::session::Session;
+use crate::slurm::{self, Cluster};
 use crate::store::SweepStore;
 use crate::strategy::Strategy;
 use lab_git::Repo;
 use lab_project::Project;
-use lab_protocol::{Exit, Language, Target};
+use lab_project::config::Executor;
+use lab_protocol::{Language, Target};
 use lab_run::Fingerprint;
 use lab_run::inputs::{self, Inputs};
-use lab_runner::execute::{self, NotRun};
+use lab_runner::execute;
 use lab_runner::spec::RunSpec;
 use lab_source::tune::{Space, Syntax};
 use lab_store::series::{OpenFolder, own_origin};
@@ -29,29 +32,10 @@ pub struct SweepRequest {
     /// Processes that build ahead; `None` is one for each core. With 0, nothing is done ahead: a point
     /// is built and judged after the one before it.
     pub builders: Option<usize>,
-}
-
-/// Why no sweep began.
-#[derive(Debug, thiserror::Error)]
-pub enum NotSwept {
-    #[error(transparent)]
-    NotRun(#[from] NotRun),
-    /// The kernel, its tune lines or the request. The text says what to do.
-    #[error("{0}")]
-    Refused(String),
-    #[error("{}", lab_git::told(.0))]
-    Failed(#[from] anyhow::Error),
-}
-
-impl NotSwept {
-    /// The exit code of `lab sweep`.
-    pub fn exit(&self) -> Exit {
-        match self {
-            NotSwept::NotRun(not_run) => not_run.exit(),
-            NotSwept::Refused(_) => Exit::Usage,
-            NotSwept::Failed(_) => Exit::NOT_JUDGED,
-        }
-    }
+    /// What starts the judges; `None` as lab.toml says.
+    pub executor: Option<Executor>,
+    /// The points to try, if not all.
+    pub only: Option<Vec<usize>>,
 }
 
 /// The kernel's text and the space of its tune lines. The error names the line that is wrong.
@@ -100,19 +84,24 @@ impl<'a> Session<'a> {
                 project.config.harness_command()
             )));
         }
-        let (source, space) = space_of(project, inputs.kernel())?;
+        let (source, mut space) = space_of(project, inputs.kernel())?;
         let fingerprint = fingerprint_of(&inputs, &source, &space);
+        if let Some(only) = &request.only {
+            space.points.retain(|point| only.contains(point));
+        }
         let spec = RunSpec {
             inputs: Some(Arc::clone(&inputs)),
             ..spec
         };
         let lanes = lanes(&spec, &request.devices)?;
+        let cluster = cluster(project, request)?;
         let repo = Repo::open(project)?;
         // Without it git would show .lab as untracked. The sweep is right all the same.
         let _ = lab_git::exclude(&repo);
         let store = SweepStore::new(&project.lab_dir);
         let targets: Vec<String> = lanes.iter().map(|spec| spec.target(project)).collect();
-        let target = targets.join(",");
+        let of_cluster = cluster.as_ref().map_or("", |_| SLURM);
+        let target = format!("{of_cluster}{}", targets.join(","));
         let (sweep, open) = match found(project, &target, &store, &fingerprint, request)? {
             Some(found) => found,
             None => begun(project, target, &store, fingerprint, &space)?,
@@ -128,8 +117,33 @@ impl<'a> Session<'a> {
             strategy: request.strategy,
             budget: request.budget,
             builders: request.builders,
+            cluster,
         })
     }
+}
+
+/// How jobs are sent; `None` of a sweep on this machine.
+fn cluster(project: &Project, request: &SweepRequest) -> Result<Option<Cluster>, NotSwept> {
+    if request.executor.unwrap_or(project.config.executor) == Executor::Local {
+        return Ok(None);
+    }
+    if request.strategy == Strategy::Tpe {
+        return Err(NotSwept::Refused(
+            "tpe chooses a point by the results of those before it, and an array of tasks is sent as a whole: choose random or \
+             grid"
+                .to_owned(),
+        ));
+    }
+    slurm::check().map_err(NotSwept::Refused)?;
+    let devices: Vec<String> = request.devices.iter().map(Target::to_string).collect();
+    let device = (!devices.is_empty()).then(|| format!("--device={}", devices.join(",")));
+    let builders = request
+        .builders
+        .map(|number| format!("--builders={number}"));
+    Ok(Some(Cluster {
+        options: slurm::options(project, &request.devices).map_err(NotSwept::Refused)?,
+        words: device.into_iter().chain(builders).collect(),
+    }))
 }
 
 /// How each lane judges. Two lanes on one GPU would wait for one another.

@@ -1,6 +1,6 @@
 //! When a sweep ends, how it ended, and what it tells until then.
 
-use crate::record::SweepPoint;
+use crate::record::{SweepJobs, SweepPoint};
 use std::time::Duration;
 
 /// When a sweep ends, if points are left then.
@@ -22,6 +22,8 @@ pub enum SweepEvent<'a> {
     Judging(String),
     /// A point was recorded.
     Recorded(&'a SweepPoint),
+    /// How far the tasks on a cluster are.
+    Jobs(&'a SweepJobs),
 }
 
 /// How a sweep, or a lane of it, ended; the worst is last.

@@ -9,12 +9,17 @@
 //! |---|---|
 //! | `record` | what is stored of a sweep and of a point |
 //! | `store` | the folder, its lock, reading and appending |
+//! | `not_swept` | why a sweep did not begin |
 //! | `begin` | beginning a sweep, or going on with one |
 //! | `session` | the builders and the lanes, until all points are measured or the budget is spent |
 //! | `ending` | when a sweep ends, and what it tells until then |
 //! | `points` | the point that comes next, and the records so far |
 //! | `builders` | processes that build points ahead, and the queue of these points |
 //! | `lane` | one device: the judge of a point, and when a point ends early |
+//! | `slurm` | the commands of Slurm |
+//! | `task` | what a task of an array judges |
+//! | `waiting` | the tasks of an array that are awaited, and how they ended |
+//! | `cluster` | sends arrays, and gathers the records of their tasks |
 //! | `strategy` | the order of the points |
 //! | `summary` | the best points, and what each parameter matters |
 #![forbid(unsafe_code)]
@@ -23,18 +28,24 @@
 
 mod begin;
 mod builders;
+mod cluster;
 mod ending;
 mod lane;
+mod not_swept;
 mod points;
 pub mod record;
 mod session;
+pub mod slurm;
 pub mod store;
 mod strategy;
 pub mod summary;
+pub mod task;
+mod waiting;
 
-pub use begin::{NotSwept, SweepRequest, fingerprint_of, space_of};
+pub use begin::{SweepRequest, fingerprint_of, space_of};
 pub use ending::{Budget, Ended, SweepEvent};
-pub use record::{PointOutcome, Sweep, SweepId, SweepPoint, SweepStart};
+pub use not_swept::NotSwept;
+pub use record::{PointOutcome, Sweep, SweepId, SweepJobs, SweepPoint, SweepStart};
 pub use session::Session;
 pub use store::{SweepStore, SweepView, origin_of};
 pub use strategy::Strategy;

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use lab_project::config::Goal;
 use lab_run::Fingerprint;
+use lab_run::inputs::Inputs;
 use lab_run::record::{Origin, VERSION};
 use lab_run::verdict::{Change, Figure};
 use schemars::JsonSchema;
@@ -37,7 +38,7 @@ pub struct SweepStart {
     pub kernel: String,
     /// Hash of everything that a verdict on any point depends on, but for the point's values.
     pub fingerprint: Fingerprint,
-    /// The devices that were asked for: `auto`, `cpu`, `cuda:0,cuda:1`.
+    /// The devices that were asked for: `auto`, `cpu`, `cuda:0,cuda:1`; on a cluster `slurm auto`.
     pub target: String,
     pub parameters: Vec<SweepParameter>,
     /// The texts of the `lab: require` lines.
@@ -49,7 +50,19 @@ pub struct SweepStart {
     pub started: Timestamp,
 }
 
+/// How the devices of a sweep on a cluster begin in [`SweepStart::target`].
+pub const SLURM: &str = "slurm ";
+
 impl SweepStart {
+    /// The option with which `lab sweep` goes on with it, with a blank before it; empty of a sweep on
+    /// this machine.
+    pub fn executor_option(&self) -> &'static str {
+        match self.target.starts_with(SLURM) {
+            true => " --executor slurm",
+            false => "",
+        }
+    }
+
     /// The version and the lab of a sweep that begins now.
     pub fn written_by() -> (u32, String) {
         (VERSION, env!("CARGO_PKG_VERSION").to_owned())
@@ -165,5 +178,93 @@ impl Sweep {
     /// Seconds that the sweep has gone on.
     pub fn elapsed_s(&self) -> f64 {
         self.points.last().map_or(0.0, |point| point.elapsed_s)
+    }
+}
+
+/// Most tasks of an array: Slurm's default limit (`MaxArraySize`) is 1,001.
+const MOST_TASKS: usize = 1000;
+
+/// What an array judges: `array.json`, written once.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Array {
+    pub sweep: SweepId,
+    pub fingerprint: Fingerprint,
+    /// From 1 within the sweep.
+    pub array: u32,
+    /// The numbers of the combinations, in the order in which they are tried.
+    pub points: Vec<usize>,
+    /// How many of them a task judges; the last one may have fewer.
+    pub each: usize,
+    /// The files when the sweep began, without their bytes.
+    pub inputs: Inputs,
+}
+
+/// How far the newest array of a sweep is: `jobs.json`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct SweepJobs {
+    /// Known once it is read; stands in no file.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub origin: Origin,
+    /// The number of the array within the sweep, from 1.
+    pub array: u32,
+    /// The id of its job in Slurm.
+    pub job: String,
+    pub tasks: usize,
+    pub pending: usize,
+    pub running: usize,
+    /// Tasks whose points are all recorded.
+    pub done: usize,
+    /// Tasks that ended without all of their points.
+    pub lost: usize,
+}
+
+impl SweepJobs {
+    /// Whether Slurm still has tasks of it, as far as is known.
+    pub fn is_alive(&self) -> bool {
+        self.pending + self.running > 0
+    }
+
+    /// `Slurm job 123: 20 tasks: 4 running, 12 pending, 3 done, 1 lost`
+    pub fn in_words(&self) -> String {
+        let counts = [
+            (self.running, "running"),
+            (self.pending, "pending"),
+            (self.done, "done"),
+            (self.lost, "lost"),
+        ];
+        let some = counts.into_iter().filter(|(count, _)| *count > 0);
+        let words: Vec<String> = some
+            .map(|(count, word)| format!("{count} {word}"))
+            .collect();
+        let tasks = if self.tasks == 1 { "task" } else { "tasks" };
+        format!(
+            "Slurm job {}: {} {tasks}: {}",
+            self.job,
+            self.tasks,
+            words.join(", ")
+        )
+    }
+}
+
+impl Array {
+    /// How many points a task judges, if there are so many in all.
+    pub fn size_of_tasks(wanted: usize, points: usize) -> usize {
+        wanted.max(points.div_ceil(MOST_TASKS)).max(1)
+    }
+
+    /// The points of each task.
+    pub fn tasks(&self) -> impl Iterator<Item = &[usize]> {
+        self.points.chunks(self.each.max(1))
+    }
+
+    /// The folder of an array, relative to that of its sweep.
+    pub fn folder(number: u32) -> String {
+        format!("tasks/{number}")
+    }
+
+    /// The name of the array's file, relative to the folder of its sweep.
+    pub fn file(number: u32) -> String {
+        format!("tasks/{number}/array.json")
     }
 }

@@ -5,6 +5,7 @@ use crate::ending::{Budget, Ended, SweepEvent};
 use crate::lane::{Lane, lane_folder};
 use crate::points::{Points, Shared};
 use crate::record::Sweep;
+use crate::slurm::Cluster;
 use crate::strategy::Strategy;
 use anyhow::Result;
 use lab_project::Project;
@@ -33,12 +34,13 @@ pub struct Session<'a> {
     pub(crate) budget: Budget,
     /// See [`crate::SweepRequest`].
     pub(crate) builders: Option<usize>,
+    /// Tasks of a cluster judge the points.
+    pub(crate) cluster: Option<Cluster>,
 }
 
 impl Session<'_> {
-    /// Measures points until all are measured or the budget is spent. An error says what the disk
-    /// refused: the point that it names is not recorded.
-    pub fn run(
+    /// Measures points on this machine.
+    pub(crate) fn run_here(
         &mut self,
         control: &Control,
         tell: &mut (dyn FnMut(SweepEvent) + Send),

@@ -1,7 +1,7 @@
 //! The folder `.lab/sweep`: one folder a sweep, with `sweep.json`, a line in `points.jsonl` for each
 //! point, and the logs of points that did not pass.
 
-use crate::record::{PointOutcome, Sweep, SweepId, SweepPoint, SweepStart};
+use crate::record::{Array, PointOutcome, Sweep, SweepId, SweepJobs, SweepPoint, SweepStart};
 use anyhow::{Result, ensure};
 use lab_run::record::{Origin, is_inside};
 use lab_store::series::{OpenFolder, Series, SeriesKind};
@@ -15,6 +15,9 @@ const SWEEPS: SeriesKind = SeriesKind {
     lines: "points.jsonl",
     purposes: (Purpose::Sweep, Purpose::SweepPoint),
 };
+
+/// How far the newest job array is.
+pub const JOBS: &str = "jobs.json";
 
 /// Reads and writes the folders of sweeps.
 #[derive(Clone, Debug)]
@@ -91,6 +94,20 @@ impl SweepStore {
         self.folder(id).join(SWEEPS.lines)
     }
 
+    /// The job array of this number; `None` if there is none, or if it is not this user's.
+    pub fn array(&self, id: SweepId, number: u32) -> Option<Array> {
+        let file = Array::file(number);
+        let (array, origin) = self.0.read::<Array>(id.0, &file, Purpose::SweepArray)?;
+        let is_of = array.sweep == id && array.array == number;
+        (is_of && origin == Origin::Own).then_some(array)
+    }
+
+    /// How far the newest job array is; `None` of a sweep that was sent to no cluster.
+    pub fn jobs(&self, id: SweepId) -> Option<SweepJobs> {
+        let (jobs, origin) = self.0.read::<SweepJobs>(id.0, JOBS, Purpose::SweepJobs)?;
+        Some(SweepJobs { origin, ..jobs })
+    }
+
     /// The sweeps for which `wanted` holds, among those that can be read, newest first.
     pub fn all(&self, wanted: impl Fn(&SweepStart) -> bool) -> impl Iterator<Item = Sweep> {
         let ids = self.0.ids().into_iter().map(SweepId);
@@ -105,6 +122,8 @@ pub struct SweepView {
     pub sweep: Sweep,
     /// A process adds points to it now.
     pub in_progress: bool,
+    /// Its newest job array, if it was sent to a cluster.
+    pub jobs: Option<SweepJobs>,
 }
 
 impl SweepView {
@@ -114,6 +133,7 @@ impl SweepView {
         let sweep = store.all(|start| start.kernel == kernel).next()?;
         Some(SweepView {
             in_progress: store.is_in_progress(sweep.start.sweep),
+            jobs: store.jobs(sweep.start.sweep),
             sweep,
         })
     }

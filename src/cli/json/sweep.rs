@@ -5,7 +5,7 @@ use lab_project::Project;
 use lab_run::Fingerprint;
 use lab_sweep::record::SweepParameter;
 use lab_sweep::summary::{self, Importance, PointCounts};
-use lab_sweep::{Ended, PointOutcome, Sweep, SweepId, SweepPoint, SweepStore};
+use lab_sweep::{Ended, PointOutcome, Sweep, SweepId, SweepJobs, SweepPoint, SweepStore};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -44,6 +44,8 @@ pub struct SweepReport<'a> {
     ranked: Vec<u32>,
     /// How much each parameter matters, the most important first; empty of an emulated device.
     importance: Vec<Importance>,
+    /// How far its newest array of tasks on a cluster is; null of a sweep on this machine.
+    jobs: Option<SweepJobs>,
     /// In the order in which they were recorded.
     points: Vec<SweepPointReport<'a>>,
     /// Path of the sweep's folder.
@@ -138,6 +140,7 @@ impl<'a> SweepReport<'a> {
             Some(Ended::NotJudged(why)) => why.as_str(),
             _ => "",
         };
+        let store = SweepStore::new(&project.lab_dir);
         SweepReport {
             sweep: start.sweep,
             kernel: &start.kernel,
@@ -156,11 +159,9 @@ impl<'a> SweepReport<'a> {
             best: ranked.first().copied().filter(|_| !emulated),
             ranked,
             importance: summary::importance(sweep),
+            jobs: store.jobs(start.sweep),
             points: points.iter().map(SweepPointReport::of).collect(),
-            folder: SweepStore::new(&project.lab_dir)
-                .folder(start.sweep)
-                .to_string_lossy()
-                .into_owned(),
+            folder: store.folder(start.sweep).to_string_lossy().into_owned(),
         }
     }
 }

@@ -54,6 +54,7 @@ pub fn sweep(project: &Project, asked: SweepArguments, job: &Job) -> Result<Answ
             state.line = progress_line(done + 1, wanted, &values, None);
         }),
         SweepEvent::Recorded(_) => done += 1,
+        SweepEvent::Jobs(jobs) => job.change(|state| state.line = jobs.in_words()),
     })?;
     Ok(report(&session.sweep, &ended))
 }

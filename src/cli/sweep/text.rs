@@ -196,7 +196,7 @@ fn what_to_do(
 ) -> String {
     let this = &project.argument;
     let is_left = sweep.points.len() < sweep.start.points;
-    let goes_on = format!("`lab sweep{this}` goes on");
+    let goes_on = format!("`lab sweep{this}{}` goes on", sweep.start.executor_option());
     match (ended, best) {
         (Some(Ended::Interrupted), _) => format!("interrupted: {goes_on}"),
         (Some(Ended::NotJudged(_)), _) => goes_on,

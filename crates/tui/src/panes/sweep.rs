@@ -64,7 +64,10 @@ fn progress(view: &SweepView) -> Lines {
     let how = match (view.in_progress, view.time_left()) {
         (true, Some(left)) => format!("about {} left for all points", in_words(left)),
         (true, None) => "it goes on".to_owned(),
-        (false, _) if view.left() > 0 => format!("it ended early: `lab sweep {kernel}` goes on"),
+        (false, _) if view.left() > 0 => {
+            let option = start.executor_option();
+            format!("it ended early: `lab sweep {kernel}{option}` goes on")
+        }
         (false, _) => match summary::ranked(points).first().map(|best| best.number) {
             Some(best) => {
                 format!("`lab sweep {kernel} --apply {best}` writes point {best} into the kernel")
@@ -73,6 +76,10 @@ fn progress(view: &SweepView) -> Lines {
         },
     };
     lines.push(Line::styled(how, QUIET));
+    if let Some(jobs) = &view.jobs {
+        let style = if jobs.lost > 0 { WARN } else { QUIET };
+        lines.push(Line::styled(printable(&jobs.in_words()), style));
+    }
     if view.sweep.is_emulated() {
         let text = "the device is emulated: these times say nothing about a GPU";
         lines.push(Line::styled(text, WARN));

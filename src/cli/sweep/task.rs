@@ -1,0 +1,62 @@
+//! One task of a job array: it judges its points as a sweep of its own.
+
+use super::{
+    ArrayName, Ended, Executor, NotSwept, Session, SweepArgs, SweepEvent, SweepRequest, code,
+    complain, text,
+};
+use crate::cli::interrupt::controlled;
+use crate::confinement;
+use anyhow::Result;
+use lab_project::Project;
+use lab_protocol::Exit;
+use lab_run::Reason;
+use lab_runner::spec::RunSpec;
+use lab_sweep::slurm::TASK;
+use lab_sweep::task::Task;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+pub fn main(project: Project, array: ArrayName, options: &SweepArgs) -> Result<ExitCode> {
+    let control = controlled()?;
+    let number = std::env::var(TASK)
+        .ok()
+        .and_then(|number| number.parse().ok());
+    let missing = || {
+        NotSwept::Refused(format!(
+            "{TASK} names no task: Slurm sets it in a job array"
+        ))
+    };
+    let task = Task::read(project, array, number.ok_or_else(missing)?)?;
+    if task.is_done {
+        return Ok(code(Exit::Passed));
+    }
+    let spec = RunSpec {
+        inputs: Some(Arc::new(task.inputs)),
+        device: options.device.first().copied(),
+        confinement: confinement::missing,
+        ..RunSpec::new(Reason::Command)
+    };
+    let request = SweepRequest {
+        devices: options.device.clone(),
+        builders: options.builders,
+        executor: Some(Executor::Local),
+        only: Some(task.points),
+        ..SweepRequest::default()
+    };
+    let mut session = Session::begin(&task.project, spec, &request)?;
+    let (wanted, start) = (session.wanted(), session.sweep.start.clone());
+    let ended = session.run(&control, &mut |event| {
+        if let SweepEvent::Recorded(point) = event {
+            complain(&text::point_line(&start, point, wanted));
+        }
+    });
+    // The last line of its log says why a task ended early.
+    Ok(match ended? {
+        Ended::Complete | Ended::BudgetSpent => code(Exit::Passed),
+        Ended::Interrupted => code(Exit::Crashed),
+        Ended::NotJudged(why) => {
+            complain(&why);
+            code(Exit::NOT_JUDGED)
+        }
+    })
+}
