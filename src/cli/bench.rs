@@ -7,6 +7,7 @@ mod text;
 use super::interrupt::controlled;
 use super::json::bench::{BenchReport, as_export, as_text};
 use super::run::{self, RunArgs};
+use super::sweep::ExecutorArg;
 use super::{answer, code, complain, failed, is_json, say};
 use crate::confinement;
 use anyhow::{Context, Result, ensure};
@@ -16,10 +17,12 @@ use lab_bench::{
     Bench, BenchEvent, BenchId, BenchRequest, BenchState, BenchStore, NotBenched, Session, export,
 };
 use lab_project::Project;
-use lab_protocol::Exit;
+use lab_project::config::Executor;
 use lab_protocol::console::say_lines;
+use lab_protocol::{Exit, Target};
 use lab_run::Reason;
 use lab_runner::spec::RunSpec;
+use lab_sweep::slurm;
 use lab_system::atomic_file;
 use progress::Progress;
 use std::path::{Path, PathBuf};
@@ -45,6 +48,10 @@ pub struct BenchArgs {
     /// Go on with the last bench of these bytes: only the missing runs are made
     #[arg(long)]
     resume: bool,
+    /// Where it runs; with slurm the whole bench is one job [default: executor of lab.toml, else
+    /// local]
+    #[arg(long, value_enum, overrides_with = "executor", conflicts_with = "show")]
+    executor: Option<ExecutorArg>,
     /// Do not time the kernel beside the problem's peers
     #[arg(long)]
     no_peers: bool,
@@ -124,6 +131,11 @@ fn trials(text: &str) -> Result<usize, String> {
 }
 
 pub fn main(options: &BenchArgs) -> Result<ExitCode> {
+    let project = options.run.kernel.open()?;
+    let executor = options.executor.map(Executor::from);
+    if options.show.is_none() && executor.unwrap_or(project.config.executor) == Executor::Slurm {
+        return as_job(&project, options);
+    }
     if options.verdict {
         let spec = RunSpec {
             peers: !options.no_peers,
@@ -135,13 +147,23 @@ pub fn main(options: &BenchArgs) -> Result<ExitCode> {
         !options.run.decides(),
         "a bench of several runs decides nothing: add --verdict to --decide, --hypothesis and --lesson"
     );
-    let project = options.run.kernel.open()?;
     check_output(options)?;
     let state = match options.show {
         Some(shown) => BenchState::found(find(&project, shown)?),
         None => measure(&project, options)?,
     };
     Ok(report(&project, options, &state))
+}
+
+/// Has Slurm start this command on a node. Its runs must be timed on one device, so it is one job.
+fn as_job(project: &Project, options: &BenchArgs) -> Result<ExitCode> {
+    let devices: Vec<Target> = options.run.device.into_iter().collect();
+    let given = slurm::options(project, &devices).map_err(NotBenched::Refused)?;
+    let program = std::env::current_exe().context("cannot find the program of this process")?;
+    let words = std::env::args_os().skip(1);
+    let words: Vec<_> = words.chain(["--executor=local".into()]).collect();
+    let why = slurm::become_job("lab-bench", &given, &program, &words);
+    Err(NotBenched::Refused(why).into())
 }
 
 /// Refuses an export that could not be written, before minutes are spent on measuring.
