@@ -4,7 +4,7 @@
 use crate::screen::worker::{Requests, Worker, in_words};
 use lab_board::Board;
 use lab_decide::status;
-use lab_decide::{Decided, Refusal};
+use lab_decide::{Decided, Refusal, Restored, StoredPoint};
 use lab_git::{Marks, Repo};
 use lab_history::kernels::{self, ListedKernel};
 use lab_project::Project;
@@ -248,13 +248,13 @@ impl RepositoryThread {
             // The reply names the blob of the kernel, so that the next look can have it judged.
             Change::Restore(commit) => self.put(move |project| {
                 let restored = lab_decide::restore(project, &commit)?;
-                let bytes = bytes_of(project, &restored.commit)?;
-                let blob = lab_git::blob_id(&Repo::open(project)?, &project.kernel_name, &bytes)?;
-                let put = restored.commit.clone();
-                Ok((
-                    Changed::Restored(RestoredKernel { restored, blob }),
-                    Some(put),
-                ))
+                put_on_disk(project, restored, None)
+            }),
+            Change::ApplyPoint(number) => self.put(move |project| {
+                let point = StoredPoint::of(project, Some(number))?;
+                let restored = lab_decide::restore_commit(project, &point.commit)?;
+                let said = format!("point {number} of sweep {}: {}", point.sweep, point.values);
+                put_on_disk(project, restored, Some(said))
             }),
             Change::Describe {
                 commit,
@@ -345,6 +345,23 @@ impl RepositoryThread {
 }
 
 /// The kernel of a commit, in the form that it has on disk.
+/// The reply about a kernel that was put on disk, with its commit.
+fn put_on_disk(
+    project: &Project,
+    restored: Restored,
+    point: Option<String>,
+) -> Result<(Changed, Option<String>), Refusal> {
+    let bytes = bytes_of(project, &restored.commit)?;
+    let blob = lab_git::blob_id(&Repo::open(project)?, &project.kernel_name, &bytes)?;
+    let put = restored.commit.clone();
+    let kernel = RestoredKernel {
+        restored,
+        point,
+        blob,
+    };
+    Ok((Changed::Restored(kernel), Some(put)))
+}
+
 fn bytes_of(project: &Project, commit: &str) -> anyhow::Result<Vec<u8>> {
     lab_git::bytes_of(&Repo::open(project)?, commit)
 }

@@ -96,6 +96,7 @@ const STORIES: &[Story] = &[
         Text("next-pair: no sweep of three constants"),
         "",
     ),
+    story(Judged, "apply-point", Text("apply-point: no sweep yet"), ""),
     story(
         Judged,
         "show-loop",

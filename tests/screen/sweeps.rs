@@ -130,6 +130,25 @@ fn a_new_point_is_shown_at_once_and_the_end_says_what_to_do() {
 }
 
 #[test]
+fn the_best_point_is_written_into_the_kernel_once_asked_and_judged() {
+    let mut world = world(Some(sweep(points(), false)));
+    world.tell("press R");
+    let words = world.words();
+    assert!(
+        words.contains("Write point 3 (BLOCK=128 ROWS=1 LATE=0) into kernels/rmsnorm/kernel.cu?"),
+        "{words}"
+    );
+    let before = world.runs();
+    world.tell("press y");
+    let words = world.words();
+    assert!(
+        words.contains("now has the values of point 3 of sweep 2"),
+        "{words}"
+    );
+    assert_eq!(world.runs(), before + 1, "nobody judged these bytes before");
+}
+
+#[test]
 fn without_a_sweep_the_view_says_how_to_begin_one() {
     let words = world(None).words();
     assert!(

@@ -115,6 +115,8 @@ pub struct GraphPage {
 #[derive(Debug)]
 pub struct RestoredKernel {
     pub restored: Restored,
+    /// The point of a sweep that it is, in words.
+    pub point: Option<String>,
     /// Git blob id of the bytes now on disk.
     pub blob: String,
 }

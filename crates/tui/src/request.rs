@@ -61,6 +61,8 @@ pub enum Change {
     Describe { commit: String, description: String },
     /// Put the kernel of this commit on disk.
     Restore(String),
+    /// Write this point of the newest sweep into the kernel on disk.
+    ApplyPoint(u32),
 }
 
 impl Change {
@@ -72,6 +74,7 @@ impl Change {
             Change::Undo(_) => Action::Undo,
             Change::Describe { .. } => Action::Describe,
             Change::Restore(_) => Action::Restore,
+            Change::ApplyPoint(_) => Action::ApplyPoint,
         }
     }
 }

@@ -157,6 +157,11 @@ impl World {
                 confirmed,
             } => self.discard(run, &message, confirmed).map(Changed::Decided),
             Change::Restore(commit) => self.restore(&commit).map(Changed::Restored),
+            Change::ApplyPoint(number) => {
+                let put = self.restore(&format!("point{number}"));
+                let point = Some(format!("point {number} of sweep 2"));
+                put.map(|put| Changed::Restored(RestoredKernel { point, ..put }))
+            }
             Change::Undo(run) => self.undo(run).map(Changed::Undone),
             Change::Describe {
                 commit,
@@ -188,7 +193,11 @@ impl World {
             saved: (before != blob).then(|| "5a7ed00".into()),
             changed: before != blob,
         };
-        Ok(RestoredKernel { restored, blob })
+        Ok(RestoredKernel {
+            restored,
+            point: None,
+            blob,
+        })
     }
 
     pub(super) fn undoable(&self) -> Result<Undoable, String> {

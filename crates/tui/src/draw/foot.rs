@@ -58,7 +58,7 @@ fn message(model: &Model) -> Option<(String, Style)> {
         Action::Keep => "◐ keeping …",
         Action::Undo => "◐ undoing …",
         Action::Describe => "◐ writing …",
-        Action::Restore => "◐ restoring …",
+        Action::Restore | Action::ApplyPoint => "◐ restoring …",
         _ => "◐ discarding …",
     });
     if let Some(doing) = doing {

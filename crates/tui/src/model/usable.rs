@@ -12,6 +12,7 @@ use crate::views::{Pane, View};
 use lab_decide::policy::{Allowed, Candidate, NotAllowed, RunInProgress, Snapshot, allowed};
 use lab_run::RunId;
 use lab_run::experiment::ExperimentKey;
+use lab_sweep::summary;
 use ratatui::layout::Direction;
 
 impl Model {
@@ -50,6 +51,7 @@ impl Model {
                 .ok_or_else(|| "no experiment yet".to_owned()),
             Action::Compare => self.pair().map(drop),
             Action::Restore => self.can_restore().map(drop),
+            Action::ApplyPoint => self.can_apply().map(drop),
             Action::Stop
                 if self.runs.is_idle()
                     && self.decision.held_out.is_none()
@@ -224,6 +226,21 @@ impl Model {
         }
         self.is_calm()?;
         Ok(commit.clone())
+    }
+
+    /// The best point of the sweep, as a number and in words.
+    pub fn can_apply(&self) -> Result<(u32, String), String> {
+        let view = self.repository.sweep.as_ref().ok_or("no sweep yet")?;
+        let best = summary::ranked(&view.sweep.points).first().copied();
+        let best = best.ok_or("no point passed")?;
+        if best.emulated {
+            return Err(format!(
+                "an emulated device has no best point: `lab sweep --apply {}` writes one",
+                best.number
+            ));
+        }
+        self.is_calm()?;
+        Ok((best.number, view.sweep.start.in_words(best)))
     }
 
     /// The run of the experiment that can be evidence of a decision.

@@ -218,7 +218,7 @@ impl Model {
         let by_rule = std::mem::take(&mut self.decision.by_rule);
         self.decision.held_out = None;
         // A restore changes no record.
-        if action != Action::Restore {
+        if !matches!(action, Action::Restore | Action::ApplyPoint) {
             self.selection.details = None;
         }
         match result {

@@ -186,6 +186,7 @@ impl Model {
             Action::Mark => self.mark(),
             Action::Compare => self.compare(),
             Action::Restore => self.ask_restore(),
+            Action::ApplyPoint => self.ask_apply(),
             Action::Describe => self.ask_words(),
             Action::Cite => self.ask_decision(),
             Action::NextSection => self.panes.text_mut(Pane::Experiment).step(true),

@@ -137,12 +137,33 @@ impl Model {
         self.overlays.push(Overlay::Question { text, about });
     }
 
-    pub(super) fn on_restored(&mut self, RestoredKernel { restored, blob }: RestoredKernel) {
+    /// Asks whether the best point of the sweep shall be written into the kernel.
+    pub(super) fn ask_apply(&mut self) {
+        let Ok((number, values)) = self.can_apply() else {
+            return;
+        };
         let kernel = &self.setup.kernel;
-        let commit = short(&restored.commit);
+        let text = printable(&format!(
+            "Write point {number} ({values}) into {kernel}? What is there now is kept in git, and nothing is committed."
+        ));
+        let about = About::Change(Change::ApplyPoint(number));
+        self.overlays.push(Overlay::Question { text, about });
+    }
+
+    pub(super) fn on_restored(&mut self, put: RestoredKernel) {
+        let RestoredKernel {
+            restored,
+            point,
+            blob,
+        } = put;
+        let kernel = &self.setup.kernel;
+        let what = match point {
+            Some(point) => format!("the values of {point}"),
+            None => format!("the bytes of {}", short(&restored.commit)),
+        };
         let mut text = match restored.changed {
-            true => format!("{kernel} now has the bytes of {commit}"),
-            false => format!("{kernel} has the bytes of {commit} already"),
+            true => format!("{kernel} now has {what}"),
+            false => format!("{kernel} has {what} already"),
         };
         if let Some(saved) = restored.saved.as_deref().map(short) {
             text.push_str(&format!(

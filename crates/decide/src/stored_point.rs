@@ -1,0 +1,85 @@
+//! A point of a sweep as a commit, so that it can be put on disk.
+
+use anyhow::{Context, Result, bail};
+use lab_git::Repo;
+use lab_project::Project;
+use lab_run::RunId;
+use lab_run::inputs;
+use lab_sweep::{Sweep, SweepId, SweepPoint, SweepStore, fingerprint_of, space_of, summary};
+
+/// A point whose kernel is in git.
+pub struct StoredPoint {
+    pub sweep: SweepId,
+    pub number: u32,
+    /// As in `BLOCK=256 ROWS=2`.
+    pub values: String,
+    /// Full id of the commit that holds the kernel.
+    pub commit: String,
+}
+
+impl StoredPoint {
+    /// Stores the kernel of the best point of the newest sweep of these tune lines, or of the point of
+    /// this number.
+    pub fn of(project: &Project, number: Option<u32>) -> Result<StoredPoint> {
+        let present = inputs::read(project)?;
+        let (source, space) = space_of(project, present.kernel())?;
+        let fingerprint = fingerprint_of(&present, &source, &space);
+        let name = &project.kernel_name;
+        let again = format!("`lab sweep{}`", project.argument);
+        let store = SweepStore::new(&project.lab_dir);
+        let mut of_kernel = store.all(|start| start.kernel == *name).peekable();
+        let newest = of_kernel.peek().map(|sweep| sweep.start.sweep);
+        let Some(newest) = newest else {
+            bail!("there is no sweep of {name} yet: {again} makes one");
+        };
+        let found = of_kernel.find(|sweep| sweep.start.fingerprint == fingerprint);
+        let sweep = found.with_context(|| {
+        format!(
+            "{name}, its tune lines or its rules changed since sweep {newest}, so its points are other kernels: {again} \
+             measures the present ones"
+        )
+    })?;
+        let point = chosen(project, &sweep, number)?;
+        let bytes = space.source(&source, point.point).into_bytes();
+        let (id, number) = (sweep.start.sweep, point.number);
+        let repo = Repo::open(project)?;
+        let message = format!("lab sweep: point {number} of sweep {id}");
+        let stored = lab_git::prepare_discarded(&repo, RunId(id.0), &bytes, &message)?;
+        Ok(StoredPoint {
+            sweep: id,
+            number,
+            values: sweep.start.in_words(point),
+            commit: stored.id,
+        })
+    }
+}
+
+/// The point of this number, or the best one.
+fn chosen<'a>(project: &Project, sweep: &'a Sweep, number: Option<u32>) -> Result<&'a SweepPoint> {
+    let (id, this) = (sweep.start.sweep, &project.argument);
+    let Some(number) = number else {
+        let best = summary::ranked(&sweep.points).first().copied();
+        let best =
+            best.with_context(|| format!("no point of sweep {id} passed: there is none to apply"))?;
+        if best.emulated {
+            bail!(
+                "sweep {id} ran on the emulated device, whose times say nothing about a GPU, so it has no best point: name \
+                 one, as in `lab sweep{this} --apply {}`",
+                best.number
+            );
+        }
+        return Ok(best);
+    };
+    let point = sweep.points.iter().find(|point| point.number == number);
+    let point = point.with_context(|| {
+        format!("sweep {id} has no point {number}: `lab sweep{this} --show {id}` lists them")
+    })?;
+    if !point.outcome.is_correct() {
+        bail!(
+            "point {number} of sweep {id} is not correct ({}): {}",
+            point.outcome.word(),
+            point.why
+        );
+    }
+    Ok(point)
+}
