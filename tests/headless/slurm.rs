@@ -143,7 +143,7 @@ fn the_points_of_a_sweep_are_judged_by_the_tasks_of_an_array() {
         "{sent}"
     );
     assert!(
-        sent.contains(" sweep --task 1/1 --builders=1 ") && !sent.contains("--gres"),
+        sent.contains(" sweep --task 1/1 '--builders=1' ") && !sent.contains("--gres"),
         "{sent}"
     );
     let shown = lab.lab("sweep --show 1 --json").is(0).json();
@@ -343,11 +343,11 @@ fn what_slurm_refuses_and_what_nodes_cannot_do_is_said() {
 #[test]
 fn a_full_disk_ends_the_gathering_and_no_record_is_lost() {
     let lab = cluster();
-    // The tasks may write what they like, and the process that gathers files of 4 KiB.
+    // The tasks may write what they like, and the process that gathers files of 2 KiB.
     hook(&lab, "ulimit -S -f unlimited");
     let limited = lab
         .sh(&format!(
-            "trap '' XFSZ; ulimit -S -f 8; exec \"$LAB\" {SWEEP}"
+            "trap '' XFSZ; ulimit -S -f 4; exec \"$LAB\" {SWEEP}"
         ))
         .is(64);
     limited.says("a file would be larger than this process may write (`ulimit -f`), and point ");
