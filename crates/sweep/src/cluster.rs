@@ -2,13 +2,13 @@
 //! gathered from the files that the tasks write.
 
 use crate::ending::{Budget, Ended, SweepEvent};
-use crate::record::{Array, SweepJobs, SweepPoint, SweepStart};
+use crate::record::{Array, SweepJobs, SweepPoint};
 use crate::session::Session;
 use crate::slurm::{self, Sent, TaskState};
 use crate::store::{JOBS, SweepStore, log_name};
 use crate::strategy::Chooser;
 use crate::task::TaskFolder;
-use crate::waiting::{Task, what_was_lost};
+use crate::waiting::{Task, counted, what_was_lost};
 use anyhow::{Context, Result};
 use lab_run::inputs::Inputs;
 use lab_run::record::Origin;
@@ -110,11 +110,6 @@ impl<'s, 'a> Head<'s, 'a> {
         }
     }
 
-    /// The name of the job of an array.
-    fn name(&self, array: u32) -> String {
-        name(&self.session.sweep.start, array)
-    }
-
     /// Finds the newest array of an earlier process, and gathers what it left. Returns whether Slurm
     /// may still have tasks of it.
     fn take_up(&mut self) -> Result<bool> {
@@ -134,7 +129,7 @@ impl<'s, 'a> Head<'s, 'a> {
         let Some((array, jobs)) = array.zip(jobs) else {
             // That process was killed before it noted the job.
             self.jobs.array = newest;
-            let _ = slurm::cancel(&self.name(newest));
+            let _ = slurm::cancel(&self.session.sweep.start.job_name(newest));
             return Ok(false);
         };
         let is_alive = jobs.is_alive();
@@ -161,7 +156,7 @@ impl<'s, 'a> Head<'s, 'a> {
         let tasks = array.tasks().count();
         let logs = folder.join("%a.log");
         let sent = Sent {
-            name: &self.name(number),
+            name: &session.sweep.start.job_name(number),
             tasks,
             logs: &logs.to_string_lossy(),
             line: &self.command_line(number)?,
@@ -282,7 +277,7 @@ impl<'s, 'a> Head<'s, 'a> {
         self.note()?;
         if self.jobs.is_alive() {
             // Tasks that Slurm cannot end now end by themselves.
-            let _ = slurm::cancel(&self.name(self.jobs.array));
+            let _ = slurm::cancel(&self.session.sweep.start.job_name(self.jobs.array));
             let ended = |task: &mut Task| task.is_over = true;
             self.tasks.iter_mut().for_each(ended);
             self.note()?;
@@ -372,16 +367,7 @@ impl<'s, 'a> Head<'s, 'a> {
 
     /// Notes how far the array is, if that changed.
     fn note(&mut self) -> Result<()> {
-        let of = |is: &dyn Fn(&Task) -> bool| self.tasks.iter().filter(|task| is(task)).count();
-        let is_open = |task: &Task| !task.is_done() && !task.is_over;
-        let pending = of(&|task| is_open(task) && task.state == TaskState::Pending);
-        let jobs = SweepJobs {
-            pending,
-            running: of(&is_open) - pending,
-            done: of(&Task::is_done),
-            lost: of(&Task::is_lost),
-            ..self.jobs.clone()
-        };
+        let jobs = counted(&self.tasks, &self.jobs);
         if jobs != self.jobs {
             self.session.open.write(JOBS, Purpose::SweepJobs, &jobs)?;
             self.jobs = jobs;
@@ -396,11 +382,6 @@ impl<'s, 'a> Head<'s, 'a> {
     }
 }
 
-/// The name of the job of an array: another sweep has another seed.
-fn name(start: &SweepStart, array: u32) -> String {
-    format!("lab-sweep-{:016x}-{array}", start.seed)
-}
-
 /// Ends the arrays of other sweeps of a kernel, whose processes were killed.
 fn cancel_others(session: &Session) {
     let start = &session.sweep.start;
@@ -409,7 +390,7 @@ fn cancel_others(session: &Session) {
     for other in of_kernel.filter(|other| other.start.origin == Origin::Own) {
         let jobs = store.jobs(other.start.sweep);
         if let Some(jobs) = jobs.filter(|jobs| jobs.is_alive() && jobs.origin == Origin::Own) {
-            let _ = slurm::cancel(&name(&other.start, jobs.array));
+            let _ = slurm::cancel(&other.start.job_name(jobs.array));
         }
     }
 }

@@ -63,6 +63,11 @@ impl SweepStart {
         }
     }
 
+    /// The name of the job of an array in Slurm: another sweep has another seed.
+    pub fn job_name(&self, array: u32) -> String {
+        format!("lab-sweep-{:016x}-{array}", self.seed)
+    }
+
     /// The version and the lab of a sweep that begins now.
     pub fn written_by() -> (u32, String) {
         (VERSION, env!("CARGO_PKG_VERSION").to_owned())

@@ -121,11 +121,13 @@ impl HeatMap {
         let is_emulated = sweep.is_emulated();
         let best = sweep.points.iter().filter_map(&score).fold(0.0, f64::max);
         let [rows, columns] = [row, column].map(|at| sweep.start.parameters[at].values.clone());
+        let mut at: HashMap<(&String, &String), Vec<&SweepPoint>> = HashMap::new();
+        for point in &sweep.points {
+            let pair = (&point.values[row], &point.values[column]);
+            at.entry(pair).or_default().push(point);
+        }
         let cell = |of_row: &String, of_column: &String| {
-            let is_here = |point: &&SweepPoint| {
-                point.values[row] == *of_row && point.values[column] == *of_column
-            };
-            let here: Vec<&SweepPoint> = sweep.points.iter().filter(is_here).collect();
+            let here = at.get(&(of_row, of_column)).map_or(&[][..], Vec::as_slice);
             let scores = here.iter().filter_map(|point| score(point));
             match scores.reduce(f64::max) {
                 Some(_) if is_emulated => Heat::Correct,

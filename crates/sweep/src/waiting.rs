@@ -1,6 +1,7 @@
 //! The tasks of an array whose records are awaited, and how those ended that did not record all of
 //! their points.
 
+use crate::record::SweepJobs;
 use crate::slurm::{TaskState, UNKNOWN};
 use crate::task::TaskFolder;
 use lab_system::root::Root;
@@ -68,6 +69,20 @@ impl Task {
             _ => return printed(),
         };
         known.to_owned()
+    }
+}
+
+/// How far the tasks of an array are.
+pub fn counted(tasks: &[Task], jobs: &SweepJobs) -> SweepJobs {
+    let of = |is: &dyn Fn(&Task) -> bool| tasks.iter().filter(|task| is(task)).count();
+    let is_open = |task: &Task| !task.is_done() && !task.is_over;
+    let pending = of(&|task| is_open(task) && task.state == TaskState::Pending);
+    SweepJobs {
+        pending,
+        running: of(&is_open) - pending,
+        done: of(&Task::is_done),
+        lost: of(&Task::is_lost),
+        ..jobs.clone()
     }
 }
 
