@@ -263,7 +263,8 @@ impl<'s, 'a> Head<'s, 'a> {
                     .tasks
                     .iter()
                     .any(|it| it.is_lost() && it.state == TaskState::Ended("FAILED".to_owned()));
-            if is_useless || self.tasks.iter().all(ended) {
+            let is_incomplete = self.tasks.iter().any(Task::is_lost);
+            if is_useless || is_incomplete && self.tasks.iter().all(ended) {
                 let files = self.session.project.files();
                 let why = what_was_lost(&self.jobs.job, &self.tasks, &files);
                 return Ok(Some(Ended::NotJudged(why)));
