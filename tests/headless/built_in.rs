@@ -166,8 +166,8 @@ fn kernels_that_misbehave() {
     let kernel = lab.read(KERNEL);
     let line = kernel
         .lines()
-        .position(|line| line.contains("float sum = 0;"));
-    let syntax = edit_and_run(&lab, "float sum = 0;", "float sum = 0", "run");
+        .position(|line| line.contains("const float v = widened(x[row]);"));
+    let syntax = edit_and_run(&lab, "widened(x[row]);", "widened(x[row])", "run");
     // The compiler misses the semicolon at the line after.
     syntax
         .is(2)
@@ -175,14 +175,9 @@ fn kernels_that_misbehave() {
         .says(&format!("{KERNEL}:{}: expected", line.unwrap() + 2));
     lab.lab("discard -m typo").is(0);
 
-    let wrong = edit_and_run(
-        &lab,
-        "squares) / cols",
-        "squares) / (cols + 1)",
-        "run --json",
-    )
-    .is(1)
-    .json();
+    let wrong = edit_and_run(&lab, "* per_col + eps", "/ (cols + 1) + eps", "run --json")
+        .is(1)
+        .json();
     assert_eq!(
         (wrong["outcome"].as_str(), wrong["kernel_us"].is_null()),
         (Some("fail"), true)

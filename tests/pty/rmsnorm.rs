@@ -12,13 +12,13 @@ fn save_a_real_kernel_see_it_judged_and_keep_it() {
         .see("emulated");
     let kernel = bench.kernel();
 
-    bench.save_by_rename(&kernel.replace("cols + eps", "cols + 2 * eps + 0.1f"));
+    bench.save_by_rename(&kernel.replace("per_col + eps", "per_col + 2 * eps + 0.1f"));
     lab.see("run 2 · saved").see_verdict("✗ FAIL").see("✗ y_");
 
-    bench.save_in_place(&kernel.replace("cols + eps", "colls + eps"));
+    bench.save_in_place(&kernel.replace("per_col + eps", "per_coll + eps"));
     lab.see("run 3 · saved")
         .see_verdict("✗ BUILD ERROR")
-        .see("colls");
+        .see("per_coll");
     lab.press("d").see("What did you try?");
     lab.press("a typo\r").see("run 3 discarded");
     assert_eq!(bench.kernel(), kernel, "the incumbent is back");
