@@ -1,44 +1,12 @@
 //! The check before a keep: the kernel must pass on inputs that no run has shown.
 
 use crate::lab::Lab;
+use crate::sweep::{PROBLEM, REFERENCE};
 use std::fs;
 use std::process::Stdio;
 
 /// The cells of the workload that only a keep judges.
 const UNSEEN: &str = "n == 400";
-
-const PROBLEM: &str = r#"
-entry = "scale"
-dims = ["n"]
-ragged = false
-[[tensor]]
-name = "x"
-role = "in"
-type = "f32"
-shape = ["n"]
-values = { normal = {} }
-[[tensor]]
-name = "y"
-role = "out"
-type = "f32"
-shape = ["n"]
-tolerance = { atol = 0.0, rtol = 0.0 }
-[objective]
-samples = "n"
-[[workload]]
-dims = { n = 333 }
-[[held_out]]
-dims = { n = 400 }
-when = "keep"
-"#;
-
-const REFERENCE: &str = r#"
-#include "lab.h"
-extern "C" __global__ void scale(const float* x, float* y, int n) {
-    for (int i = threadIdx.x; i < n; i += 32) y[i] = 2 * x[i];
-}
-LAB_LAUNCH(scale) { launch.block[0] = 32; }
-"#;
 
 const KERNEL: &str = r#"
 #include "lab.h"
@@ -58,7 +26,9 @@ pub const STORE: &str = "y[i] = 2 * x[i];";
 /// workload of 400 cells, which a save does not.
 pub fn doubling() -> Lab {
     let lab = Lab::empty();
-    lab.write("problem.toml", PROBLEM);
+    let fixed = PROBLEM.replace("dims = [\"n\"]", "dims = [\"n\"]\nragged = false");
+    let unseen = "[[held_out]]\ndims = { n = 400 }\nwhen = \"keep\"\n";
+    lab.write("problem.toml", fixed + unseen);
     lab.write("reference.cu", REFERENCE);
     lab.write("kernel.cu", KERNEL);
     lab.write("lab.toml", "device = \"cpu\"\n");

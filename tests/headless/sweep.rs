@@ -16,7 +16,8 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
 
-const PROBLEM: &str = r#"
+/// Cells are doubled.
+pub const PROBLEM: &str = r#"
 entry = "scale"
 dims = ["n"]
 [[tensor]]
@@ -37,7 +38,7 @@ samples = "n"
 dims = { n = 333 }
 "#;
 
-const REFERENCE: &str = r#"
+pub const REFERENCE: &str = r#"
 #include "lab.h"
 extern "C" __global__ void scale(const float* x, float* y, int n) {
     for (int i = threadIdx.x; i < n; i += 32) y[i] = 2 * x[i];

@@ -34,11 +34,11 @@ impl StoredPoint {
         };
         let found = of_kernel.find(|sweep| sweep.start.fingerprint == fingerprint);
         let sweep = found.with_context(|| {
-        format!(
-            "{name}, its tune lines or its rules changed since sweep {newest}, so its points are other kernels: {again} \
-             measures the present ones"
-        )
-    })?;
+            format!(
+                "{name}, its tune lines or its rules changed since sweep {newest}, so its points are other kernels: {again} \
+                 measures the present ones"
+            )
+        })?;
         let point = chosen(project, &sweep, number)?;
         let bytes = space.source(&source, point.point).into_bytes();
         let (id, number) = (sweep.start.sweep, point.number);

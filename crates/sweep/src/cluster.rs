@@ -8,7 +8,7 @@ use crate::slurm::{self, Sent, TaskState};
 use crate::store::{JOBS, SweepStore, log_name};
 use crate::strategy::Chooser;
 use crate::task::TaskFolder;
-use crate::waiting::{Task, counted, what_was_lost};
+use crate::waiting::{AwaitedTask, counted, what_was_lost};
 use anyhow::{Context, Result};
 use lab_run::inputs::Inputs;
 use lab_run::record::Origin;
@@ -47,7 +47,7 @@ struct Head<'s, 'a> {
     before: f64,
     jobs: SweepJobs,
     folder: PathBuf,
-    tasks: Vec<Task>,
+    tasks: Vec<AwaitedTask>,
     asked: Option<Instant>,
 }
 
@@ -138,7 +138,8 @@ impl<'s, 'a> Head<'s, 'a> {
         if is_alive {
             self.ask(true);
         }
-        let goes_on = |task: &Task| !task.is_done() && !matches!(task.state, TaskState::Ended(_));
+        let goes_on =
+            |task: &AwaitedTask| !task.is_done() && !matches!(task.state, TaskState::Ended(_));
         Ok(is_alive && self.tasks.iter().any(goes_on))
     }
 
@@ -224,8 +225,9 @@ impl<'s, 'a> Head<'s, 'a> {
             let left = points.iter().copied().filter(|it| !recorded.contains(it));
             left.collect()
         };
-        let task =
-            |(number, points)| Task::new(TaskFolder::new(&self.folder, number), left(points));
+        let task = |(number, points)| {
+            AwaitedTask::new(TaskFolder::new(&self.folder, number), left(points))
+        };
         self.tasks = array.tasks().enumerate().map(task).collect();
         self.jobs = jobs;
         (self.tell)(SweepEvent::Jobs(&self.jobs));
@@ -237,7 +239,7 @@ impl<'s, 'a> Head<'s, 'a> {
         let wanted = self.session.wanted();
         loop {
             self.gather()?;
-            let is_done = self.tasks.iter().all(Task::is_done);
+            let is_done = self.tasks.iter().all(AwaitedTask::is_done);
             if is_done || self.session.sweep.points.len() >= wanted {
                 return Ok(None);
             }
@@ -256,14 +258,14 @@ impl<'s, 'a> Head<'s, 'a> {
                 self.gather()?;
             }
             self.note()?;
-            let ended = |task: &Task| task.is_done() || task.is_over;
+            let ended = |task: &AwaitedTask| task.is_done() || task.is_over;
             // A cluster that judges no point at all judges no further one.
             let is_useless = self.session.sweep.points.is_empty()
                 && self
                     .tasks
                     .iter()
                     .any(|it| it.is_lost() && it.state == TaskState::Ended("FAILED".to_owned()));
-            let is_incomplete = self.tasks.iter().any(Task::is_lost);
+            let is_incomplete = self.tasks.iter().any(AwaitedTask::is_lost);
             if is_useless || is_incomplete && self.tasks.iter().all(ended) {
                 let files = self.session.project.files();
                 let why = what_was_lost(&self.jobs.job, &self.tasks, &files);
@@ -279,7 +281,7 @@ impl<'s, 'a> Head<'s, 'a> {
         if self.jobs.is_alive() {
             // Tasks that Slurm cannot end now end by themselves.
             let _ = slurm::cancel(&self.session.sweep.start.job_name(self.jobs.array));
-            let ended = |task: &mut Task| task.is_over = true;
+            let ended = |task: &mut AwaitedTask| task.is_over = true;
             self.tasks.iter_mut().for_each(ended);
             self.note()?;
         }
@@ -347,8 +349,8 @@ impl<'s, 'a> Head<'s, 'a> {
     fn ask(&mut self, about_all: bool) {
         self.asked = Some(Instant::now());
         let of_silent = Duration::from_secs(self.session.project.config.slurm.ask_s);
-        let is_asked = |task: &Task| !task.is_done() && !task.is_over;
-        let is_silent = |task: &Task| about_all || task.news.elapsed() >= of_silent;
+        let is_asked = |task: &AwaitedTask| !task.is_done() && !task.is_over;
+        let is_silent = |task: &AwaitedTask| about_all || task.news.elapsed() >= of_silent;
         let numbered = self.tasks.iter().enumerate();
         let silent = numbered.filter(|(_, task)| is_asked(task) && is_silent(task));
         let silent: Vec<usize> = silent.map(|(number, _)| number).collect();

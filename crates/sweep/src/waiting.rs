@@ -12,7 +12,7 @@ use std::time::Instant;
 const OUTPUT_LIMIT: u64 = 16 << 20;
 
 /// A task of an array.
-pub struct Task {
+pub struct AwaitedTask {
     pub folder: TaskFolder,
     /// The points that are not recorded yet.
     pub left: HashSet<usize>,
@@ -26,9 +26,9 @@ pub struct Task {
     pub is_over: bool,
 }
 
-impl Task {
-    pub fn new(folder: TaskFolder, left: HashSet<usize>) -> Task {
-        Task {
+impl AwaitedTask {
+    pub fn new(folder: TaskFolder, left: HashSet<usize>) -> AwaitedTask {
+        AwaitedTask {
             folder,
             left,
             size: 0,
@@ -73,22 +73,22 @@ impl Task {
 }
 
 /// How far the tasks of an array are.
-pub fn counted(tasks: &[Task], jobs: &SweepJobs) -> SweepJobs {
-    let of = |is: &dyn Fn(&Task) -> bool| tasks.iter().filter(|task| is(task)).count();
-    let is_open = |task: &Task| !task.is_done() && !task.is_over;
+pub fn counted(tasks: &[AwaitedTask], jobs: &SweepJobs) -> SweepJobs {
+    let of = |is: &dyn Fn(&AwaitedTask) -> bool| tasks.iter().filter(|task| is(task)).count();
+    let is_open = |task: &AwaitedTask| !task.is_done() && !task.is_over;
     let pending = of(&|task| is_open(task) && task.state == TaskState::Pending);
     SweepJobs {
         pending,
         running: of(&is_open) - pending,
-        done: of(&Task::is_done),
-        lost: of(&Task::is_lost),
+        done: of(&AwaitedTask::is_done),
+        lost: of(&AwaitedTask::is_lost),
         ..jobs.clone()
     }
 }
 
 /// Says how the tasks of a job ended that did not record all of their points.
-pub fn what_was_lost(job: &str, tasks: &[Task], files: &Root) -> String {
-    let mut kinds: BTreeMap<&str, Vec<&Task>> = BTreeMap::new();
+pub fn what_was_lost(job: &str, tasks: &[AwaitedTask], files: &Root) -> String {
+    let mut kinds: BTreeMap<&str, Vec<&AwaitedTask>> = BTreeMap::new();
     for task in tasks.iter().filter(|task| task.is_lost()) {
         if let TaskState::Ended(word) = &task.state {
             kinds.entry(word).or_default().push(task);
