@@ -6,16 +6,14 @@
 // without a loop: fewer registers where fewer packs are held, and less code, which comes from memory too if the L2 cache is cold. Where a
 // warp holds a row, a block has ROWS warps and as many rows. If a row is no whole number of packs, its packs begin before it, so that they
 // are aligned all the same, and the first and the last one are loaded and stored value by value. Where there are few long rows, a cluster
-// of blocks computes one. The cpu device has no clusters, so it runs the other kernels. A short row has a warp and hardly any code. Few
-// short rows have a thread for each cell and the least code: they are done before the code of a larger kernel has come from memory.
+// of blocks computes one. A short row has a warp and hardly any code. Few short rows have a thread for each cell and
+// the least code: they are done before the code of a larger kernel has come from memory.
 #include "lab.h"
-
 #include <cuda_fp16.h>
 #include <cmath>
 
-constexpr int WARP = 32;
-constexpr int MAX_THREADS = 1024;
-constexpr int ROWS = 4;    // of a block, where a warp holds a row
+constexpr int WARP = 32, MAX_THREADS = 1024;
+constexpr int ROWS = 4;                         // of a block, where a warp holds a row
 constexpr int SLICES = 8, SLICE_THREADS = 512;  // blocks of a cluster, where one computes a row, and their threads
 
 // N values that are loaded and stored in one access.
@@ -39,11 +37,9 @@ __device__ float warp_max(float v) {
 }
 
 // The maximum of some cells and the sum of exp(cell - maximum). A maximum of -inf counts as 0 in the sum, which is 0 then.
-struct Part {
-    float largest, sum;
-};
-
+struct Part { float largest, sum; };
 __device__ float base_of(float largest) { return largest == -INFINITY ? 0 : largest; }
+
 // Returns what makes a power of this warp, exp(cell - base_of(largest)), the result. `own` is the part of the warp. A row of -inf gives
 // 0 * NaN: its sum is NaN, or in a single warp 1 / 0.
 __device__ float scale_of(Part own) {
@@ -57,7 +53,12 @@ __device__ float scale_of(Part own) {
     return __fdividef(__expf(own.largest - largest), lab_warp_sum(part.sum * __expf(part.largest - largest)));
 }
 
-#ifndef LAB_CPU
+#ifdef LAB_CPU
+enum { HAS_CLUSTERS = false };  // no kernel is SLICED there, so nothing calls these functions
+__device__ void cluster_arrive() {}
+__device__ float scale_of_slices(Part own) { return scale_of(own); }
+#else
+enum { HAS_CLUSTERS = true };
 __device__ void cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
 __device__ void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 
@@ -110,14 +111,12 @@ struct Row {
     }
     __device__ void store(T* row, int p, const P& pack) const {
         const int first = p * N - before;
-        if (p < packs && is_whole(first)) {
-            // Nothing uses it again, so the L2 cache may drop its lines first.
-            if constexpr (N > 1) __stcs(reinterpret_cast<uint4*>(row + first), reinterpret_cast<const uint4&>(pack));
-            else *reinterpret_cast<P*>(row + first) = pack;
-            return;
-        }
-        for (int i = 0; i < N && PARTIAL; i++)
-            if (first + i >= 0 && first + i < cols) row[first + i] = pack.value[i];
+        if (p >= packs || !is_whole(first)) {
+            for (int i = 0; i < N && PARTIAL; i++)
+                if (first + i >= 0 && first + i < cols) row[first + i] = pack.value[i];
+        } else if constexpr (N > 1) {  // nothing uses it again, so the L2 cache may drop its lines first
+            __stcs(reinterpret_cast<uint4*>(row + first), reinterpret_cast<const uint4&>(pack));
+        } else *reinterpret_cast<P*>(row + first) = pack;
     }
 };
 
@@ -127,37 +126,26 @@ template <typename T, int N, int PACKS, Kind KIND>
 __device__ void softmax(const T* x, T* y, int rows, int cols) {
     const int at = KIND == SLICED ? blockIdx.x / SLICES : blockIdx.x * blockDim.y + threadIdx.y;
     if (at >= rows) return;
-    x += (long long)at * cols;
-    y += (long long)at * cols;
+    x += (long long)at * cols, y += (long long)at * cols;
     const Row<T, N, KIND == ODD> packs(at, cols);
     const int first = threadIdx.x + (KIND == SLICED ? blockIdx.x % SLICES * SLICE_THREADS : 0);
     const int step = KIND == SLICED ? SLICES * SLICE_THREADS : blockDim.x;
-#ifndef LAB_CPU
     if (KIND == SLICED) cluster_arrive();
-#endif
     Pack<T, N> row[PACKS];
-#pragma unroll
     for (int k = 0; k < PACKS; k++) row[k] = packs.load(x, first + k * step);
     Part own = {-INFINITY, 0};
-#pragma unroll
     for (int k = 0; k < PACKS; k++)
         for (int i = 0; i < N; i++) own.largest = fmaxf(own.largest, widened(row[k].value[i]));
     own.largest = warp_max(own.largest);
     const float base = base_of(own.largest);
     float power[PACKS][N];
-#pragma unroll
     for (int k = 0; k < PACKS; k++) {
         float part = 0;  // a chain of additions for each pack: they need not wait for one another
         for (int i = 0; i < N; i++) part += power[k][i] = __expf(widened(row[k].value[i]) - base);
         own.sum += part;
     }
     own.sum = lab_warp_sum(own.sum);
-#ifndef LAB_CPU
     const float scale = KIND == SLICED ? scale_of_slices(own) : KIND == SHORT ? __fdividef(1, own.sum) : scale_of(own);
-#else
-    const float scale = KIND == SHORT ? __fdividef(1, own.sum) : scale_of(own);
-#endif
-#pragma unroll
     for (int k = 0; k < PACKS; k++) {
         Pack<T, N> out;
         for (int i = 0; i < N; i++) narrow(&out.value[i], power[k][i] * scale);
@@ -168,8 +156,7 @@ __device__ void softmax(const T* x, T* y, int rows, int cols) {
 // Computes one row of any length. The later reads of x come from the cache.
 template <typename T>
 __device__ void softmax_long(const T* x, T* y, int rows, int cols) {
-    x += (long long)blockIdx.x * cols;
-    y += (long long)blockIdx.x * cols;
+    x += (long long)blockIdx.x * cols, y += (long long)blockIdx.x * cols;
     float largest = -INFINITY;
     for (int c = threadIdx.x; c < cols; c += blockDim.x) largest = fmaxf(largest, widened(x[c]));
     largest = warp_max(largest);
@@ -187,95 +174,77 @@ __device__ void softmax_one(const T* x, T* y, int rows, int cols) {
     if (row < rows) narrow(&y[row], 1 + (widened(x[row]) - widened(x[row])));
 }
 
-#define KERNEL(name, T, call)                                                                                                        \
-    extern "C" __global__ void __launch_bounds__(MAX_THREADS) name(const T* x, T* y, int rows, int cols, void* no_scratch) { \
-        call(x, y, rows, cols);                                                                                                      \
-    }
+#define KERNEL(name, T, call) extern "C" __global__ void __launch_bounds__(MAX_THREADS) \
+    name(const T* x, T* y, int rows, int cols, void* no_scratch) { call(x, y, rows, cols); }
 
-KERNEL(f32_one, float, softmax_one)
-KERNEL(f32_short, float, (softmax<float, 1, 4, SHORT>))
-KERNEL(f32_of_1, float, (softmax<float, 4, 1, EVEN>))
-KERNEL(f32_of_2, float, (softmax<float, 4, 2, EVEN>))
-KERNEL(f32_of_4, float, (softmax<float, 4, 4, EVEN>))
+// The kernels of a type, with N values in a pack.
+#define KERNELS(type, T, N)                                                                               \
+    KERNEL(type##_one, T, softmax_one)                KERNEL(type##_long, T, softmax_long)                \
+    KERNEL(type##_cells, T, (softmax<T, 1, 1, EVEN>)) KERNEL(type##_short, T, (softmax<T, 1, 4, SHORT>))  \
+    KERNEL(type##_of_1, T, (softmax<T, N, 1, EVEN>))  KERNEL(type##_odd_1, T, (softmax<T, N, 1, ODD>))    \
+    KERNEL(type##_of_2, T, (softmax<T, N, 2, EVEN>))  KERNEL(type##_odd_2, T, (softmax<T, N, 2, ODD>))    \
+    KERNEL(type##_of_4, T, (softmax<T, N, 4, EVEN>))
+
+KERNELS(f32, float, 4)
+KERNELS(f16, __half, 8)
 KERNEL(f32_of_8, float, (softmax<float, 4, 8, EVEN>))
-KERNEL(f32_long, float, softmax_long)
-KERNEL(f32_cells, float, (softmax<float, 1, 1, EVEN>))
-KERNEL(f32_odd_1, float, (softmax<float, 4, 1, ODD>))
-KERNEL(f32_odd_2, float, (softmax<float, 4, 2, ODD>))
 KERNEL(f32_odd_4, float, (softmax<float, 4, 4, ODD>))
-KERNEL(f16_one, __half, softmax_one)
-KERNEL(f16_short, __half, (softmax<__half, 1, 4, SHORT>))
-KERNEL(f16_of_1, __half, (softmax<__half, 8, 1, EVEN>))
-KERNEL(f16_of_2, __half, (softmax<__half, 8, 2, EVEN>))
-KERNEL(f16_of_4, __half, (softmax<__half, 8, 4, EVEN>))
-KERNEL(f16_long, __half, softmax_long)
-KERNEL(f16_cells, __half, (softmax<__half, 1, 1, EVEN>))
-KERNEL(f16_odd_1, __half, (softmax<__half, 8, 1, ODD>))
-KERNEL(f16_odd_2, __half, (softmax<__half, 8, 2, ODD>))
 #ifndef LAB_CPU
 KERNEL(f32_sliced, float, (softmax<float, 4, 2, SLICED>))
 KERNEL(f16_sliced, __half, (softmax<__half, 8, 1, SLICED>))
 #endif
 
-// Few packs in all are done when the slowest block is: many threads for a row make it short. Many packs are done as fast as memory is:
-// few threads with several loads on the way each leave room for further blocks.
-constexpr long long FEW = 1 << 18;
+__device__ int quotient(int a, int b) { return (a + b - 1) / b; }  // rounded up
+__device__ void set(LabShape& launch, int blocks, int threads) { launch.grid[0] = blocks, launch.block[0] = threads; }
 
-// Whether there are so few cells that a thread for each is best: at most a block for each multiprocessor, with not many warps to wait for.
-__device__ bool is_small(int rows, int cols, unsigned sms) { return cols <= 16 * WARP && rows <= (int)sms; }
-
-__device__ void launch_cells(LabShape& launch, int rows, int cols) {
-    launch.grid[0] = rows, launch.block[0] = (cols + WARP - 1) / WARP * WARP;
-}
-
-__device__ void launch_rows_of_one(LabShape& launch, int rows) {
-    launch.block[0] = 4 * WARP, launch.grid[0] = (rows + 4 * WARP - 1) / (4 * WARP);
-}
+// Whether a thread for each cell is best: at most a block for each multiprocessor, with not many warps to wait for.
+__device__ bool is_small(const LabDims& of, int sms) { return of.cols <= 16 * WARP && of.rows <= sms; }
 
 // Whether a row is so long, and there are so few, that a cluster should compute it, of `each` packs a thread.
-__device__ bool is_sliced(int rows, int packs, int each, unsigned sms) {
-#ifndef LAB_CPU
-    return packs >= 2048 && packs <= SLICES * SLICE_THREADS * each && rows * SLICES <= 2 * (int)sms;
-#else
-    return false;
-#endif
+__device__ bool is_sliced(int rows, int packs, int each, int sms) {
+    return HAS_CLUSTERS && packs >= 2048 && packs <= SLICES * SLICE_THREADS * each && rows * SLICES <= 2 * sms;
 }
 
-__device__ void launch_slices(LabShape& launch, int rows) {
-    launch.grid[0] = rows * SLICES, launch.block[0] = SLICE_THREADS, launch.cluster[0] = SLICES;
-}
+// Few packs in all are done when the slowest block is: many threads for a row make it short. Many packs are done as
+// fast as memory is: few threads with several loads on the way each leave room for further blocks.
+constexpr long long FEW = 1 << 18;
 
-// Adds the launch. `kernels` are those of short and of long rows, then those of 1, 2, 4, … packs of `n` values, at most `most`. If a row is
-// a whole number of packs, every row is aligned to 16 bytes, because the first one is. Otherwise up to two of its packs are not whole.
-__device__ void launch_rows(LabLaunches& launches, int rows, int cols, int n, int most, const char* const* kernels) {
-    const bool is_short = cols <= 4 * WARP;
-    const int packs = is_short ? cols : cols % n == 0 ? cols / n : cols / n + 2;
-    int kernel = is_short ? 0 : 2, each = is_short ? 4 : 1;
+// Adds the launch of rows that are not small. `even` and `odd` are the kernels for rows of whole packs, of `n` values
+// each, and for others: those of short and of long rows, then those of 1, 2, 4, … packs a thread. If a row is a whole
+// number of packs, every row is aligned to 16 bytes, because the first one is. Otherwise up to two packs are not whole.
+__device__ void add_rows(LabLaunches& launches, int rows, int cols, int sms, int n, const char* sliced,
+                         const char* const* even, const char* const* odd) {
+    const bool is_even = cols % n == 0, is_short = cols <= 4 * WARP;
+    if (is_even && is_sliced(rows, cols / n, 8 / n, sms)) {
+        LabShape& launch = launches.add(sliced);
+        launch.grid[0] = rows * SLICES, launch.block[0] = SLICE_THREADS, launch.cluster[0] = SLICES;
+        return;
+    }
+    const char* const* kernels = is_even ? even : odd;
+    const int most = is_even ? 32 / n : 16 / n;  // packs that a thread holds in registers
+    const int packs = is_short ? cols : is_even ? cols / n : cols / n + 2;
     const int wanted = (long long)rows * packs <= FEW ? 1 : most < 4 || cols % n == 0 ? 2 : 4;
+    int kernel = is_short ? 0 : 2, each = is_short ? 4 : 1;
     while ((!is_short && each < wanted) || (each < most && packs > MAX_THREADS * each)) kernel++, each *= 2;
     if (packs > MAX_THREADS * each) kernel = 1;
-    const int warps = (packs + WARP * each - 1) / (WARP * each);
+    const int warps = quotient(packs, WARP * each);
     LabShape& launch = launches.add(kernels[kernel]);
     launch.block[1] = warps == 1 ? ROWS : 1, launch.grid[0] = (rows + launch.block[1] - 1) / launch.block[1];
-    launch.block[0] = WARP * (warps < MAX_THREADS / WARP ? warps : MAX_THREADS / WARP);
+    launch.block[0] = WARP * min(warps, MAX_THREADS / WARP);
 }
 
 LAB_LAUNCHES(row_softmax_f32) {
-    if (dims.cols == 1) return launch_rows_of_one(launches.add("f32_one"), dims.rows);
-    if (is_small(dims.rows, dims.cols, device.sms)) return launch_cells(launches.add("f32_cells"), dims.rows, dims.cols);
+    if (dims.cols == 1) return set(launches.add("f32_one"), quotient(dims.rows, 4 * WARP), 4 * WARP);
+    if (is_small(dims, device.sms)) return set(launches.add("f32_cells"), dims.rows, quotient(dims.cols, WARP) * WARP);
     const char* const even[] = {"f32_short", "f32_long", "f32_of_1", "f32_of_2", "f32_of_4", "f32_of_8"};
     const char* const odd[] = {"f32_short", "f32_long", "f32_odd_1", "f32_odd_2", "f32_odd_4"};
-    const bool is_even = dims.cols % 4 == 0;
-    if (is_even && is_sliced(dims.rows, dims.cols / 4, 2, device.sms)) return launch_slices(launches.add("f32_sliced"), dims.rows);
-    launch_rows(launches, dims.rows, dims.cols, 4, is_even ? 8 : 4, is_even ? even : odd);
+    add_rows(launches, dims.rows, dims.cols, device.sms, 4, "f32_sliced", even, odd);
 }
 
 LAB_LAUNCHES(row_softmax_f16) {
-    if (dims.cols == 1) return launch_rows_of_one(launches.add("f16_one"), dims.rows);
-    if (is_small(dims.rows, dims.cols, device.sms)) return launch_cells(launches.add("f16_cells"), dims.rows, dims.cols);
+    if (dims.cols == 1) return set(launches.add("f16_one"), quotient(dims.rows, 4 * WARP), 4 * WARP);
+    if (is_small(dims, device.sms)) return set(launches.add("f16_cells"), dims.rows, quotient(dims.cols, WARP) * WARP);
     const char* const even[] = {"f16_short", "f16_long", "f16_of_1", "f16_of_2", "f16_of_4"};
     const char* const odd[] = {"f16_short", "f16_long", "f16_odd_1", "f16_odd_2"};
-    const bool is_even = dims.cols % 8 == 0;
-    if (is_even && is_sliced(dims.rows, dims.cols / 8, 1, device.sms)) return launch_slices(launches.add("f16_sliced"), dims.rows);
-    launch_rows(launches, dims.rows, dims.cols, 8, is_even ? 4 : 2, is_even ? even : odd);
+    add_rows(launches, dims.rows, dims.cols, device.sms, 8, "f16_sliced", even, odd);
 }
