@@ -5,9 +5,7 @@
 // The projections run on the tensor cores: 16 rows of weights times 8 vectors, one for each sequence. A warp loads its part of 16 rows,
 // which does not depend on the launch before, and then multiplies.
 #include "lab.h"
-
 #include <cuda_fp16.h>
-
 #include <cmath>
 
 constexpr int HIDDEN = LAB_HIDDEN, INTER = LAB_INTER, CACHE = LAB_CACHE, HEAD = 64, HEADS = HIDDEN / HEAD, MOST_BATCH = 8;
@@ -37,18 +35,13 @@ __device__ void widen(float (&to)[PACK], const uint4& pack) {
 // (b[0]) and 2t + 8, 2t + 9 (b[1]) of column g; of d the columns 2t, 2t + 1 of row g (d[0], d[1]) and of row g + 8 (d[2], d[3]).
 __device__ void multiply(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
 #ifdef LAB_CPU
-    __shared__ __half2 of_a[WARPS][WARP][4], of_b[WARPS][WARP][2];
-    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    for (int i = 0; i < 4; i++) of_a[warp][lane][i] = *(const __half2*)&a[i];
-    for (int i = 0; i < 2; i++) of_b[warp][lane][i] = *(const __half2*)&b[i];
-    __syncwarp();
-    for (int i = 0; i < 32; i++) {
-        const int n = i / 8, k = i % 8;
-        const float2 x = __half22float2(of_a[warp][lane / 4 * 4 + k % 4][n / 2 + k / 4 * 2]);
-        const float2 y = __half22float2(of_b[warp][lane % 4 * 8 + n % 2 * 4 + k % 4][k / 4]);
-        d[n] += x.x * y.x + x.y * y.y;
+    for (int n = 0; n < 32; n++) {
+        const int i = n / 8, k = n % 8, lane = threadIdx.x % WARP;
+        const unsigned x = __shfl_sync(ALL, a[i / 2 + k / 4 * 2], lane / 4 * 4 + k % 4);
+        const unsigned y = __shfl_sync(ALL, b[k / 4], lane % 4 * 8 + i % 2 * 4 + k % 4);
+        const float2 of_a = __half22float2((const __half2&)x), of_b = __half22float2((const __half2&)y);
+        d[i] += of_a.x * of_b.x + of_a.y * of_b.y;
     }
-    __syncwarp();
 #else
     asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
@@ -65,29 +58,22 @@ struct Rows {
 
     __device__ void load(const __half* first, int part) {
         const int g = threadIdx.x % WARP / 4, t = threadIdx.x % 4;
-#pragma unroll
         for (int i = 0; i < 2 * QUADS; i++)
             of[i / QUADS][i % QUADS] = *(const uint4*)&first[(long long)(g + i / QUADS * 8) * HIDDEN + (part * QUADS + i % QUADS) * 32 + 8 * t];
     }
-
-    // Adds the products with the vectors of all sequences, `width` numbers apart: of rows g and g + 8 with the sequences 2t and 2t + 1.
-    __device__ void multiply_with(float (&sums)[4], const __half* vectors, int width, int part, int batch) const {
+    // Multiplies by the vectors of all sequences, `width` numbers apart. Writes a table of 16 rows and 8 sequences.
+    __device__ void multiply_with(const __half* vectors, int width, int part, int batch, float (*y)[MOST_BATCH]) const {
         const int g = threadIdx.x % WARP / 4, t = threadIdx.x % 4;
+        float sums[4] = {};  // of the rows g and g + 8 with the sequences 2t and 2t + 1
 #pragma unroll
         for (int i = 0; i < QUADS; i++) {
-            uint4 with = {};
-            if (g < batch) with = *(const uint4*)&vectors[g * width + (part * QUADS + i) * 32 + 8 * t];
-            multiply(sums, {of[0][i].x, of[1][i].x, of[0][i].y, of[1][i].y}, {with.x, with.y});
-            multiply(sums, {of[0][i].z, of[1][i].z, of[0][i].w, of[1][i].w}, {with.z, with.w});
+            const uint4 b = g < batch ? *(const uint4*)&vectors[g * width + (part * QUADS + i) * 32 + 8 * t] : uint4{};
+            multiply(sums, {of[0][i].x, of[1][i].x, of[0][i].y, of[1][i].y}, {b.x, b.y});
+            multiply(sums, {of[0][i].z, of[1][i].z, of[0][i].w, of[1][i].w}, {b.z, b.w});
         }
+        for (int i = 0; i < 4; i++) y[g + i / 2 * 8][2 * t + i % 2] = sums[i];
     }
 };
-
-// Writes a warp's sums as a table of 16 rows and 8 sequences.
-__device__ void write(float (*table)[MOST_BATCH], const float (&sums)[4]) {
-    const int g = threadIdx.x % WARP / 4, t = threadIdx.x % 4;
-    for (int i = 0; i < 4; i++) table[g + i / 2 * 8][2 * t + i % 2] = sums[i];
-}
 
 // Computes the RMSNorm of each sequence's x, one warp for a sequence.
 __device__ void normalise(__half (*h)[HIDDEN + PACK], const __half* x, const __half* gain, float eps, int batch) {
@@ -95,18 +81,14 @@ __device__ void normalise(__half (*h)[HIDDEN + PACK], const __half* x, const __h
     for (int b = threadIdx.x / WARP; b < batch; b += blockDim.x / WARP) {
         uint4 packs[PACKS];
         float of_x[PACK], of_gain[PACK], squares = 0;
-#pragma unroll
         for (int i = 0; i < PACKS; i++) packs[i] = *(const uint4*)&x[b * HIDDEN + (i * WARP + lane) * PACK];
-#pragma unroll
         for (int i = 0; i < PACKS; i++) {
             widen(of_x, packs[i]);
             for (int n = 0; n < PACK; n++) squares += of_x[n] * of_x[n];
         }
         const float factor = rsqrtf(lab_warp_sum(squares) / HIDDEN + eps);
-#pragma unroll
         for (int i = 0; i < PACKS; i++) {
-            widen(of_x, packs[i]);
-            widen(of_gain, *(const uint4*)&gain[(i * WARP + lane) * PACK]);
+            widen(of_x, packs[i]), widen(of_gain, *(const uint4*)&gain[(i * WARP + lane) * PACK]);
             for (int n = 0; n < PACK; n++) h[b][(i * WARP + lane) * PACK + n] = of_x[n] * factor * of_gain[n];
         }
     }
@@ -121,9 +103,7 @@ extern "C" __global__ void __launch_bounds__(WARPS* WARP) query(PARAMETERS) {
     rows.load(w_q + (long long)blockIdx.x * 16 * HIDDEN, warp);
     normalise(h, x, gain, eps, batch);
     __syncthreads();
-    float sums[4] = {};
-    rows.multiply_with(sums, h[0], HIDDEN + PACK, warp, batch);
-    write(tables[warp], sums);
+    rows.multiply_with(h[0], HIDDEN + PACK, warp, batch, tables[warp]);
     __syncthreads();
     const int row = threadIdx.x % 16, b = threadIdx.x / 16;
     if (b >= batch) return;
@@ -133,9 +113,7 @@ extern "C" __global__ void __launch_bounds__(WARPS* WARP) query(PARAMETERS) {
 }
 
 // A number of a head's result: the weighted sum of V, relative to the largest score, and the sum of the weights.
-struct Part {
-    float sum = 0, largest = -1e30f, weights = 0;
-};
+struct Part { float sum = 0, largest = -1e30f, weights = 0; };
 
 // Puts parts together; load(i, n) is number n of part i, whose largest score and weights come behind its sums.
 template <typename Load>
@@ -145,8 +123,7 @@ __device__ Part joined(int parts, int n, Load load) {
     for (int i = 0; i < parts; i++) {
         const float other = load(i, HEAD), most = fmaxf(all.largest, other), own = exp2f(all.largest - most), factor = exp2f(other - most);
         all.weights = all.weights * own + load(i, HEAD + 1) * factor;
-        all.sum = all.sum * own + load(i, n) * factor;
-        all.largest = most;
+        all.sum = all.sum * own + load(i, n) * factor, all.largest = most;
     }
     return all;
 }
@@ -158,8 +135,7 @@ struct Found {
     // Adds a token, of which the lane has eight numbers of K and of V.
     __device__ void add(const float (&q)[PACK], const uint4& keys, const uint4& values, bool counts) {
         float key[PACK], value[PACK], score = 0;
-        widen(key, keys);
-        widen(value, values);
+        widen(key, keys), widen(value, values);
         for (int n = 0; n < PACK; n++) score += q[n] * key[n];
         for (int bits = LANES / 2; bits > 0; bits /= 2) score += __shfl_xor_sync(ALL, score, bits);
         if (!counts) score = -INFINITY;
@@ -167,7 +143,6 @@ struct Found {
         largest = most, weights = weights * shrink + weight;
         for (int n = 0; n < PACK; n++) sum[n] = sum[n] * shrink + weight * value[n];
     }
-
     // Puts together what the warp's lanes found, and writes it.
     __device__ void write(float (&to)[HEAD + 2]) {
         float most = largest;
@@ -185,41 +160,25 @@ struct Found {
     }
 };
 
-// The tokens of a head that a group of LANES lanes takes: the first of them, and every `step`th behind it.
-struct Tokens {
-    const __half *k, *v;
-    int first, step, tokens;
-
-    __device__ void load(uint4 (&keys)[AHEAD], uint4 (&values)[AHEAD], int from) const {
-#pragma unroll
-        for (int i = 0; i < AHEAD; i++) {
-            const long long at = (long long)min(from + i * step, tokens - 1) * HIDDEN + threadIdx.x % LANES * PACK;
-            keys[i] = *(const uint4*)&k[at], values[i] = *(const uint4*)&v[at];
-        }
-    }
-};
-
-// Waits until all blocks of the cluster are here, and makes what they wrote visible. The cpu device has clusters of one block.
+#ifdef LAB_CPU
+enum { MOST_BLOCKS = 1 };  // of a cluster
+__device__ void cluster_barrier() { __syncthreads(); }
+__device__ float load_of(const float* own, int) { return *own; }
+#else
+enum { MOST_BLOCKS = 8 };
+// Waits until all blocks of the cluster are here, and makes what they wrote visible.
 __device__ void cluster_barrier() {
-#ifdef LAB_CPU
-    __syncthreads();
-#else
     asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
-#endif
 }
-
 // Loads from the shared memory of a block of the cluster, where `own` is in that of this block.
-__device__ float load_of(const float* own, [[maybe_unused]] int block) {
-#ifdef LAB_CPU
-    return *own;
-#else
+__device__ float load_of(const float* own, int block) {
     float x;
     unsigned at = (unsigned)__cvta_generic_to_shared(own);
     asm("mapa.shared::cluster.u32 %0, %0, %1;" : "+r"(at) : "r"(block));
     asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(x) : "r"(at) : "memory");
     return x;
-#endif
 }
+#endif
 
 // A cluster of blocks for each head and sequence. LANES lanes share a token; of their tokens they load AHEAD before they use the first. A
 // block puts together what its warps found, and the first block what those of the cluster did.
@@ -228,16 +187,19 @@ extern "C" __global__ void __launch_bounds__(WARPS* WARP) attention(PARAMETERS) 
     __shared__ float found[WARPS][HEAD + 2], of_block[HEAD + 2];
     const int head = blockIdx.y, b = blockIdx.z;
     const long long at = (long long)b * CACHE * HIDDEN + head * HEAD;
-    const Tokens own{k + at, v + at, (int)(blockIdx.x * GROUPS + threadIdx.x / LANES), (int)(GROUPS * gridDim.x), lengths[b]};
+    k += at, v += at;
+    // The group of lanes takes the token `first` and every `step`th behind it.
+    const int first = blockIdx.x * GROUPS + threadIdx.x / LANES, step = GROUPS * gridDim.x, tokens = lengths[b];
     float q[PACK];
     for (int n = 0; n < PACK; n++) q[n] = scratch->q[b][head * HEAD + threadIdx.x % LANES * PACK + n] * scale * 1.44269504f;
     Found all;
-    // Whole warps take part in each round.
-    for (int from = own.first; from - own.first % GROUPS < own.tokens; from += AHEAD * own.step) {
+    for (int from = first; from - first % GROUPS < tokens; from += AHEAD * step) {  // whole warps take part each time
         uint4 keys[AHEAD], values[AHEAD];
-        own.load(keys, values, from);
-#pragma unroll
-        for (int i = 0; i < AHEAD; i++) all.add(q, keys[i], values[i], from + i * own.step < own.tokens);
+        for (int i = 0; i < AHEAD; i++) {
+            const long long number = (long long)min(from + i * step, tokens - 1) * HIDDEN + threadIdx.x % LANES * PACK;
+            keys[i] = *(const uint4*)&k[number], values[i] = *(const uint4*)&v[number];
+        }
+        for (int i = 0; i < AHEAD; i++) all.add(q, keys[i], values[i], from + i * step < tokens);
     }
     all.write(found[threadIdx.x / WARP]);
     __syncthreads();
@@ -260,9 +222,7 @@ extern "C" __global__ void __launch_bounds__(WARPS* WARP, 2) feed_forward(PARAME
     const int warp = threadIdx.x / WARP, part = warp % (WARPS / 2), which = warp / (WARPS / 2);
     Rows<WARPS / 2> rows;
     rows.load(w_gate_up + ((long long)which * INTER + blockIdx.x * 16) * HIDDEN, part);
-    float sums[4] = {};
-    rows.multiply_with(sums, scratch->context[0], HIDDEN, part, batch);
-    write(tables[warp], sums);
+    rows.multiply_with(scratch->context[0], HIDDEN, part, batch, tables[warp]);
     __syncthreads();
     const int row = threadIdx.x % 16, b = threadIdx.x / 16, i = blockIdx.x * 16 + row;
     if (b >= batch) return;
@@ -273,23 +233,18 @@ extern "C" __global__ void __launch_bounds__(WARPS* WARP, 2) feed_forward(PARAME
     if (i < HIDDEN) y[b * HIDDEN + i] = __float2half(__half2float(scratch->context[b][i]) + value);
 }
 
-__device__ void add(LabLaunches& launches, const char* entry, int x, int y, int z, int threads) {
+__device__ void add(LabLaunches& launches, const char* entry, int x, int y, int z) {
     LabShape& launch = launches.add(entry);
-    launch.grid[0] = x, launch.grid[1] = y, launch.grid[2] = z;
-    launch.block[0] = threads;
-#ifndef LAB_CPU
+    launch.grid[0] = x, launch.grid[1] = y, launch.grid[2] = z, launch.block[0] = WARPS * WARP;
     if (y > 1) launch.cluster[0] = x;
-#endif
 }
 
 LAB_LAUNCHES(decode_graph) {
     launches.scratch_bytes = sizeof(Scratch);
     // Blocks of a head's cluster: as many as keep all multiprocessors busy with two blocks each.
     int blocks = 1;
-#ifndef LAB_CPU
-    while (blocks < 8 && blocks * HEADS * dims.batch < device.sms) blocks *= 2;
-#endif
-    add(launches, "query", HIDDEN / 16, 1, 1, WARPS * WARP);
-    add(launches, "attention", blocks, HEADS, dims.batch, WARPS * WARP);
-    add(launches, "feed_forward", INTER / 16, 1, 1, WARPS * WARP);
+    while (blocks < MOST_BLOCKS && blocks * HEADS * dims.batch < device.sms) blocks *= 2;
+    add(launches, "query", HIDDEN / 16, 1, 1);
+    add(launches, "attention", blocks, HEADS, dims.batch);
+    add(launches, "feed_forward", INTER / 16, 1, 1);
 }
