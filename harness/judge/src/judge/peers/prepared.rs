@@ -221,9 +221,8 @@ fn check(
     worker.limit_altogether(Some(session.request.peer_limit));
     let mut problem = problem::open(&session.request.folder)?;
     problem.use_workloads(session.request.when);
-    problem.use_graph(peer.graph);
+    problem.judge_peer(peer.graph);
     problem.leave_out(&labels(left_out));
-    problem.leave_out_ragged();
     let _access = session.wait(DeviceUse::Launching)?;
     let (verdict, lines) = session.capture(|cx| {
         let mut problem = problem.prepare(cx, worker)?;

@@ -116,7 +116,8 @@ pub fn draw_there(
 }
 
 /// Draws the inputs of a set that are not among `contents` yet, and holds them on the device if the
-/// judge's own worker holds inputs. The same seed and set number give the same inputs.
+/// judge's own worker holds inputs. The device draws what it can, if `contents` is empty. The same
+/// seed and set number give the same inputs.
 pub fn draw(
     case: &Case,
     seed: u64,
@@ -124,6 +125,9 @@ pub fn draw(
     memory: Option<&Arc<JudgeMemory>>,
     mut contents: Contents,
 ) -> Result<Contents> {
+    if let Some(memory) = memory.filter(|_| contents.is_empty()) {
+        contents = draw_there(&[(case, set)], seed, memory)?.remove(0);
+    }
     contents.resize(case.tensors.len(), None);
     for (tensor, content) in case.tensors.iter().zip(&mut contents) {
         let values = tensor.values.as_ref().filter(|_| tensor.is_of_a_set());

@@ -86,12 +86,6 @@ impl<'a> Drawing<'a> {
         (name, drawn + ((attempt as usize) << ATTEMPT))
     }
 
-    /// Where the sets of a part are held; `None` for the judge's own memory.
-    fn memory_of(self, part: Part) -> Option<&'a Arc<JudgeMemory>> {
-        // Renewed sets are made of values of the host.
-        self.memory.filter(|_| part != Part::Renewed)
-    }
-
     /// Draws a set of a part. `contents` are the inputs that were drawn already. Also returns what
     /// is to be sent to the card.
     fn set(
@@ -105,9 +99,8 @@ impl<'a> Drawing<'a> {
         let seed = case.seed(self.seed, &name);
         let further = (part == Part::Planted).then_some(number);
         let is_joint = further.is_some_and(|number| planted.is_joint(number));
-        let memory = self.memory_of(part);
         let mut set = CaseSet {
-            inputs: draw(case, self.seed, drawn, memory, contents)?,
+            inputs: draw(case, self.seed, drawn, self.memory, contents)?,
             scalars: case.draw_scalars(self.seed, drawn),
             attempt,
             is_joint,
@@ -130,7 +123,7 @@ impl<'a> Drawing<'a> {
         )?;
         if part == Part::Renewed {
             let kept = [Kept::FirstHalf, Kept::LastHalf][number % 2];
-            set.inputs = renew(case, self.seed, &set.inputs, kept)?;
+            renew(case, self.seed, &mut set.inputs, kept)?;
             set.planted.clear();
         }
         Ok((set, sent))
@@ -191,11 +184,10 @@ impl<'a> Drawing<'a> {
         let Some(memory) = self.memory else {
             return Ok(());
         };
-        let held = each.iter_mut().filter_map(|(at, number, contents)| {
+        let held = each.iter_mut().map(|(at, number, contents)| {
             let (case, part) = &parts[*at];
-            self.memory_of(*part)?;
             let (_, drawn) = Self::drawn_as(*part, *number, 0);
-            Some(((&**case, drawn), contents))
+            ((&**case, drawn), contents)
         });
         let (sets, places): (Vec<(&Case, usize)>, Vec<&mut Contents>) = held.unzip();
         for (place, drawn) in places

@@ -83,6 +83,7 @@ pub fn open(path: &Path, text: &str) -> Result<Problem> {
         stock_use: None,
         sealed_seed: None,
         renewed: BTreeSet::new(),
+        is_peer: false,
     })
 }
 
@@ -116,6 +117,7 @@ pub struct Problem {
     /// The seed of the inputs that were taken out of the stock.
     sealed_seed: Option<u64>,
     /// The indices of the timed cases that get new inputs where others have lain; empty for a
-    /// kernel in CUDA.
+    /// kernel in CUDA and for a peer.
     renewed: BTreeSet<usize>,
+    is_peer: bool,
 }

@@ -109,21 +109,20 @@ impl Problem {
         spec.cases.retain(|case| !labels.contains(&case.label));
     }
 
-    /// Leaves out the extents that no workload has: a peer may be made for those of the workloads.
-    pub fn leave_out_ragged(&mut self) {
-        let spec = Rc::make_mut(&mut self.spec);
-        spec.cases.retain(|case| case.hint.is_none());
-    }
-
     /// Returns [`Stop::Build`] if a loaded source lacks a kernel of the problem, or has it with other
     /// parameters where that is known before a launch.
     pub fn require_entries(&self, worker: &mut Worker, module: ModuleId) -> Result {
         parameters::require_entries(&self.spec, worker, module)
     }
 
-    /// Makes the timed launches run as one CUDA graph, or one after the other.
-    pub fn use_graph(&mut self, graph: bool) {
-        Rc::make_mut(&mut self.spec).graph = graph;
+    /// Judges a peer, whose timed launches run as one CUDA graph or one after the other. Leaves out
+    /// the extents that no workload has, because a peer may be made for those of the workloads, and
+    /// does not look for remembered results, which make only the peer faster.
+    pub fn judge_peer(&mut self, graph: bool) {
+        self.is_peer = true;
+        let spec = Rc::make_mut(&mut self.spec);
+        spec.graph = graph;
+        spec.cases.retain(|case| case.hint.is_none());
     }
 
     /// Values are drawn anew in every run. Every workload is checked, whatever its `when`, and so
@@ -207,7 +206,7 @@ impl Problem {
             let runs = format_args!("{} of={asked} limit_of=cpu_max_cells", self.chosen.len());
             cx.out.line("emulated_workloads", runs)?;
         }
-        if worker.is_python() {
+        if worker.is_python() && !self.is_peer {
             self.renewed = cases_to_renew(self.timed_cases(), self.when, self.seed(cx));
         }
         self.held(&self.chosen, cx.device, cx.memory.is_some())

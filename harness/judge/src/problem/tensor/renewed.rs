@@ -4,16 +4,18 @@
 //! What a CUDA kernel keeps is in its module, which each turn loads anew. What a Python kernel
 //! keeps may be anywhere in its process.
 
-use super::case_data::{Contents, draw};
+use super::case_data::{Contents, draw, seed_of};
 use super::input_values::InputValues;
 use super::random::shuffle;
 use super::spec::{Case, CaseTensor};
 use crate::outcome::Result;
 use crate::worker::Cells;
+use crate::worker::cell_work::{CellLine, LineChange};
 use lab_protocol::When;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Gives renewed sets other values than any other set has.
@@ -46,51 +48,71 @@ const SALT: u64 = 0x7265_6e65_7765_6421;
 pub enum Kept {
     FirstHalf,
     LastHalf,
-    /// All values are new. The number selects them.
-    Nothing(usize),
 }
 
-/// A set with other values in the cells that it does not keep.
-pub fn renew(case: &Case, seed: u64, set: &Contents, kept: Kept) -> Result<Contents> {
-    let number = match kept {
-        Kept::FirstHalf => 0,
-        Kept::LastHalf => 1,
-        Kept::Nothing(number) => 2 + number,
-    };
-    let fresh = draw(case, seed, FIRST_RENEWED + number, None, Contents::new())?;
-    let tensors = case.tensors.iter().zip(set).zip(fresh);
-    let renew = |((tensor, old), fresh): ((&CaseTensor, &Option<Cells>), Option<Cells>)| {
-        let (Some(old), Some(Cells::Host(fresh))) = (old, fresh) else {
-            return Ok(None);
+/// Gives the cells of a set that are not kept other values, where the set lies.
+pub fn renew(case: &Case, seed: u64, set: &mut Contents, kept: Kept) -> Result {
+    let number = FIRST_RENEWED + kept as usize;
+    for (tensor, cells) in case.tensors.iter().zip(set) {
+        let (Some(values), Some(cells)) = (&tensor.values, cells) else {
+            continue;
         };
-        Ok(Some(Cells::Host(mixed(
-            tensor,
-            &old.to_host()?,
-            fresh,
-            kept,
-        ))))
-    };
-    tensors.map(renew).collect()
+        let (new, seed) = (
+            cells_to_renew(tensor, kept),
+            seed_of(case, seed, number, tensor),
+        );
+        match (&*cells, values.numbers()) {
+            (Cells::Held(held), Some(numbers)) => {
+                let line = CellLine {
+                    buffer: held.id,
+                    dtype: tensor.dtype,
+                    first: new.start,
+                    stride: 1,
+                    cells: new.len(),
+                };
+                let change = LineChange::Draw { numbers, seed };
+                held.memory.change_line(line, vec![change])?;
+            }
+            _ => {
+                let fresh = values.fill(tensor.dtype, &tensor.shape, seed);
+                let size = tensor.dtype.size();
+                let new = new.start * size..new.end * size;
+                let mut all = cells.to_host()?.into_owned();
+                all[new.clone()].copy_from_slice(&fresh[new]);
+                *cells = match &*cells {
+                    Cells::Held(held) => held.memory.hold(&all)?,
+                    Cells::Host(_) => Cells::Host(all),
+                };
+            }
+        }
+    }
+    Ok(())
 }
 
-fn mixed(tensor: &CaseTensor, old: &[u8], mut fresh: Vec<u8>, kept: Kept) -> Vec<u8> {
+/// Inputs without any value of another set, held where `known` is. The number selects them.
+pub fn fresh(case: &Case, seed: u64, known: &Contents, number: usize) -> Result<Contents> {
+    let memory = known.iter().flatten().find_map(|cells| match cells {
+        Cells::Held(held) => Some(&held.memory),
+        Cells::Host(_) => None,
+    });
+    let number = FIRST_RENEWED + 2 + number;
+    draw(case, seed, number, memory, Contents::new())
+}
+
+fn cells_to_renew(tensor: &CaseTensor, kept: Kept) -> Range<usize> {
     let row = match tensor.values {
         // Only whole rows are ascending, or hold each number once.
         Some(InputValues::Ascending { .. } | InputValues::Permutation) => {
-            tensor.shape.last().copied().unwrap_or(1)
+            tensor.shape.last().copied().unwrap_or(1).max(1)
         }
         _ => 1,
     };
-    let half = tensor.cells() / row.max(1) / 2 * row * tensor.dtype.size();
-    let kept = match kept {
-        Kept::FirstHalf => 0..half,
-        Kept::LastHalf => old.len() - half..old.len(),
-        Kept::Nothing(_) => 0..0,
-    };
-    if let (Some(target), Some(source)) = (fresh.get_mut(kept.clone()), old.get(kept)) {
-        target.copy_from_slice(source);
+    let all = tensor.cells();
+    let half = all / row / 2 * row;
+    match kept {
+        Kept::FirstHalf => half..all,
+        Kept::LastHalf => 0..all - half,
     }
-    fresh
 }
 
 #[cfg(test)]

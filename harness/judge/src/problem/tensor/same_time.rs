@@ -1,7 +1,7 @@
 //! Whether a Python kernel takes as long on inputs that its process has not had as on those that it
 //! has had: one that remembers results does not.
 
-use super::renewed::{Kept, renew};
+use super::renewed::fresh;
 use super::spec::Case;
 use super::timing::TensorTiming;
 use crate::outcome::{Result, Stop};
@@ -70,7 +70,7 @@ impl TensorTiming {
             let (case, launcher) = (&resident.timed[at].case, &resident.launchers[at]);
             let known = &resident.timed[at].sets[0].inputs;
             if let Some(number) = number {
-                let inputs = renew(case, self.seed, known, Kept::Nothing(number))?;
+                let inputs = fresh(case, self.seed, known, number)?;
                 launcher.write_inputs(worker, 0, &inputs)?;
             }
             self.prepare(worker, at, &[0])?;
