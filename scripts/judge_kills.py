@@ -5,6 +5,7 @@ Here strace holds every process for a moment at each call that creates, writes, 
 the call. The script reads the calls, counts those of one kind of process, and sends SIGKILL to that process at the count.
 So the process dies at the end of that call, or at the next one.
 """
+import json
 import os
 import re
 import signal
@@ -85,6 +86,31 @@ def built_in(work):
 def judged_built_in(work):
     built_in(work)
     work.do("run")
+
+
+def tuned(work):
+    """A kernel whose points are correct, wrong and refused by the compiler."""
+    built_in(work)
+    tuned = KERNEL.replace("2.0f * x[i]", "FACTOR * x[i]")
+    lines = ["// lab: tune FACTOR = 2, 3, 4", "constexpr int FACTOR = 2;", 'static_assert(FACTOR != 4, "too much");']
+    work.write("kernel.cu", "\n".join([*lines, tuned]))
+
+
+def swept(work):
+    tuned(work)
+    work.do("sweep")
+
+
+def recorded(text):
+    """The points of points.jsonl, each as often as it is recorded."""
+    points = []
+    for line in text.splitlines():
+        try:
+            points.append(json.loads(line))
+        except ValueError:
+            # Half a line of a killed process.
+            continue
+    return sorted((point["number"], point["values"], point["outcome"]) for point in points)
 
 
 SCENARIOS = {

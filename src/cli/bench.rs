@@ -14,17 +14,18 @@ use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 use lab_bench::record::counted;
 use lab_bench::{
-    Bench, BenchEvent, BenchId, BenchRequest, BenchState, BenchStore, NotBenched, Session, export,
+    Bench, BenchEvent, BenchId, BenchRequest, BenchState, BenchStore, Session, export,
 };
 use lab_project::Project;
-use lab_project::config::Executor;
 use lab_protocol::console::say_lines;
 use lab_protocol::{Exit, Target};
 use lab_run::Reason;
+use lab_runner::execute::NotRun;
 use lab_runner::spec::RunSpec;
 use lab_sweep::slurm;
 use lab_system::atomic_file;
 use progress::Progress;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -131,10 +132,10 @@ fn trials(text: &str) -> Result<usize, String> {
 }
 
 pub fn main(options: &BenchArgs) -> Result<ExitCode> {
-    let project = options.run.kernel.open()?;
-    let executor = options.executor.map(Executor::from);
-    if options.show.is_none() && executor.unwrap_or(project.config.executor) == Executor::Slurm {
-        return as_job(&project, options);
+    let mut project = options.run.kernel.open()?;
+    ExecutorArg::choose(options.executor, &mut project);
+    if options.show.is_none() {
+        become_job(&project, options.run.device)?;
     }
     if options.verdict {
         let spec = RunSpec {
@@ -155,15 +156,15 @@ pub fn main(options: &BenchArgs) -> Result<ExitCode> {
     Ok(report(&project, options, &state))
 }
 
-/// Has Slurm start this command on a node. Its runs must be timed on one device, so it is one job.
-fn as_job(project: &Project, options: &BenchArgs) -> Result<ExitCode> {
-    let devices: Vec<Target> = options.run.device.into_iter().collect();
-    let given = slurm::options(project, &devices).map_err(NotBenched::Refused)?;
-    let program = std::env::current_exe().context("cannot find the program of this process")?;
+/// Becomes the job in which Slurm starts this command on a node, if jobs are to be sent. Its runs must
+/// be timed on one device, so it is one job.
+fn become_job(project: &Project, device: Option<Target>) -> Result<(), NotRun> {
+    let Some(mut job) = slurm::job(project, "lab-bench", device)? else {
+        return Ok(());
+    };
     let words = std::env::args_os().skip(1);
-    let words: Vec<_> = words.chain(["--executor=local".into()]).collect();
-    let why = slurm::become_job("lab-bench", &given, &program, &words);
-    Err(NotBenched::Refused(why).into())
+    let error = job.args(words).arg("--executor=local").exec();
+    Err(NotRun::Refused(slurm::not_started("srun", &error)))
 }
 
 /// Refuses an export that could not be written, before minutes are spent on measuring.
@@ -212,7 +213,7 @@ fn find(project: &Project, shown: Shown) -> Result<Bench> {
     }
 }
 
-fn measure(project: &Project, options: &BenchArgs) -> Result<BenchState, NotBenched> {
+fn measure(project: &Project, options: &BenchArgs) -> Result<BenchState, NotRun> {
     let control = controlled()?;
     let spec = RunSpec {
         device: options.run.device,

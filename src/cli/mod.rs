@@ -49,11 +49,9 @@ mod verdict;
 
 use anyhow::{Context, Result};
 use clap::{Args, CommandFactory, Parser, Subcommand};
-use lab_bench::NotBenched;
 use lab_project::Project;
 use lab_protocol::Exit;
 use lab_runner::execute::NotRun;
-use lab_sweep::NotSwept;
 use lab_text::shell;
 use lab_tui::theme::AppearanceChoice;
 use output::{answer, code, complain, failed, is_json, refused, say, say_below, told};
@@ -412,25 +410,10 @@ fn with_words(command: &str, words: &[String]) -> String {
 /// wrong arguments have [`Exit::Usage`].
 fn of_judging(outcome: Result<ExitCode>) -> Result<ExitCode> {
     outcome.or_else(|error| {
-        let not_run = error
-            .downcast_ref::<NotRun>()
-            .map(|why| (why.to_string(), why.exit()));
-        let not_benched = || {
-            error
-                .downcast_ref::<NotBenched>()
-                .map(|why| (why.to_string(), why.exit()))
-        };
-        let not_swept = || {
-            error
-                .downcast_ref::<NotSwept>()
-                .map(|why| (why.to_string(), why.exit()))
-        };
-        let wrong = || (lab_git::told(&error), Exit::Usage);
-        let (why, exit) = not_run
-            .or_else(not_benched)
-            .or_else(not_swept)
-            .unwrap_or_else(wrong);
-        Ok(failed(&why, exit))
+        Ok(match error.downcast_ref::<NotRun>() {
+            Some(why) => failed(&why.to_string(), why.exit()),
+            None => failed(&lab_git::told(&error), Exit::Usage),
+        })
     })
 }
 

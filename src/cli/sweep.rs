@@ -16,11 +16,11 @@ use lab_project::Project;
 use lab_project::config::Executor;
 use lab_protocol::{Exit, Target};
 use lab_run::Reason;
+use lab_runner::execute::NotRun;
 use lab_runner::spec::RunSpec;
 use lab_sweep::task::ArrayName;
 use lab_sweep::{
-    Budget, Ended, NotSwept, Session, Strategy, Sweep, SweepEvent, SweepId, SweepRequest,
-    SweepStore,
+    Budget, Ended, Session, Strategy, Sweep, SweepEvent, SweepId, SweepRequest, SweepStore,
 };
 use serde::Deserialize;
 use std::process::ExitCode;
@@ -107,12 +107,14 @@ pub enum ExecutorArg {
     Slurm,
 }
 
-impl From<ExecutorArg> for Executor {
-    fn from(executor: ExecutorArg) -> Executor {
-        match executor {
-            ExecutorArg::Local => Executor::Local,
-            ExecutorArg::Slurm => Executor::Slurm,
-        }
+impl ExecutorArg {
+    /// Has the project's judges run where the option says, in place of lab.toml.
+    pub fn choose(option: Option<ExecutorArg>, project: &mut Project) {
+        project.config.executor = match option {
+            Some(ExecutorArg::Local) => Executor::Local,
+            Some(ExecutorArg::Slurm) => Executor::Slurm,
+            None => return,
+        };
     }
 }
 
@@ -170,10 +172,11 @@ impl FromStr for Shown {
 }
 
 pub fn main(options: &SweepArgs) -> Result<ExitCode> {
-    let project = options.kernel.open()?;
+    let mut project = options.kernel.open()?;
     if let Some(array) = options.task {
         return task::main(project, array, options);
     }
+    ExecutorArg::choose(options.executor, &mut project);
     if let Some(point) = options.apply {
         return apply::main(&project, point);
     }
@@ -204,7 +207,7 @@ fn find(project: &Project, shown: Shown) -> Result<Sweep> {
     }
 }
 
-fn measure(project: &Project, options: &SweepArgs) -> Result<(Sweep, Ended), NotSwept> {
+fn measure(project: &Project, options: &SweepArgs) -> Result<(Sweep, Ended), NotRun> {
     let control = controlled()?;
     let spec = RunSpec {
         device: options.device.first().copied(),
@@ -217,14 +220,13 @@ fn measure(project: &Project, options: &SweepArgs) -> Result<(Sweep, Ended), Not
         budget: options.budget.map_or(Budget::All, |budget| budget.0),
         anew: options.new,
         builders: options.builders,
-        executor: options.executor.map(Executor::from),
         only: None,
     };
     let mut session = Session::begin(project, spec, &request)?;
     if options.by.is_some() {
         // A wrong name is told before anything is measured.
         let named = map::pair(&session.sweep, options.by.as_deref());
-        named.map_err(|why| NotSwept::Refused(why.to_string()))?;
+        named.map_err(|why| NotRun::Refused(why.to_string()))?;
     }
     complain(&text::begin_line(&session.sweep, session.wanted()));
     let (wanted, start) = (session.wanted(), session.sweep.start.clone());

@@ -89,8 +89,9 @@ fn answer(project: &Arc<Project>, request: ViewRequest, known: &mut Known) -> Vi
                 details.and_then(|repo| lab_git::commit_details(&repo, &id, around.lines()));
             ViewReply::Commit(id, Box::new(details.map_err(in_words)))
         }
-        ViewRequest::Sweep => {
-            let newest = SweepView::newest(&project.lab_dir, &project.kernel_name);
+        ViewRequest::Sweep(known) => {
+            let known = known.map(|(start, read)| (*start, read));
+            let newest = SweepView::newest(&project.lab_dir, &project.kernel_name, known);
             ViewReply::Sweep(newest.map(Box::new))
         }
         ViewRequest::Board => {

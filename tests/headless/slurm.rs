@@ -3,6 +3,7 @@
 //! same with the daemons of Slurm.
 
 use crate::lab::{Beside, CommandOutput, Lab, finish};
+use crate::mcp_wire::Wire;
 use crate::sweep::{KERNEL, records, swept};
 use lab_testing::until;
 use serde_json::json;
@@ -384,4 +385,34 @@ fn a_bench_is_one_job_with_the_same_words() {
     );
     lab.lab("bench --resume --runs 2 --device cuda --executor slurm");
     assert!(lab.read("../bin/srun.txt").contains(" --gres=gpu:1 "));
+
+    // A client of `lab mcp` measures where lab.toml says, too.
+    lab.write("lab.toml", "device = \"cpu\"\nexecutor = \"slurm\"\n");
+    let mut client = Wire::of(&lab);
+    let measured = client.call("measure", json!({ "no_peers": true }));
+    assert_eq!(
+        (&measured["run"], &measured["outcome"]),
+        (&json!(1), &json!("pass")),
+        "{measured:#}"
+    );
+    let words = lab.read("../bin/srun.txt");
+    let end = format!(
+        " bench --verdict --executor=local --no-peers {}\n",
+        lab.path("kernel.cu").canonicalize().unwrap().display()
+    );
+    assert!(words.ends_with(&end), "{words}");
+
+    // What Slurm refuses is no wrong kernel.
+    lab.script(
+        "../bin/srun",
+        "echo 'srun: error: invalid partition specified: absent' >&2; exit ${SLURM_EXIT_ERROR:-1}",
+    );
+    lab.lab("bench --runs 1").is(64).says("absent");
+    let refused = client.call("measure", json!({}));
+    let why = refused["summary"].as_str().unwrap_or_default();
+    assert!(
+        why.contains("no node made a run: srun: error: invalid partition specified: absent"),
+        "{refused:#}"
+    );
+    assert_eq!(client.close(), 0);
 }

@@ -35,6 +35,7 @@ fn sweep(points: Vec<SweepPoint>, in_progress: bool) -> SweepView {
     let sweep = Sweep { start, points };
     SweepView {
         sweep,
+        read: 0,
         in_progress,
         jobs: None,
     }
@@ -146,6 +147,27 @@ fn the_best_point_is_written_into_the_kernel_once_asked_and_judged() {
         "{words}"
     );
     assert_eq!(world.runs(), before + 1, "nobody judged these bytes before");
+}
+
+#[test]
+fn another_point_of_the_list_is_chosen_and_stays_so() {
+    let mut all = points();
+    let mut world = world(Some(sweep(all.clone(), true)));
+    world.tell("press tab; press j; press R");
+    let of_first = "Write point 1 (BLOCK=64 ROWS=1 LATE=0) into kernels/rmsnorm/kernel.cu?";
+    assert!(world.words().contains(of_first), "{}", world.words());
+    world.tell("press n");
+    all.push(point(5, 9.0, PointOutcome::Pass, ""));
+    world.sweep = Some(sweep(all, true));
+    world.send(Event::Watch(WatchEvent::Swept));
+    world.tell("press R");
+    assert!(world.words().contains(of_first), "{}", world.words());
+    world.tell("press n; press G; press R");
+    let words = world.words();
+    assert!(
+        words.contains("select a correct point; 4: wrong"),
+        "{words}"
+    );
 }
 
 #[test]

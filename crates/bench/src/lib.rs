@@ -29,6 +29,6 @@ pub mod summary;
 
 pub use lab_protocol::plan::Discipline;
 pub use record::{Bench, BenchId, BenchOutcome, BenchPeers, BenchRun, BenchStart, BenchedDevice};
-pub use session::{BenchEvent, BenchRequest, BenchState, Ended, NotBenched, Session};
+pub use session::{BenchEvent, BenchRequest, BenchState, Ended, Session};
 pub use store::BenchStore;
 pub use summary::{BenchDigest, Summary};

@@ -47,28 +47,6 @@ impl BenchRequest {
     }
 }
 
-/// Why no bench began.
-#[derive(Debug, thiserror::Error)]
-pub enum NotBenched {
-    #[error(transparent)]
-    NotRun(#[from] NotRun),
-    /// The request does not fit the bench that it names. The text says what to do.
-    #[error("{0}")]
-    Refused(String),
-    #[error("{}", lab_git::told(.0))]
-    Failed(#[from] anyhow::Error),
-}
-
-impl NotBenched {
-    /// The exit code of `lab bench`.
-    pub fn exit(&self) -> Exit {
-        match self {
-            NotBenched::NotRun(not_run) => not_run.exit(),
-            NotBenched::Refused(_) | NotBenched::Failed(_) => Exit::NOT_JUDGED,
-        }
-    }
-}
-
 /// What happens during a bench.
 #[derive(Debug)]
 pub enum BenchEvent<'a> {
@@ -162,10 +140,10 @@ impl<'a> Session<'a> {
         project: &'a Project,
         spec: RunSpec,
         request: &BenchRequest,
-    ) -> Result<Self, NotBenched> {
+    ) -> Result<Self, NotRun> {
         let inputs = execute::inputs_of(project, &spec)?;
         if project.external() && request.gives_discipline() {
-            return Err(NotBenched::Refused(format!(
+            return Err(NotRun::Refused(format!(
                 "this kernel is judged by `{}`, which has a discipline of its own: leave --warm-up, --iterations and \
                  --trials out",
                 project.config.harness_command()
@@ -266,7 +244,7 @@ fn begun(
     inputs: &Inputs,
     store: &BenchStore,
     request: &BenchRequest,
-) -> Result<(Bench, OpenBench), NotBenched> {
+) -> Result<(Bench, OpenBench), NotRun> {
     let repo = Repo::open(project)?;
     // Without it git would show .lab as untracked. The bench is right all the same.
     let _ = lab_git::exclude(&repo);
@@ -301,20 +279,20 @@ fn resumed(
     inputs: &Inputs,
     store: &BenchStore,
     request: &BenchRequest,
-) -> Result<(Bench, OpenBench), NotBenched> {
+) -> Result<(Bench, OpenBench), NotRun> {
     let (kernel, target) = (&project.kernel_name, spec.target(project));
     let of_kernel = |start: &BenchStart| start.kernel == *kernel && start.target == target;
     let of_bytes = |start: &BenchStart| of_kernel(start) && start.fingerprint == inputs.fingerprint;
     let begin = format!("`lab bench{}` begins a new one", project.argument);
     // Without a bench of these bytes, the newest bench tells what changed since.
     let Some(found) = store.newest(of_bytes).or_else(|| store.newest(of_kernel)) else {
-        return Err(NotBenched::Refused(format!(
+        return Err(NotRun::Refused(format!(
             "there is no bench of {kernel} on the device {target} to resume: {begin}"
         )));
     };
     let id = found.start.bench;
     let Some(open) = store.open(id)? else {
-        return Err(NotBenched::Refused(format!(
+        return Err(NotRun::Refused(format!(
             "bench {id} goes on in another process: wait for its end"
         )));
     };
@@ -322,7 +300,7 @@ fn resumed(
     let bench = store.read(id)?;
     let refusal = why_not(&bench, inputs, request);
     refusal.map_or(Ok((bench, open)), |why| {
-        Err(NotBenched::Refused(format!("bench {id} {why}: {begin}")))
+        Err(NotRun::Refused(format!("bench {id} {why}: {begin}")))
     })
 }
 

@@ -74,14 +74,14 @@ impl BenchStore {
     pub fn read(&self, id: BenchId) -> Result<Bench> {
         let start = self.read_start(id)?;
         let mut runs: Vec<BenchRun> = Vec::new();
-        for (run, origin) in self.0.lines::<BenchRun>(id.0)? {
+        self.0.lines(id.0, &mut 0, |run: BenchRun, origin| {
             if run.bench == id
                 && run.fingerprint == start.fingerprint
                 && runs.iter().all(|known| known.run != run.run)
             {
                 runs.push(BenchRun { origin, ..run });
             }
-        }
+        })?;
         runs.sort_by_key(|run| run.run);
         let peers = self.read_peers(id);
         let peers = peers.filter(|peers| peers.fingerprint == start.fingerprint);

@@ -27,18 +27,19 @@ impl StoredPoint {
         let name = &project.kernel_name;
         let again = format!("`lab sweep{}`", project.argument);
         let store = SweepStore::new(&project.lab_dir);
-        let mut of_kernel = store.all(|start| start.kernel == *name).peekable();
-        let newest = of_kernel.peek().map(|sweep| sweep.start.sweep);
+        let mut of_kernel = store.starts(|start| start.kernel == *name).peekable();
+        let newest = of_kernel.peek().map(|start| start.sweep);
         let Some(newest) = newest else {
             bail!("there is no sweep of {name} yet: {again} makes one");
         };
-        let found = of_kernel.find(|sweep| sweep.start.fingerprint == fingerprint);
-        let sweep = found.with_context(|| {
+        let found = of_kernel.find(|start| start.fingerprint == fingerprint);
+        let found = found.with_context(|| {
             format!(
                 "{name}, its tune lines or its rules changed since sweep {newest}, so its points are other kernels: {again} \
                  measures the present ones"
             )
         })?;
+        let sweep = store.with_points(found, &mut 0)?;
         let point = chosen(project, &sweep, number)?;
         let bytes = space.source(&source, point.point).into_bytes();
         let (id, number) = (sweep.start.sweep, point.number);

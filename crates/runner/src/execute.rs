@@ -28,7 +28,8 @@ pub enum NotRun {
     #[error("{0}")]
     NeedsTrust(Box<TrustRequest>),
     #[error("{0}")]
-    NoProblem(String),
+    /// What is asked for does not fit the kernel, this machine or an earlier run. The text says what to do.
+    Refused(String),
     #[error(transparent)]
     Kernel(#[from] KernelError),
     #[error("{}", lab_git::told(.0))]
@@ -39,7 +40,7 @@ impl NotRun {
     /// The exit code of `lab run` and `lab check`.
     pub fn exit(&self) -> Exit {
         match self {
-            NotRun::NeedsTrust(_) | NotRun::NoProblem(_) => Exit::Usage,
+            NotRun::NeedsTrust(_) | NotRun::Refused(_) => Exit::Usage,
             NotRun::Kernel(_) => Exit::NotBuilt,
             NotRun::Failed(_) => Exit::NOT_JUDGED,
         }
@@ -157,7 +158,7 @@ fn is_on_disk(project: &Project, inputs: &Inputs) -> bool {
 /// Checks that a run may start, and returns its inputs. Writes nothing.
 pub fn inputs_of(project: &Project, spec: &RunSpec) -> Result<Arc<Inputs>, NotRun> {
     if let Some(why) = python::missing_script(project) {
-        return Err(NotRun::NoProblem(why));
+        return Err(NotRun::Refused(why));
     }
     if let Trust::Needed(request) = trust::check(project, || spec.unconfined(project))? {
         return Err(NotRun::NeedsTrust(request));
@@ -168,13 +169,13 @@ pub fn inputs_of(project: &Project, spec: &RunSpec) -> Result<Arc<Inputs>, NotRu
         .as_ref()
         .filter(|_| spec.reason == Reason::Check)
     {
-        return Err(NotRun::NoProblem(format!(
+        return Err(NotRun::Refused(format!(
             "lab check runs the kernel in the built-in harness, and this one is judged by `{line}`"
         )));
     }
     let inputs = spec.read_inputs(project)?;
     if let Some(why) = no_problem(project) {
-        return Err(NotRun::NoProblem(why));
+        return Err(NotRun::Refused(why));
     }
     Ok(inputs)
 }

@@ -117,7 +117,7 @@ pub fn profile(
     mut tell: impl FnMut(RunId, Batch),
 ) -> Result<Profiled, NotRun> {
     if let Some(line) = &project.config.harness {
-        return Err(NotRun::NoProblem(format!(
+        return Err(NotRun::Refused(format!(
             "lab profile runs the kernel in the built-in harness, and this one is judged by `{line}`"
         )));
     }
@@ -178,7 +178,7 @@ fn judge(
         Some(verdict) if verdict.outcome.is_verdict() && !verdict.build_failed => {
             Ok(record.start.id)
         }
-        verdict => Err(NotRun::NoProblem(format!(
+        verdict => Err(NotRun::Refused(format!(
             "nothing was profiled: {}",
             verdict.unwrap_or_default().why
         ))),

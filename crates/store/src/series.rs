@@ -12,11 +12,12 @@ use lab_system::space;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// Most bytes of a file that are read.
+/// Most bytes that are read of a file, and of a line.
 const READ_LIMIT: u64 = 64 << 20;
+const LINE_LIMIT: u64 = 1 << 20;
 
 /// What a series holds.
 #[derive(Clone, Copy, Debug)]
@@ -167,17 +168,37 @@ impl Series {
         signature::read_file(purposes.0, &path, &text, "")
     }
 
-    /// Reads the lines, each with who wrote it. Lines that cannot be read are left out: the process
-    /// that wrote one may have been killed halfway.
-    pub fn lines<T: DeserializeOwned>(&self, id: u64) -> Result<Vec<(T, Origin)>> {
+    /// Tells the lines after the first `read` bytes, each with who wrote it, and adds their bytes to
+    /// `read`. Lines that cannot be read are left out: the process that wrote one may have been killed
+    /// halfway.
+    pub fn lines<T: DeserializeOwned>(
+        &self,
+        id: u64,
+        read: &mut u64,
+        mut tell: impl FnMut(T, Origin),
+    ) -> Result<()> {
         let path = self.folder(id).join(self.kind.lines);
-        let text = match self.files.read(&path, READ_LIMIT) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            text => text.with_context(|| format!("cannot read {}", path.display()))?,
+        let failed = || format!("cannot read {}", path.display());
+        let mut file = match self.files.open(&path, Access::Read) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            file => file.with_context(failed)?,
         };
-        let lines = text.split(|byte| *byte == b'\n');
-        let read = lines.filter_map(|line| signature::read(self.kind.purposes.1, line).ok());
-        Ok(read.collect())
+        file.seek(SeekFrom::Start(*read)).with_context(failed)?;
+        let (mut file, mut line) = (BufReader::new(file), Vec::new());
+        loop {
+            line.clear();
+            let mut part = file.by_ref().take(LINE_LIMIT);
+            let bytes = part.read_until(b'\n', &mut line).with_context(failed)? as u64;
+            let value = signature::read(self.kind.purposes.1, &line).ok();
+            // The end of the file, or half a line, whose other half may come.
+            if value.is_none() && bytes < LINE_LIMIT && !line.ends_with(b"\n") {
+                return Ok(());
+            }
+            *read += bytes;
+            if let Some((value, origin)) = value {
+                tell(value, origin);
+            }
+        }
     }
 
     /// Reads another file of a folder; `None` if it is missing or damaged.
@@ -267,5 +288,50 @@ pub fn own_origin() -> Origin {
         Origin::Foreign
     } else {
         Origin::Own
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    const SERIES: SeriesKind = SeriesKind {
+        name: "sweep",
+        start: "sweep.json",
+        lines: "points.jsonl",
+        purposes: (Purpose::Sweep, Purpose::SweepPoint),
+    };
+
+    /// The numbers in lines that stand after the first `read` bytes.
+    fn numbers(series: &Series, read: &mut u64) -> Result<Vec<u64>> {
+        let mut numbers = Vec::new();
+        let tell = |value: serde_json::Value, _| numbers.extend(value["number"].as_u64());
+        series.lines(1, read, tell)?;
+        Ok(numbers)
+    }
+
+    #[test]
+    fn what_was_added_since_is_read_however_long_the_file_is() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let series = Series::new(&folder.path().join(".lab"), SERIES);
+        let mut read = 0;
+        assert_eq!(numbers(&series, &mut read)?, [0; 0], "there is no file");
+        fs::create_dir_all(series.folder(1))?;
+        let path = series.folder(1).join(SERIES.lines);
+        let mut file = File::create(&path)?;
+        file.write_all(b"\n{\"version\":1,\"number\":1}\n\n{\"version\":1,\"numb")?;
+        assert_eq!(numbers(&series, &mut read)?, [1]);
+        file.write_all(b"er\":2}\n")?;
+        assert_eq!(numbers(&series, &mut read)?, [2]);
+        // A line that is too long is left out; so is what a killed process wrote.
+        let long = vec![b'x'; (70 << 20) + 1];
+        file.write_all(&long)?;
+        file.write_all(b"{\"number\":3}\n\n{\"num\n{\"number\":4}\n")?;
+        assert_eq!(numbers(&series, &mut read)?, [4]);
+        assert_eq!(numbers(&series, &mut 0)?, [1, 2, 4]);
+        assert_eq!(read, file.metadata()?.len());
+        assert_eq!(numbers(&series, &mut read)?, [0; 0]);
+        Ok(())
     }
 }

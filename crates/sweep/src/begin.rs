@@ -1,7 +1,6 @@
 //! Beginning a sweep, or going on with one.
 
 use crate::ending::Budget;
-use crate::not_swept::NotSwept;
 use crate::record::{SLURM, Sweep, SweepParameter, SweepStart};
 use crate::session::Session;
 use crate::slurm::{self, Cluster};
@@ -9,11 +8,10 @@ use crate::store::SweepStore;
 use crate::strategy::Strategy;
 use lab_git::Repo;
 use lab_project::Project;
-use lab_project::config::Executor;
 use lab_protocol::{Language, Target};
 use lab_run::Fingerprint;
 use lab_run::inputs::{self, Inputs};
-use lab_runner::execute;
+use lab_runner::execute::{self, NotRun};
 use lab_runner::spec::RunSpec;
 use lab_source::tune::{Space, Syntax};
 use lab_store::series::{OpenFolder, own_origin};
@@ -32,17 +30,15 @@ pub struct SweepRequest {
     /// Processes that build ahead; `None` is one for each core. With 0, nothing is done ahead: a point
     /// is built and judged after the one before it.
     pub builders: Option<usize>,
-    /// What starts the judges; `None` as lab.toml says.
-    pub executor: Option<Executor>,
     /// The points to try, if not all.
     pub only: Option<Vec<usize>>,
 }
 
 /// The kernel's text and the space of its tune lines. The error names the line that is wrong.
-pub fn space_of(project: &Project, kernel: &[u8]) -> Result<(String, Space), NotSwept> {
+pub fn space_of(project: &Project, kernel: &[u8]) -> Result<(String, Space), NotRun> {
     let name = &project.kernel_name;
     let Ok(source) = String::from_utf8(kernel.to_vec()) else {
-        return Err(NotSwept::Refused(format!(
+        return Err(NotRun::Refused(format!(
             "{name} is not UTF-8, so its tune lines cannot be read"
         )));
     };
@@ -51,9 +47,9 @@ pub fn space_of(project: &Project, kernel: &[u8]) -> Result<(String, Space), Not
         Language::Python => (Syntax::Python, "#"),
     };
     let space = Space::read(&source, syntax)
-        .map_err(|mistake| NotSwept::Refused(format!("{name}, {mistake}")))?;
+        .map_err(|mistake| NotRun::Refused(format!("{name}, {mistake}")))?;
     if space.parameters.is_empty() {
-        return Err(NotSwept::Refused(format!(
+        return Err(NotRun::Refused(format!(
             "{name} has no tune line: write `{comment} lab: tune NAME = 64, 128` for a constant NAME of the kernel \
              (docs/sweep.md)"
         )));
@@ -75,10 +71,10 @@ impl<'a> Session<'a> {
         project: &'a Project,
         spec: RunSpec,
         request: &SweepRequest,
-    ) -> Result<Self, NotSwept> {
+    ) -> Result<Self, NotRun> {
         let inputs = execute::inputs_of(project, &spec)?;
         if project.external() {
-            return Err(NotSwept::Refused(format!(
+            return Err(NotRun::Refused(format!(
                 "this kernel is judged by `{}`, which reads the kernel on disk, and a sweep judges copies: `lab sweep` needs \
                  the built-in harness (a problem.toml beside the kernel)",
                 project.config.harness_command()
@@ -123,35 +119,35 @@ impl<'a> Session<'a> {
 }
 
 /// How jobs are sent; `None` of a sweep on this machine.
-fn cluster(project: &Project, request: &SweepRequest) -> Result<Option<Cluster>, NotSwept> {
-    if request.executor.unwrap_or(project.config.executor) == Executor::Local {
+fn cluster(project: &Project, request: &SweepRequest) -> Result<Option<Cluster>, NotRun> {
+    let Some(options) = slurm::options(project, &request.devices)? else {
         return Ok(None);
-    }
+    };
     if request.strategy == Strategy::Tpe {
-        return Err(NotSwept::Refused(
+        return Err(NotRun::Refused(
             "tpe chooses a point by the results of those before it, and an array of tasks is sent as a whole: choose random or \
              grid"
                 .to_owned(),
         ));
     }
-    slurm::check().map_err(NotSwept::Refused)?;
+    slurm::check().map_err(NotRun::Refused)?;
     let devices: Vec<String> = request.devices.iter().map(Target::to_string).collect();
     let device = (!devices.is_empty()).then(|| format!("--device={}", devices.join(",")));
     let builders = request
         .builders
         .map(|number| format!("--builders={number}"));
     Ok(Some(Cluster {
-        options: slurm::options(project, &request.devices).map_err(NotSwept::Refused)?,
+        options,
         words: device.into_iter().chain(builders).collect(),
     }))
 }
 
 /// How each lane judges. Two lanes on one GPU would wait for one another.
-fn lanes(spec: &RunSpec, devices: &[Target]) -> Result<Vec<RunSpec>, NotSwept> {
+fn lanes(spec: &RunSpec, devices: &[Target]) -> Result<Vec<RunSpec>, NotRun> {
     let is_twice =
         |(at, device): (usize, &Target)| *device != Target::Cpu && devices[..at].contains(device);
     if devices.iter().enumerate().any(is_twice) {
-        return Err(NotSwept::Refused(
+        return Err(NotRun::Refused(
             "--device names a GPU twice, and a GPU measures one point after the other: name each once"
                 .to_owned(),
         ));
@@ -173,19 +169,19 @@ fn found(
     store: &SweepStore,
     fingerprint: &Fingerprint,
     request: &SweepRequest,
-) -> Result<Option<(Sweep, OpenFolder)>, NotSwept> {
+) -> Result<Option<(Sweep, OpenFolder)>, NotRun> {
     let (_, lab) = SweepStart::written_by();
     let fits = |start: &SweepStart| {
         let is_of = start.kernel == project.kernel_name && start.target == target;
         is_of && start.fingerprint == *fingerprint && start.lab == lab
     };
     let of_kernel = |start: &SweepStart| start.kernel == project.kernel_name;
-    let in_progress = |sweep: &Sweep| store.is_in_progress(sweep.start.sweep);
+    let in_progress = |start: &SweepStart| store.is_in_progress(start.sweep);
     // Two would share the folders of the judges that stand by, also on two devices.
-    if let Some(other) = store.all(of_kernel).find(in_progress) {
-        return Err(NotSwept::Refused(format!(
+    if let Some(other) = store.starts(of_kernel).find(in_progress) {
+        return Err(NotRun::Refused(format!(
             "sweep {} of {} goes on in another process: wait for its end, or end that process",
-            other.start.sweep, project.kernel_name
+            other.sweep, project.kernel_name
         )));
     }
     let Some(newest) = store.all(fits).next() else {
@@ -197,7 +193,7 @@ fn found(
         return Ok(None);
     }
     let Some(open) = store.open(id)? else {
-        return Err(NotSwept::Refused(format!(
+        return Err(NotRun::Refused(format!(
             "sweep {id} goes on in another process: wait for its end"
         )));
     };
@@ -211,7 +207,7 @@ fn begun(
     store: &SweepStore,
     fingerprint: Fingerprint,
     space: &Space,
-) -> Result<(Sweep, OpenFolder), NotSwept> {
+) -> Result<(Sweep, OpenFolder), NotRun> {
     let parameters = space.parameters.iter().map(|parameter| SweepParameter {
         name: parameter.name.clone(),
         values: parameter.values.clone(),

@@ -2,7 +2,7 @@
 //! gathered from the files that the tasks write.
 
 use crate::ending::{Budget, Ended, SweepEvent};
-use crate::record::{Array, SweepJobs, SweepPoint};
+use crate::record::{Array, SweepJobs, SweepPoint, SweepStart};
 use crate::session::Session;
 use crate::slurm::{self, Sent, TaskState};
 use crate::store::{JOBS, SweepStore, log_name};
@@ -300,8 +300,8 @@ impl<'s, 'a> Head<'s, 'a> {
             if size == task.size {
                 continue;
             }
-            let points = task.folder.points();
             let task = &mut self.tasks[at];
+            let points = task.folder.points(&mut task.read);
             (task.size, task.news, task.is_over) = (size, Instant::now(), false);
             if !matches!(task.state, TaskState::Ended(_)) {
                 task.state = TaskState::Running;
@@ -389,11 +389,14 @@ impl<'s, 'a> Head<'s, 'a> {
 fn cancel_others(session: &Session) {
     let start = &session.sweep.start;
     let store = SweepStore::new(&session.project.lab_dir);
-    let of_kernel = store.all(|other| other.kernel == start.kernel && other.sweep != start.sweep);
-    for other in of_kernel.filter(|other| other.start.origin == Origin::Own) {
-        let jobs = store.jobs(other.start.sweep);
+    let of_kernel = |other: &SweepStart| other.kernel == start.kernel && other.sweep != start.sweep;
+    for other in store
+        .starts(of_kernel)
+        .filter(|other| other.origin == Origin::Own)
+    {
+        let jobs = store.jobs(other.sweep);
         if let Some(jobs) = jobs.filter(|jobs| jobs.is_alive() && jobs.origin == Origin::Own) {
-            let _ = slurm::cancel(&other.start.job_name(jobs.array));
+            let _ = slurm::cancel(&other.job_name(jobs.array));
         }
     }
 }

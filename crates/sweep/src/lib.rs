@@ -9,7 +9,6 @@
 //! |---|---|
 //! | `record` | what is stored of a sweep and of a point |
 //! | `store` | the folder, its lock, reading and appending |
-//! | `not_swept` | why a sweep did not begin |
 //! | `begin` | beginning a sweep, or going on with one |
 //! | `session` | the builders and the lanes, until all points are measured or the budget is spent |
 //! | `ending` | when a sweep ends, and what it tells until then |
@@ -31,7 +30,6 @@ mod builders;
 mod cluster;
 mod ending;
 mod lane;
-mod not_swept;
 mod points;
 pub mod record;
 mod session;
@@ -44,7 +42,6 @@ mod waiting;
 
 pub use begin::{SweepRequest, fingerprint_of, space_of};
 pub use ending::{Budget, Ended, SweepEvent};
-pub use not_swept::NotSwept;
 pub use record::{PointOutcome, Sweep, SweepId, SweepJobs, SweepPoint, SweepStart};
 pub use session::Session;
 pub use store::{SweepStore, SweepView, origin_of};

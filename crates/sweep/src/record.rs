@@ -25,7 +25,7 @@ impl fmt::Display for SweepId {
 }
 
 /// What a sweep tries: `sweep.json`, written once.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SweepStart {
     pub version: u32,
     /// Version of the lab that wrote it.
@@ -75,7 +75,7 @@ impl SweepStart {
 }
 
 /// A constant, and the values that are tried.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct SweepParameter {
     pub name: String,
     pub values: Vec<String>,

@@ -1,13 +1,13 @@
 //! The commands of Slurm: sending an array of tasks, asking how far they are, and ending them. Slurm
 //! decides where and when a task runs, and starts it again after it lost its node.
 
+use anyhow::Context;
+use lab_project::config::Executor;
 use lab_project::{Project, trust};
-use lab_protocol::Target;
+use lab_protocol::{Exit, Target};
+use lab_runner::execute::NotRun;
 use std::collections::HashMap;
-use std::ffi::OsString;
 use std::io::{self, ErrorKind};
-use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::Command;
 
 /// The variable in which a task finds its number.
@@ -70,22 +70,28 @@ pub struct Sent<'a> {
 }
 
 /// The options of `sbatch` and `srun` for jobs on these devices: a GPU for each, and those of
-/// lab.toml. An error if they need trust.
-pub fn options(project: &Project, devices: &[Target]) -> Result<Vec<String>, String> {
+/// lab.toml. `None` where lab.toml or the caller says that judges run on this machine. An error if
+/// they need trust.
+pub fn options(project: &Project, devices: &[Target]) -> Result<Option<Vec<String>>, NotRun> {
+    if project.config.executor == Executor::Local {
+        return Ok(None);
+    }
     let given = &project.config.slurm.options;
     // Without a place to remember trust, nothing is trusted.
     if !given.is_empty() && !trust::is_granted(project).unwrap_or(false) {
-        return Err(format!(
+        return Err(NotRun::Refused(format!(
             "lab.toml has options for Slurm ({}), and you have not trusted it yet: read them, then `lab trust`",
             lab_text::sanitise::text(&given.join(" "))
-        ));
+        )));
     }
     let gpus = match devices {
         [] => usize::from(project.config.device != Target::Cpu),
         some => some.iter().filter(|device| **device != Target::Cpu).count(),
     };
     let gres = (gpus > 0).then(|| format!("--gres=gpu:{gpus}"));
-    Ok(gres.into_iter().chain(given.iter().cloned()).collect())
+    Ok(Some(
+        gres.into_iter().chain(given.iter().cloned()).collect(),
+    ))
 }
 
 /// Checks that this machine can send jobs.
@@ -93,15 +99,24 @@ pub fn check() -> Result<(), String> {
     printed("sbatch", &["--version".to_owned()]).map(drop)
 }
 
-/// Becomes a job with these words as its command, and ends with its exit code. Returns only the error
-/// of a job that could not be started.
-pub fn become_job(name: &str, options: &[String], program: &Path, words: &[OsString]) -> String {
-    let name = format!("--job-name={name}");
+/// The command by which Slurm starts `lab` on a node, with the words that are added to it, as a job of
+/// this name; `None` as [`options`] says.
+pub fn job(
+    project: &Project,
+    name: &str,
+    device: Option<Target>,
+) -> Result<Option<Command>, NotRun> {
+    let Some(options) = options(project, device.as_slice())? else {
+        return Ok(None);
+    };
+    let program = std::env::current_exe().context("cannot find the program of this process")?;
     let mut command = Command::new("srun");
     // One Ctrl-C ends it, as without Slurm.
-    command.args(["--quit-on-interrupt", &name]).args(options);
-    let error = command.arg(program).args(words).exec();
-    not_started("srun", &error)
+    command.args(["--quit-on-interrupt", &format!("--job-name={name}")]);
+    // Without it, what Slurm refuses ends with 1, as a wrong kernel does.
+    command.env("SLURM_EXIT_ERROR", (Exit::NOT_JUDGED as u8).to_string());
+    command.args(options).arg(program);
+    Ok(Some(command))
 }
 
 /// Sends an array, and returns the id of its job. The error is what Slurm said.
@@ -196,7 +211,8 @@ fn printed(program: &str, words: &[String]) -> Result<String, String> {
     }
 }
 
-fn not_started(program: &str, error: &io::Error) -> String {
+/// Why a program of Slurm could not be started.
+pub fn not_started(program: &str, error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => format!(
             "there is no Slurm here (`{program}` is not in PATH): go to a machine from which jobs are sent, or choose \

@@ -4,8 +4,10 @@
 use crate::record::{Array, PointOutcome, Sweep, SweepId, SweepJobs, SweepPoint, SweepStart};
 use anyhow::{Result, ensure};
 use lab_run::record::{Origin, is_inside};
+use lab_source::tune::MOST_COMBINATIONS;
 use lab_store::series::{OpenFolder, Series, SeriesKind};
 use lab_store::signature::Purpose;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -56,9 +58,13 @@ impl SweepStore {
         self.0.is_in_progress(id.0)
     }
 
-    /// Reads a sweep. Lines of another sweep are left out, and those that cannot be read: the point
-    /// is then measured again.
+    /// Reads a sweep.
     pub fn read(&self, id: SweepId) -> Result<Sweep> {
+        self.with_points(self.start(id)?, &mut 0)
+    }
+
+    /// Reads what a sweep tries.
+    pub fn start(&self, id: SweepId) -> Result<SweepStart> {
         let (start, origin) = self.0.start::<SweepStart>(id.0)?;
         let path = self.folder(id).join(SWEEPS.start);
         let (path, of) = (path.display(), start.sweep);
@@ -68,20 +74,25 @@ impl SweepStore {
             "{path} names a kernel outside of the repository: {}",
             lab_text::sanitise::text(&start.kernel)
         );
-        let mut points: Vec<SweepPoint> = Vec::new();
-        let mut seen = std::collections::HashSet::new();
-        for (point, origin) in self.0.lines::<SweepPoint>(id.0)? {
-            let fits = point.sweep == id
-                && point.fingerprint == start.fingerprint
-                && point.values.len() == start.parameters.len();
-            if fits && seen.insert(point.point) {
-                points.push(SweepPoint { origin, ..point });
-            }
-        }
-        Ok(Sweep {
-            start: SweepStart { origin, ..start },
-            points,
-        })
+        Ok(SweepStart { origin, ..start })
+    }
+
+    /// Reads the points of a sweep that stand after the first `read` bytes, and adds the bytes of their
+    /// lines to `read`. Lines of another sweep are left out, and those that cannot be read: the point
+    /// is then measured again.
+    pub fn with_points(&self, start: SweepStart, read: &mut u64) -> Result<Sweep> {
+        let (mut points, mut seen) = (Vec::new(), HashSet::new());
+        self.0
+            .lines(start.sweep.0, read, |point: SweepPoint, origin| {
+                let fits = point.sweep == start.sweep
+                    && point.fingerprint == start.fingerprint
+                    && point.values.len() == start.parameters.len()
+                    && point.point < MOST_COMBINATIONS;
+                if fits && seen.insert(point.point) {
+                    points.push(SweepPoint { origin, ..point });
+                }
+            })?;
+        Ok(Sweep { start, points })
     }
 
     /// The number of the newest sweep.
@@ -110,9 +121,14 @@ impl SweepStore {
 
     /// The sweeps for which `wanted` holds, among those that can be read, newest first.
     pub fn all(&self, wanted: impl Fn(&SweepStart) -> bool) -> impl Iterator<Item = Sweep> {
+        self.starts(wanted)
+            .filter_map(|start| self.with_points(start, &mut 0).ok())
+    }
+
+    /// What these sweeps try.
+    pub fn starts(&self, wanted: impl Fn(&SweepStart) -> bool) -> impl Iterator<Item = SweepStart> {
         let ids = self.0.ids().into_iter().map(SweepId);
-        ids.filter_map(|id| self.read(id).ok())
-            .filter(move |sweep| wanted(&sweep.start))
+        ids.filter_map(|id| self.start(id).ok()).filter(wanted)
     }
 }
 
@@ -120,6 +136,8 @@ impl SweepStore {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepView {
     pub sweep: Sweep,
+    /// How many bytes of its points were read.
+    pub read: u64,
     /// A process adds points to it now.
     pub in_progress: bool,
     /// Its newest job array, if it was sent to a cluster.
@@ -127,15 +145,30 @@ pub struct SweepView {
 }
 
 impl SweepView {
-    /// `None` if the kernel has no sweep here. Reads the disk.
-    pub fn newest(lab_dir: &Path, kernel: &str) -> Option<SweepView> {
+    /// Reads the newest sweep of a kernel, with those points alone that came after `known`: a sweep, and
+    /// how much of it was read. `None` if the kernel has none here.
+    pub fn newest(lab_dir: &Path, kernel: &str, known: Option<(SweepStart, u64)>) -> Option<Self> {
         let store = SweepStore::new(lab_dir);
-        let sweep = store.all(|start| start.kernel == kernel).next()?;
+        let start = store.starts(|start| start.kernel == kernel).next()?;
+        let known = known.filter(|(known, _)| *known == start);
+        let mut read = known.map_or(0, |(_, read)| read);
+        let in_progress = store.is_in_progress(start.sweep);
         Some(SweepView {
-            in_progress: store.is_in_progress(sweep.start.sweep),
-            jobs: store.jobs(sweep.start.sweep),
-            sweep,
+            jobs: store.jobs(start.sweep),
+            sweep: store.with_points(start, &mut read).ok()?,
+            read,
+            in_progress,
         })
+    }
+
+    /// Adds the points that `news` of this sweep has and this view lacks.
+    pub fn take(&mut self, news: SweepView) {
+        let points = &mut self.sweep.points;
+        let mut seen: HashSet<usize> = points.iter().map(|it| it.point).collect();
+        let new = news.sweep.points.into_iter();
+        points.extend(new.filter(|it| seen.insert(it.point)));
+        self.read = self.read.max(news.read);
+        (self.in_progress, self.jobs) = (news.in_progress, news.jobs);
     }
 
     /// How long the points that are left take at the pace so far; `None` before the first one and

@@ -89,6 +89,14 @@ pub fn ranked(points: &[SweepPoint]) -> Vec<&SweepPoint> {
     scored.into_iter().map(|(_, point)| point).collect()
 }
 
+/// All points: those that passed, the best first, and then the others.
+pub fn listed(points: &[SweepPoint]) -> Vec<&SweepPoint> {
+    let is_other = |point: &&SweepPoint| point.outcome != PointOutcome::Pass;
+    let mut others: Vec<&SweepPoint> = points.iter().filter(is_other).collect();
+    others.sort_by_key(|point| point.outcome);
+    [ranked(points), others].concat()
+}
+
 /// The best points for each pair of values of two parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeatMap {

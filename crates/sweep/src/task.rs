@@ -10,13 +10,13 @@
 //! A task is an ordinary sweep of its points, in a `.lab` of its own. So it writes no file that another
 //! task writes, and one that starts again goes on after its last record.
 
-use crate::not_swept::NotSwept;
 use crate::record::{Array, SweepId, SweepPoint};
 use crate::store::SweepStore;
 use anyhow::Context;
 use lab_project::Project;
 use lab_run::inputs::{self, Inputs, Role};
 use lab_run::record::Origin;
+use lab_runner::execute::NotRun;
 use lab_store::signature::KEY_FILE;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -42,10 +42,11 @@ impl TaskFolder {
         self.store.points(OF_TASK)
     }
 
-    /// The points that the task recorded; none before its first one. Lines of somebody else are left
-    /// out.
-    pub fn points(&self) -> Vec<SweepPoint> {
-        let sweep = self.store.read(OF_TASK);
+    /// The points that the task recorded after the first `read` bytes, as [`SweepStore::with_points`]
+    /// reads them; none before its first one. Lines of somebody else are left out.
+    pub fn points(&self, read: &mut u64) -> Vec<SweepPoint> {
+        let start = self.store.start(OF_TASK);
+        let sweep = start.and_then(|start| self.store.with_points(start, read));
         let points = sweep.map(|sweep| sweep.points).unwrap_or_default();
         points
             .into_iter()
@@ -97,7 +98,7 @@ pub struct Task {
 
 impl Task {
     /// Reads what task `number` of an array judges.
-    pub fn read(project: Project, name: ArrayName, number: usize) -> Result<Task, NotSwept> {
+    pub fn read(project: Project, name: ArrayName, number: usize) -> Result<Task, NotRun> {
         let store = SweepStore::new(&project.lab_dir);
         let array = store.array(name.sweep, name.array);
         let folder = store.folder(name.sweep).join(Array::folder(name.array));
@@ -117,14 +118,14 @@ impl Task {
         let mut configs = inputs.sources.iter().filter(|it| it.role == Role::Config);
         if configs.any(|it| inputs::hash(&project, &it.path) != it.file.hash) {
             let why = "lab.toml changed since this task was sent: `lab sweep` begins a new sweep";
-            return Err(NotSwept::Refused(why.to_owned()));
+            return Err(NotRun::Refused(why.to_owned()));
         }
         let own = TaskFolder::new(&folder, number);
         project
             .files()
             .create_dir_all(&own.path)
             .map_err(anyhow::Error::from)?;
-        let recorded = own.points();
+        let recorded = own.points(&mut 0);
         let is_recorded = |point: &usize| recorded.iter().any(|it| it.point == *point);
         Ok(Task {
             is_done: points.iter().all(is_recorded),

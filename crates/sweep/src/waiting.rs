@@ -16,8 +16,9 @@ pub struct AwaitedTask {
     pub folder: TaskFolder,
     /// The points that are not recorded yet.
     pub left: HashSet<usize>,
-    /// The size of its file when it was read last.
+    /// The size of its file when it was read last, and how much of it was read.
     pub size: u64,
+    pub read: u64,
     /// When its file grew last.
     pub news: Instant,
     pub state: TaskState,
@@ -32,6 +33,7 @@ impl AwaitedTask {
             folder,
             left,
             size: 0,
+            read: 0,
             news: Instant::now(),
             state: TaskState::Pending,
             is_over: false,

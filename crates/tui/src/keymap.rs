@@ -195,7 +195,7 @@ actions! {
     In(Loop) PauseLoop "pause-loop" "Let the loop pause after this turn, or go on again" ["space"] "pause loop";
     In(Loop) EndTurn "end-turn" "End this turn of the loop: its command, or the run that judges its kernel, ends at once" ["x"] "end turn";
     In(Sweep) NextPair "next-pair" "Show the map over the next two constants" ["o"] "next pair";
-    In(Sweep) ApplyPoint "apply-point" "Write the best point of the sweep into the kernel on disk; the present one stays in git" ["R"] "apply";
+    In(Sweep) ApplyPoint "apply-point" "Write the selected point of the sweep, at first the best, into the kernel on disk; the present one stays in git" ["R"] "apply";
     Input Accept "accept" "Confirm" ["enter"] "";
     Input Abandon "abandon" "Close the dialog and do nothing; typed text stays as a draft" ["esc", "ctrl-c"] "";
     Input PreviousChoice "previous-choice" "Select the previous item of a list, or the previous value of a trailer" ["up", "ctrl-p"] "";

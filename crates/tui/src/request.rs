@@ -15,6 +15,7 @@ use lab_protocol::Language;
 use lab_run::RunId;
 use lab_run::experiment::ExperimentKey;
 use lab_run::message::Message;
+use lab_sweep::SweepStart;
 use std::sync::Arc;
 
 /// A request to the repository worker, which answers with a [`crate::reply::RepositoryReply`].
@@ -103,8 +104,8 @@ pub enum ViewRequest {
     Commit(String, ContextLines),
     /// The board of decisions.
     Board,
-    /// The newest sweep of the kernel.
-    Sweep,
+    /// The newest sweep of the kernel, with what came after this one that is known, and was read so far.
+    Sweep(Option<(Box<SweepStart>, u64)>),
 }
 
 /// A request to the settings worker, which answers with [`crate::event::Event::Preferences`] or

@@ -13,7 +13,7 @@ use lab_project::Project;
 use lab_run::Reason;
 use lab_runner::spec::RunSpec;
 use lab_sweep::summary::{self, Importance, PointCounts};
-use lab_sweep::{Ended, NotSwept, Session, Sweep, SweepEvent, SweepId, SweepRequest};
+use lab_sweep::{Ended, Session, Sweep, SweepEvent, SweepId, SweepRequest};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -45,8 +45,7 @@ pub fn sweep(project: &Project, asked: SweepArguments, job: &Job) -> Result<Answ
     };
     let mut session = match Session::begin(project, spec, &request) {
         Ok(session) => session,
-        Err(NotSwept::NotRun(why)) => return Ok(not_run(&why)),
-        Err(why) => return Ok(Answer::error(&why.to_string(), AS_TOOLS)),
+        Err(why) => return Ok(not_run(&why)),
     };
     let (wanted, mut done) = (session.wanted(), session.sweep.points.len());
     let ended = session.run(&job.control, &mut |event| match event {

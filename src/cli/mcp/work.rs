@@ -29,11 +29,16 @@ use lab_run::{Reason, RunId};
 use lab_runner::execute::{self, NotRun};
 use lab_runner::held_out::RunContext;
 use lab_runner::spec::{RunSpec, own_program};
-use lab_runner::{Batch, RunEvent};
-use lab_store::RunIndex;
+use lab_runner::{Batch, RunEvent, job as runner, process};
+use lab_store::{RunIndex, RunSummary};
+use lab_sweep::slurm;
+use lab_system::random;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
+use std::fs::File;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// Most workloads in the answer of a run.
 const WORKLOADS: usize = 4;
@@ -152,6 +157,13 @@ fn run_job(
         confinement: confinement::missing,
         ..spec
     };
+    if spec.reason == Reason::Measure {
+        // It is what `lab bench --verdict` does.
+        let name = format!("lab-bench-{:016x}", random::number());
+        if let Some(srun) = slurm::job(project, &name, spec.device)? {
+            return on_a_node(project, &spec, (srun, &name), index, job);
+        }
+    }
     execute::execute(
         None,
         project,
@@ -166,6 +178,40 @@ fn run_job(
             _ => {}
         },
     )
+}
+
+/// Has Slurm measure on a node, and returns the record that was made there.
+fn on_a_node(
+    project: &Project,
+    spec: &RunSpec,
+    (mut srun, name): (Command, &str),
+    index: &mut RunIndex,
+    job: &Job,
+) -> Result<Record, NotRun> {
+    index.refresh();
+    let before = index.newest().next().map(|run| run.id);
+    srun.args(["bench", "--verdict", "--executor=local"]);
+    srun.args((!spec.peers).then_some("--no-peers"));
+    srun.args(spec.device.map(|device| format!("--device={device}")));
+    srun.arg(&project.kernel).current_dir(&project.root);
+    let running = process::start(srun, Stdio::null())
+        .map_err(|error| NotRun::Refused(slurm::not_started("srun", &error)))?;
+    // The log of the run has all that it prints.
+    let log = File::options().write(true).open("/dev/null");
+    let mut output = runner::Job::follow(project, log.map_err(anyhow::Error::from)?);
+    let tell = |batch| follow(job, &batch);
+    process::follow(running, Duration::MAX, &job.control, &mut output, tell);
+    if job.control.is_ended() {
+        // What Slurm cannot end now ends with the time of the job.
+        let _ = slurm::cancel(name);
+    }
+    index.refresh();
+    let made = |run: &RunSummary| {
+        let is_of = run.kernel == project.kernel_name && run.reason == spec.reason;
+        is_of && Some(run.id) > before
+    };
+    let why = || format!("no node made a run: {}", output.last_words());
+    index.find(made).ok_or_else(|| NotRun::Refused(why()))
 }
 
 /// The answer about a run that did not begin.

@@ -1,7 +1,7 @@
 //! One task of a job array: it judges its points as a sweep of its own.
 
 use super::{
-    ArrayName, Ended, Executor, NotSwept, Session, SweepArgs, SweepEvent, SweepRequest, code,
+    ArrayName, Ended, Executor, NotRun, Session, SweepArgs, SweepEvent, SweepRequest, code,
     complain, text,
 };
 use crate::cli::interrupt::controlled;
@@ -16,16 +16,17 @@ use lab_sweep::task::Task;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-pub fn main(project: Project, array: ArrayName, options: &SweepArgs) -> Result<ExitCode> {
+pub fn main(mut project: Project, array: ArrayName, options: &SweepArgs) -> Result<ExitCode> {
     let control = controlled()?;
     let number = std::env::var(TASK)
         .ok()
         .and_then(|number| number.parse().ok());
     let missing = || {
-        NotSwept::Refused(format!(
+        NotRun::Refused(format!(
             "{TASK} names no task: Slurm sets it in a job array"
         ))
     };
+    project.config.executor = Executor::Local;
     let task = Task::read(project, array, number.ok_or_else(missing)?)?;
     if task.is_done {
         return Ok(code(Exit::Passed));
@@ -39,7 +40,6 @@ pub fn main(project: Project, array: ArrayName, options: &SweepArgs) -> Result<E
     let request = SweepRequest {
         devices: options.device.clone(),
         builders: options.builders,
-        executor: Some(Executor::Local),
         only: Some(task.points),
         ..SweepRequest::default()
     };

@@ -165,7 +165,7 @@ impl World {
                 self.answers
                     .push_back(Event::View(ViewReply::Board(Box::new(self.board.clone()))));
             }
-            ViewRequest::Sweep => {
+            ViewRequest::Sweep(_) => {
                 let sweep = self.sweep.clone().map(Box::new);
                 self.answers.push_back(Event::View(ViewReply::Sweep(sweep)));
             }

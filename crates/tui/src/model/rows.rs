@@ -2,6 +2,7 @@
 //! rows here and know no pane.
 
 use super::Model;
+use crate::panes::sweep;
 use crate::views::Pane;
 use lab_board::Decision;
 use lab_git::{LogEntry, short};
@@ -73,6 +74,15 @@ impl Model {
                     decisions.get(at).map(text).unwrap_or_default().into()
                 })
             }
+            Pane::Points => {
+                let points = self.repository.points();
+                Rows::new(points.len(), move |at| {
+                    let start = self.repository.sweep.as_ref().map(|it| &it.sweep.start);
+                    let row = start.zip(points.get(at));
+                    let row = row.map(|(start, point)| sweep::row(start, point, usize::MAX));
+                    row.map(|row| row.to_string()).unwrap_or_default().into()
+                })
+            }
             Pane::Source => Rows::new(panes.source.count(), |at| panes.source.row_text(at).into()),
             Pane::Workloads => {
                 let table = panes.workload_table(self.data());
@@ -100,6 +110,7 @@ impl Model {
             Pane::Source => self.panes.source.at(),
             Pane::Workloads => self.panes.workloads.list.selected,
             Pane::Board => self.panes.board.selected,
+            Pane::Points => self.panes.points.row(&self.repository.points()),
             _ => self.panes.text(pane).at(),
         }
     }

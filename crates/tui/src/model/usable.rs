@@ -12,7 +12,6 @@ use crate::views::{Pane, View};
 use lab_decide::policy::{Allowed, Candidate, NotAllowed, RunInProgress, Snapshot, allowed};
 use lab_run::RunId;
 use lab_run::experiment::ExperimentKey;
-use lab_sweep::summary;
 use ratatui::layout::Direction;
 
 impl Model {
@@ -228,19 +227,18 @@ impl Model {
         Ok(commit.clone())
     }
 
-    /// The best point of the sweep, as a number and in words.
+    /// The selected point of the sweep, as a number and in words.
     pub fn can_apply(&self) -> Result<(u32, String), String> {
         let view = self.repository.sweep.as_ref().ok_or("no sweep yet")?;
-        let best = summary::ranked(&view.sweep.points).first().copied();
-        let best = best.ok_or("no point passed")?;
-        if best.emulated {
-            return Err(format!(
-                "an emulated device has no best point: `lab sweep --apply {}` writes one",
-                best.number
-            ));
+        let points = self.repository.points();
+        let point = points.get(self.panes.points.row(&points));
+        let point = point.ok_or("no point was measured yet")?;
+        if !point.outcome.is_correct() {
+            let (number, word) = (point.number, point.outcome.word());
+            return Err(format!("select a correct point; {number}: {word}"));
         }
         self.is_calm()?;
-        Ok((best.number, view.sweep.start.in_words(best)))
+        Ok((point.number, view.sweep.start.in_words(point)))
     }
 
     /// The run of the experiment that can be evidence of a decision.

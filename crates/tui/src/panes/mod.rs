@@ -38,6 +38,7 @@ use history::{HistoryPlot, HistoryState};
 use loops::edit::EditState;
 use source::{SourceFit, SourceState};
 use std::collections::HashMap;
+use sweep::PointsState;
 use workloads::WorkloadsState;
 
 /// The state of all panes: which are visible and focused, how they share the screen, and each one's
@@ -76,6 +77,7 @@ pub struct Panes {
     pub board: ListState,
     /// How often the next pair of constants was asked for.
     pub sweep_pair: usize,
+    pub points: PointsState,
     /// How the panes that show a text are scrolled.
     pub texts: [ScrolledText; Pane::COUNT],
 }
@@ -153,6 +155,7 @@ impl Panes {
                 Pane::Commits => self.commits = list,
                 Pane::Graph => self.graph.list = list,
                 Pane::Board => self.board = list,
+                Pane::Points => self.points.list = list,
                 Pane::Experiments => self.experiments.list = list,
                 _ => self.workloads.list = list,
             },
@@ -181,6 +184,7 @@ impl Panes {
             Pane::Commits => PaneFit::List(commits::draw(canvas, self.commits)),
             Pane::Graph => PaneFit::List(graph::draw(canvas, &self.graph)),
             Pane::Board => PaneFit::List(board::draw(canvas, self.board)),
+            Pane::Points => PaneFit::List(self.points.draw(canvas)),
             Pane::Experiments => {
                 let selected = self.selected_row(data);
                 let state = &self.experiments;

@@ -16,8 +16,9 @@
 
 use crate::prelude::*;
 use lab_run::verdict::with_ends;
+use lab_sweep::record::SweepParameter;
 use lab_sweep::summary::{self, Heat, HeatMap, PointCounts};
-use lab_sweep::{PointOutcome, Sweep, SweepPoint, SweepView};
+use lab_sweep::{PointOutcome, Sweep, SweepPoint, SweepStart, SweepView};
 use lab_text::age::in_words;
 use lab_text::figures;
 
@@ -146,32 +147,62 @@ fn cell(heat: Heat, wide: usize) -> Span<'static> {
     Span::styled(pad_left(&text, wide), style)
 }
 
-/// All points: those that passed, the best first, and then the others.
-pub fn points(data: ScreenData, columns: usize) -> Lines {
-    let Some(SweepView { sweep, .. }) = shown(data) else {
-        return Vec::new();
-    };
-    let passed = summary::ranked(&sweep.points);
-    let is_left = |point: &&SweepPoint| point.outcome != PointOutcome::Pass;
-    let mut others: Vec<&SweepPoint> = sweep.points.iter().filter(is_left).collect();
-    others.sort_by_key(|point| point.outcome);
-    let all: Vec<&SweepPoint> = passed.into_iter().chain(others).collect();
-    let values = |point: &SweepPoint| printable(&sweep.start.in_words(point));
-    let names = all
-        .iter()
-        .map(|point| width(&values(point)))
-        .max()
-        .unwrap_or(0);
-    let row = |point: &&SweepPoint| {
-        let (said, style) = result(point);
-        let text = format!("{:>4}  {}  ", point.number, pad(&values(point), names));
-        let room = columns.saturating_sub(width(&text));
-        Line::from(vec![
-            Span::raw(text),
-            Span::styled(fit(&printable(&said), room), style),
-        ])
-    };
-    all.iter().map(row).collect()
+/// The list of all points.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PointsState {
+    pub list: ListState,
+    /// The number of the point that was selected last; at first none, and the best one counts.
+    pub chosen: Option<u32>,
+}
+
+impl PointsState {
+    /// The row of the selected point.
+    pub fn row(&self, points: &[&SweepPoint]) -> usize {
+        let is_chosen = |point: &&SweepPoint| Some(point.number) == self.chosen;
+        points.iter().position(is_chosen).unwrap_or(0)
+    }
+
+    /// Moves the selection by so many rows.
+    pub fn select(&mut self, by: isize, points: &[&SweepPoint]) {
+        let selected = self.row(points);
+        self.list = ListState {
+            selected,
+            ..self.list
+        };
+        self.list.select(by, points.len());
+        self.chosen = points.get(self.list.selected).map(|point| point.number);
+    }
+
+    /// Returns the list as it fits.
+    pub fn draw(&self, canvas: &mut Canvas) -> ListState {
+        let area = canvas.draw_title("");
+        let points = canvas.data.repository.points();
+        let selected = self.row(&points);
+        let list = ListState {
+            selected,
+            ..self.list
+        };
+        let view = shown(canvas.data);
+        canvas.draw_list(area, list, points.len(), true, |at| {
+            let row = view.map(|view| row(&view.sweep.start, points[at], area.width.into()));
+            row.unwrap_or_default()
+        })
+    }
+}
+
+/// A point in so many columns.
+pub fn row(start: &SweepStart, point: &SweepPoint, columns: usize) -> Line<'static> {
+    let values =
+        |it: &SweepParameter| it.name.len() + 2 + widest(it.values.iter().map(String::as_str));
+    let names = start.parameters.iter().map(values).sum::<usize>();
+    let (said, style) = result(point);
+    let values = pad(&printable(&start.in_words(point)), names);
+    let text = format!("{:>4}  {values} ", point.number);
+    let room = columns.saturating_sub(width(&text));
+    Line::from(vec![
+        Span::raw(text),
+        Span::styled(fit(&printable(&said), room), style),
+    ])
 }
 
 /// The figure of a point and its change against the incumbent, or why it has none.

@@ -63,7 +63,6 @@ impl Panes {
                 sweep::note(data),
                 sweep::NOTHING,
             ),
-            Pane::Points => text(sweep::points(data, columns), String::new(), ""),
             Pane::Edit => (
                 self.edit.document(),
                 self.edit.note(data, around),

@@ -12,7 +12,7 @@ use lab_git::LogEntry;
 use lab_history::chart_points::ChartPoints;
 use lab_project::config::Goal;
 use lab_run::experiment::{Experiment, ExperimentKey, Status};
-use lab_sweep::SweepView;
+use lab_sweep::{SweepPoint, SweepView, summary};
 use std::collections::HashMap;
 
 /// A device's name, as far as it is known, and whether the device is the emulated one.
@@ -112,13 +112,19 @@ impl Comparable {
 }
 
 impl Repository {
-    /// The decisions of the board.
     /// How many maps the newest sweep has: one over each pair of constants.
     pub fn sweep_pairs(&self) -> usize {
         let sweep = self.sweep.as_ref();
-        sweep.map_or(0, |view| lab_sweep::summary::pairs(&view.sweep).len())
+        sweep.map_or(0, |view| summary::pairs(&view.sweep).len())
     }
 
+    /// The points of the newest sweep, as they are listed.
+    pub fn points(&self) -> Vec<&SweepPoint> {
+        let sweep = self.sweep.as_ref();
+        sweep.map_or_else(Vec::new, |view| summary::listed(&view.sweep.points))
+    }
+
+    /// The decisions of the board.
     pub fn decisions(&self) -> &[Decision] {
         match &self.board {
             Some(Ok(board)) => &board.decisions,

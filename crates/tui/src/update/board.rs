@@ -1,11 +1,13 @@
 //! The views Decisions and Sweep: when the board and the sweep are read, and the run behind a figure.
 
 use crate::model::Model;
+use crate::panes::sweep::PointsState;
 use crate::request::ViewRequest;
 use crate::views::View;
 use lab_board::{Decision, Evidence, EvidenceKind};
 use lab_run::RunId;
 use lab_run::experiment::Experiment;
+use lab_sweep::SweepView;
 
 /// How far a time that evidence holds may be from the time in the row: evidence is rounded.
 const ROUNDED: f64 = 1e-3;
@@ -21,7 +23,19 @@ impl Model {
     /// Reads the newest sweep where its view is shown.
     pub(super) fn load_sweep(&mut self) {
         if self.panes.view == View::Sweep {
-            self.load(ViewRequest::Sweep);
+            let known = self.repository.sweep.as_ref();
+            let known = known.map(|it| (Box::new(it.sweep.start.clone()), it.read));
+            self.load(ViewRequest::Sweep(known));
+        }
+    }
+
+    pub(super) fn on_sweep(&mut self, news: Option<Box<SweepView>>) {
+        match (&mut self.repository.sweep, news) {
+            (Some(known), Some(news)) if known.sweep.start == news.sweep.start => known.take(*news),
+            (known, news) => {
+                *known = news;
+                self.panes.points = PointsState::default();
+            }
         }
     }
 

@@ -313,6 +313,7 @@ impl Model {
                 self.panes.board.select(by, count);
                 self.panes.text_mut(Pane::Decision).show(0);
             }
+            Pane::Points => self.panes.points.select(by, &self.repository.points()),
             pane => self.panes.text_mut(pane).scroll(by),
         }
     }

@@ -32,7 +32,7 @@ impl Model {
             ViewReply::Workload(name, times) => self.on_workload(&name, times),
             ViewReply::Commit(id, details) => self.on_commit(id, *details),
             ViewReply::Board(board) => self.repository.board = Some(*board),
-            ViewReply::Sweep(sweep) => self.repository.sweep = sweep,
+            ViewReply::Sweep(sweep) => self.on_sweep(sweep),
         }
     }
 

@@ -137,7 +137,7 @@ impl Model {
         self.overlays.push(Overlay::Question { text, about });
     }
 
-    /// Asks whether the best point of the sweep shall be written into the kernel.
+    /// Asks whether the selected point of the sweep shall be written into the kernel.
     pub(super) fn ask_apply(&mut self) {
         let Ok((number, values)) = self.can_apply() else {
             return;

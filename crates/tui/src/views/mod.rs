@@ -169,7 +169,12 @@ impl Pane {
     pub fn is_list(self) -> bool {
         matches!(
             self,
-            Pane::Commits | Pane::Graph | Pane::Experiments | Pane::Workloads | Pane::Board
+            Pane::Commits
+                | Pane::Graph
+                | Pane::Experiments
+                | Pane::Workloads
+                | Pane::Board
+                | Pane::Points
         )
     }
 }
