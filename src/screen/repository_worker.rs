@@ -4,7 +4,7 @@
 use crate::screen::worker::{Requests, Worker, in_words};
 use lab_board::Board;
 use lab_decide::status;
-use lab_decide::{Decided, Refusal, Restored, StoredPoint};
+use lab_decide::{Decided, Refusal, Restored};
 use lab_git::{Marks, Repo};
 use lab_history::kernels::{self, ListedKernel};
 use lab_project::Project;
@@ -251,8 +251,7 @@ impl RepositoryThread {
                 put_on_disk(project, restored, None)
             }),
             Change::ApplyPoint(number) => self.put(move |project| {
-                let point = StoredPoint::of(project, Some(number))?;
-                let restored = lab_decide::restore_commit(project, &point.commit)?;
+                let (point, restored) = lab_decide::apply_point(project, Some(number))?;
                 let said = format!("point {number} of sweep {}: {}", point.sweep, point.values);
                 put_on_disk(project, restored, Some(said))
             }),

@@ -107,7 +107,7 @@ fn a_sweep_finds_what_is_right_and_a_point_becomes_one_experiment() {
     assert_eq!(lab.read("kernel.cu"), KERNEL);
     assert_eq!(lab.git("status --porcelain"), "");
     assert!(!lab.path("results.cpu.tsv").exists() && !lab.path(".lab/runs").exists());
-    for left in ["builders", "lane-0", "builder-0.log", "point-1.log"] {
+    for left in ["tree", "point-1.log"] {
         assert!(
             !lab.path(".lab/sweep/1").join(left).exists(),
             "{left} is left"
@@ -460,15 +460,17 @@ fn with_two_devices_two_points_are_judged_at_the_same_time() {
     drop(session);
     let shown = lab.lab("sweep --show last --json").is(0).json();
     assert_eq!(shown["target"], json!("cpu,cpu"));
-    assert!(!lab.path(".lab/sweep/1/lane-1").exists());
+    assert!(!lab.path(".lab/sweep/1/tree").exists());
 
     lab.lab("sweep --device cuda:1,cuda,cuda:1").is(64).says(
         "--device names a GPU twice, and a GPU measures one point after the other: name each once",
     );
     // The built-in judge on two devices, each of which is emulated.
-    lab.lab("sweep --device cpu,cpu").is(0).says(
+    let both = lab.lab("sweep --device cpu,cpu").is(0);
+    both.says(
         "sweep 2 of kernel.cu: 5 of 5 points: 3 passed; 1 wrong; 1 not built  cpu (emulated, ",
-    );
+    )
+    .says(" threads), 2 lanes: cpu, cpu\n");
 }
 
 #[test]

@@ -84,6 +84,17 @@ fn a_sweep_in_progress_shows_its_map_what_matters_and_the_time_left() {
 }
 
 #[test]
+fn a_sweep_on_two_devices_shows_its_lanes() {
+    let mut view = sweep(points(), true);
+    view.sweep.start.target = "cuda:0,cuda:1".to_owned();
+    let words = world(Some(view)).words();
+    assert!(
+        words.contains("NVIDIA H200, 2 lanes: cuda:0, cuda:1"),
+        "{words}"
+    );
+}
+
+#[test]
 fn a_sweep_on_a_cluster_shows_its_tasks() {
     check("sweep_cluster", &mut world(Some(on_a_cluster(true, 1))));
     let words = world(Some(on_a_cluster(true, 0))).words();

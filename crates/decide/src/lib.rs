@@ -47,7 +47,7 @@ pub use restore::restore_commit;
 pub use restore::{Restored, named, restore};
 pub use resume::{remove_leftovers_of_loop, resume, resume_decision};
 pub use snapshot::{default_run, keeps_at_same, last, snapshot};
-pub use stored_point::StoredPoint;
+pub use stored_point::apply_point;
 pub use undo::{Undoable, Undone, undo, undoable};
 pub use upkeep::{append_missing, append_owed, pack_many_refs, pack_refs};
 

@@ -1,11 +1,16 @@
-//! A point of a sweep as a commit, so that it can be put on disk.
+//! A point of a sweep is stored as a commit and put on disk.
 
+use super::Refusal;
+use super::decision::Decision;
+use super::intent::What;
+use super::restore::{Restored, put_on_disk};
 use anyhow::{Context, Result, bail};
 use lab_git::Repo;
 use lab_project::Project;
 use lab_run::RunId;
 use lab_run::inputs;
 use lab_sweep::{Sweep, SweepId, SweepPoint, SweepStore, fingerprint_of, space_of, summary};
+use std::result::Result as StdResult;
 
 /// A point whose kernel is in git.
 pub struct StoredPoint {
@@ -17,10 +22,22 @@ pub struct StoredPoint {
     pub commit: String,
 }
 
+/// Puts the best point of the newest sweep of these tune lines on disk, or the point of this number.
+/// The bytes on disk are saved first.
+pub fn apply_point(
+    project: &Project,
+    number: Option<u32>,
+) -> StdResult<(StoredPoint, Restored), Refusal> {
+    let text = number.map_or_else(|| "best".to_owned(), |number| number.to_string());
+    let restoring = Decision::begin(project, What::Restore, &format!("point {text}"))?;
+    let point = StoredPoint::of(restoring.repo(), number)?;
+    let restored = put_on_disk(restoring, &point.commit)?;
+    Ok((point, restored))
+}
+
 impl StoredPoint {
-    /// Stores the kernel of the best point of the newest sweep of these tune lines, or of the point of
-    /// this number.
-    pub fn of(project: &Project, number: Option<u32>) -> Result<StoredPoint> {
+    fn of(repo: &Repo, number: Option<u32>) -> Result<StoredPoint> {
+        let project = &repo.project;
         let present = inputs::read(project)?;
         let (source, space) = space_of(project, present.kernel())?;
         let fingerprint = fingerprint_of(&present, &source, &space);
@@ -43,9 +60,8 @@ impl StoredPoint {
         let point = chosen(project, &sweep, number)?;
         let bytes = space.source(&source, point.point).into_bytes();
         let (id, number) = (sweep.start.sweep, point.number);
-        let repo = Repo::open(project)?;
         let message = format!("lab sweep: point {number} of sweep {id}");
-        let stored = lab_git::prepare_discarded(&repo, RunId(id.0), &bytes, &message)?;
+        let stored = lab_git::prepare_discarded(repo, RunId(id.0), &bytes, &message)?;
         Ok(StoredPoint {
             sweep: id,
             number,

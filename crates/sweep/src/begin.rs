@@ -11,6 +11,7 @@ use lab_project::Project;
 use lab_protocol::{Language, Target};
 use lab_run::Fingerprint;
 use lab_run::inputs::{self, Inputs};
+use lab_run::record::Origin;
 use lab_runner::execute::{self, NotRun};
 use lab_runner::spec::RunSpec;
 use lab_source::tune::{Space, Syntax};
@@ -173,7 +174,8 @@ fn found(
     let (_, lab) = SweepStart::written_by();
     let fits = |start: &SweepStart| {
         let is_of = start.kernel == project.kernel_name && start.target == target;
-        is_of && start.fingerprint == *fingerprint && start.lab == lab
+        let is_own = start.origin == Origin::Own;
+        is_of && is_own && start.fingerprint == *fingerprint && start.lab == lab
     };
     let of_kernel = |start: &SweepStart| start.kernel == project.kernel_name;
     let in_progress = |start: &SweepStart| store.is_in_progress(start.sweep);
@@ -184,21 +186,18 @@ fn found(
             other.sweep, project.kernel_name
         )));
     }
-    let Some(newest) = store.all(fits).next() else {
+    let Some(newest) = store.starts(fits).next().filter(|_| !request.anew) else {
         return Ok(None);
     };
-    let id = newest.start.sweep;
-    let is_done = newest.points.len() >= newest.start.points;
-    if request.anew || !newest.is_own() || is_done {
-        return Ok(None);
-    }
+    let id = newest.sweep;
     let Some(open) = store.open(id)? else {
         return Err(NotRun::Refused(format!(
             "sweep {id} goes on in another process: wait for its end"
         )));
     };
-    // Another process may have added points before the lock was there.
-    Ok(Some((store.read(id)?, open)))
+    let sweep = store.with_points(newest, &mut 0)?;
+    let goes_on = sweep.is_own() && sweep.points.len() < sweep.start.points;
+    Ok(goes_on.then_some((sweep, open)))
 }
 
 fn begun(

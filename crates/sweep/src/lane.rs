@@ -100,7 +100,7 @@ impl<'a> Lane<'a> {
             },
             repo: Repo::open(shared.project)?,
             ready,
-            folder: shared.open.path(&lane_folder(number)),
+            folder: shared.open.tree().join(format!("lane-{number}")),
             is_ahead,
         })
     }
@@ -280,11 +280,6 @@ impl<'a> Lane<'a> {
             elapsed_s: 0.0,
         })
     }
-}
-
-/// The folder of a lane, for copies of the files to judge and of the incumbent.
-pub fn lane_folder(number: usize) -> String {
-    format!("lane-{number}")
 }
 
 /// `None` of a run without a verdict on the kernel.

@@ -180,6 +180,16 @@ impl Sweep {
         self.points.iter().any(|point| point.emulated)
     }
 
+    /// `NVIDIA H200`, and of a sweep on several devices `NVIDIA H200, 2 lanes: cuda:0, cuda:1`.
+    pub fn devices(&self) -> String {
+        let mut names = self.points.iter().filter_map(|it| it.device.clone());
+        let lanes: Vec<&str> = self.start.target.split(',').collect();
+        let count = lanes.len();
+        let lanes = (count > 1).then(|| format!("{count} lanes: {}", lanes.join(", ")));
+        let words: Vec<String> = names.next().into_iter().chain(lanes).collect();
+        words.join(", ")
+    }
+
     /// Seconds that the sweep has gone on.
     pub fn elapsed_s(&self) -> f64 {
         self.points.last().map_or(0.0, |point| point.elapsed_s)

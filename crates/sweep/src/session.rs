@@ -2,7 +2,7 @@
 
 use crate::builders::{Building, Queue};
 use crate::ending::{Budget, Ended, SweepEvent};
-use crate::lane::{Lane, lane_folder};
+use crate::lane::Lane;
 use crate::points::{Points, Shared};
 use crate::record::Sweep;
 use crate::slurm::Cluster;
@@ -53,19 +53,22 @@ impl Session<'_> {
             Language::Python => 0,
         };
         let of_builders = control.within()?;
+        project.files().create_dir_all(&self.open.tree())?;
         let (orders, receiver) = channel();
         let building = Building {
             project,
             spec: &spec,
             inputs: &inputs,
-            tree: self.open.path("builders"),
+            tree: self.open.tree(),
             control: &of_builders,
             orders: Mutex::new(receiver),
         };
         let (sender, done) = channel();
         let ended = std::thread::scope(|scope| {
             for number in 0..builders {
-                let log = self.open.create_log(&builder_log(number))?;
+                let log = self
+                    .open
+                    .create_log(&format!("tree/builder-{number}.log"))?;
                 let (building, sender) = (&building, sender.clone());
                 let started =
                     threads::start_in(scope, move || building.work(number, &log, &sender));
@@ -81,18 +84,8 @@ impl Session<'_> {
             of_builders.end();
             ended
         })?;
-        self.clean(builders);
+        self.open.remove_copies();
         Ok(ended)
-    }
-
-    /// Removes what the builders and judges needed: copies of the files, and logs.
-    fn clean(&self, builders: usize) {
-        (0..builders).for_each(|number| self.open.remove_log(&builder_log(number)));
-        let of_lanes = (0..self.lanes.len()).map(|number| self.open.path(&lane_folder(number)));
-        for folder in of_lanes.chain([self.open.path("builders")]) {
-            // A copy that stays costs disk space and nothing else.
-            let _ = self.project.files().remove_dir_all(&folder);
-        }
     }
 
     /// Judges points in all lanes. The first lane that cannot go on ends the others after their
@@ -149,8 +142,4 @@ impl Session<'_> {
             Budget::All | Budget::Time(_) => all,
         }
     }
-}
-
-fn builder_log(number: usize) -> String {
-    format!("builder-{number}.log")
 }

@@ -154,12 +154,11 @@ pub fn cancel(name: &str) -> Result<(), String> {
 /// Where these tasks of a job are. An error if nobody can say now.
 pub fn ask(job: &str, tasks: &[usize]) -> Result<HashMap<usize, TaskState>, String> {
     let ids: Vec<String> = tasks.iter().map(|task| format!("{job}_{task}")).collect();
-    let of_jobs = |option: &str, ids: &[String]| format!("{option}={}", ids.join(","));
     let queued = [
         "--noheader".to_owned(),
         "--array".to_owned(),
         "--states=all".to_owned(),
-        of_jobs("--jobs", &ids),
+        format!("--jobs={}", ids.join(",")),
         "--format=%K %T".to_owned(),
     ];
     let queued = match printed("squeue", &queued) {
@@ -178,26 +177,39 @@ pub fn ask(job: &str, tasks: &[usize]) -> Result<HashMap<usize, TaskState>, Stri
     if gone.is_empty() {
         return Ok(states);
     }
-    let ids: Vec<String> = gone.iter().map(|task| format!("{job}_{task}")).collect();
+    // It finds a task that never began only by the job.
     let recorded = [
         "--noheader".to_owned(),
         "--parsable2".to_owned(),
         "--allocations".to_owned(),
-        of_jobs("--jobs", &ids),
+        format!("--jobs={job}"),
         "--format=JobID,State".to_owned(),
     ];
     // Without accounting there is no answer.
     let recorded = printed("sacct", &recorded).unwrap_or_default();
     let prefix = format!("{job}_");
     for (id, words) in recorded.lines().filter_map(|line| line.split_once('|')) {
-        let task = id.strip_prefix(&prefix).and_then(|task| task.parse().ok());
-        states.extend(task.map(|task| (task, TaskState::of(words))));
+        let tasks = id.strip_prefix(&prefix).into_iter().flat_map(named);
+        for task in tasks.filter(|task| gone.contains(task)) {
+            states.insert(task, TaskState::of(words));
+        }
     }
     for task in gone {
         let unknown = || TaskState::Ended(UNKNOWN.to_owned());
         states.entry(task).or_insert_with(unknown);
     }
     Ok(states)
+}
+
+/// The tasks that `sacct` names: `7`, or together those that never began, as in `[2-5,9%3]`.
+fn named(tasks: &str) -> impl Iterator<Item = usize> {
+    let list = tasks.trim_matches(['[', ']']).split('%').next();
+    let parts = list.unwrap_or_default().split(',');
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.parse().ok()?..=last.parse().ok()?)
+    };
+    parts.filter_map(range).flatten()
 }
 
 /// What a command of Slurm prints. The error is what it complains of.
@@ -238,5 +250,14 @@ mod tests {
             let is_ended = matches!(TaskState::of(words), TaskState::Ended(_));
             assert_eq!(is_ended, ended, "{words}");
         }
+    }
+
+    #[test]
+    fn tasks_that_never_began_are_named_together() {
+        let of = |text| named(text).collect::<Vec<_>>();
+        assert_eq!(of("7"), [7]);
+        assert_eq!(of("[2-5,9%3]"), [2, 3, 4, 5, 9]);
+        assert_eq!(of("[2"), [2]);
+        assert_eq!(of("batch"), [0; 0]);
     }
 }

@@ -2,7 +2,6 @@
 
 use super::{say, told};
 use anyhow::Result;
-use lab_decide::StoredPoint;
 use lab_project::Project;
 use lab_sweep::SweepId;
 use schemars::JsonSchema;
@@ -35,8 +34,7 @@ pub fn main(project: &Project, number: Option<u32>) -> Result<ExitCode> {
 
 /// Writes the best point of the newest sweep of these tune lines, or the point of this number.
 pub fn apply(project: &Project, number: Option<u32>) -> Result<SweepApplied> {
-    let point = StoredPoint::of(project, number)?;
-    let restored = lab_decide::restore_commit(project, &point.commit)?;
+    let (point, restored) = lab_decide::apply_point(project, number)?;
     Ok(SweepApplied {
         kernel: project.kernel_name.clone(),
         applied_sweep: point.sweep,

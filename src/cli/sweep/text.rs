@@ -83,21 +83,16 @@ fn change(point: &SweepPoint) -> String {
 /// `sweep 2 of kernel.cu: 24 of 24 points: 20 passed; 4 wrong  NVIDIA H200`
 pub fn counts_line(sweep: &Sweep) -> String {
     let start = &sweep.start;
-    let mut devices = sweep
-        .points
-        .iter()
-        .filter_map(|point| point.device.as_deref());
-    format!(
-        "sweep {} of {}: {} of {} points: {}{}",
+    let line = format!(
+        "sweep {} of {}: {} of {} points: {}  {}",
         start.sweep,
         start.kernel,
         sweep.points.len(),
         start.points,
         PointCounts::of(&sweep.points).in_words(),
-        devices
-            .next()
-            .map_or_else(String::new, |device| format!("  {device}"))
-    )
+        sweep.devices()
+    );
+    line.trim_end().to_owned()
 }
 
 /// The whole sweep, with a map over a `pair` of parameters.

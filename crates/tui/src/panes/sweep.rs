@@ -36,9 +36,8 @@ fn shown(data: ScreenData<'_>) -> Option<&SweepView> {
 }
 
 pub fn note(data: ScreenData) -> String {
-    let devices = shown(data).into_iter().flat_map(|view| &view.sweep.points);
-    let mut devices = devices.filter_map(|point| point.device.as_deref());
-    devices.next().map_or_else(String::new, printable)
+    let devices = shown(data).map(|view| printable(&view.sweep.devices()));
+    devices.unwrap_or_default()
 }
 
 /// The sweep with the map over the pair of constants that comes after so many others.
