@@ -79,6 +79,9 @@ fn answer(project: &Arc<Project>, request: ViewRequest, known: &mut Known) -> Vi
         ViewRequest::Profile(asked) => {
             ViewReply::Profile(Box::new(profile_files::load(project, asked)))
         }
+        ViewRequest::ChangedLines(commits) => {
+            ViewReply::ChangedLines(details::changed_lines(project, &commits))
+        }
         ViewRequest::Workload(name, runs) => {
             let times = details::workload_times(project, &runs, &name);
             ViewReply::Workload(name, times)

@@ -73,6 +73,29 @@ pub fn experiment_details(
     }
 }
 
+/// The lines that commits changed in a kernel, in small letters: each by its commit, and empty where
+/// git cannot show the change. `commits` are experiments, each with its kernel's path if that is
+/// known.
+pub fn changed_lines(
+    project: &Project,
+    commits: &[(String, Option<String>)],
+) -> HashMap<String, String> {
+    let mut repo = Repo::open(project);
+    let mut changed = HashMap::new();
+    for (commit, kernel) in commits {
+        if let Some(kernel) = kernel {
+            repo = repo.map(|repo| repo.for_kernel(kernel));
+        }
+        let diff = with(&repo, |repo| lab_git::change(repo, commit, 0)).unwrap_or_default();
+        let lines = diff
+            .lines()
+            .filter_map(|line| line.strip_prefix(['+', '-']));
+        let lines: Vec<&str> = lines.collect();
+        changed.insert(commit.clone(), lines.join("\n").to_lowercase());
+    }
+    changed
+}
+
 /// The times of the workload of this name in these runs, in µs. Reads each record.
 pub fn workload_times(project: &Project, runs: &[RunId], name: &str) -> HashMap<RunId, f64> {
     let records = RunStore::new(&project.lab_dir);

@@ -181,7 +181,7 @@ actions! {
     In(Source) PreviousEdit "previous-edit" "Go to the previous change" ["{"] "";
     In(Results) SortNext "sort-by-next" "Sort by the next column; with the focus in Workloads, sort those" ["o"] "sort";
     In(Results) SortReverse "sort-reverse" "Reverse the order" ["O"] "";
-    In(Results) Filter "filter" "Filter the rows: words, status:keep, device:h200, >150k; ! before a word excludes it" ["f"] "filter";
+    In(Results) Filter "filter" "Filter the rows: words, status:keep, device:h200, diff:ldg, >150k; ! before a word excludes it" ["f"] "filter";
     In(Results) AllProblems "all-problems" "Show the experiments of all problems, or of this problem alone" ["P"] "";
     In(Results) Mark "mark" "Mark the selected experiment for a comparison, or remove its mark" ["space"] "mark";
     In(Results) Compare "compare" "Compare the two marked experiments, or the marked one with the chosen one" ["="] "compare";

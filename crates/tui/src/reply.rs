@@ -63,6 +63,8 @@ pub enum ViewReply {
     Graph(Result<GraphPage, String>),
     Loop(Box<Result<LoopView, String>>),
     Profile(Box<ProfileView>),
+    /// The lines that commits changed, by commit, in small letters.
+    ChangedLines(HashMap<String, String>),
     /// The times of the workload of this name, in µs.
     Workload(String, HashMap<RunId, f64>),
     /// The details of the commit with this full id.

@@ -98,6 +98,8 @@ pub enum ViewRequest {
     Loop(ContextLines),
     /// The profile of an experiment or of the present kernel.
     Profile(ProfileRequest),
+    /// The lines that these commits changed, each in the kernel of this path if it is known.
+    ChangedLines(Vec<(String, Option<String>)>),
     /// The times of a workload in these runs.
     Workload(String, Vec<RunId>),
     /// The details of a commit, by its full id.

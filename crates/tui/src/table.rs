@@ -69,7 +69,12 @@ pub struct Table {
     context: (String, Option<String>, bool),
     /// The experiments that are marked for a comparison, the oldest mark first.
     marked: Vec<ExperimentKey>,
+    /// The lines that experiments changed, by commit, in small letters: those that were read.
+    changed: HashMap<String, String>,
 }
+
+/// Commits whose changed lines are read at a time, so that the rows that match show early.
+const READ_AT_ONCE: usize = 200;
 
 /// What two experiments must have in common so that their figures can be compared: the kernel, the
 /// device, whether the device is emulated, the number of judged workloads if some were left out,
@@ -108,6 +113,7 @@ impl Default for Table {
             empty_columns: Vec::new(),
             context: Default::default(),
             marked: Vec::new(),
+            changed: HashMap::new(),
         }
     }
 }
@@ -286,6 +292,22 @@ impl Table {
         self.arrange(history);
     }
 
+    /// The next commits whose changed lines the filter needs and nobody has read, the newest first,
+    /// each with the path of its kernel.
+    pub fn unread(&self, history: &[Experiment]) -> Vec<(String, Option<String>)> {
+        let all = history.iter().rev().filter(|_| self.filter.reads_diffs());
+        all.filter(|e| !self.changed.contains_key(&e.row.commit))
+            .map(|e| (e.row.commit.clone(), e.kernel.clone()))
+            .take(READ_AT_ONCE)
+            .collect()
+    }
+
+    /// Takes lines that commits changed.
+    pub fn take_changed(&mut self, lines: HashMap<String, String>, history: &[Experiment]) {
+        self.changed.extend(lines);
+        self.arrange(history);
+    }
+
     fn arrange(&mut self, history: &[Experiment]) {
         let is_of_one = self.is_of_one_problem();
         let Table {
@@ -294,6 +316,7 @@ impl Table {
             facts,
             order,
             device,
+            changed,
             ..
         } = self;
         order.clear();
@@ -302,8 +325,11 @@ impl Table {
         let is_shown = |e: &Experiment| device.as_ref().is_none_or(|device| is_on(e, device));
         let all = all.filter(|(_, (e, _))| is_shown(e));
         order.extend(
-            all.filter(|(_, (e, facts))| filter.accepts(e, &facts.text))
-                .map(|(index, _)| index),
+            all.filter(|(_, (e, facts))| {
+                let changed = changed.get(&e.row.commit).map(String::as_str);
+                filter.accepts(e, &facts.text, changed)
+            })
+            .map(|(index, _)| index),
         );
         // Of equal rows the newest comes first.
         order.reverse();

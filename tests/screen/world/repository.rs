@@ -95,6 +95,12 @@ impl World {
                     }))));
             }
             ViewRequest::Source(request) => self.read_source(request),
+            ViewRequest::ChangedLines(commits) => {
+                let line = |commit: String| (commit.clone(), format!("the bytes of {commit}"));
+                let lines = commits.into_iter().map(|(commit, _)| line(commit));
+                let reply = ViewReply::ChangedLines(lines.collect());
+                self.answers.push_back(Event::View(reply));
+            }
             ViewRequest::Workload(name, runs) => {
                 let records = self.records.iter().filter(|r| runs.contains(&r.start.id));
                 let time = |r: &Record| Some((r.start.id, details::workload_time(r, &name)?));

@@ -1,6 +1,6 @@
 //! The filter of the table: words that a row must all match. `status:keep` or `device:h200` matches
-//! a field, `>150k` or `<2M` the figure, any other word the commit or the description. `!` before a
-//! word excludes the rows that match it.
+//! a field, `diff:__ldg` a line that the experiment changed, `>150k` or `<2M` the figure, any other
+//! word the commit or the description. `!` before a word excludes the rows that match it.
 
 use lab_protocol::report::Speed;
 use lab_run::experiment::Experiment;
@@ -8,7 +8,7 @@ use lab_text::suggest::nearest;
 
 /// The fields that a word can name. A field matches where it contains the text after the colon, in
 /// capitals or not; a run matches by its whole number.
-pub const FIELDS: [&str; 9] = [
+pub const FIELDS: [&str; 10] = [
     "status",
     "device",
     "kernel",
@@ -18,6 +18,7 @@ pub const FIELDS: [&str; 9] = [
     "commit",
     "run",
     "trailer",
+    "diff",
 ];
 
 /// A parsed filter.
@@ -77,16 +78,27 @@ impl Filter {
 
     /// Whether a word names a kernel, so that the rows are of any problem.
     pub fn names_kernel(&self) -> bool {
-        self.terms
-            .iter()
-            .any(|term| matches!(term.condition, Condition::Field("kernel", _)))
+        self.names_field("kernel")
     }
 
-    /// Whether a row matches. `text` is the experiment's commit and description in small letters.
-    pub fn accepts(&self, experiment: &Experiment, text: &str) -> bool {
-        self.terms
-            .iter()
-            .all(|term| term.condition.matches(experiment, text) != term.is_excluded)
+    /// Whether a word looks for something in diffs.
+    pub fn reads_diffs(&self) -> bool {
+        self.names_field("diff")
+    }
+
+    fn names_field(&self, name: &str) -> bool {
+        let is_it =
+            |term: &Term| matches!(term.condition, Condition::Field(field, _) if field == name);
+        self.terms.iter().any(is_it)
+    }
+
+    /// Whether a row matches. `text` is the experiment's commit and description in small letters,
+    /// `changed` the lines that it changed, `None` until they are read.
+    pub fn accepts(&self, experiment: &Experiment, text: &str, changed: Option<&str>) -> bool {
+        self.terms.iter().all(|term| {
+            let matches = term.condition.matches(experiment, text, changed);
+            matches != term.is_excluded
+        })
     }
 }
 
@@ -135,7 +147,7 @@ fn number(text: &str, word: &str) -> Result<f64, String> {
 }
 
 impl Condition {
-    fn matches(&self, experiment: &Experiment, text: &str) -> bool {
+    fn matches(&self, experiment: &Experiment, text: &str, changed: Option<&str>) -> bool {
         match self {
             Condition::Text(wanted) => text.contains(wanted),
             Condition::Above(limit) => experiment.figure().is_some_and(|figure| figure > *limit),
@@ -157,6 +169,7 @@ impl Condition {
                     "correctness" => Some(row.correctness.word()),
                     "caveat" => Some(caveat),
                     "commit" => Some(&*row.commit),
+                    "diff" => changed,
                     "trailer" => {
                         let mut trailers = experiment.trailers.iter();
                         return trailers

@@ -123,6 +123,33 @@ fn a_row_matches_every_word_of_the_filter() {
 }
 
 #[test]
+fn a_row_is_found_by_the_lines_that_it_changed() {
+    let history = history(PAST);
+    let mut table = table(&history);
+    table.filter_by(Filter::parse("diff:__ldg").expect("a filter"), &history);
+    assert_eq!(rows(&table), "", "nothing is read yet");
+    let unread = table.unread(&history);
+    assert_eq!(unread[0].0, "c7", "the newest first");
+    assert_eq!(unread.len(), history.len());
+    let lines = unread.into_iter().map(|(commit, _)| {
+        let line = if commit == "c3" || commit == "c5" {
+            "float4 v = __ldg(x + i);"
+        } else {
+            "float v = x[i];"
+        };
+        (commit, line.to_owned())
+    });
+    table.take_changed(lines.collect(), &history);
+    assert_eq!(rows(&table), "c5 c3");
+    assert!(table.unread(&history).is_empty());
+    table.filter_by(
+        Filter::parse("!diff:__LDG >60").expect("a filter"),
+        &history,
+    );
+    assert_eq!(rows(&table), "c7 c4");
+}
+
+#[test]
 fn a_row_is_found_by_its_trailers() {
     let mut history = history(PAST);
     history[1].trailers = vec![(TrailerKey::Lesson, "registers spill".into())];

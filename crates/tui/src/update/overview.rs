@@ -180,6 +180,7 @@ impl Model {
         let table = &mut self.panes.experiments.table;
         if is_new || !table.is_for(&here) {
             table.set_history(&self.repository.experiments, here);
+            self.load_changed_lines();
         }
     }
 

@@ -29,6 +29,7 @@ impl Model {
             ViewReply::Graph(page) => self.on_graph(page),
             ViewReply::Loop(read) => self.on_loop(*read),
             ViewReply::Profile(view) => self.on_profile(*view),
+            ViewReply::ChangedLines(lines) => self.on_changed_lines(lines),
             ViewReply::Workload(name, times) => self.on_workload(&name, times),
             ViewReply::Commit(id, details) => self.on_commit(id, *details),
             ViewReply::Board(board) => self.repository.board = Some(*board),

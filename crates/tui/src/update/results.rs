@@ -10,6 +10,7 @@ use crate::text::printable;
 use crate::views::Pane;
 use lab_git::short;
 use lab_run::experiment::Experiment;
+use std::collections::HashMap;
 use tui_input::Input;
 
 impl Model {
@@ -244,6 +245,24 @@ impl Model {
             .experiments
             .table
             .filter_by(filter, &self.repository.experiments);
+        self.load_changed_lines();
+        self.deselect_hidden();
+        self.load_details();
+    }
+
+    /// Reads what the filter looks for in diffs, as far as it is not known yet.
+    pub(super) fn load_changed_lines(&mut self) {
+        let table = &self.panes.experiments.table;
+        let unread = table.unread(&self.repository.experiments);
+        if !unread.is_empty() {
+            self.load(ViewRequest::ChangedLines(unread));
+        }
+    }
+
+    pub(super) fn on_changed_lines(&mut self, lines: HashMap<String, String>) {
+        let history = &self.repository.experiments;
+        self.panes.experiments.table.take_changed(lines, history);
+        self.load_changed_lines();
         self.deselect_hidden();
         self.load_details();
     }
