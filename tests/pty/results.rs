@@ -55,6 +55,12 @@ fn an_older_one_is_put_back_judged_and_put_in_other_words() {
             .see(&format!("run {run} kept as"));
     }
     lab.press("3").see("Experiments 2").see("speed of 3000");
+    // Both changed a line with 2000, and one of them a line with 3000.
+    lab.press("fdiff:3000\r").wait("one experiment", |screen| {
+        let text = screen.contents();
+        text.contains("speed of 3000") && !text.contains("speed of 2000")
+    });
+    lab.press("\u{1b}").see("speed of 2000");
     lab.press("jR").see("Restore?");
     lab.press("y").see("now has the bytes of");
     assert_eq!(bench.kernel(), "speed 2000\n");
