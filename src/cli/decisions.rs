@@ -11,7 +11,6 @@ use lab_project::Project;
 use lab_protocol::Exit;
 use lab_run::RunId;
 use lab_sweep::SweepId;
-use lab_text::suggest::did_you_mean;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::process::ExitCode;
@@ -86,6 +85,8 @@ pub struct AddedAnswer {
     /// The file that was written.
     path: String,
     evidence: Evidence,
+    /// What was to be measured in the decision, and is done by it.
+    done: Vec<String>,
 }
 
 /// What `lab decisions key` prints with `--json`.
@@ -111,10 +112,7 @@ pub fn main(options: &DecisionsArgs) -> Result<ExitCode> {
 fn show(repo: &Repo, id: Option<&str>) -> Result<ExitCode> {
     let mut board = Board::read(repo)?;
     if let Some(id) = id {
-        let like = || did_you_mean(id, board.decisions.iter().map(|it| it.id.as_str()));
-        let chosen = board.decision(id).cloned();
-        let chosen =
-            chosen.with_context(|| format!("decisions.toml has no decision '{id}'{}", like()))?;
+        let chosen = board.named(id)?.clone();
         board.evidence.retain(|name, _| chosen.uses(name));
         board.decisions = vec![chosen];
     }
@@ -164,15 +162,17 @@ fn add(repo: &Repo, options: &AddArgs) -> Result<ExitCode> {
     let source = run.or(bench).or(sweep).or(profile);
     let source = source.context("name the record: --run N, --bench N, --sweep N or --profile N")?;
     let (path, evidence) = lab_board::add(repo, id, source, *replace)?;
-    if let Some(decision) = to {
-        lab_board::list(repo, decision, id, &evidence)?;
-    }
+    let listed = to.as_ref();
+    let listed = listed.map(|decision| lab_board::list(repo, decision, id, &evidence));
+    let done = listed.transpose()?.unwrap_or_default();
     let path = path.display().to_string();
-    let lines = words::added(id, &path, &evidence);
+    let mut lines = words::added(id, &path, &evidence);
+    lines.extend(done.iter().map(|what| format!("done: {what}")));
     let added = AddedAnswer {
         id: id.clone(),
         path,
         evidence,
+        done,
     };
     Ok(told(added, || say_each(lines)))
 }

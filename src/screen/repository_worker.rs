@@ -147,9 +147,9 @@ impl RepositoryThread {
                     .map(drop)
                     .map_err(in_words),
             ),
-            RepositoryRequest::Cite(run, decision) => {
+            RepositoryRequest::Cite(source, decision) => {
                 let repo = Repo::open(project);
-                let cited = repo.and_then(|repo| lab_board::cite(&repo, &decision, run));
+                let cited = repo.and_then(|repo| lab_board::cite(&repo, &decision, source));
                 RepositoryReply::Cited(cited.map_err(in_words))
             }
             RepositoryRequest::Reopen => self.reopen(),

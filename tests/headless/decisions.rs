@@ -375,6 +375,49 @@ fn a_run_and_next_evidence_are_on_the_board_too() {
     );
 }
 
+#[test]
+fn a_claim_names_the_card_that_was_measured() {
+    let lab = supported();
+    let text = lab.read("decisions.toml");
+    let claimed = |claim: &str| lab.write("decisions.toml", text.replace("On H200", claim));
+    claimed("On an A10G");
+    checked(&lab, 1)
+        .says("decisions.toml:5:9: it names A10G, and none of its evidence was measured there")
+        .says("scale was measured on NVIDIA H200, which its claim does not name");
+    assert_eq!(decision(&lab)["status"], "caveated");
+    claimed("On H200 and T4");
+    checked(&lab, 1).says("it names T4, and none");
+    claimed("With a cold L2 in F16");
+    checked(&lab, 0);
+}
+
+#[test]
+fn what_was_to_be_measured_is_done_by_the_evidence_of_its_command() {
+    let lab = supported();
+    let next = "next = [\n  { what = \"more runs\", command = \"lab bench . --runs 9\" },\n  { what = \"counters\", \
+                command = \"lab profile .\" },\n]";
+    decide(&lab, next);
+    let answer = lab
+        .lab("decisions add more --bench 1 --to scale --json")
+        .is(0)
+        .json();
+    assert_eq!(answer["done"], json!(["more runs"]));
+    let board = lab.lab("decisions").is(0);
+    for line in ["next [x] more: more runs;", "next [ ] counters;"] {
+        assert!(board.out.contains(line), "{line}: {board:?}");
+    }
+    decide(
+        &lab,
+        "[[decision.next]]\nwhat = \"more runs\"\ncommand = \"lab bench .\"",
+    );
+    lab.lab("decisions add more --bench 1 --to scale")
+        .is(0)
+        .says("done: more runs");
+    lab.lab("decisions")
+        .is(0)
+        .says("next [x] more: more runs; lab bench .");
+}
+
 /// A hundred thousand experiments cost the board nothing: it opens neither the ledger nor a record.
 #[test]
 fn the_board_reads_no_ledger() {

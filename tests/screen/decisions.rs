@@ -3,6 +3,7 @@
 
 use super::states::{check, check_at};
 use super::world::World;
+use super::{device, profile, sweeps};
 use lab_board::{
     Board, Cited, Decision, Evidence, Filled, Held, Next, Piece, Problem, Reason, Status,
 };
@@ -200,4 +201,27 @@ fn an_experiment_becomes_evidence_in_results() {
     world.tell("press enter");
     let words = world.words();
     assert!(words.contains("is evidence of rmsnorm"), "{words}");
+}
+
+#[test]
+fn a_bench_a_sweep_and_a_profile_become_evidence_where_they_are_shown() {
+    let mut world = World::new();
+    world.board = Ok(board());
+    world.sweep = Some(sweeps::swept());
+    world.profile = Some(profile::recorded());
+    world.screen(160, 45);
+    world.tell("open").tell(device::RUN).tell("end pass 265231");
+    for (view, record) in [
+        ("6", "the newest bench"),
+        ("5", "profile 1"),
+        ("8", "sweep 2"),
+    ] {
+        world.tell(&format!("press {view}; press +; press enter"));
+        let words = world.words();
+        let said = format!("{record} is evidence of rmsnorm");
+        assert!(words.contains(&said), "{said}: {words}");
+    }
+    world.tell("press 2; press +");
+    let why = "choose a record in Results, Device, Sweep or Decisions";
+    assert!(world.words().contains(why), "{}", world.words());
 }

@@ -10,7 +10,7 @@ use lab_run::RunId;
 use lab_tui::event::Event;
 
 /// Recorded on an H200.
-fn recorded() -> Profile {
+pub fn recorded() -> Profile {
     let bytes = include_bytes!("../../crates/history/src/profile/tests/wavegru.json");
     let mut profile = read::parse(bytes).expect("a profile");
     profile.least = Some(LeastWork {

@@ -67,6 +67,11 @@ fn points() -> Vec<SweepPoint> {
     ]
 }
 
+/// A sweep that has ended.
+pub fn swept() -> SweepView {
+    sweep(points(), false)
+}
+
 fn world(newest: Option<SweepView>) -> World {
     let mut world = World::new();
     world.sweep = newest;
@@ -111,7 +116,7 @@ fn a_sweep_on_a_cluster_shows_its_tasks() {
 
 #[test]
 fn the_map_is_over_the_pair_of_constants_that_is_asked_for() {
-    let mut world = world(Some(sweep(points(), false)));
+    let mut world = world(Some(swept()));
     let mut seen = Vec::new();
     for _ in 0..4 {
         let words = world.words();
@@ -143,7 +148,7 @@ fn a_new_point_is_shown_at_once_and_the_end_says_what_to_do() {
 
 #[test]
 fn the_best_point_is_written_into_the_kernel_once_asked_and_judged() {
-    let mut world = world(Some(sweep(points(), false)));
+    let mut world = world(Some(swept()));
     world.tell("press R");
     let words = world.words();
     assert!(

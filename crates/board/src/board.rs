@@ -1,17 +1,19 @@
 //! The board: every decision with its status, and what is wrong.
 
-use crate::claim::{Cited, Filled, Numbers, fill};
+use crate::DECISIONS;
+use crate::claim::{Cited, Filled, Numbers, cards, fill};
 use crate::evidence::Evidence;
 use crate::file::{DecisionsFile, Entry};
 use crate::proof::{Held, Signers, is_committed};
 use crate::status::{self, Expected, Reason, Status};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use lab_git::Repo;
 use lab_history::kernels::{self, Standing};
 use lab_project::Project;
 use lab_run::experiment::Experiment;
 use lab_store::RunIndex;
 use lab_text::sanitise;
+use lab_text::suggest::did_you_mean;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
@@ -134,8 +136,12 @@ impl Board {
         domains
     }
 
-    pub fn decision(&self, id: &str) -> Option<&Decision> {
-        self.decisions.iter().find(|decision| decision.id == id)
+    /// The decision of this id; the error names one that is called alike.
+    pub fn named(&self, id: &str) -> Result<&Decision> {
+        let mut all = self.decisions.iter();
+        let found = all.find(|decision| decision.id == id);
+        let like = || did_you_mean(id, self.decisions.iter().map(|it| it.id.as_str()));
+        found.with_context(|| format!("{DECISIONS} has no decision '{id}'{}", like()))
     }
 
     /// What is known of a kernel, and the repository as it is opened for it. `None` if the kernel
@@ -231,24 +237,20 @@ impl Board {
         let boundary = boundary.map(|text| filled(text, Numbers::Any));
         let cited: Vec<&Cited> = claim.cited().chain(title.cited()).collect();
         let mut reasons = status::reasons(entry.verdict, &held, &cited);
+        let mut caveat = |text| {
+            let allows = Status::Caveated;
+            reasons.push(Reason { allows, text });
+        };
         let gone = ids.iter().filter(|id| !held.contains_key(*id));
-        reasons.extend(gone.map(|id| Reason {
-            allows: Status::Caveated,
-            text: format!("{id} is listed, and cannot be read"),
-        }));
+        gone.for_each(|id| caveat(format!("{id} is listed, and cannot be read")));
+        for wrong in cards([&title, &claim], &held) {
+            faults.push(format!("{}: {wrong}", file.position(&entry.claim)));
+            caveat(wrong);
+        }
         let rule = status::by_rule(&reasons);
         let chosen = entry.status.as_ref();
         let status = chosen.map_or(rule, |chosen| rule.max(*chosen.get_ref()));
-        let raised = chosen.filter(|chosen| *chosen.get_ref() < rule);
-        faults.extend(raised.map(|chosen| {
-            format!(
-                "{}: the status of '{}' is {}, and its evidence allows {}: write that, a lower one or none",
-                file.position(chosen),
-                entry.id.get_ref(),
-                chosen.get_ref().word(),
-                rule.word()
-            )
-        }));
+        faults.extend(raised(file, entry, rule));
         let stale = held
             .iter()
             .filter_map(|(id, held)| Some(format!("{id}: {}", held.stale.as_ref()?)));
@@ -271,6 +273,19 @@ impl Board {
     }
 }
 
+/// That a person chose a better status than the rule's.
+fn raised(file: &DecisionsFile, entry: &Entry, rule: Status) -> Option<String> {
+    let chosen = entry.status.as_ref();
+    let chosen = chosen.filter(|chosen| *chosen.get_ref() < rule)?;
+    Some(format!(
+        "{}: the status of '{}' is {}, and its evidence allows {}: write that, a lower one or none",
+        file.position(chosen),
+        entry.id.get_ref(),
+        chosen.get_ref().word(),
+        rule.word()
+    ))
+}
+
 fn clean(reason: Reason) -> Reason {
     let text = sanitise::words(&reason.text);
     Reason { text, ..reason }
@@ -278,7 +293,7 @@ fn clean(reason: Reason) -> Reason {
 
 fn next(entry: &Entry) -> Vec<Next> {
     let next = entry.next.iter().map(|next| Next {
-        what: sanitise::words(&next.what),
+        what: sanitise::words(next.what.get_ref()),
         command: sanitise::words(&next.command),
         reason: sanitise::words(&next.reason),
         done: next.done.as_ref().map(|id| sanitise::words(id.get_ref())),

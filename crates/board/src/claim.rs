@@ -6,7 +6,7 @@ use lab_protocol::report::Measure;
 use lab_text::suggest::did_you_mean;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A text whose placeholders are filled.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
@@ -213,4 +213,54 @@ fn names(evidence: &Evidence) -> Vec<String> {
     }
     let words = texts.iter().flat_map(|text| text.split_whitespace());
     words.map(str::to_lowercase).collect()
+}
+
+/// What a title and a claim say of cards that their evidence denies: each card that they name must
+/// have been measured, and then each figure must be of one of them.
+pub fn cards(texts: [&Filled; 2], evidence: &BTreeMap<&str, &Held>) -> Vec<String> {
+    let typed = texts.iter().flat_map(|filled| &filled.pieces);
+    let typed = typed.filter_map(|piece| match piece {
+        Piece::Text(text) => Some(text.split(|c: char| !c.is_ascii_alphanumeric())),
+        Piece::Figure(_) => None,
+    });
+    let named: BTreeSet<&str> = typed.flatten().filter(|word| is_card(word)).collect();
+    let is_of = |evidence: &Evidence, card: &str| {
+        let device = evidence.device.as_deref().unwrap_or_default();
+        // `RTX4090` is `NVIDIA GeForce RTX 4090` too.
+        let words: Vec<&str> = device.split([' ', '-']).collect();
+        words.contains(&card) || words.windows(2).any(|two| two.concat() == card)
+    };
+    let mut faults = Vec::new();
+    for card in &named {
+        if !evidence.values().any(|held| is_of(&held.evidence, card)) {
+            faults.push(format!(
+                "it names {card}, and none of its evidence was measured there"
+            ));
+        }
+    }
+    let cited = texts.iter().flat_map(|filled| filled.cited());
+    for id in cited
+        .map(|figure| figure.evidence.as_str())
+        .collect::<BTreeSet<_>>()
+    {
+        let of = evidence.get(id).map(|held| &held.evidence);
+        let of = of.filter(|of| !named.is_empty() && !named.iter().any(|card| is_of(of, card)));
+        faults.extend(of.map(|of| {
+            let device = of
+                .device
+                .as_deref()
+                .unwrap_or("a device that it does not tell");
+            format!("{id} was measured on {device}, which its claim does not name")
+        }));
+    }
+    faults
+}
+
+/// `H200`, `A10G`, `RTX4090`, `T4`; neither `L2` nor `F16`.
+fn is_card(word: &str) -> bool {
+    let digit = word.find(|c: char| c.is_ascii_digit()).unwrap_or_default();
+    let (series, number) = word.split_at(digit);
+    let is_series = ["A", "B", "GB", "GH", "GTX", "H", "L", "RTX", "T", "V"].contains(&series);
+    let digits = number.chars().take_while(char::is_ascii_digit).count();
+    is_series && (digits > 1 || ["L4", "T4"].contains(&word))
 }

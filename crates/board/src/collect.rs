@@ -23,6 +23,7 @@ use lab_sweep::{Sweep, SweepId, SweepStore, summary};
 use lab_system::root::Root;
 use lab_text::shell;
 use std::collections::BTreeSet;
+use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
 
 /// The record that evidence is made of.
@@ -33,6 +34,17 @@ pub enum Source {
     Sweep(SweepId),
     /// The profile in the folder of this run.
     Profile(RunId),
+}
+
+impl Display for Source {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        match self {
+            Source::Run(run) => write!(f, "run {run}"),
+            Source::Bench(bench) => write!(f, "bench {bench}"),
+            Source::Sweep(sweep) => write!(f, "sweep {sweep}"),
+            Source::Profile(run) => write!(f, "profile {run}"),
+        }
+    }
 }
 
 /// The best points of a sweep that its evidence names.
@@ -78,9 +90,17 @@ pub fn add(repo: &Repo, id: &str, source: Source, replaces: bool) -> Result<(Pat
     Ok((path, evidence))
 }
 
-/// Makes evidence of a run and lists it in a decision, which is made if it is not there. Returns what
-/// was done, in words.
-pub fn cite(repo: &Repo, decision: &str, run: RunId) -> Result<String> {
+/// Makes evidence of a record, or of the newest bench of the kernel, and lists it in a decision,
+/// which is made if it is not there. Returns what was done, in words.
+pub fn cite(repo: &Repo, decision: &str, source: Option<Source>) -> Result<String> {
+    let kernel = &repo.project.kernel_name;
+    let newest = || {
+        let benches = BenchStore::new(&repo.project.lab_dir);
+        let newest = benches.newest(|start| start.kernel == *kernel);
+        let newest = newest.map(|bench| Source::Bench(bench.start.bench));
+        newest.with_context(|| format!("{kernel} has no bench yet: `lab bench` makes one"))
+    };
+    let source = source.map_or_else(newest, Ok)?;
     let plain = |c: char| {
         if c.is_ascii_alphanumeric() {
             c.to_ascii_lowercase()
@@ -88,11 +108,13 @@ pub fn cite(repo: &Repo, decision: &str, run: RunId) -> Result<String> {
             '-'
         }
     };
-    let id = format!("{}-{run}", decision.chars().map(plain).collect::<String>());
-    let (_, evidence) = add(repo, &id, Source::Run(run), false)?;
-    list(repo, decision, &id, &evidence)?;
+    let id: String = format!("{decision}-{source}").chars().map(plain).collect();
+    let (_, evidence) = add(repo, &id, source, false)?;
+    let done = list(repo, decision, &id, &evidence)?;
+    let done = done.iter().map(|what| format!("; done: {what}"));
     Ok(format!(
-        "run {run} is evidence {id} of decision {decision}: commit {EVIDENCE}/ and decisions.toml"
+        "{source} is evidence {id} of decision {decision}{}: commit {EVIDENCE}/ and decisions.toml",
+        done.collect::<String>()
     ))
 }
 

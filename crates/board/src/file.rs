@@ -52,13 +52,27 @@ impl Entry {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NextEntry {
-    pub what: String,
+    pub what: Spanned<String>,
     #[serde(default)]
     pub command: String,
     #[serde(default)]
     pub reason: String,
     /// The evidence that it brought.
     pub done: Option<Spanned<String>>,
+}
+
+impl NextEntry {
+    /// Whether it is still to be made, and the evidence is of the same command on the same kernel. An
+    /// emulated time is no evidence of a GPU.
+    fn is_made_by(&self, evidence: &Evidence) -> bool {
+        let [wanted, made] = [&self.command, &evidence.command].map(|command| {
+            let words = command.split_whitespace().take(3);
+            words
+                .map(|word| word.trim_end_matches('/'))
+                .collect::<Vec<_>>()
+        });
+        self.done.is_none() && !evidence.emulated && wanted.len() == 3 && wanted == made
+    }
 }
 
 /// The file as it was read.
@@ -103,28 +117,53 @@ impl DecisionsFile {
     }
 }
 
-/// Lists evidence in a decision of decisions.toml, whose other lines stay as they are. Makes the
-/// decision if there is none of this id: its claim is the time, for a person to write on.
-pub fn list(repo: &Repo, decision: &str, id: &str, evidence: &Evidence) -> Result<()> {
+/// Lists evidence in a decision of decisions.toml, and marks what was to be measured by the same
+/// command as done; the other lines stay as they are. Makes the decision if there is none of this
+/// id: its claim is the time, for a person to write on. Returns what is done now.
+pub fn list(repo: &Repo, decision: &str, id: &str, evidence: &Evidence) -> Result<Vec<String>> {
     let root = &repo.project.root;
     let file = DecisionsFile::read(root)?;
     let problem = file.conflicts.first();
     ensure!(problem.is_none(), "{}", problem.map_or("", String::as_str));
     let entry = file.entries.iter().find(|it| it.id.get_ref() == decision);
-    let mut text = file.text.clone();
+    let behind = |at: usize, text: String| (at..at, text);
+    let mut edits = Vec::new();
     match entry.map(|entry| (entry, entry.listed())) {
-        Some((_, listed)) if listed.iter().any(|it| it.get_ref() == id) => return Ok(()),
-        Some((_, [.., last])) => text.insert_str(last.span().end, &format!(", \"{id}\"")),
-        Some((entry, [])) => match &entry.evidence {
-            Some(empty) => text.replace_range(empty.span(), &format!("[\"{id}\"]")),
-            None => text.insert_str(entry.claim.span().end, &format!("\nevidence = [\"{id}\"]")),
-        },
-        None => text += &new_decision(decision, id, evidence),
+        Some((_, listed)) if listed.iter().any(|it| it.get_ref() == id) => {}
+        Some((_, [.., last])) => edits.push(behind(last.span().end, format!(", \"{id}\""))),
+        Some((entry, [])) => edits.push(match &entry.evidence {
+            Some(empty) => (empty.span(), format!("[\"{id}\"]")),
+            None => behind(entry.claim.span().end, format!("\nevidence = [\"{id}\"]")),
+        }),
+        None => edits.push(behind(
+            file.text.len(),
+            new_decision(decision, id, evidence),
+        )),
     }
+    let next = entry.map_or(&[][..], |entry| &entry.next).iter();
+    let done: Vec<_> = next.filter(|next| next.is_made_by(evidence)).collect();
+    edits.extend(done.iter().map(|next| {
+        let at = next.what.span().end;
+        let is_inline = file.text[at..].trim_start().starts_with([',', '}']);
+        behind(
+            at,
+            format!("{}done = \"{id}\"", if is_inline { ", " } else { "\n" }),
+        )
+    }));
+    // From the end, so that the places before an edit stay as they are.
+    edits.sort_by_key(|(range, _)| std::cmp::Reverse(range.start));
+    let mut text = file.text.clone();
+    edits
+        .into_iter()
+        .for_each(|(range, new)| text.replace_range(range, &new));
     let path = root.join(DECISIONS);
     DecisionsFile::parse(&text).with_context(|| format!("{id} cannot be listed"))?;
     let written = Root::new(root).replace(&path, text.as_bytes());
-    written.with_context(|| format!("cannot write {}", path.display()))
+    written.with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(done
+        .iter()
+        .map(|next| next.what.get_ref().clone())
+        .collect())
 }
 
 fn new_decision(decision: &str, id: &str, evidence: &Evidence) -> String {

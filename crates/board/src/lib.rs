@@ -33,7 +33,7 @@ pub use board::{Board, Counts, Decision, Next, Problem};
 pub use claim::{Cited, Filled, Piece};
 pub use collect::{Source, add, cite};
 pub use evidence::{
-    Evidence, EvidenceKind, EvidencePeer, EvidenceWorkload, in_words, key_of_workload,
+    Evidence, EvidenceKind, EvidencePeer, EvidenceWorkload, RATIO, in_words, key_of_workload,
 };
 pub use file::list;
 pub use proof::{Held, public_line};

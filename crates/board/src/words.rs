@@ -163,7 +163,7 @@ fn of_evidence(id: &str, held: &Held, decision: &Decision) -> Vec<String> {
 }
 
 /// `26.41 µs (26.12 … 26.83)`
-fn figure(metric: &str, measure: &Measure) -> String {
+pub fn figure(metric: &str, measure: &Measure) -> String {
     let shown = in_words(metric, measure.value);
     match (measure.low, measure.high) {
         (Some(low), Some(high)) => {

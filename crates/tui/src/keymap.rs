@@ -119,6 +119,7 @@ actions! {
     Screen Measure "measure" "Measure the present bytes longer, on more workloads and beside the peers, as `lab bench --verdict` does" ["m"] "";
     Screen Check "check" "Check the present bytes for invalid memory accesses and races, as `lab check` does; during a run: once the run has ended" ["s"] "";
     Screen Profile "profile" "Profile the present bytes once, as `lab profile --set full` does; the view Device shows the result" ["P"] "";
+    Screen Cite "add-evidence" "Make evidence of a decision: in Results from the selected experiment, in Device from the profile, in Sweep from the sweep, in Decisions from the newest bench" ["+"] "";
     Screen Stop "stop" "Stop the run in progress; it leaves no verdict" ["x"] "stop";
     Screen Edit "edit" "Open the kernel in your editor, at the cursor of Source or at the first error" ["e"] "edit";
     Screen Bench "show-bench" "Show the view Bench: correctness, throughput, git log, run.log" ["1"] "";
@@ -187,7 +188,6 @@ actions! {
     In(Results) Compare "compare" "Compare the two marked experiments, or the marked one with the chosen one" ["="] "compare";
     In(Results) Restore "restore" "Put the kernel of the selected experiment on disk; the present one stays in git" ["R"] "restore";
     In(Results) Describe "describe" "Change the description of the selected experiment, in its record and in its row" ["E"] "";
-    In(Results) Cite "add-evidence" "Make the selected experiment evidence of a decision, or of a new one; the view Decisions shows it" ["+"] "";
     In(Results) NextSection "next-section" "Go to the next section of the details, or to the next change of the diff" ["]"] "";
     In(Results) PreviousSection "previous-section" "Go to the previous section or change" ["["] "";
     In(Git) NextChange "next-change" "Go to the next file or change of the commit" ["]"] "";

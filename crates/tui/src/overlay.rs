@@ -4,6 +4,7 @@ use crate::draft::Draft;
 use crate::keymap::Action;
 use crate::request::Change;
 use crate::views::Pane;
+use lab_board::Source;
 use lab_history::kernels::ListedKernel;
 use lab_project::trust::TrustRequest;
 use lab_run::RunId;
@@ -101,8 +102,8 @@ pub enum PickFrom {
 pub enum LineOf {
     /// Another description of the experiment of this commit.
     Description(String),
-    /// The decision that the experiment of this run is to be evidence of.
-    Decision(RunId),
+    /// The decision that this record is to be evidence of; without one the newest bench.
+    Decision(Option<Source>),
 }
 
 #[derive(Clone, Debug)]

@@ -10,6 +10,7 @@ use crate::settings::Settings;
 use crate::source::{SourceRequest, SourceVersion};
 use crate::theme::Theme;
 use lab_auto::Request;
+use lab_board::Source;
 use lab_project::trust::TrustRequest;
 use lab_protocol::Language;
 use lab_run::RunId;
@@ -35,8 +36,8 @@ pub enum RepositoryRequest {
     Kernels,
     /// Ask the running loop of `lab auto` for this.
     Loop(Request),
-    /// Make evidence of this run, and list it in the decision of this id.
-    Cite(RunId, String),
+    /// Make evidence of this record, or of the newest bench, and list it in the decision of this id.
+    Cite(Option<Source>, String),
     /// lab.toml changed: open the project again.
     Reopen,
 }

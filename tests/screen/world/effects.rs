@@ -81,8 +81,9 @@ impl World {
             }
             RepositoryRequest::Log(run) => self.load_log(run),
             RepositoryRequest::Change(change) => self.change(change),
-            RepositoryRequest::Cite(run, decision) => {
-                let said = format!("run {run} is evidence of {decision}");
+            RepositoryRequest::Cite(source, decision) => {
+                let record = source.map_or("the newest bench".to_owned(), |it| it.to_string());
+                let said = format!("{record} is evidence of {decision}");
                 self.answers
                     .push_back(Event::Repository(RepositoryReply::Cited(Ok(said))));
             }

@@ -96,8 +96,9 @@ fn draw_line(
             format!("Describe {}", printable(commit)),
             "The row of the experiment and its record are put in these words; its commit keeps its message.",
         ),
-        LineOf::Decision(run) => (
-            format!("Run {run} as evidence"),
+        LineOf::Decision(source) => (
+            source.map_or_else(|| "The newest bench".to_owned(), |it| it.to_string())
+                + " as evidence",
             "The id of a decision in decisions.toml, or of a new one. The evidence is written into evidence/ and signed.",
         ),
     };

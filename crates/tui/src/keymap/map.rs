@@ -7,6 +7,7 @@ use crate::views::View;
 const REPLACED: &[(KeyScope, Action)] = &[
     (KeyScope::In(View::Loop), Action::Stop),
     (KeyScope::In(View::Results), Action::Profile),
+    (KeyScope::In(View::Bench), Action::Cite),
 ];
 
 /// The action of each key.

@@ -9,6 +9,7 @@ use crate::state::Running;
 use crate::text::printable;
 use crate::views::split::Border;
 use crate::views::{Pane, View};
+use lab_board::Source;
 use lab_decide::policy::{Allowed, Candidate, NotAllowed, RunInProgress, Snapshot, allowed};
 use lab_run::RunId;
 use lab_run::experiment::ExperimentKey;
@@ -241,13 +242,27 @@ impl Model {
         Ok((point.number, view.sweep.start.in_words(point)))
     }
 
-    /// The run of the experiment that can be evidence of a decision.
-    pub fn can_cite(&self) -> Result<RunId, String> {
-        let experiment = self.shown().ok_or("no experiment yet")?;
-        match experiment.run.filter(|_| !experiment.foreign) {
-            Some(run) => Ok(run),
-            None => Err("evidence is made of your own records".to_owned()),
-        }
+    /// The record that this view shows and that can be evidence of a decision; `None` stands for the
+    /// newest bench, which the screen does not read.
+    pub fn can_cite(&self) -> Result<Option<Source>, String> {
+        let source = match self.panes.view {
+            View::Decisions => return Ok(None),
+            View::Device => {
+                let (run, _) = self.profiles.shown().ok_or("no profile is shown")?;
+                Source::Profile(*run)
+            }
+            View::Sweep => {
+                let sweep = self.repository.sweep.as_ref().ok_or("no sweep yet")?;
+                Source::Sweep(sweep.sweep.start.sweep)
+            }
+            View::Results => {
+                let experiment = self.shown().ok_or("no experiment yet")?;
+                let run = experiment.run.filter(|_| !experiment.foreign);
+                Source::Run(run.ok_or("evidence is made of your own records")?)
+            }
+            _ => return Err("choose a record in Results, Device, Sweep or Decisions".to_owned()),
+        };
+        Ok(Some(source))
     }
 
     /// The commit of the experiment that can be described, and its present description.

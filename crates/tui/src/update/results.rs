@@ -182,12 +182,12 @@ impl Model {
         self.ask_line(LineOf::Description(commit), words);
     }
 
-    /// Asks for the decision that the shown experiment is to be evidence of.
+    /// Asks for the decision that the shown record is to be evidence of.
     pub(super) fn ask_decision(&mut self) {
-        let Ok(run) = self.can_cite() else { return };
+        let Ok(source) = self.can_cite() else { return };
         let decision = self.repository.decisions().get(self.panes.board.selected);
         let decision = decision.map(|it| it.id.clone()).unwrap_or_default();
-        self.ask_line(LineOf::Decision(run), decision);
+        self.ask_line(LineOf::Decision(source), decision);
     }
 
     fn ask_line(&mut self, of: LineOf, text: String) {
@@ -213,7 +213,7 @@ impl Model {
                 commit,
                 description: text,
             }),
-            LineOf::Decision(run) => self.ask(RepositoryRequest::Cite(run, text)),
+            LineOf::Decision(source) => self.ask(RepositoryRequest::Cite(source, text)),
         }
     }
 
