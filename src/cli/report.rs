@@ -7,11 +7,12 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use lab_git::Repo;
 use lab_project::Project;
-use lab_report::MARK;
+use lab_report::{MARK, Plotted};
 use lab_system::{atomic_file, space};
 use lab_tui::format::counted;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -42,7 +43,14 @@ pub struct ReportArgs {
 pub struct PlotArgs {
     #[command(flatten)]
     kernel: KernelArg,
-    /// The file to write, which ends in .svg; one that lab did not make stays [default: stdout]
+    /// The roofline of the kept kernel in place of the experiments over time
+    #[arg(long)]
+    roofline: bool,
+    /// What this decision was timed beside in place of a kernel's chart
+    #[arg(long, value_name = "ID", conflicts_with_all = ["kernel", "roofline"])]
+    decision: Option<String>,
+    /// The file to write, which ends in .svg or .png; one that lab did not make stays [default: SVG on
+    /// stdout]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -67,7 +75,7 @@ pub fn main(options: &ReportArgs) -> Result<ExitCode> {
     resume(&project);
     if options.markdown {
         let comment = lab_report::comment(&project, options.base.as_deref())?;
-        return print(&comment, options.out.as_deref());
+        return print(comment.as_bytes(), options.out.as_deref());
     }
     if let Some(out) = &options.out {
         refuse_others(out)?;
@@ -85,7 +93,7 @@ pub fn main(options: &ReportArgs) -> Result<ExitCode> {
     let report = lab_report::html(&project, &kernels)?;
     let file = match &options.out {
         Some(out) => {
-            write(out, &report.text)?;
+            write(out, report.text.as_bytes())?;
             out.clone()
         }
         None => {
@@ -122,27 +130,33 @@ pub fn main(options: &ReportArgs) -> Result<ExitCode> {
 }
 
 pub fn plot(options: &PlotArgs) -> Result<ExitCode> {
-    let project = options.kernel.open()?;
-    let ending = |out: &PathBuf| out.extension().is_none_or(|ending| ending != "svg");
-    if let Some(out) = options.out.as_ref().filter(|out| ending(out)) {
-        bail!(
-            "cannot write {}: `lab plot` writes SVG, so the file must end in .svg. A browser, rsvg-convert or Inkscape makes a PNG \
-             of it; lab holds no such program, which would take 2 MB",
-            out.display()
-        );
-    }
-    print(&lab_report::plot(&project)?, options.out.as_deref())
+    let (project, of) = match &options.decision {
+        Some(id) => (Project::of_any(&here()?)?, Plotted::Decision(id)),
+        None if options.roofline => (options.kernel.open()?, Plotted::Roofline),
+        None => (options.kernel.open()?, Plotted::Experiments),
+    };
+    let ending = options.out.as_deref().map(Path::extension);
+    let ending = ending.map(|ending| ending.and_then(OsStr::to_str));
+    let is_png = match ending {
+        None | Some(Some("svg")) => false,
+        Some(Some("png")) => true,
+        Some(_) => {
+            bail!("`lab plot` writes SVG or PNG: the name of the file must end in .svg or .png")
+        }
+    };
+    let chart = lab_report::plot(&project, of, is_png)?;
+    print(&chart, options.out.as_deref())
 }
 
-/// Writes the text into the file, else on stdout.
-fn print(text: &str, out: Option<&Path>) -> Result<ExitCode> {
+/// Writes it into the file, else as text on stdout.
+fn print(content: &[u8], out: Option<&Path>) -> Result<ExitCode> {
     match out {
         Some(out) => {
             refuse_others(out)?;
-            write(out, text)?;
+            write(out, content)?;
             say(&format!("wrote {}", out.display()));
         }
-        None => say_lines(text.trim_end()),
+        None => say_lines(String::from_utf8_lossy(content).trim_end()),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -150,10 +164,10 @@ fn print(text: &str, out: Option<&Path>) -> Result<ExitCode> {
 /// Refuses a file that is there and that no lab made.
 fn refuse_others(out: &Path) -> Result<()> {
     check_file(out)?;
-    let mut start = String::new();
-    match File::open(out).and_then(|file| file.take(64).read_to_string(&mut start)) {
+    let mut start = Vec::new();
+    match File::open(out).and_then(|file| file.take(96).read_to_end(&mut start)) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        Ok(_) if start.contains(MARK) => Ok(()),
+        Ok(_) if String::from_utf8_lossy(&start).contains(MARK) => Ok(()),
         _ => bail!(
             "{} exists, and no lab made it: name another file with --out FILE",
             out.display()
@@ -161,8 +175,8 @@ fn refuse_others(out: &Path) -> Result<()> {
     }
 }
 
-fn write(out: &Path, text: &str) -> Result<()> {
-    let written = atomic_file::replace(out, text.as_bytes());
+fn write(out: &Path, content: &[u8]) -> Result<()> {
+    let written = atomic_file::replace(out, content);
     written
         .with_context(|| format!("cannot write {}", out.display()))
         .map_err(|error| {

@@ -160,6 +160,47 @@ fn a_report_begins_with_the_board() {
 }
 
 #[test]
+fn a_decision_is_shown_with_its_ratios_to_each_peer() {
+    let lab = decisions::supported();
+    let bar = "f16.1x64 beside F.scale: 10.2× (10.1 … 10.3)";
+    let html = report(&lab);
+    assert!(
+        html.contains(&format!("<title>{bar}</title>"))
+            && html.contains("f16.1x64 on NVIDIA H200\""),
+        "{html}"
+    );
+    let plot = lab.lab("plot --decision scale").is(0).out;
+    assert!(
+        plot.contains(bar) && plot.contains(">Scaling: speed beside each peer</text>"),
+        "{plot}"
+    );
+    lab.lab("plot --decision scael")
+        .is(1)
+        .says("(did you mean scale?)");
+    lab.lab("plot --roofline").is(1).says("has no roofline yet");
+}
+
+#[test]
+fn a_chart_is_a_picture_too() {
+    let lab = decisions::supported();
+    lab.write("other.png", "a picture of somebody");
+    lab.lab("plot --decision scale --out other.png")
+        .is(1)
+        .says("no lab made it");
+    for _ in 0..2 {
+        lab.lab("plot --decision scale --out chart.png").is(0);
+    }
+    let bytes = fs::read(lab.path("chart.png")).unwrap();
+    assert!(bytes.starts_with(b"\x89PNG\r\n\x1a\n"));
+    // Width and height, each twice that of the SVG.
+    let [width, height] =
+        [16, 20].map(|at| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap()));
+    let svg = lab.lab("plot --decision scale").is(0).out;
+    let size = format!("width=\"{}\" height=\"{}\"", width / 2, height / 2);
+    assert!(svg.contains(&size), "{size}: {svg}");
+}
+
+#[test]
 fn a_branch_is_told_as_a_comment_for_a_pull_request() {
     let lab = ls::worked_on();
     lab.git("checkout -qb exp/faster");
@@ -207,9 +248,9 @@ fn a_file_that_lab_did_not_make_stays() {
         lab.lab(command).is(1);
     }
     assert_eq!(lab.read("kernel.cu"), "// the first\n");
-    lab.lab("plot --out chart.png")
+    lab.lab("plot --out chart.gif")
         .is(1)
-        .says("`lab plot` writes SVG");
+        .says("must end in .svg or .png");
     lab.lab("plot").is(1).says("no experiment to plot yet");
     lab.lab("report --out report.html").is(0);
     lab.lab("report --out report.html").is(0);

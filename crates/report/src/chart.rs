@@ -1,13 +1,18 @@
-//! A chart as SVG: two axes, lines, marks with a text of their own, and lines across with a name.
+//! A chart: strokes and texts, each at its place and with a class of chart.css. Its template makes it
+//! SVG, [`crate::png`] makes it PNG.
 
 use askama::Template;
 use lab_text::axis::Axis;
 
 /// The area of the marks, in units of the drawing.
 const LEFT: f64 = 64.0;
-const RIGHT: f64 = 748.0;
-const TOP: f64 = 40.0;
+pub const RIGHT: f64 = 748.0;
+pub const TOP: f64 = 40.0;
 const BOTTOM: f64 = 264.0;
+
+/// Units of the drawing below the area of the marks.
+const BELOW: f64 = 48.0;
+pub const WIDTH: f64 = 760.0;
 
 /// The most ticks of an axis.
 const X_TICKS: usize = 8;
@@ -40,54 +45,34 @@ pub struct Spot {
     pub y: f64,
 }
 
-/// A number at an axis.
-pub struct Label {
-    pub at: f64,
-    pub text: String,
-}
-
-/// Strokes of one class.
-pub struct Line {
+/// Straight lines of one class.
+pub struct Stroke {
     pub class: &'static str,
     pub path: String,
-}
-
-/// One point. `href` names the row that it is of.
-pub struct Mark {
-    pub class: &'static str,
-    pub path: String,
+    /// What it stands for; empty of a line without a text of its own.
     pub title: String,
+    /// The id of the row that it is of; empty without one.
     pub href: String,
 }
 
-impl Mark {
-    /// A mark with the shape of its class: a dot, or a cross.
-    pub fn new(class: &'static str, at: Spot, title: String, href: String) -> Self {
-        let path = shape(class, at);
-        Mark {
-            class,
-            path,
-            title,
-            href,
-        }
-    }
+/// A text, whose class says at which of its ends `x` is.
+pub struct Text {
+    pub class: &'static str,
+    pub x: f64,
+    pub y: f64,
+    pub text: String,
 }
 
 /// A dot, or a cross, at a place.
 pub fn shape(class: &str, Spot { x, y }: Spot) -> String {
     match class {
-        "wrong" | "crash" => format!("M{x} {y}m-4-4l8 8m0-8l-8 8"),
+        "wrong" | "crash" => format!("M{x} {y}m-4 -4l8 8m0 -8l-8 8"),
         _ => format!("M{x} {y}h0"),
     }
 }
 
-/// A class with its name and its place in the legend.
-pub struct Legend {
-    pub class: &'static str,
-    pub path: String,
-    pub at: f64,
-    pub text: String,
-}
+/// The class of the names of levels.
+const OF_LEVEL: &str = "end halo";
 
 #[derive(Template)]
 #[template(path = "chart.svg")]
@@ -96,40 +81,58 @@ pub struct Chart {
     pub title: String,
     pub description: String,
     /// It is a file of its own, so it brings its styles.
-    pub is_alone: bool,
-    pub x_name: String,
-    pub y_name: String,
-    x_ticks: Vec<Label>,
-    y_ticks: Vec<Label>,
-    levels: Vec<Label>,
-    pub lines: Vec<Line>,
-    pub marks: Vec<Mark>,
-    legend: Vec<Legend>,
+    is_alone: bool,
+    pub height: f64,
+    /// Later ones lie over earlier ones.
+    pub strokes: Vec<Stroke>,
+    pub texts: Vec<Text>,
+    /// Where the next entry of the legend begins.
+    legend: f64,
 }
 
 impl Chart {
-    pub fn new(id: String, title: String, plot: &Plot) -> Self {
-        let label = |at, text| Label { at, text };
-        let x_ticks = plot.x.ticks(X_TICKS).into_iter();
-        let y_ticks = plot.y.ticks(Y_TICKS).into_iter();
+    /// A chart without axes, whose marks reach down to `bottom`.
+    pub fn empty(id: String, title: String, bottom: f64) -> Self {
         Chart {
             id,
             title,
             description: String::new(),
             is_alone: false,
-            x_name: String::new(),
-            y_name: String::new(),
-            x_ticks: x_ticks
-                .map(|tick| label(plot.at(tick.value, 0.0).x, tick.label))
-                .collect(),
-            y_ticks: y_ticks
-                .map(|tick| label(plot.at(plot.x.low(), tick.value).y, tick.label))
-                .collect(),
-            levels: Vec::new(),
-            lines: Vec::new(),
-            marks: Vec::new(),
-            legend: Vec::new(),
+            height: bottom + BELOW,
+            strokes: Vec::new(),
+            texts: Vec::new(),
+            legend: LEFT,
         }
+    }
+
+    pub fn new(id: String, title: String, plot: &Plot, [x_name, y_name]: [&str; 2]) -> Self {
+        let mut chart = Chart::empty(id, title, BOTTOM);
+        for tick in plot.y.ticks(Y_TICKS) {
+            let y = plot.at(plot.x.low(), tick.value).y;
+            chart.line("grid", format!("M{LEFT} {y}H{RIGHT}"));
+            chart.text("end", (LEFT - 6.0, y + 4.0), tick.label);
+        }
+        for tick in plot.x.ticks(X_TICKS) {
+            let x = plot.at(tick.value, 0.0).x;
+            chart.line("grid", format!("M{x} {BOTTOM}v5"));
+            chart.text("mid", (x, BOTTOM + 19.0), tick.label);
+        }
+        chart.line("base", format!("M{LEFT} {BOTTOM}H{RIGHT}"));
+        chart.text("end", (RIGHT, BOTTOM + 40.0), x_name.to_owned());
+        chart.text("end", (RIGHT, 19.0), y_name.to_owned());
+        chart
+    }
+
+    /// The chart as a file of its own, with its title in it.
+    pub fn alone(mut self) -> Self {
+        self.is_alone = true;
+        let (below, title) = (self.height - 8.0, self.title.clone());
+        self.text("", (LEFT, below), title);
+        self
+    }
+
+    pub fn text(&mut self, class: &'static str, (x, y): (f64, f64), text: String) {
+        self.texts.push(Text { class, x, y, text });
     }
 
     /// Draws a dashed line across with its name. Out of range, only the name with an arrow.
@@ -140,11 +143,12 @@ impl Chart {
             _ => name.to_owned(),
         };
         let at = plot.at(plot.x.low(), value).y;
+        let y = at - 4.0;
         // Names of levels close to each other would lie over one another.
-        let near = |label: &&Label| (label.at - at).abs() < 13.0;
-        match self.levels.iter().position(|label| near(&label)) {
-            Some(beside) => self.levels[beside].text += &format!(", {text}"),
-            None => self.levels.push(Label { at, text }),
+        let near = |text: &&mut Text| text.class == OF_LEVEL && (text.y - y).abs() < 13.0;
+        match self.texts.iter_mut().find(near) {
+            Some(beside) => beside.text += &format!(", {text}"),
+            None => self.text(OF_LEVEL, (RIGHT - 4.0, y), text),
         }
         if (0.0..=1.0).contains(&plot.y.share(value)) {
             self.line("level", format!("M{LEFT} {at}H{RIGHT}"));
@@ -153,32 +157,31 @@ impl Chart {
 
     pub fn line(&mut self, class: &'static str, path: String) {
         if !path.is_empty() {
-            self.lines.push(Line { class, path });
+            self.mark(class, path, String::new(), String::new());
         }
+    }
+
+    /// Draws what has a text of its own.
+    pub fn mark(&mut self, class: &'static str, path: String, title: String, href: String) {
+        self.strokes.push(Stroke {
+            class,
+            path,
+            title,
+            href,
+        });
     }
 
     /// Adds an entry to the legend.
     pub fn name(&mut self, class: &'static str, text: String) {
-        let letters = |legend: &Legend| legend.text.chars().count() as f64;
-        let at = self
-            .legend
-            .last()
-            .map_or(LEFT, |last| last.at + letters(last) * 7.0 + 28.0);
+        let (x, y) = (self.legend, 15.0);
         let path = match class {
-            "best" | "level" | "roof" | "floor" => format!("M{} 15h14", at - 5.0),
-            _ => shape(
-                class,
-                Spot {
-                    x: at + 2.0,
-                    y: 15.0,
-                },
-            ),
+            "kept" | "discard" | "foreign" | "wrong" | "crash" => {
+                shape(class, Spot { x: x + 2.0, y })
+            }
+            _ => format!("M{} {y}h14", x - 5.0),
         };
-        self.legend.push(Legend {
-            class,
-            path,
-            at,
-            text,
-        });
+        self.legend += text.chars().count() as f64 * 7.0 + 28.0;
+        self.line(class, path);
+        self.text("", (x + 12.0, 19.0), text);
     }
 }

@@ -1,7 +1,7 @@
 //! The chart of experiments over time: kept ones prominent, discarded ones faint, the best so far
 //! as a step line, floor and estimate dashed.
 
-use crate::chart::{Chart, Mark, Plot, Spot, shape};
+use crate::chart::{Chart, Plot, Spot, shape};
 use lab_history::bounds::reference_lines;
 use lab_history::chart_points::{ChartPoints, nearest, place, range};
 use lab_history::kernels::day;
@@ -63,10 +63,8 @@ impl<'e> Charted<'e> {
             x: Axis::between(0.5, last + 0.5, Scale::Linear),
             y: range(&[], self.points.reach(&all), &ends, Scale::Linear),
         };
-        let mut chart = Chart::new(format!("{id}-chart"), title, &plot);
-        chart.is_alone = first_listed.is_none();
-        chart.y_name = self.objective.unit().to_owned();
-        chart.x_name = dates(self.experiments);
+        let names = [&*dates(self.experiments), self.objective.unit()];
+        let mut chart = Chart::new(format!("{id}-chart"), title, &plot, names);
         let steps = self.points.steps(&all);
         chart.line("best", step_line(&plot, &steps, last));
         for (at, name) in &self.levels {
@@ -136,8 +134,8 @@ impl<'e> Charted<'e> {
             let figure = figure.unwrap_or_default();
             let title = format!("{x} {} {figure} {}", row.status, row.commit);
             let href = first_listed.map(|_| format!("{id}-e{x}"));
-            let mark = Mark::new(class, plot.at(*x, *y), title, href.unwrap_or_default());
-            chart.marks.push(mark);
+            let path = shape(class, plot.at(*x, *y));
+            chart.mark(class, path, title, href.unwrap_or_default());
         }
     }
 }

@@ -1,15 +1,17 @@
 //! What a repository's experiments brought, for people who were not there: one HTML file without
-//! script or network ([`html`]), a chart as SVG ([`plot`]), and a comment for a pull request
+//! script or network ([`html`]), a chart as SVG or PNG ([`plot`]), and a comment for a pull request
 //! ([`comment`]).
 //!
 //! The text is in `templates/`; `escape` escapes every value that a template prints.
 #![forbid(unsafe_code)]
 
+mod bars;
 mod chart;
 mod comment;
 mod diffs;
 mod escape;
 mod history_chart;
+mod png;
 mod rows;
 mod section;
 mod workloads;
@@ -18,7 +20,6 @@ pub use comment::comment;
 
 use anyhow::{Context, Result};
 use askama::Template;
-use history_chart::Charted;
 use lab_board::{Board, Piece, Status as DecisionStatus};
 use lab_git::Repo;
 use lab_history::History;
@@ -27,7 +28,7 @@ use lab_project::Project;
 use lab_project::kernels::shown;
 use lab_run::experiment::{Experiment, Status};
 use lab_store::RunIndex;
-use section::{KernelSection, Read, Room, by_device};
+use section::{KernelSection, Read, Room};
 
 /// Begins each file, so that a later report may replace the file.
 pub const MARK: &str = "<!-- made by lab -->";
@@ -171,32 +172,48 @@ fn read_kernel<'e>(
     })
 }
 
-/// The chart of a kernel's experiments as an SVG file: on the device of its incumbent, else on the
-/// one that was used last.
-pub fn plot(project: &Project) -> Result<String> {
-    let mut index = RunIndex::open(project);
-    let repo = Repo::open(project)?;
-    let history = lab_history::look(&repo, &mut index);
-    let name = &project.kernel_name;
-    let about = history.experiments.iter().filter(|e| e.is_about(name));
-    let experiments: Vec<&Experiment> = about.collect();
-    let groups = by_device(&experiments);
-    let incumbent = kernels::incumbent(&history.experiments, name);
-    let holds = |e: &Experiment| {
-        groups
-            .iter()
-            .find(|g| g.experiments.iter().any(|own| own.is(&e.key())))
+/// A chart as a file of its own.
+#[derive(Clone, Copy)]
+pub enum Plotted<'a> {
+    /// The experiments of the kernel over time.
+    Experiments,
+    /// The roofline of the kept kernel.
+    Roofline,
+    /// What the decision of this id was timed beside.
+    Decision(&'a str),
+}
+
+/// A chart as SVG, or as PNG.
+pub fn plot(project: &Project, of: Plotted, is_png: bool) -> Result<Vec<u8>> {
+    let chart = match of {
+        Plotted::Decision(id) => {
+            let board = Board::read(&Repo::open(project)?)?;
+            let chart = bars::of(board.named(id)?, &board);
+            chart.with_context(|| format!("no evidence of decision {id} has a ratio to a peer"))?
+        }
+        Plotted::Experiments | Plotted::Roofline => {
+            let mut index = RunIndex::open(project);
+            let history = lab_history::look(&Repo::open(project)?, &mut index);
+            let name = &project.kernel_name;
+            let read = read_kernel(project, name, name, "plot".into(), &index, &history, None)?;
+            let incumbent = kernels::incumbent(&history.experiments, name);
+            let is_roofline = matches!(of, Plotted::Roofline);
+            let this = &project.argument;
+            let chart = read.plot(incumbent, is_roofline);
+            chart.with_context(|| match is_roofline {
+                true => format!(
+                    "{name} has no roofline yet: its kept run on a GPU tells no floor (`lab probe`) and has no \
+                     profile (`lab profile{this}`)"
+                ),
+                false => format!(
+                    "{name} has no experiment to plot yet: `lab run{this}`, then `lab keep{this} -m TEXT`"
+                ),
+            })?
+        }
     };
-    let group = incumbent.and_then(holds).or(groups.last());
-    let group = group.with_context(|| {
-        let this = &project.argument;
-        format!(
-            "{name} has no experiment to plot yet: `lab run{this}`, then `lab keep{this} -m TEXT`"
-        )
-    })?;
-    let record = group.incumbent().filter(|_| !group.emulated);
-    let record = record.and_then(|e| lab_history::details::record(Some(&repo), project, &e.key()));
-    let charted = Charted::of(&group.experiments, &project.config, record.as_ref());
-    let chart = charted.draw("plot", group.title(name), None);
-    Ok(format!("{MARK}\n{}\n", chart.render()?))
+    let chart = chart.alone();
+    match is_png {
+        true => png::draw(&chart),
+        false => Ok(format!("{MARK}\n{}\n", chart.render()?).into_bytes()),
+    }
 }

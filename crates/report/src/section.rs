@@ -167,6 +167,33 @@ impl Read<'_> {
         })
     }
 
+    /// A chart for a file of its own, on the device of the kernel's incumbent, else on the one that was
+    /// used last. `None` without experiments, or without what a roofline needs.
+    pub fn plot(&self, incumbent: Option<&Experiment>, is_roofline: bool) -> Option<Chart> {
+        let groups = by_device(&self.experiments);
+        let holds = |e: &Experiment| {
+            let mut groups = groups.iter();
+            groups.find(|g| g.experiments.iter().any(|own| own.is(&e.key())))
+        };
+        let group = incumbent.and_then(holds).or(groups.last())?;
+        let record = group.incumbent().filter(|_| !group.emulated);
+        let record = record.and_then(|e| self.record(e));
+        if is_roofline {
+            return self.roofline(group, &record?, "plot");
+        }
+        let config = &self.repo.project.config;
+        let charted = Charted::of(&group.experiments, config, record.as_ref());
+        Some(charted.draw("plot", group.title(&self.cells[0]), None))
+    }
+
+    fn roofline(&self, group: &OnDevice, record: &Record, id: &str) -> Option<Chart> {
+        let profiled = profile::read::of_run(&self.repo.project, record.start.id);
+        let profiled = profiled.ok().flatten();
+        let profiled = profiled.and_then(|profile| profile::roofline::of(&profile));
+        let title = format!("Roofline of {} on {}", self.cells[0], group.device());
+        workloads::roofline(record, profiled.as_ref(), id, title)
+    }
+
     fn device(
         &self,
         group: &OnDevice,
@@ -187,11 +214,7 @@ impl Read<'_> {
             .as_ref()
             .and_then(|record| Workloads::of(record, &peers, of.unwrap_or_default()));
         if let Some((workloads, record)) = workloads.as_mut().zip(on_gpu) {
-            let run = incumbent.and_then(|e| e.run);
-            let profiled = run.and_then(|run| profile::read::of_run(project, run).ok()?);
-            let profiled = profiled.and_then(|profile| profile::roofline::of(&profile));
-            let title = format!("Roofline of {} on {}", self.cells[0], group.device());
-            workloads.roofline = workloads::roofline(record, profiled.as_ref(), &id, title);
+            workloads.roofline = self.roofline(group, record, &id);
         }
         Ok(DeviceSection {
             chart: charted.draw(&id, group.title(&self.cells[0]), Some(first_listed)),

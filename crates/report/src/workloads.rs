@@ -1,6 +1,6 @@
 //! The workloads of one run, each beside the incumbent and the peers, and their roofline.
 
-use crate::chart::{Chart, Mark, Plot};
+use crate::chart::{Chart, Plot, shape};
 use lab_history::profile::roofline::Roofline;
 use lab_protocol::report::{Measure, Workload};
 use lab_run::peers::MeasuredPeer;
@@ -157,8 +157,8 @@ pub fn roofline(
         x: Axis::over(xs.chain(profile.map(|of| of.intensity)), Scale::Log),
         y: Axis::over(ys, Scale::Log),
     };
-    let mut chart = Chart::new(format!("{id}-roofline"), title, &plot);
-    (chart.x_name, chart.y_name) = ("operations for each byte".into(), "GFLOP/s".into());
+    let names = ["operations for each byte", "GFLOP/s"];
+    let mut chart = Chart::new(format!("{id}-roofline"), title, &plot, names);
     let (mut floors, mut gaps) = (String::new(), String::new());
     for point in &points {
         let at = plot.at(point.intensity, point.speed);
@@ -167,10 +167,8 @@ pub fn roofline(
             floors += &format!("M{} {}m-6 0h12", top.x, top.y);
             gaps += &format!("M{} {}V{}", at.x, at.y, top.y);
         }
-        let title = point.title.clone();
-        chart
-            .marks
-            .push(Mark::new("kept", at, title, String::new()));
+        let path = shape("kept", at);
+        chart.mark("kept", path, point.title.clone(), String::new());
     }
     chart.line("span-discard", gaps);
     chart.line("floor", floors);
@@ -192,9 +190,7 @@ fn roofs(chart: &mut Chart, plot: &Plot, of: &Roofline) {
     let speed = of.achieved / 1e9;
     let title = format!("profiled launch: {} GFLOP/s", count(speed));
     let at = plot.at(of.intensity, speed);
-    chart
-        .marks
-        .push(Mark::new("foreign", at, title, String::new()));
+    chart.mark("foreign", shape("foreign", at), title, String::new());
     chart.name("roof", format!("roofs of DRAM and {}", of.pipe));
     chart.name("foreign", "profiled".to_owned());
 }
