@@ -21,6 +21,9 @@ use ratatui::text::{Line, Span};
 /// Most workloads that are listed.
 const LISTED: usize = 12;
 
+/// The correctness of a workload that a run ended before.
+const NOT_JUDGED: &str = "not_judged";
+
 /// Columns of text that is no terminal's.
 const COLUMNS: usize = 100;
 
@@ -137,6 +140,7 @@ fn workload_rows(report: &Report, emulated: bool, symbols: SymbolSet) -> Vec<Lin
         return Vec::new();
     }
     let rank = |it: &Workload| match (it.correctness.as_deref(), it.speed) {
+        (Some(NOT_JUDGED), _) => 3,
         (Some("pass") | None, Some(Speed::Slower)) => 1,
         (Some("pass") | None, _) => 2,
         _ => 0,
@@ -148,11 +152,14 @@ fn workload_rows(report: &Report, emulated: bool, symbols: SymbolSet) -> Vec<Lin
     let row = |it: &Workload| {
         let (sign, sign_style) = match it.correctness.as_deref() {
             None => ("· ", QUIET),
+            Some(NOT_JUDGED) => ("– ", QUIET),
             Some(word) => evidence::sign(word == "pass"),
         };
-        let us = it
-            .us
-            .map_or_else(String::new, |us| format!("{} µs", figure(us.value)));
+        let us = match it.us {
+            Some(us) => format!("{} µs", figure(us.value)),
+            None if it.correctness.as_deref() == Some(NOT_JUDGED) => "not judged".to_owned(),
+            None => String::new(),
+        };
         let mut spans = vec![
             Span::raw("  "),
             Span::styled(sign, sign_style),

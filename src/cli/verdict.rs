@@ -8,6 +8,7 @@ use lab_git::Repo;
 use lab_history::last_peers;
 use lab_project::Project;
 use lab_project::objective::Objective;
+use lab_protocol::Language;
 use lab_protocol::report::{Comparison, Measure, Speed, attribute, first_word, number};
 use lab_run::Reason;
 use lab_run::inputs;
@@ -119,6 +120,7 @@ impl<'a> Judged<'a> {
         let details = self.failure().into_iter();
         let details = details.chain(verdict.slower_workloads());
         let details = details.chain(verdict.left_workloads());
+        let details = details.chain(self.too_large());
         let measured = Measured::of(self.record);
         let details = details.chain(measured.iter().flat_map(Measured::lines));
         let mut lines: Vec<String> = details.map(|detail| format!("  {detail}")).collect();
@@ -147,8 +149,36 @@ impl<'a> Judged<'a> {
             ),
             Next::Decide => keep,
         };
-        lines.push(format!("  {next}"));
+        let next = self.finds_the_line().into_iter().chain([next]);
+        lines.extend(next.map(|text| format!("  {text}")));
         lines
+    }
+
+    /// The workloads that `cpu_max_cells` kept from the emulated device, in words.
+    fn too_large(&self) -> Option<String> {
+        let report = self.record.report();
+        let line = report.value("emulated_workloads")?;
+        let ran: usize = first_word(line).parse().ok()?;
+        let left = attribute(line, "of")?
+            .parse::<usize>()
+            .ok()?
+            .checked_sub(ran)?;
+        let plural = if left == 1 { "" } else { "s" };
+        Some(format!(
+            "{left} workload{plural} left out: too large for the emulated device (cpu_max_cells)"
+        ))
+    }
+
+    /// Where the line of a mistake is looked for, that a verdict does not name.
+    fn finds_the_line(&self) -> Option<String> {
+        let is_wrong = matches!(self.verdict.outcome, Outcome::Fail | Outcome::Crash);
+        let is_cuda = Language::of(&self.project.kernel_name) == Language::Cuda;
+        (is_wrong && is_cuda).then(|| {
+            format!(
+                "`lab check{}` looks for the line of a race or of a wrong access",
+                self.project.argument
+            )
+        })
     }
 
     /// Whether HEAD has a kernel that a discard puts back. What cannot be read may have one.
