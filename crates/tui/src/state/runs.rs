@@ -94,6 +94,8 @@ pub struct Runs {
     pub paused: bool,
     /// A check was asked for during a run: it follows the run.
     pub check_follows: bool,
+    /// The screen opened with the list of kernels, and judges nothing until one is chosen.
+    pub wait_for_choice: bool,
 }
 
 impl Runs {

@@ -180,6 +180,10 @@ impl Model {
                 of: PickFrom::Themes,
                 ..
             }) => self.appearance.theme = self.appearance.held_theme.clone(),
+            Some(Overlay::Pick {
+                of: PickFrom::Kernels(_),
+                ..
+            }) => self.stay_here(),
             _ => {}
         }
     }

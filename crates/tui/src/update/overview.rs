@@ -88,7 +88,10 @@ impl Model {
         // A run in progress may be of older bytes: the look after its end takes care of the save.
         let saved = is_idle && std::mem::take(&mut self.decision.saved_meanwhile);
         let paused = self.runs.paused;
-        if unjudged && first {
+        let opens = first || std::mem::take(&mut self.runs.wait_for_choice);
+        if unjudged && opens && self.chooses_kernel() {
+            self.runs.wait_for_choice = true;
+        } else if unjudged && opens {
             self.start(Reason::Opened);
         } else if unjudged && are_expected && !paused {
             self.start(Reason::Restored);

@@ -77,11 +77,27 @@ impl Model {
     fn go_to_kernel(&mut self, kernel: String) {
         self.overlays.pop();
         if kernel == self.setup.kernel {
-            return;
+            return self.stay_here();
         }
         match self.decision.in_progress {
             Some(_) => self.warn("a decision is in progress: choose the kernel when it is done"),
             None => self.emit(Effect::OpenKernel(kernel)),
+        }
+    }
+
+    /// Whether the list of kernels is open.
+    pub(super) fn chooses_kernel(&self) -> bool {
+        let is_list = |overlay: &Overlay| {
+            matches!(overlay, Overlay::Pick { of: PickFrom::Kernels(_), .. })
+        };
+        self.overlays.iter().any(is_list)
+    }
+
+    /// The list of kernels was closed, and the screen's kernel stays: it is judged now, if the screen
+    /// opened with the list.
+    pub(super) fn stay_here(&mut self) {
+        if self.runs.wait_for_choice {
+            self.ask(RepositoryRequest::Look);
         }
     }
 
