@@ -332,11 +332,11 @@ fn stop_undo_and_auto_stand_among_the_hints_when_they_apply() {
     world.tell("press a");
     assert!(world.words().contains("Decide by rule?"));
     assert!(
-        !world.words().contains("DECIDED BY RULE"),
+        !world.words().contains("RULE DECIDES"),
         "not before the answer"
     );
     world.tell("press y");
-    assert!(world.words().contains("DECIDED BY RULE"));
+    assert!(world.words().contains("RULE DECIDES"));
     assert!(hints(&mut world, 160).contains("a decide yourself"));
     assert!(!hints(&mut world, 160).contains("a by rule"), "once");
 }

@@ -408,11 +408,7 @@ fn the_end_of_the_output_is_shown_until_somebody_scrolls_up() {
 fn a_loop_decides_its_runs_itself() {
     let mut world = world(editing());
     world.tell("press 1; press a y; save; say correctness: pass; end pass 170020 0.029");
-    assert!(
-        world.words().contains("DECIDED BY RULE"),
-        "{}",
-        world.words()
-    );
+    assert!(world.words().contains("RULE DECIDES"), "{}", world.words());
     assert_eq!(
         world.commits.len(),
         1,

@@ -275,13 +275,13 @@ impl<'a> Day<'a> {
     fn decide_by_rule(&mut self) {
         self.settle();
         self.lab.press("a").see("Decide by rule?");
-        self.lab.press("y").see("DECIDED BY RULE");
+        self.lab.press("y").see("RULE DECIDES");
         let before = self.books.ledger();
         let kernel = self.save_one("off");
         let description = format!("by rule: {}", kernel.verdict());
         self.see_row(&before, &description, "discarded");
         self.lab.press("a").wait("no rule", |screen| {
-            !screen.contents().contains("DECIDED BY RULE")
+            !screen.contents().contains("RULE DECIDES")
         });
         self.books.enter(self.bench, kernel, false, description);
         self.books.replaced.insert(kernel.text());

@@ -290,7 +290,7 @@ fn tags(model: &Model) -> Vec<Span<'static>> {
     let all = [
         (
             model.decision.auto,
-            " DECIDED BY RULE ",
+            " RULE DECIDES ",
             style::verdict_block(Outcome::Void),
         ),
         (is_kept, "kept", GOOD),
