@@ -255,7 +255,11 @@ fn without_a_problem_and_without_a_harness_there_is_no_run() {
     lab.lab("run")
         .is(64)
         .says("kernel.cu has no problem.toml beside it")
-        .says("`lab init`");
+        .says("`lab init kernel.cu` writes a problem around it");
+    lab.write("harness.py", "");
+    lab.lab("run")
+        .is(64)
+        .says("`lab init` writes one for the harness.py that is here");
     assert!(!lab.path(".lab/runs").exists());
     lab.write("lab.toml", "device = \"cpu\"\n");
     lab.lab("run")

@@ -10,12 +10,13 @@ use crate::standby::Standby;
 use lab_project::python;
 use lab_project::trust::{self, Trust, TrustRequest};
 use lab_project::{Project, loop_claim};
-use lab_protocol::Exit;
+use lab_protocol::{Exit, Language};
 use lab_run::inputs::{self, Inputs, KernelError};
 use lab_run::record::Record;
 use lab_run::verdict::{Outcome, Verdict};
 use lab_run::{Reason, RunId};
 use lab_store::{RunIndex, RunStore};
+use lab_text::shell::quote;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -193,11 +194,29 @@ fn no_problem(project: &Project) -> Option<String> {
         return None;
     }
     let name = &project.kernel_name;
+    let has_harness = project.problem_dir.join("harness.py").is_file();
+    let is_cuda = Language::of(&project.kernel) == Language::Cuda;
     Some(match &project.config_file {
-        None => format!(
-            "{name} has no problem.toml beside it, and there is no lab.toml that names a harness: `lab init` writes \
-             one for the harness.py that is here; or write a problem.toml (kernels/README.md)"
-        ),
+        None => {
+            let writes = match (has_harness, project.kernel.file_name()) {
+                (true, _) => {
+                    "`lab init` writes one for the harness.py that is here; or ".to_owned()
+                }
+                (false, Some(file)) if is_cuda => {
+                    let file = quote(&file.to_string_lossy());
+                    let kernel = match project.argument.as_str() {
+                        "" => file,
+                        argument => argument.trim_start().to_owned(),
+                    };
+                    format!("`lab init {kernel}` writes a problem around it; or ")
+                }
+                _ => String::new(),
+            };
+            format!(
+                "{name} has no problem.toml beside it, and there is no lab.toml that names a harness: {writes}write a \
+                 problem.toml (`lab help kernels`)"
+            )
+        }
         Some(file) => format!(
             "{name} has no problem.toml beside it, and {} names no harness: set `harness` there, as in `harness = \
              {{ python = \"harness.py\" }}`, or write a problem.toml (kernels/README.md)",
