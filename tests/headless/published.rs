@@ -102,6 +102,7 @@ fn a_file_with_several_kernels_becomes_a_problem_that_passes() {
         "// Copyright of somebody",
         "extern \"C\" __global__ void __launch_bounds__(THREADS) row_scale(float* out, const float* in, const float* gain, float bias, int rows, int cols)",
         "row_scale_kernel<float, THREADS>(out, in, gain, rows, cols, bias);",
+        "// rows.cu, line 29: row_scale_kernel<<<",
         "launch.grid[0] = dims.rows;",
         "launch.block[0] = THREADS;",
     ] {
@@ -170,6 +171,7 @@ fn an_extension_pasted_as_kernel_cu_becomes_a_problem_whose_reference_must_be_wr
         .says("next: write reference.cu, which says what is right, then `lab run twice`");
     assert_eq!(lab.read("twice/published.cu"), EXTENSION);
     let kernel = lab.read("twice/kernel.cu");
+    assert!(kernel.contains("// published.cu, line "), "{kernel}");
     assert!(!kernel.contains("torch"), "{kernel}");
     assert!(
         kernel.contains("launch.grid[0] = (dims.N + 256 - 1) / 256;"),

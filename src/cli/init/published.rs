@@ -137,7 +137,7 @@ pub fn find(folder: &Path, options: &InitArgs) -> Result<Option<PublishedFile>> 
         path,
         text: String::from_utf8_lossy(&bytes).into_owned(),
     };
-    if published.parsed().kernels().is_empty() {
+    if published.parsed(published.file_name()).kernels().is_empty() {
         let why = "it has no `__global__` function with a body, which would be the kernel";
         ensure!(
             !wants_problem,
@@ -150,8 +150,8 @@ pub fn find(folder: &Path, options: &InitArgs) -> Result<Option<PublishedFile>> 
 }
 
 impl PublishedFile {
-    /// The file with the headers beside it.
-    fn parsed(&self) -> Published {
+    /// The file with the headers beside it. `name` is what the problem calls it.
+    fn parsed(&self, name: &str) -> Published {
         let beside = self.path.parent().unwrap_or(&self.folder);
         let header = |name: &str| {
             let path = beside.join(name);
@@ -164,7 +164,7 @@ impl PublishedFile {
                 .filter(|_| is_header)?;
             Some(String::from_utf8_lossy(&bytes).into_owned())
         };
-        Published::read(self.file_name(), &self.text, &header)
+        Published::read(name, &self.text, &header)
     }
 
     fn file_name(&self) -> &str {
@@ -179,7 +179,11 @@ impl PublishedFile {
 
     /// Writes the problem, and says what to do next.
     pub fn init(&self, options: &InitArgs) -> Result<ExitCode> {
-        let published = self.parsed();
+        let origin = match self.stays(options) {
+            true => ORIGINAL,
+            false => self.file_name(),
+        };
+        let published = self.parsed(origin);
         let functions = self.functions(&published, options.entry.as_deref())?;
         let short = match functions.as_slice() {
             [only] => only.strip_suffix("_kernel").unwrap_or(only),
@@ -191,11 +195,6 @@ impl PublishedFile {
                 .unwrap_or("list"),
         };
         let given = options.name.clone().unwrap_or_else(|| short.into());
-        let origin = if self.stays(options) {
-            ORIGINAL
-        } else {
-            self.file_name()
-        };
         let name = match self.stays(options) {
             true => short.to_owned(),
             false => new_problem::name_of(&given)?.to_owned(),

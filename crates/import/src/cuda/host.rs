@@ -6,6 +6,7 @@ use lab_source::cpp::items::{ItemKind, items};
 use lab_source::cpp::launches::{Launch, launches};
 use lab_source::cpp::macros::Macros;
 use lab_source::cpp::{Code, TokenKind};
+use lab_source::line_at;
 
 /// A function of the host with a launch in it.
 pub struct Host {
@@ -13,7 +14,8 @@ pub struct Host {
     pub code: Code<String>,
     /// The launch. Its `at` is a token of `code`.
     pub launch: Launch,
-    /// The published file, and the line of the function, or of the macro that makes it.
+    /// The published file, and the line of the launch. It is that of the function, or of the macro
+    /// that makes it, where the launch comes after a macro.
     pub place: String,
 }
 
@@ -43,7 +45,7 @@ impl Host {
             let mut host = Host {
                 code: Code::new(text, false),
                 launch: Launch::default(),
-                place: format!("{}, line {}", source.name, unit.line(place)),
+                place: String::new(),
             };
             let all = launches(&host.code);
             let named = all.iter().find(|launch| launch.kernel == kernel);
@@ -52,6 +54,12 @@ impl Host {
                     .find_map(|launch| host.through_pointer(launch, kernel))
             };
             host.launch = named.cloned().or_else(through)?;
+            let before = &host.code.text[..host.code.tokens[host.launch.at].start];
+            let line = match source.code.text[item.start..].starts_with(before) {
+                true => line_at(&source.code.text, item.start + before.len()),
+                false => unit.line(place),
+            };
+            host.place = format!("{}, line {line}", source.name);
             Some(host)
         })
     }
