@@ -49,7 +49,7 @@ impl ProblemToml<'_> {
         }
         let dims: Vec<String> = self.dims.iter().map(|dim| format!("\"{dim}\"")).collect();
         out += &format!(
-            "# kernels/README.md of lab explains every key.\nkind = \"tensor\"\nname = \"{}\"\nentry = \"{}\"\ndims = [{}]\n\
+            "# `lab help kernels` explains every key.\nkind = \"tensor\"\nname = \"{}\"\nentry = \"{}\"\ndims = [{}]\n\
              cpu_max_cells = 300_000\n{}",
             self.name,
             self.entry,

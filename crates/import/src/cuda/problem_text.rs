@@ -45,7 +45,7 @@ pub fn text(plan: &Plan, head: &Head) -> String {
         .collect();
     let mut out = format!(
         "# {kernel} of {file}. `lab init` wrote this from the kernel's parameters: look at each line that says \"guess\".\n\
-         # kernels/README.md of lab explains every key.\n\
+         # `lab help kernels` explains every key.\n\
          kind = \"tensor\"\nname = \"{name}\"\nentry = \"{entry}\"\n\
          # The entry gets the pointers of the tensors, then the scalars, then the dimensions as int.\n\
          dims = [{}]\n\n\
@@ -148,7 +148,7 @@ fn workloads(dims: &[Dim], is_slow: bool) -> String {
     let sizes = SIZES[(dims.len().max(1) - 1).min(SIZES.len() - 1)];
     let mut out = String::from(
         "\n# Workloads are checked and timed. These sizes are multiples of 8, because many published kernels need that. Replace\n\
-         # them by those that matter to you, and add odd ones: a kernel that is wrong there is found only then.\n",
+         # them by those that matter to you. Sizes beside them are checked too, without a workload: `lab help kernels`, `ragged`.\n",
     );
     let mut seen = BTreeSet::new();
     let fits = |size: &i128| {
