@@ -1,6 +1,5 @@
 //! `lab doctor`: checks what the lab needs and says how to mend what is missing.
 
-mod gpu_tests;
 mod machine;
 mod python;
 mod report;
@@ -128,7 +127,6 @@ pub fn main(options: &DoctorArgs) -> Result<ExitCode> {
         machine::terminal(),
         machine::watching(&folder),
     ];
-    let gpu_tests = gpu_tests::finding(&folder);
     let unusable = lab_device::why_not_cuda(Target::Auto).map(|why| {
         note(
             "device auto",
@@ -141,7 +139,6 @@ pub fn main(options: &DoctorArgs) -> Result<ExitCode> {
         .chain([&cpu, &sandbox])
         .chain(&devices)
         .chain(&checks)
-        .chain(&gpu_tests)
         .chain(&rest);
     if is_json() {
         let findings = all.chain(&unusable).map(FindingReport::from).collect();
