@@ -190,7 +190,9 @@ fn another_point_of_the_list_is_chosen_and_stays_so() {
 fn without_a_sweep_the_view_says_how_to_begin_one() {
     let words = world(None).words();
     assert!(
-        words.contains("`lab sweep` tries the values of the tune lines"),
+        words.contains(
+            "`lab sweep` tries the values of the tune lines: `// lab: tune NAME = 64, 128`"
+        ),
         "{words}"
     );
 }

@@ -23,7 +23,8 @@ use lab_text::age::in_words;
 use lab_text::figures;
 
 /// What stands where the kernel has no sweep.
-pub const NOTHING: &str = "`lab sweep` tries the values of the tune lines";
+pub const NOTHING: &str =
+    "`lab sweep` tries the values of the tune lines: `// lab: tune NAME = 64, 128`";
 
 /// Columns of the longest bar of a constant.
 const BAR: f64 = 24.0;
