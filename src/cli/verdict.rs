@@ -44,8 +44,13 @@ pub enum Next {
     KeptAlready(String),
     /// The rules of the problem are not as in HEAD.
     CommitRules,
+    /// The run is of the incumbent's own bytes.
+    Incumbent,
     Decide,
 }
+
+/// What a run of HEAD's kernel ends with.
+const OWN: &str = "these are the incumbent's own bytes, so nothing is to be decided";
 
 impl<'a> Judged<'a> {
     /// `None` while the run has no verdict.
@@ -141,6 +146,9 @@ impl<'a> Judged<'a> {
         let next = match self.next() {
             Next::Mend | Next::JudgeAgain | Next::Edit => return lines,
             Next::Discard => discard,
+            Next::Incumbent if verdict.outcome != Outcome::Pass => OWN.to_owned(),
+            Next::Incumbent if verdict.unmeasured().is_some() => OWN.to_owned(),
+            Next::Incumbent => format!("{OWN}; `lab keep{this} -m TEXT` writes their row"),
             _ if verdict.unmeasured().is_some() => format!("so it cannot be kept; {discard}"),
             Next::KeptAlready(why) => why,
             Next::CommitRules => format!(
@@ -187,6 +195,12 @@ impl<'a> Judged<'a> {
         !matches!(incumbent, Some(Ok(None)))
     }
 
+    /// Whether the run is of the bytes that HEAD has.
+    fn is_incumbent(&self) -> bool {
+        let incumbent = self.repo.and_then(|repo| lab_git::incumbent(repo).ok());
+        incumbent.flatten().as_deref() == Some(self.record.start.blob.as_str())
+    }
+
     /// What can be done now. What cannot be read is left to the keep, which says why.
     fn next(&self) -> Next {
         if self.record.decision.is_some() {
@@ -195,6 +209,7 @@ impl<'a> Judged<'a> {
         match self.verdict.outcome {
             Outcome::NotJudged => Next::Mend,
             Outcome::Void => Next::JudgeAgain,
+            Outcome::Fail | Outcome::Crash if self.is_incumbent() => Next::Incumbent,
             Outcome::Fail | Outcome::Crash => Next::Discard,
             Outcome::Pass => {
                 let present = inputs::read(self.project);
@@ -212,6 +227,7 @@ impl<'a> Judged<'a> {
                     {
                         Next::CommitRules
                     }
+                    _ if self.is_incumbent() => Next::Incumbent,
                     _ => Next::Decide,
                 }
             }
@@ -232,6 +248,9 @@ impl<'a> Judged<'a> {
             }
             Next::Discard => "Mend the kernel and call judge again.".to_owned(),
             Next::KeptAlready(why) => format!("{why}. Edit the kernel and call judge."),
+            Next::Incumbent => {
+                "These are the incumbent's own bytes. Edit the kernel and call judge.".to_owned()
+            }
             Next::CommitRules => {
                 "The rules are not as in HEAD, so nothing can be kept: a person commits them with `lab rules -m TEXT`, or \
                  takes the change back."

@@ -28,7 +28,7 @@ fn what_a_hint_says_decides_the_kernel_that_was_judged() {
     lab.lab("run")
         .is(0)
         .says("PASS  run 1 of kernel.cu")
-        .says("`lab keep -m TEXT` commits it");
+        .says("own bytes, so nothing is to be decided; `lab keep -m TEXT` writes their row");
     lab.write("p2/kernel.cu", "// better\n");
     lab.lab("run p2")
         .is(0)
