@@ -30,8 +30,7 @@ pub struct ShowArgs {
 pub fn main(options: &ShowArgs) -> Result<ExitCode> {
     let any = Project::of_any(&here()?)?;
     let run = RunId(options.run);
-    let record = RunIndex::new(&any).store().read(run);
-    let record = record.with_context(|| format!("there is no run {run} to show"))?;
+    let record = RunIndex::new(&any).store().read(run)?;
     let kernel = any.root.join(&record.start.kernel);
     let project = Project::open(&any.root, Some(&kernel))
         .with_context(|| format!("run {run} is of {}", record.start.kernel))?;

@@ -79,7 +79,9 @@ fn an_open_run_is_restored_by_its_number() {
     lab.write("kernel.cu", "// other\n");
     lab.lab("show 1").is(0).says("● PASS  run 1 of kernel.cu");
     assert_eq!(lab.lab("show 1 --json").is(0).json()["run"], 1);
-    lab.lab("show 7").is(1).says("there is no run 7 to show");
+    lab.lab("show 7")
+        .is(1)
+        .says("there is no run 7: `lab log` lists");
     lab.lab("restore 1")
         .is(0)
         .says("kernel.cu now holds the bytes of ")

@@ -88,8 +88,9 @@ impl Model {
                 self.inform(format!("run {run} has a profile: {device} shows it"));
             }
             Err(why) => {
+                let why = why.trim_start_matches("nothing was profiled: ");
                 self.fail(format!("no profile: {why}"));
-                self.profiles.failed = Some(why);
+                self.profiles.failed = Some(why.to_owned());
             }
         }
     }
