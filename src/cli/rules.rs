@@ -5,14 +5,19 @@ use super::json::decision::DecisionAnswer;
 use super::{JsonArg, KernelArg, failed, is_json, problem_file, say, say_below, told};
 use anyhow::Result;
 use clap::Args;
-use lab_git::short;
+use lab_git::{Repo, short};
 use lab_project::Project;
 use lab_protocol::Exit;
 use lab_run::message::{self, Message, Trailer};
 use lab_store::RunIndex;
+use lab_system::root::read_anywhere;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::iter::repeat;
 use std::process::ExitCode;
+
+/// Most bytes of a file whose diff is shown.
+const SIZE_LIMIT: u64 = 4 << 20;
 
 #[derive(Args, Debug)]
 pub struct RulesArgs {
@@ -37,6 +42,9 @@ pub struct RulesAnswer<'a> {
     changed: Vec<String>,
     /// Files that the first keep commits.
     first: Vec<String>,
+    /// The diffs of the files in `changed`; empty where a file is no text.
+    #[serde(skip)]
+    diffs: Vec<String>,
 }
 
 pub fn main(options: &RulesArgs) -> Result<ExitCode> {
@@ -45,7 +53,13 @@ pub fn main(options: &RulesArgs) -> Result<ExitCode> {
         let rules = RulesAnswer::of(&project)?;
         let mistake = problem_file::mistake(&project);
         if mistake.is_none() || !is_json() {
-            told(&rules, || rules.lines().iter().for_each(|line| say(line)));
+            told(&rules, || {
+                let diffs = rules.diffs.iter().map(String::as_str);
+                for (line, diff) in rules.lines().iter().zip(diffs.chain(repeat(""))) {
+                    say(line);
+                    diff.lines().for_each(say);
+                }
+            });
         }
         return Ok(mistake.map_or(ExitCode::SUCCESS, |why| failed(&why, Exit::Usage)));
     };
@@ -68,10 +82,13 @@ pub fn main(options: &RulesArgs) -> Result<ExitCode> {
 impl<'a> RulesAnswer<'a> {
     pub fn of(project: &'a Project) -> Result<Self> {
         let rules = lab_decide::read_rules(project)?;
+        let repo = Repo::open(project)?;
+        let diffs = rules.changed.iter().map(|file| diff(&repo, &file.path));
         Ok(RulesAnswer {
             kernel: &project.kernel_name,
             changed: rules.changed.iter().map(ToString::to_string).collect(),
             first: rules.first.iter().map(ToString::to_string).collect(),
+            diffs: diffs.collect::<Result<_>>()?,
         })
     }
 
@@ -88,5 +105,16 @@ impl<'a> RulesAnswer<'a> {
             true => vec![format!("the rules of {} are as in HEAD", self.kernel)],
             false => lines,
         }
+    }
+}
+
+/// The diff of a file from HEAD to the disk; empty where it is no text.
+fn diff(repo: &Repo, path: &str) -> Result<String> {
+    let old = lab_git::bytes_in_head(repo, &lab_git::behind_links(repo, path)?)?;
+    let new = read_anywhere(&repo.project.root.join(path), SIZE_LIMIT).ok();
+    let text = |bytes: Option<Vec<u8>>| String::from_utf8(bytes.unwrap_or_default());
+    match (text(old), text(new)) {
+        (Ok(old), Ok(new)) => lab_git::text_diff(&old, &new, 3),
+        _ => Ok(String::new()),
     }
 }
