@@ -88,7 +88,13 @@ impl Model {
     /// Whether the list of kernels is open.
     pub(super) fn chooses_kernel(&self) -> bool {
         let is_list = |overlay: &Overlay| {
-            matches!(overlay, Overlay::Pick { of: PickFrom::Kernels(_), .. })
+            matches!(
+                overlay,
+                Overlay::Pick {
+                    of: PickFrom::Kernels(_),
+                    ..
+                }
+            )
         };
         self.overlays.iter().any(is_list)
     }
