@@ -25,6 +25,7 @@ mod live;
 mod log;
 mod ls;
 mod mcp;
+mod measured;
 mod new;
 mod output;
 mod peer_lines;

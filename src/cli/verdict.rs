@@ -1,6 +1,7 @@
 //! A run that has ended: its verdict in words, and what can be done next. `lab run`, `lab bench
 //! --verdict` and the tools of `lab mcp` say the same of it.
 
+use super::measured::Measured;
 use super::peer_lines;
 use lab_decide::auto::{self, AutoDecision, Enough};
 use lab_decide::{NotAllowed, allowed, snapshot};
@@ -9,15 +10,13 @@ use lab_history::last_peers;
 use lab_project::Project;
 use lab_project::objective::Objective;
 use lab_protocol::Language;
-use lab_protocol::report::{Comparison, Measure, Speed, attribute, first_word, number};
+use lab_protocol::report::{Speed, attribute, first_word};
 use lab_run::Reason;
 use lab_run::inputs;
 use lab_run::record::Record;
-use lab_run::verdict::{Outcome, Verdict, with_ends};
+use lab_run::verdict::{Outcome, Verdict};
 use lab_store::{RunIndex, RunSummary};
-use lab_text::figures::{self, figure};
-use schemars::JsonSchema;
-use serde::Serialize;
+use lab_text::figures;
 
 /// A run with its verdict, and what its answer is looked up in.
 #[derive(Clone, Copy)]
@@ -331,100 +330,5 @@ impl<'a> Judged<'a> {
         } else {
             String::new()
         }
-    }
-}
-
-/// The figures of a long measurement, from the result lines of its run.
-#[derive(JsonSchema, Serialize)]
-pub struct Measured {
-    /// The objective.
-    median: f64,
-    /// Lower end of the 95 % interval.
-    low: Option<f64>,
-    /// Upper end.
-    high: Option<f64>,
-    /// Median distance of the turns from their median, in percent.
-    mad_pct: Option<f64>,
-    /// Timed launches.
-    launches: Option<u64>,
-    /// Processes.
-    trials: Option<u64>,
-    /// The incumbent's figure.
-    incumbent: Option<Measure>,
-    /// Candidate's speed over the incumbent's.
-    ratio: Option<Measure>,
-    /// ABBA blocks.
-    quads: Option<u64>,
-    /// The verdict on speed.
-    speed: Option<Speed>,
-    #[serde(skip)]
-    comparison: Option<Comparison>,
-}
-
-impl Measured {
-    /// `None` if the run was no long measurement, or did not pass.
-    pub fn of(record: &Record) -> Option<Measured> {
-        let is_measured = record.start.reason == Reason::Measure;
-        let throughput = record.verdict.as_ref().filter(|_| is_measured)?.objective?;
-        let report = record.report();
-        let count = |line, name| attribute(report.value(line)?, name)?.parse().ok();
-        let comparison = report.comparison();
-        Some(Measured {
-            median: throughput.value,
-            low: throughput.low,
-            high: throughput.high,
-            mad_pct: report
-                .value("spread_pct")
-                .and_then(|mad| number(first_word(mad))),
-            launches: count("spread_pct", "launches"),
-            trials: count("spread_pct", "trials"),
-            incumbent: report.measure("incumbent_sps"),
-            ratio: comparison.map(|comparison| comparison.ratio),
-            quads: count("speed_ratio", "quads"),
-            speed: comparison.and_then(|comparison| comparison.speed),
-            comparison,
-        })
-    }
-
-    /// One line for each figure.
-    fn lines(&self) -> Vec<String> {
-        let (low, high) = (self.low, self.high);
-        let median = Measure {
-            value: self.median,
-            low,
-            high,
-        };
-        let mut text = format!("median {}", with_ends(&median, figure));
-        if let (Some(mad), Some(launches), Some(trials)) =
-            (self.mad_pct, self.launches, self.trials)
-        {
-            text += &format!(", spread {mad} % (MAD), {launches} launches in {trials} trials");
-        }
-        let incumbent = self
-            .incumbent
-            .map(|i| format!("incumbent {}", with_ends(&i, figure)));
-        let ratio = self.comparison.map(
-            |Comparison {
-                 ratio,
-                 speed,
-                 aggregate,
-             }| {
-                let quads = self
-                    .quads
-                    .map_or_else(|| "?".to_owned(), |quads| quads.to_string());
-                let ratio = with_ends(&ratio, |ratio| format!("{ratio:.4}"));
-                let aggregate = aggregate.map(|aggregate| format!(", {aggregate}"));
-                let speed = speed.map(|speed| format!(": {}", speed.word()));
-                format!(
-                    "ratio {ratio} of {quads} ABBA blocks{}{}",
-                    aggregate.unwrap_or_default(),
-                    speed.unwrap_or_default()
-                )
-            },
-        );
-        [Some(text), incumbent, ratio]
-            .into_iter()
-            .flatten()
-            .collect()
     }
 }

@@ -2,7 +2,8 @@
 
 use super::decision::DecisionReport;
 use super::run::RunReport;
-use crate::cli::verdict::{Judged, Measured};
+use crate::cli::measured::Measured;
+use crate::cli::verdict::Judged;
 use lab_run::RunId;
 use schemars::JsonSchema;
 use serde::Serialize;
