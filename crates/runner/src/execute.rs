@@ -219,7 +219,7 @@ fn no_problem(project: &Project) -> Option<String> {
         }
         Some(file) => format!(
             "{name} has no problem.toml beside it, and {} names no harness: set `harness` there, as in `harness = \
-             {{ python = \"harness.py\" }}`, or write a problem.toml (kernels/README.md)",
+             {{ python = \"harness.py\" }}`, or write a problem.toml (`lab help kernels`)",
             file.strip_prefix(&project.root).unwrap_or(file).display()
         ),
     })
