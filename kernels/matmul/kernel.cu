@@ -43,7 +43,12 @@ PLAIN(matmul_f16, __half)
 constexpr int BK = 64;    // columns of a and b in a stage: 128 bytes, the width of the swizzle
 constexpr int ROWS = 64;  // of a consumer in one wgmma
 constexpr int WARPGROUP = 128, CONSUMERS = 2, THREADS = (1 + CONSUMERS) * WARPGROUP;  // threads, warpgroups, threads of a block
-constexpr int GROUP = 8;  // rows of tiles that are computed together
+// Rows of tiles that are computed together; stages and clusters of the kinds of tile below.
+// lab: tune GROUP = 4, 8, 16
+// lab: tune WIDE_STAGES = 3, 4
+// lab: tune WIDE_CLUSTER = 1, 2
+// lab: tune NARROW_STAGES = 6, 8
+constexpr int GROUP = 8, WIDE_STAGES = 4, WIDE_CLUSTER = 2, NARROW_STAGES = 8;
 constexpr int PAD_THREADS = 128;
 
 // A kind of tile: BM rows and BN columns of c. CM x CN blocks form a cluster. Its tiles are neighbours, and share what they read.
@@ -54,11 +59,11 @@ struct Tile {
     static constexpr int CHUNK = BN % 64 == 0 ? 64 : BN / 3;  // columns of c that one copy stores
 };
 
-typedef Tile<128, 256, 4, 2, 1> Wide;
+typedef Tile<128, 256, WIDE_STAGES, WIDE_CLUSTER, 1> Wide;
 // 512 x 11008 cells are 2 x 65.5 of these tiles: one for each of 132 multiprocessors.
 typedef Tile<256, 168, 3, 1, 2> Third;
 typedef Tile<128, 128, 6, 1, 1> Square;
-typedef Tile<128, 64, 8, 1, 1> Narrow;
+typedef Tile<128, 64, NARROW_STAGES, 1, 1> Narrow;
 
 // What a block has in shared memory.
 template <typename T, typename S>
