@@ -83,6 +83,10 @@ impl NvrtcBuilder {
             // For profilers. It slows down neither the build nor the kernel.
             "--generate-line-info".to_owned(),
         ];
+        // Kernels of one file are compiled side by side, to the same instructions. More threads are no faster.
+        if self.nvrtc.version >= (13, 0) {
+            options.push("--split-compile=8".to_owned());
+        }
         if !request.options.has_standard() {
             options.push("--std=c++17".to_owned());
         }
