@@ -1,9 +1,9 @@
 //! `lab auto`: only one loop works on a kernel, even if somebody removes its lock and state.
 
-use crate::auto_loop::{auto, auto_command, incumbent_is_back, lab};
+use crate::auto_loop::{auto, auto_command, incumbent_is_back, lab, state};
 use crate::lab::{Beside, Lab};
 use lab_testing::until;
-use std::fs;
+use std::fs::{self, File};
 
 /// Starts a loop whose command edits and then waits until the file `go` is there. The command notes
 /// that it runs in `at`.
@@ -53,4 +53,38 @@ fn a_loop_whose_locks_were_removed_ends_where_another_one_has_begun() {
     second.finish().is(0).says("turn 1: discarded run 1");
     assert_eq!(lab.rows().len(), 1, "one loop decides");
     incumbent_is_back(&lab);
+}
+
+#[test]
+fn a_run_of_a_screen_that_is_withdrawn_does_not_hide_an_experiment_from_the_budget() {
+    let lab = lab();
+    lab.lab("run");
+    let auto = waits_in(&lab, "first", "go");
+    // A screen begins a run, which keeps its log locked.
+    let folder = lab.path(".lab/runs/2");
+    fs::create_dir(&folder).unwrap();
+    let log = File::create(folder.join("run.log")).unwrap();
+    log.lock().unwrap();
+    let mut record: serde_json::Value =
+        serde_json::from_str(&lab.read(".lab/runs/1/record.json")).unwrap();
+    (record["id"], record["verdict"]) = (2.into(), serde_json::Value::Null);
+    lab.write(".lab/runs/2/record.json", record.to_string());
+    // The loop puts its kernel on disk once nobody decides. Until then the screen withdraws its run.
+    let deciding = File::options()
+        .append(true)
+        .create(true)
+        .open(lab.path(".lab/decide.lock"))
+        .unwrap();
+    deciding.lock().unwrap();
+    lab.write("../home/go", "");
+    until("the loop has the kernel", || {
+        state(&lab)["phase"] == "judging"
+    });
+    fs::remove_dir_all(&folder).unwrap();
+    drop((log, deciding));
+    auto.finish()
+        .is(0)
+        .says("turn 1: discarded run 2")
+        .says("the budget of 1 experiments is spent");
+    assert_eq!(lab.rows().len(), 1, "{:?}", lab.rows());
 }

@@ -14,9 +14,10 @@ use super::{patches, turn};
 use anyhow::{Context, Result};
 use lab_git::Repo;
 use lab_run::RunId;
+use lab_run::verdict::Outcome;
 use lab_runner::ready::Ready;
 use lab_runner::standby::Owner;
-use lab_store::RunIndex;
+use lab_store::{RunIndex, RunSummary};
 use std::convert::Infallible;
 use std::time::Instant;
 
@@ -195,7 +196,8 @@ impl Running<'_, '_> {
                 Ok(self.end_turn(told, false)?)
             }
             Ok(Came::Ended(told)) => {
-                let is_judged = told.run.is_some_and(|run| run > candidate.after);
+                // A known kernel has the run that judged it before.
+                let is_judged = told.run.is_some() && told.outcome != TurnOutcome::Known;
                 self.state.counts.experiments += u64::from(is_judged);
                 self.state.counts.cost += candidate.answer.cost.unwrap_or(0.0);
                 let (why, is_command) = (told.why.clone(), self.edits_by_command());
@@ -318,7 +320,10 @@ impl Running<'_, '_> {
                 self.files.write_candidate(&bytes)?;
                 let hash = blake3::hash(&bytes).to_hex().to_string();
                 self.index.refresh();
-                let after = self.index.newest().next().map_or(RunId(0), |run| run.id);
+                // The number of a run in progress is free again where that run is withdrawn.
+                let judged = |run: &&RunSummary| run.outcome().is_some_and(Outcome::is_verdict);
+                let after = self.index.newest().find(judged);
+                let after = after.map_or(RunId(0), |run| run.id);
                 self.state.candidate = Some(Candidate {
                     hash,
                     after,
