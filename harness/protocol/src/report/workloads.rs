@@ -219,8 +219,11 @@ impl Report {
 }
 
 impl Workload {
-    /// Reads the words of a line, of which the first `named` are the name.
+    /// Reads the words of a line, of which the first `named` are the name, with the word `nr=2` behind
+    /// them, which tells workloads of the same dimensions apart.
     pub fn of(words: &Words, named: usize) -> Workload {
+        let is_numbered = words.get(named).is_some_and(|(key, _)| *key == "nr");
+        let named = named + usize::from(is_numbered);
         let value = |wanted: &str| value(words, wanted);
         let figure = |wanted: &str| {
             value(wanted)
@@ -474,6 +477,10 @@ speed_ratio: 1.01 low=1.008 high=1.012
         assert_eq!(
             name_of("workload: kernel_us=1 n=1\nworkload: kernel_us=1 n=2\n"),
             "kernel_us=1 n=1, kernel_us=1 n=2"
+        );
+        assert_eq!(
+            name_of("workload: n=1 kernel_us=1\nworkload: n=1 nr=2 kernel_us=2\n"),
+            "n=1, n=1 nr=2"
         );
     }
 }
