@@ -94,8 +94,7 @@ pub struct Counts {
 pub struct Candidate {
     /// BLAKE3 of the bytes, hex.
     pub hash: String,
-    /// The newest run with a verdict when the bytes were taken: a later run of these bytes is this
-    /// turn's.
+    /// The newest judged run when the bytes were taken: a later run of these bytes is this turn's.
     pub after: RunId,
     pub answer: Answer,
     pub told: LastTurn,
