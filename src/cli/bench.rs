@@ -203,7 +203,8 @@ fn find(project: &Project, shown: Shown) -> Result<Bench> {
     match shown {
         Shown::Number(id) => store.read(id),
         Shown::Last => store
-            .newest(|start| start.kernel == project.kernel_name)
+            .all(|start| start.kernel == project.kernel_name)
+            .next()
             .with_context(|| {
                 format!(
                     "there is no bench of {} yet: `lab bench{}` makes one",

@@ -3,7 +3,7 @@
 use crate::from_report;
 use crate::record::{BenchPeers, BenchRun, BenchedDevice, counted};
 use crate::session::{Ended, Session};
-use crate::store::own_origin;
+use crate::store::PEERS_LOG;
 use anyhow::Result;
 use jiff::Timestamp;
 use lab_protocol::report::{Report, first_word};
@@ -15,6 +15,7 @@ use lab_runner::follow::{Batch, Follow};
 use lab_runner::job::{self, Job};
 use lab_runner::process::Control;
 use lab_runner::spec;
+use lab_store::series::own_origin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -32,7 +33,7 @@ impl Session<'_> {
         tell: &mut dyn FnMut(Arc<Report>),
     ) -> Result<Result<BenchRun, Ended>> {
         let (started, began) = (lab_run::now(), Instant::now());
-        let mut follow = Job::follow(self.project, self.open.create_log(number)?);
+        let mut follow = Job::follow(self.project, self.open.create_log(&self.open.log(number))?);
         let mut difference = None;
         let kind = self.bench.start.discipline.map(JudgeKind::Bench);
         let ended = self.job(kind, &mut follow, control, |batch| {
@@ -73,7 +74,8 @@ impl Session<'_> {
     /// returns the peers that were timed until then; none on another device than that of the runs,
     /// where it ends at once. The error says what the disk refused.
     pub(crate) fn beside_peers(&self, control: &Control) -> Result<(Option<BenchPeers>, Ended)> {
-        let mut follow = Job::follow(self.project, self.open.create_peers_log()?);
+        let log = self.open.path(PEERS_LOG);
+        let mut follow = Job::follow(self.project, self.open.create_log(&log)?);
         let own = control.within()?;
         // What the log lacks is in the record.
         let ended = self.job(None, &mut follow, &own, |batch| {
@@ -92,7 +94,6 @@ impl Session<'_> {
         // The last one may have begun, and has no result.
         peers.retain(|it| !is_interrupted || it.peer.ratio.is_some() || it.peer.failure.is_some());
         let interrupted = || format!("interrupted after {}", counted(peers.len(), "peer"));
-        let log = self.open.peers_log();
         let nothing = || format!("the harness named no peer: see {}", log.display());
         let is_wrong = report
             .value("correctness")

@@ -8,23 +8,9 @@ use lab_run::Fingerprint;
 use lab_run::peers::MeasuredPeer;
 use lab_run::record::{InputFile, Origin, VERSION};
 use lab_run::verdict::Outcome;
+pub use lab_store::series::SeriesId as BenchId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::fmt;
-
-/// The number of a bench: it counts from 1 within a repository.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize,
-)]
-#[serde(transparent)]
-#[schemars(inline)]
-pub struct BenchId(pub u64);
-
-impl fmt::Display for BenchId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)
-    }
-}
 
 /// What a bench measures: `bench.json`, written once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

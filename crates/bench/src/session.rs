@@ -1,7 +1,7 @@
 //! Beginning or resuming a bench, and its runs one after the other.
 
 use crate::record::{Bench, BenchOutcome, BenchPeers, BenchRun, BenchStart};
-use crate::store::{BenchStore, OpenBench, own_origin};
+use crate::store::{BenchStore, PEERS};
 use lab_git::Repo;
 use lab_project::Project;
 use lab_protocol::Exit;
@@ -12,6 +12,8 @@ use lab_run::verdict::Outcome;
 use lab_runner::execute::{self, NotRun};
 use lab_runner::process::Control;
 use lab_runner::spec::RunSpec;
+use lab_store::series::{OpenFolder, own_origin};
+use lab_store::signature::Purpose;
 use std::sync::Arc;
 
 /// What is asked for.
@@ -126,7 +128,7 @@ pub struct Session<'a> {
     pub(crate) spec: RunSpec,
     /// Read once, so that all runs are about the same bytes, whatever happens on disk meanwhile.
     pub(crate) inputs: Arc<Inputs>,
-    pub(crate) open: OpenBench,
+    pub(crate) open: OpenFolder,
     pub bench: Bench,
     /// Runs that there are to be at the end.
     pub wanted: u32,
@@ -199,7 +201,7 @@ impl<'a> Session<'a> {
                 Ok(run) => run,
                 Err(ended) => return Ok(ended),
             };
-            self.open.append(&run)?;
+            self.open.append(&run, run.run)?;
             tell(BenchEvent::Ended(&run));
             let passed = run.outcome == Outcome::Pass;
             self.bench.runs.push(run);
@@ -231,7 +233,7 @@ impl<'a> Session<'a> {
         tell(BenchEvent::Peers);
         let (peers, ended) = self.beside_peers(control)?;
         if let Some(peers) = peers {
-            self.open.write_peers(&peers)?;
+            self.open.write(PEERS, Purpose::BenchPeers, &peers)?;
             self.bench.peers = Some(peers);
         }
         Ok(ended)
@@ -244,7 +246,7 @@ fn begun(
     inputs: &Inputs,
     store: &BenchStore,
     request: &BenchRequest,
-) -> Result<(Bench, OpenBench), NotRun> {
+) -> Result<(Bench, OpenFolder), NotRun> {
     let repo = Repo::open(project)?;
     // Without it git would show .lab as untracked. The bench is right all the same.
     let _ = lab_git::exclude(&repo);
@@ -279,18 +281,19 @@ fn resumed(
     inputs: &Inputs,
     store: &BenchStore,
     request: &BenchRequest,
-) -> Result<(Bench, OpenBench), NotRun> {
+) -> Result<(Bench, OpenFolder), NotRun> {
     let (kernel, target) = (&project.kernel_name, spec.target(project));
     let of_kernel = |start: &BenchStart| start.kernel == *kernel && start.target == target;
     let of_bytes = |start: &BenchStart| of_kernel(start) && start.fingerprint == inputs.fingerprint;
     let begin = format!("`lab bench{}` begins a new one", project.argument);
     // Without a bench of these bytes, the newest bench tells what changed since.
-    let Some(found) = store.newest(of_bytes).or_else(|| store.newest(of_kernel)) else {
+    let newest = store.starts(of_bytes).next();
+    let Some(found) = newest.or_else(|| store.starts(of_kernel).next()) else {
         return Err(NotRun::Refused(format!(
             "there is no bench of {kernel} on the device {target} to resume: {begin}"
         )));
     };
-    let id = found.start.bench;
+    let id = found.bench;
     let Some(open) = store.open(id)? else {
         return Err(NotRun::Refused(format!(
             "bench {id} goes on in another process: wait for its end"

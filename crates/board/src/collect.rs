@@ -96,8 +96,8 @@ pub fn cite(repo: &Repo, decision: &str, source: Option<Source>) -> Result<Strin
     let kernel = &repo.project.kernel_name;
     let newest = || {
         let benches = BenchStore::new(&repo.project.lab_dir);
-        let newest = benches.newest(|start| start.kernel == *kernel);
-        let newest = newest.map(|bench| Source::Bench(bench.start.bench));
+        let newest = benches.starts(|start| start.kernel == *kernel).next();
+        let newest = newest.map(|start| Source::Bench(start.bench));
         newest.with_context(|| format!("{kernel} has no bench yet: `lab bench` makes one"))
     };
     let source = source.map_or_else(newest, Ok)?;

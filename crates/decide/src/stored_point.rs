@@ -9,6 +9,7 @@ use lab_git::Repo;
 use lab_project::Project;
 use lab_run::RunId;
 use lab_run::inputs;
+use lab_store::series::SeriesStart;
 use lab_sweep::{Sweep, SweepId, SweepPoint, SweepStore, fingerprint_of, space_of, summary};
 use std::result::Result as StdResult;
 
@@ -56,7 +57,7 @@ impl StoredPoint {
                  measures the present ones"
             )
         })?;
-        let sweep = store.with_points(found, &mut 0)?;
+        let sweep = found.with_lines(&store, &mut 0)?;
         let point = chosen(project, &sweep, number)?;
         let bytes = space.source(&source, point.point).into_bytes();
         let (id, number) = (sweep.start.sweep, point.number);

@@ -4,7 +4,7 @@
 //! bytes, rules and device are the same.
 
 use jiff::Timestamp;
-use lab_bench::BenchStore;
+use lab_bench::{BenchPeers, BenchStore};
 use lab_git::Repo;
 use lab_project::Project;
 use lab_run::Fingerprint;
@@ -67,7 +67,7 @@ fn newest(
     };
     let runs = index.newest_of(fingerprint).filter(is_ours);
     let of_run = runs.map(|run| run.peers.clone()).find(|peers| count(peers));
-    let bench = BenchStore::new(&project.lab_dir).newest_peers(fingerprint, device);
+    let bench = BenchPeers::newest(&BenchStore::new(&project.lab_dir), fingerprint, device);
     let of_bench = bench.map(|bench| peers::figures(&bench.peers));
     let found = of_run
         .into_iter()

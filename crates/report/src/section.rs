@@ -7,7 +7,7 @@ use crate::rows::{self, Older};
 use crate::workloads::{self, Workloads};
 use anyhow::Result;
 use askama::Template;
-use lab_bench::BenchStore;
+use lab_bench::{BenchPeers, BenchStore};
 use lab_git::Repo;
 use lab_history::kernels::Row;
 use lab_history::{details, profile};
@@ -267,7 +267,8 @@ impl Read<'_> {
             return record.peers.clone();
         }
         let benches = BenchStore::new(&self.repo.project.lab_dir);
-        let bench = benches.newest_peers(&record.start.fingerprint, record.device.as_deref());
+        let (fingerprint, device) = (&record.start.fingerprint, record.device.as_deref());
+        let bench = BenchPeers::newest(&benches, fingerprint, device);
         bench.map(|bench| bench.peers).unwrap_or_default()
     }
 }

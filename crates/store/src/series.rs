@@ -3,21 +3,39 @@
 //! records of runs are.
 
 use crate::signature::{self, Purpose};
-use anyhow::{Context, Result, bail};
-use lab_run::record::Origin;
+use anyhow::{Context, Result, bail, ensure};
+use lab_run::record::{Origin, is_inside};
 use lab_system::file_lock::LockedFile;
 use lab_system::leftovers;
 use lab_system::root::{Access, Root};
 use lab_system::space;
-use serde::Serialize;
+use lab_text::sanitise;
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
 /// Most bytes that are read of a file, and of a line.
 const READ_LIMIT: u64 = 64 << 20;
 const LINE_LIMIT: u64 = 1 << 20;
+
+/// The number of a bench or a sweep: it counts from 1 within a repository.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+#[schemars(inline)]
+pub struct SeriesId(pub u64);
+
+impl fmt::Display for SeriesId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
 
 /// What a series holds.
 #[derive(Clone, Copy, Debug)]
@@ -28,62 +46,90 @@ pub struct SeriesKind {
     pub start: &'static str,
     /// The file that is only added to.
     pub lines: &'static str,
+    /// What a line is about: the name of a log begins with it.
+    pub line: &'static str,
     /// What the two are signed as.
     pub purposes: (Purpose, Purpose),
 }
 
-/// Reads and writes numbered folders.
+/// What is written at the beginning.
+pub trait SeriesStart: Serialize + DeserializeOwned {
+    const KIND: SeriesKind;
+    /// The start with its lines.
+    type Whole;
+
+    /// Its number, its kernel, and who wrote it, which is known once it is read.
+    fn about(&mut self) -> (SeriesId, &str, &mut Origin);
+
+    /// Reads the lines that stand after the first `read` bytes, and adds their bytes to `read`. Lines
+    /// of another folder are left out, and those that cannot be read: they are measured again.
+    fn with_lines(self, series: &Series<Self>, read: &mut u64) -> Result<Self::Whole>;
+}
+
+/// Reads and writes numbered folders that begin with an `S`.
 #[derive(Clone, Debug)]
-pub struct Series {
+pub struct Series<S> {
     /// The folder that holds `.lab`.
     files: Root,
     folder: PathBuf,
-    kind: SeriesKind,
+    of: PhantomData<S>,
 }
 
 /// A folder that this process adds lines to. No other process can.
 #[derive(Debug)]
 pub struct OpenFolder {
-    series: Series,
-    id: u64,
+    files: Root,
+    folder: PathBuf,
+    kind: SeriesKind,
+    id: SeriesId,
     /// The file of the lines, locked.
     lines: LockedFile,
 }
 
-impl Series {
+impl<S: SeriesStart> Series<S> {
     /// The series in this `.lab` folder. Creates nothing.
-    pub fn new(lab_dir: &Path, kind: SeriesKind) -> Self {
+    pub fn new(lab_dir: &Path) -> Self {
         Series {
             files: Root::new(lab_dir.parent().unwrap_or(lab_dir)),
-            folder: lab_dir.join(kind.name),
-            kind,
+            folder: lab_dir.join(S::KIND.name),
+            of: PhantomData,
         }
     }
 
-    pub fn folder(&self, id: u64) -> PathBuf {
+    pub fn folder(&self, id: SeriesId) -> PathBuf {
         self.folder.join(id.to_string())
     }
 
+    /// The file to which lines are added.
+    pub fn lines_file(&self, id: SeriesId) -> PathBuf {
+        self.folder(id).join(S::KIND.lines)
+    }
+
+    /// Path of the log that belongs to a line.
+    pub fn log(&self, id: SeriesId, line: u32) -> PathBuf {
+        self.folder(id).join(S::KIND.log_name(line))
+    }
+
     /// All numbers, the newest first.
-    pub fn ids(&self) -> Vec<u64> {
+    pub fn ids(&self) -> Vec<SeriesId> {
         let names = self.files.entries(&self.folder).unwrap_or_default();
         let numbers = names
             .into_iter()
             .filter_map(|name| name.to_str()?.parse().ok());
-        let mut ids: Vec<u64> = numbers.collect();
+        let mut ids: Vec<SeriesId> = numbers.map(SeriesId).collect();
         ids.sort_unstable_by(|a, b| b.cmp(a));
         ids
     }
 
     /// Makes a new folder and writes its start file; `start` gets the number. Two processes at once
     /// get two numbers.
-    pub fn create<T: Serialize>(&self, start: impl FnOnce(u64) -> T) -> Result<(T, OpenFolder)> {
+    pub fn create(&self, start: impl FnOnce(SeriesId) -> S) -> Result<(S, OpenFolder)> {
         let SeriesKind {
             name,
             start: file,
             purposes,
             ..
-        } = self.kind;
+        } = S::KIND;
         let shown = self.folder.display();
         let failed = || format!("cannot make a folder for the {name} in {shown}");
         let explained = |error| space::explain(error, &format!("no {name} could start"));
@@ -104,7 +150,7 @@ impl Series {
         let ids = self.ids();
         let has_begun = |id| {
             self.files
-                .metadata(&self.folder(id).join(self.kind.start))
+                .metadata(&self.folder(id).join(S::KIND.start))
                 .is_ok()
         };
         for id in ids.iter().copied().filter(|id| !has_begun(*id)) {
@@ -114,7 +160,8 @@ impl Series {
                 return Ok(open);
             }
         }
-        for id in ids.first().copied().unwrap_or(0) + 1.. {
+        for number in ids.first().map_or(0, |id| id.0) + 1.. {
+            let id = SeriesId(number);
             match self.files.create_dir(&self.folder(id)) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 made => made?,
@@ -129,43 +176,73 @@ impl Series {
 
     /// Takes the lock of a folder; `None` if another process adds lines to it. Removes what a killed
     /// process left in the folder.
-    pub fn open(&self, id: u64) -> Result<Option<OpenFolder>> {
-        let path = self.folder(id).join(self.kind.lines);
+    pub fn open(&self, id: SeriesId) -> Result<Option<OpenFolder>> {
+        let path = self.lines_file(id);
         let lines = self.files.take_lock(&path, Access::ReadAppend);
         let lines = lines.with_context(|| format!("cannot open {}", path.display()))?;
         let open = lines.map(|lines| OpenFolder {
-            series: self.clone(),
+            files: self.files.clone(),
+            folder: self.folder(id),
+            kind: S::KIND,
             id,
             lines,
         });
         if let Some(open) = &open {
-            leftovers::sweep(&self.files, &self.folder(id));
+            leftovers::sweep(&self.files, &open.folder);
             open.remove_copies();
         }
         Ok(open)
     }
 
     /// Whether a process adds lines to this folder now.
-    pub fn is_in_progress(&self, id: u64) -> bool {
-        self.files.is_locked(&self.folder(id).join(self.kind.lines))
+    pub fn is_in_progress(&self, id: SeriesId) -> bool {
+        self.files.is_locked(&self.lines_file(id))
     }
 
-    /// Reads the start file, and who wrote it. The error says what is missing or damaged.
-    pub fn start<T: DeserializeOwned>(&self, id: u64) -> Result<(T, Origin)> {
+    /// Reads the start file with its lines.
+    pub fn read(&self, id: SeriesId) -> Result<S::Whole> {
+        self.start(id)?.with_lines(self, &mut 0)
+    }
+
+    /// Reads the start file. The error says what is missing or damaged.
+    pub fn start(&self, id: SeriesId) -> Result<S> {
         let SeriesKind {
             name,
             start,
             purposes,
             ..
-        } = self.kind;
+        } = S::KIND;
         let path = self.folder(id).join(start);
+        let shown = path.display();
         let text = match self.files.read(&path, READ_LIMIT) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                bail!("there is no {name} {id}: {} is missing", path.display())
+                bail!("there is no {name} {id}: {shown} is missing")
             }
-            text => text.with_context(|| format!("cannot read {}", path.display()))?,
+            text => text.with_context(|| format!("cannot read {shown}"))?,
         };
-        signature::read_file(purposes.0, &path, &text, "")
+        let (mut start, read_from): (S, Origin) =
+            signature::read_file(purposes.0, &path, &text, "")?;
+        let (of, kernel, origin) = start.about();
+        ensure!(of == id, "{shown} is of {name} {of}, not of {name} {id}");
+        ensure!(
+            is_inside(kernel),
+            "{shown} names a kernel outside of the repository: {}",
+            sanitise::text(kernel)
+        );
+        *origin = read_from;
+        Ok(start)
+    }
+
+    /// The starts for which `wanted` holds, among those that can be read, newest first.
+    pub fn starts(&self, wanted: impl Fn(&S) -> bool) -> impl Iterator<Item = S> {
+        let ids = self.ids().into_iter();
+        ids.filter_map(|id| self.start(id).ok()).filter(wanted)
+    }
+
+    /// The same with their lines.
+    pub fn all(&self, wanted: impl Fn(&S) -> bool) -> impl Iterator<Item = S::Whole> {
+        self.starts(wanted)
+            .filter_map(|start| start.with_lines(self, &mut 0).ok())
     }
 
     /// Tells the lines after the first `read` bytes, each with who wrote it, and adds their bytes to
@@ -173,11 +250,11 @@ impl Series {
     /// halfway.
     pub fn lines<T: DeserializeOwned>(
         &self,
-        id: u64,
+        id: SeriesId,
         read: &mut u64,
         mut tell: impl FnMut(T, Origin),
     ) -> Result<()> {
-        let path = self.folder(id).join(self.kind.lines);
+        let path = self.lines_file(id);
         let failed = || format!("cannot read {}", path.display());
         let mut file = match self.files.open(&path, Access::Read) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -189,7 +266,7 @@ impl Series {
             line.clear();
             let mut part = file.by_ref().take(LINE_LIMIT);
             let bytes = part.read_until(b'\n', &mut line).with_context(failed)? as u64;
-            let value = signature::read(self.kind.purposes.1, &line).ok();
+            let value = signature::read(S::KIND.purposes.1, &line).ok();
             // The end of the file, or half a line, whose other half may come.
             if value.is_none() && bytes < LINE_LIMIT && !line.ends_with(b"\n") {
                 return Ok(());
@@ -202,9 +279,9 @@ impl Series {
     }
 
     /// Reads another file of a folder; `None` if it is missing or damaged.
-    pub fn read<T: DeserializeOwned>(
+    pub fn file<T: DeserializeOwned>(
         &self,
-        id: u64,
+        id: SeriesId,
         name: &str,
         purpose: Purpose,
     ) -> Option<(T, Origin)> {
@@ -216,15 +293,17 @@ impl Series {
     }
 }
 
-impl OpenFolder {
-    pub fn id(&self) -> u64 {
-        self.id
+impl SeriesKind {
+    fn log_name(&self, line: u32) -> String {
+        format!("{}-{line}.log", self.line)
     }
+}
 
-    /// Adds a line, which is on disk before this returns. The error says that `lost` was not
-    /// recorded.
-    pub fn append<T: Serialize>(&self, value: &T, lost: &str) -> Result<()> {
-        let kind = self.series.kind;
+impl OpenFolder {
+    /// Adds a line, which is on disk before this returns. The error says that the line of this
+    /// number was not recorded.
+    pub fn append<T: Serialize>(&self, value: &T, number: u32) -> Result<()> {
+        let (kind, id) = (self.kind, self.id);
         let line = signed(kind.purposes.1, value)?;
         // A line that was only half written must not swallow this one.
         let line = format!("\n{line}\n");
@@ -233,20 +312,26 @@ impl OpenFolder {
         let synced = written.and_then(|()| self.lines.sync_data());
         let path = self.path(kind.lines);
         let error = synced.with_context(|| format!("cannot write {}", path.display()));
-        error.map_err(|error| space::explain(error, &format!("{lost} was not recorded")))
+        let lost = || {
+            format!(
+                "{} {number} of {} {id} was not recorded",
+                kind.line, kind.name
+            )
+        };
+        error.map_err(|error| space::explain(error, &lost()))
     }
 
     /// Replaces a file of the folder.
     pub fn write<T: Serialize>(&self, name: &str, purpose: Purpose, value: &T) -> Result<()> {
         let path = self.path(name);
         let text = signed(purpose, value)?;
-        let written = self.series.files.replace(&path, text.as_bytes());
+        let written = self.files.replace(&path, text.as_bytes());
         written.with_context(|| format!("cannot write {}", path.display()))
     }
 
     /// Path of a file of the folder.
     pub fn path(&self, name: &str) -> PathBuf {
-        self.series.folder(self.id).join(name)
+        self.folder.join(name)
     }
 
     /// The folder for copies of the files to judge.
@@ -257,22 +342,26 @@ impl OpenFolder {
     /// Removes the copies of the files.
     pub fn remove_copies(&self) {
         // A copy that stays costs disk space and nothing else.
-        let _ = self.series.files.remove_dir_all(&self.tree());
+        let _ = self.files.remove_dir_all(&self.tree());
+    }
+
+    /// Path of the log that belongs to a line.
+    pub fn log(&self, line: u32) -> PathBuf {
+        self.path(&self.kind.log_name(line))
     }
 
     /// Creates a log in the folder.
-    pub fn create_log(&self, name: &str) -> Result<File> {
-        let path = self.path(name);
-        let created = self.series.files.create(&path);
+    pub fn create_log(&self, path: &Path) -> Result<File> {
+        let created = self.files.create(path);
         created
             .with_context(|| format!("cannot write {}", path.display()))
             .map_err(|error| space::explain(error, "the run could not start"))
     }
 
-    /// Removes a log.
-    pub fn remove_log(&self, name: &str) {
+    /// Removes the log that belongs to a line.
+    pub fn remove_log(&self, line: u32) {
         // One that stays costs disk space and nothing else.
-        let _ = self.series.files.remove_file(&self.path(name));
+        let _ = self.files.remove_file(&self.log(line));
     }
 }
 
@@ -296,30 +385,45 @@ mod tests {
     use super::*;
     use std::fs;
 
-    const SERIES: SeriesKind = SeriesKind {
-        name: "sweep",
-        start: "sweep.json",
-        lines: "points.jsonl",
-        purposes: (Purpose::Sweep, Purpose::SweepPoint),
-    };
+    #[derive(Serialize, Deserialize)]
+    struct Start;
+
+    impl SeriesStart for Start {
+        const KIND: SeriesKind = SeriesKind {
+            name: "sweep",
+            start: "sweep.json",
+            lines: "points.jsonl",
+            line: "point",
+            purposes: (Purpose::Sweep, Purpose::SweepPoint),
+        };
+        /// The numbers in the lines.
+        type Whole = Vec<u64>;
+
+        fn about(&mut self) -> (SeriesId, &str, &mut Origin) {
+            unreachable!("no start is read")
+        }
+
+        fn with_lines(self, series: &Series<Self>, read: &mut u64) -> Result<Vec<u64>> {
+            let mut numbers = Vec::new();
+            let tell = |value: serde_json::Value, _| numbers.extend(value["number"].as_u64());
+            series.lines(SeriesId(1), read, tell)?;
+            Ok(numbers)
+        }
+    }
 
     /// The numbers in lines that stand after the first `read` bytes.
-    fn numbers(series: &Series, read: &mut u64) -> Result<Vec<u64>> {
-        let mut numbers = Vec::new();
-        let tell = |value: serde_json::Value, _| numbers.extend(value["number"].as_u64());
-        series.lines(1, read, tell)?;
-        Ok(numbers)
+    fn numbers(series: &Series<Start>, read: &mut u64) -> Result<Vec<u64>> {
+        Start.with_lines(series, read)
     }
 
     #[test]
     fn what_was_added_since_is_read_however_long_the_file_is() -> Result<()> {
         let folder = tempfile::tempdir()?;
-        let series = Series::new(&folder.path().join(".lab"), SERIES);
+        let series = Series::new(&folder.path().join(".lab"));
         let mut read = 0;
         assert_eq!(numbers(&series, &mut read)?, [0; 0], "there is no file");
-        fs::create_dir_all(series.folder(1))?;
-        let path = series.folder(1).join(SERIES.lines);
-        let mut file = File::create(&path)?;
+        fs::create_dir_all(series.folder(SeriesId(1)))?;
+        let mut file = File::create(series.lines_file(SeriesId(1)))?;
         file.write_all(b"\n{\"version\":1,\"number\":1}\n\n{\"version\":1,\"numb")?;
         assert_eq!(numbers(&series, &mut read)?, [1]);
         file.write_all(b"er\":2}\n")?;

@@ -15,7 +15,7 @@ use lab_run::record::Origin;
 use lab_runner::execute::{self, NotRun};
 use lab_runner::spec::RunSpec;
 use lab_source::tune::{Space, Syntax};
-use lab_store::series::{OpenFolder, own_origin};
+use lab_store::series::{OpenFolder, SeriesStart, own_origin};
 use lab_system::random;
 use std::sync::Arc;
 
@@ -195,7 +195,7 @@ fn found(
             "sweep {id} goes on in another process: wait for its end"
         )));
     };
-    let sweep = store.with_points(newest, &mut 0)?;
+    let sweep = newest.with_lines(store, &mut 0)?;
     let goes_on = sweep.is_own() && sweep.points.len() < sweep.start.points;
     Ok(goes_on.then_some((sweep, open)))
 }

@@ -5,7 +5,7 @@ use crate::ending::{Budget, Ended, SweepEvent};
 use crate::record::{Array, SweepJobs, SweepPoint, SweepStart};
 use crate::session::Session;
 use crate::slurm::{self, Sent, TaskState};
-use crate::store::{JOBS, SweepStore, log_name};
+use crate::store::{JOBS, SweepStore};
 use crate::strategy::Chooser;
 use crate::task::TaskFolder;
 use crate::waiting::{AwaitedTask, counted, what_was_lost};
@@ -123,9 +123,9 @@ impl<'s, 'a> Head<'s, 'a> {
         };
         let store = SweepStore::new(&self.session.project.lab_dir);
         let id = self.session.sweep.start.sweep;
-        let array = store.array(id, newest);
+        let array = Array::read(&store, id, newest);
         let is_newest = |jobs: &SweepJobs| jobs.array == newest && jobs.origin == Origin::Own;
-        let jobs = store.jobs(id).filter(is_newest);
+        let jobs = SweepJobs::read(&store, id).filter(is_newest);
         let Some((array, jobs)) = array.zip(jobs) else {
             // That process was killed before it noted the job.
             self.jobs.array = newest;
@@ -331,14 +331,9 @@ impl<'s, 'a> Head<'s, 'a> {
         let open = &self.session.open;
         if !record.outcome.is_correct() {
             // Without its log the record says why.
-            let _ = self
-                .session
-                .project
-                .files()
-                .rename(&log, &open.path(&log_name(number)));
+            let _ = self.session.project.files().rename(&log, &open.log(number));
         }
-        let lost = format!("point {number} of sweep {}", start.sweep);
-        open.append(&record, &lost)?;
+        open.append(&record, number)?;
         self.tasks[at].left.remove(&record.point);
         (self.tell)(SweepEvent::Recorded(&record));
         self.session.sweep.points.push(record);
@@ -394,7 +389,7 @@ fn cancel_others(session: &Session) {
         .starts(of_kernel)
         .filter(|other| other.origin == Origin::Own)
     {
-        let jobs = store.jobs(other.sweep);
+        let jobs = SweepJobs::read(&store, other.sweep);
         if let Some(jobs) = jobs.filter(|jobs| jobs.is_alive() && jobs.origin == Origin::Own) {
             let _ = slurm::cancel(&other.job_name(jobs.array));
         }

@@ -4,7 +4,6 @@ use crate::builders::{Done, Order};
 use crate::ending::Ended;
 use crate::points::{Next, Shared};
 use crate::record::{PointOutcome, SweepPoint};
-use crate::store::log_name;
 use crate::summary;
 use anyhow::Result;
 use lab_git::Repo;
@@ -152,7 +151,7 @@ impl<'a> Lane<'a> {
         let own = control.within()?;
         let spec = self.ready.spec(&self.spec);
         let running = self.on_standby(&spec, &inputs, &own);
-        let mut follow = Job::follow(project, open.create_log(&log_name(number))?);
+        let mut follow = Job::follow(project, open.create_log(&open.log(number))?);
         let tree = self.folder.join("tree");
         let rival = Rival::of(self.shared.points().recorded);
         let mut job = Job {
@@ -194,7 +193,7 @@ impl<'a> Lane<'a> {
             None => return Ok(Err(Ended::NotJudged(verdict.why))),
         };
         if outcome.is_correct() {
-            open.remove_log(&log_name(number));
+            open.remove_log(number);
         }
         let so_far = outcome.is_correct().then(|| self.so_far(report));
         Ok(Ok(SweepPoint {

@@ -30,14 +30,13 @@ impl<'a> Shared<'a> {
 
     /// Records a point.
     pub fn record(&self, record: SweepPoint) -> Result<()> {
-        let lost = format!("point {} of sweep {}", record.number, record.sweep);
         let mut points = self.points();
         let elapsed_s = points.elapsed();
         let record = SweepPoint {
             elapsed_s,
             ..record
         };
-        self.open.append(&record, &lost)?;
+        self.open.append(&record, record.number)?;
         (points.tell)(SweepEvent::Recorded(&record));
         points.judging -= 1;
         points.recorded.push(record);

@@ -6,23 +6,9 @@ use lab_run::Fingerprint;
 use lab_run::inputs::Inputs;
 use lab_run::record::{Origin, VERSION};
 use lab_run::verdict::{Change, Figure};
+pub use lab_store::series::SeriesId as SweepId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::fmt;
-
-/// The number of a sweep: it counts from 1 within a repository.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize,
-)]
-#[serde(transparent)]
-#[schemars(inline)]
-pub struct SweepId(pub u64);
-
-impl fmt::Display for SweepId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)
-    }
-}
 
 /// What a sweep tries: `sweep.json`, written once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

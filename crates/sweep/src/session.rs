@@ -66,9 +66,8 @@ impl Session<'_> {
         let (sender, done) = channel();
         let ended = std::thread::scope(|scope| {
             for number in 0..builders {
-                let log = self
-                    .open
-                    .create_log(&format!("tree/builder-{number}.log"))?;
+                let log = self.open.tree().join(format!("builder-{number}.log"));
+                let log = self.open.create_log(&log)?;
                 let (building, sender) = (&building, sender.clone());
                 let started =
                     threads::start_in(scope, move || building.work(number, &log, &sender));

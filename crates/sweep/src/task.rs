@@ -17,6 +17,7 @@ use lab_project::Project;
 use lab_run::inputs::{self, Inputs, Role};
 use lab_run::record::Origin;
 use lab_runner::execute::NotRun;
+use lab_store::series::SeriesStart;
 use lab_store::signature::KEY_FILE;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -39,14 +40,14 @@ impl TaskFolder {
 
     /// The file to which the task appends its records.
     pub fn records(&self) -> PathBuf {
-        self.store.points(OF_TASK)
+        self.store.lines_file(OF_TASK)
     }
 
-    /// The points that the task recorded after the first `read` bytes, as [`SweepStore::with_points`]
+    /// The points that the task recorded after the first `read` bytes, as [`SeriesStart::with_lines`]
     /// reads them; none before its first one. Lines of somebody else are left out.
     pub fn points(&self, read: &mut u64) -> Vec<SweepPoint> {
         let start = self.store.start(OF_TASK);
-        let sweep = start.and_then(|start| self.store.with_points(start, read));
+        let sweep = start.and_then(|start| start.with_lines(&self.store, read));
         let points = sweep.map(|sweep| sweep.points).unwrap_or_default();
         points
             .into_iter()
@@ -100,7 +101,7 @@ impl Task {
     /// Reads what task `number` of an array judges.
     pub fn read(project: Project, name: ArrayName, number: usize) -> Result<Task, NotRun> {
         let store = SweepStore::new(&project.lab_dir);
-        let array = store.array(name.sweep, name.array);
+        let array = Array::read(&store, name.sweep, name.array);
         let folder = store.folder(name.sweep).join(Array::folder(name.array));
         let array = array.with_context(|| {
             format!(

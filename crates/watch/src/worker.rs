@@ -285,9 +285,9 @@ type Swept = ([Option<Stamp>; 2], bool);
 
 fn swept(project: &Project) -> Option<Swept> {
     let store = SweepStore::new(&project.lab_dir);
-    let newest = store.newest()?;
+    let newest = store.ids().first().copied()?;
     let stamp = |path: PathBuf| stamp(&project.files(), &path);
-    let files = [store.folder(newest), store.points(newest)];
+    let files = [store.folder(newest), store.lines_file(newest)];
     Some((files.map(stamp), store.is_in_progress(newest)))
 }
 

@@ -159,7 +159,7 @@ impl<'a> SweepReport<'a> {
             best: ranked.first().copied().filter(|_| !emulated),
             ranked,
             importance: summary::importance(sweep),
-            jobs: store.jobs(start.sweep),
+            jobs: SweepJobs::read(&store, start.sweep),
             points: points.iter().map(SweepPointReport::of).collect(),
             folder: store.folder(start.sweep).to_string_lossy().into_owned(),
         }

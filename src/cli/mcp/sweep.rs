@@ -61,6 +61,7 @@ pub fn sweep(project: &Project, asked: SweepArguments, job: &Job) -> Result<Answ
 /// What a model needs of a sweep.
 #[derive(JsonSchema, Serialize)]
 pub struct ShortSweep<'a> {
+    /// The number of a sweep: it counts from 1 within a repository.
     sweep: SweepId,
     ended: SweepEnd,
     counts: PointCounts,
