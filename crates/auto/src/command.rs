@@ -15,10 +15,9 @@ use lab_run::Ending;
 use lab_runner::follow::{Follow, read_log};
 use lab_runner::process::{self, Control};
 use lab_runner::spec::own_program;
-use lab_system::root::{Access, Root};
+use lab_system::root::{Access, Root, if_there};
 use lab_text::{shell, signal};
 use std::fs::File;
-use std::io::ErrorKind;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -62,12 +61,8 @@ impl Running<'_, '_> {
         let [state, answer] = ["state.json", "answer.json"].map(|name| self.files.user.join(name));
         user.replace_with(&state, |out| out.write_all(&told))
             .with_context(|| format!("cannot write {}", state.display()))?;
-        match user.remove_file(&answer) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                return Err(error).with_context(|| format!("cannot remove {}", answer.display()));
-            }
-            _ => {}
-        }
+        user.remove_file(&answer)
+            .with_context(|| format!("cannot remove {}", answer.display()))?;
         let (log, log_path) = self.files.log()?;
         let command = self.command(words, &tree, &state, &answer);
         let limit = self.auto.options.turn_limit;
@@ -90,16 +85,14 @@ impl Running<'_, '_> {
         let lines = log.and_then(|log| read_log(log, OUTPUT_LINES));
         let lines = lines.unwrap_or_default();
         told.output = lines.into_iter().map(|line| line.text).collect();
-        let (said, answer_error) = match user.read(&answer, answer::LIMIT) {
-            Ok(bytes) => Answer::parse(&bytes)
-                .map_or_else(|why| (Answer::default(), Some(why)), |a| (a, None)),
-            Err(error) if error.kind() == ErrorKind::NotFound => (Answer::default(), None),
-            Err(error) => (
-                Answer::default(),
-                Some(format!("LAB_ANSWER is not read: {error}")),
-            ),
-        };
-        told.answer_error = answer_error;
+        let bytes = if_there(user.read(&answer, answer::LIMIT));
+        let said = bytes
+            .map_err(|error| format!("LAB_ANSWER is not read: {error}"))
+            .and_then(|bytes| bytes.map_or_else(|| Ok(Answer::default()), |it| Answer::parse(&it)));
+        let said = said.unwrap_or_else(|why| {
+            told.answer_error = Some(why);
+            Answer::default()
+        });
         let kernel = match ending {
             Ending::Exited(0) => tree
                 .read_kernel()

@@ -6,9 +6,8 @@ use anyhow::{Context, Error, Result, anyhow, ensure};
 use lab_project::loop_claim::{self, STATE_LIMIT, folder};
 use lab_project::{Project, trust};
 use lab_system::file_lock::LockedFile;
-use lab_system::leftovers;
-use lab_system::root::{Access, Root};
-use lab_system::space;
+use lab_system::root::{Access, Root, if_there};
+use lab_system::{leftovers, space};
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -240,13 +239,12 @@ pub fn read_state(project: &Project) -> Result<Option<State>> {
 /// [`read_state`] of the loop with this folder.
 pub(super) fn read_state_in(project: &Project, folder: &Path) -> Result<Option<State>> {
     let path = folder.join(STATE);
-    let bytes = match project.files().read(&path, STATE_LIMIT) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        bytes => bytes.with_context(|| format!("cannot read {}", path.display()))?,
-    };
-    if bytes.iter().all(|byte| *byte == 0) {
+    let bytes = if_there(project.files().read(&path, STATE_LIMIT))
+        .with_context(|| format!("cannot read {}", path.display()))?
+        .filter(|bytes| bytes.iter().any(|byte| *byte != 0));
+    let Some(bytes) = bytes else {
         return Ok(None);
-    }
+    };
     let state: State = serde_json::from_slice(&bytes)
         .with_context(|| format!("{} is damaged: remove it", path.display()))?;
     ensure!(

@@ -11,13 +11,12 @@ use jiff::Timestamp;
 use lab_git::Repo;
 use lab_project::{Project, loop_claim};
 use lab_protocol::report::Measure;
-use lab_run::RunId;
 use lab_run::experiment::Status;
-use lab_run::inputs;
 use lab_run::verdict::{Change, Outcome};
+use lab_run::{RunId, inputs};
 use lab_runner::follow::read_log;
 use lab_store::{RunIndex, RunSummary};
-use lab_system::root::{Access, Root};
+use lab_system::root::{Access, Root, if_there};
 use lab_system::stamp::{Stamp, stamp};
 use std::path::PathBuf;
 
@@ -238,10 +237,15 @@ fn edit(
         .and_then(|candidate| files.candidate(&candidate.hash));
     let edited = match taken {
         Some(bytes) => bytes,
-        None => match Root::new(&files.user).read(&files.edited(project), inputs::SIZE_LIMIT) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(String::new()),
-            read => read.context("the kernel in the work tree of the command cannot be read")?,
-        },
+        None => {
+            let read = Root::new(&files.user).read(&files.edited(project), inputs::SIZE_LIMIT);
+            let read = if_there(read)
+                .context("the kernel in the work tree of the command cannot be read")?;
+            let Some(bytes) = read else {
+                return Ok(String::new());
+            };
+            bytes
+        }
     };
     let head = lab_git::head(repo)?
         .commit

@@ -5,10 +5,9 @@ use crate::evidence::Evidence;
 use crate::status::{Expected, Status};
 use anyhow::{Context, Result, anyhow, ensure};
 use lab_git::Repo;
-use lab_system::root::Root;
+use lab_system::root::{Root, if_there};
 use lab_text::toml_error;
 use serde::Deserialize;
-use std::io::ErrorKind;
 use std::path::Path;
 use toml::Spanned;
 
@@ -88,12 +87,12 @@ impl DecisionsFile {
     /// Reads the file; a repository without one has no decisions. The error has line and column.
     pub fn read(root: &Path) -> Result<DecisionsFile> {
         let path = root.join(DECISIONS);
-        match Root::new(root).read_text(&path, LIMIT) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(DecisionsFile::default()),
-            text => DecisionsFile::parse(
-                &text.with_context(|| format!("cannot read {}", path.display()))?,
-            ),
-        }
+        let text = if_there(Root::new(root).read_text(&path, LIMIT))
+            .with_context(|| format!("cannot read {}", path.display()))?;
+        text.map_or_else(
+            || Ok(DecisionsFile::default()),
+            |text| DecisionsFile::parse(&text),
+        )
     }
 
     pub fn parse(text: &str) -> Result<DecisionsFile> {

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use lab_git::{Repo, short};
 use lab_run::record::{VERSION, is_inside};
 use lab_store::signature::public;
-use lab_system::root::Root;
+use lab_system::root::{Root, if_there};
 use lab_text::sanitise;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -43,12 +43,10 @@ impl Signers {
     /// Reads evidence/allowed_signers: a line for each key, the name before it.
     pub fn read(root: &Path) -> Result<Signers> {
         let path = root.join(SIGNERS);
-        let text = match Root::new(root).read_text(&path, LIMIT) {
-            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-            text => text.with_context(|| format!("cannot read {}", path.display()))?,
-        };
+        let text = if_there(Root::new(root).read_text(&path, LIMIT))
+            .with_context(|| format!("cannot read {}", path.display()))?;
         let mut signers = Signers::default();
-        for (at, line) in text.lines().enumerate() {
+        for (at, line) in text.unwrap_or_default().lines().enumerate() {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
                 continue;

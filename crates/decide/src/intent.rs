@@ -11,9 +11,9 @@ use lab_project::Project;
 use lab_run::experiment::Row;
 use lab_run::record::Origin;
 use lab_store::signature::{self, Purpose};
+use lab_system::root::if_there;
 use lab_system::space;
 use serde::{Deserialize, Serialize};
-use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
@@ -82,38 +82,36 @@ pub(super) fn written_at(project: &Project) -> Option<SystemTime> {
 /// error.
 pub(super) fn read(project: &Project) -> Result<Option<Intent>> {
     let path = path(project);
-    match project.files().read(&path, READ_LIMIT) {
-        // Only a restore's intent does not wait for the disk. After a power cut it can be empty,
-        // and then nothing was begun.
-        Ok(text) if text.is_empty() => remove(project).map(|()| None),
-        Ok(text) => {
-            let (intent, origin) = signature::read_file(
-                Purpose::Intent,
-                &path,
-                &text,
-                ": read it, finish by hand what it says, and remove it",
-            )?;
-            ensure!(
-                origin == Origin::Own,
-                "{} is foreign: somebody else's lab wrote it, or somebody changed it, so nothing of it was \
-                 carried out. Read it, finish by hand what is yours, and remove it",
-                path.display()
-            );
-            Ok(Some(intent))
-        }
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+    let text = if_there(project.files().read(&path, READ_LIMIT));
+    let text = text.with_context(|| format!("cannot read {}", path.display()))?;
+    let Some(text) = text else {
+        return Ok(None);
+    };
+    // Only a restore's intent does not wait for the disk. After a power cut it can be empty, and
+    // then nothing was begun.
+    if text.is_empty() {
+        return remove(project).map(|()| None);
     }
+    let (intent, origin) = signature::read_file(
+        Purpose::Intent,
+        &path,
+        &text,
+        ": read it, finish by hand what it says, and remove it",
+    )?;
+    ensure!(
+        origin == Origin::Own,
+        "{} is foreign: somebody else's lab wrote it, or somebody changed it, so nothing of it was \
+         carried out. Read it, finish by hand what is yours, and remove it",
+        path.display()
+    );
+    Ok(Some(intent))
 }
 
 /// Removes the intent, after its last step.
 pub(super) fn remove(project: &Project) -> Result<()> {
-    match project.files().remove_file(&path(project)) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("cannot remove {}", path(project).display()))
-        }
-        _ => Ok(()),
-    }
+    let path = path(project);
+    let removed = project.files().remove_file(&path);
+    removed.with_context(|| format!("cannot remove {}", path.display()))
 }
 
 impl Intent {

@@ -5,22 +5,18 @@ use lab_git::{Repo, StoredCommit, short};
 use lab_project::Project;
 use lab_run::inputs;
 use lab_system::leftovers;
-use lab_system::root::Root;
+use lab_system::root::{Root, if_there};
 use lab_system::space;
 use std::path::Path;
 
 /// The kernel's bytes on disk, whatever they are; `None` if there is no such file.
 pub(super) fn read(project: &Project) -> Result<Option<Vec<u8>>> {
-    match inputs::on_disk(project) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).with_context(|| {
-            format!(
-                "{} cannot be read, so it cannot be saved, so it is not replaced",
-                project.kernel_name
-            )
-        }),
-    }
+    if_there(inputs::on_disk(project)).with_context(|| {
+        format!(
+            "{} cannot be read, so it cannot be saved, so it is not replaced",
+            project.kernel_name
+        )
+    })
 }
 
 /// The subject of a commit that holds bytes which were on disk.

@@ -99,10 +99,8 @@ impl AgentTree {
         let path = self.root.path();
         let parent = Root::new(path.parent().unwrap_or(path));
         AgentTree::forget(path)?;
-        match clear(&parent, path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
-            _ => parent.create_dir_all(path)?,
-        }
+        clear(&parent, path)?;
+        parent.create_dir_all(path)?;
         let mut options = RepositoryInitOptions::new();
         options.no_reinit(true).external_template(false);
         Repository::init_opts(path, &options)?;
@@ -169,10 +167,7 @@ impl AgentTree {
     /// Notes that the turn of the work tree in the folder `path` has ended: [`AgentTree::find`]
     /// does not find it any more.
     pub fn forget(path: &Path) -> io::Result<()> {
-        match Root::new(path.parent().unwrap_or(path)).remove_file(&note(path)) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-            removed => removed,
-        }
+        Root::new(path.parent().unwrap_or(path)).remove_file(&note(path))
     }
 
     /// The folder.

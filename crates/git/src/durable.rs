@@ -6,8 +6,8 @@ use super::locks::folder_and_name;
 use super::{CommitFile, Repo, bounds};
 use anyhow::{Context, Result};
 use git2::{Commit, Oid};
-use lab_system::root::Access;
-use std::io::{self, ErrorKind};
+use lab_system::root::{Access, if_there};
+use std::io;
 use std::path::Path;
 
 /// Waits for a commit and for what is new in it if it changed these files alone.
@@ -42,9 +42,5 @@ pub(super) fn reference(repo: &Repo, name: &str) -> Result<()> {
 /// Waits for a file. A file that is not there is in a pack by now, which git waits for itself.
 fn wait_for(path: &Path) -> io::Result<()> {
     let (folder, name) = folder_and_name(path);
-    match folder.open(name, Access::Read) {
-        Ok(file) => file.sync_data(),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
-    }
+    if_there(folder.open(name, Access::Read))?.map_or(Ok(()), |file| file.sync_data())
 }

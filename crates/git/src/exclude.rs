@@ -2,8 +2,8 @@
 
 use super::{Repo, index};
 use anyhow::{Context, Result};
-use lab_system::root::{Access, Root};
-use std::io::{ErrorKind, Write};
+use lab_system::root::{Access, Root, if_there};
+use std::io::Write;
 use std::path::Path;
 
 /// Most bytes of the file.
@@ -28,11 +28,8 @@ pub fn exclude(repo: &Repo) -> Result<()> {
     let (files, file) = (Root::new(git.commondir()), Path::new("info/exclude"));
     let shown = git.commondir().join(file);
     let failed = || format!("cannot write {}", shown.display());
-    let present = match files.read(file, READ_LIMIT) {
-        Ok(text) => String::from_utf8_lossy(&text).into_owned(),
-        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(error).with_context(failed),
-    };
+    let present = if_there(files.read(file, READ_LIMIT)).with_context(failed)?;
+    let present = String::from_utf8_lossy(&present.unwrap_or_default()).into_owned();
     let mut missing = Vec::new();
     for name in wanted {
         let line = format!("/{}", pattern(&name));

@@ -10,11 +10,11 @@ use super::{CommitFile, Repo, blob_in_head, locks};
 use anyhow::{Context, Result, anyhow, bail};
 use git2::{ErrorClass, Index, Oid, Repository};
 use lab_system::listing;
-use lab_system::root::Root;
+use lab_system::root::{Root, if_there};
 use lab_system::space;
 use lab_system::temporary::TemporaryFolder;
 use std::ffi::OsStr;
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::path::Path;
 
 /// Gives the repository an empty index in memory if libgit2 cannot read the user's. Returns whether
@@ -199,10 +199,8 @@ fn set_entries(repo: &Repo, copy: &Path, files: &[&CommitFile]) -> Result<()> {
 /// which entries it must compare. Where there is no index, there will be none.
 fn copy_with_time(repo: &Repo, folder: &Path) -> std::io::Result<()> {
     let (files, name) = (Root::new(repo.git.path()), Path::new("index"));
-    let bytes = match files.read(name, u64::MAX) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error),
+    let Some(bytes) = if_there(files.read(name, u64::MAX))? else {
+        return Ok(());
     };
     let mut copy = Root::new(folder).create(name)?;
     copy.write_all(&bytes)?;

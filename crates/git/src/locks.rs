@@ -242,13 +242,10 @@ fn unchanged(files: Vec<PathBuf>) -> Vec<PathBuf> {
 
 fn remove(lock: &Path) -> Result<()> {
     let (folder, name) = folder_and_name(lock);
-    match folder.remove_file(name) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(error).with_context(|| {
-            format!(
-                "{} is left of a process that ended: remove it",
-                lock.display()
-            )
-        }),
-        _ => Ok(()),
-    }
+    folder.remove_file(name).with_context(|| {
+        format!(
+            "{} is left of a process that ended: remove it",
+            lock.display()
+        )
+    })
 }

@@ -14,7 +14,7 @@ pub use once::{append_once, length};
 use crate::experiment::{Row, Status, UnknownWord};
 use anyhow::{Context, Result, anyhow};
 use lab_project::Project;
-use lab_system::root::{Access, Refused, Root, refusal};
+use lab_system::root::{Access, Refused, Root, if_there, refusal};
 use lab_text::sanitise;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -168,17 +168,15 @@ pub fn read(path: &Path) -> Ledger {
 /// The text of a ledger; empty where there is no file. The error is a sentence.
 pub fn read_text(path: &Path) -> Result<String, String> {
     let (files, name) = place(path);
-    match files.read(name, READ_LIMIT) {
-        Ok(bytes) => Ok(String::from_utf8_lossy(without_mark(&bytes)).into_owned()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        Err(error) => {
-            let remedy = match refusal(&error) {
-                Some(Refused::TooLarge { .. }) => ". Move its old rows into another file",
-                _ => "",
-            };
-            Err(format!("cannot read {}: {error}{remedy}", path.display()))
-        }
-    }
+    let bytes = if_there(files.read(name, READ_LIMIT)).map_err(|error| {
+        let remedy = match refusal(&error) {
+            Some(Refused::TooLarge { .. }) => ". Move its old rows into another file",
+            _ => "",
+        };
+        format!("cannot read {}: {error}{remedy}", path.display())
+    })?;
+    let bytes = bytes.unwrap_or_default();
+    Ok(String::from_utf8_lossy(without_mark(&bytes)).into_owned())
 }
 
 /// Some editors begin a file with a byte order mark. It belongs to no column.

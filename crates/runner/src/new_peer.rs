@@ -7,11 +7,11 @@
 use anyhow::{Context, Result, bail, ensure};
 use lab_project::Project;
 use lab_run::inputs;
+use lab_system::root::if_there;
 use lab_system::space;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt::Write;
-use std::io;
 use std::path::Path;
 use toml::{Table, Value};
 
@@ -119,15 +119,11 @@ fn shown(project: &Project, path: &Path) -> String {
 
 /// The text of a file; `None` if there is none.
 fn read(project: &Project, path: &Path) -> Result<Option<String>> {
-    match project.files().read(path, LIMIT) {
-        Ok(bytes) => {
-            Ok(Some(String::from_utf8(bytes).with_context(|| {
-                format!("{} is not UTF-8", path.display())
-            })?))
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
-    }
+    let shown = path.display();
+    let bytes = if_there(project.files().read(path, LIMIT));
+    let bytes = bytes.with_context(|| format!("cannot read {shown}"))?;
+    let text = bytes.map(String::from_utf8).transpose();
+    text.with_context(|| format!("{shown} is not UTF-8"))
 }
 
 fn replace(project: &Project, path: &Path, text: &str) -> Result<()> {

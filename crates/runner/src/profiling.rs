@@ -20,7 +20,6 @@ use lab_store::{RunIndex, RunStore};
 use lab_system::root::Access;
 use lab_system::space;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// The profile's name in the folder of a run. [`lab_protocol::profile::Profile`] is its content.
@@ -289,7 +288,8 @@ impl Attempt<'_> {
         if name == PROFILE {
             let (from, to) = (out.join(REPORT), folder.join(REPORT));
             // The report of an older profile would not belong to this one.
-            remove(files.remove_file(&to))
+            files
+                .remove_file(&to)
                 .with_context(|| format!("cannot remove {}", to.display()))?;
             if self.spec.keeps_report && files.metadata(&from).is_ok_and(|about| is_plain(&about)) {
                 files
@@ -332,12 +332,4 @@ fn us_of_launch(report: &Report, workload: &str, steps: f64) -> Option<f64> {
 
 fn is_plain(about: &fs::Metadata) -> bool {
     about.is_file() && about.len() <= REPORT_LIMIT
-}
-
-/// A file that is not there needs no removal.
-fn remove(removed: io::Result<()>) -> io::Result<()> {
-    match removed {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        Ok(()) | Err(_) => Ok(()),
-    }
 }

@@ -183,10 +183,7 @@ impl RunStore {
     /// Moves the folder of a run that was not judged out of the runs, so that its number is free
     /// again. The folder of the last such run is replaced. Returns the new folder.
     pub fn set_aside(&self, id: RunId) -> io::Result<PathBuf> {
-        match self.files.remove_dir_all(&self.not_judged) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            Ok(()) | Err(_) => {}
-        }
+        self.files.remove_dir_all(&self.not_judged)?;
         self.files.rename(&self.folder(id), &self.not_judged)?;
         Ok(self.not_judged.clone())
     }
@@ -220,10 +217,7 @@ impl RunStore {
 
     /// All runs, newest first. A folder that is not there has none.
     pub(super) fn list(&self) -> io::Result<Vec<RunId>> {
-        let names = match self.files.entries(&self.runs) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            names => names?,
-        };
+        let names = self.files.entries(&self.runs)?;
         let ids = names.iter().filter_map(|n| n.to_str()?.parse().ok());
         let mut ids: Vec<RunId> = ids.map(RunId).collect();
         ids.sort_unstable_by(|a, b| b.cmp(a));

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use lab_run::record::{Origin, is_inside};
 use lab_system::file_lock::LockedFile;
 use lab_system::leftovers;
-use lab_system::root::{Access, Root};
+use lab_system::root::{Access, Root, if_there};
 use lab_system::space;
 use lab_text::sanitise;
 use schemars::JsonSchema;
@@ -214,12 +214,10 @@ impl<S: SeriesStart> Series<S> {
         } = S::KIND;
         let path = self.folder(id).join(start);
         let shown = path.display();
-        let text = match self.files.read(&path, READ_LIMIT) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                bail!("there is no {name} {id}: {shown} is missing")
-            }
-            text => text.with_context(|| format!("cannot read {shown}"))?,
-        };
+        let text = if_there(self.files.read(&path, READ_LIMIT));
+        let text = text.with_context(|| format!("cannot read {shown}"))?;
+        let missing = || format!("there is no {name} {id}: {shown} is missing");
+        let text = text.with_context(missing)?;
         let (mut start, read_from): (S, Origin) =
             signature::read_file(purposes.0, &path, &text, "")?;
         let (of, kernel, origin) = start.about();
@@ -256,9 +254,9 @@ impl<S: SeriesStart> Series<S> {
     ) -> Result<()> {
         let path = self.lines_file(id);
         let failed = || format!("cannot read {}", path.display());
-        let mut file = match self.files.open(&path, Access::Read) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            file => file.with_context(failed)?,
+        let file = if_there(self.files.open(&path, Access::Read));
+        let Some(mut file) = file.with_context(failed)? else {
+            return Ok(());
         };
         file.seek(SeekFrom::Start(*read)).with_context(failed)?;
         let (mut file, mut line) = (BufReader::new(file), Vec::new());

@@ -5,6 +5,7 @@
 //! then protect nothing. So each function looks once it has the lock whether the name still belongs
 //! to the locked file, and begins again if it does not.
 
+use crate::listing::if_there;
 use std::fs::{File, Metadata, TryLockError};
 use std::io;
 use std::ops::{Deref, DerefMut};
@@ -153,11 +154,8 @@ pub fn is_held_by_others(file: &File) -> bool {
 /// to begin again would bring the same.
 pub(crate) fn is_named(file: &File, named: io::Result<Metadata>) -> io::Result<bool> {
     let held = file.metadata()?;
-    match named {
-        Ok(named) => Ok((named.dev(), named.ino()) == (held.dev(), held.ino())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
-    }
+    let is_same = |named: Metadata| (named.dev(), named.ino()) == (held.dev(), held.ino());
+    Ok(if_there(named)?.is_some_and(is_same))
 }
 
 #[cfg(test)]

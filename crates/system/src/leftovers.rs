@@ -34,14 +34,10 @@ impl Leftover {
             .files
             .metadata(&self.path)
             .is_ok_and(|about| about.is_dir());
-        let removed = if is_folder {
+        if is_folder {
             self.files.remove_dir_all(&self.path)
         } else {
             self.files.remove_file(&self.path)
-        };
-        match removed {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
         }
     }
 }
@@ -49,13 +45,8 @@ impl Leftover {
 /// The entries of this folder below a root whose creators have ended. A folder that is not there
 /// has none.
 pub fn find(files: &Root, folder: &Path) -> io::Result<Vec<Leftover>> {
-    let names = match files.entries(folder) {
-        Ok(names) => names,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
     let mut found = Vec::new();
-    for name in names {
+    for name in files.entries(folder)? {
         let Some(target) = name.to_str().and_then(target) else {
             continue;
         };

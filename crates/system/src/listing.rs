@@ -106,14 +106,14 @@ pub fn remove_dir_all(folder: &Path) -> io::Result<()> {
     };
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let parent = open(parent, flags, Mode::empty()).map_err(io::Error::from);
-    unless_missing(parent.and_then(|parent| remove_in(&parent, name)))
+    if_there(parent.and_then(|parent| remove_in(&parent, name))).map(drop)
 }
 
-/// That there is nothing to remove is no error.
-pub(crate) fn unless_missing(removed: io::Result<()>) -> io::Result<()> {
-    match removed {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
+/// `None` where nothing has the name.
+pub fn if_there<T>(looked: io::Result<T>) -> io::Result<Option<T>> {
+    match looked {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        found => found.map(Some),
     }
 }
 

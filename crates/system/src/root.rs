@@ -12,6 +12,7 @@ mod refused;
 mod resolve;
 mod tree;
 
+pub use crate::listing::if_there;
 pub use open_folder::{OpenFolder, Stamp};
 pub use refused::{Refused, refusal};
 
@@ -99,10 +100,8 @@ impl Root {
     /// Opens an empty file of this name, for writing. An older file loses the name; its bytes stay
     /// as they are.
     pub fn create(&self, file: &Path) -> io::Result<File> {
-        match self.remove_file(file) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => self.create_new(file),
-        }
+        self.remove_file(file)?;
+        self.create_new(file)
     }
 
     /// Creates a file. The error is `AlreadyExists` where the name is taken.

@@ -2,7 +2,7 @@
 
 use super::{COLUMNS, READ_LIMIT, Row, place};
 use anyhow::{Result, anyhow};
-use lab_system::root::Access;
+use lab_system::root::{Access, if_there};
 use lab_text::sanitise;
 use std::io::{self, Read};
 use std::path::Path;
@@ -31,10 +31,9 @@ pub fn replace(path: &Path, row: &Row, edit: Edit) -> Result<bool> {
         )
     };
     let (files, name) = place(path);
-    let file = match files.wait_for_lock(name, Access::Read) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(error) => return Err(fail(error)),
+    let locked = if_there(files.wait_for_lock(name, Access::Read));
+    let Some(file) = locked.map_err(fail)? else {
+        return Ok(false);
     };
     let about = file.metadata().map_err(fail)?;
     let mut bytes = Vec::new();

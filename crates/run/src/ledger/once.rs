@@ -2,8 +2,8 @@
 
 use super::{READ_LIMIT, Row, append, cannot_append, header, line, place};
 use anyhow::Result;
-use lab_system::root::Access;
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use lab_system::root::{Access, if_there};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 /// Size of the ledger in bytes; 0 if there is none.
@@ -15,10 +15,9 @@ pub fn length(path: &Path) -> u64 {
 /// Appends a row, unless it stands behind the first `from` bytes: that was the size of the ledger
 /// when the row was decided. A row of which only the beginning was written is written whole.
 pub fn append_once(path: &Path, row: &Row, from: u64) -> Result<()> {
-    match is_there(path, row, from) {
-        Ok(true) => Ok(()),
-        Ok(false) => append(path, row),
-        Err(error) if error.kind() == ErrorKind::NotFound => append(path, row),
+    match if_there(is_there(path, row, from)) {
+        Ok(Some(true)) => Ok(()),
+        Ok(Some(false) | None) => append(path, row),
         // Whether the row is there is not known: it must not stand there twice.
         Err(error) => Err(cannot_append(path, &error)),
     }

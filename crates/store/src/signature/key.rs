@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use hmac::{Hmac, KeyInit};
 use lab_project::trust;
 use lab_system::random;
-use lab_system::root::read_anywhere;
+use lab_system::root::{if_there, read_anywhere};
 use sha2::Sha256;
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::MetadataExt;
@@ -70,13 +70,9 @@ impl Key {
     }
 
     fn read(file: &Path) -> Result<Option<Key>> {
-        let about = match std::fs::metadata(file) {
-            Ok(about) => about,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => {
-                return Err(error)
-                    .with_context(|| format!("cannot read the key {}", file.display()));
-            }
+        let failed = || format!("cannot read the key {}", file.display());
+        let Some(about) = if_there(std::fs::metadata(file)).with_context(failed)? else {
+            return Ok(None);
         };
         let stamp = (about.dev(), about.ino(), about.mtime(), about.mtime_nsec());
         let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
@@ -86,8 +82,7 @@ impl Key {
         {
             return Ok(Some(*key));
         }
-        let text = read_anywhere(file, READ_LIMIT)
-            .with_context(|| format!("cannot read the key {}", file.display()))?;
+        let text = read_anywhere(file, READ_LIMIT).with_context(failed)?;
         let text = String::from_utf8_lossy(&text);
         let bytes = super::unhex(text.trim()).and_then(|bytes| bytes.try_into().ok());
         let key = Key(bytes.with_context(|| {

@@ -1,6 +1,6 @@
 //! Folders below a root: made, listed and removed.
 
-use super::Root;
+use super::{Root, if_there};
 use crate::listing;
 use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, openat, unlinkat};
 use rustix::io::Errno;
@@ -30,9 +30,10 @@ impl Root {
         self.descend(&names).map(drop)
     }
 
-    /// The names in a folder, in no order.
+    /// The names in a folder, in no order. A folder that is not there has none.
     pub fn entries(&self, folder: &Path) -> io::Result<Vec<OsString>> {
-        listing::names(self.open_folder(folder)?)
+        let names = if_there(self.open_folder(folder))?.map(listing::names);
+        names.unwrap_or_else(|| Ok(Vec::new()))
     }
 
     /// Opens a folder for listing and locking.
@@ -42,9 +43,12 @@ impl Root {
         Ok(openat(self.folder(folder)?, c".", flags, Mode::empty())?)
     }
 
+    /// Removes a file. Does nothing if nothing has that name.
     pub fn remove_file(&self, file: &Path) -> io::Result<()> {
-        let (folder, name) = self.folder_of(file)?;
-        Ok(unlinkat(&folder, &name, AtFlags::empty())?)
+        let removed = self
+            .folder_of(file)
+            .and_then(|(folder, name)| Ok(unlinkat(&folder, &name, AtFlags::empty())?));
+        if_there(removed).map(drop)
     }
 
     /// Removes a folder with all that is in it, or a link of that name. What a link leads to stays.
@@ -52,8 +56,7 @@ impl Root {
     /// error of the system.
     pub fn remove_dir_all(&self, folder: &Path) -> io::Result<()> {
         let parent = self.folder_of(folder);
-        listing::unless_missing(
-            parent.and_then(|(parent, name)| listing::remove_in(&parent, &name)),
-        )
+        let removed = parent.and_then(|(parent, name)| listing::remove_in(&parent, &name));
+        if_there(removed).map(drop)
     }
 }
