@@ -46,15 +46,15 @@ pub struct ProfileArgs {
 
 pub fn main(options: &ProfileArgs) -> Result<ExitCode> {
     let project = options.kernel.open()?;
-    let spec = ProfileSpec {
+    let mut spec = ProfileSpec {
         workload: options
             .workload
             .clone()
             .or_else(|| options.workloads.clone()),
-        device: options.device,
         keeps_report: options.keep_report,
         ..ProfileSpec::new(options.set)
     };
+    spec.run.device = options.device;
     let mut lines = HarnessLines::new(Printed::Text);
     let profiled = make(&project, spec, |batch| lines.print(batch))?;
     drop(lines);
@@ -64,13 +64,10 @@ pub fn main(options: &ProfileArgs) -> Result<ExitCode> {
 /// Makes a profile on this thread; a signal ends it. `tell` gets what the harness prints.
 pub fn make(
     project: &Project,
-    spec: ProfileSpec,
+    mut spec: ProfileSpec,
     mut tell: impl FnMut(&Batch),
 ) -> Result<Profiled, NotRun> {
-    let spec = ProfileSpec {
-        confinement: confinement::missing,
-        ..spec
-    };
+    spec.run.confinement = confinement::missing;
     profiling::profile(
         project,
         &spec,

@@ -25,11 +25,8 @@ pub fn main(options: &RunArgs) -> Result<ExitCode> {
     let judged = Judged::of(&project, None, &index, &record).context(NO_VERDICT)?;
     complain(&judged.line());
     let exit = judged.verdict.exit();
-    let spec = ProfileSpec {
-        device,
-        wants_text: true,
-        ..ProfileSpec::new(ProfileSet::Full)
-    };
+    let mut spec = ProfileSpec::new(ProfileSet::Full);
+    (spec.run.device, spec.wants_text) = (device, true);
     Ok(match profile::make(&project, spec, |_| {})?.text {
         Some(text) => {
             text.lines().for_each(say);

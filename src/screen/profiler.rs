@@ -29,10 +29,8 @@ pub fn start(events: Sender<Event>) -> io::Result<Worker<Arc<Project>>> {
 
 fn profile(project: &Project, control: &Control) -> Result<RunId, String> {
     // With every counter: the view shows findings and hot lines, too.
-    let spec = ProfileSpec {
-        confinement: confinement::missing,
-        ..ProfileSpec::new(ProfileSet::Full)
-    };
+    let mut spec = ProfileSpec::new(ProfileSet::Full);
+    spec.run.confinement = confinement::missing;
     let made = profiling::profile(
         project,
         &spec,

@@ -177,7 +177,7 @@ impl Running<'_, '_> {
             return self.trouble(&format!("{error:#}"));
         }
         let (files, whole, turn) = (self.files, self.auto.control, self.state.turn);
-        let turn::Step { came, is_ended } = turn::endable(files, turn, whole, |control| {
+        let (came, is_ended) = turn::endable(files, turn, whole, |control| {
             let came = self.finish(candidate, control)?;
             self.put_back(candidate).map(|()| came)
         })?;
@@ -288,9 +288,9 @@ impl Running<'_, '_> {
                 let ran = turn::endable(self.files, turn, whole, |control| {
                     self.run_command(words, control)
                 });
-                ran.and_then(|step| {
-                    is_ended = step.is_ended;
-                    step.came
+                ran.and_then(|(edited, by_person)| {
+                    is_ended = by_person;
+                    edited
                 })
             }
             Editor::Patches(folder) => match patches::next(folder, self.state.patch.as_deref())? {

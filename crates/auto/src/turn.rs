@@ -7,36 +7,27 @@ use lab_system::threads;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// How often a step in progress looks for a request, and for the end of the loop.
+/// How often a step in progress looks for a request.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// A step that has ended.
-pub(super) struct Step<T> {
-    /// The step's result.
-    pub came: T,
-    /// A person ended it.
-    pub is_ended: bool,
-}
-
 /// Runs a step with a control of its own. It ends with the loop, and where a person asks for the
-/// end of the turn.
+/// end of the turn. Returns its result, and whether a person ended it.
 pub(super) fn endable<T>(
     files: &Files,
     turn: u64,
     whole: &Control,
     step: impl FnOnce(&Control) -> T,
-) -> Result<Step<T>> {
-    let control = Control::new()?;
+) -> Result<(T, bool)> {
+    let control = whole.within()?;
     let (done, is_done) = channel::<()>();
     std::thread::scope(|scope| {
         let control_of_step = &control;
         let watching = move || {
             // The sender goes with the step.
             while is_done.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
-                let is_asked = files.ends_turn(turn);
-                if is_asked || whole.is_ended() {
+                if files.ends_turn(turn) {
                     control_of_step.end();
-                    return is_asked;
+                    return true;
                 }
             }
             // The step may have seen the request itself.
@@ -45,9 +36,6 @@ pub(super) fn endable<T>(
         let watch = threads::start_in(scope, watching)?;
         let came = step(&control);
         drop(done);
-        Ok(Step {
-            came,
-            is_ended: watch.join().unwrap_or(false),
-        })
+        Ok((came, watch.join().unwrap_or(false)))
     })
 }

@@ -7,14 +7,13 @@ use crate::store::PEERS_LOG;
 use anyhow::Result;
 use jiff::Timestamp;
 use lab_protocol::report::{Report, first_word};
-use lab_protocol::{JudgeKind, JudgeRequest, When};
+use lab_protocol::{JudgeKind, When};
 use lab_run::Ending;
 use lab_run::peers::MeasuredPeer;
 use lab_run::verdict::{Outcome, Verdict};
 use lab_runner::follow::{Batch, Follow};
 use lab_runner::job::{self, Job};
 use lab_runner::process::Control;
-use lab_runner::spec;
 use lab_store::series::own_origin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -179,26 +178,15 @@ impl Session<'_> {
         tell: impl FnMut(Batch),
     ) -> job::Ended {
         let (project, tree) = (self.project, self.open.tree());
-        let ended = Job {
-            project,
-            spec: &self.spec,
-            inputs: &self.inputs,
-            request: JudgeRequest {
-                // A bench is about every workload, whatever occasion problem.toml gives it.
-                when: When::Keep,
-                peers: kind.is_none(),
-                kind: kind.unwrap_or(JudgeKind::Run),
-                ..self.spec.request(project, &tree)
-            },
-            tree: &tree,
-            run_dir: &tree,
-            incumbent: None,
-            limit: match project.external() {
-                true => spec::limit(project),
-                false => JUDGE_LIMIT,
-            },
+        let mut job = Job::of(project, &self.spec, &self.inputs, &tree);
+        // A bench is about every workload, whatever occasion problem.toml gives it.
+        job.request.when = When::Keep;
+        job.request.peers = kind.is_none();
+        job.request.kind = kind.unwrap_or(JudgeKind::Run);
+        if !project.external() {
+            job.limit = JUDGE_LIMIT;
         }
-        .run(None, follow, control, tell);
+        let ended = job.run(None, follow, control, tell);
         self.open.remove_copies();
         ended
     }

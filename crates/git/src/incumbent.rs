@@ -7,7 +7,6 @@ use lab_protocol::Language;
 use lab_run::inputs;
 use lab_source::cpp::directive::{Include, includes};
 use lab_source::imports::{imports, search_path};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// More local includes than this are not followed.
@@ -38,11 +37,8 @@ pub fn write_incumbent(repo: &Repo, tree: &Path) -> Result<Vec<HeldFile>> {
     let files = incumbent.map_or_else(Vec::new, |incumbent| incumbent.files);
     for (file, bytes) in &files {
         let path = tree.join(&file.path);
-        let write = || {
-            disk.create_dir_all(path.parent().unwrap_or(tree))?;
-            disk.create(&path)?.write_all(bytes)
-        };
-        write().with_context(|| format!("cannot write {}", path.display()))?;
+        disk.write(&path, bytes)
+            .with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(files.into_iter().map(|(file, _)| file).collect())
 }

@@ -29,7 +29,7 @@ use lab_system::root::{Refused, refusal};
 use serde::{Deserialize, Serialize};
 use set::Set;
 use std::fmt;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 const PROBLEM: &str = "problem.toml";
@@ -231,9 +231,7 @@ impl Inputs {
             let (Some(bytes), Some(name)) = (&source.bytes, project.relative(&source.path)) else {
                 continue;
             };
-            let path = tree.join(name);
-            files.create_dir_all(path.parent().unwrap_or(tree))?;
-            files.create(&path)?.write_all(bytes)?;
+            files.write(&tree.join(name), bytes)?;
         }
         Ok(())
     }

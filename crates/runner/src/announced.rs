@@ -9,7 +9,7 @@ use crate::follow::Follow;
 use crate::job::Job;
 use crate::log_link;
 use crate::process::Control;
-use crate::spec::{RunSpec, limit};
+use crate::spec::RunSpec;
 use crate::standby::Standby;
 use anyhow::{Context, Result};
 use lab_git::Repo;
@@ -131,14 +131,9 @@ impl<'a> Announced<'a> {
         let folder = self.store.folder(id);
         let tree = folder.join(TREE);
         let mut job = Job {
-            project,
-            spec: self.spec,
-            inputs: &self.inputs,
-            request: self.spec.request(project, &tree),
-            tree: &tree,
             run_dir: &folder,
             incumbent: Some((&self.repo, folder.join(INCUMBENT))),
-            limit: limit(project),
+            ..Job::of(project, self.spec, &self.inputs, &tree)
         };
         let ended = job.run(ready.flatten(), &mut self.follow, control, |batch| {
             tell(RunEvent::Progress(id, batch));

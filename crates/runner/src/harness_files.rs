@@ -11,7 +11,7 @@ use lab_git::Repo;
 use lab_project::Project;
 use lab_python::PackageFile;
 use lab_system::root::Root;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 /// The folder in `.lab`.
@@ -74,12 +74,8 @@ fn put(files: &Root, folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()>
         if files.metadata(folder).is_err() {
             forget_the_oldest(files, folder);
         }
-        files.create_dir_all(path.parent().unwrap_or(folder))?;
         attempts += 1;
-        match files
-            .create(path)
-            .and_then(|mut file| file.write_all(bytes))
-        {
+        match files.write(path, bytes) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists && attempts < ATTEMPTS => {}
             written => return written,
         }

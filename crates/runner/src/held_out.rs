@@ -8,7 +8,7 @@ use crate::announced::kept_results;
 use crate::follow::{Batch, Follow};
 use crate::job::{Ended, Job};
 use crate::process::Control;
-use crate::spec::{self, RunSpec};
+use crate::spec::RunSpec;
 use anyhow::{Context, Result, bail, ensure};
 use lab_git::Repo;
 use lab_project::Project;
@@ -175,24 +175,18 @@ impl Check<'_> {
         // A keep that was killed leaves its copies behind.
         let _ = project.files().remove_dir_all(self.folder);
         let tree = self.folder.join("tree");
-        let mut request = spec.request(project, &tree);
-        request.kind = JudgeKind::SealedCheck {
+        let mut job = Job {
+            run_dir: self.folder,
+            incumbent: Some((self.repo, self.folder.join("incumbent"))),
+            ..Job::of(project, &spec, self.inputs, &tree)
+        };
+        job.request.kind = JudgeKind::SealedCheck {
             runs: sealed_runs as usize,
         };
         // The sealed speed is compared with the run's, so the same workloads are timed.
         if self.record.start.reason == Reason::Measure {
-            request.when = When::Measure;
+            job.request.when = When::Measure;
         }
-        let mut job = Job {
-            project,
-            spec: &spec,
-            inputs: self.inputs,
-            request,
-            tree: &tree,
-            run_dir: self.folder,
-            incumbent: Some((self.repo, self.folder.join("incumbent"))),
-            limit: spec::limit(project),
-        };
         let mut ended = job.run(None, &mut follow, context.control, |batch| {
             (context.tell)(id, batch);
         });

@@ -2,12 +2,13 @@
 //! inputs are copied, the process is started, followed and ended here.
 
 use crate::follow::{Batch, Follow};
+use crate::harness_files;
 use crate::process::{self, Control, RunningProcess};
-use crate::spec::{RunSpec, with_incumbent, withheld};
-use crate::{harness_files, python_package};
+use crate::spec::{self, RunSpec, with_incumbent, withheld};
 use lab_git::Repo;
 use lab_project::Project;
 use lab_protocol::{JudgeKind, JudgeRequest};
+use lab_python::First;
 use lab_run::Ending;
 use lab_run::inputs::{self, Inputs};
 use lab_run::verdict::{self, Facts, Verdict};
@@ -45,7 +46,21 @@ pub struct Ended {
     pub incomplete: Option<io::Error>,
 }
 
-impl Job<'_> {
+impl<'a> Job<'a> {
+    /// A run of these inputs, whose copy is in `tree`, without an incumbent.
+    pub fn of(project: &'a Project, spec: &'a RunSpec, inputs: &'a Inputs, tree: &'a Path) -> Self {
+        Job {
+            project,
+            spec,
+            inputs,
+            request: spec.request(project, tree),
+            tree,
+            run_dir: tree,
+            incumbent: None,
+            limit: spec::limit(project),
+        }
+    }
+
     /// Takes in what the harness prints, and writes it into `log`.
     pub fn follow(project: &Project, log: File) -> Follow {
         Follow::new(log, project.config.output_limit_mib << 20).judging_by(&project.config.measure)
@@ -138,7 +153,10 @@ impl Job<'_> {
             .external(project, line, self.run_dir, incumbent.as_deref());
         match harness_files::python_package(&files, &project.lab_dir) {
             Ok(package) => {
-                command.env("PYTHONPATH", python_package::search_path(&package));
+                command.env(
+                    "PYTHONPATH",
+                    lab_python::search_path(&package, First::Users),
+                );
             }
             Err(error) => caveats.push(format!(
                 "the harness did not get the Python package lab_harness: {error}"

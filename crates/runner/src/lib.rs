@@ -18,7 +18,6 @@ pub mod job;
 mod log_link;
 pub mod process;
 pub mod profiling;
-pub(crate) mod python_package;
 pub mod python_standby;
 pub mod ready;
 pub mod spec;

@@ -6,12 +6,12 @@ use crate::execute::{NotRun, execute, inputs_of};
 use crate::follow::Batch;
 use crate::job::Job;
 use crate::process::Control;
-use crate::spec::{self, Confinement, RunSpec, own_program};
+use crate::spec::RunSpec;
 use anyhow::{Context, Result, anyhow, bail};
 use lab_project::Project;
 use lab_protocol::profile::{Profile, ProfileSet};
 use lab_protocol::report::Report;
-use lab_protocol::{Exit, JudgeKind, JudgeRequest, ProfileRequest, Target};
+use lab_protocol::{Exit, JudgeKind, ProfileRequest};
 use lab_run::inputs::Inputs;
 use lab_run::verdict::Outcome;
 use lab_run::{Ending, Reason, RunId};
@@ -49,31 +49,23 @@ pub struct ProfileSpec {
     /// The workload, by the problem's words or by its number from 1; `None` is the largest timed
     /// one. `all` times each.
     pub workload: Option<String>,
-    /// Overrides the device of lab.toml.
-    pub device: Option<Target>,
     /// Also keeps the profiler's report.
     pub keeps_report: bool,
     /// Also returns the profiler's text.
     pub wants_text: bool,
-    /// The executable with the lab's hidden subcommands.
-    pub program: PathBuf,
-    /// Says why this machine cannot confine kernels on a device.
-    pub confinement: Confinement,
+    /// How the bytes are judged, if no run has, and on which device.
+    pub run: RunSpec,
 }
 
 impl ProfileSpec {
     /// A profile of the largest timed workload, by this executable on the device of lab.toml.
     pub fn new(set: ProfileSet) -> Self {
-        let confinement: Confinement = |_| None;
-        let program = own_program();
         ProfileSpec {
             set,
             workload: None,
-            device: None,
             keeps_report: false,
             wants_text: false,
-            program,
-            confinement,
+            run: RunSpec::new(Reason::Command),
         }
     }
 
@@ -120,17 +112,11 @@ pub fn profile(
             "lab profile runs the kernel in the built-in harness, and this one is judged by `{line}`"
         )));
     }
-    let run_spec = RunSpec {
-        device: spec.device,
-        program: spec.program.clone(),
-        confinement: spec.confinement,
-        ..RunSpec::new(Reason::Command)
-    };
-    let inputs = inputs_of(project, &run_spec)?;
+    let inputs = inputs_of(project, &spec.run)?;
     index.refresh();
     let run = match run_of(index, project, &inputs) {
         Some(run) => run,
-        None => judge(project, &run_spec, index, control, &mut tell)?,
+        None => judge(project, &spec.run, index, control, &mut tell)?,
     };
     let store = RunStore::new(&project.lab_dir);
     let folder = store.folder(run);
@@ -147,7 +133,6 @@ pub fn profile(
     let attempt = Attempt {
         project,
         spec,
-        run_spec: &run_spec,
         store: &store,
         run,
         working: &working,
@@ -188,7 +173,6 @@ fn judge(
 struct Attempt<'a> {
     project: &'a Project,
     spec: &'a ProfileSpec,
-    run_spec: &'a RunSpec,
     store: &'a RunStore,
     run: RunId,
     /// For the copy of the files and for what the harness writes.
@@ -219,18 +203,10 @@ impl Attempt<'_> {
             ..ProfileRequest::new(self.spec.set, out.clone())
         };
         let mut job = Job {
-            project,
-            spec: self.run_spec,
-            inputs,
-            request: JudgeRequest {
-                kind: JudgeKind::Profile(profile),
-                ..self.run_spec.request(project, &tree)
-            },
-            tree: &tree,
             run_dir: self.working,
-            incumbent: None,
-            limit: spec::limit(project),
+            ..Job::of(project, &self.spec.run, inputs, &tree)
         };
+        job.request.kind = JudgeKind::Profile(profile);
         let ended = job.run(None, &mut follow, control, tell);
         if let Some(error) = ended.incomplete {
             return Err(error).with_context(|| format!("{} is incomplete", self.log.display()));

@@ -4,7 +4,6 @@
 //! The screen keeps one for a project in which Python runs. A judge gets the path of its socket and
 //! connects to it; where nobody listens yet, or no more, the judge starts its worker anew.
 
-use crate::python_package;
 use crate::standby::Owner;
 use lab_project::Project;
 use lab_project::python::{self, Interpreter};
@@ -54,7 +53,9 @@ impl PythonStandby {
         let files = project.files();
         // A lab that was killed leaves it behind.
         files.remove_dir_all(&folder)?;
-        python_package::write(&files, &folder)?;
+        for (name, text) in lab_python::FILES {
+            files.write(&folder.join(name), text.as_bytes())?;
+        }
         let program = Interpreter::of(project).program;
         let (theirs, alive) = io::pipe()?;
         let mut command = Command::new(&program);

@@ -16,7 +16,7 @@ use lab_runner::builder::Ahead;
 use lab_runner::job::Job;
 use lab_runner::process::{Control, RunningProcess};
 use lab_runner::ready::Ready;
-use lab_runner::spec::{RunSpec, limit};
+use lab_runner::spec::RunSpec;
 use lab_runner::standby::Owner;
 use lab_store::series::own_origin;
 use std::path::PathBuf;
@@ -155,14 +155,8 @@ impl<'a> Lane<'a> {
         let tree = self.folder.join("tree");
         let rival = Rival::of(self.shared.points().recorded);
         let mut job = Job {
-            project,
-            spec: &spec,
-            inputs: &inputs,
-            request: spec.request(project, &tree),
-            tree: &tree,
-            run_dir: &tree,
             incumbent: Some((&self.repo, self.folder.join("incumbent"))),
-            limit: limit(project),
+            ..Job::of(project, &spec, &inputs, &tree)
         };
         let mut is_slower = false;
         let ended = job.run(running, &mut follow, &own, |batch| {

@@ -2,6 +2,7 @@
 
 use crate::root::{OpenFolder, Root};
 use std::ffi::OsStr;
+use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -10,8 +11,12 @@ pub use crate::root::Stamp;
 /// Returns the stamp of a file or folder below `files`; `None` where there is nothing, or its
 /// metadata cannot be read. A link has a stamp of its own.
 pub fn stamp(files: &Root, path: &Path) -> Option<Stamp> {
-    let m = files.metadata(path).ok()?;
-    Some((m.ino(), m.size(), m.mtime(), m.mtime_nsec()))
+    Some(of(&files.metadata(path).ok()?))
+}
+
+/// The stamp of a file or folder with this metadata.
+pub fn of(about: &Metadata) -> Stamp {
+    (about.ino(), about.size(), about.mtime(), about.mtime_nsec())
 }
 
 /// [`stamp`] of the file `name` in a folder of an open one, for callers that look at many.

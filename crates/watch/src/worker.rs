@@ -12,7 +12,7 @@ use lab_run::inputs::{self, InputFiles, Inputs};
 use lab_run::record::InputFile;
 use lab_store::RunStore;
 use lab_sweep::SweepStore;
-use lab_system::stamp::{Stamp, stamp};
+use lab_system::stamp::{self, Stamp, stamp};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,9 +25,9 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Least time between two looks at a loop: a command may print a line each millisecond.
 const LOOP_EVERY: Duration = Duration::from_millis(100);
 
-/// Inode, size in bytes, seconds and nanoseconds of the last write, and mode. `None` of a file that
-/// is not there. Where the stamp is the same, the bytes are taken to be the same.
-type InputStamp = Option<(u64, u64, i64, i64, u64)>;
+/// The stamp with the mode. `None` of a file that is not there. Where it is the same, the bytes are
+/// taken to be the same.
+type InputStamp = Option<(Stamp, u32)>;
 
 pub(super) struct Worker {
     project: Arc<Project>,
@@ -171,14 +171,8 @@ impl Worker {
     fn stamps_now(&self) -> Vec<InputStamp> {
         let files = InputFiles::of(&self.project);
         let stamp = |path: &PathBuf| {
-            let m = files.metadata(path).ok()?;
-            Some((
-                m.ino(),
-                m.size(),
-                m.mtime(),
-                m.mtime_nsec(),
-                u64::from(m.mode()),
-            ))
+            let about = files.metadata(path).ok()?;
+            Some((stamp::of(&about), about.mode()))
         };
         self.paths.iter().map(stamp).collect()
     }

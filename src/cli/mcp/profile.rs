@@ -13,7 +13,7 @@ use lab_project::Project;
 use lab_protocol::profile::{
     Finding, LaunchShape, LeastWork, Occupancy, Origin, Profile, ProfiledLine, WorkloadDurations,
 };
-use lab_runner::profiling::{self, ProfileSpec, Profiled};
+use lab_runner::profiling::{self, Profiled};
 use lab_store::RunIndex;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -57,14 +57,11 @@ struct ShortImage<'a> {
 
 /// Profiles the present bytes.
 pub fn profile(project: &Project, asked: ProfileArguments, job: &Job) -> Result<Answer> {
-    let spec = match asked.spec() {
+    let mut spec = match asked.spec() {
         Ok(spec) => spec,
         Err(why) => return Ok(Answer::wrong(&why)),
     };
-    let spec = ProfileSpec {
-        confinement: confinement::missing,
-        ..spec
-    };
+    spec.run.confinement = confinement::missing;
     let mut index = RunIndex::new(project);
     let made = profiling::profile(project, &spec, &mut index, &job.control, |run, batch| {
         job.change(|state| state.run = Some(run));

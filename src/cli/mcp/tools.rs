@@ -151,11 +151,9 @@ impl ProfileArguments {
                 "`workload` has more than {ARGUMENT} bytes: name it by its number"
             ));
         }
-        Ok(ProfileSpec {
-            device: self.device,
-            workload: self.workload,
-            ..ProfileSpec::new(self.set.unwrap_or_default())
-        })
+        let mut spec = ProfileSpec::new(self.set.unwrap_or_default());
+        (spec.run.device, spec.workload) = (self.device, self.workload);
+        Ok(spec)
     }
 }
 

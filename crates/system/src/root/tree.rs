@@ -5,7 +5,7 @@ use crate::listing;
 use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, openat, unlinkat};
 use rustix::io::Errno;
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
@@ -28,6 +28,13 @@ impl Root {
             }
         }
         self.descend(&names).map(drop)
+    }
+
+    /// Creates a file with its content, and the folders above it as far as they are missing. A file
+    /// that has the name loses it.
+    pub fn write(&self, file: &Path, bytes: &[u8]) -> io::Result<()> {
+        self.create_dir_all(file.parent().unwrap_or(file))?;
+        self.create(file)?.write_all(bytes)
     }
 
     /// The names in a folder, in no order. A folder that is not there has none.
