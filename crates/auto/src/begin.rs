@@ -1,11 +1,13 @@
 //! What a loop starts from: the state of an earlier one, or a new one.
 
-use super::files::read_state;
+use super::files::{Files, read_state};
 use super::options::Auto;
 use super::state::{Counts, State};
 use anyhow::{Result, bail};
-use lab_git::Repo;
+use lab_git::{Repo, Switched, short};
+use lab_project::Project;
 use lab_runner::execute::{NotRun, inputs_of};
+use lab_store::DecisionLock;
 
 /// Checks that the loop can work, completes what an earlier lab began, and returns the state to go
 /// on from.
@@ -58,5 +60,50 @@ pub(super) fn begin(auto: &Auto) -> Result<State> {
             ..State::new(&project.kernel_name, budget, old.turn)
         },
         None => State::new(&project.kernel_name, budget, 0),
+    })
+}
+
+/// Checks out the branch `lab/auto/SHORT`, which starts at a commit; returns what was done, in a
+/// sentence. Open the project anew afterwards: its files are other ones.
+pub fn start_from(project: &Project, name: &str) -> Result<String> {
+    let files = Files::of(project)?;
+    files.create()?;
+    let _lock = files.lock(project)?;
+    lab_decide::resume_decision(project)?;
+    let repo = Repo::open(project)?;
+    let head = lab_git::head(&repo)?;
+    let (commit, subject) = lab_git::resolve(&repo, name)?;
+    if lab_git::bytes_of(&repo, &commit).is_err() {
+        bail!(
+            "{} '{subject}' does not hold {}: name another commit",
+            short(&commit),
+            project.kernel_name
+        );
+    }
+    let branch = format!("lab/auto/{}", short(&commit));
+    let is_there = head.branch.as_ref() == Some(&branch);
+    if let Some(candidate) = read_state(project)?
+        .and_then(|state| state.candidate)
+        .filter(|_| !is_there)
+    {
+        bail!(
+            "the kernel of turn {} is not decided yet: `lab auto` without --from decides it first",
+            candidate.told.turn
+        );
+    }
+    let _deciding = DecisionLock::take(project)?;
+    let switched = lab_git::switch_to_branch(&repo, &branch, &commit)?;
+    let back = match (&head.branch, &head.commit) {
+        (Some(before), _) => format!("`git switch {before}` goes back"),
+        (None, Some(before)) => format!("`git switch --detach {}` goes back", short(before)),
+        (None, None) => String::new(),
+    };
+    Ok(match switched {
+        Switched::There => format!("on the branch {branch} already"),
+        Switched::New => format!(
+            "on the new branch {branch} at {} '{subject}'; {back}",
+            short(&commit)
+        ),
+        Switched::Again => format!("on the branch {branch}, which was there before; {back}"),
     })
 }

@@ -15,7 +15,6 @@ mod candidate;
 mod command;
 mod disk;
 mod files;
-mod from;
 mod hints;
 mod judged_by;
 mod lanes;
@@ -32,9 +31,9 @@ mod view;
 mod waits;
 
 pub use answer::Answer;
+pub use begin::start_from;
 pub use disk::{DiskUse, disk_use};
 pub use files::{is_running, read_state};
-pub use from::start_from;
 pub use lanes::{LaneView, device_name, lanes, open_lane};
 pub use options::{Auto, Editor, Ended, Options};
 pub use progress::{Best, KeptPoint};

@@ -3,8 +3,7 @@
 
 use super::decision::Decision;
 use super::finish::append_step;
-use super::intent::What;
-use super::step::Step;
+use super::intent::{Step, What};
 use super::{Decided, NotAllowed, Refusal, no, require_subject};
 use crate::rules::{self, Rules};
 use lab_git::{ChangedFile, Move, Repo};

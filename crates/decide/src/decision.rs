@@ -1,10 +1,8 @@
 //! A decision while it is made: the steps worked out so far, and notes for the user.
 
-use super::intent::{Intent, What};
-use super::locked::{Locked, unfinished};
+use super::intent::{Intent, Step, What};
 use super::resume::resume_locked;
-use super::step::Step;
-use super::steps::{self, Came};
+use super::steps::{self, Came, Locked, unfinished};
 use super::{Decided, Refusal, no};
 use anyhow::Result;
 use lab_git::Repo;

@@ -4,8 +4,7 @@
 
 use super::decision::Decision;
 use super::finish::decision_step;
-use super::intent::What;
-use super::step::{RowChange, Step};
+use super::intent::{RowChange, Step, What};
 use super::{Refusal, no};
 use anyhow::Result;
 use lab_git::Notes;

@@ -1,12 +1,11 @@
 //! Discard: puts the incumbent's kernel back on disk. The attempt stays under `refs/lab/`.
 
 use super::decision::Decision;
-use super::draft::with_draft;
 use super::finish::new_decision;
-use super::intent::What;
+use super::intent::{Step, What};
 use super::on_disk::{self, NOT_REPLACED, ON_DISK, save, saved_note};
 use super::policy::{Discard, allowed};
-use super::step::Step;
+use super::upkeep::with_draft;
 use super::{Decided, Refusal, judged_bytes, require_subject, snapshot};
 use anyhow::{Context, Result};
 use lab_git::StoredCommit;

@@ -2,16 +2,15 @@
 //! note.
 
 use super::decision::Decision;
-use super::step::{RowChange, Step};
+use super::intent::{RowChange, Step};
 use super::{Decided, Refusal};
 use lab_project::Project;
 use lab_project::objective::Objective;
-use lab_run::RunId;
 use lab_run::experiment::{Row, Status};
-use lab_run::ledger;
 use lab_run::message::Message;
 use lab_run::record::{self, Record};
 use lab_run::verdict::Outcome;
+use lab_run::{RunId, ledger};
 use lab_store::{Fact, RunIndex, RunSummary};
 
 /// The decision about a run, as it will be made. Its number is greater than that of every decision

@@ -1,27 +1,23 @@
 //! Keep: commits the judged bytes, once they have passed the held-out check. The first keep of a
 //! problem also commits its rules.
 
-use super::auto;
 use super::commit_rules::{commit_steps, files};
 use super::decision::Decision;
-use super::draft::with_draft;
 use super::finish::new_decision;
-use super::intent::What;
+use super::intent::{Step, What};
 use super::policy::{Keep, Present, allowed};
-use super::step::Step;
-use super::{Decided, Refusal, judged_bytes, no, require_subject, snapshot};
+use super::upkeep::with_draft;
+use super::{Decided, Refusal, auto, judged_bytes, no, require_subject, snapshot};
 use anyhow::Result;
 use lab_git::{ChangedFile, Repo, ToCommit};
-use lab_history::last_peers;
-use lab_history::tested;
+use lab_history::{last_peers, tested};
 use lab_project::Project;
 use lab_protocol::report::Measure;
 use lab_run::experiment::Status;
 use lab_run::inputs::{self, Inputs, KernelError};
 use lab_run::message::{Message, TrailerKey};
-use lab_run::peers;
 use lab_run::record::{HeldOut, Record, SealedFigures};
-use lab_run::{RunId, RunStart};
+use lab_run::{RunId, RunStart, peers};
 use lab_runner::held_out;
 use lab_store::RunIndex;
 use lab_system::space;

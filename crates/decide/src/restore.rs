@@ -1,14 +1,12 @@
 //! Restore: puts a kernel of some commit on disk. What was there is saved first.
 
 use super::decision::Decision;
-use super::intent::What;
+use super::intent::{Step, What};
 use super::on_disk::{self, NOT_REPLACED, ON_DISK, save};
-use super::step::Step;
 use super::{Refusal, judged_bytes};
 use anyhow::Result;
 use lab_git::Repo;
-use lab_history::names::resolve_name;
-use lab_history::names::{Named, NotInGit};
+use lab_history::names::{Named, NotInGit, resolve_name};
 use lab_project::Project;
 use lab_store::RunStore;
 use schemars::JsonSchema;

@@ -1,10 +1,8 @@
 //! Goes on with what a lab that was killed began, and says so.
 
-use super::intent::{self, Intent, What};
-use super::locked::{Locked, unfinished};
+use super::intent::{self, Intent, Step, What};
 use super::on_disk;
-use super::step::Step;
-use super::steps::{self, Came};
+use super::steps::{self, Came, Locked, unfinished};
 use anyhow::{Context, Result, anyhow, ensure};
 use lab_git::Repo;
 use lab_project::Project;

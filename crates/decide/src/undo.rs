@@ -6,18 +6,16 @@
 
 use super::decision::Decision;
 use super::finish::decision_step;
-use super::intent::What;
+use super::intent::{RowChange, Step, What};
 use super::on_disk::{self, ON_DISK, save, saved_note};
 use super::policy::{LastDecision, LaterWork, NotAllowed, allowed};
-use super::step::{RowChange, Step};
 use super::{Refusal, no, snapshot};
 use anyhow::{Context, Result};
 use lab_git::{Repo, StoredCommit};
 use lab_project::Project;
-use lab_run::RunId;
 use lab_run::experiment::Status;
-use lab_run::inputs;
 use lab_run::record::Origin;
+use lab_run::{RunId, inputs};
 use lab_store::{RunIndex, RunSummary};
 use lab_text::shell::quote;
 use std::result::Result as StdResult;

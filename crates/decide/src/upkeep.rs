@@ -4,13 +4,15 @@
 
 use super::decision::Decision;
 use super::finish::{append_step, decision_step, note_step, owes_row};
-use super::intent::What;
-use super::step::Step;
-use super::{Refusal, no};
+use super::intent::{Step, What};
+use super::{Refusal, judged_bytes, no};
 use anyhow::{Result, bail};
 use lab_git::Repo;
 use lab_project::Project;
-use lab_store::{Fact, RunIndex};
+use lab_run::RunId;
+use lab_run::message::{Message, TrailerKey};
+use lab_run::record::{Draft, Record};
+use lab_store::{DecisionLock, Fact, RunIndex};
 use std::result::Result as StdResult;
 
 /// Adds every row that a decision owes to its ledger. Returns the number of rows; an error is the
@@ -86,5 +88,38 @@ pub fn pack_many_refs(project: &Project) -> Option<String> {
     Some(match pack_refs(project) {
         Ok(packed) => format!("{packed} refs of the lab are in one file now"),
         Err(refusal) => format!("the refs of the lab stay files of their own: {refusal}"),
+    })
+}
+
+/// Writes the message of an undecided run into its record, and names its bytes `refs/lab/left/RUN`.
+/// Does nothing twice, and nothing about a decided run.
+pub fn leave(project: &Project, run: RunId, message: &Message) -> Result<()> {
+    let lock = DecisionLock::take(project)?;
+    let mut record = lock.store.read(run)?;
+    if record.decision.is_some() || record.draft.is_some() {
+        lock.end();
+        return Ok(());
+    }
+    let repo = Repo::open(project)?;
+    let bytes = judged_bytes(&lock.store, &record)?;
+    lab_git::name_left(&repo, run, &bytes, &message.render())?;
+    let (description, trailers) = (message.subject().to_owned(), message.trailers().to_vec());
+    record.draft = Some(Draft {
+        description,
+        trailers,
+    });
+    lock.write(&record)?;
+    lock.end();
+    Ok(())
+}
+
+/// The message with the hypothesis and the lesson of the run's author, where it has none of its
+/// own.
+pub(super) fn with_draft(message: &Message, record: &Record) -> Message {
+    let said = record.draft.iter().flat_map(|draft| &draft.trailers);
+    let learned =
+        said.filter(|(key, _)| matches!(key, TrailerKey::Hypothesis | TrailerKey::Lesson));
+    learned.fold(message.clone(), |message, (key, value)| {
+        message.with_default(key.clone(), value)
     })
 }

@@ -7,7 +7,7 @@
 
 use super::commit::{self, CommitFile, mode_on_disk};
 use super::history::check_commits;
-use super::identity::any_signature;
+use super::obstacle::any_signature;
 use super::{
     Repo, StoredCommit, bounds, checkout, durable, head_commit, name_of_head, open_git, refs,
 };
@@ -17,9 +17,8 @@ use git2::{FileMode, ObjectType, Oid, Repository, RepositoryInitOptions};
 use lab_project::Project;
 use lab_run::RunId;
 use lab_run::inputs::SIZE_LIMIT;
-use lab_system::listing;
 use lab_system::root::Root;
-use lab_system::special_files;
+use lab_system::{listing, special_files};
 use rustix::fs::FileType;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;

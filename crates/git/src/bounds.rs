@@ -1,7 +1,7 @@
 //! How much is read of what a stranger may have put into git. A few kilobytes of objects can name
 //! more files than a disk holds: a tree may name the same tree many times, and a blob packs well.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Error, Result, ensure};
 use flate2::read::ZlibDecoder;
 use git2::{Blob, Commit, ObjectType, Oid, Reference, Repository, Tree, TreeEntry};
 use lab_system::root::{Access, Root};
@@ -169,7 +169,7 @@ fn is_whole(object: &[u8]) -> bool {
 }
 
 /// How the error of an object begins whose file is cut off.
-pub(super) const CUT_OFF: &str = "a file that is damaged or cut off holds the object";
+const CUT_OFF: &str = "a file that is damaged or cut off holds the object";
 
 /// A blob that is not too large to be read.
 pub(super) fn blob(git: &Repository, id: Oid) -> Result<Blob<'_>> {
@@ -180,6 +180,36 @@ pub(super) fn blob(git: &Repository, id: Oid) -> Result<Blob<'_>> {
         "the object {id} of git has {bytes} bytes, and lab reads up to {FILE}"
     );
     Ok(git.find_blob(id)?)
+}
+
+/// How its messages about a lost or damaged object, or a damaged pack, are told from others.
+const WORDS: [&str; 5] = [
+    "; class=Odb ",
+    "; class=Zlib ",
+    "; class=Object ",
+    "cannot be peeled",
+    CUT_OFF,
+];
+
+/// The error and its causes in one line. For an object that git cannot read: which one, and what to
+/// do.
+pub fn told(error: &Error) -> String {
+    let text = format!("{error:#}");
+    if !WORDS.iter().any(|words| text.contains(words)) {
+        return text;
+    }
+    let mut behind = ["for id (", "header for (", CUT_OFF].into_iter();
+    let id = behind.find_map(|words| text.split_once(words)?.1.trim_start().get(..40));
+    let (which, named) = match id {
+        Some(id) => (format!("the object {id}"), id),
+        None => ("an object".to_owned(), "ID"),
+    };
+    let said = text.split("; class=").next().unwrap_or(&text);
+    format!(
+        "git cannot read {which} in .git/objects: its file is lost or damaged, or this partial clone has not fetched it. \
+         `git fsck` names such files. `git cat-file -e {named}` fetches an object into a partial clone; otherwise move a \
+         damaged file away, then `git fetch --refetch` or copy the object from another clone ({said})"
+    )
 }
 
 #[cfg(test)]

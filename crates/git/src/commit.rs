@@ -7,7 +7,7 @@
 use super::branch::Move;
 use super::folder_programs::by_program;
 use super::history::introduced;
-use super::identity::{author, committer};
+use super::obstacle::{author, committer};
 use crate::{
     Repo, blob_in, bounds, durable, file_in, filters, head_commit, head_ref, verify_write,
 };

@@ -1,7 +1,7 @@
 //! One commit in detail: its message, its author, and what it changed.
 
 use super::history::{diff_trees, tree_before};
-use super::{Repo, bounds, find, log, text_diff, trailers};
+use super::{Repo, bounds, find, log, text_diff};
 use anyhow::Result;
 use git2::{Delta, Diff, DiffFindOptions, Patch, Signature};
 use jiff::Timestamp;
@@ -130,7 +130,7 @@ pub fn commit_details(repo: &Repo, name: &str, around: u32) -> Result<CommitDeta
             .lines()
             .map(|line| sanitise::line(line.as_bytes()))
             .collect(),
-        trailers: trailers::trailers(&message),
+        trailers: log::trailers(&message),
         author: person(&commit.author()),
         authored: time(&commit.author()),
         committer: person(&commit.committer()),

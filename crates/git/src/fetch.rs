@@ -5,15 +5,15 @@
 use super::git_program::GitProgram;
 use super::history::{refs_matching, walk_tree};
 use super::{Notes, Repo, bounds, locks};
-use anyhow::{Context, Result, bail};
-use git2::ObjectType;
-use lab_system::listing;
+use anyhow::{Context, Result, bail, ensure};
+use git2::{Indexer, ObjectType, Odb, Oid, Repository};
 use lab_system::root::{Access, Root};
-use lab_system::space;
+use lab_system::temporary::TemporaryFolder;
+use lab_system::{listing, space};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 /// The header of a bundle is no longer than this many bytes.
@@ -210,4 +210,69 @@ pub fn fetch(repo: &Repo, from: &str, name: &str) -> Result<Fetched> {
         refs,
         folder,
     })
+}
+
+/// Most bytes of a bundle that is read.
+const SIZE_LIMIT: u64 = 256 << 20;
+
+/// Most notes that are read, and most bytes of one.
+const NOTES: usize = 100_000;
+const NOTE: usize = 1 << 20;
+
+/// The records in a bundle: the full id of a commit, and the text of its note. Empty if the bundle
+/// has no notes of lab. Nothing of the bundle stays in the repository.
+pub fn records_in(repo: &Repo, bundle: &Bundle) -> Result<Vec<(String, String)>> {
+    let Some((tip, _)) = bundle
+        .refs
+        .iter()
+        .find(|(_, name)| name == "refs/notes/lab")
+    else {
+        return Ok(Vec::new());
+    };
+    let project = &repo.project;
+    project.files().create_dir_all(&project.lab_dir)?;
+    let folder = TemporaryFolder::inside(&project.lab_dir)?;
+    let packs = folder.path().join("pack");
+    Root::new(folder.path()).create_dir_all(&packs)?;
+    let own = repo.git.odb()?;
+    // A pack may be based on objects that the repository has.
+    let mut indexer = Indexer::new(Some(&own), &packs, 0o600, true)?;
+    io::copy(&mut pack_of(bundle)?, &mut indexer).context("cannot read the pack")?;
+    indexer.commit()?;
+    let objects = Odb::new()?;
+    let own = repo.git.commondir().join("objects");
+    for place in [folder.path(), &own] {
+        objects.add_disk_alternate(place.to_str().context("the path is no UTF-8")?)?;
+    }
+    notes(&Repository::from_odb(objects)?, Oid::from_str(tip)?)
+}
+
+/// The bytes behind the header of a bundle.
+fn pack_of(bundle: &Bundle) -> Result<impl Read> {
+    let (folder, name) = (bundle.path.parent(), bundle.path.file_name());
+    let (folder, name) = folder.zip(name).context("it has no name")?;
+    let file = Root::new(folder).open(name.as_ref(), Access::Read)?;
+    ensure!(file.metadata()?.len() <= SIZE_LIMIT, "it is too large");
+    let mut rest = BufReader::new(file.take(SIZE_LIMIT));
+    let mut line = Vec::new();
+    while rest.read_until(b'\n', &mut line)? > 1 {
+        line.clear();
+    }
+    Ok(rest)
+}
+
+fn notes(git: &Repository, tip: Oid) -> Result<Vec<(String, String)>> {
+    let tree = bounds::tree_of(git, &bounds::commit(git, tip)?)?;
+    let mut found = Vec::new();
+    walk_tree(git, &tree, |path, entry| {
+        let commit = path.replace('/', "");
+        if commit.len() == 40
+            && let Ok(blob) = bounds::blob(git, entry.id())
+            && blob.size() <= NOTE
+        {
+            found.push((commit, String::from_utf8_lossy(blob.content()).into_owned()));
+        }
+        found.len() < NOTES
+    })?;
+    Ok(found)
 }

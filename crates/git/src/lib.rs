@@ -11,11 +11,9 @@ mod agent_tree;
 mod apply_patch;
 mod bounds;
 mod branch;
-mod bundle_records;
 mod checkout;
 mod clean;
 mod commit;
-mod damage;
 mod details;
 mod durable;
 mod environment;
@@ -28,66 +26,56 @@ mod git_program;
 mod graph;
 mod history;
 mod hooked_commit;
-mod identity;
 mod incumbent;
 mod index;
-mod lane_tree;
 mod locks;
 mod log;
 mod names;
 mod notes;
 mod obstacle;
-mod present;
 mod ref_folder;
 mod ref_update;
 mod refs;
 mod renames;
-mod since;
 mod switch;
 mod text_diff;
 mod tracked_files;
-mod trailers;
 mod uncommit;
 mod verify_write;
 
 pub use agent_tree::{AgentTree, OtherChanges};
 pub use apply_patch::{Patched, apply_patch};
+pub use bounds::told;
 pub use branch::{Move, Moved, move_branch};
-pub use bundle_records::records_in;
 pub use checkout::{bytes_of, checkout_kernel, link_target, staged};
 pub use clean::{
     Cleaned, ObjectFiles, clean, has_many_loose_objects, has_many_loose_refs, loose_refs,
     object_files, pack_refs,
 };
 pub use commit::{ChangedFile, CommitFile, ToCommit, detached_note, prepare_kernel, prepare_rules};
-pub use damage::told;
 pub use details::{ChangeKind, CommitDetails, FileChange, commit_details};
 pub use exact::remember_bytes;
 pub use exclude::{exclude, tracked};
-pub use fetch::{Bundle, Fetched, bundles, fetch, remotes};
+pub use fetch::{Bundle, Fetched, bundles, fetch, records_in, remotes};
 pub use folder_programs::{fetch_programs, folder_programs};
 pub use graph::{Graph, GraphEntry, Label, LabelKind, Lanes, Place};
+pub use history::{Since, since};
 pub use hooked_commit::{ByProgram, commit_by_program};
-pub use identity::author_name;
 pub use incumbent::{HeldFile, IncumbentBytes, incumbent_bytes, incumbent_files, write_incumbent};
 pub use index::stage;
-pub use lane_tree::lane_tree;
 pub use locks::{lock_index, remove_leftovers, remove_own_locks, unlock_index};
-pub use log::{LogEntry, Marks, change, log_page, show, trailers_of};
-pub use names::{NamedCommit, commits_named, resolve, unknown};
+pub use log::{LogEntry, Marks, change, log_page, parse_message, show, trailers_of};
+pub use names::{NamedCommit, Present, commits_named, resolve, unknown};
 pub use notes::{Notes, incumbent_note, note};
-pub use obstacle::{Obstacle, Operation, obstacle};
-pub use present::Present;
+pub use obstacle::{Obstacle, Operation, author_name, obstacle};
 pub use refs::{
     StoredCommit, is_stored, name_commit, name_left, name_turn, prepare_discarded, save,
     stored_kernel, undone_ref, unname_commit,
 };
 pub use renames::{is_moved, kernel_of_commit, renamed_to};
-pub use since::{Since, since};
-pub use switch::{Switched, switch_to_branch};
+pub use switch::{Switched, lane_tree, switch_to_branch};
 pub use text_diff::text_diff;
 pub use tracked_files::{TrackedFiles, tracked_files};
-pub use trailers::parse_message;
 pub use uncommit::{built_on, leads_to_head, uncommit};
 
 use anyhow::{Context, Result, anyhow};

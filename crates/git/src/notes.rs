@@ -1,8 +1,8 @@
 //! The record of an experiment as a git note of its commit, in `refs/notes/lab`.
 
 use super::history::{introduced, refs_matching, walk_tree};
-use super::identity::any_signature;
-use super::present::first_with;
+use super::names::first_with;
+use super::obstacle::any_signature;
 use super::ref_update::write_ref;
 use super::{CommitFile, Repo, blob_in, bounds, commit, find, head_commit, locks};
 use anyhow::Result;

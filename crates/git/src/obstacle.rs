@@ -1,8 +1,9 @@
-//! What keeps git from making a commit now: an operation in progress, a lock, no identity.
+//! Who a commit is by, and what keeps git from making one now: an operation in progress, a lock, no
+//! identity.
 
-use super::identity::author;
 use super::{Repo, locks};
-use git2::{Repository, RepositoryState};
+use anyhow::Result;
+use git2::{Repository, RepositoryState, Signature};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -119,4 +120,38 @@ pub fn obstacle(repo: &Repo) -> Option<Obstacle> {
         return Some(Obstacle::Locked(lock));
     }
     author(git).is_none().then_some(Obstacle::NoIdentity)
+}
+
+/// The name of the user, as git has it.
+pub fn author_name(repo: &Repo) -> Option<String> {
+    let author = author(&repo.git)?;
+    author.name().ok().map(str::to_owned)
+}
+
+/// As git has it: the environment first, then the configuration.
+pub(super) fn author(repo: &Repository) -> Option<Signature<'static>> {
+    signature(repo, "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL")
+}
+
+pub(super) fn committer(repo: &Repository) -> Option<Signature<'static>> {
+    signature(repo, "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL")
+}
+
+fn signature(repo: &Repository, name: &str, email: &str) -> Option<Signature<'static>> {
+    let config = repo.config().ok()?.snapshot().ok()?;
+    let given = |variable: &str, key: &str| {
+        let value = std::env::var(variable)
+            .ok()
+            .or_else(|| config.get_string(key).ok())?;
+        (!value.trim().is_empty()).then_some(value)
+    };
+    Signature::now(&given(name, "user.name")?, &given(email, "user.email")?).ok()
+}
+
+/// For commits under `refs/lab/`, which must be possible before git knows a name.
+pub(super) fn any_signature(repo: &Repository) -> Result<Signature<'static>> {
+    match author(repo) {
+        Some(known) => Ok(known),
+        None => Ok(Signature::now("lab", "lab@localhost")?),
+    }
 }

@@ -1,6 +1,6 @@
 //! Writes refs: under git's lock, from one object to another.
 
-use super::identity::any_signature;
+use super::obstacle::any_signature;
 use super::{Repo, durable, locks};
 use anyhow::{Context, Result, anyhow, bail};
 use git2::{ErrorCode, Oid, Repository};

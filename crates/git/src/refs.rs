@@ -10,7 +10,7 @@
 
 use super::commit::{self, mode_on_disk};
 use super::history::{changed_paths, find_path, refs_matching};
-use super::identity::any_signature;
+use super::obstacle::any_signature;
 use super::ref_update::{set, write_blob, write_ref};
 use crate::{
     CommitFile, Project, Repo, bounds, durable, exact, filters, find, head_commit, verify_write,

@@ -7,14 +7,13 @@
 
 mod error;
 mod files;
-mod peer_files;
 mod set;
 mod value_files;
 
 pub use error::KernelError;
 pub use files::InputFiles;
 pub use lab_project::{SIZE_LIMIT, plain};
-pub use peer_files::{PeerTable, tables as peer_tables};
+pub use value_files::{PeerTable, tables as peer_tables};
 
 use crate::Fingerprint;
 use crate::peers::PeerSource;
@@ -28,9 +27,8 @@ use lab_system::listing;
 use lab_system::root::{Refused, refusal};
 use serde::{Deserialize, Serialize};
 use set::Set;
-use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 const PROBLEM: &str = "problem.toml";
 

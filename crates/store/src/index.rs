@@ -17,7 +17,7 @@ mod queries;
 mod scan;
 
 use crate::decision_lock::{self, Position};
-use crate::kernel_names::KernelNames;
+use crate::row_kernels::KernelNames;
 use crate::run_store::RunStore;
 use anyhow::{Result, bail};
 use file::Known;

@@ -10,7 +10,6 @@
 
 pub mod decision_lock;
 pub mod index;
-mod kernel_names;
 mod row_kernels;
 pub mod run_store;
 pub mod series;
@@ -19,7 +18,6 @@ pub mod summary;
 
 pub use decision_lock::DecisionLock;
 pub use index::{Fact, Keys, RunIndex};
-pub use kernel_names::KernelNames;
-pub use row_kernels::find_kernels_of_rows;
+pub use row_kernels::{KernelNames, find_kernels_of_rows};
 pub use run_store::{INCUMBENT, LOG, RunStore, TREE};
 pub use summary::{HeldOutSummary, RunSummary, VerdictSummary};

@@ -1,6 +1,6 @@
 //! Beginning a sweep, or going on with one.
 
-use crate::ending::Budget;
+use crate::points::Budget;
 use crate::record::{SLURM, Sweep, SweepParameter, SweepStart};
 use crate::session::Session;
 use crate::slurm::{self, Cluster};

@@ -1,7 +1,7 @@
 //! A sweep on a cluster: its points are sent to Slurm as an array of tasks, and their records are
 //! gathered from the files that the tasks write.
 
-use crate::ending::{Budget, Ended, SweepEvent};
+use crate::points::{Budget, Ended, SweepEvent};
 use crate::record::{Array, SweepJobs, SweepPoint, SweepStart};
 use crate::session::Session;
 use crate::slurm::{self, Sent, TaskState};

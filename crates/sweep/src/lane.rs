@@ -1,8 +1,7 @@
 //! A measuring lane: one point after the other is judged on one device, as a save is.
 
 use crate::builders::{Done, Order};
-use crate::ending::Ended;
-use crate::points::{Next, Shared};
+use crate::points::{Ended, Next, Shared};
 use crate::record::{PointOutcome, SweepPoint};
 use crate::summary;
 use anyhow::Result;

@@ -11,8 +11,7 @@
 //! | `store` | the folder, its lock, reading and appending |
 //! | `begin` | beginning a sweep, or going on with one |
 //! | `session` | the builders and the lanes, until all points are measured or the budget is spent |
-//! | `ending` | when a sweep ends, and what it tells until then |
-//! | `points` | the point that comes next, and the records so far |
+//! | `points` | the point that comes next, the records so far, and when a sweep ends |
 //! | `builders` | processes that build points ahead, and the queue of these points |
 //! | `lane` | one device: the judge of a point, and when a point ends early |
 //! | `slurm` | the commands of Slurm |
@@ -28,7 +27,6 @@
 mod begin;
 mod builders;
 mod cluster;
-mod ending;
 mod lane;
 mod points;
 pub mod record;
@@ -41,7 +39,7 @@ pub mod task;
 mod waiting;
 
 pub use begin::{SweepRequest, fingerprint_of, space_of};
-pub use ending::{Budget, Ended, SweepEvent};
+pub use points::{Budget, Ended, SweepEvent};
 pub use record::{PointOutcome, Sweep, SweepId, SweepJobs, SweepPoint, SweepStart};
 pub use session::Session;
 pub use store::{SweepStore, SweepView, origin_of};

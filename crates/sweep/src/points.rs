@@ -1,8 +1,7 @@
 //! What the lanes of a sweep share: the point that comes next, and the records of those before.
 
 use crate::builders::{Done, Queue};
-use crate::ending::{Budget, Ended, SweepEvent};
-use crate::record::{SweepPoint, SweepStart};
+use crate::record::{SweepJobs, SweepPoint, SweepStart};
 use crate::strategy::{Chooser, Strategy};
 use anyhow::Result;
 use lab_project::Project;
@@ -10,7 +9,7 @@ use lab_run::inputs::Inputs;
 use lab_source::tune::Space;
 use lab_store::series::OpenFolder;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What all lanes use.
 pub struct Shared<'a> {
@@ -162,4 +161,40 @@ impl<'a> Points<'a> {
     fn elapsed(&self) -> f64 {
         self.before + self.began.elapsed().as_secs_f64()
     }
+}
+
+/// When a sweep ends, if points are left then.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Budget {
+    /// Once all points are measured.
+    #[default]
+    All,
+    /// Once so many points are recorded, those of earlier processes included.
+    Points(usize),
+    /// Once it has gone on for so long, earlier processes included.
+    Time(Duration),
+}
+
+/// What happens during a sweep.
+#[derive(Debug)]
+pub enum SweepEvent<'a> {
+    /// A point is being judged: its values.
+    Judging(String),
+    /// A point was recorded.
+    Recorded(&'a SweepPoint),
+    /// How far the tasks on a cluster are.
+    Jobs(&'a SweepJobs),
+}
+
+/// How a sweep, or a lane of it, ended; the worst is last.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ended {
+    /// All points were measured.
+    Complete,
+    /// Points are left, and the budget is spent.
+    BudgetSpent,
+    /// The caller ended it.
+    Interrupted,
+    /// The machine or the problem failed, and no point. The text says why.
+    NotJudged(String),
 }

@@ -1,9 +1,8 @@
 //! A sweep that goes on: points are built ahead by all cores, and judged by a lane for each device.
 
 use crate::builders::{Building, Queue};
-use crate::ending::{Budget, Ended, SweepEvent};
 use crate::lane::Lane;
-use crate::points::{Points, Shared};
+use crate::points::{Budget, Ended, Points, Shared, SweepEvent};
 use crate::record::Sweep;
 use crate::slurm::Cluster;
 use crate::strategy::Strategy;
