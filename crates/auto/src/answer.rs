@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Most bytes of the file.
-pub(super) const LIMIT: u64 = 64 << 10;
+pub const LIMIT: u64 = 64 << 10;
 
 /// The object that a command may write into the file `LAB_ANSWER`. No figure of a kernel is among
 /// its keys.

@@ -11,7 +11,7 @@ use lab_store::DecisionLock;
 
 /// Checks that the loop can work, completes what an earlier lab began, and returns the state to go
 /// on from.
-pub(super) fn begin(auto: &Auto) -> Result<State> {
+pub fn begin(auto: &Auto) -> Result<State> {
     let project = auto.project;
     lab_decide::resume_decision(project)?;
     if lab_git::incumbent(&Repo::open(project)?)?.is_none() {

@@ -213,7 +213,7 @@ impl Running<'_, '_> {
 
 /// Keeps the kernel of a turn that a person ended under `refs/lab/auto/TURN`, and tells it, unless
 /// it is the incumbent's.
-pub(super) fn keep_ended(
+pub fn keep_ended(
     project: &Project,
     files: &Files,
     candidate: &Candidate,
@@ -261,7 +261,7 @@ const NO_HEAD: &str =
 
 /// Whether the kernel's file holds the incumbent's bytes. An error where HEAD cannot be read or is
 /// on no commit.
-pub(super) fn is_incumbent(project: &Project) -> Result<bool> {
+pub fn is_incumbent(project: &Project) -> Result<bool> {
     let repo = Repo::open(project)?;
     let head = lab_git::head(&repo)?.commit.context(NO_HEAD)?;
     let wanted = lab_git::bytes_of(&repo, &head)?;

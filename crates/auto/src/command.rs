@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 const OUTPUT_LIMIT: u64 = 16 << 20;
 
 /// Why a turn that a person ended has no result.
-pub(super) const TURN_ENDED: &str = "a person ended the turn";
+pub const TURN_ENDED: &str = "a person ended the turn";
 
 /// Lines of the output's end that the state holds.
 const OUTPUT_LINES: usize = 20;
@@ -178,7 +178,7 @@ fn follow(command: Command, time: Duration, log: File, control: &Control) -> Res
 
 /// Keeps in git what a command had done in a turn that did not end: the loop was killed, or its
 /// files could not be written. `None` if every turn ended, or the command had changed nothing.
-pub(super) fn keep_half_done(project: &Project, files: &Files) -> Result<Option<LastTurn>> {
+pub fn keep_half_done(project: &Project, files: &Files) -> Result<Option<LastTurn>> {
     let repo = Repo::open(project)?;
     let Some((tree, turn)) = AgentTree::find(&repo, &files.user.join("tree"))? else {
         return Ok(None);
@@ -195,7 +195,7 @@ pub(super) fn keep_half_done(project: &Project, files: &Files) -> Result<Option<
 
 /// Notes that nothing of the work tree is needed any more. Call it once the command's kernel is
 /// stored elsewhere.
-pub(super) fn end_turn(files: &Files) -> Result<()> {
+pub fn end_turn(files: &Files) -> Result<()> {
     AgentTree::forget(&files.user.join("tree")).context("cannot end the turn of the command")
 }
 

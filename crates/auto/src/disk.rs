@@ -49,7 +49,7 @@ pub fn disk_use(project: &Project) -> Result<DiskUse> {
 
 /// Cuts the run.log of each discarded run that is newer than `cut` and older than the newest 100 to
 /// its first and last 32 KiB. Returns the newest run that was looked at. What cannot be cut stays.
-pub(super) fn cut_logs(project: &Project, index: &RunIndex, cut: RunId) -> RunId {
+pub fn cut_logs(project: &Project, index: &RunIndex, cut: RunId) -> RunId {
     let newest = index.newest().next().map_or(RunId(0), |run| run.id);
     let last = RunId(newest.0.saturating_sub(WHOLE_LOGS));
     let is_discarded = |run: &RunId| {

@@ -24,7 +24,7 @@ const END_TURN: &str = "end-turn";
 const KEPT_BYTES: &str = "kept_bytes";
 
 /// Where the files of one kernel's loop are.
-pub(super) struct Files {
+pub struct Files {
     pub root: Root,
     /// In `.lab`.
     pub folder: PathBuf,
@@ -35,7 +35,7 @@ pub(super) struct Files {
 /// The locks of a running loop. The lock in `.lab` shows other labs that the loop runs. The lock
 /// beside the command's folder keeps a second loop out of that folder, even if `git clean -fdx`
 /// removes `.lab`.
-pub(super) struct Locks([LockedFile; 2]);
+pub struct Locks([LockedFile; 2]);
 
 impl Files {
     pub fn of(project: &Project) -> Result<Files> {
@@ -237,7 +237,7 @@ pub fn read_state(project: &Project) -> Result<Option<State>> {
 }
 
 /// [`read_state`] of the loop with this folder.
-pub(super) fn read_state_in(project: &Project, folder: &Path) -> Result<Option<State>> {
+pub fn read_state_in(project: &Project, folder: &Path) -> Result<Option<State>> {
     let path = folder.join(STATE);
     let bytes = if_there(project.files().read(&path, STATE_LIMIT))
         .with_context(|| format!("cannot read {}", path.display()))?

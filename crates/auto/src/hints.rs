@@ -30,7 +30,7 @@ fn digest(project: &Project, index: &RunIndex) -> Vec<Idea> {
 }
 
 /// Returns the object as JSON. Its figures are of records.
-pub(super) fn of(auto: &Auto, index: &RunIndex, state: &State) -> Result<Vec<u8>> {
+pub fn of(auto: &Auto, index: &RunIndex, state: &State) -> Result<Vec<u8>> {
     let (project, options) = (auto.project, auto.options);
     let repo = Repo::open(project)?;
     // A run with the keys of `lab run --json`.

@@ -16,7 +16,7 @@ const MOST_BYTES: u64 = 64 << 20;
 type Hashes = BTreeMap<PathBuf, Option<blake3::Hash>>;
 
 /// The harness as it was when the loop began, and as the run of the present kernel found it.
-pub(super) struct JudgedBy {
+pub struct JudgedBy {
     /// The files that lab.toml names.
     named: Vec<PathBuf>,
     at_first: Hashes,

@@ -67,7 +67,7 @@ pub fn lanes(project: &Project) -> Vec<LaneView> {
 
 /// What a watcher looks at to know when [`lanes`] would read something else: of each lane whether
 /// its loop runs, and the stamp of its state.
-pub(super) fn stamps(project: &Project) -> Vec<(bool, Option<Stamp>)> {
+pub fn stamps(project: &Project) -> Vec<(bool, Option<Stamp>)> {
     let files = project.files();
     let look = |(_, folder): (String, PathBuf)| {
         (

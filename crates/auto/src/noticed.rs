@@ -17,7 +17,7 @@ const MOST_FILES: usize = 1_000;
 const MOST_NAMES: usize = 5;
 
 /// The user's repository when a command began.
-pub(super) struct UsersRepository {
+pub struct UsersRepository {
     head: Head,
     /// Whether there were records.
     has_runs: bool,

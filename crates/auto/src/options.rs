@@ -54,7 +54,7 @@ pub struct Auto<'a> {
 
 /// Why the steps of a loop do not go on.
 #[derive(Debug)]
-pub(super) enum Stop {
+pub enum Stop {
     Ended(Ended),
     /// The loop cannot write its own files.
     Failed(anyhow::Error),

@@ -14,7 +14,7 @@ use std::path::Path;
 
 /// Returns the name of the first patch in a folder that comes after `last`, by name. `None` after
 /// the last one.
-pub(super) fn next(folder: &Path, last: Option<&str>) -> Result<Option<String>> {
+pub fn next(folder: &Path, last: Option<&str>) -> Result<Option<String>> {
     let entries =
         listing::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
     let names = entries
@@ -26,7 +26,7 @@ pub(super) fn next(folder: &Path, last: Option<&str>) -> Result<Option<String>> 
 }
 
 /// Applies one patch. A patch that does not apply is a failed turn that names it.
-pub(super) fn apply(project: &Project, folder: &Path, name: &str, turn: u64) -> Result<Edited> {
+pub fn apply(project: &Project, folder: &Path, name: &str, turn: u64) -> Result<Edited> {
     let mut told = LastTurn::begun(turn);
     told.command = format!("patch {name}");
     let read = Root::new(folder).read(Path::new(name), SIZE_LIMIT);

@@ -43,7 +43,7 @@ pub struct KeptPoint {
 
 /// Whether a run is of the loop's own device, given as [`RunSummary::target`] names it. Only lanes
 /// have to ask: their records are in one place.
-pub(super) fn is_of_lane(project: &Project, run: &RunSummary, target: &str) -> bool {
+pub fn is_of_lane(project: &Project, run: &RunSummary, target: &str) -> bool {
     project.lane.is_none() || run.target.as_deref() == Some(target)
 }
 
@@ -67,7 +67,7 @@ fn kept<'i>(
 }
 
 /// Returns the best kept experiment. Call [`RunIndex::refresh`] first.
-pub(super) fn best(project: &Project, index: &RunIndex, target: &str) -> Option<Best> {
+pub fn best(project: &Project, index: &RunIndex, target: &str) -> Option<Best> {
     let newest = kept(project, index, target).find(|run| figure(run).is_some())?;
     let alike @ (_, chosen) = newest.measured().alike();
     let goal = chosen.map_or(project.config.goal, ChosenMeasure::goal);
@@ -110,7 +110,7 @@ fn figure(run: &RunSummary) -> Option<Measure> {
 
 /// Returns the bounds of the newest run of the incumbent's bytes that tells a floor. `None` if no
 /// run does.
-pub(super) fn bounds(project: &Project, index: &RunIndex, target: &str) -> Option<Bounds> {
+pub fn bounds(project: &Project, index: &RunIndex, target: &str) -> Option<Bounds> {
     let blob = lab_git::incumbent(&Repo::open(project).ok()?).ok()??;
     let own = |run: &&RunSummary| {
         run.judges(project)
@@ -129,7 +129,7 @@ pub(super) fn bounds(project: &Project, index: &RunIndex, target: &str) -> Optio
 const LOOK_AT: usize = 8;
 
 /// Kept kernels other than the incumbent, the newest first.
-pub(super) fn older_kept(project: &Project, index: &RunIndex, target: &str) -> Vec<KeptPoint> {
+pub fn older_kept(project: &Project, index: &RunIndex, target: &str) -> Vec<KeptPoint> {
     let repo = Repo::open(project).ok();
     let head = repo
         .as_ref()

@@ -10,7 +10,7 @@ use lab_runner::ready::Ready;
 use lab_store::RunIndex;
 use std::time::Instant;
 
-pub(super) struct Running<'a, 'f> {
+pub struct Running<'a, 'f> {
     pub auto: Auto<'a>,
     pub files: &'f Files,
     pub locks: Option<Locks>,
@@ -36,7 +36,7 @@ impl Running<'_, '_> {
 }
 
 /// What an edit left.
-pub(super) enum Edited {
+pub enum Edited {
     Kernel {
         bytes: Vec<u8>,
         answer: Answer,
@@ -55,7 +55,7 @@ pub(super) enum Edited {
 }
 
 /// What came of a candidate.
-pub(super) enum Came {
+pub enum Came {
     Ended(LastTurn),
     /// The rule decided, and the decision failed or was refused: the same may succeed the next
     /// time.

@@ -12,7 +12,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Runs a step with a control of its own. It ends with the loop, and where a person asks for the
 /// end of the turn. Returns its result, and whether a person ended it.
-pub(super) fn endable<T>(
+pub fn endable<T>(
     files: &Files,
     turn: u64,
     whole: &Control,

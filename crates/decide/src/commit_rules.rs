@@ -69,10 +69,7 @@ pub fn change_rules(project: &Project, message: &Message) -> StdResult<Decided, 
 
 /// Files of the rules that a commit takes along, with their bytes on disk; `None` for a file that is
 /// gone.
-pub(super) fn files<'p>(
-    inputs: &Inputs,
-    paths: impl IntoIterator<Item = &'p String>,
-) -> Vec<ChangedFile> {
+pub fn files<'p>(inputs: &Inputs, paths: impl IntoIterator<Item = &'p String>) -> Vec<ChangedFile> {
     let bytes = |path: &String| {
         let mut sources = inputs.sources.iter();
         sources.find(|s| s.file.path == *path)?.bytes.clone()
@@ -82,7 +79,7 @@ pub(super) fn files<'p>(
 }
 
 /// The steps of a commit: HEAD and the index move together.
-pub(super) fn commit_steps(branch: Move, message: &str) -> Vec<Step> {
+pub fn commit_steps(branch: Move, message: &str) -> Vec<Step> {
     let files = branch.files.clone();
     let commit = match branch.to {
         Some(_) => Step::MoveHead { branch },

@@ -14,7 +14,7 @@ use lab_system::space;
 use std::result::Result as StdResult;
 
 /// One decision.
-pub(super) struct Decision<'p> {
+pub struct Decision<'p> {
     pub project: &'p Project,
     pub locked: Locked,
     pub intent: Intent,

@@ -15,11 +15,7 @@ use lab_store::{Fact, RunIndex, RunSummary};
 
 /// The decision about a run, as it will be made. Its number is greater than that of every decision
 /// before, even if some records cannot be read.
-pub(super) fn new_decision(
-    index: &RunIndex,
-    status: Status,
-    message: &Message,
-) -> record::Decision {
+pub fn new_decision(index: &RunIndex, status: Status, message: &Message) -> record::Decision {
     record::Decision {
         status,
         description: message.subject().to_owned(),
@@ -36,7 +32,7 @@ pub(super) fn new_decision(
 }
 
 /// The step that writes this record's decision.
-pub(super) fn decision_step(record: &Record) -> Step {
+pub fn decision_step(record: &Record) -> Step {
     Step::Decision {
         run: record.start.id,
         decision: record.decision.clone().map(Box::new),
@@ -45,7 +41,7 @@ pub(super) fn decision_step(record: &Record) -> Step {
 }
 
 /// The step that writes the record of a run into the note of its commit.
-pub(super) fn note_step(run: RunId, commit: Option<String>) -> Step {
+pub fn note_step(run: RunId, commit: Option<String>) -> Step {
     Step::Note {
         commit: commit.unwrap_or_default(),
         run: Some(run),
@@ -54,7 +50,7 @@ pub(super) fn note_step(run: RunId, commit: Option<String>) -> Step {
 }
 
 /// The step that appends a row to a ledger as it is now.
-pub(super) fn append_step(project: &Project, emulated: bool, row: Row) -> Step {
+pub fn append_step(project: &Project, emulated: bool, row: Row) -> Step {
     let from = ledger::length(&ledger::path(project, emulated));
     Step::Row {
         emulated,
@@ -98,7 +94,7 @@ impl Decision<'_> {
 }
 
 /// Whether the row of a decision is not in its ledger yet.
-pub(super) fn owes_row(run: &RunSummary) -> bool {
+pub fn owes_row(run: &RunSummary) -> bool {
     run.decision
         .as_ref()
         .is_some_and(|decision| decision.row.is_some() && !decision.row_written)

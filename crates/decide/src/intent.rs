@@ -20,7 +20,7 @@ use std::time::SystemTime;
 /// The command that an intent belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum What {
+pub enum What {
     Keep,
     Discard,
     Undo,
@@ -35,7 +35,7 @@ pub(super) enum What {
 
 /// What is about to be done. Stands in `.lab/unfinished.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Intent {
+pub struct Intent {
     pub what: What,
     /// Repository-relative path of the kernel; empty for a command that is about no kernel.
     pub kernel: String,
@@ -56,7 +56,7 @@ pub(super) struct Intent {
 /// Most bytes of the file.
 const READ_LIMIT: u64 = 16 << 20;
 
-pub(super) fn path(project: &Project) -> PathBuf {
+pub fn path(project: &Project) -> PathBuf {
     // What a lane began is finished in its own work tree.
     match &project.lane {
         Some(lane) => project.lab_dir.join(format!("unfinished-{lane}.json")),
@@ -65,12 +65,12 @@ pub(super) fn path(project: &Project) -> PathBuf {
 }
 
 /// Whether an intent is left of a lab that ended halfway.
-pub(super) fn exists(project: &Project) -> bool {
+pub fn exists(project: &Project) -> bool {
     path(project).symlink_metadata().is_ok()
 }
 
 /// When the intent was written; `None` without an intent.
-pub(super) fn written_at(project: &Project) -> Option<SystemTime> {
+pub fn written_at(project: &Project) -> Option<SystemTime> {
     project
         .files()
         .metadata(&path(project))
@@ -80,7 +80,7 @@ pub(super) fn written_at(project: &Project) -> Option<SystemTime> {
 
 /// Reads the intent that a lab left behind, if any. One that this user's lab did not write is an
 /// error.
-pub(super) fn read(project: &Project) -> Result<Option<Intent>> {
+pub fn read(project: &Project) -> Result<Option<Intent>> {
     let path = path(project);
     let text = if_there(project.files().read(&path, READ_LIMIT));
     let text = text.with_context(|| format!("cannot read {}", path.display()))?;
@@ -108,7 +108,7 @@ pub(super) fn read(project: &Project) -> Result<Option<Intent>> {
 }
 
 /// Removes the intent, after its last step.
-pub(super) fn remove(project: &Project) -> Result<()> {
+pub fn remove(project: &Project) -> Result<()> {
     let path = path(project);
     let removed = project.files().remove_file(&path);
     removed.with_context(|| format!("cannot remove {}", path.display()))
@@ -116,7 +116,7 @@ pub(super) fn remove(project: &Project) -> Result<()> {
 
 impl Intent {
     /// An intent without steps. `text` is what the user gave: a message, or the name of a commit.
-    pub(super) fn new(what: What, project: &Project, text: &str) -> Intent {
+    pub fn new(what: What, project: &Project, text: &str) -> Intent {
         let kernel = match what {
             What::Describe | What::Append | What::PackRefs => String::new(),
             _ => project.kernel_name.clone(),
@@ -145,7 +145,7 @@ impl Intent {
     /// Writes the intent. It is on disk before this returns, but for a restore: that replaces one
     /// file in one step, so after a power cut there is nothing to complete. Steps that are owed
     /// wait for the disk with any command.
-    pub(super) fn write(&self, project: &Project) -> Result<()> {
+    pub fn write(&self, project: &Project) -> Result<()> {
         let write = || -> Result<()> {
             let (path, bytes) = (path(project), signature::signed(Purpose::Intent, self)?);
             let written = match self.what {
@@ -167,7 +167,7 @@ impl Intent {
     }
 
     /// Fills in the commit, once the git program has made it.
-    pub(super) fn set_commit(&mut self, id: &str) {
+    pub fn set_commit(&mut self, id: &str) {
         self.commit = Some(id.to_owned());
         for step in &mut self.steps {
             match step {
@@ -193,7 +193,7 @@ impl Intent {
     }
 
     /// The row that the intent appends, if it does.
-    pub(super) fn row(&self) -> Option<&Row> {
+    pub fn row(&self) -> Option<&Row> {
         self.steps.iter().find_map(|step| match step {
             Step::Row {
                 row,
@@ -205,14 +205,14 @@ impl Intent {
     }
 
     /// Whether the git program is still to make the commit.
-    pub(super) fn is_by_program(&self) -> bool {
+    pub fn is_by_program(&self) -> bool {
         self.steps
             .iter()
             .any(|step| matches!(step, Step::Commit { .. }))
     }
 
     /// The commit and the new description of an experiment that is described.
-    pub(super) fn described(&self) -> Option<(&str, &str)> {
+    pub fn described(&self) -> Option<(&str, &str)> {
         self.steps.iter().find_map(|step| match step {
             Step::Row {
                 row,
@@ -228,7 +228,7 @@ impl Intent {
 /// was worked out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "kebab-case")]
-pub(super) enum Step {
+pub enum Step {
     /// Locks git's index. Between HEAD and the index nobody else commits.
     LockIndex,
     /// Commits with the git program; where the commit is made, the step becomes [`Step::MoveHead`].
@@ -285,7 +285,7 @@ pub(super) enum Step {
 
 impl Step {
     /// The run whose record the step writes.
-    pub(super) fn run(&self) -> Option<RunId> {
+    pub fn run(&self) -> Option<RunId> {
         match self {
             Step::Decision { run, .. } => Some(*run),
             _ => None,
@@ -296,7 +296,7 @@ impl Step {
 /// What happens to a row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum RowChange {
+pub enum RowChange {
     /// `from` is the size of the ledger before, in bytes.
     Append {
         from: u64,

@@ -10,7 +10,7 @@ use lab_system::space;
 use std::path::Path;
 
 /// The kernel's bytes on disk, whatever they are; `None` if there is no such file.
-pub(super) fn read(project: &Project) -> Result<Option<Vec<u8>>> {
+pub fn read(project: &Project) -> Result<Option<Vec<u8>>> {
     if_there(inputs::on_disk(project)).with_context(|| {
         format!(
             "{} cannot be read, so it cannot be saved, so it is not replaced",
@@ -20,37 +20,37 @@ pub(super) fn read(project: &Project) -> Result<Option<Vec<u8>>> {
 }
 
 /// The subject of a commit that holds bytes which were on disk.
-pub(super) const ON_DISK: &str = "lab: on disk before it was replaced";
+pub const ON_DISK: &str = "lab: on disk before it was replaced";
 
 /// What a full disk means for the bytes on disk.
-pub(super) const NOT_REPLACED: &str = "what could not be saved was not replaced";
+pub const NOT_REPLACED: &str = "what could not be saved was not replaced";
 
 /// Saves bytes under `refs/lab/saved/`; `why` is the message of the commit. Bytes that are saved
 /// already keep their ref.
-pub(super) fn save(repo: &Repo, bytes: &[u8], why: &str) -> Result<StoredCommit> {
+pub fn save(repo: &Repo, bytes: &[u8], why: &str) -> Result<StoredCommit> {
     lab_git::save(repo, bytes, why).map_err(|error| space::explain(error, NOT_REPLACED))
 }
 
 /// Tells the user where the bytes are that were on disk. `commit` is the full id of the commit that
 /// holds them.
-pub(super) fn saved_note(commit: &str) -> String {
+pub fn saved_note(commit: &str) -> String {
     let short = short(commit);
     format!("the bytes that were on disk are kept as {short} (`lab restore {short}`)")
 }
 
 /// BLAKE3 of the kernel's bytes, hex.
-pub(super) fn hash(bytes: &[u8]) -> String {
+pub fn hash(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
 
 /// The hash of the kernel's bytes on disk; `None` if there is no such file.
-pub(super) fn present(project: &Project) -> Result<Option<String>> {
+pub fn present(project: &Project) -> Result<Option<String>> {
     Ok(read(project)?.as_deref().map(hash))
 }
 
 /// Puts the kernel of a commit on disk. `found` is the hash of the bytes that were found there and
 /// saved: other bytes were saved by somebody since, and stay. Returns notes for the user.
-pub(super) fn put(repo: &Repo, commit: &str, found: Option<&str>) -> Result<Vec<String>> {
+pub fn put(repo: &Repo, commit: &str, found: Option<&str>) -> Result<Vec<String>> {
     let project = &repo.project;
     let wanted = lab_git::bytes_of(repo, commit)?;
     let present = read(project)?;
@@ -76,7 +76,7 @@ pub(super) fn put(repo: &Repo, commit: &str, found: Option<&str>) -> Result<Vec<
 /// refused to remove the file. That may be the kernel's only copy, if an editor saved in the same
 /// moment: such bytes are saved first. Half of `wanted` is nobody's work, and the bytes with the hash
 /// `found` are saved.
-pub(super) fn recover(repo: &Repo, wanted: &[u8], found: Option<&str>) -> Result<Vec<String>> {
+pub fn recover(repo: &Repo, wanted: &[u8], found: Option<&str>) -> Result<Vec<String>> {
     let project = &repo.project;
     let path = lab_git::link_target(project).unwrap_or_else(|| project.kernel.clone());
     let mut notes = Vec::new();

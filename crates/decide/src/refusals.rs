@@ -90,7 +90,7 @@ impl Check {
 }
 
 /// Sealed runs that a keep of these inputs has to pass.
-pub(super) fn sealed_runs(project: &Project, index: &RunIndex, inputs: &Inputs) -> u32 {
+pub fn sealed_runs(project: &Project, index: &RunIndex, inputs: &Inputs) -> u32 {
     let counts = |run: &&RunSummary| {
         run.held_out.as_ref().is_some_and(|held_out| {
             held_out.outcome != Outcome::Pass || held_out.sealed_runs >= AFTER_A_REFUSAL

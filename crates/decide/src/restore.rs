@@ -63,7 +63,7 @@ pub fn restore_commit(project: &Project, commit: &str) -> StdResult<Restored, Re
     put_on_disk(Decision::begin(project, What::Restore, commit)?, commit)
 }
 
-pub(super) fn put_on_disk(mut restoring: Decision, commit: &str) -> StdResult<Restored, Refusal> {
+pub fn put_on_disk(mut restoring: Decision, commit: &str) -> StdResult<Restored, Refusal> {
     let project = restoring.project;
     let (commit, subject) = lab_git::resolve(restoring.repo(), commit)?;
     let before = on_disk::read(project)?;

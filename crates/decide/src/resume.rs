@@ -14,7 +14,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 /// A decision of an earlier lab that was completed or taken back.
-pub(super) struct Resumed {
+pub struct Resumed {
     intent: Intent,
     is_done: bool,
     /// What was done, in words.
@@ -66,7 +66,7 @@ fn resume_under(project: &Project, lock: DecisionLock) -> Result<Option<(String,
 }
 
 /// The same under a lock that is held already. Also removes temporary files that are left.
-pub(super) fn resume_locked(locked: &mut Locked) -> Result<Option<Resumed>> {
+pub fn resume_locked(locked: &mut Locked) -> Result<Option<Resumed>> {
     let project = &locked.repo.project;
     leftovers::sweep(&project.files(), &project.lab_dir);
     let since = intent::written_at(project);

@@ -15,7 +15,7 @@ use lab_system::space;
 use std::time::SystemTime;
 
 /// What came of the steps. Where a step failed, those after it were not taken.
-pub(super) enum Came {
+pub enum Came {
     /// All of them are taken, but for those that are owed. Notes for the user.
     Done(Vec<String>),
     /// Nothing was changed, because git is not where it was. The text says where it is.
@@ -28,7 +28,7 @@ pub(super) enum Came {
 
 /// Takes the steps of an intent that is on disk. Steps that failed and can wait are in
 /// `intent.owed` afterwards.
-pub(super) fn take(locked: &Locked, intent: &mut Intent) -> Came {
+pub fn take(locked: &Locked, intent: &mut Intent) -> Came {
     let mut taking = Taking {
         locked,
         intent,
@@ -226,7 +226,7 @@ fn pack_refs(repo: &Repo) -> Option<String> {
 }
 
 /// Tries the steps that failed before. Returns those that fail again.
-pub(super) fn retry(locked: &Locked, owed: Vec<Step>) -> Vec<Step> {
+pub fn retry(locked: &Locked, owed: Vec<Step>) -> Vec<Step> {
     let fails = |step: &Step| add_to_commit(locked, step).is_err() && can_wait(locked, step);
     owed.into_iter().filter(fails).collect()
 }
@@ -286,7 +286,7 @@ fn without(step: &Step, what: What) -> &'static str {
     }
 }
 
-pub(super) struct Locked {
+pub struct Locked {
     pub repo: Repo,
     pub lock: DecisionLock,
     /// Steps of earlier decisions that failed and are tried again.
@@ -326,7 +326,7 @@ impl Locked {
 }
 
 /// The error of an intent that the next lab goes on with.
-pub(super) fn unfinished(intent: &Intent, error: Error) -> Error {
+pub fn unfinished(intent: &Intent, error: Error) -> Error {
     let error = space::explain(error, &format!("{} is not finished", intent.subject));
     error.context("the next `lab` goes on with it")
 }

@@ -115,7 +115,7 @@ pub fn leave(project: &Project, run: RunId, message: &Message) -> Result<()> {
 
 /// The message with the hypothesis and the lesson of the run's author, where it has none of its
 /// own.
-pub(super) fn with_draft(message: &Message, record: &Record) -> Message {
+pub fn with_draft(message: &Message, record: &Record) -> Message {
     let said = record.draft.iter().flat_map(|draft| &draft.trailers);
     let learned =
         said.filter(|(key, _)| matches!(key, TrailerKey::Hypothesis | TrailerKey::Lesson));

@@ -23,7 +23,7 @@ const TREES: usize = 256 << 20;
 const FILE: usize = 64 << 20;
 
 /// Refuses a tree that is too large to be walked, compared or checked out.
-pub(super) fn check(git: &Repository, tree: &Tree) -> Result<()> {
+pub fn check(git: &Repository, tree: &Tree) -> Result<()> {
     let mut measured = Measured {
         git,
         trees: HashMap::new(),
@@ -80,11 +80,7 @@ impl Measured<'_> {
 
 /// Returns what a tree holds at a path; `None` if it holds nothing there. The error is of a folder
 /// on the way that git cannot read.
-pub(super) fn entry(
-    git: &Repository,
-    root: Oid,
-    path: &Path,
-) -> Result<Option<TreeEntry<'static>>> {
+pub fn entry(git: &Repository, root: Oid, path: &Path) -> Result<Option<TreeEntry<'static>>> {
     let mut folder = root;
     let mut names = path.iter();
     loop {
@@ -108,7 +104,7 @@ pub(super) fn entry(
 
 /// Refuses an object whose file is cut off: libgit2 would read it for ever. Returns whether the
 /// object has a file of its own; one in a pack has none.
-pub(super) fn check_whole(git: &Repository, id: Oid) -> Result<bool> {
+pub fn check_whole(git: &Repository, id: Oid) -> Result<bool> {
     // Objects without a repository are those of a bundle, in a pack that was just written.
     if git.workdir().is_none() {
         return Ok(false);
@@ -127,13 +123,13 @@ pub(super) fn check_whole(git: &Repository, id: Oid) -> Result<bool> {
 }
 
 /// A commit by its id.
-pub(super) fn commit(git: &Repository, id: Oid) -> Result<Commit<'_>> {
+pub fn commit(git: &Repository, id: Oid) -> Result<Commit<'_>> {
     check_whole(git, id)?;
     Ok(git.find_commit(id)?)
 }
 
 /// The commit that a ref names, also through tags with a message.
-pub(super) fn commit_at<'r>(git: &'r Repository, reference: &Reference) -> Result<Commit<'r>> {
+pub fn commit_at<'r>(git: &'r Repository, reference: &Reference) -> Result<Commit<'r>> {
     let mut id = reference
         .resolve()?
         .target()
@@ -148,12 +144,12 @@ pub(super) fn commit_at<'r>(git: &'r Repository, reference: &Reference) -> Resul
 }
 
 /// The tree of a commit.
-pub(super) fn tree_of<'r>(git: &'r Repository, commit: &Commit) -> Result<Tree<'r>> {
+pub fn tree_of<'r>(git: &'r Repository, commit: &Commit) -> Result<Tree<'r>> {
     tree(git, commit.tree_id())
 }
 
 /// A tree by its id.
-pub(super) fn tree(git: &Repository, id: Oid) -> Result<Tree<'_>> {
+pub fn tree(git: &Repository, id: Oid) -> Result<Tree<'_>> {
     check_whole(git, id)?;
     Ok(git.find_tree(id)?)
 }
@@ -172,7 +168,7 @@ fn is_whole(object: &[u8]) -> bool {
 const CUT_OFF: &str = "a file that is damaged or cut off holds the object";
 
 /// A blob that is not too large to be read.
-pub(super) fn blob(git: &Repository, id: Oid) -> Result<Blob<'_>> {
+pub fn blob(git: &Repository, id: Oid) -> Result<Blob<'_>> {
     check_whole(git, id)?;
     let (bytes, _) = git.odb()?.read_header(id)?;
     ensure!(

@@ -118,7 +118,7 @@ pub fn prepare_rules(repo: &Repo, files: &[ChangedFile], message: &str) -> Resul
 }
 
 /// Refuses a kernel that git holds as a link: a commit would have to change another file.
-pub(super) fn refuse_link(repo: &Repo, mode: i32) -> Result<()> {
+pub fn refuse_link(repo: &Repo, mode: i32) -> Result<()> {
     if mode == i32::from(FileMode::Link) {
         let name = &repo.project.kernel_name;
         bail!(
@@ -206,7 +206,7 @@ pub fn detached_note(repo: &Repo, commit: &str) -> Option<String> {
 
 /// Makes a commit that no branch holds, and waits until it is on disk: the tree of the first
 /// parent, or an empty tree, with these files replaced. `who` is author and committer.
-pub(super) fn write(
+pub fn write(
     repo: &Repo,
     parents: &[&Commit],
     files: &[CommitFile],
@@ -241,7 +241,7 @@ fn tree_with<'r>(repo: &'r Repo, base: Option<&&Commit>, files: &[CommitFile]) -
     bounds::tree(git, update.create_updated(git, &base)?)
 }
 
-pub(super) fn file_mode(mode: i32) -> FileMode {
+pub fn file_mode(mode: i32) -> FileMode {
     if mode == i32::from(FileMode::BlobExecutable) {
         FileMode::BlobExecutable
     } else {
@@ -249,7 +249,7 @@ pub(super) fn file_mode(mode: i32) -> FileMode {
     }
 }
 
-pub(super) fn mode_on_disk(path: &Path) -> FileMode {
+pub fn mode_on_disk(path: &Path) -> FileMode {
     let executable = std::fs::metadata(path).is_ok_and(|m| m.permissions().mode() & 0o100 != 0);
     if executable {
         FileMode::BlobExecutable

@@ -11,7 +11,7 @@ use std::io;
 use std::path::Path;
 
 /// Waits for a commit and for what is new in it if it changed these files alone.
-pub(super) fn commit(repo: &Repo, commit: &Commit, files: &[CommitFile]) -> Result<()> {
+pub fn commit(repo: &Repo, commit: &Commit, files: &[CommitFile]) -> Result<()> {
     let tree = bounds::tree_of(&repo.git, commit)?;
     let mut new = vec![commit.id(), tree.id()];
     for file in files {
@@ -25,7 +25,7 @@ pub(super) fn commit(repo: &Repo, commit: &Commit, files: &[CommitFile]) -> Resu
 }
 
 /// Waits for these objects.
-pub(super) fn objects(repo: &Repo, ids: &[Oid]) -> Result<()> {
+pub fn objects(repo: &Repo, ids: &[Oid]) -> Result<()> {
     let folder = repo.git.commondir().join("objects");
     ids.iter().try_for_each(|id| {
         let hex = id.to_string();
@@ -35,7 +35,7 @@ pub(super) fn objects(repo: &Repo, ids: &[Oid]) -> Result<()> {
 }
 
 /// Waits for a ref, given by its full name.
-pub(super) fn reference(repo: &Repo, name: &str) -> Result<()> {
+pub fn reference(repo: &Repo, name: &str) -> Result<()> {
     wait_for(&repo.ref_file(name)).with_context(|| format!("{name} is not on disk"))
 }
 

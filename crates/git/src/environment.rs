@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 /// Lets a repository that was just opened read those files instead of the usual ones.
-pub(super) fn apply(git: &Repository) -> Result<()> {
+pub fn apply(git: &Repository) -> Result<()> {
     for (level, file) in named(&|name| std::env::var_os(name)) {
         let file = Path::new(&file);
         // git reads no settings of the user that the user may not read, as under sudo.
@@ -31,7 +31,7 @@ pub(super) fn apply(git: &Repository) -> Result<()> {
 }
 
 /// Whether the environment names any such file.
-pub(super) fn is_changed() -> bool {
+pub fn is_changed() -> bool {
     !named(&|name| std::env::var_os(name)).is_empty()
 }
 

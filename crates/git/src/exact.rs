@@ -10,7 +10,7 @@ use git2::{Commit, ErrorCode, Oid, Repository};
 
 /// Remembers the bytes on disk of the kernel `name` that a commit holds, if git would put others there. A
 /// commit that has such bytes keeps them. Returns whether these bytes are what comes back.
-pub(super) fn remember(repo: &Repo, name: &str, commit: Oid, bytes: &[u8]) -> Result<bool> {
+pub fn remember(repo: &Repo, name: &str, commit: Oid, bytes: &[u8]) -> Result<bool> {
     let git = &repo.git;
     let reference = reference(commit);
     if let Ok(known) = git.find_reference(&reference) {
@@ -37,7 +37,7 @@ pub fn remember_bytes(repo: &Repo, kernel: &str, commit: &str, bytes: &[u8]) -> 
 
 /// The bytes to put on disk for a file of a commit: those that were remembered, else what git would
 /// put there. `blob` is what the commit holds under this name.
-pub(super) fn bytes(repo: &Repo, commit: &Commit, name: &str, blob: Oid) -> Result<Vec<u8>> {
+pub fn bytes(repo: &Repo, commit: &Commit, name: &str, blob: Oid) -> Result<Vec<u8>> {
     let git = &repo.git;
     let of = |commit: Oid| {
         let known = find(git, commit)?;

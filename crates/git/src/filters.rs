@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 /// What git's configuration and the attributes of a path make git do with the file's bytes.
 #[derive(Debug)]
-pub(super) struct PathFilters {
+pub struct PathFilters {
     /// The attribute that names a filter program or another encoding: libgit2 applies neither.
     driver: Option<&'static str>,
     /// Whether git fills in `$Id$`, and takes it out again.

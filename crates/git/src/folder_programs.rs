@@ -25,7 +25,7 @@ const OTHER_HOOKS: [&str; 2] = ["post-index-change", "pre-auto-gc"];
 
 /// Why the git program must make the commit; `None` if libgit2 can. libgit2 runs no hooks and signs
 /// nothing.
-pub(super) fn by_program(repo: &Repo) -> Result<Option<String>> {
+pub fn by_program(repo: &Repo) -> Result<Option<String>> {
     let config = repo.git.config()?.snapshot()?;
     if config.get_bool("commit.gpgsign").unwrap_or(false) {
         return Ok(Some("commit.gpgsign is set".into()));

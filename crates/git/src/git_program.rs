@@ -31,7 +31,7 @@ const WITH_LOCK: &str = "exec 9<&0 </dev/null; exec git \"$@\"";
 const NOT_FOUND: i32 = 127;
 
 /// How git is started.
-pub(super) struct GitProgram<'a> {
+pub struct GitProgram<'a> {
     pub root: &'a Path,
     /// What it is needed for.
     pub why: &'a str,
@@ -44,7 +44,7 @@ pub(super) struct GitProgram<'a> {
 /// The git program could not be started.
 #[derive(Debug, thiserror::Error)]
 #[error("{0} could not be started: install git")]
-pub(super) struct NoGit(String);
+pub struct NoGit(String);
 
 impl<'a> GitProgram<'a> {
     /// The git program without hooks.

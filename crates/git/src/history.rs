@@ -10,7 +10,7 @@ use std::collections::HashSet;
 
 /// The oldest commit since which `name` has held this blob, along first parents from `head`. It
 /// looks at 10,000 commits.
-pub(super) fn introduced(git: &Repository, head: Commit, name: &str, blob: Oid) -> Oid {
+pub fn introduced(git: &Repository, head: Commit, name: &str, blob: Oid) -> Oid {
     const FAR: usize = 10_000;
     let id = head.id();
     first_parents(git, head.clone())
@@ -21,7 +21,7 @@ pub(super) fn introduced(git: &Repository, head: Commit, name: &str, blob: Oid) 
 }
 
 /// A commit, its first parent, the first parent of that, …, until one that git cannot read.
-pub(super) fn first_parents<'r>(
+pub fn first_parents<'r>(
     git: &'r Repository,
     commit: Commit<'r>,
 ) -> impl Iterator<Item = Commit<'r>> {
@@ -30,12 +30,12 @@ pub(super) fn first_parents<'r>(
 
 /// The first parent of a commit. `None` for a commit without parents, and where git cannot read it,
 /// as in a shallow clone.
-pub(super) fn first_parent<'r>(git: &'r Repository, commit: &Commit) -> Option<Commit<'r>> {
+pub fn first_parent<'r>(git: &'r Repository, commit: &Commit) -> Option<Commit<'r>> {
     bounds::commit(git, commit.parent_id(0).ok()?).ok()
 }
 
 /// The tree of a commit's first parent; `None` for a commit without parents.
-pub(super) fn tree_before<'r>(git: &'r Repository, commit: &Commit) -> Result<Option<Tree<'r>>> {
+pub fn tree_before<'r>(git: &'r Repository, commit: &Commit) -> Result<Option<Tree<'r>>> {
     let parent = first_parent(git, commit);
     parent
         .map(|parent| bounds::tree_of(git, &parent))
@@ -43,14 +43,14 @@ pub(super) fn tree_before<'r>(git: &'r Repository, commit: &Commit) -> Result<Op
 }
 
 /// Whether `commit` was built on `base`; a commit is not built on itself.
-pub(super) fn is_built_on(git: &Repository, commit: Oid, base: Oid) -> Result<bool> {
+pub fn is_built_on(git: &Repository, commit: Oid, base: Oid) -> Result<bool> {
     check_commits(git, commit, base)?;
     Ok(git.graph_descendant_of(commit, base)?)
 }
 
 /// Refuses a history in which the file of a commit is cut off, for a walk that libgit2 does. It
 /// looks from `tip` down to `base`, and no further than to a commit in a pack.
-pub(super) fn check_commits(git: &Repository, tip: Oid, base: Oid) -> Result<()> {
+pub fn check_commits(git: &Repository, tip: Oid, base: Oid) -> Result<()> {
     let mut seen = HashSet::from([base]);
     let mut waiting = vec![tip];
     while let Some(id) = waiting.pop() {
@@ -62,7 +62,7 @@ pub(super) fn check_commits(git: &Repository, tip: Oid, base: Oid) -> Result<()>
 }
 
 /// What changed between two trees. Refuses one that is too large.
-pub(super) fn diff_trees<'r>(
+pub fn diff_trees<'r>(
     git: &'r Repository,
     old: Option<&Tree>,
     new: &Tree,
@@ -76,7 +76,7 @@ pub(super) fn diff_trees<'r>(
 
 /// The paths of the files that a commit changed against its first parent. A path that is no UTF-8
 /// is left out.
-pub(super) fn changed_paths(repo: &Repo, commit: &Commit) -> Result<Vec<String>> {
+pub fn changed_paths(repo: &Repo, commit: &Commit) -> Result<Vec<String>> {
     let git = &repo.git;
     let before = tree_before(git, commit)?;
     let diff = diff_trees(git, before.as_ref(), &bounds::tree_of(git, commit)?, None)?;
@@ -87,7 +87,7 @@ pub(super) fn changed_paths(repo: &Repo, commit: &Commit) -> Result<Vec<String>>
 }
 
 /// The refs that a pattern matches, with their full names.
-pub(super) fn refs_matching<'r>(
+pub fn refs_matching<'r>(
     git: &'r Repository,
     pattern: &str,
 ) -> Result<impl Iterator<Item = (String, Reference<'r>)> + use<'r>> {
@@ -100,7 +100,7 @@ pub(super) fn refs_matching<'r>(
 
 /// Calls `visit` with each path of a tree and its entry, until it returns `false`. Refuses a tree
 /// that is too large.
-pub(super) fn walk_tree(
+pub fn walk_tree(
     git: &Repository,
     tree: &Tree,
     mut visit: impl FnMut(String, &TreeEntry) -> bool,
@@ -118,7 +118,7 @@ pub(super) fn walk_tree(
 }
 
 /// The first path of a tree for which `is_wanted`.
-pub(super) fn find_path(
+pub fn find_path(
     git: &Repository,
     tree: &Tree,
     is_wanted: impl Fn(&str, &TreeEntry) -> bool,

@@ -19,7 +19,7 @@ use std::path::Path;
 
 /// Gives the repository an empty index in memory if libgit2 cannot read the user's. Returns whether
 /// it did.
-pub(super) fn replace_unreadable(git: &Repository) -> Result<bool> {
+pub fn replace_unreadable(git: &Repository) -> Result<bool> {
     // Reading a large index takes milliseconds, so only those are read that may be of the two
     // kinds.
     if !may_be_split_or_sparse(git) {
@@ -47,7 +47,7 @@ fn may_be_split_or_sparse(git: &Repository) -> bool {
 }
 
 /// The blob that is staged for a file; `None` if the index has no entry for it.
-pub(super) fn staged(repo: &Repo, name: &str) -> Result<Option<Oid>> {
+pub fn staged(repo: &Repo, name: &str) -> Result<Option<Oid>> {
     if repo.index_by_git {
         return staged_by_git(repo, None, name);
     }
@@ -58,7 +58,7 @@ pub(super) fn staged(repo: &Repo, name: &str) -> Result<Option<Oid>> {
 
 /// Whether a merge left a conflict in a file, of which nothing is staged. False in an index that
 /// libgit2 cannot read.
-pub(super) fn has_conflict(repo: &Repo, name: &str) -> bool {
+pub fn has_conflict(repo: &Repo, name: &str) -> bool {
     let sides = [1, 2, 3];
     let index = repo.git.index().ok().filter(|_| !repo.index_by_git);
     let index = index.and_then(|mut index| index.read(false).ok().map(|()| index));

@@ -33,7 +33,7 @@ const HELD: &str = "held by lab during a decision; the next lab command removes 
 const READ_LIMIT: u64 = 4096;
 
 /// The folder of a file, and the file's name in it.
-pub(super) fn folder_and_name(path: &Path) -> (Root, &Path) {
+pub fn folder_and_name(path: &Path) -> (Root, &Path) {
     let name = path.file_name().unwrap_or_default();
     let folder = path.parent().unwrap_or(Path::new("/"));
     (Root::new(folder), Path::new(name))
@@ -59,7 +59,7 @@ impl Repo {
 
 /// Removes the lock of a ref that only the lab writes, if it is left of a killed process, and the
 /// ref itself if a power cut has left it empty: git would write no other one in its place.
-pub(super) fn clear_own_ref(repo: &Repo, reference: &str) -> Result<()> {
+pub fn clear_own_ref(repo: &Repo, reference: &str) -> Result<()> {
     let (lock, file) = (repo.ref_lock(reference), repo.ref_file(reference));
     if fs::metadata(&file).is_ok_and(|about| about.is_file() && about.len() == 0) {
         remove(&file)?;
@@ -69,7 +69,7 @@ pub(super) fn clear_own_ref(repo: &Repo, reference: &str) -> Result<()> {
 
 /// Removes the locks that a killed git left on refs below a folder of the lab's own. Returns whether
 /// there were any.
-pub(super) fn clear_own_folder(repo: &Repo, folder: &str) -> bool {
+pub fn clear_own_folder(repo: &Repo, folder: &str) -> bool {
     let (mut folders, mut left) = (vec![repo.ref_file(folder)], Vec::new());
     while let Some(folder) = folders.pop() {
         left.extend(named(&folder, |name| name.ends_with(".lock")));
@@ -83,11 +83,7 @@ pub(super) fn clear_own_folder(repo: &Repo, folder: &str) -> bool {
 
 /// Removes the locks of a branch and of HEAD that a decision left: they are empty, or name a commit
 /// that is the decision's by `is_ours`.
-pub(super) fn clear_branch(
-    repo: &Repo,
-    reference: &str,
-    is_ours: impl Fn(Oid) -> bool,
-) -> Result<()> {
+pub fn clear_branch(repo: &Repo, reference: &str, is_ours: impl Fn(Oid) -> bool) -> Result<()> {
     for lock in [reference, "HEAD"].map(|reference| repo.ref_lock(reference)) {
         let Ok(text) = read_text(&lock) else { continue };
         let ours = match text.trim() {
@@ -102,7 +98,7 @@ pub(super) fn clear_branch(
 }
 
 /// Whether a commit holds these files on top of `head`: a decision made it.
-pub(super) fn is_made_of(repo: &Repo, id: Oid, head: Option<Oid>, files: &[CommitFile]) -> bool {
+pub fn is_made_of(repo: &Repo, id: Oid, head: Option<Oid>, files: &[CommitFile]) -> bool {
     let Ok(commit) = bounds::commit(&repo.git, id) else {
         return false;
     };
@@ -141,7 +137,7 @@ pub fn unlock_index(repo: &Repo) -> Result<()> {
 }
 
 /// Whether the lab holds the lock of the index.
-pub(super) fn is_held_by_lab(repo: &Repo) -> bool {
+pub fn is_held_by_lab(repo: &Repo) -> bool {
     read_text(&repo.git.path().join("index.lock")).is_ok_and(|text| text == HELD)
 }
 

@@ -69,7 +69,7 @@ pub fn log_page(
     Ok(commits.map(|commit| entry(&commit, marks)).collect())
 }
 
-pub(super) fn entry(commit: &git2::Commit, marks: &Marks) -> LogEntry {
+pub fn entry(commit: &git2::Commit, marks: &Marks) -> LogEntry {
     let id = commit.id().to_string();
     LogEntry {
         subject: subject(commit),
@@ -80,12 +80,12 @@ pub(super) fn entry(commit: &git2::Commit, marks: &Marks) -> LogEntry {
     }
 }
 
-pub(super) fn subject(commit: &git2::Commit) -> String {
+pub fn subject(commit: &git2::Commit) -> String {
     clean(commit.summary_bytes().unwrap_or_default())
 }
 
 /// Text of git's, clean for a screen.
-pub(super) fn clean(text: &[u8]) -> String {
+pub fn clean(text: &[u8]) -> String {
     sanitise::text(&String::from_utf8_lossy(text))
 }
 
@@ -138,7 +138,7 @@ fn unified(
 }
 
 /// The trailers of a commit's message, clean, in their order.
-pub(super) fn trailers(message: &str) -> Vec<Trailer> {
+pub fn trailers(message: &str) -> Vec<Trailer> {
     // git takes a NUL for the end of the text.
     let Ok(found) = git2::message_trailers_strs(&message.replace('\0', "")) else {
         return Vec::new();

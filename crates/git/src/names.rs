@@ -28,7 +28,7 @@ pub struct NamedCommit {
 
 /// Finds a commit by the prefix of its id, or by any other name that git knows. If a ref
 /// has the name of an id, the id wins: the lab asks by ids of rows and records.
-pub(super) fn find<'r>(git: &'r Repository, name: &str) -> Result<Commit<'r>> {
+pub fn find<'r>(git: &'r Repository, name: &str) -> Result<Commit<'r>> {
     if is_prefix(name)
         && let [only] = with_prefix(git, name)?[..]
     {
@@ -196,7 +196,7 @@ fn discarded(git: &Repository, number: &str) -> Result<Vec<(Oid, Option<String>)
 }
 
 /// Hex digits that a short id has at least.
-pub(super) const DIGITS: usize = 4;
+pub const DIGITS: usize = 4;
 
 /// Ids of objects that begin as one of the asked short ids does.
 pub struct Present {
@@ -247,7 +247,7 @@ fn with_prefixes<'s>(
 }
 
 /// The position of the first id that begins with these hex digits. The ids are sorted.
-pub(super) fn first_with(ids: &[Oid], digits: &str) -> Option<usize> {
+pub fn first_with(ids: &[Oid], digits: &str) -> Option<usize> {
     // Missing digits count as zeros.
     let least = Oid::from_str(digits).ok()?;
     let at = ids.partition_point(|id| *id < least);

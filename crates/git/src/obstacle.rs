@@ -34,7 +34,7 @@ impl fmt::Display for Operation {
 }
 
 /// The operation that is in progress in a repository, if any.
-pub(super) fn operation(repo: &Repository) -> Option<Operation> {
+pub fn operation(repo: &Repository) -> Option<Operation> {
     match repo.state() {
         RepositoryState::Clean => None,
         RepositoryState::Merge => Some(Operation::Merge),
@@ -129,11 +129,11 @@ pub fn author_name(repo: &Repo) -> Option<String> {
 }
 
 /// As git has it: the environment first, then the configuration.
-pub(super) fn author(repo: &Repository) -> Option<Signature<'static>> {
+pub fn author(repo: &Repository) -> Option<Signature<'static>> {
     signature(repo, "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL")
 }
 
-pub(super) fn committer(repo: &Repository) -> Option<Signature<'static>> {
+pub fn committer(repo: &Repository) -> Option<Signature<'static>> {
     signature(repo, "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL")
 }
 
@@ -149,7 +149,7 @@ fn signature(repo: &Repository, name: &str, email: &str) -> Option<Signature<'st
 }
 
 /// For commits under `refs/lab/`, which must be possible before git knows a name.
-pub(super) fn any_signature(repo: &Repository) -> Result<Signature<'static>> {
+pub fn any_signature(repo: &Repository) -> Result<Signature<'static>> {
     match author(repo) {
         Some(known) => Ok(known),
         None => Ok(Signature::now("lab", "lab@localhost")?),

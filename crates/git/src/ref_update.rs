@@ -6,7 +6,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use git2::{ErrorCode, Oid, Repository};
 
 /// What a ref names; `None` if there is no such ref.
-pub(super) fn tip(git: &Repository, reference: &str) -> Result<Option<Oid>> {
+pub fn tip(git: &Repository, reference: &str) -> Result<Option<Oid>> {
     match git.refname_to_id(reference) {
         Ok(id) => Ok(Some(id)),
         Err(error) if matches!(error.code(), ErrorCode::NotFound | ErrorCode::UnbornBranch) => {
@@ -18,7 +18,7 @@ pub(super) fn tip(git: &Repository, reference: &str) -> Result<Option<Oid>> {
 
 /// Sets the ref from one object to another under git's lock, if it is still at the first. Reads no
 /// other ref: libgit2's own function reads all packed refs first, and there may be 10,000.
-pub(super) fn set(
+pub fn set(
     repo: &Repo,
     reference: &str,
     from: Option<Oid>,
@@ -40,20 +40,14 @@ pub(super) fn set(
 
 /// Writes a ref that only the lab writes, and waits until it is on disk. `from` is what it names
 /// before.
-pub(super) fn write_ref(
-    repo: &Repo,
-    name: &str,
-    from: Option<Oid>,
-    to: Oid,
-    why: &str,
-) -> Result<()> {
+pub fn write_ref(repo: &Repo, name: &str, from: Option<Oid>, to: Oid, why: &str) -> Result<()> {
     locks::clear_own_ref(repo, name)?;
     set(repo, name, from, Some(to), why).with_context(|| format!("cannot write {name}"))?;
     durable::reference(repo, name)
 }
 
 /// Stores bytes as they are, under a ref that only the lab writes.
-pub(super) fn write_blob(repo: &Repo, name: &str, from: Option<Oid>, bytes: &[u8]) -> Result<()> {
+pub fn write_blob(repo: &Repo, name: &str, from: Option<Oid>, bytes: &[u8]) -> Result<()> {
     let blob = repo.git.blob(bytes)?;
     durable::objects(repo, &[blob])?;
     write_ref(repo, name, from, blob, "as it was on disk")

@@ -44,7 +44,7 @@ pub fn prepare_discarded(
 }
 
 /// Gives a commit the ref `refs/lab/FOLDER/NUMBER`, or a further number: see [`free_name`].
-pub(super) fn store(
+pub fn store(
     repo: &Repo,
     folder: &str,
     number: RunId,
@@ -87,7 +87,7 @@ pub fn name_turn(repo: &Repo, turn: u64, bytes: &[u8]) -> Result<StoredCommit> {
 
 /// The folder below `refs/lab` for what the command of the project's loop changed. Lanes count
 /// their turns each for itself, at the same time.
-pub(super) fn turns_folder(project: &Project) -> String {
+pub fn turns_folder(project: &Project) -> String {
     project
         .lane
         .as_ref()

@@ -35,7 +35,7 @@ pub fn renamed_to(repo: &Repo, path: &str) -> Option<String> {
 
 /// The name that the project's kernel has in a commit: its own, or the one that it had before a rename in
 /// HEAD's history.
-pub(super) fn name_in(repo: &Repo, commit: &Commit) -> String {
+pub fn name_in(repo: &Repo, commit: &Commit) -> String {
     let (git, name) = (&repo.git, &repo.project.kernel_name);
     // What git cannot read is told by whoever reads the file.
     if !matches!(file_in(git, commit, name), Ok(None)) {

@@ -11,7 +11,7 @@ use git2::{DiffLineType, DiffOptions, Patch};
 
 /// The settings of every line diff. `context` is the number of unchanged lines before and after
 /// each change.
-pub(super) fn options(context: u32) -> DiffOptions {
+pub fn options(context: u32) -> DiffOptions {
     let mut options = DiffOptions::new();
     // As `git diff` does: a change of a whole block begins where the block begins.
     options.context_lines(context).indent_heuristic(true);
@@ -43,14 +43,14 @@ pub fn text_diff(old: &str, new: &str, context: u32) -> Result<String> {
 }
 
 /// The text of a patch's hunks.
-pub(super) struct Hunks {
+pub struct Hunks {
     pub text: String,
     /// The diff is longer than the limit: `text` ends with the last line that fits.
     pub is_cut: bool,
 }
 
 /// The hunks of a patch, in at most `limit` bytes.
-pub(super) fn hunks(patch: &mut Patch, limit: usize) -> Result<Hunks> {
+pub fn hunks(patch: &mut Patch, limit: usize) -> Result<Hunks> {
     let mut hunks = Hunks {
         text: String::new(),
         is_cut: false,

@@ -6,12 +6,7 @@ use git2::Oid;
 
 /// Reads back that `reference` names `commit`, and that the commit holds these files. It opens the
 /// repository anew: what this handle remembers proves nothing.
-pub(super) fn read_back(
-    repo: &Repo,
-    reference: &str,
-    commit: Oid,
-    files: &[CommitFile],
-) -> Result<()> {
+pub fn read_back(repo: &Repo, reference: &str, commit: Oid, files: &[CommitFile]) -> Result<()> {
     let git = &repo.anew()?.git;
     let read = || -> Result<()> {
         if git.refname_to_id(reference)? != commit {

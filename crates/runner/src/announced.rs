@@ -32,7 +32,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// A run with its folder, its snapshot and its first record on disk.
-pub(super) struct Announced<'a> {
+pub struct Announced<'a> {
     project: &'a Project,
     spec: &'a RunSpec,
     inputs: Arc<Inputs>,
@@ -51,11 +51,7 @@ pub(super) struct Announced<'a> {
 impl<'a> Announced<'a> {
     /// Creates the run's folder with the snapshot of the kernel, run.log and the first record. On
     /// an error the folder is removed again.
-    pub(super) fn create(
-        project: &'a Project,
-        spec: &'a RunSpec,
-        inputs: Arc<Inputs>,
-    ) -> Result<Self> {
+    pub fn create(project: &'a Project, spec: &'a RunSpec, inputs: Arc<Inputs>) -> Result<Self> {
         let repo = Repo::open(project)?;
         let caveats = lab_git::exclude(&repo)
             .err()
@@ -93,28 +89,28 @@ impl<'a> Announced<'a> {
         self.record.start.id
     }
 
-    pub(super) fn inputs(&self) -> Arc<Inputs> {
+    pub fn inputs(&self) -> Arc<Inputs> {
         Arc::clone(&self.inputs)
     }
 
     /// The run of another process that this one would repeat.
-    pub(super) fn duplicate(&self, begun: &[RunId]) -> Option<Duplicate> {
+    pub fn duplicate(&self, begun: &[RunId]) -> Option<Duplicate> {
         duplicate::find(self.project, &self.repo, &self.store, &self.record, begun)
     }
 
     /// Removes the run again, before anybody was told of it. Returns its record.
-    pub(super) fn withdraw(self) -> Record {
+    pub fn withdraw(self) -> Record {
         self.store.remove(self.id());
         self.record
     }
 
-    pub(super) fn start(&self) -> &RunStart {
+    pub fn start(&self) -> &RunStart {
         &self.record.start
     }
 
     /// Runs the harness to its end and records the verdict. If the record cannot be written, returns
     /// it all the same; a caveat of the verdict says so.
-    pub(super) fn judge(
+    pub fn judge(
         mut self,
         standby: Option<Standby>,
         index: &mut RunIndex,
@@ -354,7 +350,7 @@ const RECORDED: usize = 2 << 20;
 
 /// The result lines to record, at most 1000: a harness that makes up keys without end does not fill
 /// the records.
-pub(super) fn kept_results(report: &Report) -> Vec<(String, String)> {
+pub fn kept_results(report: &Report) -> Vec<(String, String)> {
     const KEYS: usize = 1_000;
     let mut left = RECORDED;
     let fits = |(key, value): &(&str, &str)| take(&mut left, key.len() + value.len());

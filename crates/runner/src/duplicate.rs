@@ -28,14 +28,14 @@ const LOOK_BACK: u64 = 16;
 const READ_EVERY: Duration = Duration::from_millis(30);
 
 /// A run that judges, or has just judged, the inputs of the run that was to begin.
-pub(super) struct Duplicate {
+pub struct Duplicate {
     store: RunStore,
     start: RunStart,
     log: File,
 }
 
 /// What came of following a run.
-pub(super) enum Followed {
+pub enum Followed {
     /// It has a verdict, or it was not judged.
     Ended(Box<Record>),
     /// It ended without one: its process was killed, or a newer save ended it.
@@ -46,7 +46,7 @@ pub(super) enum Followed {
 
 /// The lock under which a run begins. `None` if it cannot be taken: the inputs are then judged
 /// twice at worst.
-pub(super) fn lock(project: &Project) -> Option<LockedFile> {
+pub fn lock(project: &Project) -> Option<LockedFile> {
     let files = project.files();
     files.create_dir_all(&project.lab_dir).ok()?;
     files
@@ -56,7 +56,7 @@ pub(super) fn lock(project: &Project) -> Option<LockedFile> {
 
 /// The run that `own` would repeat, if there is one. A run that the caller itself began (`begun`)
 /// is repeated if it is asked for.
-pub(super) fn find(
+pub fn find(
     project: &Project,
     repo: &Repo,
     store: &RunStore,
@@ -157,7 +157,7 @@ fn changed_at(project: &Project) -> Option<Timestamp> {
 }
 
 impl Duplicate {
-    pub(super) fn start(&self) -> &RunStart {
+    pub fn start(&self) -> &RunStart {
         &self.start
     }
 
@@ -166,7 +166,7 @@ impl Duplicate {
         clippy::disallowed_methods,
         reason = "/dev/null is no file of a repository"
     )]
-    pub(super) fn follow(
+    pub fn follow(
         mut self,
         project: &Project,
         control: &Control,
@@ -231,7 +231,7 @@ impl Duplicate {
 
 /// Marks the run of a screen as that of a command, so that the next command judges again. While a
 /// decision is in progress the record stays as it is.
-pub(super) fn claim(project: &Project, record: &mut Record) {
+pub fn claim(project: &Project, record: &mut Record) {
     let Ok(Some(_lock)) = decision_lock::hold_if_free(project) else {
         return;
     };

@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// Makes the link lead to the log in this folder of `.lab`. A file or link of the user's by that
 /// name stays. The link is relative, so that the repository can be moved.
-pub(super) fn point_to(project: &Project, folder: &Path) {
+pub fn point_to(project: &Project, folder: &Path) {
     // A lane's folders are the lab's, and nobody looks there for a log.
     if project.lane.is_some() {
         return;

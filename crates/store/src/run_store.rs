@@ -217,11 +217,8 @@ impl RunStore {
 
     /// All runs, newest first. A folder that is not there has none.
     pub(super) fn list(&self) -> io::Result<Vec<RunId>> {
-        let names = self.files.entries(&self.runs)?;
-        let ids = names.iter().filter_map(|n| n.to_str()?.parse().ok());
-        let mut ids: Vec<RunId> = ids.map(RunId).collect();
-        ids.sort_unstable_by(|a, b| b.cmp(a));
-        Ok(ids)
+        let numbers = self.files.numbers(&self.runs)?;
+        Ok(numbers.into_iter().map(RunId).collect())
     }
 
     /// The newest run of a folder that held `count` runs, `last` the newest of them, and into which

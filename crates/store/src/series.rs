@@ -112,13 +112,8 @@ impl<S: SeriesStart> Series<S> {
 
     /// All numbers, the newest first.
     pub fn ids(&self) -> Vec<SeriesId> {
-        let names = self.files.entries(&self.folder).unwrap_or_default();
-        let numbers = names
-            .into_iter()
-            .filter_map(|name| name.to_str()?.parse().ok());
-        let mut ids: Vec<SeriesId> = numbers.map(SeriesId).collect();
-        ids.sort_unstable_by(|a, b| b.cmp(a));
-        ids
+        let numbers = self.files.numbers(&self.folder).unwrap_or_default();
+        numbers.into_iter().map(SeriesId).collect()
     }
 
     /// Makes a new folder and writes its start file; `start` gets the number. Two processes at once

@@ -114,10 +114,9 @@ impl<'s, 'a> Head<'s, 'a> {
     /// may still have tasks of it.
     fn take_up(&mut self) -> Result<bool> {
         let files = self.session.project.files();
-        let names = files.entries(&self.session.open.path("tasks"));
-        let numbers = names.unwrap_or_default().into_iter();
-        let numbers = numbers.filter_map(|name| name.to_str()?.parse().ok());
-        let Some(newest) = numbers.max() else {
+        let numbers = files.numbers(&self.session.open.path("tasks"));
+        let newest = numbers.unwrap_or_default().first().copied();
+        let Some(newest) = newest.and_then(|newest| u32::try_from(newest).ok()) else {
             cancel_others(self.session);
             return Ok(false);
         };

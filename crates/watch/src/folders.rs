@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The folders that are listened to.
-pub(super) struct Folders {
+pub struct Folders {
     listener: notify::Result<RecommendedWatcher>,
     listened: BTreeSet<PathBuf>,
 }
@@ -14,7 +14,7 @@ pub(super) struct Folders {
 impl Folders {
     /// `on_event` gets the files that an event says are complete: closed after writing, or renamed
     /// to their names.
-    pub(super) fn listen(on_event: impl Fn(Vec<PathBuf>) + Send + 'static) -> Self {
+    pub fn listen(on_event: impl Fn(Vec<PathBuf>) + Send + 'static) -> Self {
         let listener =
             notify::recommended_watcher(move |event: notify::Result<Event>| match event {
                 Ok(event) if is_complete(event.kind) => on_event(event.paths),
@@ -29,7 +29,7 @@ impl Folders {
     }
 
     /// Why the system reports no events at all.
-    pub(super) fn problem(&self) -> Option<String> {
+    pub fn problem(&self) -> Option<String> {
         let error = self.listener.as_ref().err()?;
         Some(format!(
             "saves are noticed up to a second late: {error}; `lab doctor` says more"
@@ -38,7 +38,7 @@ impl Folders {
 
     /// Listens to the folders of these files and to no others. Returns a message where the system
     /// refuses one. A folder that does not exist is left out: the look every second finds it.
-    pub(super) fn set(&mut self, files: &[PathBuf]) -> Option<String> {
+    pub fn set(&mut self, files: &[PathBuf]) -> Option<String> {
         let Ok(listener) = &mut self.listener else {
             return None;
         };

@@ -29,7 +29,7 @@ const LOOP_EVERY: Duration = Duration::from_millis(100);
 /// taken to be the same.
 type InputStamp = Option<(Stamp, u32)>;
 
-pub(super) struct Worker {
+pub struct Worker {
     project: Arc<Project>,
     sink: WatchSink,
     folders: Folders,
@@ -51,7 +51,7 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    pub(super) fn new(project: Arc<Project>, sink: WatchSink, folders: Folders) -> Self {
+    pub fn new(project: Arc<Project>, sink: WatchSink, folders: Folders) -> Self {
         let settings = &project.config.watch;
         let debounce = Debounce::new(
             Duration::from_millis(settings.quiet_ms),
@@ -85,7 +85,7 @@ impl Worker {
     }
 
     /// Works until a request to quit arrives or no sender is left.
-    pub(super) fn run(&mut self, inbox: &Receiver<Command>) {
+    pub fn run(&mut self, inbox: &Receiver<Command>) {
         let mut next_look = Instant::now() + LOOK_EVERY;
         loop {
             let until = [self.debounce.due(), self.loop_due]

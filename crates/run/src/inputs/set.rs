@@ -15,7 +15,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// The inputs so far.
-pub(super) struct Set<'a> {
+pub struct Set<'a> {
     project: &'a Project,
     pub files: InputFiles<'a>,
     /// Bytes and include lines of all sources.

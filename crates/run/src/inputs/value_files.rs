@@ -7,7 +7,7 @@ use toml::{Table, Value};
 /// The paths that a problem.toml names as `values = { npy = "…" }` of a tensor or a workload, or as
 /// `jsonl = "…"` of a workload, each once, sorted. Relative to its folder. A path that leads out of
 /// the folder is left out: the judge refuses it.
-pub(super) fn named_in(problem: &[u8]) -> Vec<String> {
+pub fn named_in(problem: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(problem);
     let mut names = Vec::new();
     // The judge says what is wrong with a file that is no TOML.
@@ -47,7 +47,7 @@ fn stays_below(name: &str) -> bool {
 }
 
 /// The file of a peer's function, if the table names no other.
-pub(crate) const USUAL_FILE: &str = "peer.py";
+pub const USUAL_FILE: &str = "peer.py";
 
 /// A `[[peer]]` table.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -61,7 +61,7 @@ pub fn replace(path: &Path, row: &Row, edit: Edit) -> Result<bool> {
 }
 
 /// The file's bytes after the edit; `None` if no line is this row's.
-pub(super) fn edited(bytes: &[u8], row: &Row, edit: Edit) -> Option<Vec<u8>> {
+pub fn edited(bytes: &[u8], row: &Row, edit: Edit) -> Option<Vec<u8>> {
     let lines: Vec<&[u8]> = bytes.split_inclusive(|b| *b == b'\n').collect();
     let is = |line: &[u8], wanted: &dyn Fn(&Row) -> bool| {
         let line = super::without_mark(line);

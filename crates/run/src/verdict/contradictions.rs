@@ -32,7 +32,7 @@ const DECIDING: [&str; 3] = ["fault", "device", "speed"];
 
 /// What contradicts what, as a sentence without its end. `same_within` is a fraction: 0.005 for
 /// 0.5 %.
-pub(super) fn found(report: &Report, objective: &Objective, same_within: f64) -> Option<String> {
+pub fn found(report: &Report, objective: &Objective, same_within: f64) -> Option<String> {
     let passes = report.correctness()? && report.failing_gate().is_none();
     let figures = || POSITIVE.into_iter().chain([objective.name()]);
     let of_verdict = || {

@@ -7,7 +7,7 @@ use lab_text::{figures, signal};
 
 /// Whether the harness says that the kernel does not build. One of the user's own says so by
 /// `build: failed` or by its exit code, and a verdict that it printed goes before both.
-pub(super) fn not_built(facts: &Facts) -> bool {
+pub fn not_built(facts: &Facts) -> bool {
     let by_code = facts.ending == Ending::Exited(Exit::NotBuilt as i32);
     if !facts.external {
         return by_code;
@@ -123,7 +123,7 @@ fn own_words(facts: &Facts) -> String {
 }
 
 /// Returns the outcome of a run and its reason. The rules have the protocol's order.
-pub(super) fn outcome(facts: &Facts) -> (Outcome, String) {
+pub fn outcome(facts: &Facts) -> (Outcome, String) {
     let report = facts.report;
     if facts.ending == Ending::Superseded {
         return (Outcome::Void, "it was ended before it was done".into());

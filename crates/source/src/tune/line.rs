@@ -9,13 +9,13 @@ use std::sync::LazyLock;
 const MOST_VALUES: usize = 10_000;
 
 /// One line.
-pub(super) enum Line {
+pub enum Line {
     Tune(Tune),
     Require(Require),
 }
 
 /// `lab: tune NAME = VALUES`
-pub(super) struct Tune {
+pub struct Tune {
     /// From 1.
     pub line: usize,
     pub name: String,
@@ -24,14 +24,14 @@ pub(super) struct Tune {
 }
 
 /// `lab: require EXPRESSION`
-pub(super) struct Require {
+pub struct Require {
     /// From 1.
     pub line: usize,
     pub text: String,
 }
 
 /// The lines of a source, in their order.
-pub(super) fn read(source: &str, syntax: Syntax) -> Result<Vec<Line>, Mistake> {
+pub fn read(source: &str, syntax: Syntax) -> Result<Vec<Line>, Mistake> {
     let pattern = match syntax {
         Syntax::Cpp => &CPP,
         Syntax::Python => &PYTHON,
@@ -171,7 +171,7 @@ fn range_of(name: &str, text: &str, range: &Captures) -> Result<Vec<String>, Str
 }
 
 /// The number that a value is in an expression. `true` is 1, `false` is 0; `None` of another word.
-pub(super) fn number(value: &str) -> Option<f64> {
+pub fn number(value: &str) -> Option<f64> {
     match value {
         "true" | "True" => Some(1.0),
         "false" | "False" => Some(0.0),
@@ -184,7 +184,7 @@ pub(super) fn number(value: &str) -> Option<f64> {
 }
 
 /// `1,000,000`
-pub(super) fn grouped(number: usize) -> String {
+pub fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {

@@ -8,7 +8,7 @@ use crate::python;
 
 /// The bytes `start..end` of the source: a number or a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub struct Place {
     pub start: usize,
     pub end: usize,
 }
@@ -23,7 +23,7 @@ struct Uses {
 }
 
 /// The one place in which the source gives the tuned constant its value.
-pub(super) fn find(source: &str, syntax: Syntax, tune: &Tune) -> Result<Place, Mistake> {
+pub fn find(source: &str, syntax: Syntax, tune: &Tune) -> Result<Place, Mistake> {
     let name = tune.name.as_str();
     let uses = match syntax {
         Syntax::Cpp => in_cpp(source, name),

@@ -8,9 +8,9 @@ use std::collections::HashMap;
 
 /// Summaries read from notes, valid while the notes' ref is at `tip`.
 #[derive(Default)]
-pub(super) struct InNotes {
+pub struct InNotes {
     tip: Option<String>,
-    pub(super) summaries: HashMap<String, Option<RunSummary>>,
+    pub summaries: HashMap<String, Option<RunSummary>>,
 }
 
 impl RunIndex {

@@ -44,16 +44,16 @@ pub fn key_problem() -> Option<String> {
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Key([u8; BYTES]);
+pub struct Key([u8; BYTES]);
 
 impl Key {
     /// The key, if there is one.
-    pub(super) fn get() -> Result<Option<Key>> {
+    pub fn get() -> Result<Option<Key>> {
         Key::read(&place()?)
     }
 
     /// Returns the key. Makes one if there is no key yet.
-    pub(super) fn get_or_create() -> Result<Key> {
+    pub fn get_or_create() -> Result<Key> {
         let file = place()?;
         match Key::read(&file)? {
             Some(key) => Ok(key),
@@ -62,7 +62,7 @@ impl Key {
         }
     }
 
-    pub(super) fn hmac(&self) -> Hmac<Sha256> {
+    pub fn hmac(&self) -> Hmac<Sha256> {
         // HMAC fills a key that is shorter than a block with zeros.
         let mut block = hmac::digest::Key::<Hmac<Sha256>>::default();
         block[..BYTES].copy_from_slice(&self.0);

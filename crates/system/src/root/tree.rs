@@ -43,6 +43,15 @@ impl Root {
         names.unwrap_or_else(|| Ok(Vec::new()))
     }
 
+    /// The numbers among the names in a folder, the greatest first.
+    pub fn numbers(&self, folder: &Path) -> io::Result<Vec<u64>> {
+        let names = self.entries(folder)?;
+        let numbers = names.iter().filter_map(|name| name.to_str()?.parse().ok());
+        let mut numbers: Vec<u64> = numbers.collect();
+        numbers.sort_unstable_by(|a, b| b.cmp(a));
+        Ok(numbers)
+    }
+
     /// Opens a folder for listing and locking.
     pub(super) fn open_folder(&self, folder: &Path) -> io::Result<OwnedFd> {
         // The folder itself is open by its path alone, which Linux does not list.
