@@ -6,7 +6,7 @@ use git2::{Commit, Oid};
 use lab_protocol::Language;
 use lab_run::inputs;
 use lab_source::cpp::directive::{Include, includes};
-use lab_source::imports::{imports, search_path};
+use lab_source::imports::{Import, imports};
 use std::path::{Path, PathBuf};
 
 /// More local includes than this are not followed.
@@ -93,48 +93,24 @@ fn held(repo: &Repo, commit: &Commit) -> Result<Vec<HeldFile>> {
             .unwrap_or(Path::new(""))
             .to_path_buf();
         if Language::of(&path) == Language::Python {
-            let imports = imports(blob.content());
             let is_there = |file: &Path| {
                 file.to_str()
                     .is_some_and(|file| blob_in(&repo.git, commit, file).is_some())
             };
-            let search = search_path(kernel_folder, Path::new(""), is_there);
-            let bases = |dots: usize| {
-                if dots == 0 {
-                    search.as_slice()
-                } else {
-                    std::slice::from_ref(folder)
-                }
-            };
-            wanted.extend(imports.iter().flat_map(|import| {
-                let found = |base: &PathBuf| -> Vec<PathBuf> {
-                    import
-                        .candidates(base)
-                        .into_iter()
-                        .filter(|file| is_there(file))
-                        .collect()
+            let root = Path::new("");
+            let found = |import: &Import| import.files(kernel_folder, folder, root, is_there);
+            wanted.extend(imports(blob.content()).iter().flat_map(found));
+        } else {
+            for include in includes(blob.content()) {
+                // As inputs are found: beside the including file, or in the kernel's folder.
+                let (name, beside) = match include {
+                    Include::Quoted(name) => (name, Some(folder.as_path())),
+                    Include::Angled(name) => (name, None),
+                    Include::Macro(_) => continue,
                 };
-                bases(import.dots)
-                    .iter()
-                    .map(found)
-                    .find(|files| !files.is_empty())
-                    .unwrap_or_default()
-            }));
-            files.push(HeldFile {
-                path,
-                blob: id.to_string(),
-            });
-            continue;
-        }
-        for include in includes(blob.content()) {
-            // As inputs are found: beside the including file, or in the kernel's folder.
-            let (name, beside) = match include {
-                Include::Quoted(name) => (name, Some(folder.as_path())),
-                Include::Angled(name) => (name, None),
-                Include::Macro(_) => continue,
-            };
-            let folders = beside.into_iter().chain([kernel_folder]);
-            wanted.extend(folders.map(|folder| inputs::plain(&folder.join(&name))));
+                let folders = beside.into_iter().chain([kernel_folder]);
+                wanted.extend(folders.map(|folder| inputs::plain(&folder.join(&name))));
+            }
         }
         files.push(HeldFile {
             path,

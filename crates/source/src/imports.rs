@@ -21,10 +21,31 @@ pub struct Import {
 }
 
 impl Import {
+    /// The files that it means in a file of `folder`: those in the first folder of the search path,
+    /// which begins with `start`, that holds any. Empty for a module that is not below `root`.
+    pub fn files(
+        &self,
+        start: &Path,
+        folder: &Path,
+        root: &Path,
+        is_there: impl Fn(&Path) -> bool,
+    ) -> Vec<PathBuf> {
+        let bases = match self.dots {
+            0 => search_path(start, root, &is_there),
+            _ => vec![folder.to_path_buf()],
+        };
+        let found = |base: PathBuf| {
+            let mut files = self.candidates(&base);
+            files.retain(|file| is_there(file));
+            Some(files).filter(|files| !files.is_empty())
+        };
+        bases.into_iter().find_map(found).unwrap_or_default()
+    }
+
     /// The files that the import may mean if it is looked for in `base`, a folder of the search
     /// path, or for an import with dots the folder of the importing file. Each package on the way
     /// counts, because Python runs its `__init__.py`.
-    pub fn candidates(&self, base: &Path) -> Vec<PathBuf> {
+    fn candidates(&self, base: &Path) -> Vec<PathBuf> {
         let mut folder = base.to_path_buf();
         for _ in 1..self.dots {
             if !folder.pop() {

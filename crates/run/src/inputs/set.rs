@@ -9,7 +9,7 @@ use crate::record::InputFile;
 use lab_project::Project;
 use lab_protocol::{CompileOptions, Language};
 use lab_source::cpp::directive::{Include, includes};
-use lab_source::imports::{Import, imports, search_path};
+use lab_source::imports::{Import, imports};
 use lab_system::root::{Refused, refusal};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -157,11 +157,12 @@ impl<'a> Set<'a> {
             if Language::of(&source.path) == Language::Python {
                 let imports = source.bytes.as_deref().map(imports).unwrap_or_default();
                 self.count(imports.len())?;
-                for file in imports
-                    .iter()
-                    .flat_map(|import| self.modules(import, &start, &folder))
-                    .collect::<Vec<_>>()
-                {
+                let is_there = |path: &Path| {
+                    self.project.relative(path).is_some() && self.files.is_there(path)
+                };
+                let root = &self.project.root;
+                let files = |import: &Import| import.files(&start, &folder, root, is_there);
+                for file in imports.iter().flat_map(files).collect::<Vec<_>>() {
                     self.add(&file, None, role, false)?;
                 }
                 next += 1;
@@ -206,29 +207,6 @@ impl<'a> Set<'a> {
             ));
         }
         Ok(())
-    }
-
-    /// The files that an import of a file in `folder` means: those in the first folder of the
-    /// search path, which begins with `start`, that holds any. Empty for a module that is not in
-    /// the repository.
-    fn modules(&self, import: &Import, start: &Path, folder: &Path) -> Vec<PathBuf> {
-        let is_there =
-            |path: &Path| self.project.relative(path).is_some() && self.files.is_there(path);
-        let bases = match import.dots {
-            0 => search_path(start, &self.project.root, is_there),
-            _ => vec![folder.to_path_buf()],
-        };
-        let found = bases.iter().map(|base| -> Vec<PathBuf> {
-            import
-                .candidates(base)
-                .into_iter()
-                .filter(|path| is_there(path))
-                .collect()
-        });
-        found
-            .into_iter()
-            .find(|files| !files.is_empty())
-            .unwrap_or_default()
     }
 
     /// The file that an include line means: beside the including file, in the kernel's folder, or
