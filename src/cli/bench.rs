@@ -12,7 +12,6 @@ use super::{answer, code, complain, failed, is_json, say};
 use crate::confinement;
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
-use lab_bench::record::counted;
 use lab_bench::{
     Bench, BenchEvent, BenchId, BenchRequest, BenchState, BenchStore, Session, export,
 };
@@ -24,6 +23,7 @@ use lab_runner::execute::NotRun;
 use lab_runner::spec::RunSpec;
 use lab_sweep::slurm;
 use lab_system::atomic_file;
+use lab_text::figures::counted;
 use progress::Progress;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};

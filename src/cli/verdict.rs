@@ -170,9 +170,9 @@ impl<'a> Judged<'a> {
             .parse::<usize>()
             .ok()?
             .checked_sub(ran)?;
-        let plural = if left == 1 { "" } else { "s" };
+        let left = figures::counted(left, "workload");
         Some(format!(
-            "{left} workload{plural} left out: too large for the emulated device (cpu_max_cells)"
+            "{left} left out: too large for the emulated device (cpu_max_cells)"
         ))
     }
 

@@ -70,7 +70,7 @@ fn screen(lab: &Lab) -> (Runner, Receiver<RunEvent>) {
     let (send, events) = channel();
     let sink = Arc::new(move |event| drop(send.send(event)));
     (
-        Runner::with_program(project(lab), judge(lab), sink).unwrap(),
+        Runner::with_program(project(lab), judge(lab), |_| None, false, sink).unwrap(),
         events,
     )
 }

@@ -17,7 +17,8 @@ fn runner(script: &str) -> (Lab, Runner, Receiver<RunEvent>) {
     let project = Arc::new(Project::open(&lab.repo, None).unwrap());
     let (send, events) = channel();
     let sink = Arc::new(move |event| drop(send.send(event)));
-    let runner = Runner::with_program(project, lab.path("../bin/judge"), sink).unwrap();
+    let runner =
+        Runner::with_program(project, lab.path("../bin/judge"), |_| None, false, sink).unwrap();
     (lab, runner, events)
 }
 

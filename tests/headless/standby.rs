@@ -44,7 +44,8 @@ impl Bench {
         let project = Arc::new(Project::open(&lab.repo, None).unwrap());
         let (send, events) = channel();
         let sink = Arc::new(move |event| drop(send.send(event)));
-        let runner = Runner::with_standby(project, lab.path("../bin/judge"), sink).unwrap();
+        let runner =
+            Runner::with_program(project, lab.path("../bin/judge"), |_| None, true, sink).unwrap();
         Bench {
             runner: Some(runner),
             events,

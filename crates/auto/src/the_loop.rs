@@ -13,8 +13,8 @@ use super::state::{Candidate, LastTurn, LeftRun, Phase, TurnOutcome};
 use super::{patches, turn};
 use anyhow::{Context, Result};
 use lab_git::Repo;
-use lab_run::RunId;
 use lab_run::verdict::Outcome;
+use lab_run::{RunId, inputs};
 use lab_runner::ready::Ready;
 use lab_runner::standby::Owner;
 use lab_store::{RunIndex, RunSummary};
@@ -318,7 +318,7 @@ impl Running<'_, '_> {
             }) => {
                 self.hold_locks()?;
                 self.files.write_candidate(&bytes)?;
-                let hash = blake3::hash(&bytes).to_hex().to_string();
+                let hash = inputs::hash_of(&bytes);
                 self.index.refresh();
                 // The number of a run in progress is free again where that run is withdrawn.
                 let judged = |run: &&RunSummary| run.outcome().is_some_and(Outcome::is_verdict);

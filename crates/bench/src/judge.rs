@@ -1,7 +1,7 @@
 //! One run of a bench: a judge process of its own, or the user's own harness.
 
 use crate::from_report;
-use crate::record::{BenchPeers, BenchRun, BenchedDevice, counted};
+use crate::record::{BenchPeers, BenchRun, BenchedDevice};
 use crate::session::{Ended, Session};
 use crate::store::PEERS_LOG;
 use anyhow::Result;
@@ -15,6 +15,7 @@ use lab_runner::follow::{Batch, Follow};
 use lab_runner::job::{self, Job};
 use lab_runner::process::Control;
 use lab_store::series::own_origin;
+use lab_text::figures::counted;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

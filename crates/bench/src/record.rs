@@ -9,6 +9,7 @@ use lab_run::peers::MeasuredPeer;
 use lab_run::record::{InputFile, Origin, VERSION};
 use lab_run::verdict::Outcome;
 pub use lab_store::series::SeriesId as BenchId;
+use lab_text::figures::counted;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -330,12 +331,6 @@ impl Bench {
 /// The arithmetic mean.
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
-}
-
-/// `1 run`, `6 runs`.
-pub fn counted(number: usize, what: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {what}{plural}")
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! What the runs of a bench say together: the mean of each run, the mean of these means, their
 //! spread, each workload over all runs. Only runs that passed have times.
 
-use crate::record::{Bench, BenchId, BenchRun, WorkloadOutcome, WorkloadRun, counted, mean};
+use crate::record::{Bench, BenchId, BenchRun, WorkloadOutcome, WorkloadRun, mean};
 use crate::store::BenchStore;
 use lab_run::Fingerprint;
 use lab_run::verdict::Outcome;
+use lab_text::figures::counted;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::HashMap;

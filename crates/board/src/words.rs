@@ -6,6 +6,7 @@ use crate::proof::Held;
 use crate::status::Status;
 use lab_git::short;
 use lab_protocol::report::Measure;
+use lab_text::figures::counted;
 use std::collections::BTreeMap;
 
 /// Most placeholders that are listed after evidence was added.
@@ -13,9 +14,8 @@ const LISTED: usize = 40;
 
 /// `4 decisions: 1 supported, 1 measured, 1 caveated, 1 rejected; 2 stale`
 pub fn counts(board: &Board) -> String {
-    let count = board.decisions.len();
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} decision{plural}: {}", by_status(board))
+    let decisions = counted(board.decisions.len(), "decision");
+    format!("{decisions}: {}", by_status(board))
 }
 
 /// `3 supported, 1 measured, 4 caveated, 1 rejected; 1 stale`
@@ -117,7 +117,7 @@ fn about(evidence: &Evidence) -> String {
         text += &format!(" on {device}");
     }
     if evidence.is_timed() {
-        text += &format!(", {runs} run{}", if *runs == 1 { "" } else { "s" });
+        text += &format!(", {}", counted(*runs as usize, "run"));
     }
     text + &match &evidence.commit {
         Some(commit) => format!(", commit {}", short(commit)),

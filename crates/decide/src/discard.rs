@@ -10,11 +10,11 @@ use super::{Decided, Refusal, judged_bytes, require_subject, snapshot};
 use anyhow::{Context, Result};
 use lab_git::StoredCommit;
 use lab_project::Project;
-use lab_run::RunId;
 use lab_run::experiment::Status;
 use lab_run::message::Message;
 use lab_run::record::Record;
 use lab_run::verdict::Outcome;
+use lab_run::{RunId, inputs};
 use lab_store::RunIndex;
 use lab_system::space;
 use std::result::Result as StdResult;
@@ -62,7 +62,7 @@ fn put_back(discarding: &Decision, on_disk: Option<&[u8]>) -> Result<Step> {
     let head = lab_git::head(discarding.repo())?.commit;
     Ok(Step::Kernel {
         commit: head.context("HEAD is on no commit")?,
-        found: on_disk.map(on_disk::hash),
+        found: on_disk.map(inputs::hash_of),
     })
 }
 

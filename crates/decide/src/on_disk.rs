@@ -38,14 +38,9 @@ pub fn saved_note(commit: &str) -> String {
     format!("the bytes that were on disk are kept as {short} (`lab restore {short}`)")
 }
 
-/// BLAKE3 of the kernel's bytes, hex.
-pub fn hash(bytes: &[u8]) -> String {
-    blake3::hash(bytes).to_hex().to_string()
-}
-
 /// The hash of the kernel's bytes on disk; `None` if there is no such file.
 pub fn present(project: &Project) -> Result<Option<String>> {
-    Ok(read(project)?.as_deref().map(hash))
+    Ok(read(project)?.as_deref().map(inputs::hash_of))
 }
 
 /// Puts the kernel of a commit on disk. `found` is the hash of the bytes that were found there and
@@ -58,7 +53,7 @@ pub fn put(repo: &Repo, commit: &str, found: Option<&str>) -> Result<Vec<String>
     if present.as_deref() == Some(&wanted) {
         return Ok(notes);
     }
-    if present.as_deref().map(hash).as_deref() != found {
+    if present.as_deref().map(inputs::hash_of).as_deref() != found {
         notes.push(format!(
             "newer bytes of {} were saved meanwhile: they stay on disk",
             project.kernel_name
@@ -86,7 +81,8 @@ pub fn recover(repo: &Repo, wanted: &[u8], found: Option<&str>) -> Result<Vec<St
         let Ok(bytes) = files.read(leftover.name(), inputs::SIZE_LIMIT) else {
             continue;
         };
-        let is_known = wanted.starts_with(&bytes) || Some(hash(&bytes).as_str()) == found;
+        let is_known =
+            wanted.starts_with(&bytes) || Some(inputs::hash_of(&bytes).as_str()) == found;
         if !is_known && !lab_git::is_stored(repo, &bytes) {
             notes.push(saved_note(&save(repo, &bytes, ON_DISK)?.id));
         }

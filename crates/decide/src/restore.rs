@@ -8,6 +8,7 @@ use anyhow::Result;
 use lab_git::Repo;
 use lab_history::names::{Named, NotInGit, resolve_name};
 use lab_project::Project;
+use lab_run::inputs;
 use lab_store::RunStore;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -79,7 +80,7 @@ pub fn put_on_disk(mut restoring: Decision, commit: &str) -> StdResult<Restored,
         );
         restoring.add([Step::Kernel {
             commit: commit.clone(),
-            found: before.as_deref().map(on_disk::hash),
+            found: before.as_deref().map(inputs::hash_of),
         }]);
         restoring.finish(NOT_REPLACED)?;
     }

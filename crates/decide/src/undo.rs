@@ -158,7 +158,7 @@ impl Decision<'_> {
             Status::Keep | Status::Rules => {}
             Status::Discard | Status::Crash => {
                 let present = on_disk::read(self.project)?;
-                let found = present.as_deref().map(on_disk::hash);
+                let found = present.as_deref().map(inputs::hash_of);
                 let wanted = lab_git::bytes_of(self.repo(), &commit)?;
                 if let Some(bytes) = present.filter(|bytes| *bytes != wanted) {
                     let saved = save(self.repo(), &bytes, ON_DISK)?;

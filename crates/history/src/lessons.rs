@@ -9,6 +9,7 @@ use lab_run::experiment::{Experiment, Status};
 use lab_run::message::{TrailerKey, last_value};
 use lab_run::verdict::Change;
 use lab_store::RunIndex;
+use lab_text::sanitise;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Borrow;
@@ -155,11 +156,8 @@ fn normalised(text: &str) -> String {
 }
 
 fn cut(text: &str, limit: usize) -> String {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match text.char_indices().nth(limit) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text,
-    }
+    let words: Vec<&str> = text.split_whitespace().collect();
+    sanitise::cut(&words.join(" "), limit)
 }
 
 impl Idea {

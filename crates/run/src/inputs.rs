@@ -214,7 +214,7 @@ impl Inputs {
         let mut inputs = self.clone();
         inputs.fingerprint = fingerprint_with(&kernel, &self.files());
         if let Some(first) = inputs.sources.first_mut() {
-            first.file.hash = Some(in_hex(&kernel));
+            first.file.hash = Some(hash_of(&kernel));
             first.bytes = Some(kernel);
         }
         inputs
@@ -247,7 +247,7 @@ impl Inputs {
                 Some(name) => project.files().read(&tree.join(name), SIZE_LIMIT)?,
                 None => files.read(&source.path)?,
             };
-            if in_hex(&bytes) != *hash {
+            if hash_of(&bytes) != *hash {
                 let changed = format!("{} has other bytes now", source.file.path);
                 return Err(io::Error::other(changed));
             }
@@ -339,7 +339,7 @@ fn fingerprint<'f>(files: impl Iterator<Item = &'f InputFile>) -> Fingerprint {
 pub fn fingerprint_with(kernel: &[u8], files: &[InputFile]) -> Fingerprint {
     let mut files = files.to_vec();
     if let Some(first) = files.first_mut() {
-        first.hash = Some(in_hex(kernel));
+        first.hash = Some(hash_of(kernel));
     }
     fingerprint(files.iter())
 }
@@ -420,10 +420,11 @@ pub fn hash(project: &Project, path: &Path) -> Option<String> {
         .read(path)
         .ok()
         .as_deref()
-        .map(in_hex)
+        .map(hash_of)
 }
 
-fn in_hex(bytes: &[u8]) -> String {
+/// BLAKE3 of a file's bytes, hex.
+pub fn hash_of(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
 

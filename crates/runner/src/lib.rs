@@ -79,20 +79,11 @@ enum Task {
 impl Runner {
     /// The runner of a screen: while nothing runs, the next run's judge is on standby.
     pub fn new(project: Arc<Project>, confinement: Confinement, sink: Sink) -> io::Result<Runner> {
-        Runner::begin(project, own_program(), confinement, true, sink)
+        Runner::with_program(project, own_program(), confinement, true, sink)
     }
 
-    /// Like [`Runner::new`], with another executable that has the lab's hidden subcommands.
-    pub fn with_standby(project: Arc<Project>, program: PathBuf, sink: Sink) -> io::Result<Runner> {
-        Runner::begin(project, program, |_| None, true, sink)
-    }
-
-    /// A runner without a standby judge.
-    pub fn with_program(project: Arc<Project>, program: PathBuf, sink: Sink) -> io::Result<Runner> {
-        Runner::begin(project, program, |_| None, false, sink)
-    }
-
-    fn begin(
+    /// A runner of another executable that has the lab's hidden subcommands.
+    pub fn with_program(
         project: Arc<Project>,
         program: PathBuf,
         confinement: Confinement,

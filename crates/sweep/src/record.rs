@@ -7,6 +7,7 @@ use lab_run::inputs::Inputs;
 use lab_run::record::{Origin, VERSION};
 use lab_run::verdict::{Change, Figure};
 pub use lab_store::series::SeriesId as SweepId;
+use lab_text::figures::counted;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -238,13 +239,8 @@ impl SweepJobs {
         let words: Vec<String> = some
             .map(|(count, word)| format!("{count} {word}"))
             .collect();
-        let tasks = if self.tasks == 1 { "task" } else { "tasks" };
-        format!(
-            "Slurm job {}: {} {tasks}: {}",
-            self.job,
-            self.tasks,
-            words.join(", ")
-        )
+        let tasks = counted(self.tasks, "task");
+        format!("Slurm job {}: {tasks}: {}", self.job, words.join(", "))
     }
 }
 

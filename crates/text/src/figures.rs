@@ -11,6 +11,17 @@
 //! All of them round first and choose the form by the rounded number, so a larger number never
 //! reads as a smaller one. NaN is `NaN`; infinities are `inf` and `-inf`.
 
+/// A number with a noun.
+///
+/// ```
+/// use lab_text::figures::counted;
+/// assert_eq!([1, 6].map(|count| counted(count, "run")), ["1 run", "6 runs"]);
+/// ```
+pub fn counted(count: usize, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}
+
 /// A number in a sentence. Zeros at the end of a fraction are left out.
 ///
 /// | size of the rounded number | form |

@@ -16,6 +16,14 @@ pub const LENGTH_LIMIT: usize = 2_000;
 
 const TAB: usize = 8;
 
+/// At most so many characters of a text, and `…` where that is not all of it.
+pub fn cut(text: &str, limit: usize) -> String {
+    match text.char_indices().nth(limit) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
 /// A line of a log as a terminal would show it: without control sequences, with tabs expanded to 8
 /// columns, and after a carriage return only what was printed last, as of a progress bar.
 ///

@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use lab_text::figures;
 use std::time::Duration;
 
-pub use lab_text::figures::{count, distinct, gate, short};
+pub use lab_text::figures::{count, counted, distinct, gate, short};
 
 /// A ratio as a signed percentage. A change never reads as none.
 ///
@@ -20,12 +20,6 @@ pub fn percent(ratio: f64) -> String {
 /// A time in microseconds: `6.05 µs`.
 pub fn us(time: f64) -> String {
     format!("{} µs", count(time))
-}
-
-/// A number with a noun: `1 row`, `3 rows`.
-pub fn counted(count: usize, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{plural}")
 }
 
 /// A measure with the ends of its interval, where it has one: its value, and `(low … high)`.

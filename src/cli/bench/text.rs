@@ -1,11 +1,11 @@
 //! What `lab bench` prints for people.
 
 use crate::cli::peer_lines::{self, LISTED, listed};
-use lab_bench::record::counted;
 use lab_bench::{BenchRun, BenchState, BenchStore, Ended, Summary};
 use lab_project::Project;
 use lab_protocol::report::is_emulated;
 use lab_run::verdict::Outcome;
+use lab_text::figures::counted;
 
 /// `run 2 of 6: mean 13.615 µs, passed 54/54, 41.2 s`.
 pub fn run_line(run: &BenchRun, wanted: u32) -> String {

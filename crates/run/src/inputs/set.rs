@@ -3,7 +3,7 @@
 use super::files::InputFiles;
 use super::{
     FILE_LIMIT, INCLUDE_LIMIT, KernelError, OutsideInclude, Role, SIZE_LIMIT, Source, TOTAL_LIMIT,
-    in_hex, peer_tables, plain, problem, value_files,
+    hash_of, peer_tables, plain, problem, value_files,
 };
 use crate::record::InputFile;
 use lab_project::Project;
@@ -95,7 +95,7 @@ impl<'a> Set<'a> {
         }
         let in_place = in_place || name.is_none();
         let name = name.unwrap_or_else(|| path.to_string_lossy().into_owned());
-        let hash = bytes.as_deref().map(in_hex);
+        let hash = bytes.as_deref().map(hash_of);
         self.sources.push(Source {
             file: InputFile { path: name, hash },
             path,

@@ -11,6 +11,7 @@
 
 use lab_project::objective::Objective;
 use lab_protocol::report::{Measure, Report, Speed, Workload};
+use lab_text::sanitise::cut;
 
 /// Characters of a line that are shown at most.
 const SHOWN: usize = 200;
@@ -79,7 +80,7 @@ fn twice(report: &Report, keys: &[&str]) -> Option<String> {
 }
 
 fn changed(key: &str, [before, after]: [&str; 2]) -> String {
-    let [before, after] = [before, after].map(|value| cut(&format!("{key}: {value}")));
+    let [before, after] = [before, after].map(|value| cut(&format!("{key}: {value}"), SHOWN));
     format!("the harness contradicts itself: '{before}', then '{after}'")
 }
 
@@ -93,14 +94,10 @@ fn contradict(one: &str, other: &str) -> String {
 
 /// The line of a key, as the report has it.
 fn line(report: &Report, key: &str) -> String {
-    cut(&format!("{key}: {}", report.value(key).unwrap_or_default()))
-}
-
-fn cut(line: &str) -> String {
-    match line.char_indices().nth(SHOWN) {
-        Some((at, _)) => format!("{}…", &line[..at]),
-        None => line.to_owned(),
-    }
+    cut(
+        &format!("{key}: {}", report.value(key).unwrap_or_default()),
+        SHOWN,
+    )
 }
 
 /// `correctness: pass` beside a line that says that the kernel is wrong, or was not there.
@@ -125,7 +122,7 @@ fn row_line(words: &[(&str, &str)]) -> String {
         .iter()
         .map(|(key, value)| format!("{key}={value}"))
         .collect();
-    cut(&format!("workload: {}", words.join(" ")))
+    cut(&format!("workload: {}", words.join(" ")), SHOWN)
 }
 
 /// Why no measurement has this figure. One that is not finite counts as not measured.
@@ -160,7 +157,7 @@ fn of_peers(report: &Report) -> Option<String> {
         let why = not_a_figure(&measure, true)?;
         Some(format!(
             "the harness printed a line 'peer: {}' with the ratio {}, and {why}",
-            cut(&peer.name),
+            cut(&peer.name, SHOWN),
             ratio.value
         ))
     })

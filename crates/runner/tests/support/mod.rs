@@ -30,16 +30,14 @@ pub struct Bench {
 impl Bench {
     /// A repository without a standby judge.
     pub fn new() -> Bench {
-        Bench::with(Runner::with_program)
+        Bench::with(false)
     }
 
     pub fn with_standby() -> Bench {
-        Bench::with(Runner::with_standby)
+        Bench::with(true)
     }
 
-    fn with(
-        runner: fn(Arc<Project>, PathBuf, lab_runner::Sink) -> std::io::Result<Runner>,
-    ) -> Bench {
+    fn with(keeps_standby: bool) -> Bench {
         sign_for_tests();
         let temp = tempfile::tempdir().unwrap();
         let repo = temp.path().join("repo");
@@ -58,7 +56,8 @@ impl Bench {
         let project = Arc::new(Project::open(&repo, None).unwrap());
         let (send, events) = channel();
         let sink = Arc::new(move |event| drop(send.send(event)));
-        let runner = runner(Arc::clone(&project), judge, sink).unwrap();
+        let of = Arc::clone(&project);
+        let runner = Runner::with_program(of, judge, |_| None, keeps_standby, sink).unwrap();
         Bench {
             runner: Some(runner),
             events,
