@@ -193,7 +193,7 @@ pub const WORDS: &[Word] = &[
     word(&["_not_finite"], "outputs that are NaN or infinite"),
     word(
         &["_mismatched"],
-        "outputs that differ by more than the limit",
+        "the largest part of the outputs that differ by more than the tolerance: 1 is all",
     ),
     word(
         &["_error", "_max_diff", "_diff"],

@@ -67,7 +67,9 @@ fn line_of_missing(text: &str, source: &str) -> Option<(usize, String)> {
         ));
     }
     let (of, line) = launch_statements(source).into_iter().next()?;
-    (of != entry).then(|| (line, format!(". This launch statement is of {of}")))
+    let hint =
+        format!(". This launch statement is of {of}: rename both, or mend entry in problem.toml");
+    (of != entry).then_some((line, hint))
 }
 
 #[cfg(test)]
@@ -114,7 +116,7 @@ mod tests {
             (
                 format!("{NO_KERNEL}kk: write"),
                 "line 3: ",
-                ". This launch statement is of k",
+                ". This launch statement is of k: rename both, or mend entry in problem.toml",
             ),
             ("kernel.cu:1: error: x".into(), "", ""),
         ] {

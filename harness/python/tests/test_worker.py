@@ -2,6 +2,8 @@
 
 import os
 import struct
+import subprocess
+import sys
 import unittest
 
 from . import judge
@@ -160,6 +162,14 @@ class Requests(WorkerCase):
                                     env=dict(os.environ, PYTHONPATH=judge.PACKAGE), capture_output=True, timeout=60)
         self.assertEqual(done.returncode, 2)
         self.assertIn(b"is started by lab, not by hand", done.stderr)
+
+
+class WithoutNumPy(unittest.TestCase):
+    def test_a_missing_numpy_is_one_line_and_no_traceback(self):
+        code = "import sys; sys.modules['numpy'] = None; from lab_harness.worker.devices import open_device; open_device('cpu')"
+        ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        self.assertEqual(ended.returncode, 1)
+        self.assertRegex(ended.stderr, r"\A.*numpy.*\n\Z")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-//! Kernels that read one cell behind the end of an input.
+//! Kernels that read or write one cell behind the end of a tensor.
 
 use crate::doubled;
 use lab_protocol::Exit;
@@ -17,4 +17,19 @@ fn a_cell_behind_the_end_that_counts_makes_the_result_wrong() {
         judged.expect_in("y_mismatched", "1e-2 limit=0e0");
         judged.expect_in("out_of_bounds", "0 limit=0");
     }
+}
+
+#[test]
+fn a_store_behind_the_end_is_the_first_failure_also_where_values_are_wrong() {
+    let body = "if (i < n) { y[i + 1] = x[i]; return; }";
+    let judged = doubled::folder(&[100], &doubled::kernel("", body)).judge();
+    judged
+        .expect(Exit::Wrong)
+        .expect_in("out_of_bounds", "1 limit=0");
+    judged.expect_in("first_failure", "wrote out of bounds: ");
+    assert!(
+        judged.log.contains("failure 2: never wrote y[0]"),
+        "{}",
+        judged.log
+    );
 }

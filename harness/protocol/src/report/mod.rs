@@ -12,7 +12,8 @@
 //! - `correctness: pass` or `fail`: the verdict on correctness. Any other word counts as fail.
 //! - A line with `limit=` is a gate. It passes if its value is less than or equal to the limit; NaN
 //!   fails.
-//! - `first_failure: TEXT`: the first wrong value, with its place and both values.
+//! - `first_failure: TEXT`: the first store out of bounds or change of an input, else the first wrong
+//!   value, with its place and both values.
 //! - `stopped: TEXT`: why the built-in harness ended without a verdict.
 //! - `fault: problem` or `fault: lab`: before such a line: the problem's files, or the lab or the
 //!   machine failed, and not the kernel. The run is *not judged*.

@@ -264,13 +264,14 @@ impl CaseCheck<'_> {
                 continue;
             };
             if !breaches.is_empty() {
-                self.finish(comparing.take())?;
                 let how = if i < LOOKS || i + 1 < launches {
                     launch.name()
                 } else {
                     format!("launches {} to {launches}", LOOKS + 1)
                 };
+                // Before the wrong values, which a breach explains.
                 self.report(of.launcher, breaches, &how)?;
+                self.finish(comparing.take())?;
             }
             if self.tally.has_seen_enough() {
                 break;
@@ -319,8 +320,8 @@ impl CaseCheck<'_> {
                 let breaches = self.worker.breaches_of_given()?;
                 let known = &known[set % known.len().max(1)];
                 launcher.write_inputs(self.worker, set, &known.inputs)?;
-                self.finish(Some(comparing))?;
                 self.report(launcher, breaches, how)?;
+                self.finish(Some(comparing))?;
             }
             Ok(())
         })
