@@ -1,6 +1,7 @@
 //! How tensors are compared, in the judge's memory or where they are held on the device.
 
 use crate::dtype::Dtype;
+pub use crate::gates::Unwritten;
 use crate::gates::{self, CellMismatch, TensorComparison, Tolerance};
 use crate::outcome::{Result, Stop};
 use crate::worker::cell_work::{CompareCells, FoundCell, FoundCells};
@@ -10,36 +11,21 @@ use lab_protocol::report::wrong_cells::{TileCell, WrongMap, WrongTile};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// How a cell that the kernel never wrote is known: it still holds what it was filled with.
-#[derive(Clone, Copy, Debug)]
-pub struct Unwritten<'a> {
-    /// An unwritten cell holds one of these patterns. `None` if only its value is compared.
-    patterns: Option<[u32; 2]>,
-    /// What another launch on the same inputs left, and the pattern that an unwritten cell holds
-    /// there. For types in which a pattern may also be a value.
-    other: Option<(&'a Cells, u32)>,
-}
-
-impl<'a> Unwritten<'a> {
+impl<'a> Unwritten<&'a Cells> {
     /// For an output of which there is one launch only, before which it was filled with `pattern`:
     /// one that marks a cell. A cell with another is only compared.
     pub fn by_marks(dtype: Dtype, pattern: Option<u32>) -> Self {
-        Unwritten {
-            patterns: match pattern {
-                Some(pattern) => dtype.is_mark(pattern).then_some([pattern; 2]),
-                None => dtype.marks(),
-            },
-            other: None,
-        }
+        let patterns = match pattern {
+            Some(pattern) => dtype.is_mark(pattern).then_some([pattern; 2]),
+            None => dtype.marks(),
+        };
+        Unwritten::new(patterns, None)
     }
 
     /// For an output that was filled with `pattern`, and before another launch, which left `other`,
     /// with `other_pattern`.
     pub fn by_two_launches(pattern: u32, other: &'a Cells, other_pattern: u32) -> Self {
-        Unwritten {
-            patterns: Some([pattern; 2]),
-            other: Some((other, other_pattern)),
-        }
+        Unwritten::new(Some([pattern; 2]), Some((other, other_pattern)))
     }
 }
 
@@ -50,7 +36,7 @@ pub struct Pair<'a> {
     pub want: &'a Cells,
     /// `None` looks for unwritten cells only, in all of `got`.
     pub tolerance: Option<&'a Tolerance>,
-    pub unwritten: Unwritten<'a>,
+    pub unwritten: Unwritten<&'a Cells>,
 }
 
 /// Compares pairs: on the device if each `got` is held there.
@@ -121,10 +107,10 @@ impl<'a> OnHost<'a> {
         })
     }
 
-    fn unwritten(&self, pair: &Pair) -> gates::Unwritten<'_> {
+    fn unwritten(&self, pair: &Pair) -> Unwritten<&[u8]> {
         let other = self.other.as_ref();
         let other = other.map(|(cells, pattern)| (&**cells, *pattern));
-        gates::Unwritten::new(pair.unwritten.patterns, other)
+        Unwritten::new(pair.unwritten.patterns, other)
     }
 }
 

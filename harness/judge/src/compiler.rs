@@ -181,11 +181,7 @@ impl Compiler {
     /// Builds. Compiler errors are part of [`Built`]. Returns [`Stop::Crash`] if the process ended
     /// or took longer than the time limit, and [`Stop::Lab`] if there is no compiler.
     pub fn build(&mut self, request: &BuildRequest) -> Result<Built> {
-        self.wait_for_warm_up()?;
-        let request = CompilerRequest::Build(request.clone());
-        let asked = self.connection.ask(&request, &[], PREPARE_LIMIT);
-        let number = asked.map_err(|e| self.failed(e, Operation::Build))?;
-        self.answer(number, Operation::Build)
+        self.call(&CompilerRequest::Build(request.clone()))
     }
 
     /// Builds for each of these architectures and keeps no image. `None` where the compiler builds for no
@@ -195,9 +191,12 @@ impl Compiler {
         request: &BuildRequest,
         archs: &[String],
     ) -> Result<Option<Vec<TargetBuild>>> {
+        self.call(&CompilerRequest::BuildFor(request.clone(), archs.to_vec()))
+    }
+
+    fn call<R: DeserializeOwned>(&mut self, request: &CompilerRequest) -> Result<R> {
         self.wait_for_warm_up()?;
-        let request = CompilerRequest::BuildFor(request.clone(), archs.to_vec());
-        let asked = self.connection.ask(&request, &[], PREPARE_LIMIT);
+        let asked = self.connection.ask(request, &[], PREPARE_LIMIT);
         let number = asked.map_err(|e| self.failed(e, Operation::Build))?;
         self.answer(number, Operation::Build)
     }

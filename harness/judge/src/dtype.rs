@@ -285,19 +285,16 @@ impl Dtype {
         self.value(cell).as_f64()
     }
 
-    /// Appends the cell that is nearest to `value`, in little endian.
-    #[inline]
-    pub fn encode(self, value: f64, to: &mut Vec<u8>) {
-        let start = to.len();
-        to.resize(start + self.size(), 0);
-        self.encode_each(&mut to[start..], || value);
+    /// The cell that is nearest to `value`, in little endian.
+    pub fn cell(self, value: f64) -> Vec<u8> {
+        let mut cell = vec![0; self.size()];
+        self.encode_each(&mut cell, || value);
+        cell
     }
 
     /// The bytes of the cell that is nearest to `value`, as [`bits_of`] gives them.
     pub fn bits(self, value: f64) -> u64 {
-        let mut cell = Vec::new();
-        self.encode(value, &mut cell);
-        bits_of(&cell)
+        bits_of(&self.cell(value))
     }
 
     /// The exact value of the cell with these bytes.
@@ -335,9 +332,7 @@ impl Dtype {
 
     /// Whether a cell can hold exactly this number.
     pub fn encodes(self, number: f64) -> bool {
-        let mut cell = Vec::new();
-        self.encode(number, &mut cell);
-        let back = self.decode(&cell);
+        let back = self.decode(&self.cell(number));
         (back.is_nan() && number.is_nan())
             || (back == number && back.is_sign_negative() == number.is_sign_negative())
     }
@@ -464,8 +459,7 @@ mod tests {
             (Dtype::I64, -1e15),
             (Dtype::Bool, 1.0),
         ] {
-            let mut cell = Vec::new();
-            dtype.encode(value, &mut cell);
+            let cell = dtype.cell(value);
             assert_eq!(cell.len(), dtype.size());
             let back = dtype.decode(&cell);
             assert!(
@@ -478,11 +472,7 @@ mod tests {
     #[test]
     fn the_subnormal_numbers_of_a_float_are_its_own() {
         for &dtype in Dtype::ALL {
-            let back = |number: f64| {
-                let mut cell = Vec::new();
-                dtype.encode(number, &mut cell);
-                dtype.decode(&cell)
-            };
+            let back = |number: f64| dtype.decode(&dtype.cell(number));
             let Some((step, count)) = dtype.subnormals() else {
                 assert!(dtype.integers().is_some(), "{dtype}");
                 continue;
@@ -569,8 +559,7 @@ mod tests {
                 -128.0,
                 255.0,
             ] {
-                let mut cell = Vec::new();
-                dtype.encode(written, &mut cell);
+                let cell = dtype.cell(written);
                 assert!(!dtype.is_poison(&cell), "{dtype} {written}");
             }
         }

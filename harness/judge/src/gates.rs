@@ -70,20 +70,22 @@ pub const OTHER_ZERO: f64 = 0.5;
 
 /// How a cell that the kernel never wrote is known: it still holds what it was filled with.
 #[derive(Clone, Copy, Debug)]
-pub struct Unwritten<'a> {
+pub struct Unwritten<C> {
     /// An unwritten cell holds one of these patterns. `None` if only its value is compared.
-    patterns: Option<[u32; 2]>,
+    pub patterns: Option<[u32; 2]>,
     /// What another launch on the same inputs left, and the pattern that an unwritten cell holds
     /// there. For types in which a pattern may also be a value.
-    other: Option<(&'a [u8], u32)>,
+    pub other: Option<(C, u32)>,
 }
 
-impl<'a> Unwritten<'a> {
+impl<C> Unwritten<C> {
     /// An unwritten cell holds one of these patterns, and in the other launch's output this one.
-    pub fn new(patterns: Option<[u32; 2]>, other: Option<(&'a [u8], u32)>) -> Self {
+    pub fn new(patterns: Option<[u32; 2]>, other: Option<(C, u32)>) -> Self {
         Unwritten { patterns, other }
     }
+}
 
+impl<'a> Unwritten<&'a [u8]> {
     /// The same for the part of the output that `bytes` selects.
     fn part(self, bytes: std::ops::Range<usize>) -> Self {
         let part =
@@ -113,7 +115,7 @@ impl<'a> Unwritten<'a> {
 }
 
 /// The index of the first cell that was never written.
-pub fn first_unwritten(dtype: Dtype, cells: &[u8], unwritten: Unwritten) -> Option<usize> {
+pub fn first_unwritten(dtype: Dtype, cells: &[u8], unwritten: Unwritten<&[u8]>) -> Option<usize> {
     // With the size of a cell known when this is compiled, a cell is compared as one number: this
     // looks at whole tensors.
     match dtype.size() {
@@ -131,7 +133,7 @@ pub fn is_wrong(
     [got, want]: [&[u8]; 2],
     index: usize,
     tolerance: &Tolerance,
-    unwritten: Unwritten,
+    unwritten: Unwritten<&[u8]>,
 ) -> bool {
     let at = index * dtype.size();
     let [got, want] = [got, want].map(|cells| &cells[at..at + dtype.size()]);
@@ -234,7 +236,7 @@ pub fn compare(
     got: &[u8],
     want: &[u8],
     tolerance: &Tolerance,
-    unwritten: Unwritten,
+    unwritten: Unwritten<&[u8]>,
 ) -> TensorComparison {
     /// A thread costs more time than comparing fewer cells than this.
     const WORTH_A_THREAD: usize = 1 << 18;
@@ -278,7 +280,7 @@ fn compare_stretch(
     got: &[u8],
     want: &[u8],
     tolerance: &Tolerance,
-    unwritten: Unwritten,
+    unwritten: Unwritten<&[u8]>,
     start: usize,
 ) -> TensorComparison {
     let size = dtype.size();
@@ -324,7 +326,7 @@ impl Comparing<'_> {
         dtype: Dtype,
         got: &[u8],
         want: &[u8],
-        unwritten: Unwritten,
+        unwritten: Unwritten<&[u8]>,
         first: usize,
     ) {
         let (got, want) = (got.as_chunks::<SIZE>().0, want.as_chunks::<SIZE>().0);
@@ -377,7 +379,7 @@ mod tests {
     use super::*;
     use lab_device::POISON;
 
-    fn unwritten_in(dtype: Dtype) -> Unwritten<'static> {
+    fn unwritten_in(dtype: Dtype) -> Unwritten<&'static [u8]> {
         Unwritten::new(dtype.marks(), None)
     }
 
@@ -524,7 +526,7 @@ mod tests {
             matched: 1.0,
         };
         let two = |first: [u8; 2], second: [u8; 2], want: [u8; 2]| {
-            let unwritten = Unwritten::new(Some([one; 2]), Some((&second, other)));
+            let unwritten = Unwritten::new(Some([one; 2]), Some((&second[..], other)));
             compare(Dtype::U8, &first, &want, &near, unwritten)
         };
         // Written both times, within the tolerance, and equal to the first launch's pattern.
@@ -567,10 +569,10 @@ mod tests {
             let first = |unwritten| first_unwritten(dtype, &cells, unwritten);
             let alone = dtype.marks().map(|_| 4);
             assert_eq!(first(unwritten_in(dtype)), alone, "{dtype}");
-            let two = Unwritten::new(Some([pattern; 2]), Some((&others, other)));
+            let two = Unwritten::new(Some([pattern; 2]), Some((&others[..], other)));
             assert_eq!(first(two), Some(4), "{dtype}");
             let written = vec![0; 6 * size];
-            let two = Unwritten::new(Some([pattern; 2]), Some((&written, other)));
+            let two = Unwritten::new(Some([pattern; 2]), Some((&written[..], other)));
             assert_eq!(first(two), None, "{dtype}");
         }
     }
@@ -582,7 +584,7 @@ mod tests {
         let (mut first, mut second) = (vec![3; cells], vec![3; cells]);
         (first[1_100_000], second[1_100_000]) = (one, other);
         let [pattern, other_pattern, ..] = Dtype::U8.poisons();
-        let unwritten = Unwritten::new(Some([pattern; 2]), Some((&second, other_pattern)));
+        let unwritten = Unwritten::new(Some([pattern; 2]), Some((&second[..], other_pattern)));
         let sum = compare(
             Dtype::U8,
             &first,

@@ -1,6 +1,8 @@
 //! Work on all cores.
 
+use crate::sync::lock;
 use lab_system::threads::{Beside, beside};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Calls `make` for each item, on as many threads as the processor runs at once; for a single item
@@ -29,4 +31,17 @@ pub fn each_on_a_thread<I: Sync, R: Send>(items: &[I], make: impl Fn(&I) -> R + 
     });
     made.sort_by_key(|(at, _)| *at);
     made.into_iter().map(|(_, result)| result).collect()
+}
+
+/// [`each_on_a_thread`] for the parts of so many bytes, each with its number.
+pub fn each_part<R: Send>(
+    bytes: &mut [u8],
+    part: usize,
+    act: impl Fn(usize, &mut [u8]) -> R + Sync,
+) -> Vec<R> {
+    let parts: Vec<_> = bytes.chunks_mut(part).enumerate().map(Mutex::new).collect();
+    each_on_a_thread(&parts, |part| {
+        let (number, bytes) = &mut *lock(part);
+        act(*number, bytes)
+    })
 }

@@ -88,7 +88,6 @@ fn launch(
         args: args.to_vec(),
         dims,
         order: ExecutionOrder::Forward,
-        tensors: Vec::new(),
         parameters: Vec::new(),
         scratch: String::new(),
     };

@@ -22,10 +22,11 @@ use lab_device::{DeviceInfo, Sanitizer};
 use lab_protocol::JudgeRequest;
 use lab_protocol::report::Writer;
 use lab_protocol::{Target, Tool, tool_names};
+use lab_system::root::Root;
 use sanitizer::ComputeSanitizer;
 use std::ffi::OsString;
-use std::fs;
-use std::io::{self, Read};
+
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 pub use unwatched::WatchedCode;
@@ -278,28 +279,9 @@ const FINDINGS_LIMIT: u64 = 64 << 20;
 /// Reads a file of the folder that the kernel's process could write to: a plain file of at most so
 /// many bytes, and no link.
 pub(crate) fn read_findings(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    use rustix::fs::{FileType, Mode, OFlags, fstat, open};
-    // Opening a pipe must not wait for its writer.
-    let file = open(
-        path,
-        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC,
-        Mode::empty(),
-    )?;
-    let about = fstat(&file)?;
-    if FileType::from_raw_mode(about.st_mode) != FileType::RegularFile {
-        return Err(io::Error::other("it is no plain file"));
-    }
-    let mut bytes = Vec::new();
-    fs::File::from(file)
-        .take(limit + 1)
-        .read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > limit {
-        return Err(io::Error::other(format!(
-            "it is larger than {} MiB",
-            limit >> 20
-        )));
-    }
-    Ok(bytes)
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let name = path.file_name().unwrap_or_default();
+    Root::new(folder).read(name.as_ref(), limit)
 }
 
 /// The bytes of a tool's file; empty if the tool wrote none. Any other error is an error: an
@@ -384,6 +366,7 @@ pub fn write_findings(tool: Tool, findings: &[ToolFinding], out: &mut Writer) ->
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use std::fs;
 
     #[test]
     fn findings_are_read_from_a_plain_file_of_a_limited_size_only() {

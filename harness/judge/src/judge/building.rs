@@ -4,10 +4,9 @@
 //! Each line on stdin is an order: the kernel's file is built as it is then. The device is opened
 //! once, to learn for what is built, and closed again.
 
-use super::kernel_snapshot::KernelSnapshot;
 use super::session::Session;
 use super::write_verdict;
-use crate::compiler::SNAPSHOTS;
+
 use crate::outcome::{Result, Stop};
 use crate::problem::BuildNeeds;
 use crate::process::private_folder;
@@ -60,8 +59,7 @@ fn build_all(request: &Arc<JudgeRequest>, orders: &Receiver<()>, sink: &SharedSi
 
 /// Builds the kernel and writes the compiler's messages. Returns whether it builds.
 fn build(session: &mut Session, needs: &BuildNeeds) -> Result<bool> {
-    let snapshots = session.cache_dir.join(SNAPSHOTS);
-    let snapshot = KernelSnapshot::take(&session.request, &snapshots)?;
+    let snapshot = session.snapshot()?;
     let built = session.builder.candidate(&snapshot, needs)?;
     match session.builder.write_build(built, &mut session.out) {
         Ok(_) => Ok(true),

@@ -6,7 +6,7 @@ use super::processes::as_kernel_output;
 use super::session::Session;
 use crate::check::sanitizer::{ComputeSanitizer, REMEDY};
 use crate::check::{self, ToolRun};
-use crate::compiler::SNAPSHOTS;
+
 use crate::outcome::{Correctness, Result, Stop};
 use crate::problem::Watched;
 use crate::sink::SharedSink;
@@ -53,7 +53,7 @@ pub fn check(
     session.out.line("check_size", &problem.size)?;
     let out = &mut sink.writer();
     let mut checking = Checking {
-        snapshot: KernelSnapshot::take(request, &session.cache_dir.join(SNAPSHOTS))?,
+        snapshot: session.snapshot()?,
         session,
         sanitizer,
         images: HashMap::new(),

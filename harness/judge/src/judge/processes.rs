@@ -54,6 +54,17 @@ pub fn start_worker(
     Worker::start(program, target, limit, &cache_dir, output)
 }
 
+/// [`start_worker`] for code whose output is written into run.log.
+pub fn start_shown(
+    request: &JudgeRequest,
+    language: Language,
+    target: Target,
+    sink: &SharedSink,
+) -> Result<StartingWorker> {
+    let output = as_kernel_output(sink.writer());
+    start_worker(request, language, target, output)
+}
+
 /// Starts the judge's own worker, which holds inputs and results on the device, on a GPU. `None`
 /// elsewhere: there the judge has them in its own memory.
 pub fn start_memory(request: &JudgeRequest) -> Result<Option<StartingWorker>> {

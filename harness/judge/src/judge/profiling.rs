@@ -8,9 +8,8 @@ mod least;
 mod proof;
 mod under_ncu;
 
-use super::kernel_snapshot::KernelSnapshot;
 use super::session::Session;
-use crate::compiler::SNAPSHOTS;
+
 use crate::device_lock::DeviceUse;
 use crate::outcome::{Result, Stop};
 use crate::problem::Problem;
@@ -48,7 +47,7 @@ pub fn profile(request: &Arc<JudgeRequest>, asked: &ProfileRequest, sink: &Share
     let wanted = asked.workload.as_deref();
     let wanted = wanted.filter(|_| !asked.is_of_all_workloads());
     let chosen = workload::choose(&cases, wanted).map_err(Stop::Lab)?;
-    let snapshot = KernelSnapshot::take(request, &session.cache_dir.join(SNAPSHOTS))?;
+    let snapshot = session.snapshot()?;
     let needs = problem.build_needs(&session.device);
     let Session { builder, out, .. } = &mut session;
     let built = builder.candidate(&snapshot, &needs)?;

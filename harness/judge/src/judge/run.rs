@@ -15,12 +15,12 @@ use super::launch_lines::write_launches;
 use super::measuring::{self, Candidate};
 use super::peers::{self, PeerFiles};
 use super::probing;
-use super::processes::{as_kernel_output, start_memory, start_worker};
+use super::processes::{start_memory, start_shown};
 use super::race_check::RaceCheck;
 use super::sealed_check;
 use super::session::Session;
 use super::start_signal::StartSignal;
-use crate::compiler::SNAPSHOTS;
+
 use crate::device_lock::DeviceUse;
 use crate::outcome::{Correctness, Result, Stop};
 use crate::problem::{self, BuildNeeds, Prepared, Problem, ProblemContext, StockUse};
@@ -132,9 +132,8 @@ impl Run<Problem> {
         let is_python = language == Language::Python;
         let early = is_python.then(|| incumbent::start(request));
         let start_reference = |language| {
-            let output = as_kernel_output(sink.writer());
             let target = problem.reference_target(lab_device::resolve(request.device));
-            start_worker(request, language, target, output)
+            start_shown(request, language, target, sink)
         };
         let of_reference = reference.filter(|language| *language == Language::Python);
         let of_reference = of_reference.map(start_reference).transpose()?;
@@ -239,8 +238,7 @@ impl<P: Phase> Run<P> {
     /// Builds or loads the candidate, verifies it and times it.
     fn judge(mut self) -> Result<Correctness> {
         let request = Arc::clone(&self.session.request);
-        let snapshots = self.session.cache_dir.join(SNAPSHOTS);
-        let snapshot = Arc::new(KernelSnapshot::take(&request, &snapshots)?);
+        let snapshot = Arc::new(self.session.snapshot()?);
         let peer_files = request
             .peers
             .then(|| PeerFiles::read(&request.folder, self.problem.problem().peers()));
@@ -434,10 +432,8 @@ impl Session {
         };
         let trials = discipline.filter(|_| !self.device.emulated);
         let each = 1..trials.map_or(1, |discipline| discipline.trials);
-        let start = |_| {
-            let output = as_kernel_output(self.sink.writer());
-            start_worker(&self.request, self.request.language(), self.target, output)
-        };
+        let language = self.request.language();
+        let start = |_| start_shown(&self.request, language, self.target, &self.sink);
         each.map(start).collect()
     }
 

@@ -4,10 +4,11 @@
 use super::confinement;
 use super::device_access::{DeviceAccess, PATIENCE};
 use super::kernel_builder::KernelBuilder;
+use super::kernel_snapshot::KernelSnapshot;
 use super::processes::{
-    arch, as_kernel_output, auto_caveat, cache_dir, part_of_a_card_caveat, sandbox_of,
-    start_compiler, start_worker,
+    arch, auto_caveat, cache_dir, part_of_a_card_caveat, sandbox_of, start_compiler, start_shown,
 };
+use crate::compiler::SNAPSHOTS;
 use crate::device_lock::{DeviceUse, LockGuard};
 use crate::outcome::{Result, Stop};
 use crate::probe::{self, DeviceFigures};
@@ -65,8 +66,7 @@ impl Session {
         let compiler = compiles
             .then(|| start_compiler(request, target, sink))
             .transpose()?;
-        let output = as_kernel_output(sink.writer());
-        let worker = start_worker(request, language, target, output)?.ready()?;
+        let worker = start_shown(request, language, target, sink)?.ready()?;
         let device = worker.info().clone();
         let builder = KernelBuilder {
             compiler,
@@ -147,9 +147,13 @@ impl Session {
 
     /// Starts a worker whose output is written behind `| `.
     pub fn start_worker(&self, language: Language) -> Result<Worker> {
-        let output = as_kernel_output(self.sink.writer());
-        let worker = start_worker(&self.request, language, self.target, output)?.ready()?;
-        self.with_memory(worker)
+        let starting = start_shown(&self.request, language, self.target, &self.sink)?;
+        self.with_memory(starting.ready()?)
+    }
+
+    /// A copy of the candidate as it is now.
+    pub fn snapshot(&self) -> Result<KernelSnapshot> {
+        KernelSnapshot::take(&self.request, &self.cache_dir.join(SNAPSHOTS))
     }
 
     /// Lets a worker that has allocated nothing yet map what the judge's own worker allocates.
@@ -221,8 +225,7 @@ impl Session {
                     (WorkerFor::Reference { .. }, Some(starting)) => starting,
                     (_, started) => {
                         *reference = started;
-                        let output = as_kernel_output(sink.writer());
-                        start_worker(request, language, target, output)?
+                        start_shown(request, language, target, sink)?
                     }
                 };
                 let of_host = on_host.then(memory_of_cpu).transpose()?;

@@ -2,8 +2,8 @@
 
 use super::DeviceFigures;
 use crate::outcome::{Result, Stop};
-use crate::worker::{BufferId, Launch, LaunchArg, ModuleId, SCRATCH_NAME, Worker};
-use lab_device::{DeviceInfo, ExecutionOrder};
+use crate::worker::{BufferId, Launch, LaunchArg, ModuleId, Worker};
+use lab_device::DeviceInfo;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
@@ -226,16 +226,9 @@ impl Probe<'_> {
     }
 
     fn launch(&mut self, entry: &str, args: &[LaunchArg], block: u32) -> Result<f64> {
-        self.worker.launch(&Launch {
-            module: self.module,
-            entry: entry.into(),
-            args: args.to_vec(),
-            dims: bytemuck::cast_slice(&[self.sizes.grid, block]).to_vec(),
-            order: ExecutionOrder::Forward,
-            tensors: Vec::new(),
-            parameters: Vec::new(),
-            scratch: SCRATCH_NAME.into(),
-        })
+        let dims = bytemuck::cast_slice(&[self.sizes.grid, block]).to_vec();
+        self.worker
+            .launch(&Launch::of(self.module, entry, args.to_vec(), dims))
     }
 
     fn buffers(&mut self, wanted: &[(&str, usize)]) -> Result<Vec<BufferId>> {

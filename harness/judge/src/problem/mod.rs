@@ -6,7 +6,7 @@
 
 mod api;
 mod key_error;
-mod npy_file;
+
 mod peer;
 pub mod philox;
 pub mod tensor;

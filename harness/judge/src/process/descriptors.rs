@@ -7,32 +7,35 @@ use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
-use std::io::{IoSlice, IoSliceMut};
+use std::io::{self, IoSlice, IoSliceMut, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
 /// The byte that a descriptor comes with.
-const MARK: u8 = b'f';
+pub const MARK: u8 = b'f';
 
 const SPACE: usize = rustix::cmsg_space!(ScmRights(1));
 
-/// Sends a descriptor.
-pub fn send(to: &UnixStream, descriptor: BorrowedFd) -> Result<(), FrameError> {
-    let mut space = [MaybeUninit::uninit(); SPACE];
+/// Sends descriptors with these bytes.
+pub fn send(to: &UnixStream, bytes: &[u8], descriptors: &[BorrowedFd]) -> io::Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut message = SendAncillaryBuffer::new(&mut space);
-    let descriptors = [descriptor];
-    message.push(SendAncillaryMessage::ScmRights(&descriptors));
-    retry_on_intr(|| {
+    if !message.push(SendAncillaryMessage::ScmRights(descriptors)) {
+        return Err(io::Error::other(
+            "the descriptors do not fit into a message",
+        ));
+    }
+    let sent = retry_on_intr(|| {
         sendmsg(
             to,
-            &[IoSlice::new(&[MARK])],
+            &[IoSlice::new(bytes)],
             &mut message,
             SendFlags::NOSIGNAL,
         )
-    })
-    .map_err(std::io::Error::from)?;
-    Ok(())
+    })?;
+    // What did not fit into the socket at once.
+    (&mut &*to).write_all(&bytes[sent..])
 }
 
 /// Receives the descriptor that the other end has sent.
@@ -70,7 +73,7 @@ mod tests {
         let (here, there) = UnixStream::pair().unwrap();
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(b"content").unwrap();
-        send(&here, file.as_fd()).unwrap();
+        send(&here, &[MARK], &[file.as_fd()]).unwrap();
         let mut received = std::fs::File::from(receive(&there).unwrap());
         received.rewind().unwrap();
         let mut text = String::new();

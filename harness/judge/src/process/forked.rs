@@ -6,13 +6,11 @@
 //! worker lives, and its parent kills it, with everything that it has started, when this process
 //! shuts the connection down or dies.
 
-use rustix::io::retry_on_intr;
-use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use super::descriptors;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::ffi::OsStr;
-use std::io::{self, BufRead, BufReader, ErrorKind, IoSlice, Read, Write};
-use std::mem::MaybeUninit;
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::net::Shutdown;
 use std::os::fd::BorrowedFd;
 use std::os::unix::net::UnixStream;
@@ -78,7 +76,7 @@ impl Forked {
         let connection = UnixStream::connect(socket)?;
         connection.set_write_timeout(Some(PATIENCE))?;
         request["environment"] = json!({ "PYTHONPATH": python_path.to_string_lossy() });
-        send(&connection, format!("{request}\n").as_bytes(), &descriptors)?;
+        descriptors::send(&connection, format!("{request}\n").as_bytes(), &descriptors)?;
         let mut forked = Forked {
             process: 0,
             connection: BufReader::new(connection),
@@ -189,31 +187,11 @@ fn shut_down(connection: &UnixStream) {
     let _ = connection.shutdown(Shutdown::Write);
 }
 
-/// Sends a message with descriptors.
-fn send(to: &UnixStream, message: &[u8], descriptors: &[BorrowedFd<'_>; 3]) -> io::Result<()> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
-    let mut ancillary = SendAncillaryBuffer::new(&mut space);
-    if !ancillary.push(SendAncillaryMessage::ScmRights(descriptors)) {
-        return Err(io::Error::other(
-            "the descriptors of a worker do not fit into a message",
-        ));
-    }
-    let sent = retry_on_intr(|| {
-        sendmsg(
-            to,
-            &[IoSlice::new(message)],
-            &mut ancillary,
-            SendFlags::NOSIGNAL,
-        )
-    })?;
-    // What did not fit into the socket at once.
-    (&mut &*to).write_all(&message[sent..])
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use std::io::Write;
     use std::io::{BufRead, BufReader};
     use std::os::fd::AsFd;
     use std::os::unix::net::UnixListener;

@@ -69,7 +69,11 @@ impl Connection {
 
     /// Sends a descriptor behind a request that says so.
     pub fn send_descriptor(&self, descriptor: BorrowedFd) -> Result<(), FrameError> {
-        descriptors::send(&self.stream, descriptor)
+        Ok(descriptors::send(
+            &self.stream,
+            &[descriptors::MARK],
+            &[descriptor],
+        )?)
     }
 
     /// Receives the descriptor that follows an answer.

@@ -1,7 +1,6 @@
 //! The tiny kernel whose launch under ncu proves that counters can be read.
 
-use crate::worker::{Launch, ModuleId, SCRATCH_NAME};
-use lab_device::ExecutionOrder;
+use crate::worker::{Launch, ModuleId};
 
 /// The kernel's source.
 pub const SOURCE: &str = include_str!("tiny.cu");
@@ -14,14 +13,5 @@ pub const ENTRY: &str = "tiny";
 
 /// Its launch.
 pub fn launch(module: ModuleId) -> Launch {
-    Launch {
-        module,
-        entry: ENTRY.to_owned(),
-        args: Vec::new(),
-        dims: vec![0; 4],
-        order: ExecutionOrder::Forward,
-        tensors: Vec::new(),
-        parameters: Vec::new(),
-        scratch: SCRATCH_NAME.to_owned(),
-    }
+    Launch::of(module, ENTRY, Vec::new(), vec![0; 4])
 }

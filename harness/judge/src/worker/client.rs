@@ -11,7 +11,6 @@ use super::memory::{OWN, is_shared};
 use super::messages::{Opened, Passed, WorkerRequest, missing_text};
 use super::{
     Breach, BufferId, Launch, LaunchArg, LaunchParameter, Launched, ModuleId, Repeated, Replayed,
-    WantedWindow,
 };
 use crate::outcome::{Result, Stop};
 use crate::process::child::Child;

@@ -2,6 +2,8 @@
 
 use super::Breach;
 use lab_device::{COMPARE_CHUNK_BYTES, Driver, MemoryRange, Result};
+use std::borrow::Cow;
+use std::ops::Range;
 
 /// The content of a buffer, as far as the worker knows it.
 pub enum Content {
@@ -17,14 +19,8 @@ pub enum Content {
     Results(Option<Vec<u8>>),
 }
 
-/// Where a buffer changed.
-#[derive(Clone, Copy)]
-pub enum ChangedAt {
-    /// The offset of the first byte.
-    Byte(u64),
-    /// Only digests tell of the change.
-    Unknown,
-}
+/// The offset of the first byte of a buffer that changed; `None` if only digests tell of the change.
+pub type ChangedAt = Option<u64>;
 
 impl Content {
     /// Whether no launch may write here.
@@ -40,6 +36,24 @@ impl Content {
         }
     }
 
+    /// These bytes of the content; `None` where it is not known byte by byte.
+    fn part(&self, driver: &mut dyn Driver, bytes: Range<usize>) -> Result<Option<Cow<'_, [u8]>>> {
+        Ok(Some(match self {
+            Content::Open | Content::Results(None) => return Ok(None),
+            Content::Sealed(right) | Content::Results(Some(right)) => right[bytes].into(),
+            Content::SealedAs(held) => {
+                let mut right = vec![0; bytes.len()];
+                driver.download(held.address + bytes.start as u64, &mut right)?;
+                right.into()
+            }
+            Content::Pattern(pattern) => {
+                let mut right = pattern.to_le_bytes().repeat(bytes.len().div_ceil(4));
+                right.truncate(bytes.len());
+                right.into()
+            }
+        }))
+    }
+
     /// Where the memory differs from this content; `None` if it does not, or if the content is
     /// unknown. `digests` says that the device computes digests, and that the buffer's has changed.
     pub fn difference(
@@ -48,26 +62,24 @@ impl Content {
         range: MemoryRange,
         digests: bool,
     ) -> Result<Option<ChangedAt>> {
-        let at = match self {
-            Content::Open => return Ok(None),
-            Content::Results(None) => return Ok(digests.then_some(ChangedAt::Unknown)),
-            Content::Results(Some(right)) | Content::Sealed(right) => {
-                difference(driver, range.address, right)?
+        if let Content::Results(None) = self {
+            return Ok(digests.then_some(None));
+        }
+        for part in parts(range.bytes) {
+            let (offset, address) = (part.start, range.address + part.start as u64);
+            if let Some(right) = self.part(driver, part)?
+                && let Some(at) = difference(driver, address, &right)?
+            {
+                return Ok(Some(Some((offset + at) as u64)));
             }
-            Content::SealedAs(held) => differs_from_memory(driver, range, *held)?,
-            Content::Pattern(pattern) => differs_from_pattern(driver, range, *pattern)?,
-        };
-        Ok(at.map(|at| ChangedAt::Byte(at as u64)))
+        }
+        Ok(None)
     }
 
     /// The breach that a change of this content is. `is_late` says that there was no launch since
     /// the one that left it.
-    pub fn breach(&self, name: &str, at: ChangedAt, is_late: bool) -> Breach {
+    pub fn breach(&self, name: &str, offset: ChangedAt, is_late: bool) -> Breach {
         let buffer = name.to_owned();
-        let offset = match at {
-            ChangedAt::Byte(offset) => Some(offset),
-            ChangedAt::Unknown => None,
-        };
         match (self, offset) {
             (Content::Sealed(_) | Content::SealedAs(_), Some(offset)) => {
                 Breach::InputChanged { buffer, offset }
@@ -77,24 +89,18 @@ impl Content {
         }
     }
 
-    /// Writes the content again, where it is known byte by byte.
+    /// Writes the content again, if it is known and no result of a launch.
     pub fn restore(&self, driver: &mut dyn Driver, range: MemoryRange) -> Result {
-        match self {
-            Content::Open | Content::Results(_) => Ok(()),
-            Content::Sealed(right) => driver.upload(range.address, right),
-            Content::SealedAs(held) => {
-                driver.copy_before(held.address, range.address, range.bytes)?;
-                driver.finish()
-            }
-            Content::Pattern(pattern) => {
-                let mut offset = 0;
-                for part in pattern_parts(range.bytes, *pattern) {
-                    driver.upload(range.address + offset, &part)?;
-                    offset += part.len() as u64;
-                }
-                Ok(())
+        if let Content::Results(_) = self {
+            return Ok(());
+        }
+        for part in parts(range.bytes) {
+            let address = range.address + part.start as u64;
+            if let Some(right) = self.part(driver, part)? {
+                driver.upload(address, &right)?;
             }
         }
+        Ok(())
     }
 
     /// What a launch left in the buffer. `digests` says that the device computes digests, so that
@@ -118,44 +124,8 @@ pub fn difference(driver: &mut dyn Driver, address: u64, right: &[u8]) -> Result
     }
 }
 
-/// The same for content that lies elsewhere on the device.
-fn differs_from_memory(
-    driver: &mut dyn Driver,
-    range: MemoryRange,
-    held: MemoryRange,
-) -> Result<Option<usize>> {
-    for offset in (0..range.bytes).step_by(COMPARE_CHUNK_BYTES) {
-        let mut right = vec![0; (range.bytes - offset).min(COMPARE_CHUNK_BYTES)];
-        driver.download(held.address + offset as u64, &mut right)?;
-        if let Some(at) = difference(driver, range.address + offset as u64, &right)? {
-            return Ok(Some(offset + at));
-        }
-    }
-    Ok(None)
-}
-
-fn differs_from_pattern(
-    driver: &mut dyn Driver,
-    range: MemoryRange,
-    pattern: u32,
-) -> Result<Option<usize>> {
-    let mut offset = 0;
-    for part in pattern_parts(range.bytes, pattern) {
-        if let Some(at) = difference(driver, range.address + offset as u64, &part)? {
-            return Ok(Some(offset + at));
-        }
-        offset += part.len();
-    }
-    Ok(None)
-}
-
-/// So many bytes of a repeated pattern, in parts.
-fn pattern_parts(bytes: usize, pattern: u32) -> impl Iterator<Item = Vec<u8>> {
-    (0..bytes).step_by(COMPARE_CHUNK_BYTES).map(move |from| {
-        let mut part = pattern
-            .to_le_bytes()
-            .repeat((bytes - from).min(COMPARE_CHUNK_BYTES).div_ceil(4));
-        part.truncate(bytes - from);
-        part
-    })
+/// The parts of so many bytes that are compared at once.
+fn parts(bytes: usize) -> impl Iterator<Item = Range<usize>> {
+    let begins = (0..bytes).step_by(COMPARE_CHUNK_BYTES);
+    begins.map(move |begin| begin..bytes.min(begin + COMPARE_CHUNK_BYTES))
 }

@@ -214,20 +214,22 @@ impl JudgeMemory {
         self.ask(ForWorkers::Copy { pairs, are_inputs }, &[])
     }
 
-    fn held(self: &Arc<Self>, id: BufferId, bytes: usize) -> Cells {
-        Cells::Held(Arc::new(HeldCells::new(self.clone(), id, bytes)))
-    }
-
-    /// The present content of a worker's buffer of so many bytes, until its next launch.
-    pub fn lent(self: &Arc<Self>, id: BufferId, bytes: usize) -> Cells {
-        Cells::Held(Arc::new(HeldCells::lent(self.clone(), id, bytes)))
+    /// A held buffer of so many bytes; with `is_lent` the present content of a worker's buffer, until
+    /// its next launch.
+    pub fn cells(self: &Arc<Self>, id: BufferId, bytes: usize, is_lent: bool) -> Cells {
+        Cells::Held(Arc::new(HeldCells {
+            memory: self.clone(),
+            id,
+            bytes,
+            is_lent,
+        }))
     }
 
     /// Holds these bytes on the device.
     pub fn hold(self: &Arc<Self>, content: &[u8]) -> Result<Cells> {
         self.give_back()?;
         let id = self.ask(ForWorkers::Hold, content)?;
-        Ok(self.held(id, content.len()))
+        Ok(self.cells(id, content.len(), false))
     }
 
     /// Holds copies of a worker's buffers: each with its bytes.
@@ -236,7 +238,9 @@ impl JudgeMemory {
         self.give_back()?;
         let ids: Vec<BufferId> = self.ask(ForWorkers::HoldCopies { buffers }, &[])?;
         let each = ids.into_iter().zip(of);
-        Ok(each.map(|(id, (_, bytes))| self.held(id, *bytes)).collect())
+        Ok(each
+            .map(|(id, (_, bytes))| self.cells(id, *bytes, false))
+            .collect())
     }
 
     fn work<R: DeserializeOwned>(&self, work: CellWork, body: &[u8]) -> Result<R> {
@@ -255,7 +259,9 @@ impl JudgeMemory {
         self.give_back()?;
         let ids: Vec<BufferId> = self.work(CellWork::Draw(drawn), &[])?;
         let each = ids.into_iter().zip(bytes);
-        Ok(each.map(|(id, bytes)| self.held(id, bytes)).collect())
+        Ok(each
+            .map(|(id, bytes)| self.cells(id, bytes, false))
+            .collect())
     }
 
     /// Writes lines of cells into held buffers; `cells` are those of all lines, one after the other.
@@ -309,27 +315,6 @@ pub struct HeldCells {
     pub id: BufferId,
     bytes: usize,
     is_lent: bool,
-}
-
-impl HeldCells {
-    pub fn new(memory: Arc<JudgeMemory>, id: BufferId, bytes: usize) -> Self {
-        HeldCells {
-            memory,
-            id,
-            bytes,
-            is_lent: false,
-        }
-    }
-
-    /// A worker's buffer, which its next launch changes.
-    pub fn lent(memory: Arc<JudgeMemory>, id: BufferId, bytes: usize) -> Self {
-        HeldCells {
-            is_lent: true,
-            memory,
-            id,
-            bytes,
-        }
-    }
 }
 
 impl Drop for HeldCells {

@@ -26,23 +26,20 @@ pub fn encoded(
         );
         crash(asked.line, &format!("{what}, which cannot be made: {why}"))
     };
-    let tensor = launch
-        .tensors
-        .iter()
-        .find(|tensor| tensor.name == asked.tensor);
+    // A null pointer is no tensor.
+    let parameters = launch.parameters.iter().zip(args);
+    let tensors = parameters.filter_map(|(parameter, arg)| {
+        let (place, _) = (arg.place()?, parameter.shape.as_ref()?);
+        Some((parameter, place))
+    });
+    let tensor = tensors
+        .clone()
+        .find(|(tensor, _)| tensor.name == asked.tensor);
     let (address, bytes) = match (tensor, scratch) {
-        (Some(tensor), _) => match args.get(tensor.arg).and_then(LaunchArg::place) {
-            Some((buffer, offset)) => (device.address(buffer)? + offset, tensor.bytes()),
-            None => return Err(refused("it is not in memory")),
-        },
+        (Some((tensor, (buffer, offset))), _) => (device.address(buffer)? + offset, tensor.bytes()),
         (None, Some(scratch)) if asked.tensor == SCRATCH => scratch,
         (None, _) => {
-            let names = launch
-                .tensors
-                .iter()
-                .map(|tensor| tensor.name.as_str())
-                .join(", ");
-            let list = names;
+            let list = tensors.map(|(tensor, _)| tensor.name.as_str()).join(", ");
             return Err(refused(&format!(
                 "there is no such tensor. There are: {list}; \"{SCRATCH}\" is the buffer of a list with scratch_bytes"
             )));
@@ -53,7 +50,7 @@ pub fn encoded(
         &Mapped {
             address,
             bytes,
-            tensor,
+            tensor: tensor.map(|(tensor, _)| tensor),
         },
     )
     .map_err(|why| refused(&why))?;

@@ -136,16 +136,7 @@ impl Launching {
         entry: &str,
         dims: Vec<u8>,
     ) -> Result<Vec<usize>> {
-        let launch = Launch {
-            module,
-            entry: entry.to_owned(),
-            args: Vec::new(),
-            dims,
-            order: ExecutionOrder::Forward,
-            tensors: Vec::new(),
-            parameters: Vec::new(),
-            scratch: String::new(),
-        };
+        let launch = Launch::of(module, entry, Vec::new(), dims);
         let plan = self.plan(device, &launch)?;
         let stated = plan.statement.launches.iter();
         Ok(stated

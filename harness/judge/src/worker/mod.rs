@@ -38,7 +38,7 @@ pub use launch_statement::{SHAPE_BYTES, encoding as statement_encoding};
 pub use client::Worker;
 pub use judge_memory::{Cells, JudgeMemory};
 pub use memory::{BACK, BACK_OF_LAST, FRONT, guarded_bytes};
-pub use messages::{NO_KERNEL, NO_STATEMENT, Passed, TWO_STATEMENTS};
+pub use messages::{NO_KERNEL, NO_STATEMENT, Passed, TWO_STATEMENTS, Window};
 pub use python::{Interpreter, NO_SANDBOX};
 pub use server::serve;
 pub use starting::{StartingWorker, WorkerProgram};
@@ -46,9 +46,7 @@ pub use starting::{StartingWorker, WorkerProgram};
 use crate::dtype::Dtype;
 use crate::process::framing::FrameError;
 use crate::process::{child, child_exit, exec_wrapper};
-use lab_device::{
-    Arg, Driver, ExecutionOrder, MapElement, Occupancy, Resources, Result, Shape, Submission,
-};
+use lab_device::{Arg, Driver, ExecutionOrder, Occupancy, Resources, Result, Shape, Submission};
 use lab_protocol::Target;
 use lab_system::descendants;
 use serde::{Deserialize, Serialize};
@@ -99,8 +97,8 @@ impl LaunchArg {
     }
 }
 
-/// What an argument of a launch is, for a kernel in Python: it gets its arguments by name, as
-/// tensors and numbers.
+/// What an argument of a launch is: a kernel in Python gets its arguments by name, as tensors and
+/// numbers, and a launch statement may ask for a tensor map of a tensor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchParameter {
     /// The name in problem.toml.
@@ -118,43 +116,29 @@ pub struct LaunchParameter {
     pub is_input: bool,
 }
 
+impl LaunchParameter {
+    /// The bytes from the first cell of a tensor to the end of its last one.
+    pub fn bytes(&self) -> u64 {
+        let extents = self.shape.iter().flatten();
+        let cells = match &self.strides {
+            None => extents.product(),
+            Some(strides) => {
+                let last = extents.zip(strides);
+                1 + last
+                    .map(|(extent, stride)| (extent - 1) * stride)
+                    .sum::<u64>()
+            }
+        };
+        cells * self.dtype.size() as u64
+    }
+}
+
 /// What messages call the scratch buffer of a list where no case owns it.
 pub const SCRATCH_NAME: &str = "the scratch buffer";
 
 /// How the text of a failure begins that is not the kernel's but that of a launch statement. The
 /// name of the entry follows.
 pub const STATEMENT_OF: &str = "the launch statement of";
-
-/// A tensor of a launch, of which its statement may ask for a tensor map.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LaunchTensor {
-    /// The name in problem.toml.
-    pub name: String,
-    /// The index of its buffer among the arguments.
-    pub arg: usize,
-    /// What its elements are.
-    pub element: MapElement,
-    /// The extents, the outermost first.
-    pub shape: Vec<u64>,
-    /// Of a view: the elements from each element of an extent to the next one.
-    pub strides: Option<Vec<u64>>,
-}
-
-impl LaunchTensor {
-    /// The bytes from its first element to the end of its last one.
-    pub fn bytes(&self) -> u64 {
-        let elements = match &self.strides {
-            None => self.shape.iter().product(),
-            Some(strides) => {
-                let last = self.shape.iter().zip(strides);
-                1 + last
-                    .map(|(extent, stride)| (extent - 1) * stride)
-                    .sum::<u64>()
-            }
-        };
-        elements * self.element.bytes()
-    }
-}
 
 /// One launch, or a list of launches. Shapes come from the entry's own launch statement.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -169,13 +153,26 @@ pub struct Launch {
     pub dims: Vec<u8>,
     /// The order of blocks and threads on the cpu device; a GPU has its own.
     pub order: ExecutionOrder,
-    /// The tensors among the arguments.
-    pub tensors: Vec<LaunchTensor>,
-    /// What each argument is, in the order of the arguments. Empty where no kernel in Python is
-    /// launched.
+    /// What each argument is, in the order of the arguments: at least of the tensors, which come
+    /// first. Empty for the lab's own kernels.
     pub parameters: Vec<LaunchParameter>,
     /// What messages call the scratch buffer of a list.
     pub scratch: String,
+}
+
+impl Launch {
+    /// A launch of one of the lab's own kernels.
+    pub fn of(module: ModuleId, entry: &str, args: Vec<LaunchArg>, dims: Vec<u8>) -> Self {
+        Launch {
+            module,
+            entry: entry.to_owned(),
+            args,
+            dims,
+            order: ExecutionOrder::Forward,
+            parameters: Vec::new(),
+            scratch: SCRATCH_NAME.to_owned(),
+        }
+    }
 }
 
 /// A launch, and further ones that differ from it in their arguments only.
@@ -229,18 +226,6 @@ pub struct KernelResources {
     pub name: String,
     #[serde(flatten)]
     pub needs: Resources,
-}
-
-/// A window of launches that are to be timed, and what surrounds them.
-pub struct WantedWindow {
-    /// One after the other.
-    pub launches: Repeated,
-    /// Filled with poison before.
-    pub poisoned: Vec<BufferId>,
-    /// Read before, which brings it into the cache.
-    pub read: Vec<BufferId>,
-    /// Digested afterwards.
-    pub digested: Vec<BufferId>,
 }
 
 /// A window of launches, as a worker has timed it.

@@ -68,7 +68,7 @@ pub fn serve(
         };
         framing::send(&mut stream, &(number, answer), &body)?;
         if let Some(memory) = served.take_outgoing() {
-            descriptors::send(&stream, memory.as_fd())?;
+            descriptors::send(&stream, &[descriptors::MARK], &[memory.as_fd()])?;
         }
         served.keep(body);
     }

@@ -1,7 +1,7 @@
 //! The tensor map that a launch statement asks for, of a tensor of the problem or of the scratch
 //! buffer.
 
-use super::LaunchTensor;
+use super::LaunchParameter;
 use super::launch_statement::{MOST_DIMS, StatedMap};
 use lab_device::{MapElement, TensorMap};
 
@@ -13,19 +13,19 @@ pub struct Mapped<'a> {
     pub address: u64,
     pub bytes: u64,
     /// `None` for the scratch buffer, which has neither type nor shape.
-    pub tensor: Option<&'a LaunchTensor>,
+    pub tensor: Option<&'a LaunchParameter>,
 }
 
 /// Returns the map. The error is the end of a sentence that begins with the tensor.
 pub fn complete(asked: &StatedMap, mapped: &Mapped) -> Result<TensorMap, String> {
     let element = match (mapped.tensor, asked.element) {
-        (Some(tensor), 0) => tensor.element,
+        (Some(tensor), 0) => tensor.dtype.map_element(),
         (Some(tensor), bytes) => MapElement::unsigned(bytes)
-            .filter(|element| element.bytes() == tensor.element.bytes())
+            .filter(|element| element.bytes() == tensor.dtype.size() as u64)
             .ok_or_else(|| {
                 format!(
                     "element is {bytes} bytes, and the tensor's elements have {}",
-                    tensor.element.bytes()
+                    tensor.dtype.size()
                 )
             })?,
         (None, bytes) => MapElement::unsigned(bytes).ok_or_else(|| {
@@ -33,9 +33,8 @@ pub fn complete(asked: &StatedMap, mapped: &Mapped) -> Result<TensorMap, String>
         })?,
     };
     // The statement begins with the innermost dimension, problem.toml with the outermost.
-    let own: Vec<u64> = mapped.tensor.map_or(Vec::new(), |tensor| {
-        tensor.shape.iter().rev().copied().collect()
-    });
+    let shape = mapped.tensor.and_then(|tensor| tensor.shape.as_ref());
+    let own: Vec<u64> = shape.into_iter().flatten().rev().copied().collect();
     let rank = if asked.rank == 0 {
         own.len()
     } else {
@@ -102,6 +101,7 @@ pub fn complete(asked: &StatedMap, mapped: &Mapped) -> Result<TensorMap, String>
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::dtype::Dtype;
 
     /// A map with a box of 64 × 32 and nothing else set.
     fn asked() -> StatedMap {
@@ -121,13 +121,13 @@ mod tests {
         }
     }
 
-    fn matrix() -> LaunchTensor {
-        LaunchTensor {
+    fn matrix() -> LaunchParameter {
+        LaunchParameter {
             name: "x".into(),
-            arg: 0,
-            element: MapElement::F16,
-            shape: vec![100, 256],
+            dtype: Dtype::F16,
+            shape: Some(vec![100, 256]),
             strides: None,
+            is_input: true,
         }
     }
 

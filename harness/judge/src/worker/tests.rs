@@ -165,7 +165,6 @@ fn launch_entry(worker: &mut Worker, entry: &str, args: Vec<LaunchArg>) -> Resul
         args,
         dims: vec![1; 4],
         order: ExecutionOrder::Forward,
-        tensors: Vec::new(),
         parameters: Vec::new(),
         scratch: SCRATCH_NAME.into(),
     })

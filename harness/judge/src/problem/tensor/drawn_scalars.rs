@@ -134,9 +134,7 @@ impl ScalarDraw {
                 value
             }
         };
-        let mut bytes = Vec::new();
-        dtype.encode(value, &mut bytes);
-        bytes
+        dtype.cell(value)
     }
 }
 

@@ -1,15 +1,15 @@
 //! `--dump`: every tensor of every case as .npy, so that anybody can check the reference.
 
 use super::case_data::{CaseData, Contents};
+use super::npy;
 use super::spec::CaseTensor;
 use crate::dtype::{CellValue, Dtype};
 use crate::outcome::{Result, Stop};
-use crate::problem::npy_file;
+
 use crate::worker::Cells;
-use bytemuck::{Pod, pod_collect_to_vec};
-use itertools::Itertools as _;
-use npyz::AutoSerialize;
+
 use serde_json::Number;
+use std::borrow::Cow;
 use std::io;
 use std::path::Path;
 
@@ -55,29 +55,14 @@ pub fn write(folder: &Path, drawn: &CaseData, got: &Contents) -> Result {
 }
 
 fn write_npy(path: &Path, shaped: &CaseTensor, content: &[u8]) -> io::Result<()> {
-    fn as_is<T: Pod + AutoSerialize>(path: &Path, shape: &[usize], cells: &[u8]) -> io::Result<()> {
-        npy_file::write::<T>(path, shape, &pod_collect_to_vec(cells))
-    }
-    let (dtype, shape) = (shaped.dtype, &shaped.shape);
-    let write = match dtype {
-        Dtype::F64 => as_is::<f64>,
-        Dtype::I8 => as_is::<i8>,
-        Dtype::U8 => as_is::<u8>,
-        Dtype::I16 => as_is::<i16>,
-        Dtype::U16 => as_is::<u16>,
-        Dtype::I32 => as_is::<i32>,
-        Dtype::U32 => as_is::<u32>,
-        Dtype::I64 => as_is::<i64>,
-        Dtype::U64 => as_is::<u64>,
-        Dtype::Bool => {
-            let cells = content.iter().map(|cell| *cell != 0).collect_vec();
-            return npy_file::write(path, shape, &cells);
+    let (dtype, cells) = (shaped.dtype, content.chunks_exact(shaped.dtype.size()));
+    let (dtype, cells): (Dtype, Cow<[u8]>) = match (dtype, dtype.integers()) {
+        (Dtype::Bool, _) => (dtype, cells.map(|cell| u8::from(*cell != [0])).collect()),
+        (_, None) if dtype.size() < 4 => {
+            let wide = cells.flat_map(|cell| (dtype.decode(cell) as f32).to_le_bytes());
+            (Dtype::F32, wide.collect())
         }
-        Dtype::F32 | Dtype::F16 | Dtype::Bf16 | Dtype::F8e4m3 | Dtype::F8e5m2 => {
-            let cells = content.chunks_exact(dtype.size());
-            let cells = cells.map(|cell| dtype.decode(cell) as f32).collect_vec();
-            return npy_file::write(path, shape, &cells);
-        }
+        _ => (dtype, content.into()),
     };
-    write(path, shape, content)
+    std::fs::write(path, npy::file(dtype, &shaped.shape, &cells))
 }

@@ -2,6 +2,7 @@
 //! They are drawn once in a process, and each worker has one buffer for all its cases and sets.
 
 use super::input_values::InputValues;
+use super::random::number_of;
 use crate::dtype::Dtype;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -34,12 +35,7 @@ impl FixedTensors {
         dtype: Dtype,
         shape: &[usize],
     ) -> FixedTensor {
-        let text = format!("{name} {fixed_seed} {values:?} {dtype} {shape:?}");
-        let hash = blake3::hash(text.as_bytes());
-        let seed = hash
-            .as_bytes()
-            .first_chunk()
-            .map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        let seed = number_of(&format!("{name} {fixed_seed} {values:?} {dtype} {shape:?}"));
         let new = || {
             FixedTensor(Arc::new(FixedValues {
                 values: values.clone(),

@@ -23,27 +23,19 @@ pub enum GateOf {
     Cells,
 }
 
-/// As in `{ name = "y_max_diff", of = "largest", limit = 1e-5 }`.
-#[derive(Clone, Debug, Deserialize)]
+/// A gate, or a line without a limit, as in `{ name = "y_max_diff", of = "largest", limit = 1e-5 }`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct GateText {
-    pub name: String,
-    pub of: GateOf,
-    pub limit: Option<f64>,
-}
-
-/// A gate, or a line without a limit.
-#[derive(Clone, Debug, PartialEq)]
 pub struct NamedGate {
     pub name: String,
     pub of: GateOf,
     pub limit: Option<f64>,
 }
 
-impl GateText {
-    /// The gate of an output whose types are `dtypes`.
-    pub fn gate(&self, dtypes: &[Dtype]) -> Result<NamedGate> {
-        let GateText { name, of, limit } = self.clone();
+impl NamedGate {
+    /// Checks the gate of an output whose types are `dtypes`.
+    pub fn check(&self, dtypes: &[Dtype]) -> Result {
+        let NamedGate { name, of, limit } = self;
         let is_key = name
             .bytes()
             .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
@@ -69,7 +61,7 @@ impl GateText {
                 "first_mismatch and cells have no limit: give mismatches one",
             );
         }
-        Ok(NamedGate { name, of, limit })
+        Ok(())
     }
 }
 

@@ -6,9 +6,10 @@ use super::cell_numbers;
 use super::npy::NpyArray;
 use super::random::shuffle;
 use crate::dtype::{CellValue, Dtype};
+use crate::parallel::each_part;
 use crate::worker::cell_work::CellNumbers;
 use itertools::Itertools as _;
-use lab_system::threads::beside;
+
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use rand_distr::{Distribution, Uniform};
@@ -303,23 +304,10 @@ fn each_stretch(
 ) {
     /// Cells that take a thread about a millisecond, which is many times as long as starting it.
     const WORTH_A_THREAD: usize = 1 << 17;
-    let mut stretches = bytes.chunks_mut(row * size).enumerate().collect_vec();
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let share = stretches
-        .len()
-        .div_ceil(threads)
-        .max(WORTH_A_THREAD / row.max(1));
-    let fill = |part: &mut [(usize, &mut [u8])]| {
-        for (number, stretch) in part {
-            fill(*number, *number * row, stretch);
-        }
-    };
-    if stretches.len() <= share {
-        return fill(&mut stretches);
-    }
-    std::thread::scope(|scope| {
-        for part in stretches.chunks_mut(share) {
-            beside(scope, || fill(part));
+    let rows = (WORTH_A_THREAD / row).max(1);
+    each_part(bytes, rows * row * size, |part, bytes| {
+        for (number, stretch) in (part * rows..).zip(bytes.chunks_mut(row * size)) {
+            fill(number, number * row, stretch);
         }
     });
 }

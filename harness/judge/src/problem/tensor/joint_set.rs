@@ -71,10 +71,7 @@ impl CaseScalar {
     fn varied(&self, seed: u64) -> Vec<u8> {
         let word = ChaCha8Rng::seed_from_u64(seed ^ VARIED).next_u64();
         let factor = 0.25 + 0.5 * (word >> 11) as f64 / (1u64 << 53) as f64;
-        let mut bytes = Vec::new();
-        self.dtype
-            .encode(self.dtype.decode(&self.bytes) * factor, &mut bytes);
-        bytes
+        self.dtype.cell(self.dtype.decode(&self.bytes) * factor)
     }
 }
 

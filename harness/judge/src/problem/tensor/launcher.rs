@@ -8,9 +8,7 @@ use crate::dtype::Dtype;
 use crate::outcome::Result;
 use crate::probe::bounds::CacheState;
 use crate::worker::Cells;
-use crate::worker::{
-    Breach, BufferId, Launch, LaunchArg, LaunchTensor, ModuleId, SCRATCH_NAME, Worker,
-};
+use crate::worker::{Breach, BufferId, Launch, LaunchArg, ModuleId, SCRATCH_NAME, Worker};
 use itertools::Itertools as _;
 use lab_device::ExecutionOrder;
 use std::sync::Arc;
@@ -36,7 +34,7 @@ impl Written {
         i: usize,
         dtype: Dtype,
         other: Option<&'a Written>,
-    ) -> Unwritten<'a> {
+    ) -> Unwritten<&'a Cells> {
         let other = other.and_then(|other| Some((other.outputs[i].as_ref()?, other.patterns[i]?)));
         match (self.patterns[i], other) {
             (Some(pattern), Some((other, other_pattern)))
@@ -322,27 +320,12 @@ impl CaseLauncher {
         set: usize,
         order: ExecutionOrder,
     ) -> Launch {
-        let case = &self.case;
-        let tensor = |(arg, pointer): (usize, Pointer)| LaunchTensor {
-            name: pointer.name.to_owned(),
-            arg,
-            element: pointer.of.dtype.map_element(),
-            shape: pointer.extents(),
-            strides: pointer.strides(),
-        };
+        let (case, args) = (&self.case, self.args_of(data, set));
         Launch {
-            module,
-            entry: case.entry.clone(),
-            args: self.args_of(data, set),
-            dims: case.bytes_of_dims(),
             order,
-            // The tensors are the first arguments.
-            tensors: (case.pointers().enumerate())
-                .filter(|(_, pointer)| !pointer.of.is_null)
-                .map(tensor)
-                .collect(),
             parameters: parameters(case),
             scratch: self.name_of(SCRATCH_NAME),
+            ..Launch::of(module, &case.entry, args, case.bytes_of_dims())
         }
     }
 

@@ -1,4 +1,4 @@
-//! Reading a tensor's values from an .npy file.
+//! Reading a tensor's values from an .npy file, and writing one.
 
 use super::beside;
 use crate::dtype::Dtype;
@@ -104,6 +104,18 @@ fn numpy_types(dtype: Dtype) -> (Vec<String>, String) {
     let order = if size == 1 { '|' } else { '<' };
     let known = vec![format!("{order}{letter}{size}")];
     (known, format!("numpy.{name}"))
+}
+
+/// The .npy file of an array in row-major order. `dtype` is one that NumPy has.
+pub fn file(dtype: Dtype, shape: &[usize], cells: &[u8]) -> Vec<u8> {
+    let descr = numpy_types(dtype).0.swap_remove(0);
+    let extents: String = shape.iter().map(|n| format!("{n}, ")).collect();
+    let keys = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({extents}), }}");
+    // The cells begin at a multiple of 64 bytes.
+    let length = (10 + keys.len() + 1).next_multiple_of(64) - 10;
+    let header = format!("{keys:width$}\n", width = length - 1);
+    let length = (length as u16).to_le_bytes();
+    [b"\x93NUMPY\x01\0", &length[..], header.as_bytes(), cells].concat()
 }
 
 fn in_brackets(shape: &[usize]) -> String {

@@ -19,6 +19,15 @@ pub struct Variables<'a> {
     pub look_up: &'a dyn Fn(&str) -> f64,
 }
 
+/// The values of keys that are left out.
+pub fn zero() -> NumberText {
+    NumberText::Float(0.0)
+}
+
+pub fn one() -> NumberText {
+    NumberText::Float(1.0)
+}
+
 /// Whole numbers up to this one are exact in an f64.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 

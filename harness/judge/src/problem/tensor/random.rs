@@ -35,8 +35,12 @@ pub fn below(rng: &mut ChaCha8Rng, end: usize) -> usize {
 /// A number that follows from the secret seed and that a worker may know: a kernel that reads the
 /// worker's memory learns nothing of the seed, and so of the inputs.
 pub fn told(seed: u64, what_for: &str) -> u64 {
-    let label = format!("told to a worker: {seed} {what_for}");
-    let hash = blake3::hash(label.as_bytes());
+    number_of(&format!("told to a worker: {seed} {what_for}"))
+}
+
+/// A number that follows from a text.
+pub fn number_of(text: &str) -> u64 {
+    let hash = blake3::hash(text.as_bytes());
     let first = hash.as_bytes().first_chunk();
     first.map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }

@@ -249,7 +249,9 @@ fn accept(case: &Case, set: &mut CaseSet) -> Result<bool> {
             None => f64::NAN,
         };
         set.accepts.push(value);
-        if (accept.least..=accept.most).contains(&value) || attempts > accept.attempts {
+        let is_within = accept.least.is_none_or(|least| least <= value)
+            && accept.most.is_none_or(|most| value <= most);
+        if is_within || accept.attempts.is_some_and(|most| attempts > most) {
             continue;
         }
         is_accepted = false;

@@ -6,6 +6,7 @@ use super::gate_keys::NamedGate;
 use super::input_values::InputValues;
 use super::objective::{Amounts, Objective};
 use super::planted::Planting;
+use super::random::number_of;
 use super::turn::Turn;
 use super::view::View;
 use crate::dtype::Dtype;
@@ -101,14 +102,16 @@ pub struct Case {
     pub turn: Turn,
 }
 
-/// A number that the reference writes about a set of inputs.
-#[derive(Clone, Debug)]
+/// A number that the reference writes beside its outputs. Inputs whose number is out of these
+/// limits are drawn again.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Accept {
     pub name: String,
-    pub least: f64,
-    pub most: f64,
+    pub least: Option<f64>,
+    pub most: Option<f64>,
     /// After so many draws of a set the number is no longer asked for.
-    pub attempts: u32,
+    pub attempts: Option<u32>,
 }
 
 /// A tensor of a case.
@@ -310,11 +313,7 @@ impl Case {
 
     /// A seed for one use in the case.
     pub fn seed(&self, seed: u64, used_for: &str) -> u64 {
-        let label = format!("{seed} {} {} {used_for}", self.entry, self.label);
-        blake3::hash(label.as_bytes())
-            .as_bytes()
-            .first_chunk()
-            .map_or(0, |bytes| u64::from_le_bytes(*bytes))
+        number_of(&format!("{seed} {} {} {used_for}", self.entry, self.label))
     }
 
     /// What a launch must do. What the problem's `bytes` leaves out need not be moved. Reads count

@@ -16,7 +16,7 @@ use crate::measure::{self, TimingSummary};
 use crate::outcome::{Correctness, Result, Stop};
 use crate::probe::bounds::{CacheState, Demand};
 use crate::problem::api::{Timed, WorkerRole, WorkloadFigures, in_digits};
-use crate::worker::{BufferId, ModuleId, Repeated, WantedWindow, Worker};
+use crate::worker::{BufferId, ModuleId, Repeated, Window, Worker};
 use itertools::Itertools as _;
 use lab_device::{ExecutionOrder, Submission};
 use lab_protocol::report::{Measure, Writer};
@@ -156,7 +156,7 @@ impl TensorTiming {
     }
 
     /// A window of a case on these sets, whose outputs hold what they hold before a launch.
-    fn window(&self, worker: &mut Worker, at: usize, sets: &[usize]) -> Result<WantedWindow> {
+    fn window(&self, worker: &mut Worker, at: usize, sets: &[usize]) -> Result<Window> {
         let resident = &*self.resident;
         let (launcher, data) = (&resident.launchers[at], &resident.timed[at]);
         let of = |buffers: &dyn Fn(usize) -> Vec<BufferId>| {
@@ -168,12 +168,12 @@ impl TensorTiming {
         let (first, further) = sets.split_first().unwrap_or((&0, &[]));
         let forward = ExecutionOrder::Forward;
         let further = further.iter().map(|set| launcher.args_of(data, *set));
-        Ok(WantedWindow {
+        Ok(Window {
             launches: Repeated {
                 launch: launcher.launch_of(self.module, data, *first, forward),
                 further: further.collect(),
             },
-            poisoned: of(&|set| launcher.poisoned(set)),
+            fills: worker.chosen_patterns(of(&|set| launcher.poisoned(set))),
             read: match resident.spec.cache {
                 CacheState::Cold => Vec::new(),
                 CacheState::Warm => of(&|set| launcher.only_read(set)),

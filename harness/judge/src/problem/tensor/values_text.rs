@@ -2,7 +2,7 @@
 
 use super::input_values::{InputValues, PackedField};
 use super::npy::{self, NpyArray};
-use super::number::{NumberText, Variables};
+use super::number::{self, NumberText, Variables};
 use super::view::Slice;
 use crate::dtype::{CellValue, Dtype};
 use crate::problem::key_error::{InKey, Result, wrong};
@@ -80,9 +80,9 @@ impl TryFrom<ValuesKeys> for ValuesText {
     expecting = "a distribution, as in { mean = 0.0, std = 1.0 }"
 )]
 pub struct NormalText {
-    #[serde(default = "zero")]
+    #[serde(default = "number::zero")]
     mean: NumberText,
-    #[serde(default = "one")]
+    #[serde(default = "number::one")]
     std: NumberText,
 }
 
@@ -154,14 +154,6 @@ impl FieldText {
             values,
         })
     }
-}
-
-fn zero() -> NumberText {
-    NumberText::Float(0.0)
-}
-
-fn one() -> NumberText {
-    NumberText::Float(1.0)
 }
 
 /// The .npy files of a problem, each read once.

@@ -226,7 +226,7 @@ impl Worker {
         let bytes = |id: &BufferId| self.buffers.get(id).map_or(0, |known| known.bytes);
         Ok(buffers
             .iter()
-            .map(|id| memory.lent(*id, bytes(id)))
+            .map(|id| memory.cells(*id, bytes(id), true))
             .collect())
     }
 
@@ -260,7 +260,8 @@ impl Worker {
         self.fill(fills, Filling::Waits)
     }
 
-    pub(super) fn chosen_patterns(&mut self, buffers: Vec<BufferId>) -> Vec<(BufferId, u32)> {
+    /// The next pattern of each of these buffers, to fill it with before a launch.
+    pub fn chosen_patterns(&mut self, buffers: Vec<BufferId>) -> Vec<(BufferId, u32)> {
         let known = &mut self.buffers;
         let choose = |id: BufferId| Some((id, known.get_mut(&id)?.next_pattern()));
         buffers.into_iter().filter_map(choose).collect()

@@ -1,6 +1,6 @@
 //! Launches of a worker, and timed windows of launches.
 
-use super::{BufferId, Launch, LaunchArg, Repeated, Replayed, WantedWindow, Worker};
+use super::{BufferId, Launch, LaunchArg, Repeated, Replayed, Worker};
 use crate::outcome::{Result, Stop};
 use crate::worker::judge_memory::Share;
 use crate::worker::link::Operation;
@@ -173,9 +173,9 @@ impl Worker {
         flush: Option<BufferId>,
         graph: bool,
     ) -> Result<Replayed> {
-        let window = WantedWindow {
+        let window = Window {
             launches: launches.into(),
-            poisoned: Vec::new(),
+            fills: Vec::new(),
             read: Vec::new(),
             digested: Vec::new(),
         };
@@ -192,7 +192,7 @@ impl Worker {
     /// digests are under `key`. Returns the windows that ended well, and why the next one did not.
     pub fn replay_each(
         &mut self,
-        windows: Vec<WantedWindow>,
+        windows: Vec<Window>,
         (flush, graph): (Option<BufferId>, bool),
         key: u64,
     ) -> Result<(Vec<Replayed>, Option<Stop>)> {
@@ -205,29 +205,19 @@ impl Worker {
         let given = windows.iter().flat_map(|window| window.launches.args());
         let given = given.flatten().cloned().collect();
         self.prepare(Vec::new(), given)?;
-        let windows: Vec<Window> = windows
-            .into_iter()
-            .map(|window| Window {
-                fills: self.chosen_patterns(window.poisoned),
-                read: window.read,
-                launches: window.launches,
-                digested: window.digested,
-            })
-            .collect();
         self.ask_replay(windows, (flush, graph), key)
     }
 
     fn replay_one_by_one(
         &mut self,
-        windows: Vec<WantedWindow>,
+        windows: Vec<Window>,
         how: (Option<BufferId>, bool),
         key: u64,
     ) -> Result<(Vec<Replayed>, Option<Stop>)> {
         let mut all = Vec::with_capacity(windows.len());
         for window in windows {
-            let fills = self.chosen_patterns(window.poisoned);
             let given = window.launches.args().flatten().cloned().collect();
-            self.prepare(fills, given)?;
+            self.prepare(window.fills, given)?;
             self.digests(window.read, key)?;
             let asked = vec![Window {
                 fills: Vec::new(),

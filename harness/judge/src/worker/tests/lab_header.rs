@@ -74,7 +74,6 @@ fn run(source: &str, order: ExecutionOrder, content: &[u32]) -> Vec<u32> {
         args: vec![LaunchArg::Buffer(buffer)],
         dims: 0u32.to_le_bytes().to_vec(),
         order,
-        tensors: Vec::new(),
         parameters: Vec::new(),
         scratch: SCRATCH_NAME.into(),
     };
@@ -203,7 +202,6 @@ fn a_module_that_is_renewed_remembers_no_launch_and_no_launch_statement() {
             args: vec![LaunchArg::Buffer(cells)],
             dims: n.to_le_bytes().to_vec(),
             order: ExecutionOrder::Forward,
-            tensors: Vec::new(),
             parameters: Vec::new(),
             scratch: SCRATCH_NAME.into(),
         };

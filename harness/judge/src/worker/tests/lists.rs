@@ -55,7 +55,6 @@ fn the_kernels_of_a_list_share_scratch_and_no_run_of_the_list_finds_what_another
             args: vec![LaunchArg::Buffer(x)],
             dims: vec![1; 4],
             order: ExecutionOrder::Forward,
-            tensors: Vec::new(),
             parameters: Vec::new(),
             scratch: SCRATCH_NAME.into(),
         };
@@ -198,7 +197,6 @@ fn scratch_buffers_take_turns_where_the_device_has_too_little_memory_for_all() {
         args: vec![LaunchArg::Buffer(x)],
         dims: vec![1; 4],
         order: ExecutionOrder::Forward,
-        tensors: Vec::new(),
         parameters: Vec::new(),
         scratch: SCRATCH_NAME.into(),
     };

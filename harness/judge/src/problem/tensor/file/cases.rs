@@ -301,7 +301,7 @@ impl ProblemFile {
             sets: workload.text.sets,
             window_sets: 0,
             only_emulated: None,
-            accepts: self.accepts(),
+            accepts: self.accept.clone(),
             hint: None,
             has_struct: self.scalar_struct.is_some(),
         })
@@ -356,7 +356,7 @@ impl ProblemFile {
             is_null,
             is_workspace: tensor.compare == Some(false),
             is_uncompared: workload.text.uncompared.contains(of),
-            gates: self.gates_of(i, dtype)?,
+            gates: tensor.gates.clone(),
             after: self.numbers_of(&tensor.after),
             name: of.clone(),
             role: tensor.role,

@@ -68,8 +68,7 @@ impl ProblemFile {
             }
             (Some(own), _) => self.of_tensor(i, own.resolve(variables).key("tolerance")),
             (None, _) if !tensor.gates.is_empty() && dtype.integers().is_none() => {
-                let gates = self.gates_of(i, dtype)?;
-                let own = gate_keys::tolerance(&gates);
+                let own = gate_keys::tolerance(&tensor.gates);
                 let of_type = self
                     .tolerance
                     .get(&dtype)
@@ -246,7 +245,5 @@ fn scalar_bytes(dtype: Dtype, text: &NumberText, variables: &Variables) -> Resul
     if value.is_finite() && value.abs() > dtype.largest() {
         return Err(format!("{} does not fit {dtype}", text.shown(value)));
     }
-    let mut bytes = Vec::new();
-    dtype.encode(value, &mut bytes);
-    Ok(bytes)
+    Ok(dtype.cell(value))
 }

@@ -1,12 +1,10 @@
 //! Keys of a problem.toml that name other parts of it: outputs, inputs, dimensions.
 
-use super::super::gate_keys::NamedGate;
-use super::super::spec::{Accept, Case, TensorRole};
+use super::super::spec::{Case, TensorRole};
 use super::super::values_text::ValuesText;
 use super::identifier::is_identifier;
 use super::names::KEYWORDS;
 use super::text::{ProblemFile, TensorText, WorkloadText};
-use crate::dtype::Dtype;
 use crate::problem::key_error::{InKey, KeyError, Result, wrong};
 use lab_protocol::text::is_among;
 use lab_source::suggest::suggest;
@@ -58,23 +56,6 @@ impl ProblemFile {
         names.iter().filter_map(number).collect()
     }
 
-    /// The named gates of tensor `i`, which is compared as this type.
-    pub(super) fn gates_of(&self, i: usize, dtype: Dtype) -> Result<Vec<NamedGate>> {
-        let gates = self.tensor[i].gates.iter().map(|gate| gate.gate(&[dtype]));
-        gates.collect()
-    }
-
-    /// What the reference writes about the inputs.
-    pub(super) fn accepts(&self) -> Vec<Accept> {
-        let accept = |accept: &super::text::AcceptText| Accept {
-            name: accept.name.clone(),
-            least: accept.least.unwrap_or(f64::NEG_INFINITY),
-            most: accept.most.unwrap_or(f64::INFINITY),
-            attempts: accept.attempts.unwrap_or(u32::MAX),
-        };
-        self.accept.iter().map(accept).collect()
-    }
-
     /// Checks the keys of a tensor that name outputs, and those that go with some roles only.
     pub(super) fn check_relations(&self, t: &TensorText) -> Result {
         let dtypes = self.concrete(t.dtype);
@@ -88,7 +69,7 @@ impl ProblemFile {
             return wrong(*key, what);
         }
         for (i, gate) in t.gates.iter().enumerate() {
-            gate.gate(&dtypes).item("gates", i)?;
+            gate.check(&dtypes).item("gates", i)?;
             let mut others = self.tensor.iter().flat_map(|other| &other.gates);
             if others
                 .by_ref()

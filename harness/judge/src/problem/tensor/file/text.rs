@@ -3,12 +3,12 @@
 use super::super::drawn_scalars::ScalarDrawText;
 use super::super::drawn_shapes::{DrawnShapes, Extents};
 use super::super::fixed::FixedTensors;
-use super::super::gate_keys::GateText;
+use super::super::gate_keys::NamedGate;
 use super::super::input_sets::ResultsOfSets;
-use super::super::number::NumberText;
+use super::super::number::{self, NumberText};
 use super::super::objective::{Figure, TimeOf};
 use super::super::planted::PlantedText;
-use super::super::spec::TensorRole;
+use super::super::spec::{Accept, TensorRole};
 use super::super::values_text::{NpyFiles, ValuesText};
 use super::peers::PeerText;
 use crate::dtype::Dtype;
@@ -39,7 +39,7 @@ pub struct ProblemFile {
     pub scalar_struct: Option<String>,
     /// What the reference writes about the inputs.
     #[serde(default)]
-    pub accept: Vec<AcceptText>,
+    pub accept: Vec<Accept>,
     #[serde(default)]
     pub tolerance: BTreeMap<Dtype, ToleranceText>,
     pub objective: ObjectiveText,
@@ -118,7 +118,7 @@ pub struct TensorText {
     pub fixed_seed: Option<u64>,
     /// Named gates, in place of those on error and mismatches.
     #[serde(default)]
-    pub gates: Vec<GateText>,
+    pub gates: Vec<NamedGate>,
     /// `false`: what the kernel writes to the output is compared with nothing.
     pub compare: Option<bool>,
     /// The output is compared only where these outputs are right.
@@ -204,18 +204,6 @@ pub struct ScalarText {
     pub fixed: bool,
 }
 
-/// A number that the reference writes beside its outputs. Inputs whose number is out of these
-/// limits are drawn again.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AcceptText {
-    pub name: String,
-    pub least: Option<f64>,
-    pub most: Option<f64>,
-    /// After so many draws of a set the number is no longer asked for.
-    pub attempts: Option<u32>,
-}
-
 /// The type of a scalar. A float of 8 or 16 bits is none.
 fn scalar_type<'de, D: Deserializer<'de>>(text: D) -> Result<Dtype, D::Error> {
     match Dtype::deserialize(text)? {
@@ -250,20 +238,12 @@ fn scalar_value<'de, D: Deserializer<'de>>(text: D) -> Result<Option<NumberText>
     expecting = "a tolerance, as in { atol = 1e-3, rtol = 1e-3 }"
 )]
 pub struct ToleranceText {
-    #[serde(default = "none")]
+    #[serde(default = "number::zero")]
     pub atol: NumberText,
-    #[serde(default = "none")]
+    #[serde(default = "number::zero")]
     pub rtol: NumberText,
-    #[serde(default = "all")]
+    #[serde(default = "number::one")]
     pub matched: NumberText,
-}
-
-fn none() -> NumberText {
-    NumberText::Float(0.0)
-}
-
-fn all() -> NumberText {
-    NumberText::Float(1.0)
 }
 
 #[derive(Deserialize)]

@@ -3,11 +3,10 @@
 use super::super::cell_numbers::{fill, word};
 use crate::dtype::{CellValue, Dtype, bits_of};
 use crate::outcome::Result;
-use crate::parallel::each_on_a_thread;
-use crate::sync::lock;
+use crate::parallel::each_part;
 use crate::worker::JudgeMemory;
 use crate::worker::cell_work::{CellLine, CellNumbers, LineChange, LineExtremes, Sign};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// A line that a pattern is planted into. Both kinds of lines hold the same cells after the same
 /// changes, bit for bit.
@@ -83,18 +82,11 @@ impl<'a> HostLine<'a> {
     ) -> Vec<R> {
         /// Cells that take a thread about a millisecond.
         const PART: usize = 1 << 17;
-        let (size, cells) = (self.dtype.size(), self.cells);
-        let step = self.stride * size;
-        let parts = self
-            .bytes
-            .chunks_mut(PART * step)
-            .zip(0..cells.div_ceil(PART));
-        let parts: Vec<_> = parts.map(Mutex::new).collect();
-        each_on_a_thread(&parts, |part| {
-            let (bytes, number) = &mut *lock(part);
-            let (first, steps) = (*number * PART, bytes.chunks_mut(step));
-            let mut each = steps.take(cells - first).map(|step| &mut step[..size]);
-            act(first, &mut each)
+        let (size, step) = (self.dtype.size(), self.stride * self.dtype.size());
+        let end = self.bytes.len().min(self.cells * step);
+        each_part(&mut self.bytes[..end], PART * step, |number, bytes| {
+            let mut each = bytes.chunks_mut(step).map(|step| &mut step[..size]);
+            act(number * PART, &mut each)
         })
     }
 

@@ -63,10 +63,8 @@ fn planted_into(bytes: Vec<u8>, placed: &[Placed], tensors: &[CaseTensor], seed:
 
 /// What a set holds after these patterns were planted.
 fn planted(tensor: &CaseTensor, placed: &[Placed], seed: u64) -> Vec<f64> {
-    let mut bytes = Vec::new();
-    drawn(tensor)
-        .into_iter()
-        .for_each(|number| tensor.dtype.encode(number, &mut bytes));
+    let cells = drawn(tensor).into_iter();
+    let bytes = cells.flat_map(|number| tensor.dtype.cell(number)).collect();
     let bytes = planted_into(bytes, placed, std::slice::from_ref(tensor), seed);
     bytes
         .chunks(tensor.dtype.size())
@@ -372,11 +370,8 @@ fn lines_of(kinds: &str, like: CaseTensor, fill: f64) -> Vec<(String, Vec<f64>)>
     let sets = PlantedSets::of(&tensors, MANY, 1);
     let line = |number| {
         let placed = sets.places(Some(number), &tensors, 3);
-        let mut bytes = Vec::new();
-        (0..64).for_each(|at| {
-            like.dtype
-                .encode(fill * (1.0 + f64::from(at) / 1000.0), &mut bytes);
-        });
+        let cell = |at| like.dtype.cell(fill * (1.0 + f64::from(at) / 1000.0));
+        let bytes = (0..64).flat_map(cell).collect();
         let bytes = planted_into(bytes, &placed, &tensors, 3);
         let cells = bytes.chunks(like.dtype.size());
         (

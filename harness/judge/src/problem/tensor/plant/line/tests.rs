@@ -19,9 +19,8 @@ struct Tensor {
 fn tensors(types: &[Dtype], numbers: &[f64]) -> Vec<Tensor> {
     let each = types.iter().flat_map(|dtype| [(*dtype, 1), (*dtype, 3)]);
     let tensor = |(dtype, stride): (Dtype, usize)| {
-        let mut bytes = Vec::new();
-        (0..CELLS * stride + 4)
-            .for_each(|at| dtype.encode(numbers[at / stride % numbers.len()], &mut bytes));
+        let cell = |at: usize| dtype.cell(numbers[at / stride % numbers.len()]);
+        let bytes = (0..CELLS * stride + 4).flat_map(cell).collect();
         Tensor {
             dtype,
             bytes,
