@@ -5,10 +5,14 @@ use serde::{Deserialize, Serialize};
 /// What a step of a run returns: a value or nothing, or the reason why the run ends.
 pub type Result<T = (), E = Stop> = std::result::Result<T, E>;
 
-/// Why a run ended without a verdict on correctness. The text is written as `stopped:`.
+/// Why a run ended before its results were found to be right. The text is written as `stopped:`.
 /// A worker sends one to its judge.
 #[derive(Debug, thiserror::Error, Serialize, Deserialize)]
 pub enum Stop {
+    /// A gate fails; the result lines say which. It is a verdict, and no `stopped:`. Exit code 1.
+    #[serde(skip)]
+    #[error("its own results are wrong")]
+    Wrong,
     /// The problem folder is wrong. The text names the file, the place and what to do. Exit code
     /// 64.
     #[error("{0}")]
@@ -29,6 +33,7 @@ impl Stop {
     #[must_use]
     pub fn map_text(self, change: impl FnOnce(&str) -> String) -> Stop {
         match self {
+            Stop::Wrong => Stop::Wrong,
             Stop::Problem(text) => Stop::Problem(change(&text)),
             Stop::Build(text) => Stop::Build(change(&text)),
             Stop::Crash(text) => Stop::Crash(change(&text)),
@@ -44,11 +49,16 @@ impl From<std::io::Error> for Stop {
     }
 }
 
-/// The verdict on correctness. The gates that led to it were written as result lines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Correctness {
-    /// Every gate passes.
-    Pass,
-    /// A gate fails.
-    Fail,
+/// [`Stop::Wrong`] unless the results are right.
+pub fn verdict_of(right: bool) -> Result {
+    right.then_some(()).ok_or(Stop::Wrong)
+}
+
+/// What was done, or `None` if a result was wrong: for what goes on after a wrong result.
+pub fn unless_wrong<T>(done: Result<T>) -> Result<Option<T>> {
+    match done {
+        Ok(done) => Ok(Some(done)),
+        Err(Stop::Wrong) => Ok(None),
+        Err(stop) => Err(stop),
+    }
 }

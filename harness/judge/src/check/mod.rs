@@ -11,7 +11,7 @@ pub mod sanitizer;
 mod symbolize;
 mod unwatched;
 
-use crate::outcome::{Correctness, Result, Stop};
+use crate::outcome::{Result, Stop, verdict_of};
 use crate::problem::{ProblemContext, Watched};
 use crate::process::child::LineSink;
 use crate::process::exec_wrapper;
@@ -168,15 +168,10 @@ impl<'a> ToolRun<'a> {
         }
     }
 
-    /// Runs the problem's launches on a worker under the tool, writes the findings, and returns
-    /// `Pass` if there are none. Returns [`Stop::Crash`] if the tool did not finish and found
+    /// Runs the problem's launches on a worker under the tool and writes the findings. Returns
+    /// [`Stop::Wrong`] if there are any, and [`Stop::Crash`] if the tool did not finish and found
     /// nothing.
-    pub fn run(
-        self,
-        problem: &Watched,
-        cx: &mut ProblemContext,
-        worker: Worker,
-    ) -> Result<Correctness> {
+    pub fn run(self, problem: &Watched, cx: &mut ProblemContext, worker: Worker) -> Result {
         let findings = self.find(problem, cx, worker)?;
         write_verdict(self.tool, &findings, cx.out)
     }
@@ -322,20 +317,12 @@ fn as_shown(file: &str, options: &JudgeRequest) -> String {
     }
 }
 
-/// Writes findings, and the gate that counts them. Returns `Pass` if there are none.
-pub fn write_verdict(
-    tool: Tool,
-    findings: &[ToolFinding],
-    out: &mut Writer,
-) -> Result<Correctness> {
+/// Writes findings, and the gate that counts them.
+pub fn write_verdict(tool: Tool, findings: &[ToolFinding], out: &mut Writer) -> Result {
     write_findings(tool, findings, out)?;
     let count = findings.len() as u64;
     out.count_gate(&format!("{}_findings", tool.name()), count, 0)?;
-    Ok(if count == 0 {
-        Correctness::Pass
-    } else {
-        Correctness::Fail
-    })
+    verdict_of(count == 0)
 }
 
 /// Writes findings in the form of compiler messages, so that whatever shows compiler errors at

@@ -7,7 +7,7 @@ use super::session::Session;
 use crate::check::sanitizer::{ComputeSanitizer, REMEDY};
 use crate::check::{self, ToolRun};
 
-use crate::outcome::{Correctness, Result, Stop};
+use crate::outcome::{Result, Stop};
 use crate::problem::Watched;
 use crate::sink::SharedSink;
 use lab_device::{Image, Sanitizer};
@@ -18,8 +18,8 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Runs these tools, or all tools of the device if none is named. Returns `Pass` if no tool found
-/// anything.
+/// Runs these tools, or all tools of the device if none is named. Returns [`Stop::Wrong`] if a tool
+/// found something.
 ///
 /// A tool that does not finish does not stop the others. Its error is returned at the end, unless
 /// another tool found something.
@@ -28,7 +28,7 @@ pub fn check(
     tools: &[Tool],
     sanitizer: Option<&Path>,
     sink: &SharedSink,
-) -> Result<Correctness> {
+) -> Result {
     let (mut session, problem) = Session::open_for_tool(
         request,
         sink,
@@ -62,8 +62,8 @@ pub fn check(
     for (done, tool) in tools.iter().enumerate() {
         out.progress(done as u64, tools.len() as u64)?;
         match checking.run(*tool, &problem) {
-            Ok(Correctness::Pass) => {}
-            Ok(Correctness::Fail) => found.push(*tool),
+            Ok(()) => {}
+            Err(Stop::Wrong) => found.push(*tool),
             // A kernel that does not build for one tool builds for none.
             Err(stop @ (Stop::Build(_) | Stop::Problem(_))) => return Err(stop),
             Err(stop @ (Stop::Crash(_) | Stop::Lab(_))) => {
@@ -79,12 +79,12 @@ pub fn check(
                 "check",
                 format_args!("{} found something", tool_names(&found)),
             )?;
-            Ok(Correctness::Fail)
+            Err(Stop::Wrong)
         }
         Some(stop) => Err(stop),
         None => {
             out.line("check", format_args!("{} clean", tool_names(tools)))?;
-            Ok(Correctness::Pass)
+            Ok(())
         }
     }
 }
@@ -99,7 +99,7 @@ struct Checking {
 }
 
 impl Checking {
-    fn run(&mut self, tool: Tool, problem: &Watched) -> Result<Correctness> {
+    fn run(&mut self, tool: Tool, problem: &Watched) -> Result {
         if tool == Tool::Race {
             problem.require_memory_for_races(&self.session.device, false)?;
         }

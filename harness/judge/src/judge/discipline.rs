@@ -6,26 +6,28 @@
 //! its windows, and its time in the run is the mean over the trials. Nothing stops earlier because
 //! the times agree, so two runs of one discipline can be compared.
 
-use super::measuring::{Candidate, TurnOutcome, TurnTaker, check_bounds, in_workers};
+use super::measuring::{Candidate, TurnTaker, check_bounds, in_workers};
 use crate::measure::discipline::{TrialTimes, WorkloadTime, mean};
-use crate::outcome::{Correctness, Result};
+use crate::outcome::Result;
 use crate::problem::{ProblemContext, SetsUp, Timed};
 use crate::worker::Worker;
 use itertools::Itertools as _;
 use lab_protocol::plan::Discipline;
 use lab_protocol::report::{Writer, us};
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 /// Shortest time between two `progress:` lines. A terminal cannot show more.
 const WRITE_EVERY: Duration = Duration::from_millis(50);
 
 /// Times the candidate by the discipline and writes a `workload:` line for each workload. Returns
-/// `Fail` if the outputs of a launch were wrong, or if it took less time than the device can.
+/// [`Stop::Wrong`](crate::outcome::Stop::Wrong) if the outputs of a launch were wrong, or if it took
+/// less time than the device can.
 pub fn measure<P: SetsUp>(
     cx: &mut ProblemContext,
     asked: Discipline,
     candidate: Candidate<P>,
-) -> Result<Correctness> {
+) -> Result {
     let mut bench = Bench::new(on_device(cx, asked)?);
     in_workers(cx, candidate, &mut bench)
 }
@@ -79,13 +81,13 @@ impl Bench {
         }
     }
 
-    /// Makes the launches of a trial. Returns false if the results of a turn were wrong.
+    /// Makes the launches of a trial.
     fn take_turns(
         &mut self,
         worker: &mut Worker,
         timed: &mut dyn Timed,
         out: &mut Writer,
-    ) -> Result<bool> {
+    ) -> Result {
         let workloads = timed.demands().len();
         self.trials.begin_trial();
         for (launches, counts) in [
@@ -95,24 +97,20 @@ impl Bench {
             let mut left = vec![launches; workloads];
             while left.iter().any(|left| *left > 0) {
                 let inputs = timed.next_inputs();
-                let Some(seconds) = timed.turn(worker, inputs, Some(&mut left), out)? else {
-                    return Ok(false);
-                };
+                let seconds = timed.turn(worker, inputs, Some(&mut left), out)?;
                 if counts {
                     self.trials.push(seconds);
                     self.write_progress(&left, out)?;
                 }
             }
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Compares the times with the device's bounds, and writes them.
-    fn finish(&self, cx: &mut ProblemContext, timed: &dyn Timed) -> Result<TurnOutcome> {
+    fn finish(&self, cx: &mut ProblemContext, timed: &dyn Timed) -> Result {
         let turns = self.trials.all_turns();
-        if check_bounds(cx, timed, &turns)? == Correctness::Fail {
-            return Ok(TurnOutcome::WrongResult);
-        }
+        check_bounds(cx, timed, &turns)?;
         timed.write(&turns, cx.out)?;
         timed.write_once(cx.out)?;
         let demands = timed.demands().into_iter();
@@ -121,8 +119,7 @@ impl Bench {
         let rates = figures.map(|figures| figures.words).collect_vec();
         let launches = self.discipline.trials * self.discipline.iterations;
         let times = self.trials.workloads();
-        write_times(&labels, &times, &rates, launches, cx.out)?;
-        Ok(TurnOutcome::TimeUp)
+        write_times(&labels, &times, &rates, launches, cx.out)
     }
 
     /// Writes how many of its launches a workload has had, on the mean. In this trial `left` are to
@@ -151,15 +148,14 @@ impl TurnTaker for Bench {
         worker: &mut Worker,
         mut timed: Box<dyn Timed>,
         _is_first: bool,
-    ) -> Result<TurnOutcome> {
-        let right = self.take_turns(worker, &mut *timed, cx.out)?;
-        if !right || timed.check(worker, cx.out)? == Correctness::Fail {
-            return Ok(TurnOutcome::WrongResult);
+    ) -> Result<ControlFlow<()>> {
+        self.take_turns(worker, &mut *timed, cx.out)?;
+        timed.check(worker, cx.out)?;
+        if self.trials.trials() < self.discipline.trials {
+            return Ok(ControlFlow::Continue(()));
         }
-        if self.trials.trials() >= self.discipline.trials {
-            return self.finish(cx, &*timed);
-        }
-        Ok(TurnOutcome::Continue)
+        self.finish(cx, &*timed)?;
+        Ok(ControlFlow::Break(()))
     }
 }
 

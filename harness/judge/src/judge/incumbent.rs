@@ -12,7 +12,7 @@ use super::kernel_snapshot::KernelSnapshot;
 use super::processes::{no_output, start_worker};
 use super::session::Session;
 use crate::compiler::SNAPSHOTS;
-use crate::outcome::{Correctness, Stop};
+use crate::outcome::Stop;
 use crate::problem::{BuildNeeds, Prepared, SetsUp, Timed, WorkerRole};
 use crate::worker::{StartingWorker, Worker};
 use lab_protocol::JudgeRequest;
@@ -21,9 +21,6 @@ use lab_protocol::{Language, Target};
 use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-
-/// Why an incumbent that gives wrong results is not compared with.
-pub const WRONG: &str = "its own results are wrong";
 
 /// A turn of the incumbent that takes longer than this is not repeated while the candidate builds.
 const SLOW_TURN: Duration = Duration::from_millis(150);
@@ -132,13 +129,9 @@ fn set_up(
         ..Incumbent::new(worker, timed)
     };
     incumbent.warm_up().map_err(Stop::Lab)?;
-    if incumbent
+    incumbent
         .timed
-        .check(&mut incumbent.worker, &mut incumbent.discarded)?
-        == Correctness::Fail
-    {
-        return Err(Stop::Lab(WRONG.into()));
-    }
+        .check(&mut incumbent.worker, &mut incumbent.discarded)?;
     Ok(incumbent)
 }
 
@@ -175,8 +168,7 @@ impl Incumbent {
             .timed
             .turn(&mut self.worker, inputs, None, &mut self.discarded);
         self.last_turn = began.elapsed();
-        turn.map_err(|stop| stop.to_string())?
-            .ok_or_else(|| WRONG.to_owned())
+        turn.map_err(|stop| stop.to_string())
     }
 
     /// How long the last turn took, with everything around its launches.

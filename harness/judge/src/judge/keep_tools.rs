@@ -6,7 +6,7 @@ use super::session::Session;
 use crate::check::sanitizer::ComputeSanitizer;
 use crate::check::{self, ToolFinding, ToolRun};
 use crate::device_lock::{DeviceUse, LockGuard};
-use crate::outcome::{Correctness, Result, Stop};
+use crate::outcome::{Result, Stop, unless_wrong, verdict_of};
 use crate::problem;
 use lab_protocol::report::Writer;
 use lab_protocol::{Language, Tool};
@@ -84,14 +84,12 @@ impl KeepTools {
     }
 
     /// Waits for the tools, and writes what they found. A tool that does not finish is a caveat.
-    pub fn write(self, out: &mut Writer) -> Result<Correctness> {
-        let mut verdict = Correctness::Pass;
+    pub fn write(self, out: &mut Writer) -> Result {
+        let mut right = true;
         for (tool, running) in self.running {
             match running.join().unwrap_or_else(|panic| resume_unwind(panic)) {
                 Ok(findings) => {
-                    if check::write_verdict(tool, &findings, out)? == Correctness::Fail {
-                        verdict = Correctness::Fail;
-                    }
+                    right &= unless_wrong(check::write_verdict(tool, &findings, out))?.is_some();
                 }
                 Err(stop) => {
                     let why = stop.to_string();
@@ -101,7 +99,7 @@ impl KeepTools {
                 }
             }
         }
-        Ok(verdict)
+        verdict_of(right)
     }
 }
 

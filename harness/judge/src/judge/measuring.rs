@@ -7,9 +7,9 @@ mod lines;
 mod times;
 mod workloads;
 
-use super::incumbent::{Incumbent, WRONG, no_comparison};
+use super::incumbent::{Incumbent, no_comparison};
 use crate::measure;
-use crate::outcome::{Correctness, Result};
+use crate::outcome::{Result, Stop, unless_wrong};
 use crate::probe::bounds;
 use crate::problem::{
     CHECKED_LAUNCHES, Prepared, ProblemContext, SetsUp, Timed, WorkerFor, WorkerRole,
@@ -20,6 +20,7 @@ use lab_protocol::report::Writer;
 use lab_stats::several;
 use lab_stats::speed::Speed;
 use std::io;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use times::{BlockTurns, Times};
@@ -32,15 +33,15 @@ const WRITE_EVERY: Duration = Duration::from_millis(50);
 /// whether something disturbed the measurement, and then the verdict on speed needs a clearer
 /// difference.
 ///
-/// The outputs of timed launches are checked too. Returns `Fail` if one was wrong or took less time
-/// than the device can; the measures that were written so far are then taken back.
+/// The outputs of timed launches are checked too. Returns [`Stop::Wrong`] if one was wrong or took
+/// less time than the device can; the measures that were written so far are then taken back.
 pub fn measure<P: SetsUp>(
     cx: &mut ProblemContext,
     plan: &Plan,
     candidate: Candidate<P>,
     incumbent: &mut Option<Incumbent>,
     ended: &mut dyn FnMut(&mut Writer) -> Result<bool>,
-) -> Result<Correctness> {
+) -> Result {
     let mut measuring = Measuring {
         plan,
         incumbent,
@@ -54,12 +55,12 @@ pub fn measure<P: SetsUp>(
     };
     measuring.leave_out_a_slow_incumbent(cx)?;
     let verdict = in_workers(cx, candidate, &mut measuring);
-    match verdict {
-        Ok(Correctness::Pass) => {
+    match &verdict {
+        Ok(()) => {
             measuring.disturbed = ended(cx.out)?;
             measuring.write_last_lines(cx)?;
         }
-        Ok(Correctness::Fail) => {
+        Err(Stop::Wrong) => {
             measuring.take_measures_back(cx)?;
             ended(cx.out)?;
         }
@@ -93,22 +94,22 @@ impl<P> Candidate<'_, P> {
 /// What times turns of a candidate in one worker after the other.
 pub trait TurnTaker {
     /// Times a trial in a worker in which the candidate is set up, and checks what it left behind.
+    /// Breaks after the last one, or when the time is up.
     fn take_trial(
         &mut self,
         cx: &mut ProblemContext,
         worker: &mut Worker,
         timed: Box<dyn Timed>,
         is_first: bool,
-    ) -> Result<TurnOutcome>;
+    ) -> Result<ControlFlow<()>>;
 }
 
-/// Times a trial in the candidate's worker, and each further one in a worker of its own. Returns
-/// `Fail` if a result was wrong.
+/// Times a trial in the candidate's worker, and each further one in a worker of its own.
 pub fn in_workers<P: SetsUp>(
     cx: &mut ProblemContext,
     candidate: Candidate<P>,
     taker: &mut dyn TurnTaker,
-) -> Result<Correctness> {
+) -> Result {
     let Candidate {
         problem,
         worker,
@@ -120,10 +121,8 @@ pub fn in_workers<P: SetsUp>(
     let mut number = 0;
     loop {
         let worker = fresh.as_mut().unwrap_or(worker);
-        match taker.take_trial(cx, worker, timed, number == 0)? {
-            TurnOutcome::Continue => {}
-            TurnOutcome::TimeUp => return Ok(Correctness::Pass),
-            TurnOutcome::WrongResult => return Ok(Correctness::Fail),
+        if taker.take_trial(cx, worker, timed, number == 0)?.is_break() {
+            return Ok(());
         }
         // The old worker ends before the new one starts, so that it holds no device memory.
         drop(fresh.take());
@@ -158,19 +157,15 @@ impl TimedWorker {
     /// Where both kernels share a worker and its inputs, the first turn of each takes up to 11 %
     /// longer or less than the others (rmsnorm on an H200). So each takes a turn that does not
     /// count.
-    fn warm_up_in_turns(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness> {
+    fn warm_up_in_turns(&mut self, worker: &mut Worker, out: &mut Writer) -> Result {
         let Some(incumbent) = &mut self.incumbent else {
-            return Ok(Correctness::Pass);
+            return Ok(());
         };
         let inputs = self.timed.next_inputs();
         // If its results are wrong, its first turn that counts finds that.
-        incumbent.turn(worker, inputs, None, &mut Writer::new(io::sink()))?;
-        let right = self.timed.turn(worker, inputs, None, out)?.is_some();
-        Ok(if right {
-            Correctness::Pass
-        } else {
-            Correctness::Fail
-        })
+        unless_wrong(incumbent.turn(worker, inputs, None, &mut Writer::new(io::sink())))?;
+        self.timed.turn(worker, inputs, None, out)?;
+        Ok(())
     }
 }
 
@@ -191,15 +186,6 @@ struct Measuring<'a> {
     disturbed: bool,
 }
 
-/// What follows a turn, or a trial.
-pub enum TurnOutcome {
-    /// The next one.
-    Continue,
-    /// The time is up, possibly within a pair.
-    TimeUp,
-    WrongResult,
-}
-
 impl TurnTaker for Measuring<'_> {
     fn take_trial(
         &mut self,
@@ -207,18 +193,13 @@ impl TurnTaker for Measuring<'_> {
         worker: &mut Worker,
         timed: Box<dyn Timed>,
         is_first: bool,
-    ) -> Result<TurnOutcome> {
+    ) -> Result<ControlFlow<()>> {
         let mut timed = TimedWorker::new(timed, worker, self.incumbent.as_ref())?;
         let checked = if is_first { CHECKED_LAUNCHES } else { 0 };
         let warm_up = self.plan.warm_up().saturating_sub(checked);
-        let ended = self.take_turns(cx, worker, &mut timed, warm_up)?;
-        let right = !matches!(ended, TurnOutcome::WrongResult)
-            && timed.timed.check(worker, cx.out)? == Correctness::Pass;
-        Ok(if right {
-            ended
-        } else {
-            TurnOutcome::WrongResult
-        })
+        let next = self.take_turns(cx, worker, &mut timed, warm_up)?;
+        timed.timed.check(worker, cx.out)?;
+        Ok(next)
     }
 }
 
@@ -246,24 +227,19 @@ impl Measuring<'_> {
         worker: &mut Worker,
         timed: &mut TimedWorker,
         warm_up: usize,
-    ) -> Result<TurnOutcome> {
+    ) -> Result<ControlFlow<()>> {
         // An emulated device has no incumbent, but maybe a peer in its place.
         if cx.device.emulated && self.incumbent.is_none() {
             return self.single_turn(cx, worker, timed);
         }
         for _ in 0..warm_up {
             let inputs = timed.timed.next_inputs();
-            if timed.timed.turn(worker, inputs, None, cx.out)?.is_none() {
-                return Ok(TurnOutcome::WrongResult);
-            }
+            timed.timed.turn(worker, inputs, None, cx.out)?;
         }
-        if timed.warm_up_in_turns(worker, cx.out)? == Correctness::Fail {
-            return Ok(TurnOutcome::WrongResult);
-        }
+        timed.warm_up_in_turns(worker, cx.out)?;
         loop {
-            match self.pair(cx, worker, timed)? {
-                TurnOutcome::Continue => {}
-                ended @ (TurnOutcome::TimeUp | TurnOutcome::WrongResult) => return Ok(ended),
+            if self.pair(cx, worker, timed)?.is_break() {
+                return Ok(ControlFlow::Break(()));
             }
             self.times.pairs += 1;
             self.write_measures(cx, timed)?;
@@ -274,7 +250,7 @@ impl Measuring<'_> {
                     return self.finish(cx, timed);
                 }
                 self.times.begin_trial();
-                return Ok(TurnOutcome::Continue);
+                return Ok(ControlFlow::Continue(()));
             }
         }
     }
@@ -291,14 +267,12 @@ impl Measuring<'_> {
 
     /// Compares the times with the device's bounds and writes the candidate's measures for the last
     /// time.
-    fn finish(&mut self, cx: &mut ProblemContext, timed: &TimedWorker) -> Result<TurnOutcome> {
-        if check_bounds(cx, &*timed.timed, &self.times.candidate)? == Correctness::Fail {
-            return Ok(TurnOutcome::WrongResult);
-        }
+    fn finish(&mut self, cx: &mut ProblemContext, timed: &TimedWorker) -> Result<ControlFlow<()>> {
+        check_bounds(cx, &*timed.timed, &self.times.candidate)?;
         timed.timed.write(&self.times.candidate, cx.out)?;
         timed.timed.write_once(cx.out)?;
         self.workloads = TimedWorkloads::of(cx, &*timed.timed, &self.times.candidate);
-        Ok(TurnOutcome::TimeUp)
+        Ok(ControlFlow::Break(()))
     }
 
     /// On the emulated device, whose times say nothing about a GPU: one turn, to show that the
@@ -308,11 +282,9 @@ impl Measuring<'_> {
         cx: &mut ProblemContext,
         worker: &mut Worker,
         timed: &mut TimedWorker,
-    ) -> Result<TurnOutcome> {
+    ) -> Result<ControlFlow<()>> {
         let inputs = timed.timed.next_inputs();
-        let Some(seconds) = timed.timed.turn(worker, inputs, None, cx.out)? else {
-            return Ok(TurnOutcome::WrongResult);
-        };
+        let seconds = timed.timed.turn(worker, inputs, None, cx.out)?;
         self.times.candidate.push(seconds);
         self.finish(cx, timed)
     }
@@ -324,16 +296,14 @@ impl Measuring<'_> {
         cx: &mut ProblemContext,
         worker: &mut Worker,
         timed: &mut TimedWorker,
-    ) -> Result<TurnOutcome> {
+    ) -> Result<ControlFlow<()>> {
         let inputs = [timed.timed.next_inputs(), timed.timed.next_inputs()];
         let began = Instant::now();
         let before = self.in_turns;
         let first = self.turn_of_incumbent(cx, worker, timed, inputs[0])?;
         let mut between = [Vec::new(), Vec::new()];
         for (turn, inputs) in between.iter_mut().zip(inputs) {
-            let Some(seconds) = timed.timed.turn(worker, inputs, None, cx.out)? else {
-                return Ok(TurnOutcome::WrongResult);
-            };
+            let seconds = timed.timed.turn(worker, inputs, None, cx.out)?;
             turn.clone_from(&seconds);
             self.times.candidate.push(seconds);
             self.in_turns = before + began.elapsed();
@@ -355,7 +325,7 @@ impl Measuring<'_> {
             };
             self.times.add_block(block, &turns);
         }
-        Ok(TurnOutcome::Continue)
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Times a turn of the incumbent; `None` without one. An incumbent that fails is dropped with a
@@ -373,8 +343,8 @@ impl Measuring<'_> {
         let turn = match &mut timed.incumbent {
             Some(here) => {
                 let discarded = &mut Writer::new(io::sink());
-                let turn = here.turn(worker, inputs, None, discarded)?;
-                turn.ok_or_else(|| WRONG.to_owned())
+                let turn = unless_wrong(here.turn(worker, inputs, None, discarded))?;
+                turn.ok_or_else(|| Stop::Wrong.to_string())
             }
             None => incumbent.turn(inputs),
         };
@@ -420,30 +390,26 @@ impl Measuring<'_> {
     }
 }
 
-/// Returns `Fail` if the device cannot be as fast as a launch seems to have been. `turns` are
+/// Returns [`Stop::Wrong`] if the device cannot be as fast as a launch seems to have been. `turns` are
 /// seconds. Without a probe, and on the emulated device, there are no bounds.
-pub fn check_bounds(
-    cx: &mut ProblemContext,
-    timed: &dyn Timed,
-    turns: &[Vec<f64>],
-) -> Result<Correctness> {
+pub fn check_bounds(cx: &mut ProblemContext, timed: &dyn Timed, turns: &[Vec<f64>]) -> Result {
     let Some(figures) = cx.figures.filter(|_| !cx.device.emulated) else {
-        return Ok(Correctness::Pass);
+        return Ok(());
     };
     let demands = timed.demands();
     let median = |at: usize| measure::of_workload(turns, at).map(|s| s.median);
     let seconds: Option<Vec<f64>> = (0..demands.len()).map(median).collect();
     let Some(seconds) = seconds else {
-        return Ok(Correctness::Pass);
+        return Ok(());
     };
-    Ok(bounds::judge(
+    bounds::judge(
         &figures,
         cx.device.l2_bytes,
         &demands,
         &seconds,
         timed.aggregate(),
         cx.out,
-    )?)
+    )
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ mod session;
 mod standby;
 mod start_signal;
 
-use crate::outcome::{Correctness, Stop};
+use crate::outcome::{Result, Stop};
 use crate::process::private_folder;
 use crate::sink::SharedSink;
 use lab_protocol::report::{Stage, Writer};
@@ -113,17 +113,13 @@ pub fn judge(request: JudgeRequest, sink: impl Write + Send + 'static) -> Exit {
 }
 
 /// Writes the last lines of a run and returns its exit code.
-fn write_verdict(
-    request: &JudgeRequest,
-    verdict: Result<Correctness, Stop>,
-    out: &mut Writer,
-) -> Exit {
+fn write_verdict(request: &JudgeRequest, verdict: Result, out: &mut Writer) -> Exit {
     // A source that cannot be read was refused already; then there is no launch that failed.
     let source = || std::fs::read_to_string(request.kernel()).unwrap_or_default();
     let verdict = verdict.map_err(|stop| crate::source_place::with_line(stop, &source()));
     let written = match &verdict {
-        Ok(Correctness::Pass) => out.line("correctness", "pass"),
-        Ok(Correctness::Fail) => out.line("correctness", "fail"),
+        Ok(()) => out.line("correctness", "pass"),
+        Err(Stop::Wrong) => out.line("correctness", "fail"),
         Err(stop) => {
             let reason = with_place(
                 request,
@@ -138,8 +134,8 @@ fn write_verdict(
         return Exit::Crashed;
     }
     match verdict {
-        Ok(Correctness::Pass) => Exit::Passed,
-        Ok(Correctness::Fail) => Exit::Wrong,
+        Ok(()) => Exit::Passed,
+        Err(Stop::Wrong) => Exit::Wrong,
         Err(Stop::Problem(_) | Stop::Lab(_)) => Exit::NOT_JUDGED,
         Err(Stop::Build(_)) => Exit::NotBuilt,
         Err(Stop::Crash(_)) => Exit::Crashed,
@@ -151,7 +147,7 @@ fn write_fault(out: &mut Writer, stop: &Stop) -> io::Result<()> {
     match stop {
         Stop::Problem(_) => out.line("fault", "problem"),
         Stop::Lab(_) => out.line("fault", "lab"),
-        Stop::Build(_) | Stop::Crash(_) => Ok(()),
+        Stop::Wrong | Stop::Build(_) | Stop::Crash(_) => Ok(()),
     }
 }
 

@@ -14,7 +14,7 @@ use super::incumbent::no_comparison;
 use super::measuring::{self, Candidate};
 use super::session::Session;
 use crate::device_lock::DeviceUse;
-use crate::outcome::{Correctness, Result, Stop};
+use crate::outcome::{Result, Stop};
 use crate::problem::{self, LeftOut, PeerSpec, Prepared};
 use lab_protocol::plan::{Discipline, Plan};
 use lab_protocol::report::{Measure, Report, Writer};
@@ -41,15 +41,8 @@ const LEAST_TURNS: u32 = 4;
 /// The most time that [`TURNS`] may take. A slower peer gets as many turns as decide.
 const LONGEST: Duration = Duration::from_secs(2);
 
-/// The result of a comparison.
-enum Compared {
-    /// The candidate's speed over the peer's.
-    Ratio(Box<PeerFigures>),
-    /// The two were not compared, for this reason.
-    Failed(String),
-    /// A launch of the candidate was wrong. What was wrong is in these lines.
-    CandidateFailed(String),
-}
+/// What a peer's comparison says, or why the two were not compared.
+type Compared = Result<PeerFigures, String>;
 
 /// What the lines of a peer say.
 struct PeerFigures {
@@ -96,13 +89,9 @@ fn in_a_word(text: &str) -> String {
     text.lines().next().unwrap_or_default().replace(' ', "~")
 }
 
-/// Times the candidate beside each peer, and writes their lines. Returns `Fail` if the candidate
-/// was wrong in one of these turns.
-pub fn measure(
-    session: &mut Session,
-    mut candidate: Candidate,
-    files: &PeerFiles,
-) -> Result<Correctness> {
+/// Times the candidate beside each peer, and writes their lines. Returns [`Stop::Wrong`] if the
+/// candidate was wrong in one of these turns.
+pub fn measure(session: &mut Session, mut candidate: Candidate, files: &PeerFiles) -> Result {
     let (peers, began) = (candidate.problem.peers().to_vec(), Instant::now());
     session.out.progress(0, peers.len() as u64)?;
     let read = |peer| Ok((peer, files.of(peer).map_err(Stop::Problem)?));
@@ -114,7 +103,7 @@ pub fn measure(
         session.out.progress(number, peers.len() as u64)?;
         let (name, taken) = (&peer.name, began.elapsed());
         let compared = if number > 1 && taken > 2 * session.request.peer_limit {
-            Compared::Failed(format!(
+            Err(format!(
                 "there is no time for it: the peers before it took {} s",
                 taken.as_secs()
             ))
@@ -123,17 +112,13 @@ pub fn measure(
         };
         let out = &mut session.out;
         match compared {
-            Compared::Ratio(figures) => figures.write(name, out)?,
-            Compared::Failed(why) => {
+            Ok(figures) => figures.write(name, out)?,
+            Err(why) => {
                 out.line("peer", format_args!("{name} failed={}", in_a_word(&why)))?;
-            }
-            Compared::CandidateFailed(lines) => {
-                out.append(&lines)?;
-                return Ok(Correctness::Fail);
             }
         }
     }
-    Ok(Correctness::Pass)
+    Ok(())
 }
 
 /// Compares with one peer. An error is the candidate's or the lab's.
@@ -145,15 +130,15 @@ fn compare(
 ) -> Result<Compared> {
     let file = match files.of(spec) {
         Ok(file) => file,
-        Err(why) => return Ok(Compared::Failed(why)),
+        Err(why) => return Ok(Err(why)),
     };
     if let Some(changed) = files.changed() {
         let why =
             format!("{changed} changed while the peers ran, and so nothing is compared with it");
-        return Ok(Compared::Failed(why));
+        return Ok(Err(why));
     }
     let source = String::from_utf8_lossy(file).into_owned();
-    let failed = |why: &str| Compared::Failed(prepared::with_place(why, spec, &source));
+    let failed = |why: &str| Err(prepared::with_place(why, spec, &source));
     let problem = &*candidate.problem;
     let peer = loaded.and_then(|peer| PreparedPeer::set_up(session, problem, (spec, file), peer));
     let peer = match peer {
@@ -172,9 +157,8 @@ fn compare(
     let mut part = None;
     if !left_out.is_empty() {
         match without(session, &mut candidate, &left_out)? {
-            Ok((problem, None)) => part = Some(problem),
-            Ok((_, Some(lines))) => return Ok(Compared::CandidateFailed(lines)),
-            Err(why) => return Ok(Compared::Failed(why)),
+            Ok(problem) => part = Some(problem),
+            Err(why) => return Ok(Err(why)),
         }
     }
     let candidate = match &mut part {
@@ -210,21 +194,19 @@ fn compare(
         "peer_seconds",
         format_args!("{} {spent} turns={turns:.1}", spec.name),
     )?;
-    if verdict? == Correctness::Fail {
-        return Ok(Compared::CandidateFailed(lines));
+    if let Err(Stop::Wrong) = verdict {
+        session.out.append(&lines)?;
     }
+    verdict?;
     Ok(match of_report(&Report::read(&lines), emulated) {
-        Ok(figures) => Compared::Ratio(Box::new(PeerFigures {
+        Ok(figures) => Ok(PeerFigures {
             left_out,
             of,
             ..figures
-        })),
+        }),
         Err(why) => failed(&why),
     })
 }
-
-/// A problem, and what was wrong if the candidate does not pass it.
-type JudgedProblem = (Prepared, Option<String>);
 
 /// The problem without these workloads, which the candidate has passed. `Err(why)` where the lab
 /// has no place for its buffers beside those of all workloads.
@@ -232,23 +214,25 @@ fn without(
     session: &mut Session,
     candidate: &mut Candidate,
     left_out: &[LeftOut],
-) -> Result<Result<JudgedProblem, String>> {
+) -> Result<Result<Prepared, String>> {
     let mut problem = problem::open(&session.request.folder)?;
     problem.use_workloads(session.request.when);
     problem.leave_out(&prepared::labels(left_out));
     let _access = session.wait(DeviceUse::Launching)?;
     let (verdict, lines) = session.capture(|cx| {
         let mut problem = problem.prepare(cx, candidate.worker)?;
-        let verdict = problem.verify(cx, candidate.worker, candidate.module)?;
-        Ok((problem, verdict))
+        problem.verify(cx, candidate.worker, candidate.module)?;
+        Ok(problem)
     });
     match verdict {
-        Ok((problem, verdict)) => {
-            let wrong = (verdict == Correctness::Fail).then_some(lines);
-            Ok(Ok((problem, wrong)))
-        }
+        Ok(problem) => Ok(Ok(problem)),
         Err(Stop::Lab(why) | Stop::Problem(why)) => Ok(Err(why)),
-        Err(stop) => Err(stop),
+        Err(stop) => {
+            if matches!(stop, Stop::Wrong) {
+                session.out.append(&lines)?;
+            }
+            Err(stop)
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use super::kernel_snapshot::KernelSnapshot;
 use super::processes::{arch, no_output, start_compiler};
 use super::session::Session;
 use crate::check::{self, ToolFinding, ToolRun, WatchedCode};
-use crate::outcome::{Correctness, Result, Stop};
+use crate::outcome::{Result, Stop, verdict_of};
 use crate::problem::{self, Problem, Watched};
 use crate::sink::SharedSink;
 use lab_device::DeviceInfo;
@@ -171,7 +171,7 @@ impl RaceCheck {
 impl RunningRaceCheck {
     /// Waits for the check's end, and writes the races and the gate `races:`. A check that did not
     /// finish is a caveat.
-    pub fn write(self, out: &mut Writer) -> Result<Correctness> {
+    pub fn write(self, out: &mut Writer) -> Result {
         let found = self
             .thread
             .join()
@@ -182,7 +182,7 @@ impl RunningRaceCheck {
                 let why = stop.to_string();
                 let why = why.lines().next().unwrap_or("").trim_end_matches(':');
                 out.caveat(format_args!("the kernel was not checked for races: {why}"))?;
-                return Ok(Correctness::Pass);
+                return Ok(());
             }
         };
         check::write_findings(Tool::Race, &races, out)?;
@@ -193,10 +193,6 @@ impl RunningRaceCheck {
                 "{lines} ran in no case that the race detector watched: add a small workload that takes them"
             ))?;
         }
-        Ok(if count == 0 {
-            Correctness::Pass
-        } else {
-            Correctness::Fail
-        })
+        verdict_of(count == 0)
     }
 }

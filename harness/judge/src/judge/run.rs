@@ -22,7 +22,7 @@ use super::session::Session;
 use super::start_signal::StartSignal;
 
 use crate::device_lock::DeviceUse;
-use crate::outcome::{Correctness, Result, Stop};
+use crate::outcome::{Result, Stop, unless_wrong, verdict_of};
 use crate::problem::{self, BuildNeeds, Prepared, Problem, ProblemContext, StockUse};
 use crate::sink::SharedSink;
 use crate::worker::compile_ahead::CompileAhead;
@@ -36,13 +36,13 @@ use std::sync::Arc;
 /// The name of the header that the judge makes of problem.toml.
 const PROBLEM_HEADER: &str = "lab_problem.h";
 
-/// Judges the candidate and returns the verdict on correctness. With a start signal, does what it
+/// Judges the candidate. With a start signal, does what it
 /// can ahead and waits for it.
 pub fn run(
     request: &Arc<JudgeRequest>,
     sink: &SharedSink,
     start: Option<&mut StartSignal>,
-) -> Result<Correctness> {
+) -> Result {
     let run = Run::open(request, sink)?;
     let Some(start) = start else {
         return run.judge();
@@ -236,7 +236,7 @@ impl<P: Phase> Run<P> {
     }
 
     /// Builds or loads the candidate, verifies it and times it.
-    fn judge(mut self) -> Result<Correctness> {
+    fn judge(mut self) -> Result {
         let request = Arc::clone(&self.session.request);
         let snapshot = Arc::new(self.session.snapshot()?);
         let peer_files = request
@@ -262,21 +262,16 @@ impl<P: Phase> Run<P> {
             None => None,
         };
         let mut run = self.prepared()?;
-        let mut verdict = run.verify(module, compiling)?;
-        if verdict == Correctness::Pass
-            && let Some(check) = race_check
-        {
-            verdict = check.write(&mut run.session.out)?;
+        run.verify(module, compiling)?;
+        if let Some(check) = race_check {
+            check.write(&mut run.session.out)?;
         }
-        if verdict == Correctness::Pass
-            && let Some(tools) = tools
-        {
-            verdict = tools.write(&mut run.session.out)?;
+        if let Some(tools) = tools {
+            tools.write(&mut run.session.out)?;
         }
         // What the cpu device takes says nothing about a GPU, so a keep is not timed there.
-        let is_timed = run.sealed.is_none() || !run.session.device.emulated;
-        if verdict == Correctness::Fail || !is_timed {
-            return Ok(verdict);
+        if run.sealed.is_some() && run.session.device.emulated {
+            return Ok(());
         }
         run.measure((&image, module), peer_files.as_ref())
     }
@@ -346,24 +341,24 @@ impl Run<Prepared> {
 
     /// Checks the candidate, on further sealed inputs too if they were asked for. What compiles
     /// ahead ends with the first check: it must not work beside the measurement.
-    fn verify(&mut self, module: ModuleId, compiling: Option<CompileAhead>) -> Result<Correctness> {
+    fn verify(&mut self, module: ModuleId, compiling: Option<CompileAhead>) -> Result {
         let (session, worker) = (&mut self.session, &mut self.worker);
         session.out.stage(Stage::Verify)?;
         let problem = &mut self.problem;
-        let mut verdict = session.verify(problem, worker, module)?;
+        let mut right = unless_wrong(session.verify(problem, worker, module))?.is_some();
         drop(compiling);
         if let Some(JudgedWorkloads { judged, of, when }) = problem.judged_workloads() {
             let judged = format_args!("{judged} of={of} when={when}");
             session.out.line("workloads", judged)?;
         }
         if let Some(sealed) = self.sealed {
-            let first = (verdict, problem.is_from_stock());
-            verdict = sealed_check::check_again(session, (worker, module), sealed, first)?;
+            let first = (right, problem.is_from_stock());
+            right = sealed_check::check_again(session, (worker, module), sealed, first)?;
         }
         if let Some(launched) = self.worker.launched() {
             write_launches(launched, &mut session.out)?;
         }
-        Ok(verdict)
+        verdict_of(right)
     }
 
     /// Times the candidate: alone for a bench, else beside the incumbent; then beside the peers.
@@ -371,7 +366,7 @@ impl Run<Prepared> {
         &mut self,
         (image, module): (&Path, ModuleId),
         peer_files: Option<&PeerFiles>,
-    ) -> Result<Correctness> {
+    ) -> Result {
         self.worker.forward_output();
         self.session.out.stage(Stage::Measure)?;
         let further = self.further.drain(..).map(StartingWorker::ready);
@@ -396,13 +391,11 @@ impl Run<Prepared> {
             image,
         };
         // A peer is timed when the incumbent has ended.
-        let verdict = self
-            .session
+        self.session
             .measure(candidate.again(), &mut self.incumbent.take())?;
-        match (verdict, peer_files) {
-            (Correctness::Pass, Some(files)) => peers::measure(&mut self.session, candidate, files),
-            (verdict, _) => Ok(verdict),
-        }
+        peer_files.map_or(Ok(()), |files| {
+            peers::measure(&mut self.session, candidate, files)
+        })
     }
 }
 
@@ -462,11 +455,11 @@ impl Session {
         problem: &mut Prepared,
         worker: &mut Worker,
         module: ModuleId,
-    ) -> Result<Correctness> {
+    ) -> Result {
         let _access = self.wait(DeviceUse::Launching)?;
         let request = Arc::clone(&self.request);
         self.with(|cx| {
-            let verdict = problem.verify(cx, worker, module)?;
+            let verdict = unless_wrong(problem.verify(cx, worker, module))?;
             if let Some(folder) = &request.dump {
                 std::fs::create_dir_all(folder).map_err(|e| {
                     Stop::Lab(format!(
@@ -476,26 +469,23 @@ impl Session {
                 })?;
                 problem.dump(cx, worker, module, folder)?;
             }
-            Ok(verdict)
+            verdict.ok_or(Stop::Wrong)
         })
     }
 
     /// Measures the candidate: alone and by the discipline of a bench, or by the plan, beside the
     /// incumbent.
-    fn measure(
-        &mut self,
-        candidate: Candidate,
-        incumbent: &mut Option<Incumbent>,
-    ) -> Result<Correctness> {
+    fn measure(&mut self, candidate: Candidate, incumbent: &mut Option<Incumbent>) -> Result {
         let request = Arc::clone(&self.request);
         let telemetry = self.telemetry.clone();
         if let JudgeKind::Bench(asked) = request.kind {
             let patience = PATIENCE_OF_BENCH;
             let _access = self.wait_for(patience, DeviceUse::Measuring)?;
             telemetry.start();
-            let verdict = self.with(|cx| discipline::measure(cx, asked, candidate))?;
+            let verdict = self.with(|cx| discipline::measure(cx, asked, candidate));
+            let verdict = unless_wrong(verdict)?;
             telemetry.write(&mut self.out)?;
-            return Ok(verdict);
+            return verdict.ok_or(Stop::Wrong);
         }
         let _access = self.wait(DeviceUse::Measuring)?;
         telemetry.start();

@@ -1,25 +1,26 @@
 //! Further sets of the check on sealed inputs, which no run has launched.
 
 use super::session::Session;
-use crate::outcome::{Correctness, Result};
+use crate::outcome::{Result, unless_wrong};
 use crate::problem::{self, StockUse};
 use crate::worker::{ModuleId, Worker};
 use lab_protocol::report::Stage;
 use lab_system::random;
 
 /// Checks the kernel on so many sealed sets of inputs, and writes
-/// `sealed_runs:`. `verdict` is that on the first set, and
-/// `is_from_stock` says whether that set came out of the stock. Ends with the first set that fails.
+/// `sealed_runs:`. `right` says whether the first set passed, and
+/// `is_from_stock` whether that set came out of the stock. Ends with the first set that fails, and
+/// returns whether all passed.
 pub fn check_again(
     session: &mut Session,
     (worker, module): (&mut Worker, ModuleId),
     wanted: usize,
-    (mut verdict, is_from_stock): (Correctness, Option<bool>),
-) -> Result<Correctness> {
+    (mut right, is_from_stock): (bool, Option<bool>),
+) -> Result<bool> {
     let mut done = 1;
     let mut from_stock = is_from_stock.map(usize::from);
     let seed = session.seed;
-    while verdict == Correctness::Pass && done < wanted {
+    while right && done < wanted {
         session.seed = random::number();
         session.out.line("seed", session.seed)?;
         let mut problem = problem::open(&session.request.folder)?;
@@ -30,7 +31,7 @@ pub fn check_again(
         }
         let mut problem = session.prepare(problem, worker)?;
         session.out.stage(Stage::Verify)?;
-        verdict = session.verify(&mut problem, worker, module)?;
+        right = unless_wrong(session.verify(&mut problem, worker, module))?.is_some();
         problem.take_down(worker)?;
         from_stock =
             from_stock.map(|sets| sets + usize::from(problem.is_from_stock() == Some(true)));
@@ -41,5 +42,5 @@ pub fn check_again(
     let of_stock = from_stock.map_or_else(String::new, |sets| format!(" from_stock={sets}"));
     let runs = format_args!("{done}{of_stock}");
     session.out.line("sealed_runs", runs)?;
-    Ok(verdict)
+    Ok(right)
 }

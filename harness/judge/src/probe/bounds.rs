@@ -10,7 +10,7 @@
 //! fewer exchanges can be faster.
 
 use super::DeviceFigures;
-use crate::outcome::Correctness;
+use crate::outcome::{Result, Stop};
 use lab_protocol::report::Writer;
 use lab_stats::aggregate::{Aggregate, Better};
 use serde::Deserialize;
@@ -125,8 +125,8 @@ impl DeviceFigures {
     }
 }
 
-/// Compares each launch's time with its floor. Returns `Fail` and writes `first_failure:` if a time
-/// is below it. Otherwise writes `floor_us:`, `estimate_us:` and `of_estimate:`, which are
+/// Compares each launch's time with its floor. Returns [`Stop::Wrong`] and writes `first_failure:`
+/// if a time is below it. Otherwise writes `floor_us:`, `estimate_us:` and `of_estimate:`, which are
 /// aggregates over the launches, like the measures. `seconds` has a time for each demand.
 pub fn judge(
     figures: &DeviceFigures,
@@ -135,7 +135,7 @@ pub fn judge(
     seconds: &[f64],
     aggregate: Aggregate,
     out: &mut Writer,
-) -> io::Result<Correctness> {
+) -> Result {
     let bounds: Vec<TimeBounds> = demands
         .iter()
         .map(|demand| figures.bounds(demand, l2_bytes))
@@ -148,7 +148,7 @@ pub fn judge(
                 format!("{}: ", demand.label)
             };
             out.line("first_failure", format_args!("{label}{text}"))?;
-            return Ok(Correctness::Fail);
+            return Err(Stop::Wrong);
         }
     }
     let mean = |value: &dyn Fn(&TimeBounds) -> f64| {
@@ -172,7 +172,7 @@ pub fn judge(
             .fold(0.0, f64::max);
         write(out, floor, estimate, exchanges, measured)?;
     }
-    Ok(Correctness::Pass)
+    Ok(())
 }
 
 impl TimeBounds {
@@ -229,6 +229,7 @@ fn figure(value: f64) -> String {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::outcome::unless_wrong;
     use proptest::prelude::*;
 
     /// About the figures of an H200.
@@ -336,12 +337,13 @@ mod tests {
         }
     }
 
-    fn judged(demands: &[Demand], seconds: &[f64]) -> (Correctness, String) {
+    fn judged(demands: &[Demand], seconds: &[f64]) -> (bool, String) {
         let (reader, writer) = io::pipe().unwrap();
         let mut out = Writer::new(writer);
-        let verdict = judge(&H200, L2, demands, seconds, Aggregate::Geometric, &mut out).unwrap();
+        let verdict = judge(&H200, L2, demands, seconds, Aggregate::Geometric, &mut out);
+        let passes = unless_wrong(verdict).unwrap().is_some();
         drop(out);
-        (verdict, io::read_to_string(reader).unwrap())
+        (passes, io::read_to_string(reader).unwrap())
     }
 
     #[test]
@@ -351,8 +353,8 @@ mod tests {
             exchanges: 4.0,
             ..Demand::default()
         };
-        let (verdict, text) = judged(std::slice::from_ref(&demand), &[6.06e-6 * 4096.0]);
-        assert_eq!(verdict, Correctness::Pass);
+        let (passes, text) = judged(std::slice::from_ref(&demand), &[6.06e-6 * 4096.0]);
+        assert!(passes);
         assert_eq!(
             text,
             "floor_us: 0.07500\nestimate_us: 4.801 exchanges=4\nof_estimate: 79\n"
@@ -373,17 +375,14 @@ mod tests {
             writes: 4e9,
             ..Demand::default()
         };
-        let (verdict, text) = judged(&[small.clone(), large.clone()], &[2e-6, 2e-6]);
-        assert_eq!(verdict, Correctness::Fail);
+        let (passes, text) = judged(&[small.clone(), large.clone()], &[2e-6, 2e-6]);
+        assert!(!passes);
         assert!(
             text.starts_with("first_failure: n=1000000: 2.000 µs is below the floor of 15"),
             "{text}"
         );
         assert!(!text.contains("of_estimate"), "{text}");
-        let (verdict, text) = judged(&[small, large], &[2e-6, 2.2e-3]);
-        assert!(
-            verdict == Correctness::Pass && text.contains("estimate_us: "),
-            "{text}"
-        );
+        let (passes, text) = judged(&[small, large], &[2e-6, 2.2e-3]);
+        assert!(passes && text.contains("estimate_us: "), "{text}");
     }
 }

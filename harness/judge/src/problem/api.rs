@@ -2,7 +2,7 @@
 //! [`Timed`].
 
 use crate::measure::TimingSummary;
-use crate::outcome::{Correctness, Result};
+use crate::outcome::Result;
 use crate::probe::DeviceFigures;
 use crate::probe::bounds::Demand;
 use crate::worker::{JudgeMemory, ModuleId, Worker};
@@ -134,21 +134,21 @@ pub trait Timed {
     /// Times a turn and returns the seconds of a launch of each workload. `inputs` selects the same
     /// inputs for every kernel. `left` limits the launches of each workload, and loses those that
     /// were made; a workload of which none is left has no window, and NaN seconds. Checks that the
-    /// turn wrote its outputs and nothing else, with `left` in some of the turns. Returns `None` if
-    /// a result was wrong, after writing what was wrong to `out`.
+    /// turn wrote its outputs and nothing else, with `left` in some of the turns. Returns
+    /// [`Stop::Wrong`](crate::outcome::Stop::Wrong) after writing what was wrong to `out`.
     fn turn(
         &mut self,
         worker: &mut Worker,
         inputs: u64,
         left: Option<&mut [usize]>,
         out: &mut Writer,
-    ) -> Result<Option<Vec<f64>>>;
+    ) -> Result<Vec<f64>>;
     /// Sets up another kernel's image in the same worker, with the same buffers. The place of the
     /// buffers in memory makes a kernel that exchanges words faster or slower by a percent; with
     /// the same buffers this is no difference between two kernels.
     fn in_same_worker(&self, worker: &mut Worker, image: &Path) -> Result<Box<dyn Timed>>;
     /// Checks what the turns so far left behind.
-    fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness>;
+    fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result;
     /// Samples per second over these turns, with the 95 % interval if there are enough.
     fn throughput(&self, turns: &[Vec<f64>]) -> Option<Measure>;
     /// The seconds that stand for a whole turn: if those of one kernel are half of another's, it is

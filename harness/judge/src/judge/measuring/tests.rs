@@ -5,7 +5,6 @@ mod several;
 
 use super::super::incumbent::Incumbent;
 use super::*;
-use crate::outcome::Stop;
 use crate::probe::DeviceFigures;
 use crate::probe::bounds::Demand;
 use crate::problem::{WorkloadFigures, in_digits};
@@ -118,22 +117,25 @@ impl Timed for Scripted {
         inputs: u64,
         left: Option<&mut [usize]>,
         out: &mut Writer,
-    ) -> Result<Option<Vec<f64>>> {
+    ) -> Result<Vec<f64>> {
         if let Some([left, ..]) = left {
             *left -= 1;
         }
         let seconds = (self.takes)(self.place, self.launches.borrow().len());
         self.launches.borrow_mut().push((self.place, inputs));
-        if seconds.is_none() {
-            out.line("first_failure", "a timed launch was wrong")?;
+        match seconds {
+            Some(seconds) => Ok(vec![seconds]),
+            None => {
+                out.line("first_failure", "a timed launch was wrong")?;
+                Err(Stop::Wrong)
+            }
         }
-        Ok(seconds.map(|seconds| vec![seconds]))
     }
     fn in_same_worker(&self, _: &mut Worker, _: &Path) -> Result<Box<dyn Timed>> {
         Err(Stop::Lab("each has its own worker here".into()))
     }
-    fn check(&mut self, _: &mut Worker, _: &mut Writer) -> Result<Correctness> {
-        Ok(Correctness::Pass)
+    fn check(&mut self, _: &mut Worker, _: &mut Writer) -> Result {
+        Ok(())
     }
     fn throughput(&self, turns: &[Vec<f64>]) -> Option<Measure> {
         let rates: Vec<f64> = turns.iter().map(|turn| 1.0 / turn[0]).collect();
@@ -186,7 +188,7 @@ impl Timed for Scripted {
 }
 
 struct Measured {
-    verdict: Correctness,
+    passes: bool,
     report: Report,
     launches: Vec<(WorkerRole, u64)>,
 }
@@ -212,23 +214,23 @@ fn measured_on(
         takes,
         launches: launches.clone(),
     };
-    let (verdict, report) = measured_of(&mut script, figures, plan, beside, disturbed);
+    let (passes, report) = measured_of(&mut script, figures, plan, beside, disturbed);
     let launches = launches.borrow().clone();
     Measured {
-        verdict,
+        passes,
         report,
         launches,
     }
 }
 
-/// The verdict and the lines of a measurement of this problem.
+/// Whether all was right, and the lines of a measurement of this problem.
 fn measured_of(
     problem: &mut impl SetsUp,
     figures: Option<DeviceFigures>,
     plan: &Plan,
     beside: bool,
     disturbed: bool,
-) -> (Correctness, Report) {
+) -> (bool, Report) {
     let mut worker_of_candidate = worker().unwrap();
     let device = worker_of_candidate.info().clone();
     let log = Log::default();
@@ -259,9 +261,9 @@ fn measured_of(
     };
     let verdict = measure(&mut cx, plan, candidate, &mut incumbent, &mut |_| {
         Ok(disturbed)
-    })
-    .unwrap();
-    (verdict, Report::read(&log.text()))
+    });
+    let passes = unless_wrong(verdict).unwrap().is_some();
+    (passes, Report::read(&log.text()))
 }
 
 const A: WorkerRole = WorkerRole::Incumbent;
@@ -359,7 +361,7 @@ fn an_incumbent_that_fails_is_given_up_and_the_candidate_passes() {
     let measured = run(&Plan::default(), true, |place, before| {
         (place == B || before < 7).then_some(0.02)
     });
-    assert_eq!(measured.verdict, Correctness::Pass);
+    assert!(measured.passes);
     assert_eq!(measured.report.comparison(), None);
     assert_eq!(
         measured.report.caveats(),
@@ -386,7 +388,7 @@ fn a_wrong_candidate_is_found_before_the_incumbent_is_launched_again() {
     let measured = run(&Plan::default(), true, |_, before| {
         (before < 2).then_some(0.02)
     });
-    assert_eq!(measured.verdict, Correctness::Fail);
+    assert!(!measured.passes);
     assert_eq!(measured.launches, [(A, 0), (B, 0), (B, 1)]);
     assert!(
         measured.report.caveats().is_empty(),
@@ -415,7 +417,7 @@ fn a_launch_that_takes_longer_than_all_that_is_to_be_spent_is_the_only_one() {
         ..Plan::default()
     };
     let measured = run(&plan, true, |_, _| Some(30.0));
-    assert_eq!(measured.verdict, Correctness::Pass);
+    assert!(measured.passes);
     assert_eq!(measured.launches, [(A, 0), (B, 0)]);
     let throughput = measured.report.measure("throughput_sps").unwrap();
     assert_eq!((throughput.low, measured.report.comparison()), (None, None));
@@ -431,7 +433,7 @@ fn a_kernel_that_is_wrong_in_its_last_timed_launch_has_no_figure() {
     let measured = run(&Plan::default(), true, |_, before| {
         (before < 10).then_some(0.02)
     });
-    assert_eq!(measured.verdict, Correctness::Fail);
+    assert!(!measured.passes);
     let report = measured.report;
     assert!(
         report
@@ -554,7 +556,7 @@ const FIGURES: DeviceFigures = DeviceFigures {
 #[test]
 fn a_time_below_the_floor_is_refused_and_no_figure_stands() {
     let measured = run_on(Some(FIGURES), &Plan::default(), true, |_, _| Some(0.4e-6));
-    assert_eq!(measured.verdict, Correctness::Fail);
+    assert!(!measured.passes);
     let report = measured.report;
     let failure = report.value("first_failure").unwrap();
     assert!(
@@ -578,7 +580,7 @@ fn a_time_below_the_floor_is_refused_and_no_figure_stands() {
 #[test]
 fn an_honest_time_is_shown_beside_the_estimate() {
     let measured = run_on(Some(FIGURES), &Plan::default(), true, |_, _| Some(20e-6));
-    assert_eq!(measured.verdict, Correctness::Pass);
+    assert!(measured.passes);
     let lines = ["floor_us", "estimate_us", "of_estimate"].map(|key| measured.report.value(key));
     assert_eq!(
         lines,
@@ -586,7 +588,7 @@ fn an_honest_time_is_shown_beside_the_estimate() {
     );
     let unknown = run(&Plan::default(), true, |_, _| Some(0.4e-6));
     assert_eq!(
-        (unknown.verdict, unknown.report.value("floor_us")),
-        (Correctness::Pass, None)
+        (unknown.passes, unknown.report.value("floor_us")),
+        (true, None)
     );
 }

@@ -6,7 +6,7 @@ use crate::judge::incumbent::Incumbent;
 use crate::judge::kernel_snapshot::KernelSnapshot;
 use crate::judge::processes::{no_output, start_worker};
 use crate::judge::session::Session;
-use crate::outcome::{Correctness, Result, Stop};
+use crate::outcome::{Result, Stop, unless_wrong};
 use crate::problem::{self, LeftOut, PeerSpec, Problem, SetsUp, WorkerRole};
 use crate::worker::{ModuleId, StartingWorker, Worker};
 use itertools::Itertools as _;
@@ -233,9 +233,9 @@ fn check(
             return Ok(Err(failed));
         }
         let began = Instant::now();
-        let verdict = problem.verify(cx, worker, module)?;
+        let right = unless_wrong(problem.verify(cx, worker, module))?.is_some();
         spent.check += began.elapsed();
-        Ok(Ok((problem, verdict)))
+        Ok(Ok((problem, right)))
     });
     let fails = |why: String, loaded| match failures(&lines, &why) {
         Some(found) => Ok(Checked::Fails(found, loaded)),
@@ -247,9 +247,9 @@ fn check(
         goes_on.then(|| Box::new(loaded))
     };
     let mut problem = match verdict {
-        Ok(Ok((problem, Correctness::Pass))) => problem,
+        Ok(Ok((problem, true))) => problem,
         Ok(Err(failed)) => return Ok(Checked::Fails(failed, goes_on(loaded))),
-        Ok(Ok((mut problem, Correctness::Fail))) => {
+        Ok(Ok((mut problem, false))) => {
             problem.take_down(worker)?;
             let report = Report::read(&lines);
             let gate = report

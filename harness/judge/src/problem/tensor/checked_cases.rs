@@ -11,7 +11,7 @@ use super::resident::{Resident, TimedCases};
 use super::spec::Case;
 use super::tally::GateTally;
 use super::verify::{CaseCheck, CheckedSets};
-use crate::outcome::{Correctness, Result};
+use crate::outcome::{Result, Stop};
 use crate::problem::api::ProblemContext;
 use crate::worker::{ModuleId, Worker};
 use itertools::Itertools as _;
@@ -96,7 +96,7 @@ impl Problem {
         worker: &mut Worker,
         module: ModuleId,
         tally: &mut GateTally,
-    ) -> Result<Correctness> {
+    ) -> Result {
         let resident = self.resident(cx, worker)?;
         let chosen = self.chosen.iter().cloned().enumerate().collect_vec();
         let drawing = Drawing::of(cx);
@@ -131,13 +131,13 @@ impl Problem {
                 cx.out.text(
                     "a store out of bounds may have damaged the worker: verification stops",
                 )?;
-                return Ok(Correctness::Fail);
+                return Err(Stop::Wrong);
             }
         }
         cx.out.progress(chosen.len() as u64, chosen.len() as u64)?;
         tally.write_accepts(cx.out)?;
         self.note_judged(cx)?;
-        Ok(tally.verdict())
+        tally.verdict()
     }
 
     /// The parts of a case that are drawn for its check, beside those of timed cases.

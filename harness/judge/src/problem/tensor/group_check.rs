@@ -4,7 +4,7 @@ use super::Problem;
 use super::checked_cases::CaseSets;
 use super::launcher::CaseLauncher;
 use super::verify::{CaseCheck, CheckedSets, ComparedTogether, Comparing};
-use crate::outcome::{Correctness, Result};
+use crate::outcome::Result;
 use crate::worker::Breach;
 use itertools::Itertools as _;
 
@@ -63,7 +63,7 @@ impl Problem {
                 // Further sets of the case would show nothing new.
                 let has_seen_enough = check.tally.has_seen_enough();
                 // The first failure is looked at closely, before what was found in launches together.
-                let passes = check.tally.verdict() == Correctness::Pass;
+                let passes = check.tally.verdict().is_ok();
                 if passes && failed.is_none() && launched.iter().any(Comparing::is_wrong) {
                     check.run_apart(of_set.sets)?;
                 }

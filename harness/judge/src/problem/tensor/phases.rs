@@ -11,7 +11,7 @@ use super::spec::Case;
 use super::tally::{CaseOutcome, GateTally};
 use super::timing::TensorTiming;
 use super::{Problem, dump};
-use crate::outcome::{Correctness, Result, Stop};
+use crate::outcome::{Result, Stop};
 use crate::problem::api::{
     BuildNeeds, LeftOut, ProblemContext, SetsUp, StockUse, Timed, WorkerFor, WorkerRole,
 };
@@ -138,7 +138,7 @@ impl Prepared {
         cx: &mut ProblemContext,
         worker: &mut Worker,
         module: ModuleId,
-    ) -> Result<Correctness> {
+    ) -> Result {
         self.0.require_entries(worker, module)?;
         // Without this line the measure is throughput_sps, as lab.toml has it.
         if self.0.spec.objective.figure != Figure::Samples {
@@ -148,18 +148,18 @@ impl Prepared {
         let mut tally = GateTally::new(&self.0.spec, &self.0.chosen, CaseOutcome::NotJudged);
         let verdict = self.0.verify_cases(cx, worker, module, &mut tally);
         match &verdict {
-            Ok(Correctness::Fail) => tally.write_outcomes(cx.out)?,
+            Err(Stop::Wrong) => tally.write_outcomes(cx.out)?,
             Err(Stop::Crash(why)) => {
                 let may_be_an_input = worker.only_reads_inputs() && why.contains(ILLEGAL_ADDRESS);
                 let explained =
                     may_be_an_input.then(|| self.fails_on_inputs_of_its_own(cx, worker, module));
                 // Whatever goes wrong with the explanation, the kernel has crashed.
                 if let Some(Ok(true)) = explained {
-                    return Ok(Correctness::Fail);
+                    return Err(Stop::Wrong);
                 }
                 tally.crash(None, cx.out)?;
             }
-            Ok(Correctness::Pass) | Err(_) => {}
+            Ok(()) | Err(_) => {}
         }
         verdict
     }
@@ -181,7 +181,7 @@ impl Prepared {
         let verdict = self.0.verify_cases(cx, &mut worker, module, &mut tally);
         *cx.out = out;
         self.0.resident = None;
-        let fails = matches!(verdict, Ok(Correctness::Fail));
+        let fails = matches!(verdict, Err(Stop::Wrong));
         if fails {
             cx.out.append(&log.text())?;
             tally.write_outcomes(cx.out)?;

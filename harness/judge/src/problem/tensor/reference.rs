@@ -76,7 +76,7 @@ impl ReferenceKernel {
             Language::Cuda => (cx.build)(&source, &spec.header(spec.any_case(cx.device)))
                 .map(|image| image.path)
                 .map_err(|stop| match stop {
-                    stop @ (Stop::Problem(_) | Stop::Lab(_)) => stop,
+                    stop @ (Stop::Wrong | Stop::Problem(_) | Stop::Lab(_)) => stop,
                     stop @ (Stop::Crash(_) | Stop::Build(_)) => as_problem(&source, stop),
                 }),
             Language::Python => Ok(source),

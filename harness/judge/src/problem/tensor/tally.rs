@@ -8,7 +8,7 @@ use super::plant;
 use super::spec::{Case, CaseTensor, ProblemSpec};
 use crate::cells::{self, Pair};
 use crate::gates::{self, CellMismatch, TensorComparison};
-use crate::outcome::{Correctness, Result};
+use crate::outcome::{Result, verdict_of};
 use crate::worker::Breach;
 use itertools::Itertools as _;
 use lab_protocol::report::wrong_cells::{WrongMap, WrongTile};
@@ -242,12 +242,9 @@ impl GateTally {
         }
     }
 
-    pub fn verdict(&self) -> Correctness {
-        if self.failures == 0 {
-            Correctness::Pass
-        } else {
-            Correctness::Fail
-        }
+    /// [`Stop::Wrong`](crate::outcome::Stop::Wrong) after a failure.
+    pub fn verdict(&self) -> Result {
+        verdict_of(self.failures == 0)
     }
 
     /// Begins the case at this position, which gets a point in each series. It passes unless a

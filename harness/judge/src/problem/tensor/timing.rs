@@ -13,7 +13,7 @@ use super::resident::{AcceptedOutputs, Resident};
 use super::spec::Case;
 use super::tally::{CaseOutcome, ComparedOutputs, GateTally};
 use crate::measure::{self, TimingSummary};
-use crate::outcome::{Correctness, Result, Stop};
+use crate::outcome::{Result, Stop};
 use crate::probe::bounds::{CacheState, Demand};
 use crate::problem::api::{Timed, WorkerRole, WorkloadFigures, in_digits};
 use crate::worker::{BufferId, ModuleId, Repeated, Window, Worker};
@@ -294,13 +294,13 @@ impl TensorTiming {
         Ok(())
     }
 
-    fn verdict(&mut self, out: &mut Writer) -> Result<Correctness> {
+    fn verdict(&mut self, out: &mut Writer) -> Result {
         let verdict = self.tally.verdict();
-        if verdict == Correctness::Fail {
+        if verdict.is_err() {
             self.tally.write(true, out)?;
             self.tally.write_outcomes(out)?;
         }
-        Ok(verdict)
+        verdict
     }
 
     fn cases(&self) -> impl Iterator<Item = &Case> {
@@ -358,7 +358,7 @@ impl Timed for TensorTiming {
         inputs: u64,
         mut left: Option<&mut [usize]>,
         out: &mut Writer,
-    ) -> Result<Option<Vec<f64>>> {
+    ) -> Result<Vec<f64>> {
         self.turns += 1;
         // A peer in Python would compile its functions again, for each workload of each turn. It is
         // not judged: one that remembers results makes only itself faster.
@@ -405,7 +405,8 @@ impl Timed for TensorTiming {
         if left.is_none() || below(&mut rng, LOOKS_ONE_IN) == 0 {
             self.report_breaches(worker, out)?;
         }
-        Ok((self.verdict(out)? == Correctness::Pass).then_some(seconds))
+        self.verdict(out)?;
+        Ok(seconds)
     }
 
     fn in_same_worker(&self, worker: &mut Worker, image: &Path) -> Result<Box<dyn Timed>> {
@@ -418,7 +419,7 @@ impl Timed for TensorTiming {
         Ok(Box::new(timing))
     }
 
-    fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness> {
+    fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result {
         if !self.resident.emulated {
             self.expect_same_time_on_new_inputs(worker)?;
         }
