@@ -3,7 +3,7 @@
 //! The compiler builds kernels and holds no device. It is a process of its own, so that a build
 //! that never ends can be killed.
 
-use crate::outcome::{Result, Stop};
+use crate::outcome::{OrLab, Result, Stop};
 use crate::process::child::{self, Child, LineSink};
 use crate::process::framing::{self, FrameError};
 use crate::process::private_folder::PrivateFolder;
@@ -105,11 +105,9 @@ impl Compiler {
         readable: Vec<PathBuf>,
         forward: LineSink,
     ) -> Result<Compiler> {
-        let (own_folder, files) = files(cache_dir, readable).map_err(|e| {
-            Stop::Lab(format!(
-                "folders for the compiler cannot be made in {}: {e}",
-                cache_dir.display()
-            ))
+        let (own_folder, files) = files(cache_dir, readable).or_lab(|| {
+            let parent = cache_dir.display();
+            format!("folders for the compiler cannot be made in {parent}")
         })?;
         // Compilers take `TMPDIR` for temporary files.
         let environment = [
@@ -118,11 +116,9 @@ impl Compiler {
             (build_cache::SHARED_FOLDER_VARIABLE, own_folder.closed()),
         ]
         .map(|(name, folder)| (name.into(), folder.into()));
-        let (child, stream) = Child::start_in(program, &environment, forward).map_err(|e| {
-            Stop::Lab(format!(
-                "the compiler process {} cannot be started: {e}",
-                program.path.display()
-            ))
+        let (child, stream) = Child::start_in(program, &environment, forward).or_lab(|| {
+            let path = program.path.display();
+            format!("the compiler process {path} cannot be started")
         })?;
         let mut connection = Connection::new(stream, Some(child));
         let request = CompilerRequest::Open {

@@ -1,6 +1,7 @@
 //! How a run ends: with a verdict on correctness, or with the reason why there is none.
 
 use serde::{Deserialize, Serialize};
+use std::fmt::Display;
 
 /// What a step of a run returns: a value or nothing, or the reason why the run ends.
 pub type Result<T = (), E = Stop> = std::result::Result<T, E>;
@@ -46,6 +47,18 @@ impl Stop {
 impl From<std::io::Error> for Stop {
     fn from(error: std::io::Error) -> Self {
         Stop::Lab(format!("the result lines cannot be written: {error}"))
+    }
+}
+
+/// For an error that the lab meets: of the disk, of a process.
+pub trait OrLab<T> {
+    /// A [`Stop::Lab`] with what failed, and why.
+    fn or_lab(self, what: impl FnOnce() -> String) -> Result<T>;
+}
+
+impl<T, E: Display> OrLab<T> for Result<T, E> {
+    fn or_lab(self, what: impl FnOnce() -> String) -> Result<T> {
+        self.map_err(|error| Stop::Lab(format!("{}: {error}", what())))
     }
 }
 

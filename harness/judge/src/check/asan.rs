@@ -4,8 +4,8 @@
 //! <https://github.com/google/sanitizers/wiki/AddressSanitizer>; gcc 12 and 13 print it so. With
 //! `symbolize=0` it holds addresses, which are resolved here to the user's own lines.
 
-use super::{FINDINGS_LIMIT, ToolFinding, ToolReport, read_findings, symbolize};
-use crate::outcome::{Result, Stop};
+use super::{FINDINGS_LIMIT, ToolFinding, ToolReport, read_findings, symbolize, unreadable};
+use crate::outcome::{OrLab, Result, Stop};
 use itertools::Itertools as _;
 use lab_system::listing;
 use std::collections::HashSet;
@@ -65,14 +65,10 @@ pub fn library() -> Result<OsString> {
 pub fn read(folder: &Path, image: &Path) -> Result<ToolReport> {
     let mut text = String::new();
     let mut left = FINDINGS_LIMIT;
-    let unreadable = |e: std::io::Error| {
-        Stop::Lab(format!(
-            "the findings in {} cannot be read: {e}",
-            folder.display()
-        ))
-    };
-    for entry in listing::read_dir(folder).map_err(unreadable)? {
-        let bytes = read_findings(&entry.map_err(unreadable)?.path(), left).map_err(unreadable)?;
+    let what = || unreadable(folder);
+    for entry in listing::read_dir(folder).or_lab(what)? {
+        let path = entry.or_lab(what)?.path();
+        let bytes = read_findings(&path, left).or_lab(what)?;
         left = left.saturating_sub(bytes.len() as u64);
         text += &String::from_utf8_lossy(&bytes);
     }

@@ -11,7 +11,7 @@ pub mod sanitizer;
 mod symbolize;
 mod unwatched;
 
-use crate::outcome::{Result, Stop, verdict_of};
+use crate::outcome::{OrLab, Result, Stop, verdict_of};
 use crate::problem::{ProblemContext, Watched};
 use crate::process::child::LineSink;
 use crate::process::exec_wrapper;
@@ -283,13 +283,13 @@ pub(crate) fn read_findings(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 /// unreadable file must not count as one without findings.
 fn read_if_there(path: &Path) -> Result<Vec<u8>> {
     match read_findings(path, FINDINGS_LIMIT) {
-        Ok(bytes) => Ok(bytes),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(Stop::Lab(format!(
-            "the findings in {} cannot be read: {error}",
-            path.display()
-        ))),
+        read => read.or_lab(|| unreadable(path)),
     }
+}
+
+fn unreadable(findings: &Path) -> String {
+    format!("the findings in {} cannot be read", findings.display())
 }
 
 fn launch_for_check(

@@ -1,7 +1,7 @@
 //! The findings of the cpu device's race detector, and what it looked at.
 
-use super::{SourceLine, ToolFinding, read_if_there, symbolize};
-use crate::outcome::{Result, Stop};
+use super::{SourceLine, ToolFinding, read_if_there, symbolize, unreadable};
+use crate::outcome::{OrLab, Result};
 use lab_device::cpu::{BarrierScope, Executed, MemorySpace, Race, RaceLogLine, RacingAccess};
 use lab_device::triple;
 use std::collections::HashSet;
@@ -12,17 +12,12 @@ fn read_log(log: &Path) -> Result<(Vec<Race>, Executed)> {
     let bytes = read_if_there(log)?;
     let (mut races, mut executed) = (Vec::new(), Executed::default());
     for line in String::from_utf8_lossy(&bytes).lines() {
-        match serde_json::from_str(line) {
-            Ok(RaceLogLine::Race(race)) => races.push(race),
-            Ok(RaceLogLine::Executed(Executed { watched, unwatched })) => {
+        let read = serde_json::from_str(line);
+        match read.or_lab(|| format!("the race detector's {}", unreadable(log)))? {
+            RaceLogLine::Race(race) => races.push(race),
+            RaceLogLine::Executed(Executed { watched, unwatched }) => {
                 executed.watched.extend(watched);
                 executed.unwatched.extend(unwatched);
-            }
-            Err(e) => {
-                return Err(Stop::Lab(format!(
-                    "the race detector's findings in {} cannot be read: {e}",
-                    log.display()
-                )));
             }
         }
     }

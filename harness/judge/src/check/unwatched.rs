@@ -1,7 +1,7 @@
 //! The lines of a kernel that access memory and at which the race detector looked in no case.
 
 use super::{SourceLine, symbolize};
-use crate::outcome::Stop;
+use crate::outcome::{OrLab, Stop};
 use itertools::Itertools as _;
 use lab_device::cpu::Executed;
 use lab_device::watched_instructions;
@@ -22,12 +22,8 @@ pub struct WatchedCode {
 impl WatchedCode {
     /// Reads the instructions of an image.
     pub fn of(image: &Path) -> Result<WatchedCode, Stop> {
-        let bytes = std::fs::read(image).map_err(|error| {
-            Stop::Lab(format!(
-                "cannot read the built {}: {error}",
-                image.display()
-            ))
-        })?;
+        let bytes =
+            std::fs::read(image).or_lab(|| format!("cannot read the built {}", image.display()))?;
         Ok(WatchedCode {
             image: image.to_owned(),
             all: watched_instructions(&bytes),

@@ -6,7 +6,7 @@ use super::session::Session;
 use crate::check::sanitizer::ComputeSanitizer;
 use crate::check::{self, ToolFinding, ToolRun};
 use crate::device_lock::{DeviceUse, LockGuard};
-use crate::outcome::{Result, Stop, unless_wrong, verdict_of};
+use crate::outcome::{OrLab, Result, unless_wrong, verdict_of};
 use crate::problem;
 use lab_protocol::report::Writer;
 use lab_protocol::{Language, Tool};
@@ -74,8 +74,8 @@ impl KeepTools {
                 run.find_beside(&problem, &device, seed, worker)
             };
             let started = threads::start(tool.name(), find);
-            let refused = |error| Stop::Lab(format!("{} cannot be started: {error}", tool.name()));
-            started.map(|running| (tool, running)).map_err(refused)
+            let running = started.or_lab(|| format!("{} cannot be started", tool.name()))?;
+            Ok((tool, running))
         };
         Ok(Some(KeepTools {
             running: TOOLS.into_iter().map(start).collect::<Result<_>>()?,

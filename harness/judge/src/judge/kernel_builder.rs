@@ -3,7 +3,7 @@
 use super::kernel_snapshot::KernelSnapshot;
 use super::launch_lines::write_needs;
 use crate::compiler::{Compiler, SNAPSHOTS};
-use crate::outcome::{Result, Stop};
+use crate::outcome::{OrLab, Result, Stop};
 use crate::problem::BuildNeeds;
 use itertools::Itertools as _;
 use lab_device::{BuildRequest, Built, Image, Sanitizer};
@@ -183,7 +183,7 @@ impl KernelBuilder {
     /// the next one.
     pub fn write_image(image: &Image, out: &mut Writer) -> Result {
         let bytes = std::fs::read(&image.path)
-            .map_err(|e| Stop::Lab(format!("{} cannot be read: {e}", image.path.display())))?;
+            .or_lab(|| format!("{} cannot be read", image.path.display()))?;
         if let Some(target) = lab_device::image_target(&bytes) {
             out.line("built_for", target)?;
         }

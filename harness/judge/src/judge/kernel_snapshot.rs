@@ -1,6 +1,6 @@
 //! The copy of the kernel that is judged, while the user goes on editing the file.
 
-use crate::outcome::{Result, Stop};
+use crate::outcome::{OrLab, Result, Stop};
 use crate::process::private_folder::PrivateFolder;
 use lab_protocol::JudgeRequest;
 use lab_protocol::Language;
@@ -45,16 +45,15 @@ impl KernelSnapshot {
         shown_as: &str,
         parent: &Path,
     ) -> Result<Self> {
-        let lab = |e: io::Error| {
-            Stop::Lab(format!(
-                "the copy of {shown_as} in {} cannot be written: {e}",
-                parent.display()
-            ))
-        };
-        let folder = PrivateFolder::new_in(parent).map_err(lab)?;
         let name = name.as_ref().to_owned();
-        std::fs::write(folder.path().join(&name), bytes).map_err(lab)?;
-        Ok(KernelSnapshot { folder, name })
+        let written = PrivateFolder::new_in(parent).and_then(|folder| {
+            std::fs::write(folder.path().join(&name), bytes)?;
+            Ok(KernelSnapshot { folder, name })
+        });
+        written.or_lab(|| {
+            let parent = parent.display();
+            format!("the copy of {shown_as} in {parent} cannot be written")
+        })
     }
 
     /// The file that is built, or executed if it is Python.

@@ -5,7 +5,7 @@ use super::processes::start_compiler;
 use super::session::Session;
 use super::start_signal::StartSignal;
 use crate::device_lock::DeviceUse;
-use crate::outcome::{Result, Stop};
+use crate::outcome::{OrLab, Result, Stop};
 use crate::probe::{self, DeviceFigures, HEADER, SOURCE};
 use crate::process::private_folder;
 use crate::sink::SharedSink;
@@ -111,11 +111,9 @@ fn measure(
     let figures = measured?;
     if let Some(figures) = figures.as_ref().filter(|_| disturbed.is_empty()) {
         let folder = &session.cache_dir;
-        probe::store(folder, &session.device, figures).map_err(|e| {
-            Stop::Lab(format!(
-                "the figures of the device cannot be stored in {}: {e}",
-                folder.display()
-            ))
+        probe::store(folder, &session.device, figures).or_lab(|| {
+            let folder = folder.display();
+            format!("the figures of the device cannot be stored in {folder}")
         })?;
     }
     Ok((figures, disturbed))

@@ -2,7 +2,7 @@
 //! folder, the architecture.
 
 use crate::compiler::Compiler;
-use crate::outcome::{Result, Stop};
+use crate::outcome::{OrLab, Result, Stop};
 use crate::process::child::LineSink;
 use crate::process::private_folder;
 use crate::sink::SharedSink;
@@ -137,14 +137,8 @@ pub fn cache_dir(request: &JudgeRequest) -> Result<PathBuf> {
             ))
         })?,
     };
-    let failed = |e: std::io::Error| {
-        Stop::Lab(format!(
-            "the cache folder {} cannot be made: {e}",
-            folder.display()
-        ))
-    };
-    std::fs::create_dir_all(&folder).map_err(failed)?;
-    folder.canonicalize().map_err(failed)
+    let made = std::fs::create_dir_all(&folder).and_then(|()| folder.canonicalize());
+    made.or_lab(|| format!("the cache folder {} cannot be made", folder.display()))
 }
 
 fn users_cache_dir() -> Result<PathBuf, etcetera::HomeDirError> {

@@ -11,7 +11,7 @@ mod under_ncu;
 use super::session::Session;
 
 use crate::device_lock::DeviceUse;
-use crate::outcome::{Result, Stop};
+use crate::outcome::{OrLab, Result, Stop};
 use crate::problem::Problem;
 use crate::profile::file;
 use crate::profile::image::{self, BuiltImage};
@@ -58,8 +58,7 @@ pub fn profile(request: &Arc<JudgeRequest>, asked: &ProfileRequest, sink: &Share
         ..ImageFacts::default()
     };
     let path = builder.write_build(built, out)?.path;
-    let bytes = std::fs::read(&path)
-        .map_err(|e| Stop::Lab(format!("{} cannot be read: {e}", path.display())))?;
+    let bytes = std::fs::read(&path).or_lab(|| format!("{} cannot be read", path.display()))?;
 
     // Another run's launches would change the counters, and the replays its times.
     let _access = session.wait(DeviceUse::Measuring)?;
@@ -240,7 +239,7 @@ impl Profiling<'_> {
         let written = serde_json::to_vec(content)
             .map_err(std::io::Error::from)
             .and_then(|text| atomic_file::replace(&path, &text));
-        written.map_err(|error| cannot_write(&path, &error))?;
+        written.or_lab(|| cannot_write(&path))?;
         Ok(self.session.out.line("profile", name)?)
     }
 }
@@ -252,8 +251,8 @@ fn several(kernels: Vec<ListedKernel>) -> Vec<ListedKernel> {
         .unwrap_or_default()
 }
 
-fn cannot_write(path: &Path, error: &std::io::Error) -> Stop {
-    Stop::Lab(format!("{} cannot be written: {error}", path.display()))
+fn cannot_write(path: &Path) -> String {
+    format!("{} cannot be written", path.display())
 }
 
 /// Seconds since 1970; `None` if the clock is before that.

@@ -11,7 +11,7 @@ use super::kernel_snapshot::KernelSnapshot;
 use super::processes::{arch, no_output, start_compiler};
 use super::session::Session;
 use crate::check::{self, ToolFinding, ToolRun, WatchedCode};
-use crate::outcome::{Result, Stop, verdict_of};
+use crate::outcome::{OrLab, Result, Stop, verdict_of};
 use crate::problem::{self, Problem, Watched};
 use crate::sink::SharedSink;
 use lab_device::DeviceInfo;
@@ -94,11 +94,8 @@ impl RaceCheck {
 
     /// Begins the check of this kernel.
     pub fn start(self, snapshot: Arc<KernelSnapshot>) -> Result<RunningRaceCheck> {
-        let thread = threads::start("races", move || self.find(&snapshot)).map_err(|e| {
-            Stop::Lab(format!(
-                "a thread for the race detector cannot be started: {e}"
-            ))
-        })?;
+        let thread = threads::start("races", move || self.find(&snapshot))
+            .or_lab(|| "a thread for the race detector cannot be started".into())?;
         Ok(RunningRaceCheck { thread })
     }
 

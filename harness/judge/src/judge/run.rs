@@ -22,7 +22,7 @@ use super::session::Session;
 use super::start_signal::StartSignal;
 
 use crate::device_lock::DeviceUse;
-use crate::outcome::{Result, Stop, unless_wrong, verdict_of};
+use crate::outcome::{OrLab, Result, Stop, unless_wrong, verdict_of};
 use crate::problem::{self, BuildNeeds, Prepared, Problem, ProblemContext, StockUse};
 use crate::sink::SharedSink;
 use crate::worker::compile_ahead::CompileAhead;
@@ -461,12 +461,8 @@ impl Session {
         self.with(|cx| {
             let verdict = unless_wrong(problem.verify(cx, worker, module))?;
             if let Some(folder) = &request.dump {
-                std::fs::create_dir_all(folder).map_err(|e| {
-                    Stop::Lab(format!(
-                        "the dump folder {} cannot be made: {e}",
-                        folder.display()
-                    ))
-                })?;
+                std::fs::create_dir_all(folder)
+                    .or_lab(|| format!("the dump folder {} cannot be made", folder.display()))?;
                 problem.dump(cx, worker, module, folder)?;
             }
             verdict.ok_or(Stop::Wrong)

@@ -4,7 +4,7 @@
 //! It is removed with its value, and when a signal ends the judge. The folder of a judge that was
 //! killed is removed by whoever comes next: the killed one no longer holds its lock.
 
-use crate::outcome::Stop;
+use crate::outcome::{OrLab, Stop};
 use crate::sync::lock;
 use lab_system::leftovers;
 use lab_system::listing;
@@ -47,8 +47,7 @@ impl PrivateFolder {
     /// [`PrivateFolder::new`] for what a tool or a profiler writes.
     pub fn for_tool(cache_dir: &Path) -> Result<Self, Stop> {
         let folder = cache_dir.display();
-        Self::new(cache_dir)
-            .map_err(|e| Stop::Lab(format!("no temporary folder can be made in {folder}: {e}")))
+        Self::new(cache_dir).or_lab(|| format!("no temporary folder can be made in {folder}"))
     }
 
     /// The same in this parent folder.

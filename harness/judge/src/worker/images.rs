@@ -1,6 +1,6 @@
 //! The images of one confined worker.
 
-use crate::outcome::Stop;
+use crate::outcome::{OrLab, Stop};
 use crate::process::private_folder::PrivateFolder;
 use lab_device::sandbox::FileAccess;
 use std::path::{Path, PathBuf};
@@ -48,12 +48,7 @@ impl Images {
         let copy = folder.join(image.file_name().unwrap_or_default());
         let copied = std::fs::create_dir(&folder).and_then(|()| std::fs::copy(image, &copy));
         copied
-            .map_err(|e| {
-                Stop::Lab(format!(
-                    "the image {} cannot be copied: {e}",
-                    image.display()
-                ))
-            })
+            .or_lab(|| format!("the image {} cannot be copied", image.display()))
             .map(|_| copy)
     }
 }

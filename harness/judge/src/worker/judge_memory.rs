@@ -11,7 +11,7 @@ use super::memory::{Device, SharedBlock};
 use super::messages::{ForWorkers, WorkerRequest};
 use super::server::Served;
 use super::{Breach, BufferId, ModuleId};
-use crate::outcome::{Result, Stop};
+use crate::outcome::{OrLab, Result, Stop};
 use crate::process::framing::FrameError;
 use crate::sync::lock;
 use lab_device::Driver;
@@ -167,8 +167,8 @@ impl JudgeMemory {
             Side::Process { link, .. } => link.connection.receive_descriptor(),
             Side::Here(served) => served.take_outgoing().ok_or(FrameError::Closed),
         };
-        let none_came = |error| Stop::Lab(format!("no shared memory came from a worker: {error}"));
-        Ok((shared, memory.map_err(none_came)?))
+        let memory = memory.or_lab(|| "no shared memory came from a worker".into())?;
+        Ok((shared, memory))
     }
 
     /// Fills buffers, and expects a launch of a worker that may write to the given ones.
@@ -288,8 +288,7 @@ impl JudgeMemory {
 /// An answer of this process as the one of another process is: the reply and its body.
 fn typed<R: DeserializeOwned>((reply, body): (Value, Vec<u8>)) -> Result<(R, Vec<u8>)> {
     let reply = serde_json::from_value(reply);
-    let reply = reply.map_err(|error| Stop::Lab(format!("an invalid answer: {error}")))?;
-    Ok((reply, body))
+    Ok((reply.or_lab(|| "an invalid answer".into())?, body))
 }
 
 /// No kernel of a user runs there, so a failure is none of the kernel's.

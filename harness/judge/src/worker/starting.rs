@@ -7,7 +7,7 @@ use super::link::{Link, Operation};
 use super::messages::{Opened, SandboxRequest, WorkerRequest};
 use super::python::{Interpreter, NO_SANDBOX, OTHER};
 use super::{WatchingTool, serve};
-use crate::outcome::{Result, Stop};
+use crate::outcome::{OrLab, Result, Stop};
 use crate::process::child::{Child, LineSink};
 use crate::process::rpc::Connection;
 use lab_device::sandbox::{FileAccess, SandboxState};
@@ -86,11 +86,9 @@ impl Worker {
     ) -> Result<StartingWorker> {
         let images = Images::new(cache_dir)?;
         let of_lab = |program: &Program, environment: &[_], forward| {
-            Child::start_in(program, environment, forward).map_err(|error| {
+            Child::start_in(program, environment, forward).or_lab(|| {
                 let path = program.path.display();
-                Stop::Lab(format!(
-                    "the worker process {path} cannot be started: {error}"
-                ))
+                format!("the worker process {path} cannot be started")
             })
         };
         let (started, tool) = match program {
@@ -148,10 +146,10 @@ impl Worker {
         open: impl FnOnce() -> Result<Box<dyn Driver>, DeviceError> + Send + 'static,
         time_limit: Duration,
     ) -> Result<Worker> {
-        let (ours, theirs) = UnixStream::pair()
-            .map_err(|e| Stop::Lab(format!("a socket pair for a worker cannot be made: {e}")))?;
+        let (ours, theirs) =
+            UnixStream::pair().or_lab(|| "a socket pair for a worker cannot be made".into())?;
         threads::start("worker", move || serve(theirs, |_| open()))
-            .map_err(|e| Stop::Lab(format!("a worker's thread cannot be started: {e}")))?;
+            .or_lab(|| "a worker's thread cannot be started".into())?;
         Self::on_stream(ours, time_limit).ready()
     }
 

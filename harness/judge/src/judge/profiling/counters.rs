@@ -4,7 +4,7 @@ use super::least::differences;
 use super::under_ncu::{Ran, UnderNcu};
 use super::{Profiling, cannot_write, several};
 use crate::judge::processes::as_kernel_output;
-use crate::outcome::{Result, Stop};
+use crate::outcome::{OrLab, Result, Stop};
 use crate::problem::Problem;
 use crate::profile::ncu::{Counters, Ncu, Page};
 use crate::profile::workload::ProfileCase;
@@ -143,13 +143,13 @@ impl Profiling<'_> {
                 ncu.text(report).map_err(Stop::Lab)?,
                 asked.out.join(file::TEXT),
             );
-            std::fs::write(&path, text).map_err(|error| cannot_write(&path, &error))?;
+            std::fs::write(&path, text).or_lab(|| cannot_write(&path))?;
         }
         if !asked.keeps_report {
             return Ok(None);
         }
         let path = asked.out.join(file::REPORT);
-        std::fs::copy(report, &path).map_err(|error| cannot_write(&path, &error))?;
+        std::fs::copy(report, &path).or_lab(|| cannot_write(&path))?;
         Ok(Some(file::REPORT.to_owned()))
     }
 }

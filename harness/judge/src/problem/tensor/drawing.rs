@@ -6,7 +6,7 @@ use super::plant::{PlantedSets, SentLines, plant};
 use super::reference::{ReferenceKernel, WantedSets};
 use super::renewed::{Kept, renew};
 use super::spec::{Case, CaseTensor, TensorRole};
-use crate::outcome::{Result, Stop};
+use crate::outcome::{OrLab, Result, Stop};
 use crate::parallel::each_on_a_thread;
 use crate::problem::api::ProblemContext;
 use crate::worker::JudgeMemory;
@@ -273,8 +273,7 @@ impl<'a> Drawing<'a> {
                     .iter()
                     .try_for_each(|group| sender.send(self.sets_of_parts(group)))
             };
-            threads::start_in(scope, draw)
-                .map_err(|e| Stop::Lab(format!("no inputs are drawn ahead: {e}")))?;
+            threads::start_in(scope, draw).or_lab(|| "no inputs are drawn ahead".into())?;
             let mut all = Ahead::new();
             // Where this ends early the receiver is dropped, and so the thread ends.
             for (group, drawn) in groups.iter().zip(drawn) {

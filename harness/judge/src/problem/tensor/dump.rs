@@ -4,7 +4,7 @@ use super::case_data::{CaseData, Contents};
 use super::npy;
 use super::spec::CaseTensor;
 use crate::dtype::{CellValue, Dtype};
-use crate::outcome::{Result, Stop};
+use crate::outcome::{OrLab, Result};
 
 use crate::worker::Cells;
 
@@ -32,8 +32,7 @@ pub fn write(folder: &Path, drawn: &CaseData, got: &Contents) -> Result {
     if !scalars.is_empty() {
         let path = folder.join(format!("{label}-scalars.json"));
         let text = serde_json::Value::Object(scalars).to_string() + "\n";
-        std::fs::write(&path, text)
-            .map_err(|e| Stop::Lab(format!("{} cannot be written: {e}", path.display())))?;
+        std::fs::write(&path, text).or_lab(|| format!("{} cannot be written", path.display()))?;
     }
     for (i, tensor) in drawn.case.tensors.iter().enumerate() {
         let fixed = tensor.fixed.as_ref();
@@ -48,7 +47,7 @@ pub fn write(folder: &Path, drawn: &CaseData, got: &Contents) -> Result {
             let Some(content) = content else { continue };
             let path = folder.join(format!("{label}-{}{suffix}.npy", tensor.name));
             write_npy(&path, tensor, &content.to_host()?)
-                .map_err(|e| Stop::Lab(format!("{} cannot be written: {e}", path.display())))?;
+                .or_lab(|| format!("{} cannot be written", path.display()))?;
         }
     }
     Ok(())

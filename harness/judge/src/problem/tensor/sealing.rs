@@ -8,7 +8,7 @@ use super::reference::ReferenceKernel;
 use super::reference_source;
 use super::sealed_stock::{self, MOST_OF_A_SET, SealedStock, in_order, put};
 use super::spec::ProblemSpec;
-use crate::outcome::{Result, Stop};
+use crate::outcome::{OrLab, Result};
 use crate::problem::api::{ProblemContext, StockUse};
 use lab_protocol::{Language, When};
 use lab_system::random;
@@ -110,8 +110,7 @@ impl Problem {
             return Ok(None);
         }
         let image = ReferenceKernel::image(&self.spec, &self.folder, cx)?;
-        let image = std::fs::read(&image)
-            .map_err(|error| Stop::Lab(format!("cannot read {}: {error}", image.display())))?;
+        let image = std::fs::read(&image).or_lab(|| format!("cannot read {}", image.display()))?;
         Ok(Some(SealedStock::new(
             &self.spec,
             &self.text,

@@ -1,7 +1,7 @@
 //! The buffers of a worker: their content, and who has them.
 
 use super::{BufferId, Known, Worker};
-use crate::outcome::{Result, Stop};
+use crate::outcome::{OrLab, Result};
 use crate::worker::judge_memory::{Cells, JudgeMemory, Share};
 use crate::worker::link::Operation;
 use crate::worker::memory::{Filling, SharedBlock, is_shared};
@@ -85,7 +85,7 @@ impl Worker {
         self.link
             .connection
             .send_descriptor(memory.as_fd())
-            .map_err(|error| Stop::Lab(format!("shared memory cannot be sent: {error}")))?;
+            .or_lab(|| "shared memory cannot be sent".into())?;
         let ((), _) = self.link.answer(number, Operation::Own, 0)?;
         Ok(())
     }
