@@ -30,6 +30,13 @@ pub enum Stop {
 }
 
 impl Stop {
+    /// The first line of the text, for a caveat.
+    pub fn first_line(&self) -> String {
+        let text = self.to_string();
+        let first = text.lines().next().unwrap_or_default();
+        first.trim_end_matches(':').to_owned()
+    }
+
     /// The same with another text.
     #[must_use]
     pub fn map_text(self, change: impl FnOnce(&str) -> String) -> Stop {

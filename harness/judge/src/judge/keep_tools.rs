@@ -92,9 +92,7 @@ impl KeepTools {
                     right &= unless_wrong(check::write_verdict(tool, &findings, out))?.is_some();
                 }
                 Err(stop) => {
-                    let why = stop.to_string();
-                    let why = why.lines().next().unwrap_or_default();
-                    let name = tool.name();
+                    let (name, why) = (tool.name(), stop.first_line());
                     out.caveat(format_args!("{name} did not watch the kernel: {why}"))?;
                 }
             }

@@ -176,8 +176,7 @@ impl RunningRaceCheck {
         let Found { races, unwatched } = match found {
             Ok(found) => found,
             Err(stop) => {
-                let why = stop.to_string();
-                let why = why.lines().next().unwrap_or("").trim_end_matches(':');
+                let why = stop.first_line();
                 out.caveat(format_args!("the kernel was not checked for races: {why}"))?;
                 return Ok(());
             }

@@ -30,6 +30,7 @@ use crate::worker::{Interpreter, ModuleId, StartingWorker, Worker};
 use lab_protocol::plan::Plan;
 use lab_protocol::report::{JudgedWorkloads, Report, Severity, Stage, Writer};
 use lab_protocol::{JudgeKind, JudgeRequest, Language};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -43,11 +44,11 @@ pub fn run(
     sink: &SharedSink,
     start: Option<&mut StartSignal>,
 ) -> Result {
-    let run = Run::open(request, sink)?;
+    let (mut run, problem) = Run::open(request, sink)?;
     let Some(start) = start else {
-        return run.judge();
+        return run.judge(Phase::Opened(problem));
     };
-    let mut run = run.stand_by(start)?;
+    let problem = run.stand_by(problem, start)?;
     sink.clock.restart();
     if !run.is_alive() {
         // Something outside ended a child while this judge waited. The candidate did not run yet, so
@@ -55,47 +56,32 @@ pub fn run(
         return self::run(request, sink, None);
     }
     run.session.out.stage(Stage::Build)?;
-    run.judge()
+    run.judge(Phase::Prepared(problem))
 }
 
-/// What a run has done with its problem: a [`Problem`] was opened, a [`Prepared`] one is ready.
-trait Phase {
-    const IS_PREPARED: bool;
-    fn problem(&self) -> &Problem;
-    /// Prepares the problem, unless it is prepared.
-    fn prepared(self, session: &mut Session, worker: &mut Worker) -> Result<Prepared>;
+/// What a run has done with its problem before the candidate is built.
+enum Phase {
+    Opened(Problem),
+    Prepared(Prepared),
 }
 
-impl Phase for Problem {
-    const IS_PREPARED: bool = false;
+impl Deref for Phase {
+    type Target = Problem;
 
-    fn problem(&self) -> &Problem {
-        self
-    }
-
-    fn prepared(self, session: &mut Session, worker: &mut Worker) -> Result<Prepared> {
-        session.prepare(self, worker)
-    }
-}
-
-impl Phase for Prepared {
-    const IS_PREPARED: bool = true;
-
-    fn problem(&self) -> &Problem {
-        self
-    }
-
-    fn prepared(self, _: &mut Session, _: &mut Worker) -> Result<Prepared> {
-        Ok(self)
+    fn deref(&self) -> &Problem {
+        match self {
+            Phase::Opened(problem) => problem,
+            Phase::Prepared(problem) => problem,
+        }
     }
 }
 
 /// A run, with everything that does not depend on the candidate.
-struct Run<P> {
+struct Run {
     session: Session,
     /// The candidate's worker.
     worker: Worker,
-    problem: P,
+
     needs: BuildNeeds,
     incumbent_state: IncumbentState,
     /// The incumbent, once it is set up.
@@ -107,9 +93,9 @@ struct Run<P> {
     further: Vec<StartingWorker>,
 }
 
-impl Run<Problem> {
+impl Run {
     /// Opens the problem and the device, and writes what they are.
-    fn open(request: &Arc<JudgeRequest>, sink: &SharedSink) -> Result<Self> {
+    fn open(request: &Arc<JudgeRequest>, sink: &SharedSink) -> Result<(Self, Problem)> {
         let out = &mut sink.writer();
         out.stage(Stage::Build)?;
         let mut problem = problem::open(&request.folder)?;
@@ -175,21 +161,21 @@ impl Run<Problem> {
         if sealed.is_some() {
             problem.use_held_out_inputs(session.seed)?;
         }
-        Ok(Run {
+        let run = Run {
             race_check: RaceCheck::new(&session)?,
             needs: problem.build_needs(&session.device),
             session,
             worker,
-            problem,
             incumbent_state: early.unwrap_or_default(),
             incumbent: None,
             sealed,
             further: Vec::new(),
-        })
+        };
+        Ok((run, problem))
     }
 
     /// Does ahead what does not depend on the candidate, and waits for the start signal.
-    fn stand_by(mut self, start: &mut StartSignal) -> Result<Run<Prepared>> {
+    fn stand_by(&mut self, problem: Problem, start: &mut StartSignal) -> Result<Prepared> {
         // If somebody waits already, the build without precompiled headers is sooner done.
         if !start.received() {
             let request = &self.session.request;
@@ -200,18 +186,18 @@ impl Run<Problem> {
                 .as_mut()
                 .map_or(Ok(()), RaceCheck::warm_up)?;
         }
-        let mut run = self.prepared()?;
-        let (session, problem, worker) = (&mut run.session, &mut run.problem, &mut run.worker);
+        let mut problem = self.prepare(problem)?;
+        let (session, worker) = (&mut self.session, &mut self.worker);
         session.while_idle(start, true, |cx, is_idle| {
             problem.draw_ahead(cx, worker, is_idle)
         })?;
         if problem.can_set_up_early() {
             let _access = session.access.wait_while_idle(|| start.received());
             if !start.received() {
-                run.set_up_incumbent();
+                self.set_up_incumbent(&mut problem);
             }
         }
-        let (session, problem) = (&mut run.session, &mut run.problem);
+        let session = &mut self.session;
         if !session.request.is_swept {
             if session.figures.is_none() {
                 session.figures = probing::probe_ahead(session, start)?;
@@ -222,11 +208,9 @@ impl Run<Problem> {
             })?;
         }
         start.wait();
-        Ok(run)
+        Ok(problem)
     }
-}
 
-impl<P: Phase> Run<P> {
     /// Whether no child has ended.
     fn is_alive(&mut self) -> bool {
         let races = self.race_check.as_mut().is_none_or(RaceCheck::is_alive);
@@ -236,19 +220,19 @@ impl<P: Phase> Run<P> {
     }
 
     /// Builds or loads the candidate, verifies it and times it.
-    fn judge(mut self) -> Result {
+    fn judge(mut self, problem: Phase) -> Result {
         let request = Arc::clone(&self.session.request);
         let snapshot = Arc::new(self.session.snapshot()?);
         let peer_files = request
             .peers
-            .then(|| PeerFiles::read(&request.folder, self.problem.problem().peers()));
+            .then(|| PeerFiles::read(&request.folder, problem.peers()));
         let is_python = request.language() == Language::Python;
         let compiling = is_python.then(|| {
             CompileAhead::start(
                 &Interpreter::of(&request),
                 &snapshot.source(),
                 &self.session.device.arch,
-                &self.problem.problem().calls(&self.session.device),
+                &problem.calls(&self.session.device),
             )
         });
         let compiling = compiling.flatten();
@@ -256,37 +240,41 @@ impl<P: Phase> Run<P> {
         let race_check = race_check
             .map(|check| check.start(Arc::clone(&snapshot)))
             .transpose()?;
-        let (image, module) = self.build(&snapshot)?;
+        let (image, module) = self.build(&snapshot, &problem)?;
         let tools = match self.sealed {
             Some(_) => KeepTools::start(&mut self.session, &snapshot.source(), &image)?,
             None => None,
         };
-        let mut run = self.prepared()?;
-        run.verify(module, compiling)?;
+        let mut problem = match problem {
+            Phase::Opened(problem) => self.prepare(problem)?,
+            Phase::Prepared(problem) => problem,
+        };
+        self.verify(&mut problem, module, compiling)?;
         if let Some(check) = race_check {
-            check.write(&mut run.session.out)?;
+            check.write(&mut self.session.out)?;
         }
         if let Some(tools) = tools {
-            tools.write(&mut run.session.out)?;
+            tools.write(&mut self.session.out)?;
         }
         // What the cpu device takes says nothing about a GPU, so a keep is not timed there.
-        if run.sealed.is_some() && run.session.device.emulated {
+        if self.sealed.is_some() && self.session.device.emulated {
             return Ok(());
         }
-        run.measure((&image, module), peer_files.as_ref())
+        self.measure(&mut problem, (&image, module), peer_files.as_ref())
     }
 
     /// Builds the candidate, or loads it if it is Python. Returns the image and its module in the
     /// worker.
-    fn build(&mut self, snapshot: &KernelSnapshot) -> Result<(PathBuf, ModuleId)> {
+    fn build(&mut self, snapshot: &KernelSnapshot, problem: &Phase) -> Result<(PathBuf, ModuleId)> {
         let (session, incumbent) = (&mut self.session, &mut self.incumbent);
         if session.request.language() == Language::Python {
-            let (problem, worker) = (self.problem.problem(), &mut self.worker);
+            let worker = &mut self.worker;
             let module = candidate::load(session, incumbent, snapshot, problem, worker)?;
             return Ok((snapshot.source(), module));
         }
         let built = candidate::build(session, incumbent, snapshot, &self.needs)?;
-        if built.image.is_none() && fails_in_problem_header(&built.log) && !P::IS_PREPARED {
+        let is_opened = matches!(problem, Phase::Opened(_));
+        if built.image.is_none() && fails_in_problem_header(&built.log) && is_opened {
             // The header is made of problem.toml. If reference.cu does not build with it either,
             // problem.toml is wrong.
             let problem = problem::open(&session.request.folder)?;
@@ -300,40 +288,25 @@ impl<P: Phase> Run<P> {
         KernelBuilder::write_image(&image, out)?;
         builder.write_targets(snapshot, &self.needs, out)?;
         let module = self.worker.load(&image.path)?;
-        let problem = self.problem.problem();
         problem.require_entries(&mut self.worker, module)?;
         Ok((image.path, module))
     }
 
-    /// The run with its problem prepared.
-    fn prepared(self) -> Result<Run<Prepared>> {
-        let (mut session, mut worker) = (self.session, self.worker);
-        Ok(Run {
-            problem: self.problem.prepared(&mut session, &mut worker)?,
-            further: if P::IS_PREPARED {
-                self.further
-            } else {
-                session.start_further()?
-            },
-            incumbent_state: match session.request.language() {
-                Language::Python => self.incumbent_state,
-                // Not before: processes that open one GPU at the same time wait for one another.
-                Language::Cuda => incumbent::start(&session.request),
-            },
-            session,
-            worker,
-            needs: self.needs,
-            incumbent: self.incumbent,
-            race_check: self.race_check,
-            sealed: self.sealed,
-        })
+    /// Prepares the problem, and starts the processes that open the device meanwhile.
+    fn prepare(&mut self, problem: Problem) -> Result<Prepared> {
+        let session = &mut self.session;
+        let problem = session.prepare(problem, &mut self.worker)?;
+        self.further = session.start_further()?;
+        if session.request.language() == Language::Cuda {
+            // Not before: processes that open one GPU at the same time wait for one another.
+            self.incumbent_state = incumbent::start(&session.request);
+        }
+        Ok(problem)
     }
-}
 
-impl Run<Prepared> {
     /// Sets the incumbent up, unless it was set up or has failed already.
-    fn set_up_incumbent(&mut self) {
-        let (session, problem) = (&mut self.session, &mut self.problem);
+    fn set_up_incumbent(&mut self, problem: &mut Prepared) {
+        let session = &mut self.session;
         if let Some(incumbent) = self.incumbent_state.set_up(session, problem, &self.needs) {
             self.incumbent = Some(incumbent);
         }
@@ -341,10 +314,14 @@ impl Run<Prepared> {
 
     /// Checks the candidate, on further sealed inputs too if they were asked for. What compiles
     /// ahead ends with the first check: it must not work beside the measurement.
-    fn verify(&mut self, module: ModuleId, compiling: Option<CompileAhead>) -> Result {
+    fn verify(
+        &mut self,
+        problem: &mut Prepared,
+        module: ModuleId,
+        compiling: Option<CompileAhead>,
+    ) -> Result {
         let (session, worker) = (&mut self.session, &mut self.worker);
         session.out.stage(Stage::Verify)?;
-        let problem = &mut self.problem;
         let mut right = unless_wrong(session.verify(problem, worker, module))?.is_some();
         drop(compiling);
         if let Some(JudgedWorkloads { judged, of, when }) = problem.judged_workloads() {
@@ -364,6 +341,7 @@ impl Run<Prepared> {
     /// Times the candidate: alone for a bench, else beside the incumbent; then beside the peers.
     fn measure(
         &mut self,
+        problem: &mut Prepared,
         (image, module): (&Path, ModuleId),
         peer_files: Option<&PeerFiles>,
     ) -> Result {
@@ -378,14 +356,14 @@ impl Run<Prepared> {
         if !is_bench {
             if self.incumbent.is_none() {
                 let _access = self.session.wait(DeviceUse::Launching)?;
-                self.set_up_incumbent();
+                self.set_up_incumbent(problem);
             }
             if let Some(caveat) = self.incumbent_state.caveat() {
                 self.session.out.caveat(caveat)?;
             }
         }
         let mut candidate = Candidate {
-            problem: &mut self.problem,
+            problem,
             worker: &mut self.worker,
             module,
             image,

@@ -175,11 +175,10 @@ impl Session {
             // A run of Python needs NVRTC for nothing else.
             Err(stop) if self.request.language() == Language::Python => {
                 self.memory = Some(worker.into_memory_without_cells());
-                stop.to_string()
+                stop.first_line()
             }
             Err(stop) => return Err(stop),
         };
-        let why = why.lines().next().unwrap_or_default();
         Ok(self.out.caveat(format_args!(
             "{why}: the judge copies inputs and results over the host, which takes long for large tensors"
         ))?)

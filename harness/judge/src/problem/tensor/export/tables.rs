@@ -233,8 +233,7 @@ fn python_values(values: Option<&InputValues>) -> String {
     }
     let mut items = vec![quoted(values.into())];
     items.extend(fields(Some(values)).iter().map(|field| {
-        let shape = field.shape.iter().map(usize::to_string).collect_vec();
-        let (of, shape) = (quoted(field.dtype.word()), python_tuple(&shape));
+        let (of, shape) = (quoted(field.dtype.word()), python_numbers(&field.shape));
         format!(
             "({}, {of}, {shape}, {})",
             field.offset,
@@ -256,24 +255,23 @@ fn python_tuple(items: &[String]) -> String {
     }
 }
 
+fn python_numbers(numbers: &[usize]) -> String {
+    python_tuple(&numbers.iter().map(usize::to_string).collect_vec())
+}
+
 fn python_view(view: &View) -> String {
-    let numbers = |of: &[usize]| python_tuple(&of.iter().map(usize::to_string).collect_vec());
     let (name, offset) = (quoted(&view.name), view.offset);
-    format!(
-        "({name}, {offset}, {}, {})",
-        numbers(&view.shape),
-        numbers(&view.strides)
-    )
+    let (shape, strides) = (python_numbers(&view.shape), python_numbers(&view.strides));
+    format!("({name}, {offset}, {shape}, {strides})")
 }
 
 fn python_case(case: &Case) -> String {
     let tensor = |tensor: &CaseTensor| {
-        let shape = tensor.shape.iter().map(usize::to_string).collect_vec();
         format!(
             "            {}: _LabOf({}, {}, {}, {}, {}, {}, {}),\n",
             quoted(&tensor.name),
             quoted(tensor.dtype.word()),
-            python_tuple(&shape),
+            python_numbers(&tensor.shape),
             number(tensor.tolerance.atol),
             number(tensor.tolerance.rtol),
             number(tensor.tolerance.matched),
