@@ -25,15 +25,10 @@ use std::time::{Duration, Instant};
 /// A turn of the incumbent that takes longer than this is not repeated while the candidate builds.
 const SLOW_TURN: Duration = Duration::from_millis(150);
 
-/// The incumbent of a run before it is set up. Without both, the run has no incumbent, or its times
-/// would mean nothing.
+/// The incumbent of a run before it is set up: the worker that is opening the device, or why there
+/// is no comparison. Empty where the run has no incumbent, or its times would mean nothing.
 #[derive(Default)]
-pub struct IncumbentState {
-    /// The worker that is opening the device.
-    starting: Option<StartingWorker>,
-    /// Why there is no comparison.
-    failure: Option<String>,
-}
+pub struct IncumbentState(Option<Result<StartingWorker, Stop>>);
 
 /// A kernel that was set up for its timed launches and gave right results in one.
 pub struct Incumbent {
@@ -53,24 +48,17 @@ pub struct Incumbent {
 
 /// Starts the incumbent's worker, if there is an incumbent and the device is a GPU.
 pub fn start(request: &JudgeRequest) -> IncumbentState {
-    let mut state = IncumbentState::default();
-    let target = lab_device::resolve(request.device);
-    let language = request.language();
-    match request.incumbent_source() {
-        Some(source) if matches!(target, Target::Cuda(_)) => {
-            if Language::of(source) != language {
-                let why = "it is written in another language than the kernel";
-                state.failure = Some(why.into());
-                return state;
-            }
+    let (target, language) = (lab_device::resolve(request.device), request.language());
+    let source = request.incumbent_source();
+    let source = source.filter(|_| matches!(target, Target::Cuda(_)));
+    IncumbentState(source.map(|source| {
+        if Language::of(source) == language {
+            start_worker(request, language, target, no_output())
+        } else {
+            let why = "it is written in another language than the kernel";
+            Err(Stop::Lab(why.into()))
         }
-        _ => return state,
-    }
-    match start_worker(request, language, target, no_output()) {
-        Ok(starting) => state.starting = Some(starting),
-        Err(stop) => state.failure = Some(stop.to_string()),
-    }
-    state
+    }))
 }
 
 impl IncumbentState {
@@ -82,15 +70,17 @@ impl IncumbentState {
         problem: &mut Prepared,
         needs: &BuildNeeds,
     ) -> Option<Incumbent> {
-        let ready = set_up(self.starting.take()?, session, problem, needs);
-        ready
-            .map_err(|stop| self.failure = Some(stop.to_string()))
-            .ok()
+        let starting = self.0.take()?;
+        let ready = starting.and_then(|starting| set_up(starting, session, problem, needs));
+        ready.map_err(|stop| self.0 = Some(Err(stop))).ok()
     }
 
     /// The caveat of a run that has an incumbent and cannot compare with it.
     pub fn caveat(&self) -> Option<String> {
-        self.failure.as_deref().map(no_comparison)
+        match &self.0 {
+            Some(Err(stop)) => Some(no_comparison(&stop.to_string())),
+            Some(Ok(_)) | None => None,
+        }
     }
 }
 
@@ -198,10 +188,8 @@ mod tests {
 
     #[test]
     fn an_incumbent_that_failed_on_standby_still_gives_its_caveat_after_the_build() {
-        let state = IncumbentState {
-            starting: None,
-            failure: Some("it does not build\nkernel.cu:1".into()),
-        };
+        let failed = Stop::Build("it does not build\nkernel.cu:1".into());
+        let state = IncumbentState(Some(Err(failed)));
         assert_eq!(
             state.caveat().as_deref(),
             Some("no comparison with the incumbent: it does not build")

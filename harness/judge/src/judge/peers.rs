@@ -15,7 +15,7 @@ use super::measuring::{self, Candidate};
 use super::session::Session;
 use crate::device_lock::DeviceUse;
 use crate::outcome::{Result, Stop};
-use crate::problem::{self, LeftOut, PeerSpec, Prepared};
+use crate::problem::{LeftOut, PeerSpec, Prepared};
 use lab_protocol::plan::{Discipline, Plan};
 use lab_protocol::report::{Measure, Report, Writer};
 use prepared::{LoadedPeer, PreparedPeer};
@@ -215,8 +215,7 @@ fn without(
     candidate: &mut Candidate,
     left_out: &[LeftOut],
 ) -> Result<Result<Prepared, String>> {
-    let mut problem = problem::open(&session.request.folder)?;
-    problem.use_workloads(session.request.when);
+    let mut problem = session.open_problem()?;
     problem.leave_out(&prepared::labels(left_out));
     let _access = session.wait(DeviceUse::Launching)?;
     let (verdict, lines) = session.capture(|cx| {

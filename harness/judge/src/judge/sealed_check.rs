@@ -2,7 +2,7 @@
 
 use super::session::Session;
 use crate::outcome::{Result, unless_wrong};
-use crate::problem::{self, StockUse};
+use crate::problem::StockUse;
 use crate::worker::{ModuleId, Worker};
 use lab_protocol::report::Stage;
 use lab_system::random;
@@ -23,8 +23,7 @@ pub fn check_again(
     while right && done < wanted {
         session.seed = random::number();
         session.out.line("seed", session.seed)?;
-        let mut problem = problem::open(&session.request.folder)?;
-        problem.use_workloads(session.request.when);
+        let mut problem = session.open_problem()?;
         problem.use_held_out_inputs(session.seed)?;
         if is_from_stock.is_some() {
             problem.use_stock(StockUse::Takes);

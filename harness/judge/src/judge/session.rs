@@ -151,6 +151,13 @@ impl Session {
         self.with_memory(starting.ready()?)
     }
 
+    /// The problem once more, with the workloads of the run.
+    pub fn open_problem(&self) -> Result<Problem> {
+        let mut problem = problem::open(&self.request.folder)?;
+        problem.use_workloads(self.request.when);
+        Ok(problem)
+    }
+
     /// A copy of the candidate as it is now.
     pub fn snapshot(&self) -> Result<KernelSnapshot> {
         KernelSnapshot::take(&self.request, &self.cache_dir.join(SNAPSHOTS))

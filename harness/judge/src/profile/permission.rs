@@ -3,28 +3,18 @@
 
 use std::path::Path;
 
-/// What Linux shows of the permission.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Permission {
-    /// The driver lets every user read counters, or this process has the capability.
-    Allowed,
-    /// The driver lets only administrators read counters, and this process has no such right.
-    Refused,
-    /// The driver does not say.
-    Unknown,
-}
-
 /// Bits of CapEff.
 const CAP_SYS_ADMIN: u32 = 21;
 const CAP_PERFMON: u32 = 38;
 
-/// Looks at the machine.
-pub fn look() -> Permission {
+/// Whether the driver lets this process read counters, as far as Linux shows it; `None` if it does
+/// not.
+pub fn is_allowed() -> Option<bool> {
     look_in(Path::new("/proc"))
 }
 
-/// [`look`] in another folder than /proc.
-fn look_in(proc: &Path) -> Permission {
+/// [`is_allowed`] in another folder than /proc.
+fn look_in(proc: &Path) -> Option<bool> {
     let read = |name: &str| std::fs::read_to_string(proc.join(name)).unwrap_or_default();
     let (params, status) = (read("driver/nvidia/params"), read("self/status"));
     let value = |text: &str, key: &str| {
@@ -37,12 +27,8 @@ fn look_in(proc: &Path) -> Permission {
         .and_then(|hex| u64::from_str_radix(&hex, 16).ok())
         .unwrap_or(0);
     let has = |bit: u32| capabilities & (1 << bit) != 0;
-    match value(&params, "RmProfilingAdminOnly").as_deref() {
-        Some("0") => Permission::Allowed,
-        Some(_) if has(CAP_SYS_ADMIN) || has(CAP_PERFMON) => Permission::Allowed,
-        Some(_) => Permission::Refused,
-        None => Permission::Unknown,
-    }
+    let admin_only = value(&params, "RmProfilingAdminOnly")?;
+    Some(admin_only == "0" || has(CAP_SYS_ADMIN) || has(CAP_PERFMON))
 }
 
 /// Why counters are refused, and what to do.
@@ -64,11 +50,11 @@ mod tests {
         let free = admin.replace(": 1", ": 0");
         let [none, all, perfmon] = ["0000000000000000", "000001fffeffffff", "0000004000000000"];
         for (params, capabilities, expected) in [
-            (Some(admin), none, Permission::Refused),
-            (Some(admin), all, Permission::Allowed),
-            (Some(admin), perfmon, Permission::Allowed),
-            (Some(free.as_str()), none, Permission::Allowed),
-            (None, none, Permission::Unknown),
+            (Some(admin), none, Some(false)),
+            (Some(admin), all, Some(true)),
+            (Some(admin), perfmon, Some(true)),
+            (Some(free.as_str()), none, Some(true)),
+            (None, none, None),
         ] {
             let proc = tempfile::tempdir().unwrap();
             std::fs::create_dir_all(proc.path().join("driver/nvidia")).unwrap();

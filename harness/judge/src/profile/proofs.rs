@@ -34,7 +34,7 @@ impl Subject {
     pub fn of(device: &DeviceInfo, ncu: &Ncu) -> Subject {
         let (user, seen) = (
             rustix::process::geteuid().as_raw().to_string(),
-            format!("{:?}", permission::look()),
+            format!("{:?}", permission::is_allowed()),
         );
         let path = ncu.path.to_string_lossy();
         let mut hasher = blake3::Hasher::new();

@@ -108,18 +108,8 @@ impl Worker {
         JudgeMemory::new(self.link, self.images, None)
     }
 
-    /// Sends a request that runs no kernel of a user, with a body, and returns the reply with its
-    /// body of at most so many bytes.
-    fn own_work<R: DeserializeOwned>(
-        &mut self,
-        request: &WorkerRequest,
-        body: &[u8],
-        body_limit: usize,
-    ) -> Result<(R, Vec<u8>)> {
-        self.link.call(request, Operation::Own, body, body_limit)
-    }
-
-    /// [`Worker::own_work`] with a buffer: in the process that has allocated it.
+    /// Sends a request that runs no kernel of a user to the process that has allocated this buffer,
+    /// with a body, and returns the reply with its body of at most so many bytes.
     fn buffer_work<R: DeserializeOwned>(
         &mut self,
         buffer: Option<BufferId>,
@@ -131,7 +121,7 @@ impl Worker {
             Some(share) if buffer.is_some_and(is_shared) => {
                 share.memory.call(request, body, body_limit)
             }
-            _ => self.own_work(&request, body, body_limit),
+            _ => self.link.call(&request, Operation::Own, body, body_limit),
         }
     }
 

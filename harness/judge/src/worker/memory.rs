@@ -206,10 +206,7 @@ impl Device {
 
     /// Changes what messages call a buffer.
     pub fn rename(&mut self, id: BufferId, name: &str) -> Result {
-        let buffer = self.get(id)?;
-        if buffer.name != name {
-            name.clone_into(&mut buffer.name);
-        }
+        name.clone_into(&mut self.get(id)?.name);
         Ok(())
     }
 

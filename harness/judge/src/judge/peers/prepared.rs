@@ -7,7 +7,7 @@ use crate::judge::kernel_snapshot::KernelSnapshot;
 use crate::judge::processes::{no_output, start_worker};
 use crate::judge::session::Session;
 use crate::outcome::{Result, Stop, unless_wrong};
-use crate::problem::{self, LeftOut, PeerSpec, Problem, SetsUp, WorkerRole};
+use crate::problem::{LeftOut, PeerSpec, Problem, SetsUp, WorkerRole};
 use crate::worker::{ModuleId, StartingWorker, Worker};
 use itertools::Itertools as _;
 use lab_protocol::Language;
@@ -219,8 +219,7 @@ fn check(
 ) -> Result<Checked> {
     let (worker, module) = (&mut loaded.worker, loaded.module);
     worker.limit_altogether(Some(session.request.peer_limit));
-    let mut problem = problem::open(&session.request.folder)?;
-    problem.use_workloads(session.request.when);
+    let mut problem = session.open_problem()?;
     problem.judge_peer(peer.graph);
     problem.leave_out(&labels(left_out));
     let _access = session.wait(DeviceUse::Launching)?;

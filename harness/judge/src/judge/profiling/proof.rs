@@ -55,7 +55,7 @@ pub fn prove(
 fn try_tiny_kernel(session: &mut Session, ncu: &Ncu, limit: Duration) -> Result<(), String> {
     let cannot = |why: String| {
         // Linux shows the refusal, but ncu may have failed before the driver refused it.
-        let refused = permission::look() == permission::Permission::Refused;
+        let refused = permission::is_allowed() == Some(false);
         let remedy = if refused {
             format!(". And {}", permission::refused())
         } else {

@@ -102,7 +102,7 @@ impl CaseLauncher {
         let launchers = CaseLauncher::allocate(&cases, worker, false)?;
         let each = launchers.iter().zip(all).flat_map(|(launcher, data)| {
             let sets = data.sets.iter().enumerate();
-            sets.flat_map(|(set, content)| launcher.inputs(set, &content.inputs))
+            sets.flat_map(|(set, content)| launcher.contents_of(set, &content.inputs, false))
         });
         let inputs = each.collect_vec();
         worker.write_cells(&inputs, true)?;
@@ -194,15 +194,17 @@ impl CaseLauncher {
         &self.sets[set % self.sets.len().max(1)]
     }
 
-    /// The buffers of a set that have a content, with it.
-    fn with_contents<'a>(
+    /// The outputs of a set that hold something before a launch, or its inputs, with what they hold.
+    fn contents_of<'a>(
         &'a self,
         set: usize,
         contents: &'a Contents,
-    ) -> impl Iterator<Item = (&'a CaseTensor, BufferId, &'a Cells)> {
+        of_outputs: bool,
+    ) -> impl Iterator<Item = (BufferId, &'a Cells)> {
         let buffers = self.case.tensors.iter().zip(self.all_buffers(set));
-        let each = buffers.zip(contents);
-        each.filter_map(|((tensor, id), content)| Some((tensor, (*id)?, content.as_ref()?)))
+        let meant = buffers.zip(contents);
+        let meant = meant.filter(move |((tensor, _), _)| tensor.is_output() == of_outputs);
+        meant.filter_map(|((_, id), content)| Some(((*id)?, content.as_ref()?)))
     }
 
     pub fn case(&self) -> &Arc<Case> {
@@ -252,9 +254,7 @@ impl CaseLauncher {
         set: usize,
         contents: &'a Contents,
     ) -> impl Iterator<Item = (BufferId, &'a Cells)> {
-        let each = self.with_contents(set, contents);
-        let outputs = each.filter(|(tensor, ..)| tensor.is_output());
-        outputs.map(|(_, id, content)| (id, content))
+        self.contents_of(set, contents, true)
     }
 
     /// The buffers of a set that hold zeros before a launch.
@@ -281,19 +281,8 @@ impl CaseLauncher {
 
     /// Writes other inputs into the buffers of a set.
     pub fn write_inputs(&self, worker: &mut Worker, set: usize, contents: &Contents) -> Result {
-        let inputs = self.inputs(set, contents).collect_vec();
+        let inputs = self.contents_of(set, contents, false).collect_vec();
         worker.write_cells(&inputs, true)
-    }
-
-    /// The inputs of a set.
-    fn inputs<'a>(
-        &'a self,
-        set: usize,
-        contents: &'a Contents,
-    ) -> impl Iterator<Item = (BufferId, &'a Cells)> {
-        let each = self.with_contents(set, contents);
-        let inputs = each.filter(|(tensor, ..)| !tensor.is_output());
-        inputs.map(|(_, id, content)| (id, content))
     }
 
     /// The arguments of a launch on this set.

@@ -202,6 +202,12 @@ impl Worker {
         memory.filter(|memory| memory.has_cells())
     }
 
+    /// Buffers with their bytes.
+    fn with_bytes(&self, buffers: &[BufferId]) -> Vec<(BufferId, usize)> {
+        let bytes = |id: &BufferId| self.buffers.get(id).map_or(0, |known| known.bytes);
+        buffers.iter().map(|id| (*id, bytes(id))).collect()
+    }
+
     /// Whether what its buffers hold can stay on the device.
     pub fn holds_cells(&self) -> bool {
         self.cells_on_device().is_some()
@@ -210,12 +216,10 @@ impl Worker {
     /// What buffers hold: copies that stay what they are. On the device if the judge's own worker
     /// has the buffers.
     pub fn take(&mut self, buffers: &[BufferId]) -> Result<Vec<Cells>> {
-        let Some(memory) = self.cells_on_device() else {
-            return self.read_all(buffers);
-        };
-        let bytes = |id: &BufferId| self.buffers.get(id).map_or(0, |known| known.bytes);
-        let each = buffers.iter().map(|id| (*id, bytes(id))).collect_vec();
-        memory.hold_copies(&each)
+        match self.cells_on_device() {
+            Some(memory) => memory.hold_copies(&self.with_bytes(buffers)),
+            None => self.read_all(buffers),
+        }
     }
 
     /// What buffers hold until the next launch.
@@ -223,10 +227,9 @@ impl Worker {
         let Some(memory) = self.cells_on_device() else {
             return self.read_all(buffers);
         };
-        let bytes = |id: &BufferId| self.buffers.get(id).map_or(0, |known| known.bytes);
-        Ok(buffers
-            .iter()
-            .map(|id| memory.cells(*id, bytes(id), true))
+        let each = self.with_bytes(buffers).into_iter();
+        Ok(each
+            .map(|(id, bytes)| memory.cells(id, bytes, true))
             .collect())
     }
 

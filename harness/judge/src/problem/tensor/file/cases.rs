@@ -85,16 +85,8 @@ impl ProblemFile {
             }
         }
         // A dimension that no shape names may be 0, as a switch.
-        let texts = self
-            .tensor
-            .iter()
-            .flat_map(|t| &t.shape)
-            .map(ExtentText::text)
-            .collect_vec();
-        let is_word = |c: char| c.is_alphanumeric() || c == '_';
-        let names =
-            |text: &String, name: &str| text.split(|c| !is_word(c)).any(|word| word == name);
-        let least = |name: &str| i32::from(texts.iter().any(|text| names(text, name)));
+        let least = |name: &str| i32::from(self.is_in_a_shape(name));
+
         let extent = |name: &String| match workload.dims.get(name) {
             None => wrong("dims", format!("dimension '{name}' is missing")),
             Some(n) => match i32::try_from(*n) {

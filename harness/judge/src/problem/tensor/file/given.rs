@@ -43,7 +43,7 @@ impl ProblemFile {
         key: &str,
         mut named: impl Iterator<Item = &'a String>,
     ) -> Result {
-        let names = self.tensor.iter().map(|t| t.name.as_str()).collect_vec();
+        let names = self.tensor_names();
         match named.find(|name| !names.contains(&name.as_str())) {
             None => Ok(()),
             Some(unknown) => {

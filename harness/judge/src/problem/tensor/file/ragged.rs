@@ -87,11 +87,15 @@ impl ProblemFile {
 
     /// Whether a dimension is an extent of a tensor that may differ between workloads.
     fn is_free(&self, dim: &str) -> bool {
+        self.is_in_a_shape(dim) && !self.macros.values().any(|of| of == dim)
+    }
+
+    /// Whether the shape of a tensor names this dimension.
+    pub(super) fn is_in_a_shape(&self, dim: &str) -> bool {
         let is_word = |c: char| c.is_alphanumeric() || c == '_';
         let names = |text: &str| text.split(|c| !is_word(c)).any(|word| word == dim);
         let shapes = self.tensor.iter().flat_map(|tensor| &tensor.shape);
         shapes.map(ExtentText::text).any(|text| names(&text))
-            && !self.macros.values().any(|of| of == dim)
     }
 
     /// A small workload that the reference computes: the smallest one of a save, with halved extents if
