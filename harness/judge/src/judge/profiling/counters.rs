@@ -69,7 +69,7 @@ impl Profiling<'_> {
                 Ok(launched) => launched.into_iter().next(),
                 Err(why) => return Ok(Err(why)),
             };
-        let launches = raw::read(&under_ncu.page(Page::Raw)?).map_err(Stop::Lab)?;
+        let launches = under_ncu.read(Page::Raw, raw::read)?;
         let duration = |launch: &raw::Counted| launch.value(metrics::DURATION).unwrap_or(0.0);
         let mut longest = 0;
         for (at, launch) in launches.iter().enumerate() {
@@ -97,10 +97,8 @@ impl Profiling<'_> {
         if set == ProfileSet::Quick {
             missing.push("findings and lines of source: --set full reads them".into());
         } else {
-            findings =
-                details::read(&under_ncu.page(Page::Details)?, longest).map_err(Stop::Lab)?;
-            let read =
-                source::read(&under_ncu.page(Page::Source)?, &kernel.entry).map_err(Stop::Lab)?;
+            findings = under_ncu.read(Page::Details, |page| details::read(page, longest))?;
+            let read = under_ncu.read(Page::Source, |page| source::read(page, &kernel.entry))?;
             missing.extend(read.missing);
             lines = read.lines;
             for line in &mut lines {

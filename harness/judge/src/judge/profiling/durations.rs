@@ -29,7 +29,7 @@ impl Profiling<'_> {
         let launched = self
             .launch_under(&run, problem, Counters::Duration, &all)?
             .map_err(Stop::Lab)?;
-        let kernels = raw::read(&run.page(Page::Raw)?).map_err(Stop::Lab)?;
+        let kernels = run.read(Page::Raw, raw::read)?;
         let workloads =
             assigned(cases, &launched, &kernels, run.uses_fallback_filter()).map_err(Stop::Lab)?;
         let mean_us =

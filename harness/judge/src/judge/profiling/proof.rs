@@ -91,7 +91,7 @@ fn run_tiny_kernel(session: &mut Session, ncu: &Ncu, limit: Duration) -> Result<
         worker.launch(&tiny::launch(module)).map(drop)
     })?;
     if let Ran::Reported = ran {
-        let launches = raw::read(&under_ncu.page(Page::Raw)?).map_err(Stop::Lab)?;
+        let launches = under_ncu.read(Page::Raw, raw::read)?;
         let mut durations = launches
             .iter()
             .filter_map(|launch| launch.value(metrics::DURATION));

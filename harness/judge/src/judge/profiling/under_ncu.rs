@@ -57,9 +57,10 @@ impl<'a> UnderNcu<'a> {
         self.folder.path().join(file::REPORT)
     }
 
-    /// A page of the report.
-    pub fn page(&self, page: Page) -> Result<Vec<u8>> {
-        self.ncu.page(&self.report(), page).map_err(Stop::Lab)
+    /// What a page of the report says.
+    pub fn read<T>(&self, page: Page, read: impl FnOnce(&[u8]) -> Result<T, String>) -> Result<T> {
+        let page = self.ncu.page(&self.report(), page);
+        page.and_then(|page| read(&page)).map_err(Stop::Lab)
     }
 
     fn log_path(&self) -> PathBuf {
