@@ -371,12 +371,10 @@ impl Screen {
     fn edit(&mut self, spot: Option<Spot>, threads: &Threads) -> io::Result<()> {
         let _paused = threads.input.pause();
         self.guard.leave();
-        threads.signals.lend(true);
         let set = self.model.appearance.settings.editor.clone();
         let editor = set.unwrap_or_else(|| editor::chosen(|name| std::env::var(name).ok()));
-        let mut command = editor::command(&editor, &self.project.kernel, spot);
-        let ended = command.status();
-        threads.signals.lend(false);
+        let command = editor::command(&editor, &self.project.kernel, spot);
+        let ended = threads.signals.lend(command);
         self.guard.come_back()?;
         // The loop holds the receiver, so this cannot fail.
         let _ = threads

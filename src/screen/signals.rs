@@ -5,11 +5,13 @@
 use lab_system::lifetime::end_soon;
 use lab_system::threads;
 use lab_tui::event::{Event, TerminalEvent};
+use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::iterator::{Handle, Signals};
 use signal_hook::low_level::emulate_default_handler;
+use std::process::{Command, ExitStatus};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -21,23 +23,23 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub struct SignalThread {
     handle: Handle,
     thread: Option<JoinHandle<()>>,
-    whose: Arc<AtomicU8>,
+    whose: Arc<AtomicI32>,
     /// Tells the thread that the screen is closed.
     closed: Option<Sender<()>>,
 }
 
-/// Who has the terminal: the screen, an editor, nobody because the screen is closed, or nobody
-/// because the terminal is.
-const OURS: u8 = 0;
-const LENT: u8 = 1;
-const GIVEN_BACK: u8 = 2;
-const HUNG_UP: u8 = 3;
+/// Who has the terminal: the screen, an editor that starts, nobody because the screen is closed, or
+/// nobody because the terminal is. A positive number is the process id of the editor that has it.
+const OURS: i32 = 0;
+const LENT: i32 = -1;
+const GIVEN_BACK: i32 = -2;
+const HUNG_UP: i32 = -3;
 
 impl SignalThread {
     pub fn start(events: Sender<Event>) -> std::io::Result<Self> {
         let mut signals = Signals::new([SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH])?;
         let handle = signals.handle();
-        let whose = Arc::new(AtomicU8::new(OURS));
+        let whose = Arc::new(AtomicI32::new(OURS));
         let terminal = Arc::clone(&whose);
         let (closed, is_closed) = channel();
         let thread = threads::start("signals", move || {
@@ -45,17 +47,17 @@ impl SignalThread {
                 let whose = terminal.load(Ordering::SeqCst);
                 let event = match (signal, whose) {
                     // The next frame is drawn in the current size anyway.
-                    (SIGWINCH, LENT | GIVEN_BACK | HUNG_UP) => continue,
-                    (SIGWINCH, _) => TerminalEvent::Resize,
+                    (SIGWINCH, OURS) => TerminalEvent::Resize,
+                    (SIGWINCH, _) => continue,
                     // The signal of the terminal that was closed comes after the error that said
                     // so.
                     (SIGHUP, HUNG_UP) => continue,
-                    (signal, GIVEN_BACK | HUNG_UP) | (signal @ SIGTSTP, LENT) => {
+                    (signal, GIVEN_BACK | HUNG_UP) | (signal @ SIGTSTP, LENT | 1..) => {
                         let _ = emulate_default_handler(signal);
                         continue;
                     }
                     // Ctrl-C in an editor that did not set raw mode is meant for the editor.
-                    (SIGINT, LENT) => continue,
+                    (SIGINT, LENT | 1..) => continue,
                     (SIGTSTP, _) => TerminalEvent::Suspend,
                     (SIGCONT, _) => TerminalEvent::Continued,
                     (SIGHUP, _) => TerminalEvent::Hangup,
@@ -65,7 +67,10 @@ impl SignalThread {
                 if events.send(Event::Terminal(event)).is_err() {
                     return;
                 }
-                // The screen waits for its editor.
+                // The screen waits for its editor, which ends too.
+                if let Some(editor) = Pid::from_raw(whose.max(0)).filter(|_| closes) {
+                    let _ = kill_process(editor, Signal::TERM);
+                }
                 if closes
                     && whose == OURS
                     && is_closed.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout)
@@ -82,10 +87,16 @@ impl SignalThread {
         })
     }
 
-    /// Says whether an editor has the terminal.
-    pub fn lend(&self, lent: bool) {
-        self.whose
-            .store(if lent { LENT } else { OURS }, Ordering::SeqCst);
+    /// An editor gets the terminal. Returns how it ended.
+    pub fn lend(&self, mut editor: Command) -> std::io::Result<ExitStatus> {
+        let set = |whose| self.whose.store(whose, Ordering::SeqCst);
+        set(LENT);
+        let ended = editor.spawn().and_then(|mut editor| {
+            set(editor.id().cast_signed());
+            editor.wait()
+        });
+        set(OURS);
+        ended
     }
 
     /// Gives signals their default effect: the screen is closed and only finishes work in progress.

@@ -81,6 +81,22 @@ fn the_editor_gets_the_terminal_and_gives_it_back() {
 }
 
 #[test]
+fn a_signal_ends_the_screen_and_its_editor() {
+    let bench = Bench::new();
+    let editor = bench.script(
+        "editor",
+        "echo $$ > editor.pid\nprintf editing\nread -r line",
+    );
+    let mut lab = bench.open_with(160, 45, &[("VISUAL", &editor)]);
+    lab.see("● PASS");
+    lab.press("e").see("editing");
+    let pid = fs::read_to_string(bench.repo().join("editor.pid")).unwrap();
+    lab.signal(Signal::TERM);
+    assert_eq!(lab.end(), 143);
+    assert!(!is_alive(&pid), "the editor is gone with the screen");
+}
+
+#[test]
 fn an_editor_that_fails_is_named() {
     let bench = Bench::new();
     let mut lab = bench.open_with(160, 45, &[("VISUAL", Path::new("exit 3;"))]);
