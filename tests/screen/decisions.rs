@@ -168,9 +168,9 @@ fn enter_shows_the_run_behind_a_figure_where_it_is_here() {
 #[test]
 fn enter_shows_no_run_of_another_lab_that_has_the_same_number() {
     // Run 3 of this clone took 16.33 µs.
-    let of_run_3 = |us: f64| {
+    let of_run_3 = |kind: &str, us: f64| {
         let mut board = board();
-        let mut held = held("experiment", 3);
+        let mut held = held(kind, 3);
         let figure = held.evidence.figures.get_mut("us").unwrap();
         figure.value = us;
         board.evidence.insert("rmsnorm".into(), held);
@@ -179,13 +179,19 @@ fn enter_shows_no_run_of_another_lab_that_has_the_same_number() {
         world.tell("press enter");
         world.words()
     };
-    let (here, elsewhere) = (of_run_3(16.329), of_run_3(26.41));
+    let (here, elsewhere) = (
+        of_run_3("experiment", 16.329),
+        of_run_3("experiment", 26.41),
+    );
     assert!(here.contains("▸3 Results"), "{here}");
     let why = "run 3 is no experiment of this clone";
     assert!(
         elsewhere.contains(why) && elsewhere.contains("▸6 Decisions"),
         "{elsewhere}"
     );
+    // A profile is shown in Device.
+    let here = of_run_3("profile", 16.329);
+    assert!(here.contains("▸5 Device"), "{here}");
 }
 
 #[test]

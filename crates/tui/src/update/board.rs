@@ -39,8 +39,8 @@ impl Model {
         }
     }
 
-    /// Shows the run behind the selected decision in Results: that of the first figure that the claim
-    /// cites, if it is here.
+    /// Shows the run behind the selected decision in Results, or its profile in Device: that of the
+    /// first figure that the claim cites, if it is here.
     pub(super) fn open_evidence(&mut self) {
         let decision = self.repository.decisions().get(self.panes.board.selected);
         let Some(decision) = decision else {
@@ -48,13 +48,16 @@ impl Model {
         };
         let found = self
             .evidence_of(decision)
-            .find_map(|it| self.run_behind(it));
+            .find_map(|it| Some((self.run_behind(it)?.key(), it.kind)));
         let why = self.evidence_of(decision).next().map(not_here);
-        match found.map(Experiment::key) {
-            Some(key) => {
+        match found {
+            Some((key, kind)) => {
                 self.select(Some(key));
                 self.show_selected_problem();
-                self.show(View::Results);
+                self.show(match kind {
+                    EvidenceKind::Profile => View::Device,
+                    _ => View::Results,
+                });
             }
             None => self.inform(why.unwrap_or_else(|| "it has no evidence yet".to_owned())),
         }
