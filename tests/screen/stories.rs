@@ -140,8 +140,21 @@ fn another_kernel_of_the_repository_is_chosen_from_a_list() {
         words.contains("✗ FAIL") && words.contains("● PASS") && words.contains("kept 1,000 sps"),
         "{words}"
     );
+    // Keys that are pressed while the kernels are still looked for wait for them.
+    world.tell("press esc; press ctrl-o t w o down up enter");
+    assert_eq!(
+        world.asked.pop().unwrap(),
+        "OpenKernel(\"kernels/two/fast.cu\")"
+    );
+    world.tell("press ctrl-o down down enter");
+    assert_eq!(
+        world.asked.pop().unwrap(),
+        "OpenKernel(\"kernels/two/fast.cu\")"
+    );
+    world.tell("press ctrl-o down esc");
+    assert!(world.asked.is_empty() && world.model.overlays.is_empty());
     // Choosing the present kernel changes nothing.
-    world.tell("press enter");
+    world.tell("press ctrl-o; press enter");
     assert!(
         world.asked.is_empty() && world.model.overlays.is_empty(),
         "{:?}",

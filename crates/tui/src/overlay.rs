@@ -8,6 +8,7 @@ use lab_board::Source;
 use lab_history::kernels::ListedKernel;
 use lab_project::trust::TrustRequest;
 use lab_run::RunId;
+use ratatui::crossterm::event::KeyEvent;
 use tui_input::Input;
 
 /// A line to type, and the chosen row of the list below it.
@@ -15,6 +16,8 @@ use tui_input::Input;
 pub struct PickList {
     pub input: Input,
     pub at: usize,
+    /// Keys that were pressed before there was a row: they act once the list is there.
+    pub held: Vec<KeyEvent>,
 }
 
 /// How far the user has read a question that may be longer than the screen.

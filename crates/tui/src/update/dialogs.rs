@@ -87,6 +87,9 @@ impl Model {
     }
 
     pub(super) fn on_input_key(&mut self, action: Option<Action>, key: KeyEvent) {
+        if self.holds(action, key) {
+            return;
+        }
         let Some(overlay) = self.overlays.last_mut() else {
             return;
         };

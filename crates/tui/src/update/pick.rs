@@ -2,12 +2,14 @@
 //! screen shows each theme while it is chosen.
 
 use crate::effect::Effect;
+use crate::keymap::Action;
 use crate::model::Model;
 use crate::overlay::{Overlay, PickFrom, PickList};
 use crate::palette::PickRows;
 use crate::request::{RepositoryRequest, SettingsRequest};
 use crate::theme::Theme;
 use lab_history::kernels::ListedKernel;
+use ratatui::crossterm::event::KeyEvent;
 
 impl Model {
     pub(super) fn open_pick(&mut self, of: PickFrom) {
@@ -39,6 +41,7 @@ impl Model {
         if let Some(theme) = theme {
             self.hold_theme(theme);
         }
+        self.press_held();
     }
 
     pub(super) fn open_kernels(&mut self) {
@@ -62,6 +65,36 @@ impl Model {
                 *kernels = Some(found.clone());
             }
         }
+        self.press_held();
+    }
+
+    /// Holds a key that chooses or accepts a row of a list that is still read, and those behind it;
+    /// false where the key acts now.
+    pub(super) fn holds(&mut self, action: Option<Action>, key: KeyEvent) -> bool {
+        let has_themes = !self.appearance.themes.is_empty();
+        let Some(Overlay::Pick { pick, of }) = self.overlays.last_mut() else {
+            return false;
+        };
+        let is_read = match of {
+            PickFrom::Actions => true,
+            PickFrom::Themes => has_themes,
+            PickFrom::Kernels(found) => found.is_some(),
+        };
+        let waits = match action {
+            Some(Action::Abandon) => false,
+            Some(Action::Accept | Action::PreviousChoice | Action::NextChoice) => true,
+            _ => !pick.held.is_empty(),
+        };
+        let holds = waits && !is_read;
+        pick.held.extend(holds.then_some(key));
+        holds
+    }
+
+    /// The list is there: the keys that were held act.
+    fn press_held(&mut self) {
+        let pick = self.overlays.last_mut().and_then(Overlay::pick);
+        let held = pick.map(|pick| std::mem::take(&mut pick.held));
+        held.into_iter().flatten().for_each(|key| self.on_key(key));
     }
 
     /// The list on top, and the selected row.
