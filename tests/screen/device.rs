@@ -154,14 +154,19 @@ fn a_device_that_tells_nothing_says_why() {
         "{}",
         world.words()
     );
-    world.tell("say device: cpu (emulated, 2 threads) emulated=1 | correctness: pass; end pass 5");
-    assert!(
-        world
-            .words()
-            .contains("has no clock, no temperature and no power"),
-        "{}",
-        world.words()
-    );
+    // A cpu has no such thing, and no counters, from the first word of the run on.
+    for step in [
+        "say device: cpu (emulated, 2 threads) emulated=1",
+        "say correctness: pass; end pass 5",
+    ] {
+        world.tell(step);
+        let words = world.words();
+        assert!(
+            words.contains("has no clock, no temperature and no power")
+                && words.contains("no profile: the emulated cpu device has no counters"),
+            "{words}"
+        );
+    }
     world.tell("save").tell(RUN).tell("end pass 265231");
     let heard = DeviceReading {
         uuid: "GPU-1".into(),

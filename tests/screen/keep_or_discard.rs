@@ -62,10 +62,13 @@ fn what_is_typed_after_a_refused_key_is_no_command() {
     // If the user types `c`, a sentence and Enter at once, the letters of the sentence must not
     // discard.
     let story = "open; say correctness: pass; end pass 5; save; say correctness: fail; end fail out is wrong";
-    let running = format!("{story}; save; press d; type added dry run q; paste d");
-    let world = check(&running, &["not now", "run 3 in progress", "Enter go back"]);
+    let refused = "open; say correctness: pass; end pass 5; press d; type added dry run q; paste d";
+    let world = check(
+        refused,
+        &["not now", "incumbent's own bytes", "Enter go back"],
+    );
     assert!(world.asked.is_empty());
-    let mut world = check(&format!("{running}; press enter"), &["START"]);
+    let mut world = check(&format!("{refused}; press enter"), &["● PASS"]);
     assert!(
         world.model.overlays.is_empty() && world.history.is_empty() && !world.model.runs.paused
     );
@@ -103,6 +106,32 @@ fn a_keep_during_a_run_waits_for_its_verdict() {
         &["no keep follows: there is a newer run"],
     );
     assert!(world.history.is_empty());
+}
+
+#[test]
+fn a_discard_during_a_run_waits_for_its_end() {
+    let story =
+        format!("open; {PASS}; save; say stage: verify; press d; type no gain; press enter");
+    let waits = check(
+        &story,
+        &["the discard follows this run", "a discard follows"],
+    );
+    assert!(waits.history.is_empty());
+    for end in ["say correctness: fail; end fail out is wrong", PASS] {
+        let world = check(&format!("{story}; {end}"), &["run 2 discarded"]);
+        assert_eq!(world.history[0].row.description, "no gain");
+    }
+    // The key again takes it back.
+    let world = check(&format!("{story}; press d; {PASS}"), &["● PASS"]);
+    assert!(world.history.is_empty());
+    // Without a verdict there is nothing to decide: the question comes first.
+    let world = check(
+        &format!("{story}; end void stopped"),
+        &["Discard newer bytes?"],
+    );
+    assert!(world.history.is_empty());
+    // The incumbent's own bytes cannot be discarded, so nothing waits.
+    check("open; say stage: verify; press d", &["Discard: not now"]);
 }
 
 #[test]

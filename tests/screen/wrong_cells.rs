@@ -41,6 +41,8 @@ fn a_failed_gate_shows_which_cells_are_wrong() {
     let words = world.words();
     let summary = "y: 320 of 16,384 cells are wrong: every 32nd column";
     assert!(words.contains(summary), "{}", world.screen(160, 45));
+    // The gates name the worst cell: this is another one.
+    assert!(words.contains("first failure: y[0, 31] is 0"), "{words}");
     world.tell("press z");
     check_at("wrong_cells", &mut world, &[(120, 50), (80, 24)]);
 }

@@ -112,7 +112,7 @@ macro_rules! actions {
 
 actions! {
     Screen Keep "keep" "Keep this experiment: commit exactly the judged bytes; during a run: once the run has passed" ["c"] "keep";
-    Screen Discard "discard" "Discard this experiment: put the incumbent back on disk; the attempt stays in git" ["d"] "discard";
+    Screen Discard "discard" "Discard this experiment: put the incumbent back on disk; the attempt stays in git; during a run: once the run has ended" ["d"] "discard";
     Screen Undo "undo" "Undo the last keep or discard, if nothing was built on it" ["u"] "undo";
     Screen ByRule "decide-by-rule" "Let a rule decide each run of a save, or decide yourself again: it keeps what is faster, discards what is slower, the same or wrong" ["a"] "by rule";
     Screen Rerun "rerun" "Judge the present bytes again" ["r"] "rerun";

@@ -57,10 +57,11 @@ pub(super) fn keep_question(model: &Model) -> String {
 }
 
 /// What the decision is about: the verdict and its figure.
-pub(super) fn verdict_line(model: &Model, run: RunId) -> Line<'static> {
+pub(super) fn verdict_line(model: &Model, action: Action, run: RunId) -> Line<'static> {
     let Some(last) = model.runs.last_if(run) else {
-        if model.awaited_run() == Some(run) {
-            let text = format!("run {run} is in progress: the keep waits for its verdict");
+        if model.awaited_run(action) == Some(run) {
+            let name = action.binding().name;
+            let text = format!("run {run} is in progress: the {name} waits for its verdict");
             return Line::styled(text, ACCENT);
         }
         return Line::styled("a newer run has ended meanwhile", WARN);

@@ -26,7 +26,7 @@ pub(super) fn draw(
                     format!("What did you try? Left empty: \"{default}\".")
                 }
             };
-            message_dialog::draw(model, frame, area, &action.title(), &ask, draft);
+            message_dialog::draw(model, frame, area, *action, &ask, draft);
         }
         Overlay::Question { text, about } => {
             let title = match (about, &model.runs.present) {

@@ -17,23 +17,23 @@ pub(super) fn draw(
     model: &Model,
     frame: &mut Frame,
     area: Rect,
-    verb: &str,
+    action: Action,
     ask: &str,
     draft: &Draft,
 ) {
     let columns = text_columns(area, COLUMNS);
     let (fields, at) = draft.shown();
-    let mut above = vec![verdict_line(model, draft.run), Line::default()];
+    let mut above = vec![verdict_line(model, action, draft.run), Line::default()];
     above.extend(paragraph(ask, columns, QUIET));
     let mut below = match &draft.problem {
         Some(problem) => prefixed("✗ ", problem, columns, BAD),
         None => vec![folded(model, draft)],
     };
     let rows = above.len() + fields.len() + below.len() + 1;
-    let title = format!("{verb} run {}", draft.run);
+    let title = format!("{} run {}", action.title(), draft.run);
     let inner = draw_window(frame, area, &title, (COLUMNS, rows));
     let [inner, keys] = Layout::vertical([Constraint::Fill(1), Constraint::Length(1)]).areas(inner);
-    frame.render_widget(hints(model, verb, draft), keys);
+    frame.render_widget(hints(model, action, draft), keys);
     // On a small screen the line that is typed into and what is wrong with it stay visible.
     let mut room = usize::from(inner.height);
     below.truncate(room.saturating_sub(1));
@@ -104,11 +104,10 @@ fn folded(model: &Model, draft: &Draft) -> Line<'static> {
     Line::styled(format!("▸ trailers{filled}  ({key} opens them)"), QUIET)
 }
 
-fn hints(model: &Model, verb: &str, draft: &Draft) -> Line<'static> {
+fn hints(model: &Model, action: Action, draft: &Draft) -> Line<'static> {
     let fold = if draft.is_open() { "fold" } else { "trailers" };
-    let verb = verb.to_lowercase();
     let all = [
-        (Action::Accept, verb.as_str()),
+        (Action::Accept, action.binding().name),
         (Action::Abandon, "go back"),
         (Action::NextField, "next line"),
         (Action::Fold, fold),

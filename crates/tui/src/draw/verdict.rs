@@ -12,13 +12,16 @@ use crate::state::{FinishedRun, LiveRun, Running};
 use crate::widgets::in_short;
 use figures::{change_style, figures, peers_behind, qualifies, so_far, third_line};
 use lab_protocol::report::time_left;
-use lab_protocol::report::{Report, Stage, attribute};
+use lab_protocol::report::{Report, Stage};
 use lab_run::experiment::Status;
 use lab_run::verdict::Outcome;
 use lab_run::{Reason, RunStart};
 use lab_text::age::in_words;
 use std::time::Duration;
 
+/// Least columns of a screen without a head that names the kernel, and most of the name there.
+const NAMED: u16 = 60;
+const NAME: usize = 16;
 /// Cells of the progress bar.
 const BAR: u64 = 16;
 
@@ -31,7 +34,11 @@ pub(super) fn draw_head(model: &Model, frame: &mut Frame, area: Rect) -> (Vec<Bu
     // Two columns separate the names of the views from either part.
     let names = ViewNames::All.columns(model) as u16;
     let room = area.width.saturating_sub(taken + names + 4);
-    let device = report(model).and_then(Report::device).unwrap_or_default();
+    let device = model
+        .runs
+        .report()
+        .and_then(Report::device)
+        .unwrap_or_default();
     let whole = device_name(device);
     let forms = [
         (true, whole),
@@ -80,14 +87,6 @@ fn head_text(model: &Model, device: &str, branch: bool) -> Line<'static> {
         }
     }
     left
-}
-
-/// The report of the run in progress once it names its device, else of the last run.
-fn report(model: &Model) -> Option<&Report> {
-    let live = model.runs.live().map(|live| &*live.report);
-    let last = || Some(&*model.runs.last.as_ref()?.report);
-    live.filter(|report| report.device().is_some())
-        .or_else(last)
 }
 
 fn which_run(model: &Model) -> String {
@@ -193,6 +192,10 @@ fn second_line(model: &Model) -> Vec<Span<'static>> {
 /// Draws all of it in one row. The head, where there is one, already names the run.
 pub(super) fn draw_line(model: &Model, frame: &mut Frame, area: Rect, has_head: bool) {
     let mut line = vec![Span::raw(" ")];
+    // Without a head this row is the only one that can name the kernel.
+    if !has_head && area.width >= NAMED {
+        line.push(format!("{}  ", fit(&model.setup.name, NAME)).strong());
+    }
     match (&model.runs.running, &model.runs.last) {
         _ if model.decision.held_out.is_some() => line.extend(progress(model)),
         (Running::No, Some(last)) => {
@@ -279,14 +282,14 @@ fn tags(model: &Model) -> Vec<Span<'static>> {
     let decided = ended.and_then(|last| last.decided);
     let is_kept = decided == Some(Status::Keep);
     let is_foreign = ended.is_some_and(|last| last.record.is_foreign());
-    let report = report(model);
-    let names_emulated = |d: &str| attribute(d, "emulated").is_some();
-    let is_emulated = |r: &Report| r.emulated() || r.device().is_some_and(names_emulated);
+    let report = runs.report();
     let passed = ended.filter(|last| last.verdict.outcome == Outcome::Pass);
     let has_caveat = report.is_some_and(|r| !r.caveats().is_empty());
     let judged = passed.and_then(|last| last.verdict.judged);
     let judged = judged.filter(|judged| judged.judged < judged.of);
     let part = judged.map(|some| format!("{} of {} workloads", some.judged, some.of));
+    let follows = model.decision.follows;
+    let follows = follows.map(|(action, _)| format!("a {} follows", action.binding().name));
     let all = [
         (
             model.decision.auto,
@@ -296,14 +299,14 @@ fn tags(model: &Model) -> Vec<Span<'static>> {
         (is_kept, "kept", GOOD),
         (decided.is_some() && !is_kept, "discarded", QUIET),
         (is_foreign, "foreign", WARN),
-        (report.is_some_and(is_emulated), "emulated", WARN),
+        (report.is_some_and(Report::emulated), "emulated", WARN),
         (passed.is_some() && has_caveat, "caveated", WARN),
         (part.is_some(), part.as_deref().unwrap_or_default(), QUIET),
         (model.setup.external.is_some(), "external", ACCENT),
         (runs.paused, "paused", WARN),
         (
-            model.decision.keep_follows.is_some(),
-            "a keep follows",
+            follows.is_some(),
+            follows.as_deref().unwrap_or_default(),
             ACCENT,
         ),
         (runs.check_follows, "a check follows", ACCENT),

@@ -21,7 +21,7 @@ impl Model {
         let is_external = self.setup.external.is_some();
         let is_deciding = self.decision.in_progress.is_some();
         match action {
-            Action::Keep if self.awaited_run().is_some() => Ok(()),
+            Action::Keep | Action::Discard if self.awaited_run(action).is_some() => Ok(()),
             Action::Keep => self.allowed().keep.map(drop).map_err(in_brief),
             Action::Discard => self.can_discard(),
             Action::Rerun | Action::Measure | Action::Check | Action::Profile
@@ -139,22 +139,27 @@ impl Model {
         Some(self.repository.snapshot()?.candidate.as_ref()?.id)
     }
 
-    /// The run that a keep would wait for: the run in progress, or the last one while it is checked.
-    pub fn awaited_run(&self) -> Option<RunId> {
+    /// The run that a keep or a discard would wait for: the run in progress, or the last one while
+    /// it is checked.
+    pub fn awaited_run(&self, action: Action) -> Option<RunId> {
         let live = self.runs.live()?;
         if self.decision.in_progress.is_some() || self.loops.running {
             return None;
         }
-        match live.start.is_check() {
-            true => {
-                let snapshot = Snapshot {
-                    running: None,
-                    ..self.snapshot()
-                };
-                allowed(&snapshot).keep.ok().and(self.decision_run())
-            }
+        let snapshot = Snapshot {
+            running: None,
+            ..self.snapshot()
+        };
+        let (once_idle, is_check) = (allowed(&snapshot), live.start.is_check());
+        let is_possible = match action {
+            Action::Keep => !is_check || once_idle.keep.is_ok(),
+            _ => once_idle.discard.is_ok(),
+        };
+        let run = match is_check {
+            true => self.decision_run(),
             false => Some(live.start.id),
-        }
+        };
+        run.filter(|_| is_possible)
     }
 
     /// What the rules look at: the last look at the repository, and what the screen knows better.

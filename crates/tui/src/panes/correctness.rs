@@ -61,7 +61,9 @@ pub fn lines(data: ScreenData, columns: usize) -> Lines {
     let mut out = reason(verdict, report, columns);
     out.extend(diagnostics(report, build_failed, columns));
     if let Some(place) = report.value(FIRST_FAILURE) {
-        out.extend(signed("✗ ", place, columns, BAD));
+        // The gates name their worst value, which may be another one.
+        let first = format!("first failure: {place}");
+        out.extend(signed("✗ ", &first, columns, BAD));
     }
     out.extend(evidence::wrong_cells::summary(report, columns));
     if let Some(checked) = runs.checked().filter(|_| verdict.is_some()) {

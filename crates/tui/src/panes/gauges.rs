@@ -12,6 +12,7 @@
 use crate::chart::{Axis, AxisId, Chart, ReferenceLine, Scale, Series, SeriesShape};
 use crate::prelude::*;
 use crate::state::Now;
+use lab_protocol::report::Report;
 use lab_protocol::telemetry::{Process, Reading};
 
 /// Least rows of a chart.
@@ -118,12 +119,12 @@ fn memory(reading: &Reading) -> Option<String> {
 
 /// Why no state is shown.
 fn absent(data: ScreenData) -> String {
-    match (&data.device.absent, &data.runs.last) {
-        (Some(why), _) => format!("the device reports no state: {why}"),
-        (None, Some(last)) if last.verdict.emulated => {
+    match &data.device.absent {
+        Some(why) => format!("the device reports no state: {why}"),
+        None if data.runs.report().is_some_and(Report::emulated) => {
             "the emulated cpu device has no clock, no temperature and no power".to_owned()
         }
-        (None, _) if data.runs.gpu().is_some() => "reading …".to_owned(),
+        None if data.runs.gpu().is_some() => "reading …".to_owned(),
         _ if data.setup.external.is_some() => {
             "an external harness names no GPU unless it prints `device_uuid: GPU-…`, as `nvidia-smi -L` lists it"
                 .to_owned()

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use lab_history::profile::facts::{self, percent};
 use lab_history::profile::least;
 use lab_protocol::profile::{Origin, Profile};
+use lab_protocol::report::Report;
 use lab_text::age;
 use lab_text::figures::{figure, thousands};
 
@@ -58,6 +59,9 @@ pub fn rows(data: ScreenData, columns: usize) -> Lines {
         Some(Ok(None)) | None if data.profiles.running.is_none() => {
             let key = data.way(Action::Profile);
             out.extend(paragraph(&match is_stale(data) {
+                _ if data.runs.report().is_some_and(Report::emulated) => {
+                    "no profile: the emulated cpu device has no counters".to_owned()
+                }
                 true => format!("no profile of this experiment. {key} profiles the bytes on disk, which are others: restore it first"),
                 false => format!("no profile of these bytes: {key} makes one"),
             }));

@@ -43,8 +43,8 @@ pub struct DecisionState {
     pub expected_bytes: Option<ExpectedBytes>,
     /// A save came while a decision was carried out. It is judged afterwards.
     pub saved_meanwhile: bool,
-    /// The run in progress is kept once it has ended, with the draft for it.
-    pub keep_follows: Option<RunId>,
+    /// The run in progress is kept or discarded once it has ended, with the draft for that.
+    pub follows: Option<(Action, RunId)>,
     /// Messages that were typed for a keep or a discard and not used yet.
     pub drafts: HashMap<Action, Draft>,
 }

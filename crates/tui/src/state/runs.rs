@@ -131,6 +131,12 @@ impl Runs {
         live.filter(|(_, report)| is_wanted(report)).or_else(last)
     }
 
+    /// The report of the run in progress once it names its device, else of the last run.
+    pub fn report(&self) -> Option<&Report> {
+        let named = self.report_if(|report| report.device().is_some());
+        named.map(|(_, report)| report)
+    }
+
     /// The last run, if it has this number.
     pub fn last_of(&mut self, run: RunId) -> Option<&mut FinishedRun> {
         self.last.as_mut().filter(|last| last.start.id == run)

@@ -36,7 +36,7 @@ impl Model {
             return;
         };
         // The loop decides its runs itself.
-        if !self.decision.auto || self.decision.keep_follows.is_some() || self.loops.running {
+        if !self.decision.auto || self.decision.follows.is_some() || self.loops.running {
             return;
         }
         let last = self.runs.last.as_ref();

@@ -21,7 +21,8 @@ use std::sync::Arc;
 impl Model {
     /// Opens the dialog for the message of a keep.
     pub(super) fn describe_keep(&mut self) {
-        if let Some(run) = self.awaited_run().or_else(|| self.decision_run()) {
+        let awaited = self.awaited_run(Action::Keep);
+        if let Some(run) = awaited.or_else(|| self.decision_run()) {
             self.open_message(run, Action::Keep, false);
         }
     }
@@ -29,6 +30,9 @@ impl Model {
     /// Opens the dialog for the message of a discard. Where bytes other than the judged ones would
     /// be discarded, asks first.
     pub(super) fn describe_discard(&mut self) {
+        if let Some(run) = self.awaited_run(Action::Discard) {
+            return self.open_message(run, Action::Discard, false);
+        }
         let Some(run) = self.decision_run() else {
             return;
         };
@@ -94,21 +98,32 @@ impl Model {
         tested(&run.record, experiments, &self.setup.config())
     }
 
-    /// Keeps the run that a keep was asked for while it was in progress.
-    pub(super) fn keep_that_follows(&mut self) {
+    /// The action follows the run in progress no longer; false where it did not.
+    pub(super) fn takes_back(&mut self, action: Action) -> bool {
+        let is_it = |(follows, _): &mut (Action, RunId)| *follows == action;
+        self.decision.follows.take_if(is_it).is_some()
+    }
+
+    /// Keeps or discards the run for which that was asked while it was in progress. Where other
+    /// bytes than the judged ones would be discarded, asks first.
+    pub(super) fn decision_that_follows(&mut self) {
         if self.is_calm().is_err() {
             return;
         }
-        let Some(run) = self.decision.keep_follows.take() else {
+        let Some((action, run)) = self.decision.follows.take() else {
             return;
         };
-        let draft = self.decision.drafts.get(&Action::Keep).cloned();
-        match (self.no_longer_possible(Action::Keep, run), draft) {
-            (None, Some(draft)) => self.accept_message(draft, Action::Keep, false),
+        let asks = action == Action::Discard
+            && !matches!(self.allowed().discard, Ok(Discard::Run(of)) if of == run);
+        let draft = self.decision.drafts.get(&action).cloned();
+        match (self.no_longer_possible(action, run), draft) {
+            (None, _) if asks => self.describe_discard(),
+            (None, Some(draft)) => self.accept_message(draft, action, false),
             (None, None) => {}
             (Some(why), _) => {
-                let text = format!("run {run}: {why}. Your text is kept for the next keep.");
-                self.refuse(Action::Keep, text);
+                let name = action.binding().name;
+                let text = format!("run {run}: {why}. Your text is kept for the next {name}.");
+                self.refuse(action, text);
             }
         }
     }
@@ -119,7 +134,7 @@ impl Model {
             draft.fill(self.tested(judged));
         }
         let run = draft.run;
-        let waits = action == Action::Keep && self.awaited_run() == Some(run);
+        let waits = self.awaited_run(action) == Some(run);
         draft.problem = if action == Action::Keep && draft.subject().is_empty() {
             Some("describe what you tried: it becomes the commit's subject".to_owned())
         } else if waits {
@@ -137,10 +152,14 @@ impl Model {
         }
         if waits {
             self.decision.drafts.insert(action, draft);
-            self.decision.keep_follows = Some(run);
-            let keep = self.way(Action::Keep);
+            self.decision.follows = Some((action, run));
+            let (name, key) = (action.binding().name, self.way(action));
+            let if_it = match action {
+                Action::Keep => " if it passes",
+                _ => "",
+            };
             return self.inform(format!(
-                "the keep follows this run if it passes; {keep} again takes that back"
+                "the {name} follows this run{if_it}; {key} again takes that back"
             ));
         }
         let change = match action {
@@ -178,7 +197,8 @@ impl Model {
     /// Why the run of an open dialog can no longer be decided: another run or save came while it
     /// was open.
     fn no_longer_possible(&self, action: Action, run: RunId) -> Option<String> {
-        let awaited = self.awaited_run().is_some_and(|awaited| awaited != run);
+        let awaited = self.awaited_run(action);
+        let awaited = awaited.is_some_and(|awaited| awaited != run);
         if self.decision_run() != Some(run) || awaited {
             return Some(
                 "there is a newer run: close this dialog; your text is kept for the next one"

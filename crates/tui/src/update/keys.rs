@@ -98,8 +98,11 @@ impl Model {
     /// Performs an action that can be used now.
     fn carry_out(&mut self, action: Action) {
         match action {
-            Action::Keep if self.decision.keep_follows.take().is_some() => {
-                self.inform("no keep follows this run; your text is kept for the next keep");
+            Action::Keep | Action::Discard if self.takes_back(action) => {
+                let name = action.binding().name;
+                self.inform(format!(
+                    "no {name} follows this run; your text is kept for the next {name}"
+                ));
             }
             Action::Keep => self.describe_keep(),
             Action::Discard => self.describe_discard(),

@@ -55,7 +55,7 @@ impl Model {
             self.open_graph();
         }
         self.load_details();
-        self.keep_that_follows();
+        self.decision_that_follows();
         self.start_check_that_follows();
     }
 

@@ -98,9 +98,12 @@ impl Model {
 
     fn follow_live(&mut self, start: Box<RunStart>) {
         self.runs.newest = self.runs.newest.max(Some(start.id));
-        let is_newer = |run: &mut RunId| *run != start.id && !start.is_check();
-        if self.decision.keep_follows.take_if(is_newer).is_some() {
-            self.warn("no keep follows: there is a newer run; your text is kept for its keep");
+        let is_newer = |(_, run): &mut (_, RunId)| *run != start.id && !start.is_check();
+        if let Some((action, _)) = self.decision.follows.take_if(is_newer) {
+            let name = action.binding().name;
+            self.warn(format!(
+                "no {name} follows: there is a newer run; your text is kept for its {name}"
+            ));
         }
         self.panes.log.start(start.id);
         self.panes.text_mut(Pane::Correctness).show(0);

@@ -1,7 +1,6 @@
 //! The figures of the verdict: the objective with its unit and aggregate, the change against the
 //! incumbent, the fastest peer; and the line below them.
 
-use super::report;
 use crate::model::Model;
 use crate::prelude::*;
 use crate::state::{FinishedRun, peers};
@@ -92,7 +91,7 @@ pub(super) fn third_line(model: &Model) -> Vec<Span<'static>> {
 pub(super) fn qualifies(model: &Model) -> Option<String> {
     let last = model.runs.last.as_ref().filter(|_| model.runs.is_idle());
     let mixed = last.and_then(|last| last.verdict.mixed());
-    mixed.or_else(|| report(model)?.caveats().first().cloned())
+    mixed.or_else(|| model.runs.report()?.caveats().first().cloned())
 }
 
 /// The fastest peer, behind the figures.
