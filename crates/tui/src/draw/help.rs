@@ -52,18 +52,20 @@ pub(super) fn draw(model: &Model, frame: &mut Frame, area: Rect, help: &Help) ->
     let first = draw_scrolled(frame, inner, lines, help.scroll);
     let mut hints = Vec::new();
     if count > first + usize::from(inner.height) {
-        let down = match help.typing {
-            true => Action::NextChoice,
-            false => Action::Down,
+        let down = if help.typing {
+            Action::NextChoice
+        } else {
+            Action::Down
         };
         hints.push(format!("{} for more", keymap.way(down)));
     }
     if !help.typing {
         hints.push(format!("{} searches", keymap.way(Action::Search)));
     }
-    let closes = match is_searched {
-        true => "ends the search",
-        false => "closes",
+    let closes = if is_searched {
+        "ends the search"
+    } else {
+        "closes"
     };
     hints.push(format!("{} {closes}", keymap.way(Action::Close)));
     draw_hints(frame, area, window, hints);
@@ -118,8 +120,8 @@ fn word_entry(word: &Word) -> Entry {
     Entry {
         label: word.name().to_owned(),
         style: STRONG,
-        text: word.meaning.to_owned(),
-        also: word.forms.join(" "),
+        text: word.1.to_owned(),
+        also: word.forms().collect::<Vec<_>>().join(" "),
     }
 }
 
