@@ -115,9 +115,10 @@ fn wait(bell: &OwnedFd, terminal: bool, most: Option<&Timespec>) -> std::io::Res
         Err(error) => return Err(error.into()),
     }
     let input = fds[1].revents();
-    match input.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
-        true => Err(Errno::IO.into()),
-        false => Ok(input.contains(PollFlags::IN)),
+    if input.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
+        Err(Errno::IO.into())
+    } else {
+        Ok(input.contains(PollFlags::IN))
     }
 }
 

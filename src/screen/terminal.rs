@@ -97,9 +97,10 @@ impl Guard {
             }
             .as_bytes(),
         )?;
-        match self.modes.focus {
-            true => execute!(out, EnableFocusChange),
-            false => execute!(out, DisableFocusChange),
+        if self.modes.focus {
+            execute!(out, EnableFocusChange)
+        } else {
+            execute!(out, DisableFocusChange)
         }
     }
 

@@ -207,14 +207,14 @@ fn where_nothing_can_be_shown_only_q_acts() {
 fn a_save_during_a_run_takes_its_place() {
     let mut world = check("open; say stage: verify; save", &["run 2 · saved"]);
     // Late events of the first run have no effect.
-    let late = world.model.panes.log.log().len();
+    let late = world.model.panes.log.log().lines.len();
     let batch = lab_runner::follow::Batch {
         lines: Vec::new(),
         skipped: 9,
         report: None,
     };
     world.send(Event::Run(RunEvent::Progress(RunId(1), batch)));
-    assert_eq!(world.model.panes.log.log().len(), late);
+    assert_eq!(world.model.panes.log.log().lines.len(), late);
     assert!(
         world.model.runs.last.is_none(),
         "a run that was ended by a newer one leaves no verdict"

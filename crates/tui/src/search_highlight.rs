@@ -16,9 +16,10 @@ pub fn find_all(text: &str, needle: &str) -> Vec<std::ops::Range<usize>> {
         return Vec::new();
     }
     // Only ASCII letters are compared without case: then every byte keeps its position.
-    let text = match needle.chars().any(char::is_uppercase) {
-        true => Cow::Borrowed(text),
-        false => Cow::Owned(text.to_ascii_lowercase()),
+    let text = if needle.chars().any(char::is_uppercase) {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(text.to_ascii_lowercase())
     };
     text.match_indices(needle)
         .map(|(at, found)| at..at + found.len())

@@ -52,29 +52,6 @@ pub fn pad_left(text: &str, columns: usize) -> String {
     " ".repeat(missing) + &cut
 }
 
-/// The columns `from..from + columns` of `text`. A wide character that the left edge halves becomes
-/// a blank; one that the right edge halves is left out.
-pub fn slice(text: &str, from: usize, columns: usize) -> Cow<'_, str> {
-    if from == 0 {
-        return Cow::Borrowed(&text[..end_within(text, columns)]);
-    }
-    let mut at = 0;
-    for (index, letter) in text.char_indices() {
-        if at == from {
-            let rest = &text[index..];
-            return Cow::Borrowed(&rest[..end_within(rest, columns)]);
-        }
-        if at > from {
-            let rest = &text[index..];
-            return Cow::Owned(
-                " ".to_owned() + &rest[..end_within(rest, columns.saturating_sub(1))],
-            );
-        }
-        at += letter.width().unwrap_or(0);
-    }
-    Cow::Borrowed("")
-}
-
 /// The byte length of the longest prefix of at most `columns` columns.
 fn end_within(text: &str, columns: usize) -> usize {
     let mut used = 0;
@@ -145,9 +122,6 @@ mod tests {
     fn a_wide_character_is_never_cut_in_half() {
         assert_eq!(fit("漢字かな", 5), "漢字…");
         assert_eq!(fit("漢字かな", 4), "漢…");
-        assert_eq!(slice("漢字かな", 0, 5), "漢字");
-        assert_eq!(slice("漢字かな", 1, 5), " 字か");
-        assert_eq!(slice("漢字かな", 2, 4), "字か");
         assert_eq!(pad("漢", 4), "漢  ");
         assert_eq!(pad_left("ab", 4), "  ab");
     }

@@ -140,9 +140,10 @@ impl Plot<'_> {
         let columns = width(text) as u16 + 2;
         let right = self.area.right() - x - 1;
         let left = x - self.area.x;
-        let (from, free) = match right >= columns || right >= left {
-            true => (x + 1, right),
-            false => (x.saturating_sub(columns).max(self.area.x), left),
+        let (from, free) = if right >= columns || right >= left {
+            (x + 1, right)
+        } else {
+            (x.saturating_sub(columns).max(self.area.x), left)
         };
         if free >= 3 && !text.is_empty() {
             let text = format!(" {} ", fit(text, usize::from(free - 2)));

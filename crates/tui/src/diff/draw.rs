@@ -1,7 +1,7 @@
 //! Draws the rows of a diff: the cursor's mark, the line numbers, the sign, the text. The signs `+`
 //! and `-` tell what the colours tell.
 
-use super::{DiffLayout, DiffLine, DiffRow, DiffView, FileDiff, LineKind, Side};
+use super::{DiffLayout, DiffLine, DiffRow, DiffView, LineKind, Side};
 use crate::line_layout::{StyledRange, layout_line, spans_width};
 use crate::search_highlight::{find_all, mark};
 use crate::text::{fit, pad_left, printable};
@@ -42,12 +42,8 @@ impl RowPainter<'_> {
         let diff = view.diff();
         match row {
             DiffRow::File { file } => {
-                let name = diff.files.get(file).map(file_name);
-                line.push_span(self.fit(&name.unwrap_or_default(), 1).strong());
-            }
-            DiffRow::Note { file, note } => {
-                let note = diff.files.get(file).and_then(|file| file.notes.get(note));
-                line.push_span(self.fit(note.map_or("", String::as_str), 1).quiet());
+                let name = diff.files.get(file).and_then(|file| file.name.as_deref());
+                line.push_span(self.fit(name.unwrap_or_default(), 1).strong());
             }
             DiffRow::Hunk { file, hunk } => {
                 if let Some(hunk) = diff.hunk(file, hunk) {
@@ -78,9 +74,10 @@ impl RowPainter<'_> {
 
     fn unified(&self, out: &mut Line<'static>, line: Option<&DiffLine>, here: bool) {
         let Some(line) = line else { return };
-        let numbers = match self.columns < NARROW {
-            true => vec![line.new.or(line.old)],
-            false => vec![line.old, line.new],
+        let numbers = if self.columns < NARROW {
+            vec![line.new.or(line.old)]
+        } else {
+            vec![line.old, line.new]
         };
         out.extend(numbers.into_iter().map(|number| self.number(number, here)));
         let side = match line.kind {
@@ -124,9 +121,10 @@ impl RowPainter<'_> {
         let styles = number.map_or_else(Vec::new, |number| (self.line_styles)(side, number));
         let (sign_style, background) = (style::diff(role), style::diff_background(role));
         // Highlighted source keeps its colours; then the background tells added from removed lines.
-        let (base, part) = match styles.is_empty() {
-            true => (sign_style, style::diff(part)),
-            false => (TEXT, style::diff_background(part)),
+        let (base, part) = if styles.is_empty() {
+            (sign_style, style::diff(part))
+        } else {
+            (TEXT, style::diff_background(part))
         };
         let parts = line.changed_parts.iter();
         let parts: Vec<StyledRange> = parts.map(|range| (range.clone(), part)).collect();
@@ -150,16 +148,6 @@ impl RowPainter<'_> {
             spans.push("  (no line end)".quiet());
         }
         spans
-    }
-}
-
-/// The name of a file, with what became of the file.
-fn file_name(file: &FileDiff) -> String {
-    match (&file.old, &file.new) {
-        (Some(old), Some(new)) if old != new => format!("{old} → {new}"),
-        (Some(old), None) => format!("{old} (deleted)"),
-        (None, Some(new)) if !file.hunks.is_empty() => format!("{new} (new)"),
-        _ => file.name().unwrap_or_default().to_owned(),
     }
 }
 

@@ -169,20 +169,9 @@ impl Hunk {
 /// What changed in one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileDiff {
-    /// Its old name. `None` where the diff names none, and of a new file.
-    pub old: Option<String>,
-    /// Its new name. `None` where the diff names none, and of a deleted file.
-    pub new: Option<String>,
-    /// Other lines of the diff about it: modes, renames, that it is binary.
-    pub notes: Vec<String>,
+    /// Its name on the screen; `None` in a diff of two texts.
+    pub name: Option<String>,
     pub hunks: Vec<Hunk>,
-}
-
-impl FileDiff {
-    /// Its new name, else its old name.
-    pub fn name(&self) -> Option<&str> {
-        self.new.as_deref().or(self.old.as_deref())
-    }
 }
 
 /// A parsed diff.
@@ -204,16 +193,25 @@ pub struct Diff {
 }
 
 impl Diff {
-    /// Parses the text of a unified diff, of git or of `diff -u`. Lines that belong to no hunk
-    /// become notes. Any text is accepted: the counts of a hunk may be wrong and lines may be
-    /// missing.
-    pub fn parse(text: &str) -> Self {
-        parse::parse(text)
+    /// Parses the hunks between two texts, as `lab_git` writes them.
+    pub fn parse(hunks: &str) -> Self {
+        Diff::of_files([(None, hunks)])
+    }
+
+    /// Parses the hunks of files, each with its name.
+    pub fn of_files<'t>(files: impl IntoIterator<Item = (Option<String>, &'t str)>) -> Self {
+        let file = |(name, hunks)| FileDiff {
+            name,
+            hunks: parse::parse(hunks),
+        };
+        Diff {
+            files: files.into_iter().map(file).collect(),
+        }
     }
 
     /// Whether nothing changed.
     pub fn is_empty(&self) -> bool {
-        self.files.is_empty()
+        self.hunks().next().is_none()
     }
 
     /// The rows of the screen that show the diff.

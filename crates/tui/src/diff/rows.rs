@@ -18,8 +18,6 @@ pub enum DiffLayout {
 pub enum DiffRow {
     /// The name of a file. A file without a name has no such row.
     File { file: usize },
-    /// A note about a file.
-    Note { file: usize, note: usize },
     /// The head of a hunk.
     Hunk { file: usize, hunk: usize },
     /// A line of a unified diff, or two lines of a split one. An unchanged line is on both sides.
@@ -36,17 +34,16 @@ impl DiffRow {
     pub fn hunk(self) -> Option<(usize, usize)> {
         match self {
             DiffRow::Hunk { file, hunk } | DiffRow::Lines { file, hunk, .. } => Some((file, hunk)),
-            DiffRow::File { .. } | DiffRow::Note { .. } => None,
+            DiffRow::File { .. } => None,
         }
     }
 
     /// The file that it belongs to.
     pub fn file(self) -> usize {
         match self {
-            DiffRow::File { file }
-            | DiffRow::Note { file, .. }
-            | DiffRow::Hunk { file, .. }
-            | DiffRow::Lines { file, .. } => file,
+            DiffRow::File { file } | DiffRow::Hunk { file, .. } | DiffRow::Lines { file, .. } => {
+                file
+            }
         }
     }
 
@@ -60,10 +57,9 @@ impl DiffRow {
 pub(super) fn rows(diff: &Diff, layout: DiffLayout) -> Vec<DiffRow> {
     let mut out = Vec::new();
     for (file, content) in diff.files.iter().enumerate() {
-        if content.name().is_some() {
+        if content.name.is_some() {
             out.push(DiffRow::File { file });
         }
-        out.extend((0..content.notes.len()).map(|note| DiffRow::Note { file, note }));
         for (hunk, lines) in content.hunks.iter().enumerate() {
             out.push(DiffRow::Hunk { file, hunk });
             let sides = match layout {

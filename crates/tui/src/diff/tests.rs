@@ -158,25 +158,22 @@ fn distant_changes_have_separate_hunks_that_name_the_function() {
 }
 
 #[test]
-fn gits_file_headers_are_parsed() {
-    let diff = Diff::parse(
-        "diff --git a/k/kernel.cu b/k/kernel.cu\nindex 1..2 100644\n--- a/k/kernel.cu\n+++ b/k/kernel.cu\n@@ -1 +1,2 @@ void f()\n-a\n+b\n\
-         +-- not a file\n\\ No newline at end of file\ndiff --git a/x.bin b/x.bin\nnew file mode 100644\nBinary files /dev/null and b/x.bin \
-         differ\ndiff --git a/old.md b/new.md\nsimilarity index 100%\nrename from old.md\nrename to new.md\n",
-    );
-    let names: Vec<Option<&str>> = diff.files.iter().map(FileDiff::name).collect();
-    assert_eq!(names, [Some("k/kernel.cu"), Some("x.bin"), None]);
+fn hunks_of_several_files_are_parsed() {
+    let files = [
+        (
+            "k/kernel.cu",
+            "@@ -1 +1,2 @@ void f()\n-a\n+b\n+-- not a file\n\\ No newline at end of file\n",
+        ),
+        ("old.md → new.md", "@@ -3,0 +4 @@\n+c\n"),
+    ];
+    let diff = Diff::of_files(files.map(|(name, hunks)| (Some(name.to_owned()), hunks)));
+    let names: Vec<Option<&str>> = diff.files.iter().map(|file| file.name.as_deref()).collect();
+    assert_eq!(names, [Some("k/kernel.cu"), Some("old.md → new.md")]);
     assert_eq!(diff.files[0].hunks[0].section, "void f()");
-    assert_eq!(picture(&diff), "-a\n+b\n+-- not a file\n");
+    assert_eq!(picture(&diff), "-a\n+b\n+-- not a file\n+c\n");
     assert!(diff.files[0].hunks[0].lines[2].lacks_newline);
-    assert_eq!(
-        diff.files[1].notes,
-        [
-            "new file mode 100644",
-            "Binary files /dev/null and b/x.bin differ"
-        ]
-    );
-    assert_eq!(diff.tally(), "+2 −1");
+    assert_eq!(diff.files[1].hunks[0].lines[0].new, Some(4));
+    assert_eq!(diff.tally(), "+3 −1");
 }
 
 /// A random text; two such texts share many lines.
@@ -249,15 +246,6 @@ proptest! {
                 prop_assert!(lines.clone().all(|row| is_there(&row)));
             }
         }
-    }
-
-    #[test]
-    fn file_headers_change_nothing(old in text(), new in text()) {
-        let hunks = text_diff(&old, &new, 3).expect("a diff");
-        let with_headers = Diff::parse(&format!("diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n{hunks}"));
-        prop_assert_eq!(apply(&with_headers, &old), Some(new));
-        prop_assert!(shows_all(&with_headers));
-        prop_assert_eq!(&with_headers.files[0].hunks, &Diff::parse(&hunks).files.first().cloned().unwrap_or_default().hunks);
     }
 
     #[test]

@@ -16,9 +16,10 @@ pub struct JumpTarget {
 
 /// The next of these rows behind or before a place; from the last to the first.
 pub fn next_in_circle(rows: &[usize], at: usize, forward: bool) -> Option<usize> {
-    let next = match forward {
-        true => rows.iter().find(|row| **row > at).or(rows.first()),
-        false => rows.iter().rfind(|row| **row < at).or(rows.last()),
+    let next = if forward {
+        rows.iter().find(|row| **row > at).or(rows.first())
+    } else {
+        rows.iter().rfind(|row| **row < at).or(rows.last())
     };
     next.copied()
 }
@@ -127,7 +128,7 @@ impl DiffView {
         let (mut head, mut same) = (None, 0);
         for (at, row) in self.rows.iter().enumerate() {
             match *row {
-                DiffRow::File { .. } | DiffRow::Note { .. } => {}
+                DiffRow::File { .. } => {}
                 DiffRow::Hunk { .. } => (head, same) = (Some(at), 0),
                 DiffRow::Lines { .. } if self.is_same(*row) => same += 1,
                 DiffRow::Lines { .. } => {
@@ -252,8 +253,7 @@ impl DiffView {
     /// The text of a row; of two different sides both texts, separated by a line feed.
     pub fn text(&self, row: usize) -> String {
         let text = |row: DiffRow| match row {
-            DiffRow::File { file } => Some(self.diff.files.get(file)?.name()?.to_owned()),
-            DiffRow::Note { file, note } => self.diff.files.get(file)?.notes.get(note).cloned(),
+            DiffRow::File { file } => self.diff.files.get(file)?.name.clone(),
             DiffRow::Hunk { file, hunk } => {
                 let hunk = self.diff.hunk(file, hunk)?;
                 Some(format!("{} {}", hunk.range(), hunk.section))

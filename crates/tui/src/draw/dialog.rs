@@ -38,9 +38,10 @@ pub(super) fn keep_question(model: &Model) -> String {
     let last = model.runs.last.as_ref();
     let is_held = last.is_some_and(|last| incumbent == Some(&last.start.blob));
     let mut text = String::from("What did you try? ");
-    text.push_str(match is_held && first.is_empty() {
-        true => "HEAD holds these bytes already: a row is written, and no commit is made.",
-        false => "This becomes the commit's subject.",
+    text.push_str(if is_held && first.is_empty() {
+        "HEAD holds these bytes already: a row is written, and no commit is made."
+    } else {
+        "This becomes the commit's subject."
     });
     if !first.is_empty() {
         let names = printable(&first.join(", "));

@@ -82,9 +82,10 @@ fn lines(model: &Model, columns: u16) -> Lines {
 
 /// The state of the screen, the longest text first.
 fn standing(model: &Model, names_branch: bool) -> Vec<String> {
-    let watching = match model.runs.paused {
-        true => "not watching",
-        false => "watching",
+    let watching = if model.runs.paused {
+        "not watching"
+    } else {
+        "watching"
     };
     let kernel = format!("{watching} {} ", printable(&model.setup.kernel));
     if model.loops.any_runs() && model.panes.view != View::Loop {

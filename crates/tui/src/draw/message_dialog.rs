@@ -58,9 +58,10 @@ fn line(frame: &mut Frame, area: Rect, field: &Field, is_here: bool) {
         None => (sign.to_owned(), length(field.input.value())),
         Some(key) => {
             // On a narrow screen the typed text needs the columns.
-            let words = match area.width < ROOMY {
-                true => String::new(),
-                false => key.words().join(", "),
+            let words = if area.width < ROOMY {
+                String::new()
+            } else {
+                key.words().join(", ")
             };
             let prompt = format!("{sign}{}", pad(key.word(), LABEL + 1));
             (prompt, (words, QUIET))

@@ -51,9 +51,10 @@ const SEVERAL_PANES: (u16, u16) = (60, 13);
 pub fn view(model: &Model, frame: &mut Frame) -> FrameGeometry {
     let area = frame.area();
     frame.render_widget(Block::new().style(SCREEN), area);
-    let geometry = match area.width < SMALLEST.0 || area.height < SMALLEST.1 {
-        true => draw_too_small(model, frame, area),
-        false => draw(model, frame, area),
+    let geometry = if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
+        draw_too_small(model, frame, area)
+    } else {
+        draw(model, frame, area)
     };
     if model.appearance.symbols == SymbolSet::Ascii {
         ascii::replace(frame.buffer_mut());

@@ -200,9 +200,10 @@ pub(super) fn draw_line(model: &Model, frame: &mut Frame, area: Rect, has_head: 
         _ if model.decision.held_out.is_some() => line.extend(progress(model)),
         (Running::No, Some(last)) => {
             let verdict = &last.verdict;
-            let style = match model.runs.is_stale() {
-                true => QUIET,
-                false => style::verdict_block(verdict.outcome),
+            let style = if model.runs.is_stale() {
+                QUIET
+            } else {
+                style::verdict_block(verdict.outcome)
             };
             let word = format!(" {} {} ", verdict.sign(), verdict.word());
             line.push(Span::styled(word, style));
@@ -226,9 +227,10 @@ pub(super) fn draw_line(model: &Model, frame: &mut Frame, area: Rect, has_head: 
     let line = Line::from(line);
     let used = line.width() as u16;
     frame.render_widget(line, area);
-    let right = match has_head {
-        true => String::new(),
-        false => which_run(model),
+    let right = if has_head {
+        String::new()
+    } else {
+        which_run(model)
     };
     let room = area.width.saturating_sub(used);
     if width(&right) + 3 < usize::from(room) {
@@ -260,9 +262,10 @@ fn nothing_yet(model: &Model) -> Span<'static> {
 
 fn verdict_word(model: &Model, last: &FinishedRun) -> Vec<Span<'static>> {
     let verdict = &last.verdict;
-    let style = match model.runs.is_stale() {
-        true => QUIET,
-        false => style::verdict(verdict.outcome),
+    let style = if model.runs.is_stale() {
+        QUIET
+    } else {
+        style::verdict(verdict.outcome)
     };
     let word = format!("{} {}", verdict.sign(), verdict.word());
     let mut spans = vec![Span::styled(word, style)];

@@ -30,9 +30,10 @@ fn half(area: Rect, direction: Direction) -> u16 {
 }
 
 fn direction(is_wide: bool) -> Direction {
-    match is_wide {
-        true => Direction::Horizontal,
-        false => Direction::Vertical,
+    if is_wide {
+        Direction::Horizontal
+    } else {
+        Direction::Vertical
     }
 }
 
@@ -41,9 +42,10 @@ impl PanePainter<'_, '_> {
         match self.model.panes.view {
             View::Bench if is_large => self.draw_bench(area),
             View::Bench if self.model.panes.has_charts => {
-                let last = match self.model.panes.shows(Pane::Workloads) {
-                    true => Pane::Workloads,
-                    false => Pane::Commits,
+                let last = if self.model.panes.shows(Pane::Workloads) {
+                    Pane::Workloads
+                } else {
+                    Pane::Commits
                 };
                 let panes = [Pane::History, last];
                 self.draw_stack(Split::BenchStack, area, area.height / 2, panes);
@@ -55,24 +57,9 @@ impl PanePainter<'_, '_> {
             }
             View::Source => self.draw_pane(area, Pane::Source),
             View::Results => self.draw_results(area),
-            View::Git => {
-                let direction = direction(area.width >= WIDE);
-                let first = half(area, direction);
-                let panes = [Pane::Graph, Pane::Commit];
-                self.draw_both(Split::Git, direction, area, first, panes);
-            }
+            View::Git => self.draw_halves(Split::Git, area, [Pane::Graph, Pane::Commit]),
             View::Device => self.draw_device(area),
-            View::Sweep => {
-                let direction = direction(area.width >= WIDE);
-                let first = half(area, direction);
-                self.draw_both(
-                    Split::Sweep,
-                    direction,
-                    area,
-                    first,
-                    [Pane::Sweep, Pane::Points],
-                );
-            }
+            View::Sweep => self.draw_halves(Split::Sweep, area, [Pane::Sweep, Pane::Points]),
             View::Decisions => {
                 let direction = direction(area.width >= WIDE);
                 let first = match direction {
@@ -88,6 +75,12 @@ impl PanePainter<'_, '_> {
                 self.draw_stack(Split::LoopStack, area, above, [Pane::Loop, Pane::Edit]);
             }
         }
+    }
+
+    /// Draws two panes side by side, or one below the other on a narrow screen.
+    fn draw_halves(&mut self, split: Split, area: Rect, panes: [Pane; 2]) {
+        let direction = direction(area.width >= WIDE);
+        self.draw_both(split, direction, area, half(area, direction), panes);
     }
 
     /// Cuts an area in two, and draws a pane in each part.
@@ -182,9 +175,10 @@ impl PanePainter<'_, '_> {
     /// its details.
     fn draw_results(&mut self, area: Rect) {
         let is_wide = area.width >= WIDE_RESULTS;
-        let first = match is_wide {
-            true => area.width * 14 / 25,
-            false => area.height * 9 / 20,
+        let first = if is_wide {
+            area.width * 14 / 25
+        } else {
+            area.height * 9 / 20
         };
         let [table, rest] = self.cut(Split::Results, direction(is_wide), area, first);
         self.draw_pane(table, Pane::Experiments);
@@ -202,9 +196,10 @@ impl PanePainter<'_, '_> {
     fn draw_device(&mut self, area: Rect) {
         let (is_wide, is_high) = (area.width >= WIDE, area.height >= HIGH);
         let direction = direction(is_wide);
-        let first = match is_high && !is_wide {
-            true => area.height / 3,
-            false => half(area, direction),
+        let first = if is_high && !is_wide {
+            area.height / 3
+        } else {
+            half(area, direction)
         };
         let [gauges, others] = self.cut(Split::Device, direction, area, first);
         self.draw_pane(gauges, Pane::Gauges);

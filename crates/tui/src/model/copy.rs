@@ -93,14 +93,11 @@ impl Model {
 
     /// The marked line, else the visible lines of run.log.
     fn shown_lines(&self) -> Option<String> {
-        let log = self.panes.log.log();
-        let rows = match self.panes.log.marked() {
-            Some(at) => at..at + 1,
-            None => self.panes.log.visible(),
-        };
-        let lines: Vec<&str> = rows
-            .filter_map(|at| Some(log.line(at)?.text.as_str()))
-            .collect();
+        let text = self.panes.text(Pane::Log);
+        let rows = text.marked().map_or(text.visible(), |at| at..at + 1);
+        let lines = self.panes.log.log().lines.iter();
+        let lines = lines.skip(rows.start).take(rows.len());
+        let lines: Vec<&str> = lines.map(|line| line.text.as_str()).collect();
         Some(lines.join("\n")).filter(|_| !lines.is_empty())
     }
 
@@ -143,9 +140,10 @@ impl Model {
         let messages: Vec<String> = messages
             .map(|m| format!("{place}: {}: {}", m.word(), m.text))
             .collect();
-        match messages.is_empty() {
-            true => place,
-            false => messages.join("\n"),
+        if messages.is_empty() {
+            place
+        } else {
+            messages.join("\n")
         }
     }
 }

@@ -39,12 +39,6 @@ impl Model {
     pub fn rows(&self, pane: Pane) -> Rows<'_> {
         let panes = &self.panes;
         match pane {
-            Pane::Log | Pane::Correctness | Pane::History => {
-                let log = panes.log.log();
-                Rows::new(log.len(), |at| {
-                    log.line(at).map_or("", |line| line.text.as_str()).into()
-                })
-            }
             Pane::Commits => {
                 let commits = &self.repository.commits;
                 Rows::new(commits.len(), |at| {
@@ -103,7 +97,6 @@ impl Model {
     /// The selected or marked row, else the first visible one.
     pub fn row_at(&self, pane: Pane) -> usize {
         match pane {
-            Pane::Log | Pane::Correctness | Pane::History => self.panes.log.at(),
             Pane::Commits => self.panes.commits.selected,
             Pane::Graph => self.panes.graph.list.selected,
             Pane::Experiments => self.selected_row().unwrap_or(0),

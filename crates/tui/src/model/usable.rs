@@ -155,9 +155,10 @@ impl Model {
             Action::Keep => !is_check || once_idle.keep.is_ok(),
             _ => once_idle.discard.is_ok(),
         };
-        let run = match is_check {
-            true => self.decision_run(),
-            false => Some(live.start.id),
+        let run = if is_check {
+            self.decision_run()
+        } else {
+            Some(live.start.id)
         };
         run.filter(|_| is_possible)
     }
@@ -303,9 +304,10 @@ impl Model {
     pub fn can_search(&self) -> Result<(), String> {
         let pane = self.text_pane();
         let is_counted = pane.is_list() || matches!(pane, Pane::Log | Pane::Source);
-        match is_counted && self.rows(pane).count == 0 {
-            true => Err(no_rows(pane)),
-            false => Ok(()),
+        if is_counted && self.rows(pane).count == 0 {
+            Err(no_rows(pane))
+        } else {
+            Ok(())
         }
     }
 

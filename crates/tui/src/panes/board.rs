@@ -102,9 +102,10 @@ pub fn whole(data: ScreenData, selected: usize, columns: usize) -> Lines {
             line.spans.insert(0, Span::raw(" ".repeat(indent)));
             line
         };
-        match text.is_empty() {
-            true => vec![Line::default()],
-            false => below.into_iter().map(inset).collect(),
+        if text.is_empty() {
+            vec![Line::default()]
+        } else {
+            below.into_iter().map(inset).collect()
         }
     };
     lines.iter().enumerate().flat_map(styled).collect()

@@ -47,14 +47,20 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
     let number = |key| report.number(key);
     let build = report.value("build_s");
     let is_reused = build.is_some_and(|value| attribute(value, "reused").is_some());
-    let built = number("build_s").map(|s| match is_reused {
-        true => "from the cache: these bytes were built before".to_owned(),
-        false => format::seconds(s),
+    let built = number("build_s").map(|s| {
+        if is_reused {
+            "from the cache: these bytes were built before".to_owned()
+        } else {
+            format::seconds(s)
+        }
     });
     let registers = number("registers");
-    let spills = number("spill_bytes").map(|n| match n > 0.0 {
-        true => format!("! {} a thread go through local memory", format::bytes(n)),
-        false => "none".to_owned(),
+    let spills = number("spill_bytes").map(|n| {
+        if n > 0.0 {
+            format!("! {} a thread go through local memory", format::bytes(n))
+        } else {
+            "none".to_owned()
+        }
     });
     let shared = number("shared_bytes");
     let mut all = vec![
@@ -95,9 +101,10 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
     });
     let kernel = number("kernel_us");
     let floor = number("floor_us").zip(kernel);
-    let floor = floor.map(|(floor, us)| match has_several(report) {
-        true => "each workload has its own: see the pane Workloads".to_owned(),
-        false => {
+    let floor = floor.map(|(floor, us)| {
+        if has_several(report) {
+            "each workload has its own: see the pane Workloads".to_owned()
+        } else {
             let (bound, share) = (format::us(floor), floor / us * 100.0);
             format!("{bound}, no time can be below: {share:.0} % of its speed is reached")
         }
@@ -116,18 +123,17 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
 /// What the kernel needs on another architecture.
 fn of_target(target: &TargetLine) -> (&'static str, Option<String>) {
     let number = |n: Option<u64>| n.map_or_else(|| "?".to_owned(), |n| n.to_string());
-    let needs = match target.builds {
-        false => "! does not build".to_owned(),
-        true => {
-            let spills = match target.spill_bytes {
-                Some(0) => "no spills".to_owned(),
-                Some(bytes) => format!("! {} spilled", format::bytes(bytes as f64)),
-                None => "? spilled".to_owned(),
-            };
-            let shared = target.shared_bytes.unwrap_or(0) as f64;
-            let (registers, shared) = (number(target.registers), format::bytes(shared));
-            format!("{registers} registers, {spills}, {shared} shared")
-        }
+    let needs = if target.builds {
+        let spills = match target.spill_bytes {
+            Some(0) => "no spills".to_owned(),
+            Some(bytes) => format!("! {} spilled", format::bytes(bytes as f64)),
+            None => "? spilled".to_owned(),
+        };
+        let shared = target.shared_bytes.unwrap_or(0) as f64;
+        let (registers, shared) = (number(target.registers), format::bytes(shared));
+        format!("{registers} registers, {spills}, {shared} shared")
+    } else {
+        "! does not build".to_owned()
     };
     let text = format!("{}: {needs}", target.arch);
     ("target", Some(printable(&text)))

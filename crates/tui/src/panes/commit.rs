@@ -1,10 +1,11 @@
 //! The pane Commit: the selected commit with its author, message, trailers, changed files and their
 //! diffs.
 
-use crate::diff::{ContextLines, DiffView};
+use crate::diff::{ContextLines, Diff, DiffLayout, DiffView};
 use crate::prelude::*;
 use lab_git::{CommitDetails, FileChange, short};
 use lab_run::experiment::Experiment;
+use std::sync::Arc;
 
 #[derive(Clone, Debug, Default)]
 pub struct CommitState {
@@ -44,7 +45,9 @@ impl CommitState {
         text: &mut ScrolledText,
     ) {
         let files = details.as_ref().map_or(&[][..], |details| &details.files);
-        let diff = DiffView::of_text(&unified(files));
+        let changed = files.iter().filter(|file| !file.diff.is_empty());
+        let diff = Diff::of_files(changed.map(|file| (Some(path(file)), &*file.diff)));
+        let diff = DiffView::new(Arc::new(diff), DiffLayout::Unified);
         match &self.shown {
             // The same commit with more or fewer lines around: the topmost row stays on top.
             Some(old) if old.id == id => text.follow(&old.diff, &diff),
@@ -60,19 +63,6 @@ impl CommitState {
     }
 }
 
-/// The files' hunks as one diff.
-fn unified(files: &[FileChange]) -> String {
-    let mut text = String::new();
-    for file in files.iter().filter(|file| !file.diff.is_empty()) {
-        let old = file.from.as_deref().unwrap_or(&file.path);
-        text.push_str(&format!("--- a/{old}\n+++ b/{}\n{}", file.path, file.diff));
-        if !text.ends_with('\n') {
-            text.push('\n');
-        }
-    }
-    text
-}
-
 pub fn document<'a>(data: ScreenData, state: &'a CommitState, columns: usize) -> Document<'a> {
     let Some(shown) = &state.shown else {
         return Document::of(Vec::new());
@@ -81,10 +71,7 @@ pub fn document<'a>(data: ScreenData, state: &'a CommitState, columns: usize) ->
     if shown.diff.rows().is_empty() && shown.details.is_ok() {
         head.push(Line::default());
     }
-    let diff = Section {
-        title: String::new(),
-        body: Body::Diff(&shown.diff),
-    };
+    let diff = Section::new("", Body::Diff(&shown.diff));
     Document::new(vec![Section::new("", head), diff])
 }
 
@@ -127,9 +114,12 @@ fn head(shown: &ShownCommit, data: ScreenData, columns: usize) -> Lines {
     }
     if !details.body.is_empty() {
         out.push(Line::default());
-        let body = details.body.iter().flat_map(|row| match row.is_empty() {
-            true => vec![Line::default()],
-            false => paragraph(row, columns, Style::new()),
+        let body = details.body.iter().flat_map(|row| {
+            if row.is_empty() {
+                vec![Line::default()]
+            } else {
+                paragraph(row, columns, Style::new())
+            }
         });
         out.extend(body);
     }
@@ -142,15 +132,19 @@ fn head(shown: &ShownCommit, data: ScreenData, columns: usize) -> Lines {
     out
 }
 
-/// The name of a changed file, and how many lines changed.
-fn of_file(file: &FileChange) -> Line<'static> {
-    let path = match &file.from {
+/// The name of a changed file, with the one before.
+fn path(file: &FileChange) -> String {
+    match &file.from {
         Some(from) => format!("{from} → {}", file.path),
         None => file.path.clone(),
-    };
+    }
+}
+
+/// The name of a changed file, and how many lines changed.
+fn of_file(file: &FileChange) -> Line<'static> {
     let mut line = Line::from(vec![
         format!("{} ", file.kind.sign()).accent(),
-        Span::raw(printable(&path)),
+        Span::raw(printable(&path(file))),
     ]);
     if file.is_binary {
         line.push_span("  no text, or too large to compare".quiet());

@@ -254,9 +254,10 @@ fn of_process(process: &Process) -> Line<'static> {
         "" => "(its name cannot be read)".to_owned(),
         name => printable(name),
     };
-    let whose = match process.own {
-        true => "● this lab's ".good(),
-        false => "! foreign    ".warn(),
+    let whose = if process.own {
+        "● this lab's ".good()
+    } else {
+        "! foreign    ".warn()
     };
     let mut text = format!("{:>8}  {}", process.pid, fit(&name, 32));
     let memory = process.memory.map(|bytes| format::bytes(bytes as f64));

@@ -66,9 +66,10 @@ fn describe(row: &GraphRow, lanes: usize, data: ScreenData, columns: usize) -> L
     };
     let mut line = Line::default();
     for (at, sign) in graph(&row.place, lanes, symbols).into_iter().enumerate() {
-        line.push_span(match at == 2 * row.place.column {
-            true => Span::styled(node.to_owned(), status.map_or(TEXT, style::experiment)),
-            false => sign.quiet(),
+        line.push_span(if at == 2 * row.place.column {
+            Span::styled(node.to_owned(), status.map_or(TEXT, style::experiment))
+        } else {
+            sign.quiet()
         });
     }
     line.push_span(format!(" {} ", short(&commit.id)).accent());
@@ -85,13 +86,14 @@ fn describe(row: &GraphRow, lanes: usize, data: ScreenData, columns: usize) -> L
             line.push_span(Span::styled(word, style::experiment(status)));
         }
     }
-    let right = match columns >= WIDE {
-        true => format!(
+    let right = if columns >= WIDE {
+        format!(
             "  {} · {}",
             printable(&commit.author),
             data.date(commit.time)
-        ),
-        false => String::new(),
+        )
+    } else {
+        String::new()
     };
     let room = columns.saturating_sub(line.width() + 1 + width(&right));
     line.push_span(format!(" {}", pad(&commit.subject, room)));

@@ -56,9 +56,10 @@ impl HistoryState {
         let mut round = (0..).flat_map(|power| {
             [5, 10, 20].map(|n: usize| n.saturating_mul(10usize.saturating_pow(power)))
         });
-        let next = match closer {
-            true => round.take_while(|n| *n < shown).last().or(self.newest),
-            false => round.find(|n| *n > shown),
+        let next = if closer {
+            round.take_while(|n| *n < shown).last().or(self.newest)
+        } else {
+            round.find(|n| *n > shown)
         };
         self.newest = next.filter(|n| *n < count);
     }
@@ -110,9 +111,10 @@ pub fn draw(canvas: &mut Canvas, state: &HistoryState) -> Option<HistoryPlot> {
     }
     let count = data.repository.comparable().len();
     if count == 0 {
-        match data.repository.loaded {
-            true => canvas.draw_hint(inner, &nothing(data)),
-            false => canvas.draw_hint(inner, "reading …"),
+        if data.repository.loaded {
+            canvas.draw_hint(inner, &nothing(data))
+        } else {
+            canvas.draw_hint(inner, "reading …")
         }
         return None;
     }

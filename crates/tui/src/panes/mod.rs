@@ -17,7 +17,7 @@ pub mod graph;
 pub mod history;
 pub mod loops;
 pub mod profile;
-pub mod run_log;
+mod run_log;
 mod shown;
 pub mod source;
 pub mod sweep;
@@ -35,6 +35,8 @@ use experiment::ExperimentState;
 use experiments::{ExperimentsState, TypedFilter};
 use graph::GraphState;
 use history::{HistoryPlot, HistoryState};
+use lab_run::RunId;
+use lab_text::sanitise::LogLine;
 use loops::edit::EditState;
 use source::{SourceFit, SourceState};
 use std::collections::HashMap;
@@ -88,8 +90,6 @@ pub enum PaneFit {
     Text(ScrolledText),
     List(ListState),
     History(Option<HistoryPlot>),
-    /// Rows of the log's area.
-    Log(usize),
     Source(SourceFit),
 }
 
@@ -160,9 +160,18 @@ impl Panes {
                 _ => self.workloads.list = list,
             },
             PaneFit::History(plot) => self.history.set_plot(plot),
-            PaneFit::Log(height) => self.log.set_height(height),
             PaneFit::Source(fit) => self.source.take_fit(fit),
         }
+    }
+
+    /// A new run begins: its lines follow.
+    pub fn start_log(&mut self, run: RunId) {
+        self.log.start(run, &mut self.texts[Pane::Log as usize]);
+    }
+
+    pub fn push_log(&mut self, skipped: u64, lines: Vec<LogLine>) {
+        let text = &mut self.texts[Pane::Log as usize];
+        self.log.push(skipped, lines, text);
     }
 
     pub fn text(&self, pane: Pane) -> &ScrolledText {
@@ -178,7 +187,6 @@ impl Panes {
     pub fn draw(&self, canvas: &mut Canvas, filter: TypedFilter) -> PaneFit {
         let data = canvas.data;
         match canvas.pane {
-            Pane::Log => PaneFit::Log(run_log::draw(canvas, &self.log)),
             Pane::History => PaneFit::History(history::draw(canvas, &self.history)),
             Pane::Source => PaneFit::Source(source::draw(canvas, &self.source, self.around)),
             Pane::Commits => PaneFit::List(commits::draw(canvas, self.commits)),

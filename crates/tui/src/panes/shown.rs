@@ -75,12 +75,7 @@ impl Panes {
 
 /// The run in progress or the last one, if it has several workloads.
 fn run_with_workloads(data: ScreenData<'_>) -> Option<(RunId, &Report)> {
-    let runs = data.runs;
-    let live = runs.live().map(|live| (live.start.id, &*live.report));
-    let last = runs
-        .last
-        .as_ref()
-        .map(|last| (last.start.id, &*last.report));
-    let mut both = live.into_iter().chain(last);
-    both.find(|(_, report)| report.workload_count() >= workloads::LEAST)
+    let has_several = |report: &Report| report.workload_count() >= workloads::LEAST;
+    let run = data.runs.report_if(has_several);
+    run.filter(|(_, report)| has_several(report))
 }

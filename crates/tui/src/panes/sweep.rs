@@ -108,9 +108,10 @@ fn importance(sweep: &Sweep) -> Lines {
 
 fn map(map: &HeatMap, is_emulated: bool) -> Lines {
     let [row, column] = &map.names;
-    let what = match is_emulated {
-        true => "✓ correct",
-        false => "in percent of the best",
+    let what = if is_emulated {
+        "✓ correct"
+    } else {
+        "in percent of the best"
     };
     let head = format!("{what}, ✗ wrong, · not tried: {row} down, {column} across");
     let first = widest(map.rows.iter().map(String::as_str));

@@ -1,7 +1,9 @@
 //! The panes that show a text: its rows, the note in its title, and what stands in its place while
 //! there is none.
 
-use super::{Panes, board, build, commit, correctness, experiment, gauges, loops, profile, sweep};
+use super::{
+    Panes, board, build, commit, correctness, experiment, gauges, loops, profile, run_log, sweep,
+};
 use crate::prelude::*;
 use crate::views::Pane;
 
@@ -32,6 +34,10 @@ impl Panes {
             Pane::Correctness => {
                 let document = Document::of(correctness::lines(data, columns));
                 of(document.fitted(columns), String::new(), "")
+            }
+            Pane::Log => {
+                let log = Body::Log(&self.log.log().lines);
+                of(Document::of(log), String::new(), "")
             }
             Pane::Gauges => text(gauges::rows(data), gauges::note(data), ""),
             Pane::Build => text(
@@ -82,9 +88,10 @@ impl Panes {
     }
 
     pub(super) fn draw_correctness(&self, canvas: &mut Canvas) -> ScrolledText {
-        match correctness::draw_histograms(canvas, self.correctness, self.zoom()) {
-            true => self.text(canvas.pane).clone(),
-            false => self.draw_text(canvas),
+        if correctness::draw_histograms(canvas, self.correctness, self.zoom()) {
+            self.text(canvas.pane).clone()
+        } else {
+            self.draw_text(canvas)
         }
     }
 
@@ -95,12 +102,16 @@ impl Panes {
         let columns = usize::from(area.width);
         let (document, mut note, hint) = self.content(pane, canvas.data, columns);
         let mut text = self.text(pane).clone();
-        if pane == Pane::Command && !text.is_held() {
+        if matches!(pane, Pane::Command | Pane::Log) && !text.is_held() {
             text.show(document.rows());
         }
-        if matches!(pane, Pane::Correctness | Pane::Experiment) {
+        if matches!(pane, Pane::Correctness | Pane::Experiment | Pane::Log) {
             text = text.hold(&document, area);
-            note = joined([note, more_below(&text, &document, area)]);
+            let place = match pane {
+                Pane::Log => run_log::note(&self.log, &text, canvas.data),
+                _ => more_below(&text, &document),
+            };
+            note = joined([note, place]);
         }
         canvas.draw_title(&note);
         if pane == Pane::Gauges {
@@ -116,9 +127,8 @@ impl Panes {
 }
 
 /// How many rows are below the visible ones.
-fn more_below(text: &ScrolledText, document: &Document, area: Rect) -> String {
-    let end = text.first() + usize::from(area.height);
-    match document.rows().saturating_sub(end) {
+fn more_below(text: &ScrolledText, document: &Document) -> String {
+    match document.rows().saturating_sub(text.visible().end) {
         0 => String::new(),
         below => format!("{below} more below"),
     }

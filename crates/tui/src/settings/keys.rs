@@ -110,7 +110,7 @@ fn chosen(wanted: &Spanned<DeValue>, own: &[KeyEntry]) -> Result<Keymap, KeysErr
 }
 
 /// The end of an error about an unknown word: the near one, else what to do.
-fn near_or(near: Option<&str>, otherwise: impl FnOnce() -> String) -> String {
+pub(crate) fn near_or(near: Option<&str>, otherwise: impl FnOnce() -> String) -> String {
     match near {
         Some(near) => format!(" (did you mean {near}?)"),
         None => format!(": {}", otherwise()),

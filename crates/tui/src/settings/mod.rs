@@ -3,7 +3,7 @@
 //! expect. Reading the file is the caller's work.
 
 pub mod editor;
-mod keys;
+pub(crate) mod keys;
 
 use crate::keymap::Keymap;
 use crate::theme::{AppearanceChoice, parse_color_depth};

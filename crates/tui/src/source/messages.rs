@@ -77,7 +77,11 @@ impl SourceMessages {
         let last = present.text.len().saturating_sub(1);
         let mut count = 0;
         for (run, fingerprint, report) in runs {
-            let is_stale = *fingerprint != present.fingerprint;
+            let freshness = if *fingerprint == present.fingerprint {
+                Freshness::Fresh
+            } else {
+                Freshness::Stale
+            };
             let since = source
                 .since
                 .iter()
@@ -90,19 +94,13 @@ impl SourceMessages {
                         "{}:{}: {}",
                         diagnostic.file, diagnostic.line, diagnostic.message
                     );
-                    let freshness = if is_stale {
-                        Freshness::Stale
-                    } else {
-                        Freshness::Fresh
-                    };
                     put(&mut all.elsewhere, message(diagnostic, &text, freshness));
                     continue;
                 }
                 let (line, freshness) = match since.map(|diff| diff.locate(diagnostic.line)) {
                     Some(LineLocation::Kept(line)) => (line, Freshness::Stale),
                     Some(LineLocation::Gone(line)) => (line, Freshness::Lost),
-                    None if is_stale => (diagnostic.line, Freshness::Stale),
-                    None => (diagnostic.line, Freshness::Fresh),
+                    None => (diagnostic.line, freshness),
                 };
                 let line = (line as usize).saturating_sub(1).min(last);
                 put(

@@ -189,9 +189,8 @@ impl Repository {
         last: Option<&'a FinishedRun>,
         setup: &Setup,
     ) -> Option<DeviceName<'a>> {
-        // A change of the rules was measured on no device.
-        let measured = |e: &&Experiment| setup.is_about(e) && e.row.status != Status::Rules;
-        let newest = || self.experiments.iter().rev().find(measured);
+        let mut all = self.experiments.iter().rev();
+        let mut newest = || all.find(|e| is_measured(e, setup));
         match last {
             Some(last) if last.device.is_some() => {
                 Some((last.device.as_deref(), last.verdict.emulated))
@@ -202,16 +201,9 @@ impl Repository {
 
     /// The named devices that experiments of this kernel ran on, those with the most first.
     pub fn devices(&self, setup: &Setup) -> Vec<Device> {
-        let mut counted: Vec<(Device, usize)> = Vec::new();
-        let measured = |e: &&Experiment| setup.is_about(e) && e.row.status != Status::Rules;
-        for experiment in self.experiments.iter().filter(measured) {
-            let device = (experiment.device.clone(), experiment.emulated);
-            match counted.iter_mut().find(|(known, _)| *known == device) {
-                Some((_, count)) => *count += 1,
-                None => counted.extend(device.0.is_some().then_some((device, 1))),
-            }
-        }
-        counted.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let all = self.experiments.iter().filter(|e| is_measured(e, setup));
+        let named = all.filter(|e| e.device.is_some());
+        let counted = tally(named.map(|e| (e.device.clone(), e.emulated)));
         counted.into_iter().map(|(device, _)| device).collect()
     }
 
@@ -282,23 +274,30 @@ fn others<'e>(
     experiments: impl Iterator<Item = &'e Experiment>,
     setup: &Setup,
 ) -> Vec<(Other, usize)> {
-    let mut counted: Vec<(Other, usize)> = Vec::new();
-    for experiment in experiments.filter(|e| e.row.status != Status::Rules) {
-        let other = match (
-            setup.is_about(experiment),
-            experiment.kernel.clone(),
-            experiment.device.clone(),
-        ) {
-            (false, Some(kernel), _) => Other::Kernel(kernel),
-            (false, None, _) => Other::UnknownKernel,
-            (true, _, Some(device)) => Other::Device(device),
-            (true, _, None) => Other::UnknownDevice,
-        };
-        match counted.iter_mut().find(|(known, _)| *known == other) {
+    let other = |e: &Experiment| match (setup.is_about(e), e.kernel.clone(), e.device.clone()) {
+        (false, Some(kernel), _) => Other::Kernel(kernel),
+        (false, None, _) => Other::UnknownKernel,
+        (true, _, Some(device)) => Other::Device(device),
+        (true, _, None) => Other::UnknownDevice,
+    };
+    let all = experiments.filter(|e| e.row.status != Status::Rules);
+    tally(all.map(other))
+}
+
+/// Each value with how often it came, the most frequent first.
+fn tally<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<(T, usize)> {
+    let mut counted: Vec<(T, usize)> = Vec::new();
+    for value in values {
+        match counted.iter_mut().find(|(known, _)| *known == value) {
             Some((_, count)) => *count += 1,
-            None => counted.push((other, 1)),
+            None => counted.push((value, 1)),
         }
     }
     counted.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     counted
+}
+
+/// The experiment is about this kernel; a change of the rules was measured on no device.
+fn is_measured(experiment: &Experiment, setup: &Setup) -> bool {
+    setup.is_about(experiment) && experiment.row.status != Status::Rules
 }

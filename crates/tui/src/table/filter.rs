@@ -2,6 +2,7 @@
 //! a field, `diff:__ldg` a line that the experiment changed, `>150k` or `<2M` the figure, any other
 //! word the commit or the description. `!` before a word excludes the rows that match it.
 
+use crate::settings::keys::near_or;
 use lab_protocol::report::Speed;
 use lab_run::experiment::Experiment;
 use lab_text::suggest::nearest;
@@ -114,8 +115,9 @@ fn term(word: &str) -> Result<Term, String> {
     } else if let Some((name, wanted)) = word.split_once(':') {
         let field = FIELDS.into_iter().find(|field| *field == name);
         let unknown = || {
-            let near = nearest(name, FIELDS).map(|near| format!(" (did you mean {near}?)"));
-            let near = near.unwrap_or_else(|| format!(": choose one of {}", FIELDS.join(", ")));
+            let near = near_or(nearest(name, FIELDS), || {
+                format!("choose one of {}", FIELDS.join(", "))
+            });
             format!("no field '{name}'{near}")
         };
         Condition::Field(field.ok_or_else(unknown)?, wanted.to_lowercase())

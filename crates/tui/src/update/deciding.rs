@@ -220,7 +220,7 @@ impl Model {
         if self.decision.in_progress != Some(Action::Keep) || !is_last {
             return self.ignore();
         }
-        self.panes.log.push(batch.skipped, batch.lines);
+        self.panes.push_log(batch.skipped, batch.lines);
         let (began, sealed_runs) = (self.now, self.sealed_runs());
         let begun = || HeldOutCheck {
             began,

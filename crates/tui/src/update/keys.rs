@@ -157,7 +157,8 @@ impl Model {
             Action::PreviousMatch => self.step_search(false),
             Action::Freeze => {
                 self.panes.set_focus(Pane::Log);
-                self.panes.log.toggle_freeze();
+                let text = &mut self.panes.texts[Pane::Log as usize];
+                self.panes.log.toggle_freeze(text);
             }
             Action::ScrollLeft => self.scroll_side(-8),
             Action::ScrollRight => self.scroll_side(8),
@@ -270,9 +271,10 @@ impl Model {
             return self.inform("exchange: every pane is shown");
         }
         self.panes.has_charts = !self.panes.has_charts;
-        let panes = match self.panes.has_charts {
-            true => [Pane::History, Pane::Workloads],
-            false => [Pane::Correctness, Pane::Log],
+        let panes = if self.panes.has_charts {
+            [Pane::History, Pane::Workloads]
+        } else {
+            [Pane::Correctness, Pane::Log]
         };
         panes
             .into_iter()
@@ -303,7 +305,6 @@ impl Model {
                     self.select(Some(key));
                 }
             }
-            Pane::Log => self.panes.log.scroll(by),
             Pane::Experiments => self.step_row(by),
             Pane::Source => self.panes.source.move_by(by),
             Pane::Graph => self.step_graph(by),
@@ -325,7 +326,7 @@ impl Model {
         let left = match self.panes.focus() {
             Pane::Source => &mut self.panes.source.left,
             Pane::Log | Pane::Correctness | Pane::History | Pane::Commits => {
-                &mut self.panes.log.left
+                &mut self.panes.text_mut(Pane::Log).left
             }
             pane @ (Pane::Commit | Pane::Experiment | Pane::Edit) => {
                 &mut self.panes.text_mut(pane).left
@@ -351,8 +352,6 @@ impl Model {
 
     fn jump(&mut self, bottom: bool) {
         match self.panes.focus() {
-            Pane::Log if bottom => self.panes.log.to_bottom(),
-            Pane::Log => self.panes.log.to_top(),
             Pane::Graph if bottom => self.read_to(ReadTarget::Row(usize::MAX)),
             _ if bottom => self.scroll(1_000_000),
             _ => self.scroll(-1_000_000),

@@ -63,9 +63,10 @@ impl Model {
             .view()
             .filter(|_| self.loops.any_runs())
             .ok_or("no loop runs")?;
-        match action == Action::EndTurn && !view.is_in_turn() {
-            true => Err("no turn is in progress".to_owned()),
-            false => Ok(()),
+        if action == Action::EndTurn && !view.is_in_turn() {
+            Err("no turn is in progress".to_owned())
+        } else {
+            Ok(())
         }
     }
 }

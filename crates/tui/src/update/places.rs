@@ -32,9 +32,10 @@ impl Places {
     /// What is known after an event that changes the screen. The model is that before it.
     #[must_use]
     pub fn after(self, model: &Model, event: &Event) -> Places {
-        let then = match is_step(model, event) {
-            true => Places::Stepped,
-            false => Places::Unknown,
+        let then = if is_step(model, event) {
+            Places::Stepped
+        } else {
+            Places::Unknown
         };
         self.max(then)
     }

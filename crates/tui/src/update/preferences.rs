@@ -39,9 +39,10 @@ impl Model {
         let has_other_colours = (&new.color, new.paint) != (&old.color, old.paint);
         let keeps_theme = appearance.chosen_theme.is_some() && new.theme == old.theme;
         let mouse = (new.mouse == old.mouse).then_some(appearance.mouse);
-        let theme = match keeps_theme {
-            true => appearance.held_theme.clone(),
-            false => preferences.theme.clone(),
+        let theme = if keeps_theme {
+            appearance.held_theme.clone()
+        } else {
+            preferences.theme.clone()
         };
         if !keeps_theme {
             self.appearance.chosen_theme = None;

@@ -162,9 +162,10 @@ impl Model {
             Some(point) => format!("the values of {point}"),
             None => format!("the bytes of {}", short(&restored.commit)),
         };
-        let mut text = match restored.changed {
-            true => format!("{kernel} now has {what}"),
-            false => format!("{kernel} has {what} already"),
+        let mut text = if restored.changed {
+            format!("{kernel} now has {what}")
+        } else {
+            format!("{kernel} has {what} already")
         };
         if let Some(saved) = restored.saved.as_deref().map(short) {
             text.push_str(&format!(

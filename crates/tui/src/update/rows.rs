@@ -10,7 +10,6 @@ impl Model {
         let pane = pane.text();
         self.panes.set_focus(pane);
         match pane {
-            Pane::Log => self.panes.log.go_to(at),
             Pane::Source => self.panes.source.go_to(at),
             list if list.is_list() => self.scroll(at as isize - self.row_at(list) as isize),
             text => self.panes.text_mut(text).go_to(at),
@@ -19,10 +18,7 @@ impl Model {
 
     /// Removes the mark from the pane's text. The selection of a list stays.
     pub(super) fn unmark(&mut self, pane: Pane) {
-        match pane.text() {
-            Pane::Log => self.panes.log.unmark(),
-            pane => self.panes.text_mut(pane).unmark(),
-        }
+        self.panes.text_mut(pane.text()).unmark();
     }
 
     /// Goes to the row with this number, counted from 1, or to the last one. In Source it is the

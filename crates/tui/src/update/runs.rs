@@ -42,9 +42,10 @@ impl Model {
     pub(super) fn toggle_check(&mut self) {
         self.runs.check_follows = !self.runs.check_follows;
         let check = self.way(Action::Check);
-        let text = match self.runs.check_follows {
-            true => format!("a check follows this run; {check} again takes that back"),
-            false => "no check follows this run".to_owned(),
+        let text = if self.runs.check_follows {
+            format!("a check follows this run; {check} again takes that back")
+        } else {
+            "no check follows this run".to_owned()
         };
         self.inform(text);
     }
@@ -105,7 +106,7 @@ impl Model {
                 "no {name} follows: there is a newer run; your text is kept for its {name}"
             ));
         }
-        self.panes.log.start(start.id);
+        self.panes.start_log(start.id);
         self.panes.text_mut(Pane::Correctness).show(0);
         let report = Arc::new(Report::default());
         self.runs.running = Running::Live(LiveRun {
@@ -151,7 +152,7 @@ impl Model {
     }
 
     fn on_batch(&mut self, batch: Batch) {
-        self.panes.log.push(batch.skipped, batch.lines);
+        self.panes.push_log(batch.skipped, batch.lines);
         if let (Running::Live(live), Some(report)) = (&mut self.runs.running, batch.report) {
             live.report = report;
         }
@@ -166,8 +167,8 @@ impl Model {
         let idle = self.runs.is_idle();
         if let Some(last) = self.runs.last_of(loaded.run).filter(|_| idle) {
             last.report = loaded.report;
-            self.panes.log.start(loaded.run);
-            self.panes.log.push(0, loaded.lines);
+            self.panes.start_log(loaded.run);
+            self.panes.push_log(0, loaded.lines);
         }
     }
 

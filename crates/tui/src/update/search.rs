@@ -67,15 +67,14 @@ impl Model {
             }
             None => {
                 let graph = &self.panes.graph;
-                let text = match pane == Pane::Graph && !graph.at_end {
-                    true => {
-                        let more = self.way(Action::Bottom);
-                        let read = thousands(count as f64);
-                        format!(
-                            "'{needle}' was not found in the {read} commits read so far: {more} reads more"
-                        )
-                    }
-                    false => format!("'{needle}' was not found in {}", pane.name()),
+                let text = if pane == Pane::Graph && !graph.at_end {
+                    let more = self.way(Action::Bottom);
+                    let read = thousands(count as f64);
+                    format!(
+                        "'{needle}' was not found in the {read} commits read so far: {more} reads more"
+                    )
+                } else {
+                    format!("'{needle}' was not found in {}", pane.name())
                 };
                 drop(rows);
                 self.warn(text);

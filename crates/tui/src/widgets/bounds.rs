@@ -31,9 +31,10 @@ pub fn describe(report: &Report) -> Option<String> {
     let floor = report
         .number("floor_us")
         .map(|floor| format!(" · floor {} µs", format::count(floor)));
-    let of_estimate = match is_beaten {
-        true => "faster than the estimate".to_owned(),
-        false => format!("{of_estimate} % of the estimate"),
+    let of_estimate = if is_beaten {
+        "faster than the estimate".to_owned()
+    } else {
+        format!("{of_estimate} % of the estimate")
     };
     Some(format!(
         "{of_estimate} ({counted}{estimate} µs){}",

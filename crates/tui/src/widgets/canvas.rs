@@ -119,12 +119,13 @@ impl Canvas<'_, '_> {
 
     /// Says why there is no commit.
     pub fn draw_no_commit(&mut self, area: Rect, is_loaded: bool) {
-        let text = match is_loaded {
-            true => format!(
+        let text = if is_loaded {
+            format!(
                 "no commit yet: {} makes the first",
                 self.data.way(Action::Keep)
-            ),
-            false => "reading …".to_owned(),
+            )
+        } else {
+            "reading …".to_owned()
         };
         draw_rows(self.frame, area, [Line::styled(text, QUIET)]);
     }
@@ -138,9 +139,12 @@ impl Canvas<'_, '_> {
         };
         let first = text.first();
         let lines = document.lines(first..first + usize::from(area.height), sheet);
-        let select = |(at, line)| match text.marked() == Some(first + at) {
-            true => style::select(line),
-            false => line,
+        let select = |(at, line)| {
+            if text.marked() == Some(first + at) {
+                style::select(line)
+            } else {
+                line
+            }
         };
         draw_rows(self.frame, area, lines.into_iter().enumerate().map(select));
     }
@@ -162,9 +166,10 @@ impl Canvas<'_, '_> {
         let height = visible.len() as u16;
         let line = |at| {
             let line = search_highlight::mark(row(at), needle);
-            match shows_selection && at == list.selected {
-                true => style::select(line),
-                false => line,
+            if shows_selection && at == list.selected {
+                style::select(line)
+            } else {
+                line
             }
         };
         draw_rows(self.frame, area, visible.map(line));
@@ -218,9 +223,10 @@ pub fn table_row<C>(
 ) -> Line<'static> {
     for (at, (column, (cell, style))) in columns.iter().zip(cells).enumerate() {
         spans.push(Span::raw(if at > 0 { GAP } else { "" }));
-        let cell = match column.is_figure {
-            true => pad_left(&cell, column.width),
-            false => pad(&cell, column.width),
+        let cell = if column.is_figure {
+            pad_left(&cell, column.width)
+        } else {
+            pad(&cell, column.width)
         };
         spans.push(Span::styled(cell, style));
     }

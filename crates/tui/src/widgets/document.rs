@@ -38,8 +38,8 @@ pub struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    pub fn of(lines: Lines) -> Self {
-        Document::new(vec![Section::new("", lines)])
+    pub fn of(body: impl Into<Body<'a>>) -> Self {
+        Document::new(vec![Section::new("", body)])
     }
 
     /// Empty sections are left out.
@@ -138,10 +138,10 @@ impl<'a> Document<'a> {
 }
 
 impl<'a> Section<'a> {
-    pub fn new(title: &str, lines: Lines) -> Self {
+    pub fn new(title: &str, body: impl Into<Body<'a>>) -> Self {
         Section {
             title: title.to_owned(),
-            body: Body::Lines(lines),
+            body: body.into(),
         }
     }
 
@@ -186,12 +186,18 @@ impl<'a> Section<'a> {
             }
             Body::Log(lines) => {
                 let seen = lines.iter().skip(skip).take(take);
-                out.extend(seen.map(|line| Line::from(paint(line, left, columns, needle))));
+                out.extend(seen.map(|line| paint(line, left, columns, needle)));
             }
         }
         if rows.end > blank {
             out.push(Line::default());
         }
+    }
+}
+
+impl From<Lines> for Body<'_> {
+    fn from(lines: Lines) -> Self {
+        Body::Lines(lines)
     }
 }
 

@@ -53,9 +53,10 @@ pub fn figure(experiment: &Experiment, columns: usize) -> String {
         _ => {
             let value = experiment.figure().unwrap_or(0.0);
             let whole = format!("{about}{}", format::count(value));
-            match width(&whole) <= columns {
-                true => whole,
-                false => format!("{about}{}", format::short(value)),
+            if width(&whole) <= columns {
+                whole
+            } else {
+                format!("{about}{}", format::short(value))
             }
         }
     }

@@ -1,6 +1,7 @@
 //! A line that is typed into.
 
-use crate::text::{slice, width};
+use crate::line_layout::layout_line;
+use crate::text::width;
 use crate::theme::style::Meaning;
 use ratatui::prelude::*;
 use tui_input::Input;
@@ -9,11 +10,9 @@ use tui_input::Input;
 pub fn draw_input(frame: &mut Frame, area: Rect, prompt: &str, input: &Input) {
     let room = usize::from(area.width).saturating_sub(width(prompt) + 1);
     let from = input.visual_scroll(room);
-    let shown = slice(input.value(), from, room).into_owned();
-    frame.render_widget(
-        Line::from(vec![prompt.to_owned().key(), Span::raw(shown)]),
-        area,
-    );
+    let mut line = Line::from(prompt.to_owned().key());
+    line.extend(layout_line(input.value(), Style::new(), &[], from, room));
+    frame.render_widget(line, area);
     let column = width(prompt) + input.visual_cursor().saturating_sub(from);
     frame.set_cursor_position(cursor(area, column));
 }

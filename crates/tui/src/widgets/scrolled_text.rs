@@ -4,6 +4,7 @@
 use super::Document;
 use crate::diff::{DiffView, JumpTarget};
 use ratatui::layout::Rect;
+use std::ops::Range;
 
 /// The width before the pane was drawn for the first time.
 const COLUMNS: usize = 80;
@@ -79,7 +80,18 @@ impl ScrolledText {
     /// Another text is shown: begins with its first row and column.
     pub fn reset(&mut self) {
         self.show(0);
-        self.left = 0;
+        (self.left, self.is_held) = (0, false);
+    }
+
+    /// So many rows at the beginning of the text are gone.
+    pub fn drop_rows(&mut self, count: usize) {
+        self.first = self.first.saturating_sub(count);
+        self.marked = self.marked.and_then(|row| row.checked_sub(count));
+    }
+
+    /// The rows that were visible at the last frame.
+    pub fn visible(&self) -> Range<usize> {
+        self.first..self.first + self.height
     }
 
     /// Keeps the topmost row on top when the diff in the text is replaced. A row above the diff
@@ -104,7 +116,7 @@ impl ScrolledText {
 
     /// Goes to a row and marks it. A row that was not visible moves to the upper part of the area.
     pub fn go_to(&mut self, row: usize) {
-        let is_in_sight = (self.first..self.first + self.height).contains(&row);
+        let is_in_sight = self.visible().contains(&row);
         if !is_in_sight {
             self.first = row.saturating_sub(self.height / 4);
         }
@@ -116,9 +128,10 @@ impl ScrolledText {
     /// beginning. A head is put on top, any other row is marked.
     pub fn step(&mut self, forward: bool) {
         let at = self.at();
-        let next = match forward {
-            true => self.stops.iter().find(|stop| stop.row > at),
-            false => self.stops.iter().rfind(|stop| stop.row < at),
+        let next = if forward {
+            self.stops.iter().find(|stop| stop.row > at)
+        } else {
+            self.stops.iter().rfind(|stop| stop.row < at)
         };
         match next.copied() {
             Some(stop) if stop.is_head => self.show(stop.row),

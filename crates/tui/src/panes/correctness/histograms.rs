@@ -80,9 +80,10 @@ fn draw_chart(frame: &mut Frame, area: Rect, gate: &Gate, counts: &Histogram, sy
         .chain([gate.limit]);
     let tallest = all().map(|(.., n)| *n).fold(1.0, f64::max);
     let over: f64 = beyond.iter().map(|(.., n)| *n).sum();
-    let over = match over > 0.0 {
-        true => format!("{} beyond the limit", format::gate(over)),
-        false => String::new(),
+    let over = if over > 0.0 {
+        format!("{} beyond the limit", format::gate(over))
+    } else {
+        String::new()
     };
     let series = |name, style, bars| Series {
         name,

@@ -52,10 +52,7 @@ pub fn sections<'a>(
     all.push(Section::new("benches of these bytes", benches));
     let title = joined(["what it changed", page.around.note()]);
     all.push(changes(&details.diff, view, title, columns));
-    all.push(Section {
-        title: "run.log".to_owned(),
-        body: Body::Log(&details.log),
-    });
+    all.push(Section::new("run.log", Body::Log(&details.log)));
     Document::new(all)
 }
 
@@ -96,9 +93,10 @@ fn head(experiment: &Experiment, record: Option<&Record>, page: Page) -> Lines {
     let status = Span::styled(format!("{}  ", decided(row.status)), status_style);
     let room = columns.saturating_sub(status.width());
     let described = wrap(&printable(&row.description), room);
-    let mut out = match described.is_empty() {
-        true => vec![status.into()],
-        false => hanging(status, described, STRONG),
+    let mut out = if described.is_empty() {
+        vec![status.into()]
+    } else {
+        hanging(status, described, STRONG)
     };
     out.extend(figures(experiment, data.setup));
     let verdict = record.and_then(|r| r.verdict.as_ref());
@@ -149,9 +147,10 @@ fn figures(experiment: &Experiment, setup: &Setup) -> Option<Line<'static>> {
 /// Why the figures are not vouched for by a record of this user's.
 fn foreign(experiment: &Experiment) -> Option<&'static str> {
     let has_record = experiment.run.is_some() || experiment.decided.is_some();
-    experiment.foreign.then_some(match has_record {
-        true => "  foreign: another's lab recorded it",
-        false => "  foreign: no record here says so",
+    experiment.foreign.then_some(if has_record {
+        "  foreign: another's lab recorded it"
+    } else {
+        "  foreign: no record here says so"
     })
 }
 
@@ -182,9 +181,10 @@ fn measured(record: &Record, page: Page) -> Vec<Section<'static>> {
     let held_out = record.held_out.as_ref();
     let held_out = held_out.map(|held_out| held_out_check(held_out, page));
     // Emulated times are not compared.
-    let beside = match record.emulated() {
-        true => Vec::new(),
-        false => peers::lines(&record.peers, columns, data),
+    let beside = if record.emulated() {
+        Vec::new()
+    } else {
+        peers::lines(&record.peers, columns, data)
     };
     let sections = [
         ("what proves it", proof),

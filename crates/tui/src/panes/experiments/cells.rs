@@ -103,9 +103,10 @@ pub fn description(
     }
     about.extend(experiment.foreign.then_some("foreign"));
     let text = printable(&experiment.row.description);
-    match about.is_empty() {
-        true => text,
-        false => format!("[{}] {text}", printable(&about.join(", "))),
+    if about.is_empty() {
+        text
+    } else {
+        format!("[{}] {text}", printable(&about.join(", ")))
     }
 }
 

@@ -4,9 +4,10 @@ use crate::prelude::*;
 
 /// The pane shows the end of the text, unless the user scrolled up.
 pub fn note(text: &ScrolledText) -> &'static str {
-    match text.is_held() {
-        true => "the newest lines are below",
-        false => "",
+    if text.is_held() {
+        "the newest lines are below"
+    } else {
+        ""
     }
 }
 

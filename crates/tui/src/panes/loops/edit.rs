@@ -22,18 +22,15 @@ impl EditState {
     }
 
     pub fn document(&self) -> Document<'_> {
-        let body = Body::Diff(&self.diff);
-        Document::new(vec![Section {
-            title: String::new(),
-            body,
-        }])
+        Document::of(Body::Diff(&self.diff))
     }
 
     pub fn note(&self, data: ScreenData, around: ContextLines) -> String {
         let diff = self.diff.diff();
-        let tally = match diff.is_empty() {
-            true => String::new(),
-            false => diff.tally(),
+        let tally = if diff.is_empty() {
+            String::new()
+        } else {
+            diff.tally()
         };
         let whose = data.loops.view().map(whose).unwrap_or_default();
         joined([&*whose, &tally, around.note()])

@@ -123,9 +123,10 @@ fn best(best: Option<&Best>, objective: &Objective) -> String {
     let Some(best) = best else {
         return "none kept yet".to_owned();
     };
-    let unit = match best.objective == objective.to_string() {
-        true => objective.unit(),
-        false => &best.objective,
+    let unit = if best.objective == objective.to_string() {
+        objective.unit()
+    } else {
+        &best.objective
     };
     let (figure, unit) = (format::count(best.value), printable(unit));
     let description = described(&best.description);

@@ -19,9 +19,10 @@ pub fn sections(profile: &Profile, columns: usize) -> Vec<(&'static str, Lines)>
     let kinds: Vec<String> = kinds
         .map(|(kind, count)| format!("{kind} {count}"))
         .collect();
-    let kinds = match kinds.is_empty() {
-        true => Vec::new(),
-        false => plain(&format!("instructions: {}", kinds.join(", "))),
+    let kinds = if kinds.is_empty() {
+        Vec::new()
+    } else {
+        plain(&format!("instructions: {}", kinds.join(", ")))
     };
     let loops = image.loops.iter().flat_map(|found| of_loop(found, columns));
     vec![

@@ -31,9 +31,10 @@ pub fn rows(profile: &Profile, incumbent: Option<&Profile>, columns: usize) -> L
 }
 
 fn words(roof: &Roofline) -> String {
-    let limit = match roof.is_memory_bound() {
-        true => "DRAM",
-        false => &roof.pipe,
+    let limit = if roof.is_memory_bound() {
+        "DRAM"
+    } else {
+        &roof.pipe
     };
     let (flops, intensity) = (flops(roof.achieved), figure(roof.intensity));
     let share = percent(100.0 * roof.achieved / roof.roof());

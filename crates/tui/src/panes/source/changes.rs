@@ -35,9 +35,12 @@ pub(super) fn changes(diff: &Diff, lines: usize) -> (BTreeMap<usize, LineChange>
                 // Where no new line resembles an old one, all new lines replace all removed ones.
                 let has_removed = change.iter().any(|line| line.kind == LineKind::Removed);
                 let is_other = has_removed && change.iter().all(|line| line.counterpart.is_none());
-                let became = |line: &DiffLine| match line.counterpart.is_some() || is_other {
-                    true => LineChange::Changed,
-                    false => LineChange::New,
+                let became = |line: &DiffLine| {
+                    if line.counterpart.is_some() || is_other {
+                        LineChange::Changed
+                    } else {
+                        LineChange::New
+                    }
                 };
                 all.extend(
                     change

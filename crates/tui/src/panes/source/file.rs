@@ -124,11 +124,12 @@ fn word_at(text: &str, column: u32) -> Option<Range<usize>> {
         here >= wanted
     })?;
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
-    let end = match is_part(first) {
-        true => text[start..]
+    let end = if is_part(first) {
+        text[start..]
             .find(|letter| !is_part(letter))
-            .map_or(text.len(), |end| start + end),
-        false => start + first.len_utf8(),
+            .map_or(text.len(), |end| start + end)
+    } else {
+        start + first.len_utf8()
     };
     Some(start..end)
 }

@@ -429,9 +429,10 @@ impl SourceState {
             _ => top.saturating_sub(around),
         };
         let lowest = (next + around).saturating_sub(height).min(top);
-        let first = match highest < lowest {
-            true => lowest,
-            false => first.clamp(lowest, highest),
+        let first = if highest < lowest {
+            lowest
+        } else {
+            first.clamp(lowest, highest)
         };
         let first = first.min(rows.len().saturating_sub(height));
         FileFit { layout, first }

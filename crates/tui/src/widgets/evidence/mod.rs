@@ -53,9 +53,12 @@ pub fn proof(report: &Report, build_failed: bool, columns: usize, symbols: Symbo
 
 /// `✓ build  0.38 s   168 registers   0 spilled   12.0 KiB shared`.
 pub fn build(report: &Report, failed: bool) -> Option<Line<'static>> {
-    let spills = |n| match n > 0.0 {
-        true => format!("{} spilled", format::bytes(n)),
-        false => "no spills".to_owned(),
+    let spills = |n| {
+        if n > 0.0 {
+            format!("{} spilled", format::bytes(n))
+        } else {
+            "no spills".to_owned()
+        }
     };
     let number = |key| report.number(key);
     let facts = [

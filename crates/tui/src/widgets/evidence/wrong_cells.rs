@@ -114,9 +114,12 @@ fn values(tile: &WrongTile, columns: usize) -> Lines {
         let mut got = Line::from(label(&number, "got").quiet());
         got.extend(cells_of[shown.clone()].iter().map(value));
         let expected = cells(&|at| format::gate(cells_of[at].expected));
-        let differs = |cell: &TileCell| match cell.is_wrong {
-            true => format::gate(cell.got - cell.expected),
-            false => String::new(),
+        let differs = |cell: &TileCell| {
+            if cell.is_wrong {
+                format::gate(cell.got - cell.expected)
+            } else {
+                String::new()
+            }
         };
         let difference = cells(&|at| differs(&cells_of[at]));
         out.push(got);
