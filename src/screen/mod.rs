@@ -221,15 +221,12 @@ impl Screen {
                 return Ok(());
             }
             if self.redraw == Redraw::AtOnce
-                || (self.redraw == Redraw::NextFrame && self.frame_is_due())
+                || (self.redraw == Redraw::NextFrame
+                    && self.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME))
             {
                 self.draw()?;
             }
         }
-    }
-
-    fn frame_is_due(&self) -> bool {
-        self.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME)
     }
 
     /// Waits for an event, the next frame, or the timer that the model asked for.

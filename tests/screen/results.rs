@@ -290,7 +290,7 @@ fn brackets_go_from_section_to_section() {
     for _ in 0..5 {
         world.tell("press ]");
         world.screen(100, 16);
-        seen.push(world.model.panes.text(Pane::Experiment).first());
+        seen.push(world.model.panes.text(Pane::Experiment).first);
     }
     assert!(
         seen.windows(2).all(|pair| pair[0] <= pair[1]) && seen[2] > seen[1],
@@ -298,7 +298,7 @@ fn brackets_go_from_section_to_section() {
     );
     world.tell("press [ [ [ [ [ [ [");
     world.screen(100, 16);
-    assert_eq!(world.model.panes.text(Pane::Experiment).first(), 0);
+    assert_eq!(world.model.panes.text(Pane::Experiment).first, 0);
 }
 
 #[test]

@@ -87,12 +87,8 @@ fn what_is_below_the_last_screenful_is_found_too() {
     let screen = world.screen(80, 16);
     assert!(screen.contains("the log of its run"), "{screen}");
     world.tell("press N");
-    assert_eq!(
-        world.model.panes.text(Pane::Experiment).marked(),
-        Some(15),
-        "{}",
-        world.screen(80, 16)
-    );
+    let marked = world.model.panes.text(Pane::Experiment).marked;
+    assert_eq!(marked, Some(15), "{}", world.screen(80, 16));
 }
 
 #[test]

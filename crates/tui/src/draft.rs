@@ -25,7 +25,7 @@ pub struct Draft {
     /// The subject first.
     fields: Vec<Field>,
     at: usize,
-    open: bool,
+    pub open: bool,
     /// The text of `Tested` as the last verdict filled it in. A newer verdict replaces it, unless
     /// the user changed it.
     tested: String,
@@ -87,10 +87,6 @@ impl Draft {
             },
             self.at,
         )
-    }
-
-    pub fn is_open(&self) -> bool {
-        self.open
     }
 
     pub fn subject(&self) -> &str {
@@ -225,7 +221,7 @@ mod tests {
         draft.problem = Some("refused".into());
         let mut draft = Draft::resume(Some(&draft), RunId(8), "180 sps".into());
         assert_eq!(
-            (draft.run, draft.problem.clone(), draft.is_open()),
+            (draft.run, draft.problem.clone(), draft.open),
             (RunId(8), None, true)
         );
         assert_eq!(
@@ -266,7 +262,7 @@ mod tests {
             "fast\n\nConstraint: 48 kB\nConfidence: high\nScope-risk: moderate\n"
         );
         draft.fold();
-        assert_eq!((draft.is_open(), draft.shown().1), (false, 0));
+        assert_eq!((draft.open, draft.shown().1), (false, 0));
         draft.step(false);
         assert_eq!(draft.shown().1, 10, "round the beginning to the last");
         draft.step(true);
@@ -298,7 +294,7 @@ mod tests {
         }
         draft.fold();
         assert!(draft.wrong().is_some());
-        assert_eq!((draft.is_open(), draft.shown().1), (true, 5));
+        assert_eq!((draft.open, draft.shown().1), (true, 5));
     }
 
     #[test]

@@ -28,19 +28,11 @@ pub enum KeyScope {
 
 impl KeyScope {
     /// All scopes, in the order of the help page.
-    pub const ALL: [KeyScope; 11] = [
-        KeyScope::Screen,
-        KeyScope::In(View::Bench),
-        KeyScope::In(View::Source),
-        KeyScope::In(View::Results),
-        KeyScope::In(View::Git),
-        KeyScope::In(View::Device),
-        KeyScope::In(View::Decisions),
-        KeyScope::In(View::Loop),
-        KeyScope::In(View::Sweep),
-        KeyScope::Input,
-        KeyScope::Question,
-    ];
+    pub fn all() -> impl Iterator<Item = KeyScope> {
+        let views = View::ALL.into_iter().map(KeyScope::In);
+        let views = std::iter::once(KeyScope::Screen).chain(views);
+        views.chain([KeyScope::Input, KeyScope::Question])
+    }
 
     /// The heading of its actions on the help page.
     pub fn heading(self) -> String {
@@ -54,19 +46,12 @@ impl KeyScope {
 
     /// Its name in the user's config. Empty for [`KeyScope::Screen`], whose keys are in `[keys]`
     /// itself.
-    pub fn name(self) -> &'static str {
+    pub fn name(self) -> String {
         match self {
-            KeyScope::Screen => "",
-            KeyScope::In(View::Bench) => "bench",
-            KeyScope::In(View::Source) => "source",
-            KeyScope::In(View::Results) => "results",
-            KeyScope::In(View::Git) => "git",
-            KeyScope::In(View::Device) => "device",
-            KeyScope::In(View::Decisions) => "decisions",
-            KeyScope::In(View::Loop) => "loop",
-            KeyScope::In(View::Sweep) => "sweep",
-            KeyScope::Input => "input",
-            KeyScope::Question => "question",
+            KeyScope::Screen => String::new(),
+            KeyScope::In(view) => view.name().to_lowercase(),
+            KeyScope::Input => "input".to_owned(),
+            KeyScope::Question => "question".to_owned(),
         }
     }
 
@@ -229,7 +214,7 @@ pub fn manual() -> String {
         "# Keys\n\nThe default keys of the screen. `[keys]` in your config.toml changes them; an action without a key is in the palette (`:`).\n\n\
          This page is generated from the table in `crates/tui/src/keymap.rs`; a test fails if it is out of date.\n",
     );
-    for scope in KeyScope::ALL {
+    for scope in KeyScope::all() {
         if TABLE.iter().all(|b| b.scope != scope) {
             continue;
         }

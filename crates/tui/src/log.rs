@@ -144,7 +144,7 @@ mod tests {
 
         fn draw(&mut self) {
             let count = self.view.log().lines.len();
-            if !self.text.is_held() {
+            if !self.text.is_held {
                 self.text.show(count);
             }
             self.text = self.text.fit(80, 10, count);
@@ -158,14 +158,14 @@ mod tests {
     #[test]
     fn it_follows_until_scrolled_and_again_at_the_end() {
         let mut shown = Shown::of(100);
-        assert_eq!(shown.text.first(), 90);
+        assert_eq!(shown.text.first, 90);
         shown.scroll(-5);
         shown.push(0, lines(["more"]));
-        assert_eq!(shown.text.first(), 85);
+        assert_eq!(shown.text.first, 85);
         shown.scroll(6);
-        assert!(!shown.text.is_held());
+        assert!(!shown.text.is_held);
         shown.push(0, lines(["more"]));
-        assert_eq!(shown.text.first(), 92);
+        assert_eq!(shown.text.first, 92);
     }
 
     #[test]
@@ -175,10 +175,10 @@ mod tests {
         shown.view.start(RunId(2), &mut shown.text);
         shown.push(0, lines(["new"]));
         assert_eq!(shown.view.log().lines.len(), 30);
-        assert_eq!(shown.text.first(), 20);
+        assert_eq!(shown.text.first, 20);
         shown.toggle_freeze();
         assert_eq!(shown.line(0), Some("new"));
-        assert!(!shown.text.is_held());
+        assert!(!shown.text.is_held);
     }
 
     #[test]
@@ -188,7 +188,7 @@ mod tests {
         shown.scroll(100);
         shown.push(7, lines(["a", "b"]));
         assert_eq!(shown.view.log().lines.len(), LINES);
-        assert_eq!(shown.line(shown.text.first()), Some("line 100"));
+        assert_eq!(shown.line(shown.text.first), Some("line 100"));
         let gap = shown.line(LINES - 3);
         assert_eq!(gap, Some("… 7 lines more: they are in run.log"));
     }

@@ -31,7 +31,7 @@ pub struct StatusMessage {
 
 #[derive(Clone, Debug, Default)]
 pub struct StatusLine {
-    message: Option<StatusMessage>,
+    pub message: Option<StatusMessage>,
 }
 
 impl StatusLine {
@@ -43,10 +43,6 @@ impl StatusLine {
             text,
             expires,
         });
-    }
-
-    pub fn message(&self) -> Option<&StatusMessage> {
-        self.message.as_ref()
     }
 
     /// A key was pressed: removes an error. True where there was one.
@@ -90,6 +86,6 @@ mod tests {
         line.say(MessageLevel::Error, "no git", start);
         assert!(!line.tick(start + LIFETIME * 100));
         assert!(line.acknowledge());
-        assert_eq!(line.message(), None);
+        assert_eq!(line.message, None);
     }
 }

@@ -51,24 +51,24 @@ pub struct TableContext<'a> {
 /// The table's order, filter and marks, and the rows that result from them.
 #[derive(Clone, Debug)]
 pub struct Table {
-    sort: Sort<Column>,
-    filter: Filter,
+    pub sort: Sort<Column>,
+    pub filter: Filter,
     /// Only the experiments of the screen's kernel are shown, and those of an unknown one.
     is_of_one_problem: bool,
     /// Only the experiments of this device are shown.
-    device: Option<Device>,
+    pub device: Option<Device>,
     /// Experiments of other problems.
-    of_others: usize,
+    pub of_others: usize,
     /// One entry for each experiment, in the order of the history.
     facts: Vec<RowFacts>,
     /// Indices into the history, the topmost row first.
-    order: Vec<usize>,
+    pub order: Vec<usize>,
     /// Columns in which no row has a value.
-    empty_columns: Vec<Column>,
+    pub empty_columns: Vec<Column>,
     /// The kernel, the device and whether the device is emulated, that the facts were computed for.
     context: (String, Option<String>, bool),
     /// The experiments that are marked for a comparison, the oldest mark first.
-    marked: Vec<ExperimentKey>,
+    pub marked: Vec<ExperimentKey>,
     /// The lines that experiments changed, by commit, in small letters: those that were read.
     changed: HashMap<String, String>,
 }
@@ -127,23 +127,10 @@ impl Table {
         }
     }
 
-    pub fn sort(&self) -> Sort<Column> {
-        self.sort
-    }
-
-    pub fn filter(&self) -> &Filter {
-        &self.filter
-    }
-
     /// Whether the rows of other problems are left out. A filter that names a kernel chooses among
     /// all.
     pub fn is_of_one_problem(&self) -> bool {
         self.is_of_one_problem && !self.filter.names_kernel()
-    }
-
-    /// Experiments of other problems.
-    pub fn of_others(&self) -> usize {
-        self.of_others
     }
 
     /// Shows the experiments of the screen's kernel only, or those of every problem.
@@ -158,11 +145,6 @@ impl Table {
         self.arrange(history);
     }
 
-    /// The device whose experiments alone are shown.
-    pub fn device(&self) -> Option<&Device> {
-        self.device.as_ref()
-    }
-
     /// The number of rows that the filter accepts.
     pub fn len(&self) -> usize {
         self.order.len()
@@ -170,11 +152,6 @@ impl Table {
 
     pub fn is_empty(&self) -> bool {
         self.order.is_empty()
-    }
-
-    /// Indices into the history, the topmost row first.
-    pub fn order(&self) -> &[usize] {
-        &self.order
     }
 
     /// The facts of the experiment at `index` in the history.
@@ -193,11 +170,6 @@ impl Table {
         kernel == context.kernel
             && device.as_deref() == context.device
             && *emulated == context.emulated
-    }
-
-    /// Whether no row has a value in this column.
-    pub fn has_no_values(&self, column: Column) -> bool {
-        self.empty_columns.contains(&column)
     }
 
     /// Takes a new history, or another kernel or device: computes the facts, the filter and the
@@ -339,10 +311,6 @@ impl Table {
 
     pub fn is_marked(&self, key: &ExperimentKey) -> bool {
         self.marked.contains(key)
-    }
-
-    pub fn marked(&self) -> &[ExperimentKey] {
-        &self.marked
     }
 
     /// Marks an experiment for a comparison, or removes its mark. At most two are marked: a third

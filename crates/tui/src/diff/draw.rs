@@ -39,7 +39,7 @@ impl RowPainter<'_> {
     pub fn row(&self, view: &DiffView, row: DiffRow, here: bool) -> Line<'static> {
         let cursor = if here { "▸".key() } else { " ".into() };
         let mut line = Line::from(cursor);
-        let diff = view.diff();
+        let diff = &view.diff;
         match row {
             DiffRow::File { file } => {
                 let name = diff.files.get(file).and_then(|file| file.name.as_deref());
@@ -57,7 +57,7 @@ impl RowPainter<'_> {
             // matches.
             DiffRow::Lines { .. } => {
                 let [old, new] = [Side::Old, Side::New].map(|side| view.on(row, side));
-                match view.shown() {
+                match view.shown {
                     DiffLayout::Unified => self.unified(&mut line, new.or(old), here),
                     DiffLayout::Split => self.split(&mut line, [old, new], here),
                 }

@@ -234,14 +234,14 @@ proptest! {
         for around in [ContextLines::Far, ContextLines::Whole] {
             let diff = diff_with(&old, &new, around);
             prop_assert_eq!(apply(&diff, &old), Some(new.clone()));
-            prop_assert_eq!(diff.counts(), near.diff().counts());
+            prop_assert_eq!(diff.counts(), near.diff.counts());
             prop_assert!(around != ContextLines::Whole || diff.hunks().count() <= 1);
             for form in [DiffLayout::Unified, DiffLayout::Split] {
                 let view = DiffView::new(Arc::new(diff.clone()), form);
                 prop_assert_eq!(view.jump_targets().len(), near.jump_targets().len());
                 // Each row is found again, and back.
-                let is_there = |row: &usize| view.rows()[near.follow(*row, &view)].is_source();
-                let lines = (0..near.rows().len()).filter(|row| near.rows()[*row].is_source());
+                let is_there = |row: &usize| view.rows[near.follow(*row, &view)].is_source();
+                let lines = (0..near.rows.len()).filter(|row| near.rows[*row].is_source());
                 prop_assert!(form == DiffLayout::Split || lines.clone().all(|row| view.follow(near.follow(row, &view), &near) == row));
                 prop_assert!(lines.clone().all(|row| is_there(&row)));
             }
@@ -254,7 +254,7 @@ proptest! {
         let brush = RowPainter { line_styles: &no_line_styles, search: "a", columns, left, digits: diff.digits() };
         for form in [DiffLayout::Unified, DiffLayout::Split] {
             let view = DiffView::new(Arc::new(diff.clone()), form);
-            for row in view.rows() {
+            for row in &view.rows {
                 brush.row(&view, *row, true);
             }
         }

@@ -27,15 +27,19 @@ pub fn next_in_circle(rows: &[usize], at: usize, forward: bool) -> Option<usize>
 /// A diff with its rows and a cursor.
 #[derive(Clone, Debug, Default)]
 pub struct DiffView {
-    diff: Arc<Diff>,
-    /// The layout that the user chose. In a narrow area the diff is unified all the same.
-    chosen: DiffLayout,
+    pub diff: Arc<Diff>,
+    /// The layout that the user chose; [`DiffView::fit`] applies it. In a narrow area the diff is
+    /// unified all the same.
+    pub chosen: DiffLayout,
     /// The layout of `rows`.
-    shown: DiffLayout,
-    rows: Vec<DiffRow>,
-    cursor: usize,
-    first: usize,
-    digits: usize,
+    pub shown: DiffLayout,
+    pub rows: Vec<DiffRow>,
+    /// The row of the cursor.
+    pub cursor: usize,
+    /// The first visible row.
+    pub first: usize,
+    /// The width of a line number, in columns.
+    pub digits: usize,
 }
 
 impl DiffView {
@@ -66,41 +70,6 @@ impl DiffView {
         if let Some(line) = line {
             self.go_to_line(line);
         }
-    }
-
-    /// The diff.
-    pub fn diff(&self) -> &Diff {
-        &self.diff
-    }
-
-    /// The width of a line number, in columns.
-    pub fn digits(&self) -> usize {
-        self.digits
-    }
-
-    /// All rows.
-    pub fn rows(&self) -> &[DiffRow] {
-        &self.rows
-    }
-
-    /// The layout of the rows.
-    pub fn shown(&self) -> DiffLayout {
-        self.shown
-    }
-
-    /// Chooses a layout; [`DiffView::fit`] applies it.
-    pub fn set_layout(&mut self, layout: DiffLayout) {
-        self.chosen = layout;
-    }
-
-    /// The cursor's row.
-    pub fn cursor(&self) -> usize {
-        self.cursor
-    }
-
-    /// The first visible row.
-    pub fn first(&self) -> usize {
-        self.first
     }
 
     fn last(&self) -> usize {

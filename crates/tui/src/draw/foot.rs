@@ -64,7 +64,7 @@ fn message(model: &Model) -> Option<(String, Style)> {
     if let Some(doing) = doing {
         return Some((doing.to_owned(), ACCENT));
     }
-    let message = model.message.message()?;
+    let message = model.message.message.as_ref()?;
     let style = match message.level {
         MessageLevel::Info => Style::new(),
         MessageLevel::Warning => WARN,

@@ -97,7 +97,7 @@ fn sections(model: &Model, screen: &str) -> Vec<Entries> {
         keys(KeyScope::Screen),
     ];
     let is_other = |scope: &KeyScope| *scope != here && *scope != KeyScope::Screen;
-    all.extend(KeyScope::ALL.into_iter().filter(is_other).map(keys));
+    all.extend(KeyScope::all().filter(is_other).map(keys));
     all.push(words("Other words", false));
     all
 }

@@ -94,7 +94,7 @@ fn length(subject: &str) -> (String, Style) {
 
 /// The line that stands for the folded trailers.
 fn folded(model: &Model, draft: &Draft) -> Line<'static> {
-    if draft.is_open() {
+    if draft.open {
         return Line::default();
     }
     let key = model.appearance.keymap.key(Action::Fold);
@@ -106,7 +106,7 @@ fn folded(model: &Model, draft: &Draft) -> Line<'static> {
 }
 
 fn hints(model: &Model, action: Action, draft: &Draft) -> Line<'static> {
-    let fold = if draft.is_open() { "fold" } else { "trailers" };
+    let fold = if draft.open { "fold" } else { "trailers" };
     let all = [
         (Action::Accept, action.binding().name),
         (Action::Abandon, "go back"),

@@ -136,7 +136,7 @@ impl Keymap {
 
     /// A key that is bound to two actions in the same scope, if there is one.
     pub fn conflict(&self) -> Option<KeyConflict> {
-        KeyScope::ALL.into_iter().find_map(|scope| {
+        KeyScope::all().find_map(|scope| {
             let active: Vec<&BoundKey> = self.active(scope).collect();
             active.iter().enumerate().find_map(|(at, one)| {
                 let other = active[at + 1..]

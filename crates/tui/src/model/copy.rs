@@ -80,7 +80,7 @@ impl Model {
                 .join("\t"),
             )
         };
-        let order = self.panes.experiments.table.order();
+        let order = &self.panes.experiments.table.order;
         let rows: Vec<String> = order.iter().filter_map(row).collect();
         Some(rows.join("\n")).filter(|rows| !rows.is_empty())
     }
@@ -94,7 +94,7 @@ impl Model {
     /// The marked line, else the visible lines of run.log.
     fn shown_lines(&self) -> Option<String> {
         let text = self.panes.text(Pane::Log);
-        let rows = text.marked().map_or(text.visible(), |at| at..at + 1);
+        let rows = text.marked.map_or(text.visible(), |at| at..at + 1);
         let lines = self.panes.log.log().lines.iter();
         let lines = lines.skip(rows.start).take(rows.len());
         let lines: Vec<&str> = lines.map(|line| line.text.as_str()).collect();

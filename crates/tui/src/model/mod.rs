@@ -196,7 +196,7 @@ impl Model {
     /// Shows the pane Workloads where there are several to show. Every update ends with this.
     pub fn note_workloads(&mut self) {
         let has_workloads = self.panes.has_workloads(self.data());
-        self.panes.set_has_workloads(self.panes.view, has_workloads);
+        self.panes.has_workloads[self.panes.view as usize] = has_workloads;
     }
 
     /// The description of a discard for which nothing was typed: the run's reason.

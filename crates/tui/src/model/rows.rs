@@ -54,7 +54,7 @@ impl Model {
                 format!("{}{names}", commit_text(&row.entry.commit)).into()
             }),
             Pane::Experiments => Rows::new(panes.experiments.table.len(), |at| {
-                let place = panes.experiments.table.order().get(at);
+                let place = panes.experiments.table.order.get(at);
                 let experiment = place.and_then(|place| self.repository.experiments.get(*place));
                 let text = experiment.map(|Experiment { row, .. }| {
                     format!("{} {} {}", row.commit, row.status.word(), row.description)
@@ -87,7 +87,7 @@ impl Model {
                 })
             }
             _ => {
-                let columns = panes.text(pane).columns();
+                let columns = panes.text(pane).columns;
                 let document = panes.document(pane, self.data(), columns);
                 Rows::new(document.rows(), move |at| document.text(at))
             }

@@ -93,7 +93,7 @@ impl Model {
             Action::NextDevice if self.repository.devices(&self.setup).is_empty() => {
                 Err("no experiment names its device".to_owned())
             }
-            Action::AllProblems if self.panes.experiments.table.of_others() == 0 => {
+            Action::AllProblems if self.panes.experiments.table.of_others == 0 => {
                 Err("there are experiments of this problem only".to_owned())
             }
             // These are always possible, or report themselves what they did not find.
@@ -210,7 +210,7 @@ impl Model {
 
     /// The two experiments to compare, the older first; or what the user has to do first.
     pub fn pair(&self) -> Result<[ExperimentKey; 2], String> {
-        let mut keys = self.panes.experiments.table.marked().to_vec();
+        let mut keys = self.panes.experiments.table.marked.to_vec();
         keys.extend(
             self.shown_key()
                 .filter(|key| keys.len() == 1 && !keys.contains(key)),

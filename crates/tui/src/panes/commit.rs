@@ -68,7 +68,7 @@ pub fn document<'a>(data: ScreenData, state: &'a CommitState, columns: usize) ->
         return Document::of(Vec::new());
     };
     let mut head = head(shown, data, columns);
-    if shown.diff.rows().is_empty() && shown.details.is_ok() {
+    if shown.diff.rows.is_empty() && shown.details.is_ok() {
         head.push(Line::default());
     }
     let diff = Section::new("", Body::Diff(&shown.diff));
@@ -197,6 +197,6 @@ mod tests {
         let mut text = ScrolledText::default();
         state.show("c0ffee".into(), Ok(details()), &mut text);
         state.show("c0ffee".into(), Ok(details()), &mut text);
-        assert_eq!(text.first(), 0);
+        assert_eq!(text.first, 0);
     }
 }

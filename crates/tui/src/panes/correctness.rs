@@ -35,7 +35,8 @@ pub fn draw_histograms(canvas: &mut Canvas, state: CorrectnessState, is_zoomed: 
     let Some((_, report)) = data.runs.report_if(|_| true) else {
         return false;
     };
-    let is_beside = is_zoomed && area.width >= BOTH_COLUMNS && histograms::has_any(report);
+    let is_beside =
+        is_zoomed && area.width >= BOTH_COLUMNS && !histograms::with_histogram(report).is_empty();
     if !state.histograms && !is_beside {
         return false;
     }

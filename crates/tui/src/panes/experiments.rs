@@ -62,7 +62,7 @@ pub fn draw(
         ..state.list
     };
     let row = |at: usize| {
-        let place = table.order()[at];
+        let place = table.order[at];
         let cursor = at == list.selected;
         row(&columns, &history[place], place, cursor, (table, data))
     };
@@ -72,7 +72,7 @@ pub fn draw(
 /// Why the table is empty.
 fn nothing(table: &Table, data: ScreenData) -> String {
     let decide = how_to_decide(data);
-    let is_filtered = !table.filter().is_empty();
+    let is_filtered = !table.filter.is_empty();
     match (
         data.repository.loaded,
         data.repository.experiments.is_empty(),
@@ -82,7 +82,7 @@ fn nothing(table: &Table, data: ScreenData) -> String {
         (true, false) if !is_filtered && table.is_of_one_problem() => format!(
             "no experiment of this problem yet: {decide}. {} shows those of all problems ({})",
             data.way(Action::AllProblems),
-            thousands(table.of_others() as f64)
+            thousands(table.of_others as f64)
         ),
         (true, false) => format!(
             "no experiment matches the filter: {} clears it",
@@ -96,8 +96,8 @@ fn nothing(table: &Table, data: ScreenData) -> String {
 fn note(table: &Table, data: ScreenData) -> String {
     let all_key = data.appearance.keymap.key(Action::AllProblems);
     let all = data.repository.experiments.len();
-    let (others, is_of_one) = (table.of_others(), table.is_of_one_problem());
-    let sort = table.sort();
+    let (others, is_of_one) = (table.of_others, table.is_of_one_problem());
+    let sort = table.sort;
     let order = format!(
         "by {} {}",
         columns::name(sort.column, data),
@@ -112,9 +112,9 @@ fn note(table: &Table, data: ScreenData) -> String {
         ),
         (_, false) => " of all problems".to_owned(),
     };
-    let device = table.device().and_then(|(name, _)| name.as_deref());
+    let device = table.device.as_ref().and_then(|(name, _)| name.as_deref());
     let on = device.map(|name| format!(" on {}", in_short(name)));
-    let filter = table.filter();
+    let filter = &table.filter;
     let mut count = thousands(table.len() as f64);
     if !filter.is_empty() {
         let of = if is_of_one { all - others } else { all };

@@ -38,7 +38,7 @@ pub struct HistoryState {
     /// The workload that is charted in place of the whole.
     pub workload: Option<WorkloadTimes>,
     /// The plot of the last frame, for clicks.
-    plot: Option<HistoryPlot>,
+    pub plot: Option<HistoryPlot>,
 }
 
 /// Where these experiments were drawn, and over which axis.
@@ -75,10 +75,6 @@ impl HistoryState {
         let share = f64::from(place.x.checked_sub(area.x)?) / f64::from(area.width.max(2) - 1);
         let nearest = nearest(x.at(share)).clamp(shown.start, shown.end.checked_sub(1)?);
         reach.contains(place).then_some(nearest)
-    }
-
-    pub fn set_plot(&mut self, plot: Option<HistoryPlot>) {
-        self.plot = plot;
     }
 
     pub fn toggle_scale(&mut self) {

@@ -51,7 +51,7 @@ pub struct Panes {
     /// The focused pane of each view; the first one before any was chosen.
     focus: [Option<Pane>; View::ALL.len()],
     /// There are several workloads to show, in each view.
-    has_workloads: [bool; View::ALL.len()],
+    pub has_workloads: [bool; View::ALL.len()],
     /// The views that show their focused pane alone.
     zoomed: [bool; View::ALL.len()],
     /// Borders that the user moved.
@@ -107,11 +107,6 @@ impl Panes {
         self.view.panes(self.has_workloads[self.view as usize])
     }
 
-    /// Takes note whether there are several workloads to show in a view.
-    pub fn set_has_workloads(&mut self, view: View, has_workloads: bool) {
-        self.has_workloads[view as usize] = has_workloads;
-    }
-
     /// Focuses a pane of the present view. A pane of another view is left alone.
     pub fn set_focus(&mut self, pane: Pane) {
         if self.shows(pane) {
@@ -159,7 +154,7 @@ impl Panes {
                 Pane::Experiments => self.experiments.list = list,
                 _ => self.workloads.list = list,
             },
-            PaneFit::History(plot) => self.history.set_plot(plot),
+            PaneFit::History(plot) => self.history.plot = plot,
             PaneFit::Source(fit) => self.source.take_fit(fit),
         }
     }

@@ -10,7 +10,7 @@ pub fn note(view: &LogView, text: &ScrolledText, data: ScreenData) -> String {
     let last = text.visible().end.min(count);
     let how = if view.is_frozen() {
         format!("frozen: {} unfreezes", data.way(Action::Freeze))
-    } else if text.is_held() {
+    } else if text.is_held {
         format!("{} follows", data.way(Action::Bottom))
     } else {
         String::new()

@@ -19,7 +19,7 @@ impl Panes {
 
     /// The topmost experiment of the table.
     pub fn topmost<'a>(&self, data: ScreenData<'a>) -> Option<&'a Experiment> {
-        let place = self.experiments.table.order().first()?;
+        let place = self.experiments.table.order.first()?;
         data.repository.experiments.get(*place)
     }
 

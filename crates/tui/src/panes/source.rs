@@ -21,7 +21,7 @@ use crate::source::{SourceVersion, SourceView};
 pub fn draw(canvas: &mut Canvas, state: &SourceState, around: ContextLines) -> SourceFit {
     let fit = state.fit(canvas.body());
     let view = fit.diff.of(&state.view);
-    let note = note(state, view.shown(), around, canvas.area.width);
+    let note = note(state, view.shown, around, canvas.area.width);
     let inner = canvas.draw_title(&note);
     if let Some(why) = missing(state) {
         canvas.draw_hint(inner, &why);
@@ -43,10 +43,10 @@ pub fn draw(canvas: &mut Canvas, state: &SourceState, around: ContextLines) -> S
         search: canvas.needle,
         columns: usize::from(inner.width),
         left: state.left,
-        digits: view.digits(),
+        digits: view.digits,
     };
-    let rows = view.rows().iter().enumerate().skip(fit.diff.first);
-    let is_cursor = |at| canvas.is_focused && at == view.cursor();
+    let rows = view.rows.iter().enumerate().skip(fit.diff.first);
+    let is_cursor = |at| canvas.is_focused && at == view.cursor;
     let lines = rows.map(|(at, row)| painter.row(view, *row, is_cursor(at)));
     draw_rows(canvas.frame, inner, lines);
     fit
@@ -63,21 +63,21 @@ fn colours_of(colours: &Highlighted, line: usize) -> Vec<StyledRange> {
 
 /// The sentence that replaces a text that cannot be shown.
 fn missing(state: &SourceState) -> Option<String> {
-    let Some(source) = state.source() else {
+    let Some(source) = &state.source else {
         return Some("reading …".to_owned());
     };
     match (&source.present, &source.base) {
         (Err(why), _) => Some(why.clone()),
         _ if state.mode == SourceMode::File => None,
         (_, Err(why)) => Some(format!("there is nothing to compare with: {why}")),
-        _ if state.view.diff().is_empty() => Some("nothing changed".to_owned()),
+        _ if state.view.diff.is_empty() => Some("nothing changed".to_owned()),
         _ => None,
     }
 }
 
 /// Messages first, then the base: a narrow title is cut at its end.
 fn note(state: &SourceState, form: diff::DiffLayout, around: ContextLines, columns: u16) -> String {
-    let Some(source) = state.source() else {
+    let Some(source) = &state.source else {
         return String::new();
     };
     let (messages, base) = (state.messages.tally(), base(source));

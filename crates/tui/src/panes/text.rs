@@ -102,7 +102,12 @@ impl Panes {
         let columns = usize::from(area.width);
         let (document, mut note, hint) = self.content(pane, canvas.data, columns);
         let mut text = self.text(pane).clone();
-        if matches!(pane, Pane::Command | Pane::Log) && !text.is_held() {
+        if pane == Pane::Log {
+            // Its rows are not wrapped: a mark holds at any width. It is on top.
+            text.columns = columns;
+            text.first = text.at();
+        }
+        if matches!(pane, Pane::Command | Pane::Log) && !text.is_held {
             text.show(document.rows());
         }
         if matches!(pane, Pane::Correctness | Pane::Experiment | Pane::Log) {

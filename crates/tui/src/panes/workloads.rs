@@ -23,7 +23,7 @@ pub struct WorkloadsState {
     sort: Option<Sort>,
     pub list: ListState,
     /// The workloads of the experiment whose details were loaded last.
-    of_experiment: Option<(ExperimentKey, Arc<WorkloadTable>)>,
+    pub of_experiment: Option<(ExperimentKey, Arc<WorkloadTable>)>,
 }
 
 /// The workloads of one run.
@@ -66,11 +66,6 @@ impl WorkloadTable {
 }
 
 impl WorkloadsState {
-    /// Takes the workloads of an experiment's record; `None` if it has too few.
-    pub fn take_experiment(&mut self, key: &ExperimentKey, table: Option<WorkloadTable>) {
-        self.of_experiment = table.map(|table| (key.clone(), Arc::new(table)));
-    }
-
     /// The workloads of this experiment, once its details are loaded.
     pub fn of_experiment(&self, key: &ExperimentKey) -> Option<&Arc<WorkloadTable>> {
         self.of_experiment

@@ -174,18 +174,13 @@ fn keymap(mut map: Keymap, bindings: &Spanned<DeValue>) -> Result<Keymap, KeysEr
 
 /// The scope of a table `[keys.SCOPE]`.
 fn scope(name: &Spanned<Cow<str>>) -> Result<KeyScope, KeysError> {
-    let named = || {
-        KeyScope::ALL
-            .into_iter()
-            .filter(|scope| !scope.name().is_empty())
-    };
-    if let Some(scope) = named().find(|scope| scope.name() == name.get_ref()) {
+    let named = || KeyScope::all().filter(|scope| *scope != KeyScope::Screen);
+    if let Some(scope) = named().find(|scope| scope.name() == *name.get_ref()) {
         return Ok(scope);
     }
-    let names: Vec<&str> = named().map(KeyScope::name).collect();
-    let near = near_or(nearest(name.get_ref(), names.iter().copied()), || {
-        format!("choose one of {}", names.join(", "))
-    });
+    let names: Vec<String> = named().map(KeyScope::name).collect();
+    let near = nearest(name.get_ref(), names.iter().map(String::as_str));
+    let near = near_or(near, || format!("choose one of {}", names.join(", ")));
     error(name, format!("unknown scope '{}'{near}", name.get_ref()))
 }
 

@@ -83,7 +83,7 @@ fn table(history: &[Experiment]) -> Table {
 
 fn rows(table: &Table) -> String {
     table
-        .order()
+        .order
         .iter()
         .map(|place| format!("c{place}"))
         .collect::<Vec<_>>()
@@ -190,7 +190,7 @@ fn each_column_sorts_its_best_value_first_and_rows_without_a_value_last() {
     let mut seen = Vec::new();
     for _ in 0..Column::ALL.len() {
         table.sort_by_next(&history, Goal::Maximize);
-        seen.push(format!("{}: {}", table.sort().column.name(), rows(&table)));
+        seen.push(format!("{}: {}", table.sort.column.name(), rows(&table)));
     }
     let wanted = [
         "commit: c0 c1 c2 c3 c4 c5 c6 c7",
@@ -216,7 +216,7 @@ fn each_column_sorts_its_best_value_first_and_rows_without_a_value_last() {
     );
     assert_eq!(seen, wanted);
     // In the reversed order rows without a value are last too.
-    while table.sort().column != Column::Figure {
+    while table.sort.column != Column::Figure {
         table.sort_by_next(&history, Goal::Maximize);
     }
     table.reverse(&history);
@@ -278,12 +278,12 @@ fn two_are_marked_and_a_third_mark_removes_the_oldest() {
     for place in [0, 3, 7] {
         table.mark(history[place].key());
     }
-    assert_eq!(table.marked(), [history[3].key(), history[7].key()]);
+    assert_eq!(table.marked, [history[3].key(), history[7].key()]);
     table.mark(history[3].key());
-    assert_eq!(table.marked(), [history[7].key()]);
+    assert_eq!(table.marked, [history[7].key()]);
     table.set_history(&history[..7], HERE);
     assert!(
-        table.marked().is_empty(),
+        table.marked.is_empty(),
         "an experiment that is gone has no mark"
     );
 }
@@ -304,7 +304,7 @@ fn undecided_sorts_between_same_and_slower_and_is_found_by_its_word() {
     }
     history.truncate(4);
     let mut table = table(&history);
-    while table.sort().column != Column::Speed {
+    while table.sort.column != Column::Speed {
         table.sort_by_next(&history, Goal::Maximize);
     }
     assert_eq!(rows(&table), "c3 c2 c1 c0");
@@ -321,7 +321,7 @@ fn one_problem_is_shown_or_all_of_them() {
     let mut table = Table::of_one_problem();
     table.set_history(&history, HERE);
     assert_eq!(
-        (rows(&table).as_str(), table.of_others()),
+        (rows(&table).as_str(), table.of_others),
         ("c7 c6 c5 c3 c2 c1 c0", 1)
     );
     // A word that names a kernel chooses among all.
@@ -339,7 +339,7 @@ fn one_problem_is_shown_or_all_of_them() {
     table.show_one_problem(true, &history);
     table.set_history(&history, HERE);
     assert_eq!(
-        (rows(&table).as_str(), table.of_others()),
+        (rows(&table).as_str(), table.of_others),
         ("c7 c6 c5 c4 c3 c2 c1 c0", 0)
     );
 }

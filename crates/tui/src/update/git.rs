@@ -142,8 +142,9 @@ impl Model {
     pub(super) fn step_graph(&mut self, by: isize) {
         let graph = &mut self.panes.graph;
         (graph.target, graph.loose) = (None, None);
-        graph.select(by);
-        if graph.rows_below() < NEAR_END && !graph.at_end && !graph.is_full() && !graph.asked {
+        graph.list.select(by, graph.rows.len());
+        let is_near_end = graph.rows.len() <= graph.list.selected + NEAR_END;
+        if is_near_end && !graph.at_end && !graph.is_full() && !graph.asked {
             graph.asked = true;
             self.load(ViewRequest::MoreGraph);
         }

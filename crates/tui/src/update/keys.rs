@@ -174,7 +174,11 @@ impl Model {
             }
             Action::LogScale => self.panes.history.toggle_scale(),
             Action::SortNext if self.panes.focus() != Pane::Workloads => self.sort_by_next(),
-            Action::SortReverse if self.panes.focus() != Pane::Workloads => self.turn_order(),
+            Action::SortReverse if self.panes.focus() != Pane::Workloads => {
+                let history = &self.repository.experiments;
+                self.panes.experiments.table.reverse(history);
+                self.load_details();
+            }
             Action::SortNext | Action::SortWorkloads => {
                 self.panes.set_focus(Pane::Workloads);
                 self.panes.workloads.sort_by_next();
@@ -213,7 +217,10 @@ impl Model {
             Action::Palette => self.open_pick(PickFrom::Actions),
             Action::Copy => self.copy(self.to_copy()),
             Action::CopyAll => self.copy(self.all_to_copy()),
-            Action::Themes => self.open_themes(),
+            Action::Themes => {
+                self.open_pick(PickFrom::Themes);
+                self.emit(Effect::Settings(SettingsRequest::ListThemes));
+            }
             Action::Kernels => self.open_kernels(),
             Action::BorderLeft | Action::BorderRight | Action::BorderUp | Action::BorderDown => {
                 self.move_border(action);

@@ -14,11 +14,6 @@ impl Model {
         }
     }
 
-    pub(super) fn on_loop_changed(&mut self, running: bool) {
-        self.loops.running = running;
-        self.load_loop();
-    }
-
     pub(super) fn on_loop(&mut self, read: Result<LoopView, String>) {
         let hunks = read
             .as_ref()

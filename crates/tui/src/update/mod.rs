@@ -93,7 +93,11 @@ impl Model {
             Event::View(reply) => self.on_view(reply),
             Event::Preferences { read, asked } => self.on_preferences(*read, asked),
             Event::Themes(themes) => self.on_themes(themes),
-            Event::Telemetry(reading) => self.on_telemetry(*reading),
+            Event::Telemetry(reading) => {
+                if !self.device.take(*reading, self.now) {
+                    self.ignore();
+                }
+            }
             Event::Highlighted(reply) => self.on_highlighted(reply),
             Event::WorkerDied { name, message } => {
                 self.fail(format!("a thread of the lab panicked ({name}): {message}"));

@@ -6,7 +6,7 @@ use crate::keymap::Action;
 use crate::model::Model;
 use crate::overlay::{Overlay, PickFrom, PickList};
 use crate::palette::PickRows;
-use crate::request::{RepositoryRequest, SettingsRequest};
+use crate::request::RepositoryRequest;
 use crate::theme::Theme;
 use lab_history::kernels::ListedKernel;
 use ratatui::crossterm::event::KeyEvent;
@@ -15,11 +15,6 @@ impl Model {
     pub(super) fn open_pick(&mut self, of: PickFrom) {
         let pick = PickList::default();
         self.overlays.push(Overlay::Pick { pick, of });
-    }
-
-    pub(super) fn open_themes(&mut self) {
-        self.open_pick(PickFrom::Themes);
-        self.emit(Effect::Settings(SettingsRequest::ListThemes));
     }
 
     /// The list begins at the present theme. A theme that was chosen before is shown as it is now.

@@ -38,7 +38,7 @@ impl Model {
     /// Puts the hot lines of the present text into Source. A profile of other bytes has other
     /// lines, so it has none there.
     pub(super) fn place_hot_lines(&mut self) {
-        let source = self.panes.source.source();
+        let source = self.panes.source.source.as_ref();
         let present = source.and_then(|source| source.present.as_ref().ok());
         let profile = present.and_then(|present| self.profiles.of(&present.fingerprint));
         let hot = profile.map(|profile| HotLines::of(profile, &self.setup.kernel));

@@ -1,7 +1,7 @@
 //! The replies of the workers: each worker's replies are handled in one match.
 
 use crate::model::Model;
-use crate::reply::{DeviceReading, HighlightReply, RepositoryReply, ViewReply};
+use crate::reply::{HighlightReply, RepositoryReply, ViewReply};
 use crate::views::Pane;
 
 impl Model {
@@ -34,12 +34,6 @@ impl Model {
             ViewReply::Commit(id, details) => self.on_commit(id, *details),
             ViewReply::Board(board) => self.repository.board = Some(*board),
             ViewReply::Sweep(sweep) => self.on_sweep(sweep),
-        }
-    }
-
-    pub(super) fn on_telemetry(&mut self, reading: DeviceReading) {
-        if !self.device.take(reading, self.now) {
-            self.ignore();
         }
     }
 

@@ -31,20 +31,12 @@ impl Model {
         self.load_details();
     }
 
-    pub(super) fn turn_order(&mut self) {
-        self.panes
-            .experiments
-            .table
-            .reverse(&self.repository.experiments);
-        self.load_details();
-    }
-
     /// Shows the experiments of all problems, or of this one alone.
     pub(super) fn turn_problems(&mut self) {
         let table = &mut self.panes.experiments.table;
         // A filter that names a kernel shows all problems: without it this one alone.
         let only = !table.is_of_one_problem();
-        if only && table.filter().names_kernel() {
+        if only && table.filter.names_kernel() {
             table.filter_by(Filter::default(), &self.repository.experiments);
         }
         table.show_one_problem(only, &self.repository.experiments);
@@ -97,7 +89,7 @@ impl Model {
 
     pub(super) fn open_filter(&mut self) {
         self.panes.set_focus(Pane::Experiments);
-        let before = self.panes.experiments.table.filter().text().to_owned();
+        let before = self.panes.experiments.table.filter.text().to_owned();
         let input = Input::new(before.clone());
         self.overlays.push(Overlay::Filter {
             input,
@@ -282,7 +274,7 @@ impl Model {
             .panes
             .experiments
             .table
-            .order()
+            .order
             .get(row)
             .and_then(|place| self.repository.experiments.get(*place))
             .map(Experiment::key);
@@ -312,7 +304,7 @@ impl Model {
             self.panes.set_zoom(false);
             return true;
         }
-        let filtered = !self.panes.experiments.table.filter().is_empty() && !self.panes.zoom();
+        let filtered = !self.panes.experiments.table.filter.is_empty() && !self.panes.zoom();
         if filtered {
             self.panes
                 .experiments

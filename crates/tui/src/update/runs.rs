@@ -187,7 +187,10 @@ impl Model {
                 // A view that shows the profile reads it again.
                 self.profiles.made += 1;
             }
-            WatchEvent::LoopChanged { running } => self.on_loop_changed(running),
+            WatchEvent::LoopChanged { running } => {
+                self.loops.running = running;
+                self.load_loop();
+            }
             WatchEvent::Changed {
                 config: true,
                 inputs,

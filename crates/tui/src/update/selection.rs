@@ -10,6 +10,7 @@ use lab_run::RunId;
 use lab_run::experiment::{Experiment, ExperimentKey};
 use lab_run::record::Record;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 impl Model {
     /// Selects an experiment, or none, and loads its details where a pane shows them.
@@ -112,7 +113,8 @@ impl Model {
         let report = details.record.as_ref().map(Record::report);
         let objective = self.setup.objective.name();
         let table = report.and_then(|report| WorkloadTable::of(&report, objective));
-        self.panes.workloads.take_experiment(&details.key, table);
+        let of = table.map(|table| (details.key.clone(), Arc::new(table)));
+        self.panes.workloads.of_experiment = of;
         self.selection.details = Some(details);
     }
 

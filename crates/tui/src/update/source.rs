@@ -53,10 +53,10 @@ impl Model {
             .iter()
             .map(|(run, _, report)| (*run, report.diagnostics().len()))
             .collect();
-        if self.panes.source.has_placed(&runs) {
+        if self.panes.source.placed.as_ref() == Some(&runs) {
             return;
         }
-        let Some(source) = self.panes.source.source() else {
+        let Some(source) = &self.panes.source.source else {
             return;
         };
         let messages = SourceMessages::of(source, reporters, &self.setup.kernel);

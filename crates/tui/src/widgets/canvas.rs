@@ -137,10 +137,10 @@ impl Canvas<'_, '_> {
             columns: usize::from(area.width),
             needle: self.needle,
         };
-        let first = text.first();
+        let first = text.first;
         let lines = document.lines(first..first + usize::from(area.height), sheet);
         let select = |(at, line)| {
-            if text.marked() == Some(first + at) {
+            if text.marked == Some(first + at) {
                 style::select(line)
             } else {
                 line

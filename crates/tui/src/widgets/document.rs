@@ -179,9 +179,9 @@ impl<'a> Section<'a> {
                     search: needle,
                     columns,
                     left,
-                    digits: view.digits(),
+                    digits: view.digits,
                 };
-                let seen = view.rows().iter().skip(skip).take(take);
+                let seen = view.rows.iter().skip(skip).take(take);
                 out.extend(seen.map(|row| brush.row(view, *row, false)));
             }
             Body::Log(lines) => {
@@ -217,7 +217,7 @@ impl Body<'_> {
     fn len(&self) -> usize {
         match self {
             Body::Lines(lines) => lines.len(),
-            Body::Diff(view) => view.rows().len(),
+            Body::Diff(view) => view.rows.len(),
             Body::Log(lines) => lines.len(),
         }
     }

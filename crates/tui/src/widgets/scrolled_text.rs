@@ -11,11 +11,12 @@ const COLUMNS: usize = 80;
 
 #[derive(Clone, Debug)]
 pub struct ScrolledText {
-    first: usize,
+    /// The first visible row.
+    pub first: usize,
     /// The row that a search found or whose number was typed. Scrolling forgets it.
-    marked: Option<usize>,
-    /// Size of the area at the last frame.
-    columns: usize,
+    pub marked: Option<usize>,
+    /// Size of the area at the last frame. A text is wrapped to its columns.
+    pub columns: usize,
     height: usize,
     /// First visible column of a diff and of a log.
     pub left: usize,
@@ -24,7 +25,7 @@ pub struct ScrolledText {
     /// The first row of the diff, at the last frame.
     diff_at: Option<usize>,
     /// The user scrolled away from the end.
-    is_held: bool,
+    pub is_held: bool,
 }
 
 impl Default for ScrolledText {
@@ -43,38 +44,19 @@ impl Default for ScrolledText {
 }
 
 impl ScrolledText {
-    /// The first visible row.
-    pub fn first(&self) -> usize {
-        self.first
-    }
-
     /// The marked row, else the first visible one.
     pub fn at(&self) -> usize {
         self.marked.unwrap_or(self.first)
-    }
-
-    pub fn marked(&self) -> Option<usize> {
-        self.marked
     }
 
     pub fn unmark(&mut self) {
         self.marked = None;
     }
 
-    /// The width that the text is wrapped to.
-    pub fn columns(&self) -> usize {
-        self.columns
-    }
-
     /// Scrolls by so many rows. [`ScrolledText::fit`] keeps the result within the text.
     pub fn scroll(&mut self, by: isize) {
         self.show(self.first.saturating_add_signed(by));
         self.is_held = true;
-    }
-
-    /// The user scrolled away from the end.
-    pub fn is_held(&self) -> bool {
-        self.is_held
     }
 
     /// Another text is shown: begins with its first row and column.
@@ -102,8 +84,8 @@ impl ScrolledText {
         else {
             return;
         };
-        self.show(match row.checked_sub(old.rows().len()) {
-            Some(behind) => begin + new.rows().len() + behind,
+        self.show(match row.checked_sub(old.rows.len()) {
+            Some(behind) => begin + new.rows.len() + behind,
             None => begin + old.follow(row, new),
         });
     }
@@ -181,12 +163,12 @@ mod tests {
         let mut text = ScrolledText::default();
         let fit = |text: &mut ScrolledText, columns, count| {
             *text = text.fit(columns, 20, count);
-            text.first()
+            text.first
         };
         assert_eq!(fit(&mut text, 80, 100), 0);
         text.go_to(7);
         assert_eq!(
-            (fit(&mut text, 80, 100), text.marked()),
+            (fit(&mut text, 80, 100), text.marked),
             (0, Some(7)),
             "it was visible already"
         );
@@ -198,7 +180,7 @@ mod tests {
         assert_eq!((fit(&mut text, 80, 100), text.at()), (79, 79));
         text.go_to(90);
         assert_eq!(
-            (fit(&mut text, 40, 200), text.marked()),
+            (fit(&mut text, 40, 200), text.marked),
             (79, None),
             "wrapped to another width"
         );

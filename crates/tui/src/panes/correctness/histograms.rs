@@ -9,17 +9,12 @@ use lab_protocol::report::{Gate, Histogram, Report};
 const ROWS: (u16, u16) = (7, 14);
 
 /// The gates that have a histogram, in their order.
-fn with_histogram(report: &Report) -> Vec<(Gate, Histogram)> {
+pub fn with_histogram(report: &Report) -> Vec<(Gate, Histogram)> {
     let with_counts = |gate: Gate| {
         let counts = report.histogram(&gate.name)?;
         (counts.count() > 0).then_some((gate, counts))
     };
     report.gates().into_iter().filter_map(with_counts).collect()
-}
-
-/// At least one gate has a histogram.
-pub fn has_any(report: &Report) -> bool {
-    !with_histogram(report).is_empty()
 }
 
 /// Draws as many histograms as fit, one below the other. The title of the last one tells how many

@@ -44,8 +44,8 @@ pub fn choose(room: usize, data: ScreenData, table: &Table) -> Vec<TableColumn<C
     let mut left = room.saturating_sub(FIRST.into_iter().map(taken).sum());
     let mut shown: Vec<Column> = FIRST.to_vec();
     let is_told = |column: &Column| match column {
-        Column::Problem => !table.is_of_one_problem() && table.of_others() > 0,
-        column => !table.has_no_values(*column),
+        Column::Problem => !table.is_of_one_problem() && table.of_others > 0,
+        column => !table.empty_columns.contains(column),
     };
     for column in FURTHER.into_iter().filter(is_told) {
         let is_minor = matches!(column, Column::Run | Column::Correctness);
@@ -56,7 +56,7 @@ pub fn choose(room: usize, data: ScreenData, table: &Table) -> Vec<TableColumn<C
         shown.push(column);
     }
     shown.push(Column::Description);
-    let sort = table.sort();
+    let sort = table.sort;
     let chosen = Column::ALL.into_iter().enumerate();
     let chosen = chosen.filter(|(_, column)| shown.contains(column));
     let chosen = chosen.map(|(index, column)| TableColumn {

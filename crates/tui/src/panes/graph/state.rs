@@ -90,10 +90,6 @@ impl GraphState {
         self.rows.get(self.list.selected).map(|row| &row.entry)
     }
 
-    pub fn select(&mut self, by: isize) {
-        self.list.select(by, self.rows.len());
-    }
-
     /// Selects the commit whose id begins with these digits; false where it was not read.
     pub fn go_to(&mut self, digits: &str) -> bool {
         let found = self.position(digits);
@@ -152,11 +148,6 @@ impl GraphState {
         );
         self.list.selected = at;
         None
-    }
-
-    /// Rows below the selected one.
-    pub fn rows_below(&self) -> usize {
-        self.rows.len().saturating_sub(self.list.selected + 1)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::prelude::*;
 
 /// The pane shows the end of the text, unless the user scrolled up.
 pub fn note(text: &ScrolledText) -> &'static str {
-    if text.is_held() {
+    if text.is_held {
         "the newest lines are below"
     } else {
         ""

@@ -26,7 +26,7 @@ impl EditState {
     }
 
     pub fn note(&self, data: ScreenData, around: ContextLines) -> String {
-        let diff = self.diff.diff();
+        let diff = &self.diff.diff;
         let tally = if diff.is_empty() {
             String::new()
         } else {

@@ -44,13 +44,13 @@ pub struct SourceState {
     pub against_selected: bool,
     /// The latest request.
     pub request: Option<SourceRequest>,
-    pub(super) source: Option<SourceView>,
+    pub source: Option<SourceView>,
     colours: [Highlighted; 2],
     pub(super) messages: SourceMessages,
     /// What the profile of the present text says.
     pub hot: HotLines,
     /// The runs of the messages, and how many each had.
-    placed: Option<Vec<(RunId, usize)>>,
+    pub placed: Option<Vec<(RunId, usize)>>,
     /// The newest run whose first error the cursor went to.
     visited: Option<RunId>,
     /// The text whose first message or change the cursor went to.
@@ -99,10 +99,6 @@ pub struct SourceFit {
 }
 
 impl SourceState {
-    pub fn source(&self) -> Option<&SourceView> {
-        self.source.as_ref()
-    }
-
     fn version(&self, which: SourceVersion) -> Option<&SourceText> {
         text_of(self.source.as_ref()?, which)
     }
@@ -167,11 +163,6 @@ impl SourceState {
         &self.colours[which as usize]
     }
 
-    /// The messages of these runs, with these counts, are placed already.
-    pub fn has_placed(&self, runs: &[(RunId, usize)]) -> bool {
-        self.placed.as_deref() == Some(runs)
-    }
-
     /// Takes messages. The cursor goes to the first error of a run that is newer than those
     /// visited.
     pub fn place(&mut self, runs: Vec<(RunId, usize)>, messages: SourceMessages) {
@@ -225,10 +216,10 @@ impl SourceState {
             SourceMode::Unified => SourceMode::Split,
             SourceMode::Split => SourceMode::File,
         };
-        self.view.set_layout(match self.mode {
+        self.view.chosen = match self.mode {
             SourceMode::Split => DiffLayout::Split,
             _ => DiffLayout::Unified,
-        });
+        };
         match (self.mode, line) {
             (SourceMode::File, Some(line)) => self.jump(line as usize - 1),
             (SourceMode::Unified, Some(line)) => self.view.go_to_line(line),
@@ -273,8 +264,8 @@ impl SourceState {
             self.cursor = line.unwrap_or(self.cursor);
             line.is_some()
         } else {
-            let row = self.view.first() + row;
-            let is_there = row < self.view.rows().len();
+            let row = self.view.first + row;
+            let is_there = row < self.view.rows.len();
             if is_there {
                 self.view.go_to(row);
             }
@@ -330,7 +321,7 @@ impl SourceState {
         if self.is_file() {
             self.text().map_or(0, SourceText::len)
         } else {
-            self.view.rows().len()
+            self.view.rows.len()
         }
     }
 
@@ -348,7 +339,7 @@ impl SourceState {
         if self.is_file() {
             self.cursor
         } else {
-            self.view.cursor()
+            self.view.cursor
         }
     }
 
