@@ -163,7 +163,7 @@ fn a_device_that_tells_nothing_says_why() {
         let words = world.words();
         assert!(
             words.contains("has no clock, no temperature and no power")
-                && words.contains("no profile: the emulated cpu device has no counters"),
+                && words.contains("P makes one on a machine with an NVIDIA GPU"),
             "{words}"
         );
     }

@@ -58,12 +58,16 @@ pub fn rows(data: ScreenData, columns: usize) -> Lines {
         Some(Err(why)) => out.extend(paragraph(&format!("✗ {why}"))),
         Some(Ok(None)) | None if data.profiles.running.is_none() => {
             let key = data.way(Action::Profile);
+            // A cpu has no counters.
+            let is_emulated = data.runs.report().is_some_and(Report::emulated);
+            let on = if is_emulated {
+                " on a machine with an NVIDIA GPU"
+            } else {
+                ""
+            };
             out.extend(paragraph(&match is_stale(data) {
-                _ if data.runs.report().is_some_and(Report::emulated) => {
-                    "no profile: the emulated cpu device has no counters".to_owned()
-                }
                 true => format!("no profile of this experiment. {key} profiles the bytes on disk, which are others: restore it first"),
-                false => format!("no profile of these bytes: {key} makes one"),
+                false => format!("no profile of these bytes: {key} makes one{on}"),
             }));
         }
         Some(Ok(None)) | None => {}
