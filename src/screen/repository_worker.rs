@@ -343,7 +343,6 @@ impl RepositoryThread {
     }
 }
 
-/// The kernel of a commit, in the form that it has on disk.
 /// The reply about a kernel that was put on disk, with its commit.
 fn put_on_disk(
     project: &Project,
@@ -361,6 +360,7 @@ fn put_on_disk(
     Ok((Changed::Restored(kernel), Some(put)))
 }
 
+/// The kernel of a commit, in the form that it has on disk.
 fn bytes_of(project: &Project, commit: &str) -> anyhow::Result<Vec<u8>> {
     lab_git::bytes_of(&Repo::open(project)?, commit)
 }

@@ -64,9 +64,9 @@ impl Reading {
         self.drawn.is_some_and(|fit| self.read >= fit.total)
     }
 
-    /// Scrolls by `by` rows, and never past rows that were not shown.
-    pub fn scroll_by(&mut self, by: isize) {
-        self.scroll = self.scroll.saturating_add_signed(by).min(self.read);
+    /// Scrolls to a row, and never past rows that were not shown.
+    pub fn scroll_to(&mut self, row: usize) {
+        self.scroll = row.min(self.read);
     }
 }
 
@@ -226,7 +226,7 @@ mod tests {
         let mut reading = Reading::default();
         assert!(!reading.is_all_read(), "nothing was drawn");
         reading.take(fit(0, 80));
-        reading.scroll_by(1000);
+        reading.scroll_to(1000);
         assert_eq!(reading.scroll, 10, "no row is skipped");
         reading.take(fit(15, 80));
         assert!(!reading.is_all_read(), "rows 10 to 14 were not shown");

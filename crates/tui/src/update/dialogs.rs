@@ -8,6 +8,8 @@ use ratatui::crossterm::event::{Event as Raw, KeyEvent, KeyModifiers};
 use tui_input::Input;
 use tui_input::backend::crossterm::EventHandler;
 
+/// Rows that a key for half a page scrolls in a text that is only read.
+const PAGE: usize = 10;
 /// A typed line has at most this many letters.
 const LINE: usize = 500;
 
@@ -25,7 +27,7 @@ impl Model {
             return;
         };
         if let Some(scroll) = overlay.scroll()
-            && let Some(row) = scrolled(*scroll, action)
+            && let Some(row) = scrolled(*scroll, action, PAGE)
         {
             *scroll = row;
             return;
@@ -52,15 +54,10 @@ impl Model {
                 return;
             }
             if answer.is_none() {
-                let page = reading.drawn.map_or(1, |fit| fit.rows.max(1) as isize);
-                match self.appearance.keymap.find(KeyScope::Screen, key.into()) {
-                    Some(Action::Up) => reading.scroll_by(-1),
-                    Some(Action::Down) => reading.scroll_by(1),
-                    Some(Action::HalfUp) => reading.scroll_by(-page),
-                    Some(Action::HalfDown | Action::Bottom) => reading.scroll_by(page),
-                    Some(Action::Top) => reading.scroll = 0,
-                    _ => {}
-                }
+                let page = reading.drawn.map_or(1, |fit| fit.rows.max(1));
+                let action = self.appearance.keymap.find(KeyScope::Screen, key.into());
+                let row = action.and_then(|action| scrolled(reading.scroll, action, page));
+                reading.scroll_to(row.unwrap_or(reading.scroll));
                 return;
             }
         }
@@ -194,12 +191,12 @@ impl Model {
 
 /// The first visible row of a text after a key of panes; `None` for another action. Drawing brings
 /// the row back into the text.
-fn scrolled(first: usize, action: Action) -> Option<usize> {
+fn scrolled(first: usize, action: Action, page: usize) -> Option<usize> {
     Some(match action {
         Action::Up => first.saturating_sub(1),
         Action::Down => first.saturating_add(1),
-        Action::HalfUp => first.saturating_sub(10),
-        Action::HalfDown => first.saturating_add(10),
+        Action::HalfUp => first.saturating_sub(page),
+        Action::HalfDown => first.saturating_add(page),
         Action::Top => 0,
         Action::Bottom => usize::MAX,
         _ => return None,

@@ -72,17 +72,15 @@ impl<'a> Document<'a> {
 
     /// The text of row `at`.
     pub fn text(&self, at: usize) -> Cow<'a, str> {
-        let mut left = at;
-        for section in &self.sections {
-            if left < section.rows() {
-                return match left.checked_sub(section.title_rows()) {
-                    Some(row) => section.body.text(row).into(),
-                    None => section.title.clone().into(),
-                };
-            }
-            left -= section.rows();
-        }
-        "".into()
+        let section = self.begins().take_while(|(begin, _)| *begin <= at).last();
+        let text =
+            section.map(
+                |(begin, section)| match (at - begin).checked_sub(section.title_rows()) {
+                    Some(row) => section.body.text(row),
+                    None => section.title.clone(),
+                },
+            );
+        text.unwrap_or_default().into()
     }
 
     /// The row in which each section begins.
@@ -124,14 +122,12 @@ impl<'a> Document<'a> {
 
     pub fn lines(&self, rows: Range<usize>, sheet: Sheet) -> Vec<Line<'a>> {
         let mut out = Vec::new();
-        let mut begin = 0;
-        for section in &self.sections {
+        for (begin, section) in self.begins() {
             let end = begin + section.rows();
             let (first, last) = (rows.start.max(begin), rows.end.min(end));
             if first < last {
                 section.lines(first - begin..last - begin, sheet, &mut out);
             }
-            begin = end;
         }
         out
     }
