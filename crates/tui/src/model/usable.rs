@@ -210,7 +210,7 @@ impl Model {
 
     /// The two experiments to compare, the older first; or what the user has to do first.
     pub fn pair(&self) -> Result<[ExperimentKey; 2], String> {
-        let mut keys = self.panes.experiments.table.marked.to_vec();
+        let mut keys = self.panes.experiments.table.marked.clone();
         keys.extend(
             self.shown_key()
                 .filter(|key| keys.len() == 1 && !keys.contains(key)),

@@ -108,9 +108,9 @@ pub fn draw(canvas: &mut Canvas, state: &HistoryState) -> Option<HistoryPlot> {
     let count = data.repository.comparable().len();
     if count == 0 {
         if data.repository.loaded {
-            canvas.draw_hint(inner, &nothing(data))
+            canvas.draw_hint(inner, &nothing(data));
         } else {
-            canvas.draw_hint(inner, "reading …")
+            canvas.draw_hint(inner, "reading …");
         }
         return None;
     }
