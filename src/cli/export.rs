@@ -185,7 +185,7 @@ fn written(
         reference,
         read: &read,
         head: &facts.lines,
-        options: &options,
+        options,
         built_for: facts.built_for.as_deref(),
         file_stem: &sanitise::words(&stem),
     };

@@ -98,7 +98,7 @@ impl NvrtcBuilder {
                 .iter()
                 .map(|(name, value)| format!("-D{name}={value}")),
         );
-        options.extend(request.options.for_nvrtc());
+        options.extend_from_slice(request.options.for_nvrtc());
         options
     }
 

@@ -1,82 +1,49 @@
 //! The options in one word, and what may stand behind their `=`.
 
-use super::{CompileOption, for_both};
+use super::CompileOptions;
 use crate::text::is_among;
-
-/// What stands behind an option's name.
-#[derive(Clone, Copy)]
-enum Value {
-    /// Nothing.
-    No,
-    /// Digits.
-    Number,
-    /// Numbers with commas between them.
-    Numbers,
-    /// `true` or `false`, or nothing, which is `true`.
-    Switch,
-    /// One of these words, between which `|` stands.
-    One(&'static str),
-    /// A name of a processor or an instruction set.
-    Processor,
-}
-
-/// The digits.
-pub const NUMBERS: &str = "0123456789";
 
 /// Most digits of a number: no option needs a larger one.
 const DIGITS: usize = 10;
 
-impl Value {
-    /// Reads the last column of a table.
-    fn of(column: &'static str) -> Value {
-        match column {
-            "nothing" => Value::No,
-            "number" => Value::Number,
-            "numbers" => Value::Numbers,
-            "switch" => Value::Switch,
-            "processor" => Value::Processor,
-            words => Value::One(words),
+/// Whether a value may stand behind an option's name. `wanted` is the last column of a table: a kind
+/// of value, or the words that may stand there, with `|` between them.
+fn accepts(wanted: &str, value: Option<&str>) -> bool {
+    let is_number = |text: &str| {
+        !text.is_empty() && text.len() <= DIGITS && text.chars().all(|c| c.is_ascii_digit())
+    };
+    match (wanted, value) {
+        ("nothing" | "switch", None) => true,
+        ("nothing", Some(_)) | (_, None) => false,
+        ("number", Some(value)) => is_number(value),
+        ("numbers", Some(value)) => value.split(',').all(is_number),
+        ("switch", Some(value)) => matches!(value, "true" | "false"),
+        ("processor", Some(value)) => {
+            let is_part = |c: char| c.is_ascii_alphanumeric() || "-_.+,!:".contains(c);
+            !value.is_empty() && value.len() <= 64 && value.chars().all(is_part)
         }
+        (words, Some(value)) => words.split('|').any(|word| word == value),
     }
+}
 
-    fn accepts(self, value: Option<&str>) -> bool {
-        let digits = |text: &str| {
-            !text.is_empty() && text.len() <= DIGITS && text.chars().all(|c| NUMBERS.contains(c))
-        };
-        match (self, value) {
-            (Value::No | Value::Switch, None) => true,
-            (Value::Number, Some(value)) => digits(value),
-            (Value::Numbers, Some(value)) => value.split(',').all(digits),
-            (Value::Switch, Some(value)) => matches!(value, "true" | "false"),
-            (Value::One(words), Some(value)) => words.split('|').any(|word| word == value),
-            (Value::Processor, Some(value)) => {
-                let is_part = |c: char| {
-                    c.is_ascii_alphanumeric()
-                        || matches!(c, '-' | '_' | '.' | '+' | ',' | '!' | ':')
-                };
-                !value.is_empty() && value.len() <= 64 && value.chars().all(is_part)
-            }
-            (Value::No, Some(_))
-            | (Value::Number | Value::Numbers | Value::One(_) | Value::Processor, None) => false,
-        }
+/// Fails if a value may not stand behind an option's name. The error says what to write.
+fn check(wanted: &str, value: Option<&str>) -> Result<(), String> {
+    if accepts(wanted, value) {
+        return Ok(());
     }
-
-    /// What to write, for an error.
-    fn wanted(self) -> String {
-        match self {
-            Value::No => "it takes no value: remove the value".into(),
-            Value::Number => "its value is a number: write one behind =".into(),
-            Value::Numbers => "its value is a list of numbers, as in =177,550: write one".into(),
-            Value::Switch => "its value is true or false: write one of them".into(),
-            Value::One(words) => format!(
-                "its value is one of {}: write one of them",
-                words.replace('|', ", ")
-            ),
-            Value::Processor => {
-                "its value is the name of a processor or an instruction set: write one".into()
-            }
+    Err(match wanted {
+        "nothing" => "it takes no value: remove the value".into(),
+        "number" => "its value is a number: write one behind =".into(),
+        "numbers" => "its value is a list of numbers, as in =177,550: write one".into(),
+        "switch" => "its value is true or false: write one of them".into(),
+        "processor" => {
+            "its value is the name of a processor or an instruction set: write one".into()
         }
-    }
+        words => format!(
+            "its value is one of {}: write one of them",
+            words.replace('|', ", ")
+        ),
+    })
 }
 
 /// NVRTC's options: the two names, of which the first is passed on, and the value.
@@ -183,66 +150,62 @@ const SWITCHES: &str = "\
     tree-loop-vectorize tree-pre tree-slp-vectorize tree-vectorize unroll-all-loops unroll-loops \
     unsafe-math-optimizations unsigned-char unswitch-loops vectorize wrapv";
 
-/// An option that is on the list, or why its value does not pass; `None` where the lab gives the
-/// option anyway.
-type Flag = Result<Option<CompileOption>, String>;
-
-fn for_host(word: &str) -> CompileOption {
-    CompileOption {
-        host: Some(word.to_owned()),
-        ..CompileOption::default()
-    }
-}
-
-fn for_nvrtc(word: String) -> CompileOption {
-    CompileOption {
-        nvrtc: Some(word),
-        ..CompileOption::default()
-    }
-}
-
 /// The row of a table that has this name: its first name, and the value.
-fn row(table: &'static str, name: &str) -> Option<(&'static str, Value)> {
+fn row(table: &'static str, name: &str) -> Option<(&'static str, &'static str)> {
     table.lines().find_map(|line| {
         let (names, value) = line.rsplit_once(' ')?;
         let first = names.split(' ').next()?;
-        is_among(name, names).then(|| (first, Value::of(value)))
+        is_among(name, names).then_some((first, value))
     })
 }
 
-/// Reads an option that names nothing else. Returns how many strings it takes too. `None` for an
-/// option that is not on the list.
-pub fn flag(option: &str, next: Option<&str>) -> Option<(Flag, usize)> {
-    if is_among(option, ALWAYS) {
-        return Some((Ok(None), 1));
-    }
-    if matches!(option, "-w" | "--disable-warnings") {
-        return Some((Ok(Some(for_both("-w".into()))), 1));
-    }
-    let (name, value) = split(option);
-    if matches!(name, "--ptxas-options" | "-Xptxas") {
-        let (value, words) = if value.is_some() {
-            (value, 1)
-        } else {
-            (next, 2)
+impl CompileOptions {
+    /// Reads an option that names nothing else. Returns how many strings it takes; `None` for an option
+    /// that is not on the list.
+    pub(super) fn read_flag(
+        &mut self,
+        option: &str,
+        next: Option<&str>,
+    ) -> Result<Option<usize>, String> {
+        if is_among(option, ALWAYS) {
+            return Ok(Some(1));
+        }
+        if matches!(option, "-w" | "--disable-warnings") {
+            self.for_both("-w".into());
+            return Ok(Some(1));
+        }
+        let (name, value) = split(option);
+        let or_next = |takes_next: bool| match value {
+            None if takes_next => (next, 2),
+            value => (value, 1),
         };
-        return Some((ptxas(value.unwrap_or_default()), words));
+        if matches!(name, "--ptxas-options" | "-Xptxas") {
+            let (list, words) = or_next(true);
+            let list = list.unwrap_or_default();
+            check_ptxas(list)?;
+            self.nvrtc.push(format!("--ptxas-options={list}"));
+            return Ok(Some(words));
+        }
+        if let Some((long, wanted)) = row(GPU, name) {
+            let (value, words) = or_next(!matches!(wanted, "nothing" | "switch"));
+            check(wanted, value)?;
+            self.nvrtc.push(match (wanted, value) {
+                ("switch", None) => format!("{long}=true"),
+                (_, None) => long.to_owned(),
+                (_, Some(value)) => format!("{long}={value}"),
+            });
+            return Ok(Some(words));
+        }
+        let valued = row(HOST_VALUED, name).filter(|_| value.is_some());
+        if let Some((_, wanted)) = valued {
+            check(wanted, value)?;
+        }
+        if valued.is_none() && !is_plain(option) && !is_warning(option) {
+            return Ok(None);
+        }
+        self.host.push(option.to_owned());
+        Ok(Some(1))
     }
-    if let Some((long, wanted)) = row(GPU, name) {
-        let takes_next = matches!(wanted, Value::Number | Value::Numbers | Value::One(_));
-        let (value, words) = if takes_next && value.is_none() {
-            (next, 2)
-        } else {
-            (value, 1)
-        };
-        return Some((gpu(long, wanted, value), words));
-    }
-    let host = || Ok(Some(for_host(option)));
-    if let Some((_, wanted)) = row(HOST_VALUED, name).filter(|_| value.is_some()) {
-        let accepted = wanted.accepts(value).then(host);
-        return Some((accepted.unwrap_or_else(|| Err(wanted.wanted())), 1));
-    }
-    (is_plain(option) || is_warning(option)).then(|| (host(), 1))
 }
 
 /// `--name=value` as its name and its value.
@@ -252,29 +215,18 @@ fn split(option: &str) -> (&str, Option<&str>) {
         .map_or((option, None), |(name, value)| (name, Some(value)))
 }
 
-fn gpu(name: &str, wanted: Value, value: Option<&str>) -> Flag {
-    if !wanted.accepts(value) {
-        return Err(wanted.wanted());
-    }
-    let text = match (wanted, value) {
-        (Value::Switch, None) => format!("{name}=true"),
-        (_, None) => name.to_owned(),
-        (_, Some(value)) => format!("{name}={value}"),
-    };
-    Ok(Some(for_nvrtc(text)))
-}
-
-fn ptxas(list: &str) -> Flag {
+/// Fails if one of these options, between which commas stand, does not pass to ptxas.
+fn check_ptxas(list: &str) -> Result<(), String> {
     for option in list.split(',') {
         let (name, value) = split(option);
-        if !row(PTXAS, name).is_some_and(|(_, wanted)| wanted.accepts(value)) {
+        if !row(PTXAS, name).is_some_and(|(_, wanted)| accepts(wanted, value)) {
             let shown: String = option.chars().take(80).collect();
             return Err(format!(
                 "{shown:?} is no option of ptxas that passes: use others, such as -O3 or -dlcm=cg"
             ));
         }
     }
-    Ok(Some(for_nvrtc(format!("--ptxas-options={list}"))))
+    Ok(())
 }
 
 /// A word of g++ or clang++ without a value.

@@ -214,7 +214,7 @@ fn a_value_hides_no_other_option() {
         options
             .for_host()
             .iter()
-            .chain(&options.for_nvrtc())
+            .chain(options.for_nvrtc())
             .all(|word| word.starts_with('-'))
     );
 }

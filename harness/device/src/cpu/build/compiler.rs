@@ -118,56 +118,53 @@ impl HostCompiler {
         })
     }
 
-    /// Runs the compiler. The output holds its diagnostics, in English.
-    pub fn run(&self, arguments: &[OsString]) -> Result<Output> {
-        let result = Command::new(&self.command)
-            .args(arguments)
+    /// The compiler with these options. Its messages are in English.
+    pub fn command(&self, options: &[&str]) -> Command {
+        let mut command = Command::new(&self.command);
+        command
+            .args(options)
             .env("LC_ALL", "C")
             // A compiler that caches would write to the home folder, which the sandbox forbids.
-            .env("CCACHE_DISABLE", "1")
-            .output();
-        let output = result.map_err(|error| {
-            DeviceError::Unavailable(format!(
-                "cannot run the C++ compiler {}: {error}. Install it again or set CXX to another.",
-                self.command.display()
-            ))
-        })?;
+            .env("CCACHE_DISABLE", "1");
+        command
+    }
+
+    /// Runs what [`HostCompiler::command`] has begun. The output holds the compiler's diagnostics.
+    pub fn run(&self, command: &mut Command) -> Result<Output> {
+        let unavailable = |text: String| Err(DeviceError::Unavailable(text));
+        let name = self.command.display();
+        let output = match command.output() {
+            Ok(output) => output,
+            Err(error) => {
+                return unavailable(format!(
+                    "cannot run the C++ compiler {name}: {error}. Install it again or set CXX to another."
+                ));
+            }
+        };
         if output.status.signal() == Some(Signal::KILL.as_raw())
             || !output.status.success()
                 && limits::is_killed(&String::from_utf8_lossy(&output.stderr))
         {
-            return Err(DeviceError::Unavailable(format!(
-                "the C++ compiler {} was ended by SIGKILL: from outside, or the machine ran out of memory; judge again",
-                self.command.display()
-            )));
+            return unavailable(format!(
+                "the C++ compiler {name} was ended by SIGKILL: from outside, or the machine ran out of memory; judge again"
+            ));
         }
         Ok(output)
     }
 
     /// The options for device code, or for host code.
-    pub fn flags(&self, is_host: bool, sanitizer: Option<Sanitizer>) -> Vec<OsString> {
+    pub fn flags(&self, is_host: bool, sanitizer: Option<Sanitizer>) -> Vec<&'static str> {
         let gnu = if self.clang { &[][..] } else { GNU_FLAGS };
         let (language, machine) = match (is_host, cfg!(target_arch = "x86_64")) {
             (true, _) => (HOST_FLAGS, &[][..]),
             (false, true) => (DEVICE_FLAGS, X86_FLAGS),
             (false, false) => (DEVICE_FLAGS, &[][..]),
         };
-        let checks = match sanitizer {
-            Some(kind) => sanitizer::flags(kind, self.clang),
-            None => &[],
-        };
+        let checks = sanitizer.map_or(&[][..], |kind| sanitizer::flags(kind, self.clang));
         // libasan brings its own entry points.
         let is_checked = !is_host && sanitizer != Some(Sanitizer::Address);
         let machine_checks = if is_checked { sanitizer::MACHINE } else { &[] };
-        FLAGS
-            .iter()
-            .chain(language)
-            .chain(machine)
-            .chain(gnu)
-            .chain(machine_checks)
-            .chain(checks)
-            .map(OsString::from)
-            .collect()
+        [FLAGS, language, machine, gnu, machine_checks, checks].concat()
     }
 
     /// Returns the folder with the cpu device's headers and the precompiled header. Writes and
@@ -190,17 +187,15 @@ impl HostCompiler {
         let temporary = TemporaryFolder::inside(&work).map_err(cannot_write)?;
         headers::write(temporary.path()).map_err(cannot_write)?;
         let header = temporary.path().join(header_name(sanitizer));
-        self.precompile(&flags, "c++-header", &header, &self.precompiled(&header))?;
+        let extension = if self.clang { "pch" } else { "gch" };
+        let precompiled = header.with_added_extension(extension);
+        self.compile_own(self.command(&flags), "c++-header", &header, &precompiled)?;
         if sanitizer == Some(Sanitizer::Thread) {
             let hooks = temporary.path().join(RACE_HOOKS);
-            let mut flags = flags;
-            flags.extend(["-c".into(), "-include".into(), header.into()]);
-            self.precompile(
-                &flags,
-                "c++",
-                &hooks,
-                &temporary.path().join(RACE_HOOKS_OBJECT),
-            )?;
+            let object = temporary.path().join(RACE_HOOKS_OBJECT);
+            let mut command = self.command(&flags);
+            command.args(["-c", "-include"]).arg(header);
+            self.compile_own(command, "c++", &hooks, &object)?;
         }
         std::fs::write(temporary.path().join("ready"), "").map_err(cannot_write)?;
         match std::fs::rename(temporary.path(), &folder) {
@@ -210,28 +205,16 @@ impl HostCompiler {
         }
     }
 
-    /// The path of a header's precompiled form.
-    fn precompiled(&self, header: &Path) -> PathBuf {
-        let extension = if self.clang { "pch" } else { "gch" };
-        PathBuf::from(format!("{}.{extension}", header.display()))
-    }
-
     /// Compiles a file of the cpu device's own.
-    fn precompile(
+    fn compile_own(
         &self,
-        flags: &[OsString],
+        mut command: Command,
         language: &str,
         source: &Path,
         target: &Path,
     ) -> Result {
-        let own = [
-            "-x".into(),
-            language.into(),
-            source.into(),
-            "-o".into(),
-            target.into(),
-        ];
-        let output = self.run(&[flags, &own].concat())?;
+        command.args(["-x", language]).arg(source);
+        let output = self.run(command.arg("-o").arg(target))?;
         if output.status.success() {
             return Ok(());
         }
@@ -244,12 +227,12 @@ impl HostCompiler {
     }
 
     /// A hash of everything that the precompiled header depends on, in hex.
-    fn headers_hash(&self, flags: &[OsString]) -> String {
+    fn headers_hash(&self, flags: &[&str]) -> String {
         let mut hasher = blake3::Hasher::new();
         hasher.update(headers::hash().as_bytes());
         hasher.update(self.version.as_bytes());
         for flag in flags {
-            hasher.update(flag.as_encoded_bytes()).update(&[0]);
+            hasher.update(flag.as_bytes()).update(&[0]);
         }
         hasher.finalize().to_hex()[..16].to_owned()
     }

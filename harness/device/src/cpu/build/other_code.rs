@@ -5,7 +5,8 @@ use super::preprocessed::Preprocessed;
 use super::unit::Unit;
 use crate::api::Result;
 use crate::cpu::headers::{NVRTC_MACROS, OWN_MACROS};
-use std::ffi::OsString;
+use itertools::EitherOrBoth::{self, Both, Left, Right};
+use itertools::Itertools as _;
 use std::path::Path;
 
 impl Unit<'_> {
@@ -23,13 +24,11 @@ impl Unit<'_> {
     /// meet, the preprocessor goes on, or ends.
     fn words(&self, source: &Path, macros: &str, options: &[&str]) -> Result<Preprocessed> {
         // The options decide on macros too, such as __OPTIMIZE__.
-        let mut arguments = self.compiler.flags(false, None);
-        let only_preprocess = ["-w", "-E", "-x", "c++"].iter().chain(options);
-        arguments.extend(only_preprocess.map(OsString::from));
-        arguments.extend(["-include".into(), self.headers.join(macros).into()]);
-        arguments.extend(self.folders_and_users_options());
-        arguments.push(source.into());
-        let output = self.compiler.run(&arguments)?;
+        let mut command = self.compiler.command(&self.compiler.flags(false, None));
+        command.args(["-w", "-E", "-x", "c++"]).args(options);
+        command.arg("-include").arg(self.headers.join(macros));
+        self.add_folders_and_users_options(&mut command);
+        let output = self.compiler.run(command.arg(source))?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         Ok(Preprocessed::read(text, self.headers))
     }
@@ -37,39 +36,25 @@ impl Unit<'_> {
 
 /// Where the words of the user's files first differ.
 fn first_difference(here: &Preprocessed, there: &Preprocessed) -> Option<String> {
-    let (mine, theirs) = (users(here), users(there));
-    let differ =
-        |i: &usize| mine.get(*i).map(|at| here.at(*at)) != theirs.get(*i).map(|at| there.at(*at));
-    let first = (0..mine.len().max(theirs.len())).find(differ)?;
-    let place = |text: &Preprocessed, at: Option<&usize>| {
-        let (file, line) = text.place(text.tokens[*at?].start);
-        Some((file.to_owned(), line))
+    let pairs = users_words(here).zip_longest(users_words(there));
+    let differ = |pair: &EitherOrBoth<Word, Word>| !matches!(pair, Both(a, b) if a.0 == b.0);
+    let (file, line) = match pairs.into_iter().find(differ)? {
+        // The device that has more code here comes to the next common word in a later line.
+        Both((_, here), (_, there)) if here.0 == there.0 => here.min(there),
+        Both((_, place), _) | Left((_, place)) | Right((_, place)) => place,
     };
-    // The device that has more code here comes to the next common word in a later line.
-    let mut places: Vec<(String, usize)> = [
-        place(here, mine.get(first)),
-        place(there, theirs.get(first)),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    places.sort_by(|(file, line), (other, of_other)| {
-        if file == other {
-            line.cmp(of_other)
-        } else {
-            std::cmp::Ordering::Equal
-        }
-    });
-    let (file, line) = places.first()?;
     Some(format!("{file}:{line}"))
 }
 
-/// The tokens of the user's files. The lab's own header differs between the devices, and its helpers
-/// give the same results on both.
-fn users(text: &Preprocessed) -> Vec<usize> {
-    let is_users = |at: &usize| {
-        let start = text.tokens[*at].start;
-        !text.is_foreign(start) && text.place(start).0 != "lab.h"
-    };
-    (0..text.tokens.len()).filter(is_users).collect()
+/// A word, and its file and line.
+type Word<'t> = (&'t str, (&'t str, usize));
+
+/// The words of the user's files. The lab's own header differs between
+/// the devices, and its helpers give the same results on both.
+fn users_words(text: &Preprocessed) -> impl Iterator<Item = Word<'_>> {
+    let words = text.tokens.iter().enumerate();
+    let users = words.filter(|(_, token)| !text.is_foreign(token.start));
+    users
+        .map(|(at, token)| (text.at(at), text.place(token.start)))
+        .filter(|(_, (file, _))| *file != "lab.h")
 }

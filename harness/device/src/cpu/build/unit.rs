@@ -17,6 +17,7 @@ use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// What one unit is built with.
 pub struct Unit<'b> {
@@ -174,20 +175,13 @@ impl Unit<'_> {
     fn preprocess(&self, source: &str) -> Result<Preprocessing> {
         let path = self.write("scanned.cpp", &format!("{}{source}", prologue()))?;
         let target = self.folder.join("scanned.ii");
-        let mut arguments = self.with_options();
-        arguments.push("-E".into());
+        let mut command = self.with_options();
         if !self.compiler.clang {
             // Without this option the text of all headers would be in the result.
-            arguments.push("-fpch-preprocess".into());
+            command.arg("-fpch-preprocess");
         }
-        arguments.extend([
-            "-x".into(),
-            "c++".into(),
-            path.into(),
-            "-o".into(),
-            target.clone().into(),
-        ]);
-        let output = self.compiler.run(&arguments)?;
+        command.args(["-E", "-x", "c++"]).arg(path);
+        let output = self.compiler.run(command.arg("-o").arg(&target))?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
             let reached = limits::reached(&said, &self.request.shown_as);
@@ -209,11 +203,9 @@ impl Unit<'_> {
             // and `lab_cpu/checked.h`.
             Some(Sanitizer::Thread) | None => (&["-c"][..], &*object),
         };
-        let mut arguments = self.with_options();
-        arguments.extend(kind.iter().map(OsString::from));
-        arguments.extend(self.language(preprocessed));
-        arguments.extend([unit.into(), "-o".into(), made.into()]);
-        let mut compiled = self.run(&arguments)?;
+        let mut command = self.with_options();
+        command.args(kind).args(self.language(preprocessed));
+        let mut compiled = self.run(command.arg(unit).arg("-o").arg(made))?;
         if !self.request.is_host() {
             compiled = compiled.without_extensions();
         }
@@ -223,22 +215,21 @@ impl Unit<'_> {
             compiled.log = reached;
         }
         if made == object && compiled.built {
-            let mut link: Vec<OsString> = SHARED_OBJECT.iter().map(OsString::from).collect();
+            let mut link = self.compiler.command(SHARED_OBJECT);
             if self.request.sanitizer == Some(Sanitizer::Thread) {
-                link.push(self.headers.join(RACE_HOOKS_OBJECT).into());
+                link.arg(self.headers.join(RACE_HOOKS_OBJECT));
                 // They name each call of the detector: `watched_instructions`.
-                link.push("-Wl,--emit-relocs".into());
+                link.arg("-Wl,--emit-relocs");
             }
-            link.extend([object.into(), "-o".into(), target.into()]);
-            let linked = self.run(&link)?;
+            let linked = self.run(link.arg(object).arg("-o").arg(target))?;
             compiled.log += &linked.log;
             compiled.built = linked.built;
         }
         Ok(compiled)
     }
 
-    fn run(&self, arguments: &[OsString]) -> Result<Compiled> {
-        let output = self.compiler.run(arguments)?;
+    fn run(&self, command: &mut Command) -> Result<Compiled> {
+        let output = self.compiler.run(command)?;
         Ok(Compiled {
             log: String::from_utf8_lossy(&output.stderr).into_owned(),
             built: output.status.success(),
@@ -249,34 +240,38 @@ impl Unit<'_> {
     /// Returns the errors of device code that uses host code.
     fn host_code(&self, check: &HostCheck) -> Result<String> {
         let path = self.write("checked.ii", &check.text())?;
-        let mut arguments = self.compiler.flags(false, self.request.sanitizer);
+        let mut command = self.command(false);
         if self.compiler.clang {
-            arguments.extend(self.precompiled());
+            self.include_precompiled(&mut command);
         }
-        arguments.extend(["-fsyntax-only", "-w"].map(OsString::from));
-        arguments.extend(self.language(true));
-        arguments.push(path.into());
-        Ok(check.errors(&self.run(&arguments)?.log))
+        command.args(["-fsyntax-only", "-w"]);
+        command.args(self.language(true)).arg(path);
+        Ok(check.errors(&self.run(&mut command)?.log))
     }
 
-    /// The options that the precompiled header was made with, those for headers, and the user's.
-    fn with_options(&self) -> Vec<OsString> {
+    /// The compiler with the options that the precompiled header was made with.
+    fn command(&self, is_host: bool) -> Command {
+        let flags = self.compiler.flags(is_host, self.request.sanitizer);
+        self.compiler.command(&flags)
+    }
+
+    /// [`Unit::command`] with the options for headers, and the user's.
+    fn with_options(&self) -> Command {
         let is_host = self.request.is_host();
-        let mut options = self.compiler.flags(is_host, self.request.sanitizer);
+        let mut command = self.command(is_host);
         if is_host {
-            options.push("-DLAB_CPU_HOST".into());
             let header = header_name(self.request.sanitizer);
-            options.extend(["-include".into(), self.headers.join(header).into()]);
+            command.args(["-DLAB_CPU_HOST", "-include"]);
+            command.arg(self.headers.join(header));
         } else {
-            options.extend(self.precompiled());
+            self.include_precompiled(&mut command);
         }
-        options.extend(self.folders_and_users_options());
-        options
+        self.add_folders_and_users_options(&mut command);
+        command
     }
 
-    /// The folders that are searched for headers, and the user's options.
-    pub fn folders_and_users_options(&self) -> Vec<OsString> {
-        let mut options = Vec::new();
+    /// Adds the folders that are searched for headers, and the user's options.
+    pub fn add_folders_and_users_options(&self, command: &mut Command) {
         let standard = self.headers.join(headers::STANDARD_FOLDER);
         // In the order in which they are searched.
         let own = self.request.source.parent().into_iter();
@@ -285,7 +280,7 @@ impl Unit<'_> {
             .chain((!self.request.is_host()).then_some(&*standard))
             .chain(own);
         for folder in folders.chain(self.request.include_dirs.iter().map(PathBuf::as_path)) {
-            options.extend(["-I".into(), folder.into()]);
+            command.arg("-I").arg(folder);
         }
         // Keeps the current folder out of the image: the debug information would hold it, and an
         // image from the cache would name the folder in which it was first built.
@@ -293,36 +288,29 @@ impl Unit<'_> {
             let mut map = OsString::from("-fdebug-prefix-map=");
             map.push(current);
             map.push("=.");
-            options.push(map);
+            command.arg(map);
         }
-        options.extend(
-            self.request
-                .options
-                .for_host()
-                .into_iter()
-                .map(OsString::from),
-        );
-        options
+        command.args(self.request.options.for_host());
     }
 
-    /// The options for the precompiled header.
-    fn precompiled(&self) -> [OsString; 2] {
-        let header = header_name(self.request.sanitizer);
-        let (option, header) = if self.compiler.clang {
-            ("-include-pch", format!("{header}.pch"))
+    /// Adds the options for the precompiled header.
+    fn include_precompiled(&self, command: &mut Command) {
+        let header = self.headers.join(header_name(self.request.sanitizer));
+        if self.compiler.clang {
+            command
+                .arg("-include-pch")
+                .arg(header.with_added_extension("pch"));
         } else {
-            ("-include", header.to_owned())
-        };
-        [option.into(), self.headers.join(header).into()]
+            command.arg("-include").arg(header);
+        }
     }
 
-    fn language(&self, preprocessed: bool) -> Vec<OsString> {
-        let options: &[&str] = match (preprocessed, self.compiler.clang) {
+    fn language(&self, preprocessed: bool) -> &'static [&'static str] {
+        match (preprocessed, self.compiler.clang) {
             (false, _) => &["-x", "c++"],
             (true, false) => &["-fpreprocessed", "-x", "c++"],
             (true, true) => &["-x", "c++-cpp-output"],
-        };
-        options.iter().map(OsString::from).collect()
+        }
     }
 
     pub fn write(&self, name: &str, text: &str) -> Result<PathBuf> {
