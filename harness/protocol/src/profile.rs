@@ -134,8 +134,21 @@ pub enum Origin {
 }
 
 /// Which counters are read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    JsonSchema,
+    Serialize,
+    Deserialize,
+    strum::EnumString,
+    strum::IntoStaticStr,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase", parse_err_ty = String, parse_err_fn = unknown_set)]
 pub enum ProfileSet {
     /// About two dozen metrics, without lines of source.
     #[default]
@@ -238,16 +251,14 @@ pub struct SassLoop {
 }
 
 impl ProfileSet {
-    pub const ALL: [ProfileSet; 3] = [ProfileSet::Quick, ProfileSet::Full, ProfileSet::Source];
-
     /// The name on the command line and in `profile.json`.
     pub fn name(self) -> &'static str {
-        match self {
-            ProfileSet::Quick => "quick",
-            ProfileSet::Full => "full",
-            ProfileSet::Source => "source",
-        }
+        self.into()
     }
+}
+
+fn unknown_set(word: &str) -> String {
+    format!("'{word}' is not a set of counters: quick, full or source")
 }
 
 impl WorkloadDuration {
@@ -266,14 +277,5 @@ impl Profile {
     /// The value of a metric, if the report had it.
     pub fn value(&self, metric: &str) -> Option<f64> {
         self.metrics.get(metric).map(|found| found.value)
-    }
-}
-
-impl std::str::FromStr for ProfileSet {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        let found = ProfileSet::ALL.into_iter().find(|set| set.name() == word);
-        found.ok_or_else(|| format!("'{word}' is not a set of counters: quick, full or source"))
     }
 }

@@ -21,55 +21,56 @@ pub struct FatalSignal {
     pub cause: &'static str,
 }
 
-const TABLE: [FatalSignal; 13] = [
-    signal(1, "SIGHUP", "hang-up", "ended with its terminal"),
-    signal(2, "SIGINT", "interrupt", "ended from outside"),
-    signal(
+/// Number, name, meaning and cause.
+const TABLE: [(i32, &str, &str, &str); 13] = [
+    (1, "SIGHUP", "hang-up", "ended with its terminal"),
+    (2, "SIGINT", "interrupt", "ended from outside"),
+    (
         4,
         "SIGILL",
         "illegal instruction",
         "__trap() or an illegal instruction",
     ),
-    signal(5, "SIGTRAP", "trap", "__brkpt() or a debugger's trap"),
-    signal(
+    (5, "SIGTRAP", "trap", "__brkpt() or a debugger's trap"),
+    (
         6,
         "SIGABRT",
         "abort",
         "a failed assertion, or the C++ runtime gave up",
     ),
-    signal(
+    (
         7,
         "SIGBUS",
         "bus error",
         "a misaligned access, or an access to memory that does not exist",
     ),
-    signal(
+    (
         8,
         "SIGFPE",
         "arithmetic error",
         "an integer division by zero",
     ),
-    signal(
+    (
         9,
         "SIGKILL",
         "kill",
         "ended from outside, or the machine ran out of memory",
     ),
-    signal(
+    (
         11,
         "SIGSEGV",
         "segmentation fault",
         "an access outside every buffer, or a stack overflow",
     ),
-    signal(13, "SIGPIPE", "broken pipe", "nobody reads what it prints"),
-    signal(15, "SIGTERM", "termination", "ended from outside"),
-    signal(
+    (13, "SIGPIPE", "broken pipe", "nobody reads what it prints"),
+    (15, "SIGTERM", "termination", "ended from outside"),
+    (
         25,
         "SIGXFSZ",
         "file size limit",
         "it wrote a file larger than it may",
     ),
-    signal(
+    (
         31,
         "SIGSYS",
         "bad system call",
@@ -77,23 +78,16 @@ const TABLE: [FatalSignal; 13] = [
     ),
 ];
 
-const fn signal(
-    number: i32,
-    name: &'static str,
-    meaning: &'static str,
-    cause: &'static str,
-) -> FatalSignal {
-    FatalSignal {
-        number,
-        name,
-        meaning,
-        cause,
-    }
-}
-
 impl FatalSignal {
     /// Returns the signal with this number; `None` if it is not in the table.
     pub fn of(number: i32) -> Option<FatalSignal> {
-        TABLE.into_iter().find(|signal| signal.number == number)
+        let mut known = TABLE.into_iter();
+        let (number, name, meaning, cause) = known.find(|(known, ..)| *known == number)?;
+        Some(FatalSignal {
+            number,
+            name,
+            meaning,
+            cause,
+        })
     }
 }

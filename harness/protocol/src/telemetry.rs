@@ -1,5 +1,7 @@
 //! A GPU's state at one moment: clocks, temperature, power, throttle reasons, memory, processes.
 
+use strum::{IntoStaticStr, VariantArray};
+
 /// A GPU's state at one moment. What the GPU does not report is `None` or empty.
 ///
 /// ```
@@ -29,40 +31,38 @@ pub struct Reading {
     pub processes: Option<Vec<Process>>,
 }
 
-/// Why a clock is lower than it could be: the "clocks event reasons" of NVML.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// Why a clock is lower than it could be: the "clocks event reasons" of NVML, each with its bit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum ThrottleReason {
     /// The power limit is reached.
-    SwPowerCap,
+    SwPowerCap = 0x4,
     /// The hardware slowed the clocks down, for heat or power.
-    HwSlowdown,
+    HwSlowdown = 0x8,
     /// Software slowed the clocks down, because the GPU is too hot.
-    SwThermalSlowdown,
+    SwThermalSlowdown = 0x20,
     /// Hardware slowed the clocks down, because the GPU is too hot.
-    HwThermalSlowdown,
+    HwThermalSlowdown = 0x40,
     /// The power supply asked for less power.
-    HwPowerBrake,
+    HwPowerBrake = 0x80,
     /// Clocks are kept equal within a group of GPUs.
-    SyncBoost,
+    SyncBoost = 0x10,
     /// The user fixed the clocks. Fixed clocks are steady, so this is no fault.
-    ApplicationClocks,
+    ApplicationClocks = 0x2,
     /// A display setting limits the clocks.
-    DisplayClocks,
+    DisplayClocks = 0x100,
 }
 
 impl ThrottleReason {
+    /// The reasons whose bits are set.
+    pub fn of_bits(bits: u64) -> Vec<ThrottleReason> {
+        let all = ThrottleReason::VARIANTS.iter().copied();
+        all.filter(|reason| bits & *reason as u64 != 0).collect()
+    }
+
     /// The word in the result line `throttle:`.
     pub fn word(self) -> &'static str {
-        match self {
-            ThrottleReason::SwPowerCap => "sw_power_cap",
-            ThrottleReason::HwSlowdown => "hw_slowdown",
-            ThrottleReason::SwThermalSlowdown => "sw_thermal_slowdown",
-            ThrottleReason::HwThermalSlowdown => "hw_thermal_slowdown",
-            ThrottleReason::HwPowerBrake => "hw_power_brake",
-            ThrottleReason::SyncBoost => "sync_boost",
-            ThrottleReason::ApplicationClocks => "application_clocks",
-            ThrottleReason::DisplayClocks => "display_clocks",
-        }
+        self.into()
     }
 
     /// A half sentence for a caveat; `None` if this reason does not make a time unreliable.

@@ -2,8 +2,10 @@
 
 use crate::target::Target;
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
-/// A tool that watches a kernel's memory accesses while it runs.
+/// A tool that watches a kernel's memory accesses while it runs: first those of CUDA devices, then
+/// those of the cpu device.
 ///
 /// ```
 /// use lab_protocol::{Target, Tool};
@@ -12,8 +14,20 @@ use serde::{Deserialize, Serialize};
 /// assert_eq!(Tool::of(Target::Cpu), [Tool::Address, Tool::Race]);
 /// assert!("valgrind".parse::<Tool>().is_err());
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase", parse_err_ty = String, parse_err_fn = unknown)]
 pub enum Tool {
     /// Invalid accesses to global memory, by compute-sanitizer.
     Memcheck,
@@ -30,34 +44,17 @@ pub enum Tool {
 }
 
 impl Tool {
-    /// Every tool: first those of CUDA devices, then those of the cpu device.
-    pub const ALL: [Tool; 6] = [
-        Tool::Memcheck,
-        Tool::Racecheck,
-        Tool::Initcheck,
-        Tool::Synccheck,
-        Tool::Address,
-        Tool::Race,
-    ];
-
     /// The tools of a device. `auto` must be resolved first; it counts as the cpu device here.
     pub fn of(target: Target) -> &'static [Tool] {
         match target {
-            Target::Cuda(_) => &Tool::ALL[..4],
-            Target::Cpu | Target::Auto => &Tool::ALL[4..],
+            Target::Cuda(_) => &Tool::VARIANTS[..4],
+            Target::Cpu | Target::Auto => &Tool::VARIANTS[4..],
         }
     }
 
     /// The name on the command line and in run.log.
     pub fn name(self) -> &'static str {
-        match self {
-            Tool::Memcheck => "memcheck",
-            Tool::Racecheck => "racecheck",
-            Tool::Initcheck => "initcheck",
-            Tool::Synccheck => "synccheck",
-            Tool::Address => "address",
-            Tool::Race => "race",
-        }
+        self.into()
     }
 
     /// Whether compute-sanitizer runs it.
@@ -66,20 +63,12 @@ impl Tool {
     }
 }
 
-impl std::str::FromStr for Tool {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        Tool::ALL
-            .into_iter()
-            .find(|tool| tool.name() == text)
-            .ok_or_else(|| {
-                format!(
-                    "unknown tool '{text}': on cuda it is one of {}, on cpu one of {}",
-                    tool_names(&Tool::ALL[..4]),
-                    tool_names(&Tool::ALL[4..])
-                )
-            })
-    }
+fn unknown(name: &str) -> String {
+    format!(
+        "unknown tool '{name}': on cuda it is one of {}, on cpu one of {}",
+        tool_names(Tool::of(Target::Cuda(0))),
+        tool_names(Tool::of(Target::Cpu))
+    )
 }
 
 /// Returns the names of these tools, as in `memcheck, racecheck`.
@@ -97,7 +86,7 @@ mod tests {
 
     #[test]
     fn each_tool_is_parsed_from_its_name() {
-        for tool in Tool::ALL {
+        for &tool in Tool::VARIANTS {
             assert_eq!(tool.name().parse(), Ok(tool));
             assert_eq!(
                 tool.needs_sanitizer(),

@@ -26,8 +26,12 @@ use serde::{Deserialize, Serialize};
     JsonSchema,
     Serialize,
     Deserialize,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
 )]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase", parse_err_ty = String, parse_err_fn = unknown)]
 pub enum When {
     /// Each save and `lab run`.
     #[default]
@@ -39,29 +43,12 @@ pub enum When {
 }
 
 impl When {
-    /// Every occasion, in order.
-    pub const ALL: [When; 3] = [When::Save, When::Measure, When::Keep];
-
     /// The word in problem.toml, on the command line and in run.log.
     pub fn word(self) -> &'static str {
-        match self {
-            When::Save => "save",
-            When::Measure => "measure",
-            When::Keep => "keep",
-        }
+        self.into()
     }
 }
 
-impl std::fmt::Display for When {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.word())
-    }
-}
-
-impl std::str::FromStr for When {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        let found = When::ALL.into_iter().find(|when| when.word() == text);
-        found.ok_or_else(|| format!("'{text}' is none of save, measure, keep"))
-    }
+fn unknown(word: &str) -> String {
+    format!("'{word}' is none of save, measure, keep")
 }

@@ -132,7 +132,7 @@ impl Telemetry for NvmlTelemetry {
                 .ok()
                 .map(|milliwatts| f64::from(milliwatts) / 1e3),
             idle: reasons.contains(ThrottleReasons::GPU_IDLE),
-            throttle_reasons: throttle_reasons(reasons),
+            throttle_reasons: ThrottleReason::of_bits(reasons.bits()),
             memory: with_processes.then(|| self.memory()).flatten(),
             processes: if with_processes {
                 self.processes()
@@ -155,38 +155,6 @@ impl Telemetry for NvmlTelemetry {
             .temperature_threshold(TemperatureThreshold::Slowdown)
             .ok()
     }
-}
-
-fn throttle_reasons(reasons: ThrottleReasons) -> Vec<ThrottleReason> {
-    let all = [
-        (ThrottleReasons::SW_POWER_CAP, ThrottleReason::SwPowerCap),
-        (ThrottleReasons::HW_SLOWDOWN, ThrottleReason::HwSlowdown),
-        (
-            ThrottleReasons::SW_THERMAL_SLOWDOWN,
-            ThrottleReason::SwThermalSlowdown,
-        ),
-        (
-            ThrottleReasons::HW_THERMAL_SLOWDOWN,
-            ThrottleReason::HwThermalSlowdown,
-        ),
-        (
-            ThrottleReasons::HW_POWER_BRAKE_SLOWDOWN,
-            ThrottleReason::HwPowerBrake,
-        ),
-        (ThrottleReasons::SYNC_BOOST, ThrottleReason::SyncBoost),
-        (
-            ThrottleReasons::APPLICATIONS_CLOCKS_SETTING,
-            ThrottleReason::ApplicationClocks,
-        ),
-        (
-            ThrottleReasons::DISPLAY_CLOCK_SETTING,
-            ThrottleReason::DisplayClocks,
-        ),
-    ];
-    all.into_iter()
-        .filter(|(flag, _)| reasons.contains(*flag))
-        .map(|(_, reason)| reason)
-        .collect()
 }
 
 fn load() -> Result<Nvml, String> {
@@ -274,6 +242,7 @@ mod tests {
 
     #[test]
     fn an_idle_gpu_and_fixed_clocks_are_no_faults() {
+        let throttle_reasons = |flags: ThrottleReasons| ThrottleReason::of_bits(flags.bits());
         let seen = throttle_reasons(
             ThrottleReasons::GPU_IDLE | ThrottleReasons::APPLICATIONS_CLOCKS_SETTING,
         );
@@ -289,6 +258,26 @@ mod tests {
             ]
         );
         assert!(seen.iter().all(|reason| reason.fault().is_some()));
+        let all = ThrottleReasons::SW_POWER_CAP
+            | ThrottleReasons::HW_SLOWDOWN
+            | ThrottleReasons::SW_THERMAL_SLOWDOWN
+            | ThrottleReasons::HW_THERMAL_SLOWDOWN
+            | ThrottleReasons::HW_POWER_BRAKE_SLOWDOWN
+            | ThrottleReasons::SYNC_BOOST
+            | ThrottleReasons::APPLICATIONS_CLOCKS_SETTING
+            | ThrottleReasons::DISPLAY_CLOCK_SETTING;
+        let bits = throttle_reasons(all)
+            .into_iter()
+            .map(|reason| reason as u64);
+        assert_eq!(bits.sum::<u64>(), all.bits());
+        assert_eq!(
+            throttle_reasons(ThrottleReasons::HW_POWER_BRAKE_SLOWDOWN),
+            [ThrottleReason::HwPowerBrake]
+        );
+        assert_eq!(
+            throttle_reasons(ThrottleReasons::SYNC_BOOST),
+            [ThrottleReason::SyncBoost]
+        );
     }
 
     #[test]

@@ -79,6 +79,11 @@ pub fn numbered(key: &str, number: usize) -> String {
     }
 }
 
+/// Reads a number that is neither NaN nor infinite.
+pub fn finite(word: &str) -> Option<f64> {
+    number(word).filter(|number| number.is_finite())
+}
+
 /// Reads a number. Commas are ignored, and `nan` and `inf` in any case are numbers.
 pub fn number(word: &str) -> Option<f64> {
     word.replace(',', "").parse().ok()

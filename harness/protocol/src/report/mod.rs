@@ -140,8 +140,8 @@ pub use histogram::Histogram;
 pub use lab_stats::aggregate::Aggregate;
 pub use lab_stats::speed::Speed;
 pub use launches::{LaunchLine, MOST_LAUNCH_LINES, ScratchLine, TargetLine};
-use line::parsed;
 pub use line::{LINE_LIMIT, ResultLine, attribute, first_word, number, numbered, parse};
+use line::{finite, parsed};
 pub use log::Log;
 pub use peers::{Peer, PeerLeftOut, PeerPart, PeerRatio, PeerWorkload};
 pub use time_left::time_left;
@@ -417,8 +417,7 @@ impl Report {
 
     /// The stage; `None` without the line or with an unknown word.
     pub fn stage(&self) -> Option<Stage> {
-        let word = first_word(self.value("stage")?);
-        Stage::ALL.into_iter().find(|s| s.word() == word)
+        first_word(self.value("stage")?).parse().ok()
     }
 
     /// The last known stage besides `done`: where the run is, or where it ended. `None` of a
@@ -545,9 +544,7 @@ impl Report {
     /// number of points.
     pub fn series_cells(&self, name: &str) -> Option<usize> {
         let value = self.value(&format!("{name}_series"))?;
-        let cells = attribute(value, "cells")
-            .and_then(|cells| cells.parse().ok())
-            .filter(|cells| *cells > 0);
+        let cells = parsed(value, "cells").filter(|cells| *cells > 0);
         Some(cells.unwrap_or_else(|| first_word(value).split(',').take(SERIES_POINTS).count()))
     }
 

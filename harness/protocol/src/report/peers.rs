@@ -15,7 +15,7 @@
 //! - `peer_versions: NAME torch=2.11.0+cu130 triton=3.6.0`: the packages that it uses.
 
 use super::workloads::{Words, name as name_of, unmeasured_words};
-use super::{Measure, Report, attribute, first_word, number, parsed};
+use super::{Measure, Report, attribute, finite, first_word, parsed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -145,21 +145,21 @@ impl From<PeerRatio> for Measure {
 impl PeerRatio {
     /// The ratio with the peer's name: `1.65× F.rms_norm (1.63 … 1.67)`.
     pub fn with_name(&self, name: &str) -> String {
-        let ends = self
-            .interval
-            .map(|(low, high)| format!(" ({} … {})", figure(low), figure(high)));
-        format!("{}× {name}{}", figure(self.value), ends.unwrap_or_default())
+        format!("{}× {name}{}", figure(self.value), self.ends())
+    }
+
+    fn ends(&self) -> String {
+        let ends = self.interval;
+        ends.map_or_else(String::new, |(low, high)| {
+            format!(" ({} … {})", figure(low), figure(high))
+        })
     }
 }
 
 /// `1.65× (1.63 … 1.67)`
 impl std::fmt::Display for PeerRatio {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}×", figure(self.value))?;
-        match self.interval {
-            Some((low, high)) => write!(f, " ({} … {})", figure(low), figure(high)),
-            None => Ok(()),
-        }
+        write!(f, "{}×{}", figure(self.value), self.ends())
     }
 }
 
@@ -227,11 +227,7 @@ impl Peer {
             "peer_left_out" => self.left_out.extend(PeerLeftOut::read(rest)),
             "peer_workload" => self.workloads.extend(PeerWorkload::read(rest)),
             _ => {
-                let figure = |name| {
-                    attribute(value, name)
-                        .and_then(number)
-                        .filter(|n| n.is_finite())
-                };
+                let figure = |name| attribute(value, name).and_then(finite);
                 self.failure = attribute(value, "failed").map(|why| why.replace('~', " "));
                 self.ratio = ratio(figure("ratio"), figure("low"), figure("high"));
                 (self.us, self.own_us) = (figure("us"), figure("own_us"));
@@ -255,10 +251,7 @@ impl PeerLeftOut {
 impl PeerWorkload {
     fn read(rest: &str) -> Option<PeerWorkload> {
         let words: Words = super::words(rest);
-        let figure = |name: &str| {
-            let value = super::workloads::value(&words, name)?;
-            number(value).filter(|n| n.is_finite())
-        };
+        let figure = |name: &str| super::workloads::value(&words, name).and_then(finite);
         Some(PeerWorkload {
             name: name_of(&words, unmeasured_words(&words)),
             ratio: ratio(figure("ratio"), figure("ratio_low"), figure("ratio_high"))?,

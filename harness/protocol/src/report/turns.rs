@@ -119,12 +119,9 @@ impl Turns {
 
     /// Candidate's speed over incumbent's; `None` without a block of the [whole](Turns::blocks).
     pub fn ratio(&self) -> Option<Ratio> {
-        let trials: Vec<Vec<f64>> = self
-            .of_whole()
-            .iter()
-            .map(|blocks| log_ratios(blocks))
-            .collect();
-        Ratio::of(&trials)
+        let whole = self.of_whole();
+        let trials = whole.iter().map(|blocks| log_ratios(blocks));
+        Ratio::of(&trials.collect::<Vec<_>>())
     }
 
     /// How the turns of the whole came from those of the workloads: as the lines of the whole say,
@@ -160,19 +157,14 @@ impl Turns {
     /// [`MOST`](super::workloads::MOST). The verdicts are corrected for the number of workloads.
     pub(super) fn judge_workloads(&self, same_within: f64) -> Vec<TimedWorkload<'_>> {
         let names = self.workloads();
-        let trials_of = |name: &str| -> LogRatios {
-            let of = self.series.iter().filter(|series| series.workload == name);
-            of.map(|series| log_ratios(&series.blocks)).collect()
-        };
-        let ratios: Vec<LogRatios> = names.iter().map(|name| trials_of(name)).collect();
+        let ratios = names.iter().map(|name| {
+            let trials = self.of_trials(name);
+            trials.map(|series| log_ratios(&series.blocks)).collect()
+        });
+        let ratios: Vec<LogRatios> = ratios.collect();
         let judged = several::judge(&ratios, same_within, false);
         let timed = names.into_iter().zip(judged).map(|(name, speed)| {
-            let blocks = || {
-                self.series
-                    .iter()
-                    .filter(|s| s.workload == name)
-                    .flat_map(|s| &s.blocks)
-            };
+            let blocks = || self.of_trials(name).flat_map(|series| &series.blocks);
             let incumbent = summarise(&blocks().flat_map(|block| block.a).collect::<Vec<_>>());
             TimedWorkload {
                 name,
@@ -187,13 +179,10 @@ impl Turns {
     /// The workloads that the lines name.
     fn workloads(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
-        for series in self
-            .series
-            .iter()
-            .filter(|series| !series.workload.is_empty())
-        {
-            if names.len() < super::workloads::MOST && !names.contains(&series.workload.as_str()) {
-                names.push(&series.workload);
+        let all = self.series.iter().map(|series| series.workload.as_str());
+        for name in all.filter(|name| !name.is_empty()) {
+            if names.len() < super::workloads::MOST && !names.contains(&name) {
+                names.push(name);
             }
         }
         names
@@ -224,10 +213,7 @@ impl Turns {
 
     /// The blocks of a trial with the geometric mean of these workloads' times.
     fn means_of_trial(&self, trial: &str, names: &[&str]) -> Vec<AbbaBlock> {
-        let of_trial = self
-            .series
-            .iter()
-            .filter(|series| series.trial == trial && !series.workload.is_empty());
+        let of_trial = self.series.iter().filter(|series| series.trial == trial);
         let each: Vec<&[AbbaBlock]> = of_trial
             .filter(|series| names.contains(&series.workload.as_str()))
             .map(|series| series.blocks.as_slice())

@@ -64,9 +64,20 @@ pub struct Comparison {
 
 /// What a run does at present.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    serde::Serialize,
+    serde::Deserialize,
+    strum::EnumString,
+    strum::IntoStaticStr,
 )]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Stage {
     /// The kernel is being built.
     Build,
@@ -92,12 +103,6 @@ impl Stage {
 
     /// The word in the line `stage:`.
     pub fn word(self) -> &'static str {
-        match self {
-            Stage::Build => "build",
-            Stage::Reference => "reference",
-            Stage::Verify => "verify",
-            Stage::Measure => "measure",
-            Stage::Done => "done",
-        }
+        self.into()
     }
 }

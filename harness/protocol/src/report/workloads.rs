@@ -1,7 +1,7 @@
 //! The `workload:` lines: what was measured of each workload, and how it compares with the
 //! incumbent.
 
-use super::{Measure, Report, Speed, number, parsed};
+use super::{Measure, Report, Speed, finite, parsed};
 use crate::when::When;
 use lab_stats::aggregate::Aggregate;
 use schemars::JsonSchema;
@@ -225,32 +225,26 @@ impl Workload {
         let is_numbered = words.get(named).is_some_and(|(key, _)| *key == "nr");
         let named = named + usize::from(is_numbered);
         let value = |wanted: &str| value(words, wanted);
-        let figure = |wanted: &str| {
-            value(wanted)
-                .and_then(number)
-                .filter(|number| number.is_finite())
-        };
+        let figure = |wanted: &str| value(wanted).and_then(finite);
         let time = TIMES.into_iter().find_map(|key| {
             let scale = if key.ends_with("ms") { 1e3 } else { 1.0 };
             Some(figure(key)? * scale)
         });
-        let interval = |low: &str, high: &str| (figure(low), figure(high));
-        let us = time.map(|value| {
-            let (low, high) = interval("low_us", "high_us");
-            Measure { value, low, high }
-        });
-        let ratio = figure("ratio").map(|value| {
-            let (low, high) = interval("ratio_low", "ratio_high");
-            Measure { value, low, high }
-        });
+        let measure = |value: Option<f64>, low: &str, high: &str| {
+            Some(Measure {
+                value: value?,
+                low: figure(low),
+                high: figure(high),
+            })
+        };
         Workload {
             name: name(words, named),
-            us,
+            us: measure(time, "low_us", "high_us"),
             incumbent_us: figure("incumbent_us"),
             of_floor: figure("of_floor"),
             gbps: figure("gbps").or_else(|| figure("gbs")),
             gflops: figure("gflops"),
-            ratio,
+            ratio: measure(figure("ratio"), "ratio_low", "ratio_high"),
             speed: speed(words),
             correctness: value("correctness").map(str::to_owned),
         }
