@@ -12,6 +12,7 @@
 use crate::text::escape_invisible;
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
+use std::iter;
 use std::str::from_utf8;
 
 /// Prints one line on stdout. Characters that a terminal does not show, line breaks among them, are
@@ -91,46 +92,30 @@ pub fn stderr() -> Cleaned<io::Stderr> {
 
 fn complaint(program: &str, message: &str) -> String {
     let indent = " ".repeat(program.chars().count() + 2);
-    let mut text = String::new();
-    for (at, line) in message.lines().enumerate() {
-        text += &if at == 0 {
-            format!("{program}: ")
-        } else {
-            indent.clone()
-        };
-        text += &escape_invisible(line);
-        text.push('\n');
-    }
-    text
+    let begins = iter::once(format!("{program}: ")).chain(iter::repeat(indent));
+    let lines = message.lines().zip(begins);
+    lines
+        .map(|(line, begin)| format!("{begin}{}\n", escape_invisible(line)))
+        .collect()
 }
 
 /// [`escape_invisible`], but a sequence that selects colours and attributes stays.
 fn escape_all_but_style(line: &str) -> Cow<'_, str> {
-    if !line.contains('\x1b') {
-        return escape_invisible(line);
+    let mut parts = line.split('\x1b');
+    let mut out = escape_invisible(parts.next().unwrap_or_default());
+    for part in parts {
+        let is_value = |c: char| c.is_ascii_digit() || matches!(c, ';' | ':');
+        let style = part.strip_prefix('[').and_then(|values| {
+            let rest = values.trim_start_matches(is_value).strip_prefix('m')?;
+            Some(part.len() - rest.len())
+        });
+        let (style, rest) = part.split_at(style.unwrap_or(0));
+        let out = out.to_mut();
+        *out += if style.is_empty() { "\\u{1b}" } else { "\x1b" };
+        *out += style;
+        *out += &escape_invisible(rest);
     }
-    let mut out = String::with_capacity(line.len());
-    let mut rest = line;
-    while let Some(at) = rest.find("\x1b[") {
-        let (before, from) = rest.split_at(at);
-        out += &escape_invisible(before);
-        let end = 2 + from[2..]
-            .bytes()
-            .take_while(|b| matches!(b, b'0'..=b'9' | b';' | b':'))
-            .count();
-        let end = if from[end..].starts_with('m') {
-            end + 1
-        } else {
-            0
-        };
-        out += &from[..end];
-        // What is no style is cleaned: its ESC now, the rest with what follows.
-        let cleaned = if end == 0 { 1 } else { end };
-        out += &escape_invisible(&from[end..cleaned]);
-        rest = &from[cleaned..];
-    }
-    out += &escape_invisible(rest);
-    Cow::Owned(out)
+    out
 }
 
 /// A stream whose text is cleaned on its way: each character that a terminal does not show is
@@ -170,35 +155,25 @@ impl<W: Write> Cleaned<W> {
         }
         Ok(())
     }
+
+    /// Writes bytes that are no text.
+    fn put_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut each = bytes.iter();
+        each.try_for_each(|byte| write!(self.inner, "\\x{byte:02x}"))
+    }
 }
 
 impl<W: Write> Write for Cleaned<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let held = std::mem::take(&mut self.begun);
-        let whole = if held.is_empty() {
-            Cow::Borrowed(bytes)
-        } else {
-            Cow::Owned([&held, bytes].concat())
-        };
-        let mut rest = whole.as_ref();
-        loop {
-            match from_utf8(rest) {
-                Ok(text) => {
-                    self.put(text)?;
-                    break;
-                }
-                Err(error) => {
-                    let (text, after) = rest.split_at(error.valid_up_to());
-                    self.put(&String::from_utf8_lossy(text))?;
-                    let Some(wrong) = error.error_len() else {
-                        self.begun = after.to_vec();
-                        break;
-                    };
-                    for byte in &after[..wrong] {
-                        write!(self.inner, "\\x{byte:02x}")?;
-                    }
-                    rest = &after[wrong..];
-                }
+        let whole = [&std::mem::take(&mut self.begun), bytes].concat();
+        let mut chunks = whole.utf8_chunks().peekable();
+        while let Some(chunk) = chunks.next() {
+            self.put(chunk.valid())?;
+            let is_cut = from_utf8(chunk.invalid()).is_err_and(|e| e.error_len().is_none());
+            if is_cut && chunks.peek().is_none() {
+                self.begun = chunk.invalid().to_vec();
+            } else {
+                self.put_bytes(chunk.invalid())?;
             }
         }
         Ok(bytes.len())
@@ -212,9 +187,8 @@ impl<W: Write> Write for Cleaned<W> {
 impl<W: Write> Drop for Cleaned<W> {
     /// Writes the bytes of a character that never came whole.
     fn drop(&mut self) {
-        for byte in std::mem::take(&mut self.begun) {
-            let _ = write!(self.inner, "\\x{byte:02x}");
-        }
+        let begun = std::mem::take(&mut self.begun);
+        let _ = self.put_bytes(&begun);
     }
 }
 

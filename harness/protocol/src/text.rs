@@ -43,12 +43,6 @@ pub fn is_visible(c: char) -> bool {
     !c.is_control() && !reorders && !hides
 }
 
-/// Whether the character is a variation selector. It has no ink of its own: after a letter that it
-/// does not change, such as one of ASCII, it could make a name look like another one.
-fn is_variation_selector(c: char) -> bool {
-    matches!(c, '\u{fe00}'..='\u{fe0f}')
-}
-
 /// `line` with each character that is not [visible](is_visible) written as its number, as in
 /// `\u{1b}`. So is a variation selector that follows no letter or sign outside of ASCII. Tabs stay;
 /// a carriage return becomes `\r`, a line feed `\n`.
@@ -68,7 +62,9 @@ pub fn escape_invisible(line: &str) -> Cow<'_, str> {
     let mut escaped = String::with_capacity(line.len() + 16);
     let mut takes_selector = false;
     for c in line.chars() {
-        let is_selector = is_variation_selector(c);
+        // A variation selector has no ink of its own: after a letter that it does not change, such as
+        // one of ASCII, it could make a name look like another one.
+        let is_selector = matches!(c, '\u{fe00}'..='\u{fe0f}');
         let stays = if is_selector {
             takes_selector
         } else {

@@ -104,7 +104,7 @@ impl Writer {
 
     /// Writes a gate: `key: value limit=…`.
     pub fn gate(&mut self, key: &str, value: f64, limit: f64) -> io::Result<()> {
-        self.line(key, format_args!("{value:e} limit={limit:e}"))
+        self.gate_at(key, value, limit, None)
     }
 
     /// Writes a gate with the place of its value: `at=step~731`.
