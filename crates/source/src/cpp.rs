@@ -266,6 +266,28 @@ impl<T: AsRef<str>> Code<T> {
         open + 1
     }
 
+    /// The indices of the tokens that no bracket and no `<…>` encloses; the opening bracket and the
+    /// closing angle are among them.
+    pub fn outermost(&self, start: usize, end: usize) -> impl Iterator<Item = usize> {
+        let (mut next, mut angles) = (start, 0usize);
+        std::iter::from_fn(move || {
+            while next < end {
+                let at = next;
+                match self.at(at) {
+                    "<" => angles += 1,
+                    ">" => angles = angles.saturating_sub(1),
+                    "(" | "[" | "{" => next = self.partner(at),
+                    _ => {}
+                }
+                next += 1;
+                if angles == 0 {
+                    return Some(at);
+                }
+            }
+            None
+        })
+    }
+
     /// The index before the template arguments that end at `close`.
     pub fn before_angles(&self, close: usize) -> Option<usize> {
         let mut depth = 0usize;

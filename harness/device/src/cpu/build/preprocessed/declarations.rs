@@ -5,8 +5,6 @@
 //! compiler never reports, because the compiler decides which declaration a use refers to
 //! (`host_code`).
 
-mod extents;
-
 use super::{CONSTANT, DEVICE, GLOBAL, HOST, Preprocessed, SHARED};
 use lab_protocol::text::is_among;
 use lab_source::cpp::TokenKind;
@@ -48,6 +46,12 @@ pub struct Declaration {
 }
 
 impl Declaration {
+    /// The full name, as in `::mine::scale`.
+    pub fn full_name(&self) -> String {
+        let path = self.path.iter().chain([&self.name]);
+        path.map(|name| format!("::{name}")).collect()
+    }
+
     /// What all declarations of one function or variable have in common: the name of the scope
     /// around it, its name, and the types of its parameters.
     pub fn key(&self, text: &Preprocessed) -> (String, String, String) {
@@ -66,20 +70,10 @@ fn types(text: &Preprocessed, open: usize, close: usize) -> String {
         __restrict__";
     let mut all = String::new();
     let mut at = open + 1;
-    while at < close {
-        let mut end = at;
-        let (mut angles, mut default) = (0usize, None);
-        while end < close && !(text.at(end) == "," && angles == 0) {
-            match text.at(end) {
-                "<" => angles += 1,
-                ">" => angles = angles.saturating_sub(1),
-                "=" => default = default.or(Some(end)),
-                "(" | "[" | "{" => end = text.partner(end).min(close),
-                _ => {}
-            }
-            end += 1;
-        }
-        let last = default.unwrap_or(end).min(close);
+    let commas = text.outermost(at, close).filter(|i| text.at(*i) == ",");
+    for end in commas.chain([close]) {
+        let default = text.outermost(at, end).find(|i| text.at(*i) == "=");
+        let last = default.unwrap_or(end);
         let is_type_word = |i| !matches!(text.word(i), "" | "const" | "volatile" | "__restrict__");
         let is_name = |i: &usize| {
             let qualified = *i > at && text.at(i - 1) == ":";
@@ -147,10 +141,10 @@ impl Walk<'_> {
             match text.at(at) {
                 "template" if text.at(at + 1) == "<" => {
                     found.template = true;
-                    at = self.text.after_angles(at + 1, end);
+                    at = text.after_angles(at + 1, end);
                 }
                 "template" | "using" | "typedef" | "static_assert" | "concept" => {
-                    return self.text.after_semicolon(at, end);
+                    return text.after_semicolon(at, end);
                 }
                 "public" | "private" | "protected" if text.at(at + 1) == ":" => return at + 2,
                 "inline" if text.at(at + 1) == "namespace" => at += 1,
@@ -202,7 +196,7 @@ impl Walk<'_> {
                 "}" => return at + 1,
                 "=" => {
                     found.exempt |= found.is_function;
-                    let next = self.text.after_semicolon(at, end);
+                    let next = text.after_semicolon(at, end);
                     return self.record(found, next - 1);
                 }
                 "{" => {
@@ -219,7 +213,7 @@ impl Walk<'_> {
                             };
                             self.scope(at + 1, close.min(end), &inner);
                         }
-                        return self.text.after_semicolon(close + 1, end);
+                        return text.after_semicolon(close + 1, end);
                     }
                     at = close + 1;
                     continue;
@@ -256,7 +250,7 @@ impl Walk<'_> {
                     continue;
                 }
                 "<" if !text.word(at.saturating_sub(1)).is_empty() => {
-                    at = self.text.after_angles(at, end);
+                    at = text.after_angles(at, end);
                     continue;
                 }
                 "operator" if !found.is_function => {
@@ -322,7 +316,7 @@ impl Walk<'_> {
             return;
         };
         if text.at(at) == ">" {
-            match self.text.before_angles(at) {
+            match text.before_angles(at) {
                 Some(before) => at = before,
                 None => return,
             }
@@ -349,7 +343,7 @@ impl Walk<'_> {
             return None;
         }
         let at = if text.at(before) == ">" {
-            self.text.before_angles(before)?
+            text.before_angles(before)?
         } else {
             before
         };
@@ -385,13 +379,33 @@ impl Walk<'_> {
         text.word(at).to_owned()
     }
 
+    /// The index of the brace that follows a constructor's initialisers.
+    fn after_initialisers(&self, start: usize, end: usize) -> usize {
+        let text = self.text;
+        let mut at = start;
+        while at < end {
+            while at < end && !matches!(text.at(at), "(" | "{") {
+                at += 1;
+            }
+            at = text.partner(at) + 1;
+            while text.at(at) == "." {
+                at += 1;
+            }
+            if text.at(at) != "," {
+                break;
+            }
+            at += 1;
+        }
+        if text.at(at) == "{" { at } else { end }
+    }
+
     fn namespace(&mut self, start: usize, end: usize, scope: &Scope) -> usize {
         let text = self.text;
         let mut inner = scope.clone();
         let mut at = start + 1;
         while at < end && text.at(at) != "{" {
             match text.at(at) {
-                ";" | "=" => return self.text.after_semicolon(at, end),
+                ";" | "=" => return text.after_semicolon(at, end),
                 "[" | "(" => at = text.partner(at),
                 "inline" | "__attribute__" => {}
                 word if text.kind(at) == Some(TokenKind::Word) => inner.path.push(word.to_owned()),

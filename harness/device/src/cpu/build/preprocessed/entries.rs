@@ -14,8 +14,8 @@ const REGISTRATION: &str = "lab registration of ";
 struct Kernel<'t> {
     global: bool,
     extern_c: bool,
-    /// The first token of the definition.
-    defined: Option<usize>,
+    /// The definition.
+    defined: Option<&'t Declaration>,
     /// What stands in the brackets of `__launch_bounds__`.
     bounds: Option<&'t str>,
 }
@@ -28,7 +28,8 @@ pub fn registrations(
     declarations: &[Declaration],
     is_preprocessed: bool,
 ) -> String {
-    let line_word = line_word(is_preprocessed);
+    // The word that names the place of what follows, in a source or in its preprocessed text.
+    let line_word = if is_preprocessed { "#" } else { "#line" };
     let mut kernels: BTreeMap<(&[String], &str), Kernel> = BTreeMap::new();
     for found in declarations
         .iter()
@@ -39,32 +40,27 @@ pub fn registrations(
         kernel.extern_c |= found.extern_c;
         kernel.bounds = kernel.bounds.or_else(|| bounds(text, found));
         if found.body.is_some() {
-            kernel.defined = Some(found.first);
+            kernel.defined = Some(found);
         }
     }
     let mut lines = constant_memory(text, declarations, line_word);
-    for ((path, name), kernel) in kernels {
-        let Some(first) = kernel.defined.filter(|_| kernel.global && kernel.extern_c) else {
+    for ((_, name), kernel) in kernels {
+        let Some(found) = kernel.defined.filter(|_| kernel.global && kernel.extern_c) else {
             continue;
         };
-        let (file, line) = text.place(text.tokens[first].start);
-        let scope: String = path.iter().map(|space| format!("::{space}")).collect();
+        let (file, line) = text.place(text.tokens[found.first].start);
         // Writing to a `String` never fails. The compiler reports what it has against the kernel's
         // parameters at the kernel.
         let _ = write!(
             lines,
-            "{line_word} {line} {}\nstatic lab_cpu_register lab_cpu_entry_{name}{{\"{name}\", lab_cpu_call<&{scope}::{name}>{{}}, \
+            "{line_word} {line} {}\nstatic lab_cpu_register lab_cpu_entry_{name}{{\"{name}\", lab_cpu_call<&{}>{{}}, \
              lab_cpu_bounds({})}};\n",
             quoted(&format!("{REGISTRATION}{file}")),
+            found.full_name(),
             kernel.bounds.unwrap_or_default()
         );
     }
     lines
-}
-
-/// The word that names the place of what follows, in a source or in its preprocessed text.
-fn line_word(is_preprocessed: bool) -> &'static str {
-    if is_preprocessed { "#" } else { "#line" }
 }
 
 /// What stands in the brackets of the declaration's `__launch_bounds__`.
@@ -87,14 +83,7 @@ fn constant_memory(text: &Preprocessed, declarations: &[Declaration], line_word:
         return String::new();
     };
     let sizes: String = variables()
-        .map(|found| {
-            let scope: String = found
-                .path
-                .iter()
-                .map(|space| format!("::{space}"))
-                .collect();
-            format!(" + sizeof({scope}::{})", found.name)
-        })
+        .map(|found| format!(" + sizeof({})", found.full_name()))
         .collect();
     let (file, line) = text.place(text.tokens[last.first].start);
     format!(
@@ -108,63 +97,49 @@ fn constant_memory(text: &Preprocessed, declarations: &[Declaration], line_word:
 /// an error: they only repeat it. Those that stand alone are about the kernel's parameters, and get
 /// the kernel's place.
 pub fn told_once(log: &str) -> String {
-    let groups = groups(log);
-    let is_error = |head: &str| head.contains(": error: ") || head.contains(": fatal error: ");
-    let is_registration = |head: &str| head.starts_with(REGISTRATION);
-    let has_own = groups
-        .iter()
-        .any(|group| is_error(group.head) && !is_registration(group.head));
-    let shown = groups
-        .iter()
-        .filter(|group| !(has_own && is_registration(group.head)));
-    let lines = shown.flat_map(|group| &group.lines);
+    let is_head = |line: &str| is_error(line) || line.contains(": warning: ");
+    let introduces = |line: &str| {
+        !is_head(line)
+            && (line.starts_with("In file included from ")
+                || (line.starts_with(' ') && line.trim_start().starts_with("from "))
+                || line.contains(":   required ")
+                || (line.ends_with(':')
+                    && (line.contains(": In ") || line.contains(": At global scope"))))
+    };
+    // Each with the lines that introduce it and those that belong to it.
+    let mut messages = Vec::new();
+    let (mut message, mut before) = (Vec::new(), Vec::new());
+    for line in log.lines() {
+        if introduces(line) {
+            before.push(line);
+            continue;
+        }
+        if is_head(line) {
+            messages.push(std::mem::take(&mut message));
+        }
+        message.append(&mut before);
+        message.push(line);
+    }
+    message.append(&mut before);
+    messages.push(message);
+    let has_head = |message: &[&str], wanted: &dyn Fn(&str) -> bool| {
+        let head = message.iter().find(|line| is_head(line));
+        head.is_some_and(|head| wanted(head))
+    };
+    let is_registration =
+        |message: &Vec<&str>| has_head(message, &|head| head.starts_with(REGISTRATION));
+    let mut own = messages.iter().filter(|message| !is_registration(message));
+    if own.any(|message| has_head(message, &is_error)) {
+        messages.retain(|message| !is_registration(message));
+    }
+    let lines = messages.into_iter().flatten();
     lines
         .map(|line| format!("{}\n", line.replace(REGISTRATION, "")))
         .collect()
 }
 
-/// An error or a warning with the lines that belong to it.
-struct MessageGroup<'l> {
-    /// The line with the error or the warning. Empty for lines before the first.
-    head: &'l str,
-    lines: Vec<&'l str>,
-}
-
-fn groups(log: &str) -> Vec<MessageGroup<'_>> {
-    let mut groups = vec![MessageGroup {
-        head: "",
-        lines: Vec::new(),
-    }];
-    // Lines that introduce the next message.
-    let mut before = Vec::new();
-    for line in log.lines() {
-        let is_head = [": error: ", ": fatal error: ", ": warning: "]
-            .iter()
-            .any(|word| line.contains(word));
-        let introduces = line.starts_with("In file included from ")
-            || (line.starts_with(' ') && line.trim_start().starts_with("from "))
-            || line.contains(":   required ")
-            || (line.ends_with(':')
-                && (line.contains(": In ") || line.contains(": At global scope")));
-        if introduces && !is_head {
-            before.push(line);
-            continue;
-        }
-        if is_head {
-            groups.push(MessageGroup {
-                head: line,
-                lines: Vec::new(),
-            });
-        }
-        if let Some(group) = groups.last_mut() {
-            group.lines.append(&mut before);
-            group.lines.push(line);
-        }
-    }
-    if let Some(group) = groups.last_mut() {
-        group.lines.append(&mut before);
-    }
-    groups
+fn is_error(line: &str) -> bool {
+    line.contains(": error: ") || line.contains(": fatal error: ")
 }
 
 #[cfg(test)]
