@@ -3,6 +3,7 @@
 //! here, with the field and the numbers.
 
 use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 
 /// Most dimensions of a map.
 pub const MAX_RANK: usize = 5;
@@ -94,51 +95,46 @@ pub struct TensorMap {
 /// The limits that NVIDIA documents for `cuTensorMapEncodeTiled`.
 const MAX_EXTENT: u64 = 1 << 32;
 const MAX_STRIDE: u64 = 1 << 40;
-const MAX_BOX: u32 = 256;
-const MAX_ELEMENT_STRIDE: u32 = 8;
+const MAX_BOX: u64 = 256;
+const MAX_ELEMENT_STRIDE: u64 = 8;
 const NAMES: [&str; 4] = ["none", "32 bytes", "64 bytes", "128 bytes"];
 
 impl TensorMap {
     /// Returns which field breaks which limit, as the end of a sentence; `None` where the map can
     /// be encoded. `max_shared_bytes` is the shared memory of a block.
     pub fn refusal(&self, max_shared_bytes: u32) -> Option<String> {
-        self.refused_sizes()
-            .or_else(|| self.refused_box(max_shared_bytes))
-            .or_else(|| self.refused_modes())
+        self.check_sizes()
+            .and_then(|()| self.check_box(max_shared_bytes))
+            .and_then(|()| self.check_modes())
+            .err()
     }
 
-    fn refused_sizes(&self) -> Option<String> {
+    fn check_sizes(&self) -> Result<(), String> {
         let (rank, element) = (self.extent.len(), self.element.bytes());
-        if !(1..=MAX_RANK).contains(&rank) {
-            return Some(format!("rank is {rank}, and it may be 1 to {MAX_RANK}"));
-        }
+        within("rank", rank as u64, 1..=MAX_RANK as u64)?;
         if self.interleave != 0 && rank < 3 {
-            return Some(format!(
+            return Err(format!(
                 "rank is {rank}, and interleave needs 3 to {MAX_RANK}"
             ));
         }
         let alignment = if self.interleave == 2 { 32 } else { 16 };
         if !self.address.is_multiple_of(alignment) {
-            return Some(format!(
+            return Err(format!(
                 "the tensor begins at {:#x}, and a map needs a multiple of {alignment}",
                 self.address
             ));
         }
         for (i, extent) in self.extent.iter().enumerate() {
-            if *extent == 0 || *extent > MAX_EXTENT {
-                return Some(format!(
-                    "extent[{i}] is {extent}, and it may be 1 to {MAX_EXTENT}"
-                ));
-            }
+            within(&format!("extent[{i}]"), *extent, 1..=MAX_EXTENT)?;
         }
         if self.stride.first() != Some(&element) {
-            return Some(format!(
+            return Err(format!(
                 "stride[0] is not the {element} bytes of an element: it cannot be set"
             ));
         }
         for (i, stride) in self.stride.iter().enumerate().skip(1) {
             if !stride.is_multiple_of(alignment) || *stride == 0 || *stride >= MAX_STRIDE {
-                return Some(format!(
+                return Err(format!(
                     "stride[{i}] is {stride} bytes, and it must be a multiple of {alignment} below {MAX_STRIDE}: \
                      pad dimension {} of the tensor, or map another shape of it",
                     i - 1
@@ -148,93 +144,79 @@ impl TensorMap {
         let reach = |last: u64, (extent, stride): (&u64, &u64)| {
             last.checked_add((extent - 1).checked_mul(*stride)?)
         };
-        let end = self
-            .extent
-            .iter()
-            .zip(&self.stride)
-            .try_fold(element, reach);
+        let mut dimensions = self.extent.iter().zip(&self.stride);
+        let end = dimensions.try_fold(element, reach);
         if end.is_none_or(|end| end > self.bytes) {
             let end = end.map_or("far more".into(), |end| end.to_string());
-            return Some(format!(
+            return Err(format!(
                 "extents and strides reach over {end} bytes, and the tensor has {}",
                 self.bytes
             ));
         }
-        None
+        Ok(())
     }
 
-    fn refused_box(&self, max_shared_bytes: u32) -> Option<String> {
+    fn check_box(&self, max_shared_bytes: u32) -> Result<(), String> {
         let element = self.element.bytes();
-        for (i, (extent, stride)) in self
-            .box_extent
-            .iter()
-            .zip(&self.element_strides)
-            .enumerate()
-        {
-            if *extent == 0 || *extent > MAX_BOX {
-                return Some(format!(
-                    "box[{i}] is {extent}, and it may be 1 to {MAX_BOX}"
-                ));
-            }
-            if *stride == 0 || *stride > MAX_ELEMENT_STRIDE {
-                return Some(format!(
-                    "element_strides[{i}] is {stride}, and it may be 1 to {MAX_ELEMENT_STRIDE}"
-                ));
-            }
+        let dimensions = || self.box_extent.iter().zip(&self.element_strides);
+        for (i, (extent, stride)) in dimensions().enumerate() {
+            within(&format!("box[{i}]"), (*extent).into(), 1..=MAX_BOX)?;
+            let what = format!("element_strides[{i}]");
+            within(&what, (*stride).into(), 1..=MAX_ELEMENT_STRIDE)?;
         }
         let inner = u64::from(self.box_extent.first().copied().unwrap_or(0)) * element;
+        let inner_box = format!(
+            "box[0] is {} elements of {element} bytes = {inner} bytes",
+            inner / element
+        );
         if !inner.is_multiple_of(16) {
-            return Some(format!(
-                "box[0] is {} elements of {element} bytes = {inner} bytes, and it must be a multiple of 16 bytes",
-                inner / element
+            return Err(format!(
+                "{inner_box}, and it must be a multiple of 16 bytes"
             ));
         }
-        let swizzled = [0, 32, 64, 128]
-            .get(self.swizzle as usize)
-            .copied()
-            .unwrap_or(0);
+        let swizzled = [0, 32, 64, 128].get(self.swizzle as usize);
+        let swizzled = swizzled.copied().unwrap_or(0);
         if self.interleave == 0 && swizzled > 0 && inner > swizzled {
-            return Some(format!(
-                "box[0] is {} elements of {element} bytes = {inner} bytes, and with a swizzle of {swizzled} bytes it \
-                 may have {swizzled} at most",
-                inner / element
+            return Err(format!(
+                "{inner_box}, and with a swizzle of {swizzled} bytes it may have {swizzled} at most"
             ));
         }
-        let moved = |(extent, stride): (&u32, &u32)| u64::from(extent.div_ceil(*stride));
-        let bytes = self
-            .box_extent
-            .iter()
-            .zip(&self.element_strides)
-            .map(moved)
-            .product::<u64>()
-            * element;
-        (bytes > u64::from(max_shared_bytes)).then(|| {
-            format!(
+        let moved = dimensions().map(|(extent, stride)| u64::from(extent.div_ceil(*stride)));
+        let bytes = moved.product::<u64>() * element;
+        if bytes > max_shared_bytes.into() {
+            return Err(format!(
                 "a box of {:?} has {bytes} bytes, and the shared memory of a block {max_shared_bytes}",
                 self.box_extent
-            )
-        })
+            ));
+        }
+        Ok(())
     }
 
-    fn refused_modes(&self) -> Option<String> {
-        for (what, value, most) in [
-            ("swizzle", self.swizzle, 3),
-            ("interleave", self.interleave, 2),
-            ("l2_promotion", self.l2_promotion, 3),
-        ] {
-            if value > most {
-                return Some(format!("{what} is {value}, and it may be 0 to {most}"));
-            }
-        }
+    fn check_modes(&self) -> Result<(), String> {
+        within("swizzle", self.swizzle.into(), 0..=3)?;
+        within("interleave", self.interleave.into(), 0..=2)?;
+        within("l2_promotion", self.l2_promotion.into(), 0..=3)?;
         if self.interleave == 2 && self.swizzle != 1 {
             let name = NAMES[self.swizzle as usize];
-            return Some(format!(
+            return Err(format!(
                 "swizzle is {name}, and interleave of 32 bytes needs a swizzle of 32 bytes"
             ));
         }
-        (self.fill_nan && !self.element.is_float())
-            .then(|| "fill_nan is for elements of type f16, bf16 or f32".to_owned())
+        if self.fill_nan && !self.element.is_float() {
+            return Err("fill_nan is for elements of type f16, bf16 or f32".to_owned());
+        }
+        Ok(())
     }
+}
+
+fn within(what: &str, value: u64, allowed: RangeInclusive<u64>) -> Result<(), String> {
+    if allowed.contains(&value) {
+        return Ok(());
+    }
+    let (least, most) = allowed.into_inner();
+    Err(format!(
+        "{what} is {value}, and it may be {least} to {most}"
+    ))
 }
 
 #[cfg(test)]

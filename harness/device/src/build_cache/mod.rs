@@ -131,19 +131,12 @@ fn find(folder: &Path, key: &str) -> Option<Built> {
 /// Moves an image that is not cached into the folder of images, where it stays until it is evicted.
 /// Returns the build with the image's new path.
 fn keep(folder: &Path, mut built: Built) -> Built {
-    let Some(Image { path }) = &built.image else {
-        return built;
-    };
-    let moved = path
-        .file_name()
-        .map(|name| folder.join(name))
-        .filter(|to| to != path);
-    if let Some(to) = moved
-        && fs::create_dir_all(folder)
-            .and_then(|()| fs::rename(path, &to))
-            .is_ok()
-    {
-        built.image = Some(Image { path: to });
+    if let Some(Image { path }) = &mut built.image {
+        let to = folder.join(path.file_name().unwrap_or_default());
+        let moved = fs::create_dir_all(folder).and_then(|()| fs::rename(&*path, &to));
+        if moved.is_ok() {
+            *path = to;
+        }
     }
     built
 }

@@ -52,54 +52,53 @@ pub const NVRTC_MACROS: &str = "nvrtc_macros.h";
 /// them keeps its words, and its conditions find the same macros as with `lab_cpu.h`.
 pub const OWN_MACROS: &str = "own_macros.h";
 
-/// CUDA's headers, and the headers that hold their content here. `lab_cpu.h`, which every source
-/// includes, holds what NVRTC has built in.
-const CUDA: &[(&str, &[&str])] = &[
-    ("cuda.h", &[]),
-    ("cuda_runtime.h", &[]),
-    ("cuda_runtime_api.h", &[]),
-    ("device_launch_parameters.h", &[]),
-    ("device_functions.h", &[]),
-    ("vector_types.h", &[]),
-    ("vector_functions.h", &[]),
-    ("math_functions.h", &[]),
-    ("math_constants.h", &["constants.h"]),
-    ("cuda_fp16.h", HALF),
-    ("cuda_fp16.hpp", HALF),
-    ("cuda_bf16.h", HALF),
-    ("cuda_bf16.hpp", HALF),
-    ("cuda_fp8.h", FP8),
-    ("cuda_fp8.hpp", FP8),
-    ("cooperative_groups.h", GROUPS),
-    ("cooperative_groups/reduce.h", GROUPS),
-    ("cooperative_groups/scan.h", GROUPS),
-    ("cuda/atomic", ATOMIC),
-    ("cuda/std/atomic", ATOMIC),
-    ("cuda/functional", FUNCTIONAL),
-    ("cuda/std/functional", FUNCTIONAL),
-    ("curand_kernel.h", &["curand.h"]),
-    ("cub/config.cuh", &["cub/shared.h"]),
-    ("cub/version.cuh", &["cub/shared.h"]),
-    ("cub/util_type.cuh", &["cub/shared.h"]),
-    ("cub/thread/thread_operators.cuh", &["cub/shared.h"]),
-    ("cub/thread/thread_reduce.cuh", &["cub/shared.h"]),
-    ("cub/block/block_reduce.cuh", &["cub/reduce.h"]),
-    ("cub/warp/warp_reduce.cuh", &["cub/reduce.h"]),
-    ("cub/block/block_scan.cuh", &["cub/scan.h"]),
-    ("cub/warp/warp_scan.cuh", &["cub/scan.h"]),
-    ("cub/block/block_exchange.cuh", &["cub/exchange.h"]),
-    ("cub/block/block_load.cuh", &["cub/exchange.h"]),
-    ("cub/block/block_store.cuh", &["cub/exchange.h"]),
-];
-const HALF: &[&str] = &["half.h"];
-const FP8: &[&str] = &["half.h", "fp8.h"];
-const GROUPS: &[&str] = &["groups.h"];
-const ATOMIC: &[&str] = &["atomic_ref.h"];
-const FUNCTIONAL: &[&str] = &["functional.h"];
+/// CUDA's headers, one on a line, each with the headers that hold its content here. `lab_cpu.h`, which
+/// every source includes, holds what NVRTC has built in.
+const CUDA: &str = "\
+cuda.h
+cuda_runtime.h
+cuda_runtime_api.h
+device_launch_parameters.h
+device_functions.h
+vector_types.h
+vector_functions.h
+math_functions.h
+math_constants.h constants.h
+cuda_fp16.h half.h
+cuda_fp16.hpp half.h
+cuda_bf16.h half.h
+cuda_bf16.hpp half.h
+cuda_fp8.h half.h fp8.h
+cuda_fp8.hpp half.h fp8.h
+cooperative_groups.h groups.h
+cooperative_groups/reduce.h groups.h
+cooperative_groups/scan.h groups.h
+cuda/atomic atomic_ref.h
+cuda/std/atomic atomic_ref.h
+cuda/functional functional.h
+cuda/std/functional functional.h
+curand_kernel.h curand.h
+cub/config.cuh cub/shared.h
+cub/version.cuh cub/shared.h
+cub/util_type.cuh cub/shared.h
+cub/thread/thread_operators.cuh cub/shared.h
+cub/thread/thread_reduce.cuh cub/shared.h
+cub/block/block_reduce.cuh cub/reduce.h
+cub/warp/warp_reduce.cuh cub/reduce.h
+cub/block/block_scan.cuh cub/scan.h
+cub/warp/warp_scan.cuh cub/scan.h
+cub/block/block_exchange.cuh cub/exchange.h
+cub/block/block_load.cuh cub/exchange.h
+cub/block/block_store.cuh cub/exchange.h";
 
 /// Whether this device has a header of CUDA's with this name.
 pub fn is_known(name: &str) -> bool {
-    CUDA.iter().any(|(known, _)| *known == name)
+    let mut names = CUDA.lines().map(first_word);
+    names.any(|known| known == name)
+}
+
+fn first_word(line: &str) -> &str {
+    line.split(' ').next().unwrap_or_default()
 }
 
 /// The headers of CUDA's C++ library that hold what [`STANDARD`] has under the same name.
@@ -123,14 +122,11 @@ fn files() -> impl Iterator<Item = (String, String)> {
         };
         ((*name).to_owned(), format!("{system}{text}"))
     });
-    let cuda = CUDA.iter().map(|(name, content)| {
-        let lines = content
-            .iter()
-            .map(|name| format!("#include \"lab_cpu/{name}\"\n"));
-        (
-            (*name).to_owned(),
-            format!("{GUARD}{}", lines.collect::<String>()),
-        )
+    let cuda = CUDA.lines().map(|line| {
+        let content = line.split(' ').skip(1);
+        let includes = content.map(|name| format!("#include \"lab_cpu/{name}\"\n"));
+        let text = format!("{GUARD}{}", includes.collect::<String>());
+        (first_word(line).to_owned(), text)
     });
     let cuda_standard = CUDA_STANDARD.split(' ').map(|name| {
         let text = format!(

@@ -6,26 +6,22 @@ use crate::api::{DeviceError, Result};
 use cudarc::driver::sys::CUresult::{self, *};
 use std::ffi::{CStr, c_char};
 
-/// What an error is about. Selects the variant of [`DeviceError`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cause {
-    /// The kernel or its launch. The context cannot be used any more.
-    Kernel,
-    /// The device, which cannot be used on this machine.
-    Device,
-    Other,
-}
-
 /// What the message says of a launch that has ended because of a load or a store.
 pub const ILLEGAL_ADDRESS: &str =
     "the kernel read or wrote an address that belongs to no buffer, or wrote to an input";
 
-/// Codes, their cause, their meaning and the remedy.
-type Row = (&'static [CUresult], Cause, &'static str, &'static str);
+/// Codes, the error that they are, their meaning and the remedy. After an error of the kernel, the
+/// context cannot be used any more.
+type Row = (
+    &'static [CUresult],
+    fn(String) -> DeviceError,
+    &'static str,
+    &'static str,
+);
 
 /// The codes that have a meaning of their own.
 const MEANINGS: &[Row] = {
-    use Cause::*;
+    use DeviceError::*;
     &[
         (
             &[CUDA_ERROR_ILLEGAL_ADDRESS],
@@ -95,67 +91,67 @@ const MEANINGS: &[Row] = {
         ),
         (
             &[CUDA_ERROR_OUT_OF_MEMORY],
-            Other,
+            Driver,
             "the device's memory is full",
             "`nvidia-smi` shows which processes use it. End one of them or make the problem smaller.",
         ),
         (
             &[CUDA_ERROR_NO_DEVICE],
-            Device,
+            Unavailable,
             "there is no CUDA device",
             "Check `nvidia-smi` and CUDA_VISIBLE_DEVICES, or set device = \"cpu\" in lab.toml.",
         ),
         (
             &[CUDA_ERROR_INVALID_DEVICE],
-            Device,
+            Unavailable,
             "there is no CUDA device with this number",
             "`nvidia-smi -L` lists the devices, counted from 0.",
         ),
         (
             &[CUDA_ERROR_DEVICE_UNAVAILABLE],
-            Device,
+            Unavailable,
             "another process uses the device exclusively, or the device's compute mode forbids its use",
             "Check its compute mode and its processes with `nvidia-smi`.",
         ),
         (
             &[CUDA_ERROR_STUB_LIBRARY],
-            Device,
+            Unavailable,
             "the loaded libcuda is the toolkit's stub and not the driver",
             "Remove the toolkit's `stubs` folder from LD_LIBRARY_PATH, or install the NVIDIA driver.",
         ),
         (
             &[CUDA_ERROR_NOT_INITIALIZED, CUDA_ERROR_DEINITIALIZED],
-            Device,
+            Unavailable,
             "the driver was not initialised, or it has been shut down",
             "Start lab again. If the error stays, reload the NVIDIA driver or reboot.",
         ),
         (
             &[CUDA_ERROR_SYSTEM_NOT_READY],
-            Device,
+            Unavailable,
             "the system is not ready for CUDA",
             "On a machine with NVSwitch, check that nvidia-fabricmanager runs.",
         ),
         (
             &[CUDA_ERROR_SYSTEM_DRIVER_MISMATCH],
-            Device,
+            Unavailable,
             "the driver's kernel module and its libraries have different versions",
             "Reboot, or in a container use the host's driver version.",
         ),
         (
             &[CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE],
-            Device,
+            Unavailable,
             "the forward compatibility libraries do not support this device",
             "Remove the cuda-compat folder from the loader's path.",
         ),
         (
             &[CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_NO_BINARY_FOR_GPU],
-            Other,
+            Driver,
             "the built kernel does not fit this device or this driver",
             "Build for the architecture of this device, and update a driver that is older than the toolkit.",
         ),
         (
             &[CUDA_ERROR_UNSUPPORTED_PTX_VERSION],
-            Device,
+            Unavailable,
             "the driver is older than the toolkit that built the kernel",
             "Update the NVIDIA driver, or set CUDA_HOME to an older toolkit.",
         ),
@@ -164,43 +160,30 @@ const MEANINGS: &[Row] = {
                 CUDA_ERROR_ECC_UNCORRECTABLE,
                 CUDA_ERROR_NVLINK_UNCORRECTABLE,
             ],
-            Device,
+            Unavailable,
             "the device found a memory or link error that it cannot correct",
             "The kernel is not at fault. `nvidia-smi -q -d ECC` shows more. The device needs a reset.",
         ),
         (
             &[CUDA_ERROR_OPERATING_SYSTEM],
-            Device,
+            Unavailable,
             "the operating system refused a request of the driver",
             "Check that this user may open /dev/nvidia*.",
         ),
         (
             &[CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_NOT_PERMITTED],
-            Other,
+            Driver,
             "this device or driver does not support it",
             "Update the driver or use another device.",
         ),
         (
             &[CUDA_ERROR_INVALID_VALUE],
-            Other,
+            Driver,
             "the driver refused a value",
             "If this was a launch, check its grid, block and shared memory.",
         ),
     ]
 };
-
-/// Returns the cause, the meaning and the remedy of an error code.
-fn meaning(code: u32) -> (Cause, &'static str, &'static str) {
-    let is_meant = |codes: &[CUresult]| codes.iter().any(|known| *known as u32 == code);
-    match MEANINGS.iter().find(|(codes, ..)| is_meant(codes)) {
-        Some((_, cause, meaning, remedy)) => (*cause, meaning, remedy),
-        None => (
-            Cause::Other,
-            "the driver reports an error",
-            "Start the run again. `lab doctor` checks the driver.",
-        ),
-    }
-}
 
 impl Code {
     /// Turns an error code into an error that says what failed and what to do. `action` completes
@@ -227,13 +210,17 @@ impl Code {
 
 /// The error of a code. `driver_text` is the driver's own name and description of the code.
 fn explain(code: u32, action: &str, driver_text: &str) -> DeviceError {
-    let (cause, meaning, remedy) = meaning(code);
-    let text = format!("could not {action}: {meaning}. {remedy} [{driver_text}]");
-    match cause {
-        Cause::Kernel => DeviceError::Kernel(text),
-        Cause::Device => DeviceError::Unavailable(text),
-        Cause::Other => DeviceError::Driver(text),
-    }
+    let is_meant = |codes: &[CUresult]| codes.iter().any(|known| *known as u32 == code);
+    let known = MEANINGS.iter().find(|(codes, ..)| is_meant(codes));
+    let (_, error, meaning, remedy) = known.unwrap_or(&(
+        &[],
+        DeviceError::Driver,
+        "the driver reports an error",
+        "Start the run again. `lab doctor` checks the driver.",
+    ));
+    error(format!(
+        "could not {action}: {meaning}. {remedy} [{driver_text}]"
+    ))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Finds NVRTC and CUDA's headers on this machine: by `CUDA_HOME`, in the usual folders, in the
 //! loader's path, or in pip's wheels. It only looks at folders and runs no program.
 
+use itertools::Itertools as _;
 use lab_system::listing;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -68,29 +69,21 @@ pub fn find(environment: &SearchEnvironment, driver_major: Option<u32>) -> Vec<T
     found
 }
 
+/// How a folder was found, and the folder.
+type Found = (String, PathBuf);
+
 fn candidates(environment: &SearchEnvironment) -> Vec<(String, Candidate)> {
     let variable = |name: &str| (environment.variable)(name).filter(|v| !v.is_empty());
-    let folders = |name: &str| -> Vec<PathBuf> {
-        variable(name)
-            .map(|v| std::env::split_paths(&v).collect())
-            .unwrap_or_default()
+    let named = |name: &str| Some((name.to_owned(), PathBuf::from(variable(name)?)));
+    let by_path = |folder: PathBuf| (folder.display().to_string(), folder);
+    // The folders around those of a search path.
+    let around = |path: &str, found_by: &str, holds: &dyn Fn(&Path) -> bool| -> Vec<Found> {
+        let path = variable(path).unwrap_or_default();
+        let folders = std::env::split_paths(&path).filter(|folder| holds(folder));
+        folders
+            .filter_map(|folder| Some((found_by.to_owned(), folder.parent()?.to_owned())))
+            .collect()
     };
-    let mut candidates = Vec::new();
-    for name in ["CUDA_HOME", "CUDA_PATH"] {
-        candidates.extend(variable(name).map(|v| (name.to_owned(), Candidate::Root(v.into()))));
-    }
-    for folder in folders("PATH").iter().filter(|f| f.join("nvcc").is_file()) {
-        candidates.extend(
-            folder
-                .parent()
-                .map(|p| ("nvcc on PATH".to_owned(), Candidate::Root(p.to_owned()))),
-        );
-    }
-    for folder in folders("LD_LIBRARY_PATH") {
-        // `…/lib64`, or `…/targets/x86_64-linux/lib`, whose parent has the layout of a root.
-        let parent = folder.parent().map(Path::to_owned);
-        candidates.extend(parent.map(|p| ("LD_LIBRARY_PATH".to_owned(), Candidate::Root(p))));
-    }
     let usual = [
         "usr/local/cuda",
         "usr/local/cuda-13",
@@ -98,42 +91,34 @@ fn candidates(environment: &SearchEnvironment) -> Vec<(String, Candidate)> {
         "opt/cuda",
         "usr",
     ];
-    for folder in usual.map(|f| environment.root.join(f)) {
-        candidates.push((folder.display().to_string(), Candidate::Root(folder)));
-    }
-    let mut python_roots = Vec::new();
-    for name in ["VIRTUAL_ENV", "CONDA_PREFIX"] {
-        python_roots.extend(variable(name).map(|v| (name.to_owned(), PathBuf::from(v))));
-    }
-    if let Some(folder) = &environment.current_dir {
-        let above = folder
-            .ancestors()
-            .map(|f| f.join(".venv"))
-            .filter(|f| f.is_dir());
-        python_roots.extend(above.map(|f| (f.display().to_string(), f)));
-    }
-    for folder in folders("PATH")
-        .iter()
-        .filter(|f| f.join("python3").exists())
-    {
-        python_roots.extend(
-            folder
-                .parent()
-                .map(|p| ("python3 on PATH".to_owned(), p.to_owned())),
-        );
-    }
-    python_roots
-        .extend(variable("HOME").map(|h| ("~/.local".to_owned(), PathBuf::from(h).join(".local"))));
-    for (name, root) in python_roots {
-        candidates.extend(
-            site_packages(&root)
-                .into_iter()
-                .map(|s| (name.clone(), Candidate::Wheels(s))),
-        );
+    let roots = ["CUDA_HOME", "CUDA_PATH"]
+        .into_iter()
+        .filter_map(named)
+        .chain(around("PATH", "nvcc on PATH", &|f| {
+            f.join("nvcc").is_file()
+        }))
+        // `…/lib64`, or `…/targets/x86_64-linux/lib`, whose parent has the layout of a root.
+        .chain(around("LD_LIBRARY_PATH", "LD_LIBRARY_PATH", &|_| true))
+        .chain(usual.map(|folder| by_path(environment.root.join(folder))));
+    let above = environment.current_dir.iter().flat_map(|f| f.ancestors());
+    let venvs = above.map(|f| f.join(".venv")).filter(|f| f.is_dir());
+    let home = variable("HOME").map(|home| PathBuf::from(home).join(".local"));
+    let pythons = ["VIRTUAL_ENV", "CONDA_PREFIX"]
+        .into_iter()
+        .filter_map(named)
+        .chain(venvs.map(by_path))
+        .chain(around("PATH", "python3 on PATH", &|f| {
+            f.join("python3").exists()
+        }))
+        .chain(home.map(|home| ("~/.local".to_owned(), home)));
+    let as_root = |(name, root)| (name, Candidate::Root(root));
+    let of_python = pythons.flat_map(|(name, root)| {
+        let wheels = site_packages(&root).into_iter();
+        let wheels = wheels.map(|site| (name.clone(), Candidate::Wheels(site)));
         // Conda's own packages have the layout of a root.
-        candidates.push((name, Candidate::Root(root)));
-    }
-    candidates
+        wheels.chain([as_root((name.clone(), root))]).collect_vec()
+    });
+    roots.map(as_root).chain(of_python).collect()
 }
 
 /// Returns `lib/python3.12/site-packages` and Debian's `lib/python3/dist-packages` of a Python

@@ -11,24 +11,24 @@ pub fn is_killed(said: &str) -> bool {
 /// Returns the log of a build whose compiler has reached a limit of its process. `None` where it
 /// failed for another reason.
 pub fn reached(said: &str, shown_as: &str) -> Option<String> {
-    let lines = said.lines().filter(|line| !is_of_a_source(line));
-    let lines: Vec<&str> = lines.collect();
-    let has = |words: &[&str]| {
-        let mut each = words.iter();
-        each.any(|word| lines.iter().any(|line| line.contains(word)))
+    let has = |word: &str| {
+        let mut lines = said.lines().filter(|line| !is_of_a_source(line));
+        lines.any(|line| line.contains(word))
     };
-    let what = if has(&[
+    let memory = [
         "out of memory",
         "virtual memory exhausted",
         "std::bad_alloc",
-    ]) {
+    ];
+    let file = ["File size limit exceeded", "File too large"];
+    let what = if memory.into_iter().any(has) {
         format!("more memory than the {} it may use", in_mib(Resource::As))
-    } else if has(&["File size limit exceeded", "File too large"]) {
+    } else if file.into_iter().any(has) {
         format!(
             "to write a file of more than the {} it may write",
             in_mib(Resource::Fsize)
         )
-    } else if has(&["CPU time limit exceeded"]) {
+    } else if has("CPU time limit exceeded") {
         "more processor time than it may use".to_owned()
     } else {
         return None;

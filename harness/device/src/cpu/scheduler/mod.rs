@@ -230,12 +230,12 @@ pub unsafe fn suspend(thread: *mut Thread) {
     }
 }
 
-/// Fails the launch from inside a thread, which never runs again. `what` says what is wrong with
-/// the thread. The frames of the caller are abandoned: they must own no value that needs a drop.
+/// Fails the launch from inside a thread, which never runs again. `what` is wrong with the thread. The
+/// frames of the caller are abandoned: they must own no value that needs a drop.
 ///
 /// # Safety
 /// Called on the coroutine of `thread`.
-pub unsafe fn abandon(thread: *mut Thread, what: impl FnOnce(&Thread, &Block) -> String) -> ! {
+pub unsafe fn abandon(thread: *mut Thread, what: String) -> ! {
     // SAFETY: the caller runs on the coroutine of `thread`, so its block, worker and launch are
     // alive. Nothing writes to them while the report is made, and its text is moved into the
     // launch.

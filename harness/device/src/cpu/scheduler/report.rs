@@ -30,16 +30,10 @@ fn text(at: *const c_char) -> String {
 }
 
 /// Formats as `kernel 'scale': WHAT, block (0,0,0), thread (5,0,0)`.
-pub fn in_thread(
-    launch: &Launch,
-    block: &Block,
-    thread: &Thread,
-    what: impl FnOnce(&Thread, &Block) -> String,
-) -> String {
+pub fn in_thread(launch: &Launch, block: &Block, thread: &Thread, what: String) -> String {
     format!(
-        "kernel '{}': {}, block {}, thread {}",
+        "kernel '{}': {what}, block {}, thread {}",
         launch.kernel,
-        what(thread, block),
         triple(block.head.index),
         triple(thread.index)
     )

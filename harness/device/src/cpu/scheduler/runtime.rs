@@ -85,7 +85,7 @@ unsafe fn meet(
         let bit = 1 << lane;
         (*thread).site = site;
         if mask & bit == 0 {
-            abandon(thread, |thread, _| report::not_in_mask(thread, mask));
+            abandon(thread, report::not_in_mask(&*thread, mask));
         }
         let warp = (*block).warps.as_mut_ptr().add((*thread).warp as usize);
         let meeting = (*warp).rendezvous(mask);
@@ -93,10 +93,8 @@ unsafe fn meet(
         if (*meeting).arrived == 0 {
             (*meeting).what = site.what;
         } else if (*meeting).what != site.what {
-            let other = (*meeting).what;
-            abandon(thread, |thread, _| {
-                report::different_intrinsics(thread, other)
-            });
+            let what = report::different_intrinsics(&*thread, (*meeting).what);
+            abandon(thread, what);
         }
         (*meeting).values[half][lane as usize] = value;
         (*meeting).arrived |= bit;
@@ -193,7 +191,7 @@ unsafe extern "C" fn block_barrier(
         if (*barrier).arrived == 0 {
             (*barrier).site = site;
         } else if (*barrier).site.line != line || (*barrier).site.what != what {
-            abandon(thread, report::different_barriers);
+            abandon(thread, report::different_barriers(&*thread, &*block));
         }
         (*barrier).arrived += 1;
         (*barrier).count += predicate;
@@ -245,7 +243,7 @@ unsafe extern "C" fn grid_barrier(
         let launch = &*(*(*block).worker).launch;
         (*thread).site = CallSite { what, file, line };
         if !launch.shape.cooperative {
-            abandon(thread, |thread, _| report::not_cooperative(thread));
+            abandon(thread, report::not_cooperative(&*thread));
         }
         (&mut (*block).warps)[(*thread).warp as usize].at_grid |= 1 << (*thread).lane;
         (*block).at_grid += 1;
@@ -286,7 +284,7 @@ unsafe extern "C" fn shared(
                 race_hooks::tell(block, |races, _| races.reset_memory(piece as usize, bytes));
                 piece.cast()
             }
-            Err(text) => abandon(thread, move |_, _| text),
+            Err(text) => abandon(thread, text),
         }
     }
 }
@@ -300,7 +298,7 @@ unsafe extern "C" fn fail(
     // SAFETY: the contract.
     unsafe {
         (*thread).site = CallSite { what, file, line };
-        abandon(thread, |thread, _| report::location(&thread.site))
+        abandon(thread, report::location(&(*thread).site))
     }
 }
 
