@@ -6,6 +6,7 @@ use object::LittleEndian;
 use object::SectionIndex;
 use object::elf::{EM_CUDA, FileHeader64, SHF_EXECINSTR, SHT_DYNSYM, SHT_RELA, SHT_SYMTAB};
 use object::read::elf::{FileHeader, Rela, SectionHeader, SectionTable, Sym, SymbolTable};
+use std::collections::BTreeSet;
 
 /// Functions that allocate memory, on either device. Memory that a kernel allocates lives on after
 /// the launch, and on a GPU even after the module was unloaded.
@@ -71,18 +72,13 @@ pub fn allocators(image: &[u8]) -> Vec<&'static str> {
 }
 
 /// Returns the names of what a shared object takes from other libraries, without their versions.
-pub fn imports(image: &[u8]) -> Vec<String> {
+pub fn imports(image: &[u8]) -> BTreeSet<String> {
     let names = undefined_symbols(image).unwrap_or_default();
-    let mut names = names
-        .into_iter()
-        .map(|name| {
-            String::from_utf8_lossy(name.split(|c| *c == b'@').next().unwrap_or(name)).into_owned()
-        })
-        .filter(|name| !name.is_empty())
-        .collect_vec();
-    names.sort_unstable();
-    names.dedup();
-    names
+    let names = names.into_iter().map(|name| {
+        let name = name.split(|c| *c == b'@').next().unwrap_or(name);
+        String::from_utf8_lossy(name).into_owned()
+    });
+    names.filter(|name| !name.is_empty()).collect()
 }
 
 /// Returns the instructions that access memory in an image that was built for the race detector: the

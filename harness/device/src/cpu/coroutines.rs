@@ -200,18 +200,13 @@ impl Coroutines {
 
     /// Drops every coroutine, also those that are in the middle of a thread.
     pub fn reset(&mut self) {
-        for PooledCoroutine {
-            mut coroutine,
-            stack,
-            ..
-        } in self.all.drain(..)
-        {
+        for mut pooled in self.all.drain(..) {
             // SAFETY: `force_reset` abandons the frames on the stack without dropping their values.
             // These are frames of device code, which is built without exceptions and which nothing
             // outside refers to, and of `scheduler`, whose functions own no values that need a drop
             // while they are suspended.
-            unsafe { coroutine.force_reset() };
-            self.spare.push(stack);
+            unsafe { pooled.coroutine.force_reset() };
+            self.spare.push(pooled.stack);
         }
         self.idle.clear();
     }

@@ -4,7 +4,7 @@
 use crate::api::ExecutionOrder;
 
 /// Returns the indices of the bits that are set, in ascending order.
-pub fn bits(mut mask: u32) -> impl Iterator<Item = u32> {
+pub fn bits(mut mask: u32) -> impl Iterator<Item = u32> + Clone {
     std::iter::from_fn(move || {
         (mask != 0).then(|| {
             let bit = mask.trailing_zeros();

@@ -9,14 +9,12 @@ use std::sync::OnceLock;
 
 /// Fails where the driver's library is not installed; the error says what to do.
 fn present() -> Result {
-    if ffi::library().is_ok() {
-        return Ok(());
-    }
-    Err(DeviceError::Unavailable(
-        "there is no NVIDIA driver here (libcuda.so.1 was not found). Install it, or set device = \"cpu\" \
-         in lab.toml; in a container, start it with the GPU passed in."
-            .into(),
-    ))
+    let missing = "there is no NVIDIA driver here (libcuda.so.1 was not found). Install it, or set device = \"cpu\" \
+                   in lab.toml; in a container, start it with the GPU passed in.";
+    let library = ffi::library().as_ref();
+    library
+        .map(drop)
+        .map_err(|_| DeviceError::Unavailable(missing.into()))
 }
 
 /// Initialises the driver, once per process.

@@ -62,14 +62,6 @@ impl NvmlTelemetry {
             .collect()
     }
 
-    /// Used and total memory, in bytes.
-    fn memory(&self) -> Option<(u64, u64)> {
-        self.device
-            .memory_info()
-            .ok()
-            .map(|memory| (memory.used, memory.total))
-    }
-
     /// Returns the processes on the device. `None` where NVML cannot list them, as in some
     /// containers.
     fn processes(&mut self) -> Option<Vec<Process>> {
@@ -133,12 +125,11 @@ impl Telemetry for NvmlTelemetry {
                 .map(|milliwatts| f64::from(milliwatts) / 1e3),
             idle: reasons.contains(ThrottleReasons::GPU_IDLE),
             throttle_reasons: ThrottleReason::of_bits(reasons.bits()),
-            memory: with_processes.then(|| self.memory()).flatten(),
-            processes: if with_processes {
-                self.processes()
-            } else {
-                None
-            },
+            memory: with_processes
+                .then(|| self.device.memory_info().ok())
+                .flatten()
+                .map(|memory| (memory.used, memory.total)),
+            processes: with_processes.then(|| self.processes()).flatten(),
         }
     }
 

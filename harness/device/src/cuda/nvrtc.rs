@@ -99,8 +99,7 @@ impl Nvrtc {
             function!(b"nvrtcVersion");
         let (mut major, mut minor) = (0, 0);
         // SAFETY: both are live integers to write to.
-        let code = unsafe { version(&mut major, &mut minor) };
-        succeeded(code, "nvrtcVersion")?;
+        succeeded(unsafe { version(&mut major, &mut minor) }, "nvrtcVersion")?;
         let count_archs: unsafe extern "C" fn(*mut c_int) -> c_int =
             function!(b"nvrtcGetNumSupportedArchs");
         let get_archs: unsafe extern "C" fn(*mut c_int) -> c_int =

@@ -113,15 +113,10 @@ const FOREIGN_LISTS: [&[Call]; 3] = [FORBIDDEN, FOREIGN, NEWER];
 
 /// The name of a system call that ends a process, such as `socket`. `None` for another one.
 pub fn name_of(number: i32) -> Option<&'static str> {
-    let all = FOREIGN_LISTS
-        .iter()
-        .chain(&[BY_ARGUMENT])
-        .copied()
-        .flatten();
-    let mut named = all.filter(|(_, known)| *known == i64::from(number));
-    named
-        .next()
-        .map(|(name, _)| name.trim_start_matches("SYS_"))
+    let lists = FOREIGN_LISTS.iter().chain(&[BY_ARGUMENT]);
+    let mut all = lists.copied().flatten();
+    let (name, _) = all.find(|(_, known)| *known == i64::from(number))?;
+    Some(name.trim_start_matches("SYS_"))
 }
 
 /// Restricts the calling process; with [`Policy::Compiler`] the calling thread and what it starts.

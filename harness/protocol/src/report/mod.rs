@@ -285,15 +285,11 @@ impl Report {
     /// Keeps a compiler's message. A compiler that builds a file several times says the same each
     /// time.
     fn note_diagnostic(&mut self, text: &str) {
-        if let Some(found) = diagnostic::parse(text)
-            && !self
-                .diagnostics
-                .iter()
-                .rev()
-                .take(LIKE)
-                .any(|known| *known == found)
-        {
-            self.diagnostics.push(found);
+        if let Some(found) = diagnostic::parse(text) {
+            let mut last = self.diagnostics.iter().rev().take(LIKE);
+            if !last.any(|known| *known == found) {
+                self.diagnostics.push(found);
+            }
         }
     }
 

@@ -219,9 +219,9 @@ impl Peer {
         match key {
             "peer_call" => self.call = rest.chars().take(CALL_CHARACTERS).collect(),
             "peer_hash" => {
-                self.hash = Some(first_word(rest))
-                    .filter(|hash| is_hash(hash))
-                    .map(str::to_owned);
+                let hash = first_word(rest);
+                let is_hash = hash.len() == 64 && hash.bytes().all(|b| b.is_ascii_hexdigit());
+                self.hash = is_hash.then(|| hash.to_owned());
             }
             "peer_versions" => rest.clone_into(&mut self.versions),
             "peer_left_out" => self.left_out.extend(PeerLeftOut::read(rest)),
@@ -258,11 +258,6 @@ impl PeerWorkload {
             us: figure("us"),
         })
     }
-}
-
-/// Whether a word can be a BLAKE3 hash.
-fn is_hash(word: &str) -> bool {
-    word.len() == 64 && word.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
 fn ratio(value: Option<f64>, low: Option<f64>, high: Option<f64>) -> Option<PeerRatio> {

@@ -128,14 +128,14 @@ impl Unit<'_> {
         } else {
             self.write("kernel.cpp", &format!("{source}\n{registrations}"))?
         };
+        let is_plain = !is_host && self.request.sanitizer.is_none();
         std::thread::scope(|scope| {
             let checking = check
                 .as_ref()
                 .map(|check| beside(scope, move || self.host_code(check)));
-            let asking = (!is_host && self.request.sanitizer.is_none())
-                .then(|| beside(scope, || self.other_code(source)));
+            let asking = is_plain.then(|| beside(scope, || self.other_code(source)));
             let mut compiled = self.to_image(&unit, preprocessed, target)?;
-            if compiled.built && !is_host && self.request.sanitizer.is_none() {
+            if compiled.built && is_plain {
                 let image = self.file(std::fs::read(target))?;
                 for name in imports::forbidden(&image) {
                     compiled.log += &format!("undefined reference to `{name}'\n");
@@ -239,7 +239,7 @@ impl Unit<'_> {
 
     /// Returns the errors of device code that uses host code.
     fn host_code(&self, check: &HostCheck) -> Result<String> {
-        let path = self.write("checked.ii", &check.text())?;
+        let path = self.write("checked.ii", &check.checked)?;
         let mut command = self.command(false);
         if self.compiler.clang {
             self.include_precompiled(&mut command);

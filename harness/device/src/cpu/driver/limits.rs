@@ -1,7 +1,7 @@
 //! The limits of a launch: those of the GPUs that the lab is for (compute capability 9.0).
 
 use super::module::Kernel;
-use crate::api::{DeviceError, Result, Shape};
+use crate::api::{DeviceError, Result, Shape, triple};
 use crate::cpu::shared::LIMIT;
 use crate::sandbox::machine_memory;
 use std::ffi::{OsStr, OsString};
@@ -74,10 +74,10 @@ pub fn check(kernel: &Kernel, shape: &Shape, resident: u64) -> Result {
             kernel.name
         )))
     };
-    let [x, y, z] = shape.block;
-    if !(1..=1024).contains(&shape.threads()) || z > 64 {
+    if !(1..=1024).contains(&shape.threads()) || shape.block[2] > 64 {
         return refuse(format!(
-            "a block has 1 to 1024 threads (z at most 64), not ({x},{y},{z}). Change launch.block."
+            "a block has 1 to 1024 threads (z at most 64), not {}. Change launch.block.",
+            triple(shape.block)
         ));
     }
     let most = kernel.most_threads;
@@ -87,10 +87,12 @@ pub fn check(kernel: &Kernel, shape: &Shape, resident: u64) -> Result {
             shape.threads()
         ));
     }
-    let [x, y, z] = shape.grid;
-    if x == 0 || y == 0 || z == 0 || x > i32::MAX as u32 || y > 65535 || z > 65535 {
+    let most = [i32::MAX as u32, 65535, 65535];
+    if shape.grid.contains(&0) || shape.grid.iter().zip(most).any(|(n, most)| *n > most) {
         return refuse(format!(
-            "a grid has 1 to (2147483647,65535,65535) blocks, not ({x},{y},{z}). Change launch.grid."
+            "a grid has 1 to {} blocks, not {}. Change launch.grid.",
+            triple(most),
+            triple(shape.grid)
         ));
     }
     if shape.shared_bytes > LIMIT {

@@ -15,6 +15,7 @@ use std::collections::HashSet;
 const MAX_RACES: usize = 50;
 
 /// What the detector knows of one CUDA thread.
+#[derive(Default)]
 struct ThreadState {
     /// The thread's own time. It advances at each release.
     time: u32,
@@ -51,6 +52,7 @@ pub type ThreadId = (u32, u32);
 pub struct RaceDetector {
     grid: [u32; 3],
     block: [u32; 3],
+    threads_per_block: usize,
     /// Address at which the module's image begins.
     image: usize,
     /// The threads of each block that has begun.
@@ -88,6 +90,7 @@ impl RaceDetector {
         RaceDetector {
             grid,
             block,
+            threads_per_block: volume(block) as usize,
             image,
             blocks: IndexMap::default(),
             shadow: ShadowMemory::default(),
@@ -104,7 +107,7 @@ impl RaceDetector {
     pub fn write_log(mut self) -> Result {
         if let Some(write) = self.unsettled.take() {
             // The launch failed at this write.
-            self.settle(write, true);
+            self.settle(write);
         }
         let executed = RaceLogLine::Executed(self.executed.list());
         let races = self.races.into_iter().map(RaceLogLine::Race);
@@ -118,11 +121,9 @@ impl RaceDetector {
         self.executed.note(pc.wrapping_sub(self.image), is_watched);
     }
 
-    /// Reports a write that was unsettled, if it has changed the memory.
-    pub fn settle(&mut self, write: UnsettledWrite, changed: bool) {
-        if changed {
-            self.report(write.key, write.race);
-        }
+    /// Reports a write that was unsettled and has changed the memory.
+    pub fn settle(&mut self, write: UnsettledWrite) {
+        self.report(write.key, write.race);
     }
 
     fn report(&mut self, key: (u32, u32, BarrierScope), race: Race) {
@@ -135,12 +136,10 @@ impl RaceDetector {
     pub fn block_begins(&mut self, block: u32) {
         let thread = |_| ThreadState {
             time: 1,
-            clock: VectorClock::default(),
-            released: VectorClock::default(),
-            unacquired: Vec::new(),
+            ..ThreadState::default()
         };
-        self.blocks
-            .insert(block, (0..self.threads_per_block()).map(thread).collect());
+        let threads = (0..self.threads_per_block).map(thread);
+        self.blocks.insert(block, threads.collect());
     }
 
     /// The threads of `block` have returned.
@@ -162,31 +161,23 @@ impl RaceDetector {
 
     /// These threads of `block` have met at a barrier.
     pub fn threads_met(&mut self, block: u32, threads: impl Iterator<Item = u32> + Clone) {
-        let count = self.threads_per_block();
         let Some(states) = self.blocks.get_mut(&block) else {
             return;
         };
         let mut all = VectorClock::default();
         join_all(&mut all, threads.clone().map(|t| &states[t as usize]));
-        all.learn(
-            block,
-            count,
-            threads.clone().map(|t| (t, states[t as usize].time)),
-        );
+        let times = threads.clone().map(|t| (t, states[t as usize].time));
+        all.learn(block, self.threads_per_block, times);
         threads.for_each(|t| states[t as usize].pass_barrier(&all));
     }
 
     /// All threads of the launch have met at the grid's barrier.
     pub fn grid_met(&mut self) {
-        let count = self.threads_per_block();
         let mut all = VectorClock::default();
         for (block, threads) in &self.blocks {
             join_all(&mut all, threads.iter());
-            all.learn(
-                *block,
-                count,
-                (0..).zip(threads.iter().map(|thread| thread.time)),
-            );
+            let times = (0..).zip(threads.iter().map(|thread| thread.time));
+            all.learn(*block, self.threads_per_block, times);
         }
         self.blocks
             .values_mut()
@@ -197,14 +188,13 @@ impl RaceDetector {
     /// A memory fence: acquires what relaxed loads read before it, and releases to relaxed stores
     /// after it.
     pub fn fence(&mut self, id: ThreadId) {
-        let count = self.threads_per_block();
-        let Some(thread) = self.thread(id) else {
+        let Some(thread) = thread_of(&mut self.blocks, id) else {
             return;
         };
-        std::mem::take(&mut thread.unacquired)
-            .iter()
-            .for_each(|clock| thread.clock.join(clock));
-        thread.released = thread.release(id, count);
+        for clock in std::mem::take(&mut thread.unacquired) {
+            thread.clock.join(&clock);
+        }
+        thread.released = thread.release(id, self.threads_per_block);
     }
 
     /// An atomic operation on a word. `acquires` and `releases` are as in C++'s memory orders.
@@ -216,13 +206,8 @@ impl RaceDetector {
         acquires: bool,
         releases: bool,
     ) {
-        let count = self.threads_per_block();
         let published = self.words.entry(word).or_default();
-        let Some(thread) = self
-            .blocks
-            .get_mut(&id.0)
-            .and_then(|block| block.get_mut(id.1 as usize))
-        else {
+        let Some(thread) = thread_of(&mut self.blocks, id) else {
             return;
         };
         if operation != AtomicOperation::Store {
@@ -237,7 +222,7 @@ impl RaceDetector {
             return;
         }
         let released = if releases {
-            thread.release(id, count)
+            thread.release(id, self.threads_per_block)
         } else {
             thread.released.clone()
         };
@@ -319,14 +304,13 @@ impl RaceDetector {
             warp: thread / WARP,
         }
     }
+}
 
-    fn threads_per_block(&self) -> usize {
-        volume(self.block) as usize
-    }
-
-    fn thread(&mut self, (block, thread): ThreadId) -> Option<&mut ThreadState> {
-        self.blocks.get_mut(&block)?.get_mut(thread as usize)
-    }
+fn thread_of(
+    blocks: &mut IndexMap<u32, Vec<ThreadState>>,
+    (block, thread): ThreadId,
+) -> Option<&mut ThreadState> {
+    blocks.get_mut(&block)?.get_mut(thread as usize)
 }
 
 impl ThreadState {

@@ -55,25 +55,7 @@ impl Pass<'_> {
 
     /// `int(x)`, which becomes `lab_cpu_cast<int>(x)`, where an expression stands.
     fn cast_as_call(&mut self, at: usize) {
-        let is_operator = |word: &str| {
-            matches!(
-                word,
-                "=" | "("
-                    | ","
-                    | "+"
-                    | "-"
-                    | "*"
-                    | "/"
-                    | "%"
-                    | "?"
-                    | ":"
-                    | "["
-                    | "&"
-                    | "|"
-                    | "^"
-                    | "return"
-            )
-        };
+        let is_operator = |word| is_among(word, "= ( , + - * / % ? : [ & | ^ return");
         let Some(before) = at.checked_sub(1) else {
             return;
         };
@@ -120,6 +102,13 @@ impl Pass<'_> {
     /// or selected of it. `None` where no operand begins.
     fn behind_operand(&self, at: usize) -> Option<usize> {
         let code = self.code;
+        let is_word = |at: usize| {
+            let kind = code.kind(at);
+            matches!(
+                kind,
+                Some(TokenKind::Word | TokenKind::Number | TokenKind::Text)
+            )
+        };
         match code.at(at) {
             "-" | "+" | "~" | "!" | "*" | "&" => return self.behind_operand(at + 1),
             "(" => {
@@ -128,25 +117,16 @@ impl Pass<'_> {
                 let of_integers = behind > at + 1 && behind == close;
                 // Two operands never stand side by side, so brackets before one are a cast to some
                 // other type, whose name may be the user's own.
-                let before_operand = matches!(
-                    code.kind(close + 1),
-                    Some(TokenKind::Word | TokenKind::Number | TokenKind::Text)
-                ) || matches!(code.at(close + 1), "~" | "!");
+                let before_operand = is_word(close + 1) || matches!(code.at(close + 1), "~" | "!");
                 if of_integers || before_operand {
                     return self.behind_operand(close + 1);
                 }
             }
-            _ if matches!(
-                code.kind(at),
-                Some(TokenKind::Word | TokenKind::Number | TokenKind::Text)
-            ) => {}
+            _ if is_word(at) => {}
             _ => return None,
         }
-        let mut behind = if code.at(at) == "(" {
-            code.partner(at)
-        } else {
-            at
-        } + 1;
+        let is_open = code.at(at) == "(";
+        let mut behind = 1 + if is_open { code.partner(at) } else { at };
         loop {
             behind = match (code.at(behind), code.at(behind + 1)) {
                 ("(" | "[", _) => code.partner(behind) + 1,
@@ -156,7 +136,12 @@ impl Pass<'_> {
                     Some(next) => next,
                     None => return Some(behind),
                 },
-                ("+", "+") | ("-", "-") if self.touch(behind) => behind + 2,
+                // One operator, if nothing stands between them.
+                ("+", "+") | ("-", "-")
+                    if code.tokens[behind].end == code.tokens[behind + 1].start =>
+                {
+                    behind + 2
+                }
                 _ => return Some(behind),
             };
         }
@@ -175,13 +160,5 @@ impl Pass<'_> {
             }
         }
         None
-    }
-
-    /// Whether two operators are one: nothing stands between them.
-    fn touch(&self, at: usize) -> bool {
-        let tokens = &self.code.tokens;
-        tokens
-            .get(at + 1)
-            .is_some_and(|next| next.start == tokens[at].end)
     }
 }

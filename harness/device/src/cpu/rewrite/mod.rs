@@ -8,10 +8,7 @@
 //! - A construct that this device cannot run becomes a `#pragma GCC error`.
 //! - A cast to an integer type becomes a call.
 
-mod assembly;
-mod attributes;
 mod casts;
-mod device_branches;
 mod pass;
 mod shared_memory;
 mod unsupported;

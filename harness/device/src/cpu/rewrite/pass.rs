@@ -3,9 +3,19 @@
 
 use super::unsupported::{unsupported, unsupported_header};
 use super::{Edit, Refusal, Rewritten};
+use lab_protocol::text::is_among;
 use lab_source::cpp::directive::Directive;
-use lab_source::cpp::{Code, Token, TokenKind};
+use lab_source::cpp::{Code, Token, TokenKind, words};
 use lab_source::line_at;
+
+/// Names of questions, or what they begin with.
+const QUESTIONS: [&str; 5] = [
+    "__has_",
+    "__BASE_FILE__",
+    "__INCLUDE_LEVEL__",
+    "__FILE_NAME__",
+    "__PRETTY_FUNCTION__",
+];
 
 /// One walk over the tokens of a source.
 pub struct Pass<'s> {
@@ -71,7 +81,10 @@ impl<'s> Pass<'s> {
             }
             "}" => drop(self.scopes.pop()),
             "asm" | "__asm__" | "__asm" => return self.assembly(at),
-            "__attribute__" => self.attribute(at),
+            // This word is a macro here. NVRTC takes it within an attribute.
+            "__noinline__" if matches!(self.code.at(at.wrapping_sub(1)), "(" | ",") => {
+                self.edit(token.start, token.end, "noinline");
+            }
             word if self.is_shared(word) => return self.shared_declaration(at),
             word => {
                 if let Some(reason) = unsupported(word) {
@@ -80,6 +93,37 @@ impl<'s> Pass<'s> {
             }
         }
         at + 1
+    }
+
+    /// Replaces an assembly statement by an error, on as many lines. Returns the index of the token
+    /// to go on with.
+    fn assembly(&mut self, at: usize) -> usize {
+        let code = self.code;
+        let mut open = at + 1;
+        while is_among(code.at(open), "volatile __volatile__ inline goto") {
+            open += 1;
+        }
+        if code.at(open) != "(" {
+            return at + 1;
+        }
+        let close = code.partner(open);
+        let (start, end) = (code.tokens[at].start, code.tokens[close].end);
+        let lines = "\n".repeat(code.text[start..end].matches('\n').count());
+        let reason = "inline PTX cannot run on the cpu device (guard it with #ifndef LAB_CPU)";
+        self.refuse(start, end, reason, &lines);
+        close + 1
+    }
+
+    /// Notes where a directive or code asks its compiler a question that another compiler answers
+    /// otherwise. `start` is the first byte of the text.
+    fn question(&mut self, text: &str, start: usize) {
+        let is_question = |word: &&str| QUESTIONS.iter().any(|name| word.starts_with(name));
+        if let Some(found) = words(text).into_iter().find(is_question) {
+            self.done.branch.get_or_insert_with(|| {
+                let line = line_at(self.code.text, start);
+                format!("{}:{line} asks for {found}", self.shown_as)
+            });
+        }
     }
 
     /// The index of the first token of the declaration that `at` is in.

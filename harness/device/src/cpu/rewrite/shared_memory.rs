@@ -33,36 +33,18 @@ impl Pass<'_> {
                 "static __shared__ memory outside a function is not supported on the cpu device: declare it in the kernel",
             )
         };
+        let token = self.code.tokens[at];
+        let mut outermost = self.code.outermost(start, end);
         match misplaced.filter(|_| self.outside()) {
-            Some(reason) => {
-                let token = self.code.tokens[at];
-                self.refuse(token.start, token.end, reason, "");
-            }
+            Some(reason) => self.refuse(token.start, token.end, reason, ""),
             None if is_extern => self.extern_shared(start, end, &names[0]),
-            None if self.has_initial_value(start, end) => {
-                let token = self.code.tokens[at];
+            None if outermost.any(|i| self.code.at(i) == "=") => {
                 let reason = "a __shared__ variable cannot have an initial value: write it in a thread, then __syncthreads()";
                 self.refuse(token.start, token.end, reason, " static");
             }
             None => self.static_shared(start, end, &names),
         }
         end + 1
-    }
-
-    /// Whether a `=` stands in a declaration, outside of brackets and of template arguments.
-    fn has_initial_value(&self, start: usize, end: usize) -> bool {
-        let (mut at, mut angles) = (start, 0usize);
-        while at < end {
-            match self.code.at(at) {
-                "<" => angles += 1,
-                ">" => angles = angles.saturating_sub(1),
-                "(" | "{" | "[" => at = self.code.partner(at),
-                "=" if angles == 0 => return true,
-                _ => {}
-            }
-            at += 1;
-        }
-        false
     }
 
     /// Rewrites `__shared__ T name;` to a struct in the block's shared memory, and references to
@@ -89,33 +71,20 @@ impl Pass<'_> {
     /// The names that `T a[2], b;` declares: between two commas, the last word before a bracket.
     fn declared_names(&self, start: usize, end: usize) -> Vec<String> {
         let mut names = Vec::new();
-        let mut last = None;
-        let mut in_extents = false;
-        let mut angles = 0usize;
-        let mut at = start;
-        while at <= end {
+        let (mut last, mut in_extents) = (None, false);
+        for at in self.code.outermost(start, end + 1) {
             match self.code.at(at) {
-                "<" => angles += 1,
-                ">" => angles = angles.saturating_sub(1),
-                "[" => {
-                    in_extents |= angles == 0;
-                    at = self.code.partner(at);
-                }
-                "(" | "{" => at = self.code.partner(at),
-                "," | ";" if angles == 0 => {
+                "[" => in_extents = true,
+                "," | ";" => {
                     names.extend(last.take());
                     in_extents = false;
                 }
                 "__align__" | "alignas" | "__attribute__" => {}
-                word if angles == 0
-                    && !in_extents
-                    && self.code.kind(at) == Some(TokenKind::Word) =>
-                {
+                word if !in_extents && self.code.kind(at) == Some(TokenKind::Word) => {
                     last = Some(word.to_owned());
                 }
                 _ => {}
             }
-            at += 1;
         }
         names
     }

@@ -72,7 +72,6 @@ impl Block {
             dynamic: shared.dynamic(),
             slots: shared.slots(),
         };
-        let [width, height, _] = shape.block;
         let block = Box::into_raw(Box::new(Block {
             head,
             worker,
@@ -90,7 +89,7 @@ impl Block {
         }));
         let head: *mut BlockHead = block.cast();
         let threads = (0..threads).map(|t| Thread {
-            index: [t % width, t / width % height, t / (width * height)],
+            index: index_in(shape.block, t.into()),
             lane: t % WARP,
             block: head,
             polls: 0,

@@ -262,6 +262,7 @@ unsafe fn finish(worker: *mut Worker, thread: *mut Thread) {
     // and used by this OS thread only. Each reference ends before the next pointer is used.
     unsafe {
         let block = block_of(thread);
+        let launch = &*(*worker).launch;
         // Settles the thread's last write.
         race_hooks::tell(block, |_, _| {});
         let warp = (*block).warps.as_mut_ptr().add((*thread).warp as usize);
@@ -281,14 +282,10 @@ unsafe fn finish(worker: *mut Worker, thread: *mut Thread) {
         }
         runtime::complete_barrier(block);
         if !(*worker).coroutines.stack_is_intact((*thread).coroutine) {
-            let launch = &*(*worker).launch;
-            launch.fail(
-                FailureRank::Cause,
-                report::stack_overflow(launch, &*block, &*thread),
-            );
+            let text = report::stack_overflow(launch, &*block, &*thread);
+            launch.fail(FailureRank::Cause, text);
         }
         if (*block).alive == 0 && !(*block).shared.is_intact() {
-            let launch = &*(*worker).launch;
             launch.fail(FailureRank::Cause, report::shared_overrun(launch, &*block));
         }
     }

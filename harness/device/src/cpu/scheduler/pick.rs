@@ -54,7 +54,16 @@ unsafe fn make_ready(worker: *mut Worker, launch: &Launch) -> bool {
         let blocks = &raw const (*worker).blocks;
         let all = || (*blocks).iter().copied();
         if all().all(|block| (*block).alive == 0) {
-            return !launch.shape.cooperative && begin_next_block(*(*blocks).as_ptr(), launch);
+            let next = || launch.next_block();
+            let Some(linear) = (!launch.shape.cooperative).then(next).flatten() else {
+                return false;
+            };
+            // In the place of a block that has ended: no coroutine refers to its threads any more.
+            let block = *(*blocks).as_ptr();
+            race_hooks::tell(block, RaceDetector::block_ended);
+            (*block).begin(linear, launch.order);
+            race_hooks::begin(block);
+            return true;
         }
         if launch.generation.load(Ordering::Acquire) != (*worker).passed {
             (*worker).passed = (*worker).passed.wrapping_add(1);
@@ -90,22 +99,4 @@ unsafe fn make_ready(worker: *mut Worker, launch: &Launch) -> bool {
         }
         false
     }
-}
-
-/// Begins the launch's next block in the place of one that has ended. Returns whether there is one.
-///
-/// # Safety
-/// `block` is a block of this OS thread's worker, and all its threads have returned.
-unsafe fn begin_next_block(block: *mut Block, launch: &Launch) -> bool {
-    let Some(linear) = launch.next_block() else {
-        return false;
-    };
-    // SAFETY: the caller promises a block of this OS thread's worker. No coroutine refers to its
-    // threads any more.
-    unsafe {
-        race_hooks::tell(block, RaceDetector::block_ended);
-        (*block).begin(linear, launch.order);
-        race_hooks::begin(block);
-    }
-    true
 }

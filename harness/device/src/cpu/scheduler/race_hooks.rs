@@ -11,6 +11,7 @@
 use super::block::Block;
 use super::block_of;
 use crate::cpu::abi::{Thread, WARP};
+use crate::cpu::order::bits;
 use crate::cpu::races::{AccessKind, AtomicOperation, MemorySpace, RaceDetector, ThreadId};
 use std::cell::RefMut;
 use std::ffi::{CStr, c_char, c_void};
@@ -159,9 +160,10 @@ unsafe fn detector<'a>(block: *mut Block) -> Option<RefMut<'a, RaceDetector>> {
     // `finish` settles their writes.
     unsafe {
         let mut races = (*(*(*block).worker).launch).races.as_ref()?.borrow_mut();
-        if let Some(write) = races.unsettled.take() {
-            let changed = bytes_at(write.address, write.length) != write.before;
-            races.settle(write, changed);
+        if let Some(write) = races.unsettled.take()
+            && bytes_at(write.address, write.length) != write.before
+        {
+            races.settle(write);
         }
         Some(races)
     }
@@ -236,8 +238,7 @@ pub unsafe fn lanes_met(block: *mut Block, warp: u32, lanes: u32, what: *const c
         tell(block, |races, index| {
             let what = CStr::from_ptr(what).to_bytes();
             if what == b"__syncwarp()" || what == b"sync() of a group of lanes" {
-                let lanes = (0..WARP).filter(move |lane| lanes & (1 << lane) != 0);
-                races.threads_met(index, lanes.map(|lane| warp * WARP + lane));
+                races.threads_met(index, bits(lanes).map(|lane| warp * WARP + lane));
             }
         });
     }

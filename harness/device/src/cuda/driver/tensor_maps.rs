@@ -13,28 +13,38 @@ struct Aligned([u64; MAP_BYTES / 8]);
 impl CudaDriver {
     /// See [`crate::Driver::tensor_map`].
     pub fn encode(&self, map: &TensorMap) -> Result<Arg> {
-        let kernel_error = |what: String| DeviceError::Kernel(what);
         if !self.limits.clusters {
-            return Err(kernel_error(
+            return Err(DeviceError::Kernel(
                 "this device has no tensor maps (they need compute capability 9.0)".into(),
             ));
         }
         if let Some(what) = map.refusal(self.limits.shared_bytes) {
-            return Err(kernel_error(what));
+            return Err(DeviceError::Kernel(what));
         }
         self.allocations.check(map.address, map.bytes as usize)?;
+        let rank = map.extent.len();
+        let lengths = [
+            map.stride.len(),
+            map.box_extent.len(),
+            map.element_strides.len(),
+        ];
+        if lengths != [rank; 3] {
+            return Err(DeviceError::Driver(format!(
+                "a tensor map of rank {rank} has lists of {lengths:?} values"
+            )));
+        }
         // The driver takes the strides of all dimensions but the innermost.
         let strides = &map.stride[1..];
         let mut encoded = Aligned([0; MAP_BYTES / 8]);
         // SAFETY: `encoded` has the size and the alignment of a CUtensorMap. `refusal` has checked
-        // that there are one to five extents; `check_lengths` below, that each list has as many
+        // that there are one to five extents, and each list has as many
         // values. The driver reads them before the call returns, and `element` and the modes are
         // values of its enums.
         let code = unsafe {
             ffi::cuTensorMapEncodeTiled(
                 (&raw mut encoded).cast::<CUtensorMap>(),
                 map.element as u32,
-                check_lengths(map)?,
+                rank as u32,
                 map.address as *mut _,
                 map.extent.as_ptr(),
                 strides.as_ptr(),
@@ -47,7 +57,7 @@ impl CudaDriver {
             )
         };
         if code == ffi::CUDA_ERROR_INVALID_VALUE {
-            return Err(kernel_error(format!(
+            return Err(DeviceError::Kernel(format!(
                 "the driver refuses it as invalid: extent {:?}, stride {:?} bytes, box {:?}, element_strides {:?}, \
                  swizzle {}, interleave {}, l2_promotion {}, element {:?}",
                 map.extent,
@@ -67,20 +77,4 @@ impl CudaDriver {
             .flat_map(|word| word.to_le_bytes())
             .collect())
     }
-}
-
-/// The rank, if every list has that many values.
-fn check_lengths(map: &TensorMap) -> Result<u32> {
-    let rank = map.extent.len();
-    let lengths = [
-        map.stride.len(),
-        map.box_extent.len(),
-        map.element_strides.len(),
-    ];
-    if lengths != [rank; 3] {
-        return Err(DeviceError::Driver(format!(
-            "a tensor map of rank {rank} has lists of {lengths:?} values"
-        )));
-    }
-    Ok(rank as u32)
 }

@@ -215,8 +215,7 @@ impl Walk<'_> {
                         }
                         return text.after_semicolon(close + 1, end);
                     }
-                    at = close + 1;
-                    continue;
+                    at = close;
                 }
                 ":" if text.at(at + 1) == ":" => at += 1,
                 ":" if found.is_function => {
@@ -241,17 +240,14 @@ impl Walk<'_> {
                             found.parameters = Some((at, close));
                         }
                     }
-                    at = close + 1;
-                    continue;
+                    at = close;
                 }
                 "[" => {
                     found.is_array |= text.at(at + 1) != "[" && !found.is_function;
-                    at = text.partner(at) + 1;
-                    continue;
+                    at = text.partner(at);
                 }
                 "<" if !text.word(at.saturating_sub(1)).is_empty() => {
-                    at = text.after_angles(at, end);
-                    continue;
+                    at = text.after_angles(at, end) - 1;
                 }
                 "operator" if !found.is_function => {
                     let mut open = at + 1;
@@ -270,8 +266,7 @@ impl Walk<'_> {
                     found.is_function = true;
                     let close = text.partner(open);
                     found.parameters = Some((open, close));
-                    at = close + 1;
-                    continue;
+                    at = close;
                 }
                 DEVICE | SHARED => found.device = true,
                 CONSTANT => (found.device, found.constant_memory) = (true, true),

@@ -22,6 +22,8 @@ pub struct HostCheck<'t> {
     /// Indices of the declarations that device code must not use.
     host: Vec<usize>,
     edits: Vec<Edit>,
+    /// The text for the compiler. It has as many lines as the preprocessed text.
+    pub checked: String,
 }
 
 impl<'t> HostCheck<'t> {
@@ -68,6 +70,7 @@ impl<'t> HostCheck<'t> {
         }
         edits.sort();
         Some(HostCheck {
+            checked: apply(&text.text, edits.clone()),
             text,
             declarations,
             host,
@@ -75,29 +78,21 @@ impl<'t> HostCheck<'t> {
         })
     }
 
-    /// The text for the compiler. It has as many lines as the preprocessed text.
-    pub fn text(&self) -> String {
-        apply(&self.text.text, self.edits.clone())
-    }
-
-    /// Reads the compiler's messages about [`HostCheck::text`]. Returns an error for each use in
+    /// Reads the compiler's messages about [`HostCheck::checked`]. Returns an error for each use in
     /// device code, in the form of a compiler message.
     pub fn errors(&self, messages: &str) -> String {
-        let checked = self.text();
         let mut seen = HashSet::new();
-        let errors = messages
-            .lines()
-            .filter_map(|line| self.error(&checked, line));
+        let errors = messages.lines().filter_map(|line| self.error(line));
         errors.filter(|error| seen.insert(error.clone())).collect()
     }
 
     /// Returns the error of a compiler message, if it is about a use in device code.
-    fn error(&self, checked: &str, message: &str) -> Option<String> {
+    fn error(&self, message: &str) -> Option<String> {
         let (place, rest) = message.split_once(": error: ")?;
         let (what, number) = rest.rsplit_once(MARK)?;
         let number = number.trim_end_matches(|c: char| !c.is_ascii_digit());
         let found = self.declarations.get(number.parse::<usize>().ok()?)?;
-        let offset = self.offset(checked, place)?;
+        let offset = self.offset(place)?;
         let tokens = &self.text.tokens;
         let at = tokens.partition_point(|token| token.end <= offset);
         if !self.is_use_in_device_code(found, at) {
@@ -124,11 +119,11 @@ impl<'t> HostCheck<'t> {
     }
 
     /// The byte of the preprocessed text at a place `FILE:LINE:COLUMN` of the checked text.
-    fn offset(&self, checked: &str, place: &str) -> Option<usize> {
+    fn offset(&self, place: &str) -> Option<usize> {
         let (rest, column) = place.rsplit_once(':')?;
         let (_, line) = rest.rsplit_once(':')?;
         let (line, column): (usize, usize) = (line.parse().ok()?, column.parse().ok()?);
-        let wanted = line_start(checked, line) + column.checked_sub(1)?;
+        let wanted = line_start(&self.checked, line) + column.checked_sub(1)?;
         // How far both texts have come with the edits before the place.
         let (mut from, mut to) = (0, 0);
         for Edit { start, end, text } in &self.edits {
