@@ -6,11 +6,12 @@
 //! where no source of a user has a say. The same holds for the [build cache](crate::build_cache).
 
 use crate::api::{
-    BuildRequest, Builder, Built, DeviceError, FolderTrust, Image, Result, SharedFiles, TargetBuild,
+    BuildRequest, Builder, Built, DeviceError, FolderTrust, Result, SharedFiles, TargetBuild,
 };
 use crate::sandbox::{self, FileAccess, Policy, SandboxState};
 use lab_protocol::Target;
 use lab_system::threads;
+use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
 
 type Job = Box<dyn FnOnce(&mut dyn Builder) + Send>;
@@ -107,16 +108,11 @@ impl Builder for ConfinedBuilder {
         let built = self.run(move |builder| builder.build(&own))??;
         // A part of the compiler may have put a link there, which the judge would follow with its
         // own rights.
-        let is_file = |image: &Image| {
-            image
-                .path
-                .symlink_metadata()
-                .is_ok_and(|about| about.is_file())
-        };
+        let is_file = |image: &Path| image.symlink_metadata().is_ok_and(|about| about.is_file());
         match &built.image {
             Some(image) if !is_file(image) => Err(DeviceError::Driver(format!(
                 "the compiler wrote no plain file to {}: look at the options in lab.toml",
-                image.path.display()
+                image.display()
             ))),
             _ => Ok(built),
         }

@@ -2,7 +2,7 @@
 //! emulated).
 //!
 //! The judge sees a device through two small traits: a [`Builder`] compiles source into an
-//! [`Image`] (in the compiler process), and a [`Driver`] holds memory and launches kernels (in the
+//! image (in the compiler process), and a [`Driver`] holds memory and launches kernels (in the
 //! worker process). Memory is named by raw device addresses. The worker adds guard zones, poison
 //! and the comparison of inputs on top, once for both devices.
 //!
@@ -33,7 +33,7 @@
 //! let image = built.image.ok_or(built.log)?;
 //!
 //! let mut device = open(Target::Cpu)?;
-//! let module = device.load(&image.path)?;
+//! let module = device.load(&image)?;
 //! let kernel = device.entry(module, "twice")?.ok_or("no kernel 'twice'")?;
 //! let x = device.alloc(4)?;
 //! device.upload(x, &4u32.to_le_bytes())?;
@@ -64,9 +64,9 @@ pub mod telemetry;
 
 pub use api::*;
 pub use build_cache::own_build;
-pub use cpu::LAB_H;
 pub use cuda::{ILLEGAL_ADDRESS, findings};
 pub use image::{allocators, image_kernels, image_target, watched_instructions};
+pub use standard_headers::LAB_H;
 
 use lab_protocol::Target;
 

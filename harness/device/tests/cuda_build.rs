@@ -91,7 +91,7 @@ fn a_kernel_is_built_and_its_resources_are_reported() {
     let built = bench.build(KERNEL);
     assert_eq!(built.log, "");
     let image = built.image.unwrap();
-    assert_eq!(&std::fs::read(image.path).unwrap()[..4], b"\x7fELF");
+    assert_eq!(&std::fs::read(image).unwrap()[..4], b"\x7fELF");
     assert!(built.resources.registers.unwrap() > 5 && built.seconds > 0.0);
     assert_eq!(
         (built.resources.spill_bytes, built.resources.shared_bytes),

@@ -5,7 +5,7 @@
 
 use lab_device::{
     BuildRequest, Builder, COMPARE_CHUNK_BYTES, DeviceError, Driver, Entry, ExecutionOrder,
-    FolderTrust, MemoryRange, Shape, Step, Submission, Window, cuda,
+    Filling, FolderTrust, MemoryRange, Shape, Step, Submission, Window, cuda,
 };
 use lab_protocol::CompileOptions;
 
@@ -54,7 +54,7 @@ fn build(
         cache_dir: folder.join("cache"),
     };
     let built = builder.build(&request).unwrap();
-    built.image.unwrap_or_else(|| panic!("{}", built.log)).path
+    built.image.unwrap_or_else(|| panic!("{}", built.log))
 }
 
 fn shape(grid: u32, block: u32, shared_bytes: u32, cooperative: bool) -> Shape {
@@ -155,7 +155,13 @@ fn two_vectors_are_added() {
     let x: Vec<f32> = (0..n).map(|i| i as f32).collect();
     let (x, y) = (gpu.buffer(&x), gpu.buffer(&vec![0.5; n as usize]));
     let sum = gpu.driver.alloc(4 * 1024).unwrap();
-    gpu.driver.fill(sum, 4 * 1024, 0x7fff_7fff).unwrap();
+    let of_sum = MemoryRange {
+        address: sum,
+        bytes: 4 * 1024,
+    };
+    gpu.driver
+        .fill(of_sum, 0x7fff_7fff, Filling::Waits)
+        .unwrap();
     let args: [&[u8]; 4] = [
         &x.to_le_bytes(),
         &y.to_le_bytes(),

@@ -9,11 +9,16 @@
 #![allow(clippy::unwrap_used)]
 
 use lab_device::{
-    BuildRequest, Builder, Driver, ExecutionOrder, FolderTrust, MemoryRange, Noise, Shape, cuda,
-    digest,
+    BuildRequest, Builder, Driver, ExecutionOrder, Filling, FolderTrust, MemoryRange, Noise, Shape,
+    cuda, digest,
 };
 use lab_protocol::CompileOptions;
 use std::time::Instant;
+
+fn fill(gpu: &mut dyn Driver, (address, bytes): (u64, usize), pattern: u32, how: Filling) {
+    gpu.fill(MemoryRange { address, bytes }, pattern, how)
+        .unwrap();
+}
 
 fn gpu() -> Box<dyn Driver> {
     cuda::open(0).unwrap_or_else(|error| panic!("this test needs a CUDA device: {error}"))
@@ -73,7 +78,7 @@ fn many_large_ranges_take_little_time() {
     let mut gpu = gpu();
     let bytes = 256 << 20;
     let address = gpu.alloc(bytes).unwrap();
-    gpu.fill(address, bytes, 7).unwrap();
+    fill(&mut *gpu, (address, bytes), 7, Filling::Waits);
     let ranges: Vec<MemoryRange> = (0..2000)
         .map(|i| MemoryRange {
             address: address + 131_072 * i + i % 3,
@@ -163,7 +168,7 @@ fn load_kernels(gpu: &mut dyn Driver) -> u32 {
     let mut builder = cuda::nvrtc_builder(FolderTrust::Untrusted)
         .unwrap_or_else(|error| panic!("this test needs NVRTC: {error}"));
     let built = builder.build(&request).unwrap();
-    gpu.load(&built.image.unwrap_or_else(|| panic!("{}", built.log)).path)
+    gpu.load(&built.image.unwrap_or_else(|| panic!("{}", built.log)))
         .unwrap()
 }
 
@@ -186,7 +191,7 @@ fn shared_memory_holds_nothing_of_an_earlier_launch_after_it_was_wiped() {
         if scrubs {
             gpu.scrub().unwrap();
         }
-        gpu.fill(found, 4, 0).unwrap();
+        fill(&mut *gpu, (found, 4), 0, Filling::Waits);
         let args = [
             found.to_le_bytes().to_vec(),
             (shared_bytes / 4).to_le_bytes().to_vec(),
@@ -217,7 +222,7 @@ fn lines_that_a_kernel_asked_to_keep_are_gone_after_a_flush() {
         gpu.alloc(4).unwrap(),
         gpu.alloc(scratch_bytes).unwrap(),
     );
-    gpu.fill(x, bytes, 0).unwrap();
+    fill(&mut *gpu, (x, bytes), 0, Filling::Waits);
     let args = [
         x.to_le_bytes().to_vec(),
         out.to_le_bytes().to_vec(),
@@ -233,11 +238,12 @@ fn lines_that_a_kernel_asked_to_keep_are_gone_after_a_flush() {
         for _ in 0..20 {
             gpu.launch(first, &shape, &args, ExecutionOrder::Forward)
                 .unwrap();
-            if flushes {
-                gpu.flush_cache(scratch, scratch_bytes, 1).unwrap();
+            let how = if flushes {
+                Filling::FlushesCache
             } else {
-                gpu.fill(scratch, scratch_bytes, 1).unwrap();
-            }
+                Filling::Waits
+            };
+            fill(&mut *gpu, (scratch, scratch_bytes), 1, how);
             best = best.min(
                 gpu.launch(sweep, &shape, &args, ExecutionOrder::Forward)
                     .unwrap(),

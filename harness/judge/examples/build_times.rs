@@ -81,7 +81,7 @@ fn main() {
         .unwrap();
         let built = builder.build(&request()).unwrap();
         println!("{what}: {:.0} ms", built.seconds * 1e3);
-        image = Some(built.image.unwrap_or_else(|| panic!("{}", built.log)).path);
+        image = Some(built.image.unwrap_or_else(|| panic!("{}", built.log)));
     };
     build(&mut builder, "build, the first of the process", 0);
     let ready = timed("precompile the headers", || builder.warm(&request()));

@@ -49,7 +49,7 @@ fn memory() -> Arc<JudgeMemory> {
     let built = builder.build(&request).unwrap();
     let image = built.image.unwrap_or_else(|| panic!("{}", built.log));
     assert!(worker.maps_memory(), "this device shares its memory");
-    worker.into_memory(&image.path).unwrap()
+    worker.into_memory(&image).unwrap()
 }
 
 fn distributions(dtype: Dtype) -> Vec<InputValues> {

@@ -7,7 +7,7 @@
 )]
 #![allow(clippy::unwrap_used)]
 
-use lab_device::{BuildRequest, Builder, DeviceInfo, ExecutionOrder, FolderTrust, Image, cuda};
+use lab_device::{BuildRequest, Builder, DeviceInfo, ExecutionOrder, FolderTrust, cuda};
 use lab_judge::device_lock::{DeviceLock, DeviceUse};
 use lab_judge::outcome::unless_wrong;
 use lab_judge::probe::bounds::{self, CacheState, Demand};
@@ -18,7 +18,7 @@ use lab_protocol::CompileOptions;
 use lab_protocol::report::{Report, Writer};
 use lab_stats::aggregate::Aggregate;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -36,7 +36,7 @@ fn my_turn() -> MutexGuard<'static, ()> {
 }
 
 /// Builds the probe for this architecture.
-fn build(folder: &Path, arch: &str) -> Image {
+fn build(folder: &Path, arch: &str) -> PathBuf {
     let mut builder = cuda::nvrtc_builder(FolderTrust::Untrusted).expect("these tests need NVRTC");
     let source = folder.join("probe.cu");
     std::fs::write(&source, probe::SOURCE).unwrap();
@@ -66,7 +66,7 @@ fn gpu() -> (
     let mut worker = Worker::on_a_thread(|| cuda::open(0), Duration::from_secs(60)).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let image = build(folder.path(), &worker.info().arch.clone());
-    let module = worker.load(&image.path).unwrap();
+    let module = worker.load(&image).unwrap();
     (worker, module, (folder, turn))
 }
 
@@ -115,7 +115,7 @@ fn figures(worker: &mut Worker, module: ModuleId) -> DeviceFigures {
 fn the_probe_builds_without_a_gpu() {
     let _turn = my_turn();
     let folder = tempfile::tempdir().unwrap();
-    assert!(build(folder.path(), "sm_90").path.is_file());
+    assert!(build(folder.path(), "sm_90").is_file());
 }
 
 #[test]

@@ -67,18 +67,12 @@ pub enum Sanitizer {
     Thread,
 }
 
-/// A built module, in a file: a cubin for a CUDA device, a shared object for the cpu device.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Image {
-    /// The file.
-    pub path: PathBuf,
-}
-
 /// The result of a build.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Built {
+    /// The file with the built module: a cubin for a CUDA device, a shared object for the cpu device.
     /// `None` where the build failed.
-    pub image: Option<Image>,
+    pub image: Option<PathBuf>,
     /// The compiler's diagnostics, as it printed them. Holds the warnings of a build that
     /// succeeded, too.
     pub log: String,

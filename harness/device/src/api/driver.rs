@@ -227,12 +227,24 @@ pub struct Window {
     pub fills: Vec<(MemoryRange, u32)>,
     /// Memory that is read before, which brings it into the cache.
     pub read: Vec<MemoryRange>,
-    /// Done last before the launches: see [`Driver::flush_cache`].
+    /// Done last before the launches: see [`Filling::FlushesCache`].
     pub flush: Option<(MemoryRange, u32)>,
     /// The launches, one after the other.
     pub steps: Vec<Step>,
     /// Memory whose digests are computed afterwards.
     pub digested: Vec<MemoryRange>,
+}
+
+/// How memory is filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Filling {
+    /// The pattern is there at the end: a timed launch may follow.
+    Waits,
+    /// What follows on the device finds the pattern, and may be started before it is there.
+    Ahead,
+    /// As `Waits`, and nothing that was in the L2 cache before is there afterwards, if the memory
+    /// is larger than the cache. Lines that a kernel asked to keep in the cache are let go first.
+    FlushesCache,
 }
 
 /// What became of windows that follow one another.
@@ -272,7 +284,7 @@ pub struct Step {
 /// One argument of a kernel, as the bytes of its parameter. A pointer has 8 bytes.
 pub type Arg = Vec<u8>;
 
-/// Bytes that [`Driver::first_difference`] downloads and compares at a time.
+/// Bytes of memory that are copied and compared at a time.
 pub const COMPARE_CHUNK_BYTES: usize = 1 << 20;
 
 /// The index of the first byte in which two texts of one length differ.
@@ -342,30 +354,16 @@ pub trait Driver: Send {
     /// Compares device memory with `expected`, and returns the offset of the first byte that
     /// differs.
     fn first_difference(&mut self, address: u64, expected: &[u8]) -> Result<Option<usize>> {
-        // In chunks: to fault in the pages of a large new buffer takes longer than the copy.
-        let mut actual = vec![0; expected.len().min(COMPARE_CHUNK_BYTES)];
-        for (offset, expected) in (0..)
-            .step_by(COMPARE_CHUNK_BYTES)
-            .zip(expected.chunks(COMPARE_CHUNK_BYTES))
-        {
-            let actual = &mut actual[..expected.len()];
-            self.download(address + offset as u64, actual)?;
-            if let Some(at) = difference(actual, expected) {
-                return Ok(Some(offset + at));
-            }
-        }
-        Ok(None)
+        let mut actual = vec![0; expected.len()];
+        self.download(address, &mut actual)?;
+        Ok(difference(&actual, expected))
     }
     /// Fills memory with a repeated 32-bit pattern, the last of which may be cut.
-    fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result;
+    fn fill(&mut self, memory: MemoryRange, pattern: u32, how: Filling) -> Result;
     /// [`Driver::upload`] for work that follows on the device: may return before the copy has
     /// ended. Next to other processes, each wait for a GPU takes as long as a turn of theirs.
     fn upload_before(&mut self, address: u64, bytes: &[u8]) -> Result {
         self.upload(address, bytes)
-    }
-    /// [`Driver::fill`] for work that follows on the device, as [`Driver::upload_before`].
-    fn fill_before(&mut self, address: u64, bytes: usize, pattern: u32) -> Result {
-        self.fill(address, bytes, pattern)
     }
     /// Copies within the device's memory, for work that follows on the device.
     fn copy_before(&mut self, from: u64, to: u64, bytes: usize) -> Result {
@@ -373,7 +371,7 @@ pub trait Driver: Send {
         self.download(from, &mut content)?;
         self.upload(to, &content)
     }
-    /// Waits until what was begun with [`Driver::fill_before`] and its like has ended.
+    /// Waits until what was begun with [`Driver::upload_before`] and its like has ended.
     fn finish(&mut self) -> Result {
         Ok(())
     }
@@ -397,11 +395,6 @@ pub trait Driver: Send {
     /// The cpu device does so when a block begins, with a pattern for each launch.
     fn scrub(&mut self) -> Result {
         Ok(())
-    }
-    /// Replaces the content of the L2 cache by writing a pattern to this memory, as
-    /// [`Driver::fill`] does. Lines that a kernel asked to keep in the cache are let go first.
-    fn flush_cache(&mut self, address: u64, bytes: usize, pattern: u32) -> Result {
-        self.fill(address, bytes, pattern)
     }
     /// Returns the sizes of a kernel's parameters, in bytes. `None` where they are not known.
     fn parameters(&self, _entry: Entry) -> Result<Option<Vec<usize>>> {
@@ -456,18 +449,18 @@ fn run_window(
     window: &Window,
     key: u64,
 ) -> Result<ReplayedWindow> {
-    for (MemoryRange { address, bytes }, pattern) in &window.fills {
-        driver.fill_before(*address, *bytes, *pattern)?;
+    for (memory, pattern) in &window.fills {
+        driver.fill(*memory, *pattern, Filling::Ahead)?;
     }
     driver.digests(&window.read, key)?;
     if let Some((memory, pattern)) = window.flush {
-        driver.flush_cache(memory.address, memory.bytes, pattern)?;
+        driver.fill(memory, pattern, Filling::FlushesCache)?;
     }
     let mut seconds = 0.0;
     for step in &window.steps {
         if let Some(memory) = step.zeroed {
             let began = Instant::now();
-            driver.fill(memory.address, memory.bytes, 0)?;
+            driver.fill(memory, 0, Filling::Waits)?;
             seconds += began.elapsed().as_secs_f64();
         }
         seconds += driver.launch(step.entry, &step.shape, &step.args, step.order)?;

@@ -12,7 +12,7 @@ mod key;
 pub(crate) use key::of as key_of;
 pub use key::own_build;
 
-use crate::api::{BuildRequest, Builder, Built, Image, Result};
+use crate::api::{BuildRequest, Builder, Built, Result};
 use lab_system::atomic_file::replace_in_cache;
 use lab_system::listing;
 use serde::{Deserialize, Serialize};
@@ -122,7 +122,7 @@ fn find(folder: &Path, key: &str) -> Option<Built> {
     }
     mark_used(&path);
     Some(Built {
-        image: Some(Image { path }),
+        image: Some(path),
         reused: true,
         ..built
     })
@@ -131,7 +131,7 @@ fn find(folder: &Path, key: &str) -> Option<Built> {
 /// Moves an image that is not cached into the folder of images, where it stays until it is evicted.
 /// Returns the build with the image's new path.
 fn keep(folder: &Path, mut built: Built) -> Built {
-    if let Some(Image { path }) = &mut built.image {
+    if let Some(path) = &mut built.image {
         let to = folder.join(path.file_name().unwrap_or_default());
         let moved = fs::create_dir_all(folder).and_then(|()| fs::rename(&*path, &to));
         if moved.is_ok() {
@@ -144,7 +144,7 @@ fn keep(folder: &Path, mut built: Built) -> Built {
 /// Moves the image to the key's name and writes the record. Returns the build with the image's new
 /// path.
 fn insert(folder: &Path, key: &str, mut built: Built) -> Built {
-    let Some(Image { path: temporary }) = built.image.clone() else {
+    let Some(temporary) = built.image.clone() else {
         return built;
     };
     let extension = temporary.extension().unwrap_or_default().to_string_lossy();
@@ -155,7 +155,7 @@ fn insert(folder: &Path, key: &str, mut built: Built) -> Built {
         let hash = blake3::hash(&fs::read(&temporary)?).to_hex().to_string();
         fs::rename(&temporary, &path)?;
         // From here on the image has its new path, whether or not the record can be written.
-        built.image = Some(Image { path });
+        built.image = Some(path);
         let record = CacheRecord {
             image,
             hash,
@@ -183,9 +183,7 @@ fn record_path(folder: &Path, key: &str) -> PathBuf {
 /// Sets the image's modification time, which says when it was last used. Where that fails, the
 /// image is only evicted earlier.
 fn mark_used(image: &Path) {
-    if let Ok(file) = fs::File::open(image) {
-        let _ = file.set_modified(SystemTime::now());
-    }
+    let _ = fs::File::open(image).and_then(|file| file.set_modified(SystemTime::now()));
 }
 
 /// Removes all images but those that were used last, within [`MAX_IMAGES`] and `max_bytes`, and

@@ -31,7 +31,7 @@ impl Builder for Counting {
             fs::create_dir_all(&folder).unwrap();
             let path = folder.join(format!("build-{}.so", self.builds.get()));
             fs::write(&path, source).unwrap();
-            Image { path }
+            path
         });
         let log = "kernel.cu:1: warning: w\n".into();
         Ok(Built {
@@ -99,9 +99,7 @@ impl TestFolder {
         assert_eq!(built.log, "kernel.cu:1: warning: w\n");
         assert_eq!(built.resources.registers, Some(7));
         let source = fs::read_to_string(&self.request.source).unwrap();
-        let image = built
-            .image
-            .map(|image| fs::read_to_string(image.path).unwrap());
+        let image = built.image.map(|image| fs::read_to_string(image).unwrap());
         assert_eq!(image, (!source.contains("error")).then_some(source));
         built.reused
     }
@@ -267,10 +265,7 @@ fn a_cache_that_cannot_be_written_keeps_the_image_and_says_why() {
         builds: dir.builds.clone(),
     };
     let built = build(&mut builder, &dir.request).unwrap();
-    assert_eq!(
-        fs::read_to_string(built.image.unwrap().path).unwrap(),
-        "one\n"
-    );
+    assert_eq!(fs::read_to_string(built.image.unwrap()).unwrap(), "one\n");
     let expected = format!(
         "note: the build cache in {} cannot be written: ",
         images.display()

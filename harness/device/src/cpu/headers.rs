@@ -1,21 +1,12 @@
 //! The headers of the cpu device. The binary holds them, and the builder writes them to the cache,
 //! in a folder named by their hash.
 
-use crate::standard_headers::STANDARD;
+use crate::standard_headers::{STANDARD, headers};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The header with the launch statement and the helpers, which is the same on every device.
-pub const LAB_H: &str = include_str!("../../include/lab.h");
-
-macro_rules! headers {
-    ($($name:literal),* $(,)?) => {
-        &[$(($name, include_str!(concat!("../../include/cpu/", $name)))),*]
-    };
-}
-
 /// Name and text.
-pub const HEADERS: &[(&str, &str)] = headers![
+pub const HEADERS: &[(&str, &str)] = headers!["cpu/":
     "lab_cpu.h",
     "lab_cpu_races.h",
     "lab_cpu/standard.h",

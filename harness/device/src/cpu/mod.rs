@@ -76,7 +76,6 @@ mod tests;
 
 pub(crate) use build::HostCompiler;
 pub use driver::{open, open_memory};
-pub use headers::LAB_H;
 pub use races::{
     BarrierScope, Executed, LOG_VARIABLE as RACE_LOG_VARIABLE,
     MOST_VARIABLE as MOST_RACE_ACCESSES_VARIABLE, MemorySpace, Race, RaceLogLine, RacingAccess,

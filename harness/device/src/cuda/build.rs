@@ -4,9 +4,7 @@ use super::nvrtc::{Input, Nvrtc, Output};
 use super::pch::{Pch, Prefix, leading_includes};
 use super::toolkit::Toolkit;
 use super::{headers, ptxas};
-use crate::api::{
-    BuildRequest, Builder, Built, DeviceError, Image, Resources, Result, TargetBuild,
-};
+use crate::api::{BuildRequest, Builder, Built, DeviceError, Resources, Result, TargetBuild};
 use crate::build_cache;
 use itertools::Itertools as _;
 use lab_system::threads::{self, Beside};
@@ -202,16 +200,11 @@ impl Builder for NvrtcBuilder {
 
     fn own_files(&self) -> Vec<PathBuf> {
         // NVRTC loads a library that lies beside it when it compiles for the first time.
-        let libraries = self
-            .toolkit
-            .library
-            .canonicalize()
-            .unwrap_or_else(|_| self.toolkit.library.clone());
-        let folders = [&libraries, &self.toolkit.library]
-            .into_iter()
-            .filter_map(|file| file.parent());
+        let library = &self.toolkit.library;
+        let real = library.canonicalize().unwrap_or_else(|_| library.clone());
+        let folders = [&real, library].into_iter();
         folders
-            .map(Path::to_owned)
+            .filter_map(|file| file.parent().map(Path::to_owned))
             .chain(self.toolkit.includes.iter().cloned())
             .collect()
     }
@@ -233,10 +226,8 @@ impl Builder for NvrtcBuilder {
     }
 
     fn warm(&mut self, request: &BuildRequest) -> bool {
-        let Ok(text) = std::fs::read(&request.source) else {
-            return false;
-        };
-        let Ok(arch) = self.architecture(&request.arch) else {
+        let arch = self.architecture(&request.arch);
+        let (Ok(text), Ok(arch)) = (source_text(request), arch) else {
             return false;
         };
         let options = self.options(request, &arch);
@@ -263,11 +254,8 @@ impl Builder for NvrtcBuilder {
         let Some(cubin) = output.cubin else {
             return Ok(Built::failed(log, started));
         };
-        let image = Image {
-            path: store(&cubin, &request.cache_dir)?,
-        };
         Ok(Built {
-            image: Some(image),
+            image: Some(store(&cubin, &request.cache_dir)?),
             resources,
             ..Built::failed(log, started)
         })

@@ -10,12 +10,12 @@ use crate::check::{self, ToolRun};
 use crate::outcome::{Result, Stop};
 use crate::problem::Watched;
 use crate::sink::SharedSink;
-use lab_device::{Image, Sanitizer};
+use lab_device::Sanitizer;
 use lab_protocol::JudgeRequest;
 use lab_protocol::report::Stage;
 use lab_protocol::{Tool, tool_names};
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Runs these tools, or all tools of the device if none is named. Returns [`Stop::Wrong`] if a tool
@@ -95,7 +95,7 @@ struct Checking {
     snapshot: KernelSnapshot,
     sanitizer: Option<ComputeSanitizer>,
     /// The images built so far, by the instrumentation that a tool needs.
-    images: HashMap<Option<Sanitizer>, Image>,
+    images: HashMap<Option<Sanitizer>, PathBuf>,
 }
 
 impl Checking {
@@ -109,14 +109,14 @@ impl Checking {
         let request = Arc::clone(&session.request);
         let sanitizer = self.sanitizer.as_ref();
         let cache_dir = session.cache_dir.clone();
-        let tool_run = ToolRun::new(tool, &request, &image.path, sanitizer, &cache_dir)?;
+        let tool_run = ToolRun::new(tool, &request, &image, sanitizer, &cache_dir)?;
         let output = as_kernel_output(session.sink.writer());
         let worker = tool_run.start(session.target, check::time_limit(&request), output)?;
         session.with_fixed_inputs(|cx| tool_run.run(problem, cx, worker))
     }
 
     /// The candidate built with the instrumentation that this tool needs.
-    fn image(&mut self, tool: Tool, problem: &Watched) -> Result<Image> {
+    fn image(&mut self, tool: Tool, problem: &Watched) -> Result<PathBuf> {
         let instrumentation = check::instrumentation(tool);
         if let Some(image) = self.images.get(&instrumentation) {
             return Ok(image.clone());

@@ -101,7 +101,7 @@ fn set_up(
     let given = session.request.incumbent_source();
     let given = given.ok_or_else(|| Stop::Lab("no incumbent was named".into()))?;
     let (image, source) = match session.request.language() {
-        Language::Cuda => (session.builder.incumbent(&given, needs)?.path, None),
+        Language::Cuda => (session.builder.incumbent(&given, needs)?, None),
         Language::Python => {
             // A copy under the name of a kernel.
             let folder = session.cache_dir.join(SNAPSHOTS);

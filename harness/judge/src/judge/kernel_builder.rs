@@ -6,7 +6,7 @@ use crate::compiler::{Compiler, SNAPSHOTS};
 use crate::outcome::{OrLab, Result, Stop};
 use crate::problem::BuildNeeds;
 use itertools::Itertools as _;
-use lab_device::{BuildRequest, Built, Image, Sanitizer};
+use lab_device::{BuildRequest, Built, Sanitizer};
 use lab_protocol::CompileOptions;
 use lab_protocol::report::{Report, Severity, Writer, numbered};
 use lab_protocol::{JudgeRequest, Language};
@@ -96,7 +96,7 @@ impl KernelBuilder {
 
     /// Writes the compiler's messages, `build_s:` and what is known of the kernel's resources.
     /// Returns the image, or [`Stop::Build`] if there is none.
-    pub fn write_build(&self, built: Built, out: &mut Writer) -> Result<Image> {
+    pub fn write_build(&self, built: Built, out: &mut Writer) -> Result<PathBuf> {
         let Built {
             image,
             log,
@@ -181,9 +181,9 @@ impl KernelBuilder {
     /// Writes `built_for:`, the architecture that the image of a GPU says it is for. Writes a
     /// caveat if the image allocates memory: the judge cannot see what a launch leaves there for
     /// the next one.
-    pub fn write_image(image: &Image, out: &mut Writer) -> Result {
-        let bytes = std::fs::read(&image.path)
-            .or_lab(|| format!("{} cannot be read", image.path.display()))?;
+    pub fn write_image(image: &Path, out: &mut Writer) -> Result {
+        let bytes =
+            std::fs::read(image).or_lab(|| format!("{} cannot be read", image.display()))?;
         if let Some(target) = lab_device::image_target(&bytes) {
             out.line("built_for", target)?;
         }
@@ -202,7 +202,7 @@ impl KernelBuilder {
 
     /// Builds the incumbent with the candidate's options and shown path. It was the candidate once,
     /// so its build is usually in the build cache.
-    pub fn incumbent(&mut self, source: &Path, needs: &BuildNeeds) -> Result<Image> {
+    pub fn incumbent(&mut self, source: &Path, needs: &BuildNeeds) -> Result<PathBuf> {
         let request = self.kernel_request(source.to_owned(), source.parent(), needs);
         let built = self.compiler()?.build(&request)?;
         built
@@ -212,7 +212,7 @@ impl KernelBuilder {
 
     /// Builds a peer that is a second kernel.cu, with the candidate's options. `copy` is a copy of
     /// `source`, which is in the problem's folder.
-    pub fn peer(&mut self, copy: PathBuf, source: &Path, needs: &BuildNeeds) -> Result<Image> {
+    pub fn peer(&mut self, copy: PathBuf, source: &Path, needs: &BuildNeeds) -> Result<PathBuf> {
         let shown_as = self.request.as_shown(&source.display().to_string());
         let mut request = self.kernel_request(copy, source.parent(), needs);
         request.shown_as.clone_from(&shown_as);
@@ -229,7 +229,7 @@ impl KernelBuilder {
     }
 
     /// Builds a source of the lab's own, which gets a folder while it is built.
-    pub fn own_source(&mut self, name: &str, text: &str, header: &str) -> Result<Image> {
+    pub fn own_source(&mut self, name: &str, text: &str, header: &str) -> Result<PathBuf> {
         let parent = self.cache_dir.join(SNAPSHOTS);
         let copy = KernelSnapshot::write(text.as_bytes(), name, name, &parent)?;
         // Not under the path of the copy, which is another one each time: the image would never be
@@ -240,14 +240,14 @@ impl KernelBuilder {
     /// Builds a trusted source with this `lab_problem.h`, without the user's compiler options,
     /// which are for the candidate. Returns [`Stop::Problem`] with the compiler's messages if it
     /// does not build.
-    pub fn reference(&mut self, source: &Path, header: &str) -> Result<Image> {
+    pub fn reference(&mut self, source: &Path, header: &str) -> Result<PathBuf> {
         // Each run judges a copy in another folder. With the path of the copy in it, each run would
         // build its own image, and could use no sealed inputs that an earlier image has made.
         let shown_as = self.request.as_shown(&source.display().to_string());
         self.trusted(source, shown_as, header)
     }
 
-    fn trusted(&mut self, source: &Path, shown_as: String, header: &str) -> Result<Image> {
+    fn trusted(&mut self, source: &Path, shown_as: String, header: &str) -> Result<PathBuf> {
         let needs = BuildNeeds {
             problem_header: header.to_owned(),
             ..BuildNeeds::default()

@@ -104,7 +104,7 @@ fn measure(
     session.telemetry.start();
     let image = session.builder.own_source("probe.cu", SOURCE, HEADER);
     let measured = image.and_then(|image| {
-        let module = worker.load(&image.path)?;
+        let module = worker.load(&image)?;
         probe::measure(worker, module, interrupted)
     });
     let disturbed = disturbances(&session.telemetry);

@@ -57,7 +57,7 @@ pub fn profile(request: &Arc<JudgeRequest>, asked: &ProfileRequest, sink: &Share
         static_shared_bytes: built.resources.shared_bytes,
         ..ImageFacts::default()
     };
-    let path = builder.write_build(built, out)?.path;
+    let path = builder.write_build(built, out)?;
     let bytes = std::fs::read(&path).or_lab(|| format!("{} cannot be read", path.display()))?;
 
     // Another run's launches would change the counters, and the replays its times.

@@ -109,8 +109,8 @@ impl RaceCheck {
         let image = built
             .image
             .ok_or_else(|| Stop::Build(format!("it does not build for {size}")))?;
-        let mut code = WatchedCode::of(&image.path)?;
-        let mut races = self.launch(&problem, &image.path, None, &mut code)?;
+        let mut code = WatchedCode::of(&image)?;
+        let mut races = self.launch(&problem, &image, None, &mut code)?;
         let mut are_complete = true;
         for is_rest in [false, true] {
             if !races.is_empty() || is_rest && code.unwatched_lines(false)?.is_none() {
@@ -124,7 +124,7 @@ impl RaceCheck {
             // the run's own worker says so.
             let fits = larger.require_memory_for_races(&self.device, true);
             let most = Some(MOST_ACCESSES);
-            let found = fits.and_then(|()| self.launch(&larger, &image.path, most, &mut code));
+            let found = fits.and_then(|()| self.launch(&larger, &image, most, &mut code));
             are_complete &= found.is_ok();
             races = found.unwrap_or_default();
         }

@@ -287,9 +287,9 @@ impl Run {
         let image = builder.write_build(built, out)?;
         KernelBuilder::write_image(&image, out)?;
         builder.write_targets(snapshot, &self.needs, out)?;
-        let module = self.worker.load(&image.path)?;
+        let module = self.worker.load(&image)?;
         problem.require_entries(&mut self.worker, module)?;
-        Ok((image.path, module))
+        Ok((image, module))
     }
 
     /// Prepares the problem, and starts the processes that open the device meanwhile.

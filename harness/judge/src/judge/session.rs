@@ -176,7 +176,7 @@ impl Session {
         let why = match kernels {
             _ if !worker.maps_memory() => NOT_SHARED.to_owned(),
             Ok(kernels) => {
-                self.memory = Some(worker.into_memory(&kernels.path)?);
+                self.memory = Some(worker.into_memory(&kernels)?);
                 return Ok(());
             }
             // A run of Python needs NVRTC for nothing else.

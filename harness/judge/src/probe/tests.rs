@@ -27,7 +27,7 @@ fn worker() -> (Worker, ModuleId, tempfile::TempDir) {
     let built = builder(Target::Cpu).unwrap().build(&request).unwrap();
     let image = built.image.unwrap_or_else(|| panic!("{}", built.log));
     let mut worker = Worker::on_a_thread(|| open(Target::Cpu), Duration::from_secs(60)).unwrap();
-    let module = worker.load(&image.path).unwrap();
+    let module = worker.load(&image).unwrap();
     (worker, module, folder)
 }
 

@@ -10,7 +10,7 @@ use lab_device::DeviceInfo;
 use lab_protocol::Language;
 use lab_protocol::report::{Measure, Writer};
 use lab_stats::aggregate::Aggregate;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What a problem needs of the build.
@@ -43,7 +43,7 @@ pub struct ProblemContext<'a> {
     /// Starts a further worker on the same device.
     pub spawn_worker: &'a mut dyn FnMut(WorkerFor) -> Result<Worker>,
     /// Builds a second source, as a `reference.cu`, with this `lab_problem.h`.
-    pub build: &'a mut dyn FnMut(&Path, &str) -> Result<lab_device::Image>,
+    pub build: &'a mut dyn FnMut(&Path, &str) -> Result<PathBuf>,
 }
 
 /// What a further worker is to run.

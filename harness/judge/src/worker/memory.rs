@@ -14,9 +14,9 @@ pub use sharing::{SharedBlock, is_shared};
 
 use super::content::{Content, difference};
 use super::{Breach, BufferId};
+pub use lab_device::Filling;
 use lab_device::{DeviceError, DeviceInfo, Driver, MemoryRange, Noise, Result, is_poison};
 use lab_system::random;
-use serde::{Deserialize, Serialize};
 use sharing::{Plain, Spare};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -73,18 +73,6 @@ pub struct Device {
     launches: u64,
     /// Inputs whose digests are not computed yet. Those of many take one look at the device.
     undigested: BTreeSet<u32>,
-}
-
-/// How a buffer is filled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Filling {
-    /// The pattern is there at the end: a timed launch may follow.
-    Waits,
-    /// What follows on the device finds the pattern, and may be started before it is there.
-    Ahead,
-    /// As `Waits`, and nothing that was in the L2 cache before is there afterwards, if the buffer
-    /// is larger than the cache.
-    FlushesCache,
 }
 
 /// What guard zones hold, and how content is compared.
@@ -338,7 +326,7 @@ impl Device {
         }
         let driver = &mut *self.driver;
         if let Some(plain) = self.plain.get(&id.0) {
-            return fill(driver, plain.range, pattern, how);
+            return driver.fill(plain.range, pattern, how);
         }
         let buffer = present(&mut self.buffers, id)?;
         match &mut self.guards {
@@ -470,19 +458,6 @@ fn present(buffers: &mut BTreeMap<u32, Buffer>, id: BufferId) -> Result<&mut Buf
     buffer.ok_or_else(|| DeviceError::Driver(format!("no buffer {}", id.0)))
 }
 
-fn fill(
-    driver: &mut dyn Driver,
-    MemoryRange { address, bytes }: MemoryRange,
-    pattern: u32,
-    how: Filling,
-) -> Result {
-    match how {
-        Filling::Waits => driver.fill(address, bytes, pattern),
-        Filling::Ahead => driver.fill_before(address, bytes, pattern),
-        Filling::FlushesCache => driver.flush_cache(address, bytes, pattern),
-    }
-}
-
 impl Guards {
     fn fill_content(
         &mut self,
@@ -507,7 +482,7 @@ impl Guards {
 
 impl Buffer {
     fn fill(&self, driver: &mut dyn Driver, pattern: u32, how: Filling) -> Result {
-        fill(driver, self.ranges()[1], pattern, how)
+        driver.fill(self.ranges()[1], pattern, how)
     }
 
     /// A launch may write to the buffer from now on, or the judge has.

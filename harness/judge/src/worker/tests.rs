@@ -14,7 +14,7 @@ use crate::process::framing;
 use crate::testing;
 use lab_device::DeviceError;
 use lab_device::{
-    COMPARE_CHUNK_BYTES, DeviceInfo, Entry, FLOAT_POISONS, MemoryRange, POISON, POISONS,
+    COMPARE_CHUNK_BYTES, DeviceInfo, Entry, FLOAT_POISONS, Filling, MemoryRange, POISON, POISONS,
     SCRATCH_POISONS, Shape,
 };
 use std::os::unix::net::UnixStream;
@@ -86,9 +86,9 @@ impl Driver for Fake {
         bytes.copy_from_slice(&self.memory[address as usize..][..bytes.len()]);
         Ok(())
     }
-    fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {
-        let words = pattern.to_le_bytes().repeat(bytes.div_ceil(4));
-        self.upload(address, &words[..bytes])
+    fn fill(&mut self, to: MemoryRange, pattern: u32, _: Filling) -> Result<(), DeviceError> {
+        let words = pattern.to_le_bytes().repeat(to.bytes.div_ceil(4));
+        self.upload(to.address, &words[..to.bytes])
     }
     fn launch(
         &mut self,

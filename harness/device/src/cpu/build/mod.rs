@@ -12,10 +12,10 @@ mod unit;
 
 pub use compiler::HostCompiler;
 
-use super::headers;
-use crate::api::{BuildRequest, Builder, Built, DeviceError, Image, SharedFiles};
+use crate::api::{BuildRequest, Builder, Built, DeviceError, SharedFiles};
 use crate::build_cache;
 use crate::sandbox;
+use crate::standard_headers::LAB_H;
 use lab_system::temporary::TemporaryFolder;
 use sources::Sources;
 use std::io;
@@ -68,8 +68,8 @@ impl Builder for HostCompiler {
         };
         let mut sources = Sources::new(request, folder);
         let text = unit_text(request, &source, &mut sources, folder).map_err(cannot_write)?;
-        if let Some(log) = sources.unreadable() {
-            return Ok(Built::failed(log, started));
+        if !sources.unreadable.is_empty() {
+            return Ok(Built::failed(sources.unreadable, started));
         }
         let image = folder.join("kernel.so");
         let unit = Unit {
@@ -96,7 +96,7 @@ impl Builder for HostCompiler {
             })
             .map_err(cannot_write)?;
         Ok(Built {
-            image: Some(Image { path }),
+            image: Some(path),
             device_branch: compiled.other_code.or(sources.branch),
             ..Built::failed(log, started)
         })
@@ -110,7 +110,7 @@ fn unit_text(
     sources: &mut Sources,
     folder: &Path,
 ) -> io::Result<String> {
-    let lab = sources.text(headers::LAB_H, "lab.h", None)?;
+    let lab = sources.text(LAB_H, "lab.h", None)?;
     std::fs::write(folder.join("lab.h"), lab)?;
     std::fs::write(folder.join("lab_problem.h"), &request.problem_header)?;
     // As a pragma: the option makes g++ refuse extended characters in the text of a #warning too.

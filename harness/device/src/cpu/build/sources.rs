@@ -17,7 +17,7 @@ pub struct Sources<'r> {
     /// Files that were rewritten so far.
     count: usize,
     /// Errors of files that no compiler may read, as compiler messages.
-    unreadable: String,
+    pub unreadable: String,
     /// The first place where the user's files ask which device they are built for, as a sentence.
     pub branch: Option<String>,
 }
@@ -93,11 +93,6 @@ impl<'r> Sources<'r> {
         ))
     }
 
-    /// The errors of files that no compiler may read. `None` where there are none.
-    pub fn unreadable(&self) -> Option<String> {
-        (!self.unreadable.is_empty()).then(|| self.unreadable.clone())
-    }
-
     /// Corrects the columns of refused constructs in the compiler's messages: g++ counts them in
     /// the text of the pragma.
     pub fn with_columns(&self, log: &str) -> String {
@@ -108,18 +103,13 @@ impl<'r> Sources<'r> {
                 line.starts_with(&format!("{}:{}:", refusal.path, refusal.line))
                     && line.ends_with(refusal.reason)
             });
-            match refusal.map(|at| rest.remove(at)) {
-                Some(Refusal {
-                    path,
-                    line,
-                    column,
-                    reason,
-                }) => out += &format!("{path}:{line}:{column}: error: {reason}\n"),
-                None => {
-                    out += line;
-                    out.push('\n');
-                }
-            }
+            out += &match refusal.map(|at| rest.remove(at)) {
+                Some(found) => format!(
+                    "{}:{}:{}: error: {}\n",
+                    found.path, found.line, found.column, found.reason
+                ),
+                None => format!("{line}\n"),
+            };
         }
         out
     }

@@ -12,8 +12,8 @@ use super::scheduler::Worker;
 use super::shared::LIMIT;
 use crate::allocations::Allocations;
 use crate::api::{
-    Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Result, SHARED_POISONS, Shape,
-    check_parameters,
+    Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Filling, MemoryRange, Result,
+    SHARED_POISONS, Shape, check_parameters,
 };
 use crate::arguments::KernelArguments;
 use mapped::Mapped;
@@ -210,7 +210,8 @@ impl Driver for CpuDriver {
         Ok((0..expected.len()).find(differs))
     }
 
-    fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result {
+    fn fill(&mut self, memory: MemoryRange, pattern: u32, _: Filling) -> Result {
+        let MemoryRange { address, bytes } = memory;
         self.memory.check(address, bytes)?;
         for word in 0..bytes / 4 {
             // SAFETY: the range is inside a live allocation, and these 4 bytes are inside the

@@ -68,7 +68,7 @@ impl Bench {
             .image
             .unwrap_or_else(|| panic!("does not build:\n{}", built.log));
         let mut device = open().unwrap();
-        let module = device.load(&image.path).unwrap();
+        let module = device.load(&image).unwrap();
         Bench { device, module }
     }
 

@@ -97,16 +97,10 @@ impl Kernel {
 /// The extents of `__cluster_dims__`. `None` where the source has none, or the driver does not know
 /// clusters.
 fn required_cluster(read: &dyn Fn(Attribute) -> Result<u32>) -> Option<[u32; 3]> {
-    let x = read(Attribute::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH)
-        .ok()
-        .filter(|x| *x > 0)?;
-    let y = read(Attribute::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT)
-        .ok()?
-        .max(1);
-    let z = read(Attribute::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH)
-        .ok()?
-        .max(1);
-    Some([x, y, z]).filter(|cluster| *cluster != [1; 3])
+    let x = read(Attribute::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH).ok()?;
+    let y = read(Attribute::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT).ok()?;
+    let z = read(Attribute::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH).ok()?;
+    Some([x, y.max(1), z.max(1)]).filter(|cluster| x > 0 && *cluster != [1; 3])
 }
 
 /// The names of a module's kernels. Empty where the driver supports less than CUDA 12.4 and cannot

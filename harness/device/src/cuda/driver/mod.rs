@@ -18,8 +18,8 @@ pub use open::{no_such_device, open};
 use super::ffi;
 use crate::allocations::Allocations;
 use crate::api::{
-    Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, MemoryRange, Noise, Occupancy,
-    Replayed, Result, SHARED_POISONS, Shape, Submission, TensorMap, Window,
+    Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Filling, MemoryRange, Noise,
+    Occupancy, Replayed, Result, SHARED_POISONS, Shape, Submission, TensorMap, Window,
 };
 use cudarc::driver::sys::{CUdevice, CUmodule, CUstream};
 use digest::Digester;
@@ -189,33 +189,30 @@ impl Driver for CudaDriver {
         let loaded = loaded
             .and_then(Option::as_mut)
             .ok_or_else(|| not_loaded(module))?;
-        let entry = |index: usize| {
-            Some(Entry {
-                module,
-                index: index as u32,
-            })
-        };
         let mut known = loaded.kernels.iter();
-        if let Some(index) = known.position(|kernel| kernel.attributes.name == name) {
-            return Ok(entry(index));
+        let known = known.position(|kernel| kernel.attributes.name == name);
+        let index = known.unwrap_or(loaded.kernels.len());
+        if known.is_none() {
+            let Ok(c_name) = CString::new(name) else {
+                return Ok(None);
+            };
+            let mut function = std::ptr::null_mut();
+            // SAFETY: `function` is a live handle to write to, the module is loaded, and the name
+            // ends with a NUL.
+            let code =
+                unsafe { ffi::cuModuleGetFunction(&mut function, loaded.handle, c_name.as_ptr()) };
+            if code == ffi::CUDA_ERROR_NOT_FOUND {
+                return Ok(None);
+            }
+            code.check(&format!("find the kernel {name}"))?;
+            // SAFETY: the driver returned the function just now, and `kernel` refuses it once its
+            // module is unloaded.
+            loaded.kernels.push(unsafe { Kernel::new(function, name)? });
         }
-        let Ok(c_name) = CString::new(name) else {
-            return Ok(None);
-        };
-        let mut function = std::ptr::null_mut();
-        // SAFETY: `function` is a live handle to write to, the module is loaded, and the name ends
-        // with a NUL.
-        let code =
-            unsafe { ffi::cuModuleGetFunction(&mut function, loaded.handle, c_name.as_ptr()) };
-        if code == ffi::CUDA_ERROR_NOT_FOUND {
-            return Ok(None);
-        }
-        code.check(&format!("find the kernel {name}"))?;
-        // SAFETY: the driver returned the function just now, and `kernel` refuses it once its
-        // module is unloaded.
-        let kernel = unsafe { Kernel::new(function, name)? };
-        loaded.kernels.push(kernel);
-        Ok(entry(loaded.kernels.len() - 1))
+        Ok(Some(Entry {
+            module,
+            index: index as u32,
+        }))
     }
 
     fn blocks_per_sm(&mut self, entry: Entry, threads: u32, shared_bytes: u32) -> Result<u32> {
@@ -326,11 +323,6 @@ impl Driver for CudaDriver {
         unsafe { digester.scrub(self.stream, pattern) }
     }
 
-    fn flush_cache(&mut self, address: u64, bytes: usize, pattern: u32) -> Result {
-        let_go_of_kept_lines()?;
-        self.fill(address, bytes, pattern)
-    }
-
     fn upload(&mut self, address: u64, bytes: &[u8]) -> Result {
         self.upload_before(address, bytes)?;
         self.wait(&copying(bytes.len()))
@@ -377,13 +369,16 @@ impl Driver for CudaDriver {
         }
     }
 
-    fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result {
-        self.fill_before(address, bytes, pattern)?;
-        self.wait(&filling(bytes))
-    }
-
-    fn fill_before(&mut self, address: u64, bytes: usize, pattern: u32) -> Result {
-        self.put_words(MemoryRange { address, bytes }, pattern, &filling(bytes))
+    fn fill(&mut self, memory: MemoryRange, pattern: u32, how: Filling) -> Result {
+        if how == Filling::FlushesCache {
+            let_go_of_kept_lines()?;
+        }
+        let action = format!("fill {} bytes of device memory", memory.bytes);
+        self.put_words(memory, pattern, &action)?;
+        if how == Filling::Ahead {
+            return Ok(());
+        }
+        self.wait(&action)
     }
 
     fn parameters(&self, entry: Entry) -> Result<Option<Vec<usize>>> {
@@ -427,8 +422,4 @@ impl Driver for CudaDriver {
 
 fn copying(bytes: usize) -> String {
     format!("copy {bytes} bytes to the device")
-}
-
-fn filling(bytes: usize) -> String {
-    format!("fill {bytes} bytes of device memory")
 }

@@ -18,7 +18,7 @@
 use super::digest::Table;
 use super::staging::PageLocked;
 use super::{CudaDriver, let_go_of_kept_lines};
-use crate::api::{Driver, MemoryRange, Replayed, ReplayedWindow, Result, Step, Submission, Window};
+use crate::api::{Driver, Filling, Replayed, ReplayedWindow, Result, Step, Submission, Window};
 use crate::cuda::ffi;
 use cudarc::driver::sys::{CUevent, CUgraph, CUgraphExec, CUstreamCaptureMode};
 use std::ffi::c_uint;
@@ -195,7 +195,7 @@ impl CudaDriver {
         let mut bare = window.clone();
         let digested = std::mem::take(&mut bare.digested);
         for (memory, pattern) in std::mem::take(&mut bare.fills) {
-            self.fill_before(memory.address, memory.bytes, pattern)?;
+            self.fill(memory, pattern, Filling::Ahead)?;
         }
         self.digests(&std::mem::take(&mut bare.read), key)?;
         self.replay_next(&[bare], submission, key, replayed)?;
@@ -215,9 +215,8 @@ impl CudaDriver {
         key: u64,
         queue: &mut Queue,
     ) -> Result<bool> {
-        let (steps, flush) = (&window.steps[..], window.flush);
-        let action = self.action_of(steps, submission)?;
-        self.check_steps(steps, flush)?;
+        let action = self.action_of(&window.steps, submission)?;
+        self.check_steps(window)?;
         let filled = window.fills.iter().map(|(range, _)| range);
         for range in filled.chain(&window.read).chain(&window.digested) {
             self.allocations.check(range.address, range.bytes)?;
@@ -238,7 +237,7 @@ impl CudaDriver {
         let timer = self.timers[queue.digests.len()];
         match submission {
             Submission::Graph => {
-                let graph = self.capture(flush, steps, &timer, &action)?;
+                let graph = self.capture(window, &timer, &action)?;
                 // SAFETY: graph and stream are live and belong to the context that is current.
                 let launched = unsafe { ffi::cuGraphLaunch(graph.executable, self.stream) };
                 queue.graphs.push(graph);
@@ -247,11 +246,13 @@ impl CudaDriver {
             // The flush has ended when the clock starts, so that it hides nothing of what the host
             // needs for a launch.
             Submission::Plain => {
-                if let Some((memory, pattern)) = flush {
+                if let Some((memory, pattern)) = window.flush {
                     self.put_words(memory, pattern, &action)?;
                     self.wait(&action)?;
                 }
-                self.between(&timer, &action, || self.submit_steps(steps, &action))?;
+                self.between(&timer, &action, || {
+                    self.submit_steps(&window.steps, &action)
+                })?;
             }
         }
         self.queue_digests(&digested, key, queue)?;
@@ -275,13 +276,7 @@ impl CudaDriver {
     }
 
     /// Records the launches as a graph. The stream is not capturing afterwards, whatever failed.
-    fn capture(
-        &self,
-        flush: Option<(MemoryRange, u32)>,
-        steps: &[Step],
-        timer: &Timer,
-        action: &str,
-    ) -> Result<Graph> {
+    fn capture(&self, window: &Window, timer: &Timer, action: &str) -> Result<Graph> {
         let mut graph = Graph {
             graph: null_mut(),
             executable: null_mut(),
@@ -291,7 +286,7 @@ impl CudaDriver {
         // write to.
         unsafe {
             ffi::cuStreamBeginCapture_v2(self.stream, mode).check(action)?;
-            let recorded = self.record(flush, steps, timer, action);
+            let recorded = self.record(window, timer, action);
             let ended = ffi::cuStreamEndCapture(self.stream, &mut graph.graph).check(action);
             recorded?;
             ended?;
@@ -302,19 +297,12 @@ impl CudaDriver {
     }
 
     /// Puts flush or wait, event, launches, event on the stream, which is capturing.
-    fn record(
-        &self,
-        flush: Option<(MemoryRange, u32)>,
-        steps: &[Step],
-        timer: &Timer,
-        action: &str,
-    ) -> Result {
-        if let Some((memory, pattern)) = flush {
+    fn record(&self, window: &Window, timer: &Timer, action: &str) -> Result {
+        if let Some((memory, pattern)) = window.flush {
             self.put_words(memory, pattern, action)?;
         }
-        let launches = steps
-            .len()
-            .saturating_sub(flush.map_or(0, |_| FLUSHED_LAUNCHES));
+        let hidden = window.flush.map_or(0, |_| FLUSHED_LAUNCHES);
+        let launches = window.steps.len().saturating_sub(hidden);
         if let Some(kernels) = self.digester.as_ref().filter(|_| launches > 0) {
             let wait = (WAIT_NS * launches as u64).clamp(LEAST_WAIT_NS, MOST_WAIT_NS);
             // SAFETY: the stream belongs to the context in which the kernel was loaded.
@@ -323,7 +311,7 @@ impl CudaDriver {
         // SAFETY: event and stream are live and belong to the context that is current.
         unsafe { ffi::cuEventRecordWithFlags(timer.started, self.stream, EXTERNAL) }
             .check(action)?;
-        self.submit_steps(steps, action)?;
+        self.submit_steps(&window.steps, action)?;
         // SAFETY: as above.
         unsafe { ffi::cuEventRecordWithFlags(timer.ended, self.stream, EXTERNAL) }.check(action)
     }

@@ -5,7 +5,7 @@ use super::CudaDriver;
 use super::kernel::Kernel;
 use super::refusal::{self, cluster_of};
 use super::replay::Timer;
-use crate::api::{Arg, DeviceError, MemoryRange, Result, Shape, Step, check_parameters};
+use crate::api::{Arg, DeviceError, Result, Shape, Step, Window, check_parameters};
 use crate::arguments::KernelArguments;
 use crate::cuda::ffi;
 use cudarc::driver::sys::{
@@ -67,16 +67,17 @@ impl ClusterConfig {
 }
 
 impl CudaDriver {
-    /// Refuses steps that are not possible, and prepares the kernels for them. Nothing is launched.
-    pub fn check_steps(&self, steps: &[Step], flush: Option<(MemoryRange, u32)>) -> Result {
-        for step in steps {
+    /// Refuses a window whose steps are not possible, and prepares the kernels for them. Nothing is
+    /// launched.
+    pub fn check_steps(&self, window: &Window) -> Result {
+        for step in &window.steps {
             let kernel = self.kernel(step.entry)?;
             self.check_launch(kernel, &step.shape, &step.args)?;
             if let Some(zeroed) = step.zeroed {
                 self.allocations.check(zeroed.address, zeroed.bytes)?;
             }
         }
-        if let Some((memory, _)) = flush {
+        if let Some((memory, _)) = window.flush {
             self.allocations.check(memory.address, memory.bytes)?;
         }
         Ok(())

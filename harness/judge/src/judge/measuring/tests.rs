@@ -9,7 +9,9 @@ use crate::probe::DeviceFigures;
 use crate::probe::bounds::Demand;
 use crate::problem::{WorkloadFigures, in_digits};
 use crate::testing;
-use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Shape};
+use lab_device::{
+    Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Filling, MemoryRange, Shape,
+};
 use lab_protocol::plan::Discipline;
 use lab_protocol::report::Log;
 use lab_protocol::report::{Measure, Report, Speed};
@@ -51,7 +53,7 @@ impl Driver for Idle {
     fn download(&mut self, _: u64, _: &mut [u8]) -> Result<(), DeviceError> {
         Ok(())
     }
-    fn fill(&mut self, _: u64, _: usize, _: u32) -> Result<(), DeviceError> {
+    fn fill(&mut self, _: MemoryRange, _: u32, _: Filling) -> Result<(), DeviceError> {
         Ok(())
     }
     fn launch(

@@ -125,7 +125,7 @@ impl PeerSource {
             Language::Cuda => {
                 let source = session.request.folder.join(&peer.source);
                 let needs = of.build_needs(&session.device);
-                session.builder.peer(copy.source(), &source, &needs)?.path
+                session.builder.peer(copy.source(), &source, &needs)?
             }
             Language::Python => copy.source(),
         };

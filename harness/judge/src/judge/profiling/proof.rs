@@ -87,7 +87,7 @@ fn run_tiny_kernel(session: &mut Session, ncu: &Ncu, limit: Duration) -> Result<
     let under_ncu = UnderNcu::new(ncu, vec![tiny::ENTRY.to_owned()], &session.cache_dir)?;
     let counters = Counters::Duration;
     let ran = under_ncu.run(session, no_output(), counters, limit, |_, worker| {
-        let module = worker.load(&image.path)?;
+        let module = worker.load(&image)?;
         worker.launch(&tiny::launch(module)).map(drop)
     })?;
     if let Ran::Reported = ran {

@@ -47,8 +47,7 @@ fn build(source: &str, problem_header: &str) -> Built {
         .unwrap();
     let image = built
         .image
-        .unwrap_or_else(|| panic!("does not build:\n{}", built.log))
-        .path;
+        .unwrap_or_else(|| panic!("does not build:\n{}", built.log));
     let open = || -> Result<_, DeviceError> { lab_device::open(Target::Cpu) };
     let worker = Worker::on_a_thread(open, Duration::from_secs(120)).unwrap();
     Built {

@@ -10,8 +10,8 @@ use crate::testing;
 use crate::worker::Cells;
 use crate::worker::{SHAPE_BYTES, statement_encoding};
 use lab_device::{
-    Arg, DeviceError, DeviceInfo, Driver, Entry, MemoryRange, Replayed, ReplayedWindow, Shape,
-    Submission, Window,
+    Arg, DeviceError, DeviceInfo, Driver, Entry, Filling, MemoryRange, Replayed, ReplayedWindow,
+    Shape, Submission, Window,
 };
 use std::collections::BTreeSet;
 use std::io;
@@ -112,8 +112,8 @@ impl Driver for Fake {
         }
         Ok(())
     }
-    fn fill(&mut self, _: u64, bytes: usize, _: u32) -> Result<(), DeviceError> {
-        self.note(DeviceCall::Filled(bytes));
+    fn fill(&mut self, to: MemoryRange, _: u32, _: Filling) -> Result<(), DeviceError> {
+        self.note(DeviceCall::Filled(to.bytes));
         Ok(())
     }
     fn digests(&mut self, ranges: &[MemoryRange], _: u64) -> Result<Option<Vec<u64>>, DeviceError> {

@@ -31,7 +31,7 @@ fn memory() -> Arc<JudgeMemory> {
     let image = built.image.unwrap_or_else(|| panic!("{}", built.log));
     let open = || lab_device::open(Target::Cpu);
     let worker = Worker::on_a_thread(open, Duration::from_secs(300)).unwrap();
-    worker.into_memory(&image.path).unwrap()
+    worker.into_memory(&image).unwrap()
 }
 
 #[test]
