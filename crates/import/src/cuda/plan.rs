@@ -7,7 +7,7 @@ use super::interval::{self, Interval};
 use super::kernel::{Kernel, Kind};
 use super::launch::{self, Named, Statement};
 use super::roles::{Role, role, tensors, uses_of};
-use super::shapes::{near, shape, trial};
+use super::shapes::{near, shape, trial, with_number};
 use super::torch;
 use super::types::Element;
 use super::unit::{Unit, with_word};
@@ -266,6 +266,7 @@ impl Plan {
                 .any(|of| of.tensor == at && of.access == Access::Move);
             let reach = reaches.iter().flatten().max().filter(|_| !moves);
             let known = reach.and_then(|reach| shape(*reach, &dims));
+            let with_number = reach.and_then(|reach| with_number(*reach, &dims));
             let near = || reach.and_then(|reach| near(*reach, &dims));
             let published = &kernel.arguments[number].parameter;
             // In a list another kernel may write what this one reads.
@@ -279,6 +280,7 @@ impl Plan {
                 role,
                 is_guess: known.is_none() || reaches.contains(&None),
                 shape: known
+                    .or(with_number)
                     .or_else(near)
                     .unwrap_or_else(|| dims.iter().map(|(name, _)| name.clone()).collect()),
             });

@@ -12,14 +12,24 @@ const MOST: u32 = 2;
 /// The extents whose product is `reach`, as expressions over the dimensions. A dimension is its
 /// name and its trial value. `None` if no product of the dimensions and a small factor is.
 pub fn shape(reach: i128, dims: &[(String, i128)]) -> Option<Vec<String>> {
-    let (factor, powers) = factors(reach, dims)?;
+    shape_up_to(16, reach, dims)
+}
+
+/// [`shape`] with a larger number, which is an extent of its own: the rows of some kernels have one
+/// length, which only the kernel says.
+pub fn with_number(reach: i128, dims: &[(String, i128)]) -> Option<Vec<String>> {
+    shape_up_to(1 << 16, reach, dims)
+}
+
+fn shape_up_to(largest: i128, reach: i128, dims: &[(String, i128)]) -> Option<Vec<String>> {
+    let (factor, powers) = factors(largest, reach, dims)?;
     let mut extents = Vec::new();
     for ((name, _), power) in dims.iter().zip(powers) {
         extents.extend((0..power).map(|_| name.clone()));
     }
     match (extents.last_mut(), factor) {
-        (None, factor) => extents.push(factor.to_string()),
         (Some(_), 1) => {}
+        (None, factor) | (Some(_), factor @ 17..) => extents.push(factor.to_string()),
         (Some(last), factor) => *last = format!("{factor} * {last}"),
     }
     Some(extents)
@@ -44,11 +54,10 @@ pub fn near(reach: i128, dims: &[(String, i128)]) -> Option<Vec<String>> {
     shape(best, dims).filter(|_| distance(&best) <= best / 50)
 }
 
-/// The factor and the power of each dimension, with the smallest factor.
-fn factors(reach: i128, dims: &[(String, i128)]) -> Option<(i128, Vec<u32>)> {
-    const LARGEST: i128 = 16;
+/// The factor, at most `largest`, and the power of each dimension, with the smallest factor.
+fn factors(largest: i128, reach: i128, dims: &[(String, i128)]) -> Option<(i128, Vec<u32>)> {
     let Some(((_, value), rest)) = dims.split_first() else {
-        return (1..=LARGEST).contains(&reach).then(|| (reach, Vec::new()));
+        return (1..=largest).contains(&reach).then(|| (reach, Vec::new()));
     };
     let mut best: Option<(i128, Vec<u32>)> = None;
     for power in 0..=MOST {
@@ -56,7 +65,7 @@ fn factors(reach: i128, dims: &[(String, i128)]) -> Option<(i128, Vec<u32>)> {
         if reach % product != 0 {
             break;
         }
-        let Some((factor, mut powers)) = factors(reach / product, rest) else {
+        let Some((factor, mut powers)) = factors(largest, reach / product, rest) else {
             continue;
         };
         if best.as_ref().is_none_or(|(known, _)| factor < *known) {

@@ -119,6 +119,32 @@ fn vectors_and_casts_count_as_the_numbers_in_them() {
 }
 
 #[test]
+fn rows_of_one_length_and_vectors_within_a_row_keep_its_length() {
+    // The template says how long a row is. An index inside a cast counts single numbers.
+    let template = "template <int HIDDEN> __global__ void k(const float* x, const float* w, float* y) {\n\
+                    const float* row = x + blockIdx.x * HIDDEN;\n\
+                    for (int i = threadIdx.x; i < HIDDEN; i += blockDim.x) y[blockIdx.x * HIDDEN + i] = row[i] * w[i];\n}\n\
+                    void f(float* x, float* w, float* y, int rows) { k<4096><<<rows, 256>>>(x, w, y); }\n";
+    assert_eq!(
+        tensors(template),
+        [
+            "in x f32 [rows, 4096]",
+            "in w f32 [4096]",
+            "out y f32 [rows, 4096]"
+        ]
+    );
+    let vectors = "__global__ void k(float* y, const float* x, int rows, int cols) {\n\
+                   int r = blockIdx.x; int c = threadIdx.x * 4; if (r >= rows || c >= cols) return;\n\
+                   float4 v = *reinterpret_cast<const float4*>(&x[r * cols + c]);\n\
+                   *reinterpret_cast<float4*>(&y[r * cols + c]) = v;\n}\n";
+    assert_eq!(
+        tensors(vectors),
+        ["out y f32 [rows, cols]", "in x f32 [rows, cols]"]
+    );
+    assert!(file(&problem(template), "problem.toml").contains("# The shape is a guess.\n"));
+}
+
+#[test]
 fn matrices_have_the_shapes_that_everybody_gives_them() {
     let tiled = "template <const int BM, const int BN>\n__global__ void sgemm(int M, int N, int K, float alpha, float *A, float *B, float *C) {\n\
                  A += blockIdx.y * BM * K; B += blockIdx.x * BN; C += blockIdx.y * BM * N;\n\

@@ -156,7 +156,7 @@ impl Finder<'_> {
                 reach: None,
             });
         }
-        let (access, index, width) = self.access(at, pointer.width);
+        let (access, index, [width, size]) = self.access(at, pointer.width);
         let high = match index {
             Some(index) => body.value(index).map(|value| value.high),
             None => Some(0),
@@ -166,19 +166,20 @@ impl Finder<'_> {
             tensor: pointer.tensor,
             at,
             access,
-            reach: reach.map(|(offset, high)| offset + high * width + width),
+            reach: reach.map(|(offset, high)| offset + high * width + size),
         })
     }
 
-    /// What the use at a token does, its index, and how many numbers an element of the index is.
-    fn access(&self, at: usize, width: i128) -> (Access, Option<Range>, i128) {
+    /// What the use at a token does, its index, and how many numbers an element of the index is and
+    /// how many the use takes: `(float4*)&p[i]` takes four, and its index counts single ones.
+    fn access(&self, at: usize, width: i128) -> (Access, Option<Range>, [i128; 2]) {
         let code = self.body.code;
-        let (mut width, mut end) = (width, at + 1);
+        let (mut width, mut end) = ([width; 2], at + 1);
         let mut index = self.index(at, self.body.range.1);
         if let Some((_, after)) = index {
             end = after + usize::from(code.at(at + 1) == "[");
         } else if let Some(cast) = self.cast_before(at) {
-            width = cast;
+            width = [cast; 2];
         }
         loop {
             let (first, second) = (code.at(end), code.at(end + 1));
@@ -202,7 +203,7 @@ impl Finder<'_> {
                         Some(access) => return (access, index, width),
                         None if first == ")" => {
                             if let Some(cast) = self.cast_at(open) {
-                                width = cast;
+                                width = [if index.is_none() { cast } else { width[0] }, cast];
                             }
                             end += 1;
                         }
