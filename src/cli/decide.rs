@@ -9,7 +9,7 @@ use super::{JsonArg, KernelArg, answer, complain, is_json, refused, say, say_bel
 use anyhow::Result;
 use clap::Args;
 use lab_decide::{Decided, Refusal, Ruling, with_tested};
-use lab_git::{Repo, short};
+use lab_git::{Repo, short, typed_message};
 use lab_project::Project;
 use lab_protocol::Exit;
 use lab_run::RunId;
@@ -127,10 +127,8 @@ impl TrailerArgs {
         subject: &str,
         run: Option<RunId>,
     ) -> Message {
-        let message = Message::new(
-            subject,
-            self.learned.trailers().chain(self.trailer.iter().cloned()),
-        );
+        let more = self.learned.trailers().chain(self.trailer.iter().cloned());
+        let message = typed_message(subject, more);
         if self.no_tested {
             return message;
         }
@@ -263,7 +261,7 @@ pub fn by_rule(
     learned: &LearnedArgs,
 ) -> RulingReport {
     let run = Some(record.start.id);
-    let message = Message::new(subject, learned.trailers());
+    let message = typed_message(subject, learned.trailers());
     let message = with_tested(message, repo, index, run);
     let ruling = with_check(true, |asked| {
         lab_decide::by_rule(repo, index, record, &message, asked)

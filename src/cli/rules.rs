@@ -5,10 +5,10 @@ use super::json::decision::DecisionAnswer;
 use super::{JsonArg, KernelArg, failed, is_json, problem_file, say, say_below, told};
 use anyhow::Result;
 use clap::Args;
-use lab_git::{Repo, short};
+use lab_git::{Repo, short, typed_message};
 use lab_project::Project;
 use lab_protocol::Exit;
-use lab_run::message::{self, Message, Trailer};
+use lab_run::message::{self, Trailer};
 use lab_store::RunIndex;
 use lab_system::root::read_anywhere;
 use schemars::JsonSchema;
@@ -66,7 +66,7 @@ pub fn main(options: &RulesArgs) -> Result<ExitCode> {
     if let Some(why) = problem_file::mistake(&project) {
         return Ok(failed(&why, Exit::Usage));
     }
-    let message = Message::new(subject, options.trailer.iter().cloned());
+    let message = typed_message(subject, options.trailer.iter().cloned());
     let decided = lab_decide::change_rules(&project, &message)?;
     let answered = DecisionAnswer::of(&project, &RunIndex::open(&project), &decided);
     Ok(told(answered, || {

@@ -58,6 +58,27 @@ fn a_kept_experiment_says_what_was_tested_and_what_was_not() {
 }
 
 #[test]
+fn trailers_in_the_message_join_the_others_once() {
+    let lab = Lab::new();
+    lab.write("kernel.cu", "// better\n");
+    lab.lab("run").is(0);
+    let mut keep = lab.lab_command("keep --no-tested --lesson short --trailer 'Issue: 7'");
+    keep.args(["-m", "two rows\n\nIssue: 7\nSigned-off-by: Ann <a@b.org>"]);
+    crate::lab::finish(keep.spawn().unwrap()).is(0);
+    let trailers = "Issue: 7\nSigned-off-by: Ann <a@b.org>\nLesson: short\n";
+    assert_eq!(
+        lab.git("log -1 --format=%B").trim_end(),
+        format!("two rows\n\n{trailers}").trim_end()
+    );
+    let parsed = lab.sh("git log -1 --format=%B | git interpret-trailers --parse");
+    assert_eq!(parsed.is(0).out, trailers);
+    assert_eq!(
+        lab.rows(),
+        ["1000.0 | 1000.0 | pass | keep | two rows"]
+    );
+}
+
+#[test]
 fn no_tested_and_wrong_trailers() {
     let lab = Lab::new();
     lab.write("kernel.cu", "// better\n");

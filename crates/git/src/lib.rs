@@ -64,7 +64,7 @@ pub use hooked_commit::{ByProgram, commit_by_program};
 pub use incumbent::{HeldFile, IncumbentBytes, incumbent_bytes, incumbent_files, write_incumbent};
 pub use index::stage;
 pub use locks::{lock_index, remove_leftovers, remove_own_locks, unlock_index};
-pub use log::{LogEntry, Marks, change, log_page, parse_message, show, trailers_of};
+pub use log::{LogEntry, Marks, change, log_page, parse_message, show, trailers_of, typed_message};
 pub use names::{NamedCommit, Present, commits_named, resolve, unknown};
 pub use notes::{Notes, incumbent_note, note};
 pub use obstacle::{Obstacle, Operation, author_name, obstacle};

@@ -163,6 +163,24 @@ pub fn parse_message(text: &str) -> Message {
     Message::new(subject, trailers(text))
 }
 
+/// The message that a person typed, with these trailers too. Trailers at the end of the text are
+/// trailers; everything before them is the subject.
+///
+/// ```
+/// let message = lab_git::typed_message("two\nrows\n\nSigned-off-by: Ann", []);
+/// assert_eq!(message.render(), "two rows\n\nSigned-off-by: Ann\n");
+/// ```
+pub fn typed_message(text: &str, more: impl IntoIterator<Item = Trailer>) -> Message {
+    let own = trailers(text);
+    let subject = match text.trim_end().rsplit_once("\n\n") {
+        Some((subject, _)) if !own.is_empty() => subject,
+        _ => text,
+    };
+    let more = more.into_iter().filter(|trailer| !own.contains(trailer));
+    let more: Vec<Trailer> = more.collect();
+    Message::new(subject, own.into_iter().chain(more))
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]

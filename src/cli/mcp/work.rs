@@ -18,7 +18,7 @@ use crate::cli::{check, clean, run};
 use crate::confinement;
 use anyhow::Result;
 use lab_decide::{Decided, Refusal};
-use lab_git::{Repo, short};
+use lab_git::{Repo, short, typed_message};
 use lab_history::JudgedBefore;
 use lab_project::Project;
 use lab_protocol::report::Diagnostic;
@@ -369,7 +369,7 @@ fn decided(
         .run
         .map(RunId)
         .or_else(|| default_run(project, &index));
-    let message = Message::new(&asked.message, trailers);
+    let message = typed_message(&asked.message, trailers);
     let message = lab_decide::with_tested(message, &repo, &mut index, run);
     Ok(match act(&mut index, run, &message) {
         Ok(decided) => {
