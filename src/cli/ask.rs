@@ -1,8 +1,30 @@
-//! Asks the person at the terminal to choose.
+//! Asks the person at the terminal.
 
-use super::{say, say_below};
+use super::{is_json, say, say_below};
 use anyhow::{Context, Result};
-use std::io;
+use lab_protocol::console::stdout_is_terminal;
+use std::io::{self, IsTerminal};
+
+/// Whether a person can be asked: stdin and stdout are a terminal, and no JSON is wanted.
+pub fn can_ask() -> bool {
+    io::stdin().is_terminal() && stdout_is_terminal() && !is_json()
+}
+
+/// Asks a question to which only `y` or `yes` says yes.
+pub fn yes(question: &str) -> Result<bool> {
+    say(&format!("{question} [y/N]"));
+    let answer = line()?.unwrap_or_default();
+    Ok(["y", "yes"].contains(&answer.to_lowercase().as_str()))
+}
+
+/// What the person types in one line; `None` where the input ends, with Ctrl+D.
+fn line() -> Result<Option<String>> {
+    let mut line = String::new();
+    let read = io::stdin()
+        .read_line(&mut line)
+        .context("cannot read the answer")?;
+    Ok((read > 0).then(|| line.trim().to_owned()))
+}
 
 /// Shows the lines, each with a number, below what `title` says, and asks for one of them: its number
 /// or its name. `None` where the person ends the input, with Ctrl+D.
@@ -15,14 +37,9 @@ pub fn which(title: &str, lines: &[String], names: &[&str]) -> Result<Option<usi
             "Which one? A number from 1 to {}, or its name:",
             names.len()
         ));
-        let mut line = String::new();
-        let read = io::stdin()
-            .read_line(&mut line)
-            .context("cannot read the answer")?;
-        if read == 0 {
+        let Some(word) = line()? else {
             return Ok(None);
-        }
-        let word = line.trim();
+        };
         let by_number = word
             .parse::<usize>()
             .ok()

@@ -201,7 +201,7 @@ enum Command {
     Probe(probe::ProbeArgs),
     /// Allow what runs with your rights here: Python, the harness of lab.toml, and kernels where
     /// Linux cannot confine them
-    Trust(JsonArg),
+    Trust(trust::TrustArgs),
     /// List the colour schemes, or show one in this terminal
     Theme(theme::ThemeArgs),
     /// Serve an MCP client over stdin and stdout, so that a coding agent can judge and decide
@@ -359,7 +359,7 @@ fn command(cli: Cli) -> ExitCode {
         Some(Command::Fetch(options)) => fetch::main(&options),
         Some(Command::Restore(options)) => restore::main(&options),
         Some(Command::Doctor(options)) => doctor::main(&options),
-        Some(Command::Trust(_)) => trust::main(),
+        Some(Command::Trust(options)) => trust::main(&options),
         Some(Command::Mcp(options)) => mcp::main(&options),
         Some(Command::Theme(options)) => theme::main(&options),
         Some(Command::Help(options)) => return help::main(&options, definition()),

@@ -1,6 +1,6 @@
 //! `lab` without a subcommand: opens the screen.
 
-use super::{code, complain, ls};
+use super::{ask, code, complain, ls};
 use crate::screen::preferences::{env, prefer};
 use crate::screen::repository_worker::Opening;
 use crate::screen::settings_worker::UserFiles;
@@ -9,11 +9,10 @@ use anyhow::{Context, Error, Result, bail};
 use lab_git::Repo;
 use lab_project::Project;
 use lab_project::screen_lock;
-use lab_protocol::{Exit, console};
+use lab_protocol::Exit;
 use lab_tui::layout::{Layout, UserChoice};
 use lab_tui::settings::Settings;
 use lab_tui::theme::AppearanceChoice;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -22,7 +21,7 @@ use std::sync::Arc;
 /// command line), else from the environment, the remembered layout, the user's config, and last the
 /// terminal's own colours.
 pub fn screen(from: &Path, kernel: Option<&Path>, choice: AppearanceChoice) -> Result<ExitCode> {
-    if !(std::io::stdin().is_terminal() && console::stdout_is_terminal()) {
+    if !ask::can_ask() {
         bail!("the screen needs a terminal; `lab run` judges the kernel without one");
     }
     if env("TERM").is_some_and(|term| term == "dumb") {

@@ -1,8 +1,9 @@
 //! `lab trust`: allows the harness command of this lab.toml to run, Python kernels, and kernels
 //! where Linux cannot confine them.
 
-use super::{answer, here, is_json, say};
-use anyhow::Result;
+use super::{JsonArg, answer, ask, here, is_json, say};
+use anyhow::{Result, bail};
+use clap::Args;
 use lab_project::Project;
 use lab_project::trust::{self, PythonRequest, TrustRequest};
 use lab_protocol::Exit;
@@ -11,6 +12,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::process::ExitCode;
+
+#[derive(Args, Debug)]
+pub struct TrustArgs {
+    /// Trust without a question; without a terminal none is asked
+    #[arg(long)]
+    yes: bool,
+    #[command(flatten)]
+    json: JsonArg,
+}
 
 /// What `lab trust` prints with `--json`: all that is trusted now.
 #[derive(JsonSchema, Serialize)]
@@ -43,8 +53,8 @@ struct PythonAnswer<'a> {
 }
 
 /// Works without a kernel: trust belongs to lab.toml, or to the repository where there is none.
-/// Prints all that is trusted before it is.
-pub fn main() -> Result<ExitCode> {
+/// Prints all that is trusted before it is, and asks on a terminal.
+pub fn main(options: &TrustArgs) -> Result<ExitCode> {
     let project = Project::of_any(&here()?)?;
     let request = TrustRequest::of_folder(&project);
     let text = request.text();
@@ -81,6 +91,9 @@ pub fn main() -> Result<ExitCode> {
         ));
     }
     say_each(text.lines().map(str::to_owned));
+    if !options.yes && ask::can_ask() && !ask::yes("Trust it?")? {
+        bail!("nothing was trusted");
+    }
     trust::grant(&request)?;
     let place = request.place.display();
     say(&match (&request.command, &project.config_file) {

@@ -131,6 +131,27 @@ fn a_lab_toml_that_changes_is_read_anew_and_its_command_asked_for() {
 }
 
 #[test]
+fn lab_trust_asks_on_a_terminal() {
+    let bench = Bench::untrusted();
+    let mut lab = bench.run_in_terminal(120, &["trust"]);
+    lab.see("sh harness.sh").see("Trust it? [y/N]");
+    lab.press("\r").see("lab: nothing was trusted");
+    assert_eq!(lab.end(), 1);
+    let mut lab = bench.run_in_terminal(120, &["run"]);
+    lab.see("you have not trusted it yet");
+    assert_eq!(lab.end(), 64);
+    let mut lab = bench.run_in_terminal(120, &["trust"]);
+    lab.see("Trust it? [y/N]");
+    lab.press("y\r").see("trusted: `sh harness.sh`");
+    assert_eq!(lab.end(), 0);
+    let other = Bench::untrusted();
+    let mut lab = other.run_in_terminal(120, &["trust", "--yes"]);
+    lab.see("trusted: `sh harness.sh`");
+    assert_eq!(lab.end(), 0);
+    assert!(!lab.contents().contains("Trust it?"));
+}
+
+#[test]
 fn an_untrusted_command_waits_for_a_yes() {
     let bench = Bench::untrusted();
     let mut lab = bench.open();

@@ -1,19 +1,18 @@
 //! `lab init FILE.cu`: a problem for a kernel of a file as people publish them, with host code
 //! around it.
 
-use super::{InitAnswer, InitArgs, ask, find_kernel, is_json, say, say_below, told};
+use super::{InitAnswer, InitArgs, ask, find_kernel, say, say_below, told};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use lab_import::cuda::Published;
 use lab_import::{NewFile, Problem};
 use lab_project::new_problem;
 use lab_protocol::Language;
-use lab_protocol::console::stdout_is_terminal;
 use lab_system::root::{Root, read_anywhere};
 use lab_system::space;
 use lab_text::shell::quote;
 use lab_text::suggest::did_you_mean;
 use std::ffi::OsStr;
-use std::io::{self, IsTerminal};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -247,7 +246,7 @@ impl PublishedFile {
         match (named, kernels.as_slice()) {
             (Some(several), _) => several.split(',').map(|name| known(name.trim())).collect(),
             (None, [(only, _)]) => Ok(vec![only.clone()]),
-            (None, _) if io::stdin().is_terminal() && stdout_is_terminal() && !is_json() => {
+            (None, _) if ask::can_ask() => {
                 Ok(vec![self.ask(&kernels)?])
             }
             (None, _) => bail!(
