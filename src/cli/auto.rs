@@ -2,6 +2,7 @@
 
 use super::auto_status::{self, LoopArg, StatusArgs, counts};
 use super::json::run::RunReport;
+use super::verdict::Judged;
 use super::{complain, failed, open, say};
 use crate::confinement;
 use anyhow::{Context, Result};
@@ -413,7 +414,6 @@ fn end_on_signals(control: Arc<Control>) -> Result<Arc<AtomicI32>> {
 
 /// A record with the keys of `lab run --json`.
 fn as_json(project: &Project, index: &RunIndex, record: &Record) -> Value {
-    let verdict = record.verdict.as_ref();
-    let report = verdict.map(|verdict| RunReport::of(project, index, record, verdict));
-    serde_json::to_value(report).unwrap_or_default()
+    let judged = Judged::of(project, None, index, record);
+    serde_json::to_value(judged.as_ref().map(RunReport::of)).unwrap_or_default()
 }

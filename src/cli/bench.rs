@@ -7,8 +7,8 @@ mod text;
 use super::interrupt::controlled;
 use super::json::bench::{BenchReport, as_export, as_text};
 use super::run::{self, RunArgs};
-use super::sweep::ExecutorArg;
-use super::{answer, code, complain, failed, is_json, say};
+use super::sweep::{ExecutorArg, Shown, counted_as};
+use super::{code, complain, failed, is_json, say, told_with};
 use crate::confinement;
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
@@ -35,16 +35,16 @@ pub struct BenchArgs {
     run: RunArgs,
     /// Independent runs, each in a new judge process [default: 6; with --resume, as the bench was
     /// begun]
-    #[arg(long, value_name = "N", value_parser = runs)]
+    #[arg(long, value_name = "N", value_parser = counted_as("runs", 1..=1_000))]
     runs: Option<u32>,
     /// Untimed launches at the beginning of each trial [default: 3]
-    #[arg(long, value_name = "N", value_parser = warm_up)]
+    #[arg(long, value_name = "N", value_parser = counted_as("untimed launches", 0..=100_000))]
     warm_up: Option<usize>,
     /// Timed launches of a trial [default: 100]
-    #[arg(long, value_name = "N", value_parser = iterations)]
+    #[arg(long, value_name = "N", value_parser = counted_as("timed launches", 1..=100_000))]
     iterations: Option<usize>,
     /// Trials of a run, each in a new process of the kernel [default: 5]
-    #[arg(long, value_name = "N", value_parser = trials)]
+    #[arg(long, value_name = "N", value_parser = counted_as("trials", 1..=1_000))]
     trials: Option<usize>,
     /// Go on with the last bench of these bytes: only the missing runs are made
     #[arg(long)]
@@ -85,50 +85,6 @@ enum Format {
     Csv,
     Md,
     Bmf,
-}
-
-/// The bench that is to be shown.
-#[derive(Clone, Copy, Debug)]
-enum Shown {
-    Last,
-    Number(BenchId),
-}
-
-impl std::str::FromStr for Shown {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let number = || text.parse().map(|number| Shown::Number(BenchId(number)));
-        if text == "last" {
-            Ok(Shown::Last)
-        } else {
-            number().map_err(|_| format!("'{text}' is neither a number nor `last`"))
-        }
-    }
-}
-
-fn count(text: &str, what: &str, from: u32, to: u32) -> Result<u32, String> {
-    let wrong = || format!("'{text}' is not a number of {what} from {from} to {to}");
-    text.parse()
-        .ok()
-        .filter(|number| (from..=to).contains(number))
-        .ok_or_else(wrong)
-}
-
-fn runs(text: &str) -> Result<u32, String> {
-    count(text, "runs", 1, 1_000)
-}
-
-fn warm_up(text: &str) -> Result<usize, String> {
-    count(text, "untimed launches", 0, 100_000).map(|number| number as usize)
-}
-
-fn iterations(text: &str) -> Result<usize, String> {
-    count(text, "timed launches", 1, 100_000).map(|number| number as usize)
-}
-
-fn trials(text: &str) -> Result<usize, String> {
-    count(text, "trials", 1, 1_000).map(|number| number as usize)
 }
 
 pub fn main(options: &BenchArgs) -> Result<ExitCode> {
@@ -200,9 +156,9 @@ pub fn check_file(file: &Path) -> Result<()> {
 
 fn find(project: &Project, shown: Shown) -> Result<Bench> {
     let store = BenchStore::new(&project.lab_dir);
-    match shown {
-        Shown::Number(id) => store.read(id),
-        Shown::Last => store
+    match shown.0 {
+        Some(id) => store.read(BenchId(id)),
+        None => store
             .all(|start| start.kernel == project.kernel_name)
             .next()
             .with_context(|| {
@@ -290,12 +246,10 @@ fn report(project: &Project, options: &BenchArgs, state: &BenchState) -> ExitCod
             return failed(&why, Exit::NOT_JUDGED);
         }
     }
-    if is_json() {
-        return answer(exit, report);
-    }
-    lines.iter().for_each(|line| say(line));
-    if let Some(file) = &options.output {
-        say(&format!("  the export is in {}", file.display()));
-    }
-    code(exit)
+    told_with(exit, report, || {
+        lines.iter().for_each(|line| say(line));
+        if let Some(file) = &options.output {
+            say(&format!("  the export is in {}", file.display()));
+        }
+    })
 }

@@ -3,7 +3,8 @@
 use super::json::run::RunReport;
 use super::live::{HarnessLines, Printed};
 use super::run::judge;
-use super::{JsonArg, KernelArg, answer, code, failed, is_json, say};
+use super::verdict::Judged;
+use super::{JsonArg, KernelArg, failed, say, told_with};
 use anyhow::{Result, bail};
 use clap::Args;
 use lab_project::Project;
@@ -12,8 +13,7 @@ use lab_protocol::Target;
 use lab_protocol::report::Diagnostic;
 use lab_protocol::{Tool, tool_names as names};
 use lab_run::Reason;
-use lab_run::record::Record;
-use lab_run::verdict::{Outcome, Verdict};
+use lab_run::verdict::Outcome;
 use lab_runner::RunEvent;
 use lab_runner::spec::RunSpec;
 use lab_store::RunIndex;
@@ -46,10 +46,19 @@ pub fn main(options: &CheckArgs) -> Result<ExitCode> {
         }
     })?;
     drop(lines);
-    Ok(match record.verdict.as_ref() {
-        Some(verdict) => report(&project, &record, verdict),
-        None => failed("the check ended without a result", Exit::Crashed),
-    })
+    let index = RunIndex::open(&project);
+    let Some(judged) = Judged::of(&project, None, &index, &record) else {
+        return Ok(failed("the check ended without a result", Exit::Crashed));
+    };
+    let exit = match judged.verdict.outcome {
+        Outcome::Pass => Exit::Passed,
+        _ => judged.verdict.exit(),
+    };
+    let checked = CheckAnswer::of(&judged);
+    Ok(told_with(exit, &checked, || {
+        say("");
+        say(&checked.line(&judged));
+    }))
 }
 
 /// How a check runs. An error names a tool that the device lacks.
@@ -69,20 +78,6 @@ pub fn spec(project: &Project, device: Option<Target>, tools: Vec<Tool>) -> Resu
     })
 }
 
-fn report(project: &Project, record: &Record, verdict: &Verdict) -> ExitCode {
-    let exit = match verdict.outcome {
-        Outcome::Pass => Exit::Passed,
-        _ => verdict.exit(),
-    };
-    let checked = CheckAnswer::of(project, record, verdict);
-    if is_json() {
-        return answer(exit, checked);
-    }
-    say("");
-    say(&checked.line(project, record, verdict));
-    code(exit)
-}
-
 /// What `lab check` prints with `--json`.
 #[derive(JsonSchema, Serialize)]
 pub struct CheckAnswer {
@@ -100,11 +95,11 @@ pub struct CheckAnswer {
 
 impl CheckAnswer {
     /// Reads the run's log.
-    pub fn of(project: &Project, record: &Record, verdict: &Verdict) -> Self {
-        let report = record.report();
+    pub fn of(judged: &Judged) -> Self {
+        let report = judged.record.report();
         // The tool's own summary, else how the run ended.
-        let says = report.value("check").unwrap_or(&verdict.why);
-        let run = RunReport::of(project, &RunIndex::open(project), record, verdict);
+        let says = report.value("check").unwrap_or(&judged.verdict.why);
+        let run = RunReport::of(judged);
         let tools = report
             .value("check_tools")
             .into_iter()
@@ -119,20 +114,17 @@ impl CheckAnswer {
     }
 
     /// The result in one line.
-    pub fn line(&self, project: &Project, record: &Record, verdict: &Verdict) -> String {
-        let sign = if verdict.outcome == Outcome::Pass {
-            "✓"
-        } else {
-            "✗"
+    pub fn line(&self, judged: &Judged) -> String {
+        let sign = match judged.verdict.outcome {
+            Outcome::Pass => "✓",
+            _ => "✗",
         };
         // What was not judged has no number.
-        let number = match verdict.outcome {
+        let number = match judged.verdict.outcome {
             Outcome::NotJudged => String::new(),
-            _ => format!("{} of ", record.start.id),
+            _ => format!("{} of ", judged.record.start.id),
         };
-        format!(
-            "{sign} check {number}{}: {}",
-            project.kernel_name, self.says
-        )
+        let (kernel, says) = (&judged.project.kernel_name, &self.says);
+        format!("{sign} check {number}{kernel}: {says}")
     }
 }

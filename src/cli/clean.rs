@@ -1,9 +1,8 @@
 //! `lab clean`: packs git's loose objects and the lab's refs.
 
-use super::{here, say, told};
+use super::{any, say, told};
 use anyhow::Result;
 use lab_git::{ObjectFiles, Repo};
-use lab_project::Project;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::process::ExitCode;
@@ -22,7 +21,7 @@ pub struct CleanAnswer {
 }
 
 pub fn main() -> Result<ExitCode> {
-    let project = Project::of_any(&here()?)?;
+    let project = any()?;
     let packed_refs = lab_decide::pack_refs(&project)?;
     let cleaned = lab_git::clean(&Repo::open(&project)?)?;
     let answered = CleanAnswer {

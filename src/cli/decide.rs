@@ -42,7 +42,6 @@ pub struct KeepArgs {
 /// What a decision is about, and the index in which it was found: the decision itself reads only
 /// what is newer.
 struct Opened {
-    project: Project,
     repo: Repo,
     index: RunIndex,
     run: Option<RunId>,
@@ -62,7 +61,6 @@ impl KeepArgs {
             .or_else(|| default_run(&project, &index));
         let message = self.trailers.message(&repo, &mut index, &self.message, run);
         Ok(Opened {
-            project,
             repo,
             index,
             run,
@@ -145,14 +143,13 @@ pub fn default_run(project: &Project, index: &RunIndex) -> Option<RunId> {
 pub fn keep(options: &KeepArgs) -> Result<ExitCode> {
     let mut opened = options.opened()?;
     let Opened {
-        project,
+        repo,
         index,
         run,
         message,
-        ..
     } = &mut opened;
     let kept = with_check(false, |asked| {
-        lab_decide::keep(project, index, *run, message, asked)
+        lab_decide::keep(&repo.project, index, *run, message, asked)
     })?;
     Ok(report(&opened, kept))
 }
@@ -160,13 +157,13 @@ pub fn keep(options: &KeepArgs) -> Result<ExitCode> {
 pub fn discard(options: &DiscardArgs) -> Result<ExitCode> {
     let mut opened = options.what.opened()?;
     let Opened {
-        project,
+        repo,
         index,
         run,
         message,
-        ..
     } = &mut opened;
-    let discarded = lab_decide::discard(project, index, *run, message, options.unjudged);
+    let unjudged = options.unjudged;
+    let discarded = lab_decide::discard(&repo.project, index, *run, message, unjudged);
     Ok(report(&opened, discarded))
 }
 
@@ -186,12 +183,9 @@ fn with_check<T>(by_rule: bool, act: impl FnOnce(&mut RunContext) -> T) -> Resul
 /// Reports what came of a decision.
 fn report(opened: &Opened, result: std::result::Result<Decided, Refusal>) -> ExitCode {
     let Opened {
-        project,
-        repo,
-        index,
-        run,
-        ..
+        repo, index, run, ..
     } = opened;
+    let project = &repo.project;
     match result {
         Ok(decided) if is_json() => {
             super::clean::after_a_decision(repo);

@@ -1,13 +1,12 @@
 //! `lab decisions`: the board of decisions, its evidence, and whether both are true.
 
 use super::output::{FAILED, say_each};
-use super::{JsonArg, answer, complain, here, is_json, say, told};
+use super::{JsonArg, any, complain, say, told, told_with};
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use lab_bench::BenchId;
 use lab_board::{Board, Evidence, Source, words};
 use lab_git::Repo;
-use lab_project::Project;
 use lab_protocol::Exit;
 use lab_run::RunId;
 use lab_sweep::SweepId;
@@ -73,9 +72,9 @@ struct SourceArgs {
 
 /// What `lab decisions` and `lab decisions check` print with `--json`.
 #[derive(JsonSchema, Serialize)]
-pub struct DecisionsAnswer {
+pub struct DecisionsAnswer<'a> {
     #[serde(flatten)]
-    board: Board,
+    board: &'a Board,
 }
 
 /// What `lab decisions add` prints with `--json`.
@@ -97,7 +96,7 @@ pub struct KeyAnswer {
 }
 
 pub fn main(options: &DecisionsArgs) -> Result<ExitCode> {
-    let repo = Repo::open(&Project::of_any(&here()?)?)?;
+    let repo = Repo::open(&any()?)?;
     match &options.action {
         None => show(&repo, options.id.as_deref()),
         Some(Action::Check(_)) => check(&repo),
@@ -116,13 +115,14 @@ fn show(repo: &Repo, id: Option<&str>) -> Result<ExitCode> {
         board.evidence.retain(|name, _| chosen.uses(name));
         board.decisions = vec![chosen];
     }
-    let problems = board.problems.clone();
-    let lines = match board.decisions.as_slice() {
-        [only] if id.is_some() => words::whole(only, &board),
-        _ => words::board(&board),
-    };
-    let exit = told(DecisionsAnswer { board }, || say_each(lines));
-    problems.iter().for_each(|problem| complain(&problem.text));
+    let exit = told(DecisionsAnswer { board: &board }, || {
+        say_each(match board.decisions.as_slice() {
+            [only] if id.is_some() => words::whole(only, &board),
+            _ => words::board(&board),
+        });
+    });
+    let problems = board.problems.iter();
+    problems.for_each(|problem| complain(&problem.text));
     Ok(exit)
 }
 
@@ -133,18 +133,14 @@ fn check(repo: &Repo) -> Result<ExitCode> {
     } else {
         FAILED
     };
-    let problems = board.problems.clone();
-    let summary = words::counts(&board);
-    if is_json() {
-        answer(exit, DecisionsAnswer { board });
-    } else {
-        say(&summary);
-    }
-    for problem in &problems {
+    let exit = told_with(exit, DecisionsAnswer { board: &board }, || {
+        say(&words::counts(&board));
+    });
+    for problem in &board.problems {
         let word = if problem.is_false { "false" } else { "warning" };
         complain(&format!("{word}: {}", problem.text));
     }
-    Ok(ExitCode::from(exit))
+    Ok(exit)
 }
 
 fn add(repo: &Repo, options: &AddArgs) -> Result<ExitCode> {

@@ -2,11 +2,10 @@
 
 use super::decide::LearnedArgs;
 use super::json::decision::{TrailerReport, trailers};
-use super::{JsonArg, here, say, say_below, told};
+use super::{JsonArg, any, say, say_below, told};
 use anyhow::Result;
 use clap::Args;
 use lab_decide::{Changes, Described};
-use lab_project::Project;
 use lab_run::experiment::Row;
 use lab_run::message::{self, Trailer};
 use schemars::JsonSchema;
@@ -44,7 +43,7 @@ pub struct DescribeAnswer<'a> {
 
 pub fn main(options: &DescribeArgs) -> Result<ExitCode> {
     // The experiment names its kernel.
-    let project = Project::of_any(&here()?)?;
+    let project = any()?;
     let given = options.learned.trailers();
     let given: Vec<_> = given.chain(options.trailer.iter().cloned()).collect();
     let changes = Changes {

@@ -2,20 +2,20 @@
 
 use super::json::run::{ComparisonReport, RunReport};
 use super::shown::Paper;
-use super::{JsonArg, here, told};
+use super::verdict::Judged;
+use super::{JsonArg, any, told};
 use anyhow::{Result, bail};
 use clap::Args;
 use jiff::tz::TimeZone;
-use lab_git::{Repo, short};
+use lab_git::short;
 use lab_history::details::{self, Compared, ComparedProfiles};
 use lab_history::profile::compare::Moved;
-use lab_history::{History, names};
+use lab_history::{Session, names};
 use lab_project::Project;
 use lab_protocol::report::Measure;
 use lab_run::RunId;
 use lab_run::experiment::ExperimentKey;
 use lab_run::record::Record;
-use lab_store::RunIndex;
 use lab_tui::diff::DiffView;
 use lab_tui::panes::experiment::code_view;
 use lab_tui::panes::experiment::comparison::{self, Sides};
@@ -45,7 +45,7 @@ pub struct DiffArgs {
 }
 
 pub fn main(options: &DiffArgs) -> Result<ExitCode> {
-    let any = Project::of_any(&here()?)?;
+    let any = any()?;
     let both = Pair::read(&any, [&options.first, &options.second])?;
     if options.profile || options.sass {
         both.has_profiles()?;
@@ -59,18 +59,15 @@ const AROUND: u32 = 3;
 /// Two experiments that are compared.
 pub struct Pair {
     project: Project,
-    index: RunIndex,
-    history: History,
+    session: Session,
     compared: Compared,
 }
 
 impl Pair {
     /// Reads two experiments by their names: the number of a run, or a commit.
     pub fn read(any: &Project, names: [&str; 2]) -> Result<Pair> {
-        let mut index = RunIndex::open(any);
-        let repo = Repo::open(any)?;
-        let history = lab_history::look(&repo, &mut index);
-        let named = |name| named(&repo, &index, &history, name);
+        let session = Session::open(any)?;
+        let named = |name| named(&session, name);
         let keys = [named(names[0])?, named(names[1])?];
         let compared = details::compare(any, keys, AROUND);
         let kernel = compared.records.iter().flatten().next();
@@ -81,8 +78,7 @@ impl Pair {
         };
         Ok(Pair {
             project,
-            index,
-            history,
+            session,
             compared,
         })
     }
@@ -96,7 +92,6 @@ impl Pair {
             Ok(change) => change.in_words(&config.objective, config.goal),
             Err(why) => format!("no ratio: {why}"),
         };
-        let of = |change| ComparisonReport::of(change, None, &config.objective, config.goal).ratio;
         let (profile, sass) = match &self.compared.profiles {
             ComparedProfiles::Moved { moved, code, .. } => {
                 let row = |it: &Moved| [&it.what, &it.before, &it.after].map(Clone::clone);
@@ -108,7 +103,7 @@ impl Pair {
             words: format!("{second} against {first}: {words}"),
             first,
             second,
-            ratio: ratio.as_ref().ok().and_then(of),
+            ratio: ComparisonReport::of(ratio.as_ref().ok(), None, config).ratio,
             common_workloads: self.compared.common_workloads(),
             not_compared: ratio.err(),
             profile,
@@ -135,20 +130,20 @@ impl Pair {
 
     fn answer(&self) -> DiffAnswer<'_> {
         let records = self.compared.records.each_ref();
-        let run = |record: &Record| {
-            let verdict = record.verdict.as_ref()?;
-            let (project, index) = (&self.project, &self.index);
-            Some(RunReport::of(project, index, record, verdict))
+        let run = |record: &Option<Record>| {
+            let judged = Judged::of(&self.project, None, &self.session.index, record.as_ref()?)?;
+            Some(RunReport::of(&judged))
         };
         DiffAnswer {
             compared: self.report(),
-            runs: records.map(|record| run(record.as_ref()?)),
+            runs: records.map(run),
         }
     }
 
     fn tell(&self, options: &DiffArgs) {
         let (paper, both) = (Paper::stdout(), &self.compared);
-        let find = |key| self.history.experiments.iter().find(|e| e.is(key));
+        let experiments = &self.session.history.experiments;
+        let find = |key| experiments.iter().find(|e| e.is(key));
         let sides = Sides {
             experiments: both.keys.each_ref().map(find),
             setup: &Setup::of(&self.project),
@@ -177,9 +172,9 @@ impl Pair {
 }
 
 /// The experiment or the run of this name.
-fn named(repo: &Repo, index: &RunIndex, history: &History, name: &str) -> Result<ExperimentKey> {
+fn named(session: &Session, name: &str) -> Result<ExperimentKey> {
     let run = name.parse().ok().map(RunId);
-    if let Some(record) = run.and_then(|run| index.store().read(run).ok()) {
+    if let Some(record) = run.and_then(|run| session.index.store().read(run).ok()) {
         let decision = record.decision.as_ref();
         let commit = decision.and_then(|it| it.commit.as_deref());
         return Ok(ExperimentKey {
@@ -188,8 +183,8 @@ fn named(repo: &Repo, index: &RunIndex, history: &History, name: &str) -> Result
             decided: decision.map(|it| it.decided),
         });
     }
-    let commit = names::resolve_name(repo, name)?.commit;
-    let mut experiments = history.experiments.iter().rev();
+    let commit = names::resolve_name(&session.repo, name)?.commit;
+    let mut experiments = session.history.experiments.iter().rev();
     let known = experiments.find(|it| names::holds(&commit, it));
     Ok(known.map_or_else(
         || ExperimentKey {

@@ -6,11 +6,12 @@ mod report;
 
 use super::harness::is_trusted;
 use super::output::{FAILED, say_lines};
-use super::{JsonArg, KernelArg, VERSION, answer, here, is_json, say};
+use super::{JsonArg, KernelArg, VERSION, here, say, told_with};
 use crate::confinement;
 use crate::screen::{preferences, settings_files};
 use anyhow::Result;
 use clap::Args;
+use itertools::Itertools;
 use lab_device::{self as device, Finding, FolderTrust};
 use lab_git::Repo;
 use lab_judge::judge::counters_are_readable;
@@ -140,38 +141,26 @@ pub fn main(options: &DoctorArgs) -> Result<ExitCode> {
         .chain(&devices)
         .chain(&checks)
         .chain(&rest);
-    if is_json() {
-        let findings = all.chain(&unusable).map(FindingReport::from).collect();
-        let doctor = DoctorAnswer {
-            findings,
-            device_auto: target.to_string(),
-        };
-        return Ok(answer(if well { 0 } else { FAILED }, doctor));
-    }
-    if options.report {
-        let findings = all.chain(&unusable);
-        say_lines(&report::text(VERSION, findings, &target.to_string()));
-        return Ok(exit(well));
-    }
-    all.for_each(show);
-    let target = match target {
-        Target::Cpu => {
-            "cpu (emulated: its verdicts on correctness are real, its times say nothing)".to_owned()
-        }
-        other => other.to_string(),
+    let findings = || all.clone().chain(&unusable);
+    let doctor = DoctorAnswer {
+        findings: findings().map(FindingReport::from).collect(),
+        device_auto: target.to_string(),
     };
-    say("");
-    say(&format!("device auto is {target}"));
-    unusable.iter().for_each(show);
-    Ok(exit(well))
-}
-
-fn exit(well: bool) -> ExitCode {
-    if well {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    Ok(told_with(if well { 0 } else { FAILED }, &doctor, || {
+        if options.report {
+            return say_lines(&report::text(VERSION, findings(), &doctor.device_auto));
+        }
+        all.clone().for_each(show);
+        say("");
+        let emulated = match target {
+            Target::Cpu => {
+                " (emulated: its verdicts on correctness are real, its times say nothing)"
+            }
+            _ => "",
+        };
+        say(&format!("device auto is {target}{emulated}"));
+        unusable.iter().for_each(show);
+    }))
 }
 
 /// Whether a compiler builds something of a project for the built-in harness: the kernel or its
@@ -294,14 +283,13 @@ fn of_project(subject: &Subject) -> Finding {
             return ill("project", why, begin);
         }
         Subject::None(_, listed) => {
-            let shown: Vec<&str> = listed.iter().take(LISTED).map(String::as_str).collect();
+            let shown = listed.iter().take(LISTED).join(", ");
             let more = if listed.len() > LISTED { ", …" } else { "" };
             return note(
                 "project",
                 format!(
-                    "{} kernels, and this folder means none of them: {}{more}",
-                    listed.len(),
-                    shown.join(", ")
+                    "{} kernels, and this folder means none of them: {shown}{more}",
+                    listed.len()
                 ),
                 "`lab doctor KERNEL` looks at one",
             );

@@ -4,6 +4,7 @@ use super::output::FAILED;
 use super::{JsonArg, answer, failed, here, is_json, say};
 use anyhow::Result;
 use clap::Args;
+use itertools::Itertools;
 use lab_git::{Fetched, Repo};
 use lab_history::elsewhere;
 use lab_project::Project;
@@ -53,7 +54,7 @@ pub fn main(options: &FetchArgs) -> Result<ExitCode> {
     };
     if is_json() {
         if brought.iter().all(|(_, fetched)| fetched.is_empty()) {
-            let texts: Vec<String> = brought.iter().map(|(from, _)| nothing(from)).collect();
+            let mut texts = brought.iter().map(|(from, _)| nothing(from));
             return Ok(failed(&texts.join("\n"), FAILED));
         }
         let reports = brought

@@ -6,7 +6,7 @@ mod described;
 mod published;
 mod python_source;
 
-use super::{JsonArg, ask, here, is_json, say, say_below, told};
+use super::{JsonArg, ask, here, say, say_below, told};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use lab_project::config::{Config, FILE, Harness};
@@ -23,6 +23,9 @@ use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+/// What is said of a problem in Python.
+const PYTHON: &str = "Python runs with your rights: `lab trust` allows it here";
 
 #[derive(Args, Debug)]
 pub struct InitArgs {

@@ -4,10 +4,10 @@ use super::output::resume;
 use super::{JsonArg, KernelArg, answer, is_json, say};
 use anyhow::Result;
 use clap::Args;
-use lab_git::Repo;
+use itertools::Itertools;
+use lab_history::Session;
 use lab_history::lessons::{Brought, EXPERIMENTS, Idea, fitting, lessons};
 use lab_protocol::Exit;
-use lab_store::RunIndex;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::process::ExitCode;
@@ -42,8 +42,7 @@ pub struct LessonsAnswer<'a> {
 pub fn main(options: &LessonsArgs) -> Result<ExitCode> {
     let project = options.kernel.open()?;
     resume(&project);
-    let mut index = RunIndex::open(&project);
-    let history = lab_history::look(&Repo::open(&project)?, &mut index);
+    let history = Session::open(&project)?.history;
     let newest_first = history.experiments.iter().rev();
     let newest_first = newest_first.filter(|e| e.is_about(&project.kernel_name));
     let ideas = lessons(newest_first, &project.config.objective, project.config.goal);
@@ -86,11 +85,11 @@ fn as_text(idea: &Idea) -> String {
         (idea.discarded, "discarded"),
         (idea.crashed, "crashed"),
     ];
-    let counts = counts
+    let mut counts = counts
         .iter()
         .filter(|(count, _)| *count > 0)
         .map(|(count, word)| format!("{count} {word}"));
-    let mut text = format!("{}: {}", idea.name, counts.collect::<Vec<_>>().join(", "));
+    let mut text = format!("{}: {}", idea.name, counts.join(", "));
     let figures = [
         ("best", idea.best),
         (

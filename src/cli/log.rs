@@ -2,19 +2,20 @@
 
 use super::json::experiment::ExperimentReport;
 use super::output::{resume, say_each};
-use super::{JsonArg, KernelArg, answer, complain, here, is_json, say};
+use super::{JsonArg, KernelArg, answer, any, complain, is_json, say};
 use anyhow::Result;
 use clap::Args;
+use itertools::Itertools;
 use lab_bench::{BenchDigest, BenchStore};
 use lab_decide::status::{self, ProjectStatus};
 use lab_git::{Present, Repo};
+use lab_history::Session;
 use lab_history::elsewhere::Elsewhere;
 use lab_project::Project;
 use lab_project::objective::Objective;
 use lab_protocol::Exit;
 use lab_run::experiment::{Experiment, Status};
 use lab_run::peers;
-use lab_store::RunIndex;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -39,9 +40,7 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
     // Outside of a kernel's folder all experiments can still be listed.
     let is_meant = meant.is_ok() || options.kernel.kernel.is_some();
     let project = match meant {
-        Err(_) if !is_meant && (options.all || options.append_missing) => {
-            Project::of_any(&here()?)?
-        }
+        Err(_) if !is_meant && (options.all || options.append_missing) => any()?,
         meant => meant?,
     };
     // Reports a decision that cannot be finished now, and lists the experiments all the same.
@@ -50,9 +49,11 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
         let added = lab_decide::append_missing(&project)?;
         complain(&format!("{added} missing rows added"));
     }
-    let mut index = RunIndex::open(&project);
-    let repo = Repo::open(&project)?;
-    let history = lab_history::look(&repo, &mut index);
+    let Session {
+        repo,
+        index,
+        history,
+    } = Session::open(&project)?;
     let status = status::look(&repo, &index)?;
     let show_all = options.all || !is_meant;
     // An experiment of an unknown problem may be of any kernel.
@@ -65,7 +66,7 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
         .filter(|_| is_meant)
         .unwrap_or_default();
     let exit = if is_json() {
-        let present = Present::of(&repo, history.without_record())?;
+        let present = history.present(&repo)?;
         let reports = listed.iter().map(|e| as_json(&repo, &project, &present, e));
         let log = LogAnswer {
             head: status.head.label(),
@@ -96,11 +97,10 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
             ));
         }
         if !other_problems.is_empty() {
-            let them: Vec<String> = other_problems.iter().map(OtherProblem::text).collect();
+            let them = other_problems.iter().map(OtherProblem::text).join(", ");
             let count: usize = other_problems.iter().map(|other| other.experiments).sum();
             say(&format!(
-                "{count} of other kernels: `lab log --all` ({})",
-                them.join(", ")
+                "{count} of other kernels: `lab log --all` ({them})"
             ));
         }
         if let Some(elsewhere) = elsewhere {

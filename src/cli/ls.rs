@@ -3,19 +3,19 @@
 use super::json::experiment::ExperimentReport;
 use super::output::{resume, say_each};
 use super::table::table;
-use super::{JsonArg, answer, ask, complain, here, is_json, log, say};
+use super::{JsonArg, any, ask, complain, log, say, told};
 use anyhow::Result;
 use clap::Args;
 use lab_board::Board;
-use lab_git::{Present, Repo};
-use lab_history::History;
+use lab_git::Present;
 use lab_history::bounds::Bounds;
 use lab_history::kernels::{self, COLUMNS, MARKS, Row, Standing};
+use lab_history::{History, Session};
 use lab_project::Project;
 use lab_project::kernels::shown;
-use lab_protocol::Exit;
 use lab_run::peers::PeerFigure;
 use lab_store::RunIndex;
+use lab_text::listed;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -63,26 +63,22 @@ struct KernelReport {
 }
 
 pub fn main(options: &LsArgs) -> Result<ExitCode> {
-    let project = Project::of_any(&here()?)?;
+    let project = any()?;
     resume(&project);
     let listed = look(&project)?;
-    let problems = listed.problems.clone();
-    let exit = if is_json() {
-        answer(Exit::Passed, listed)
-    } else {
-        listed.tell(options.markdown);
-        ExitCode::SUCCESS
-    };
-    problems.iter().for_each(|problem| complain(problem));
+    let exit = told(&listed, || listed.tell(options.markdown));
+    listed.problems.iter().for_each(|problem| complain(problem));
     Ok(exit)
 }
 
 /// Reads what is known of each kernel.
 fn look(project: &Project) -> Result<LsAnswer> {
-    let mut index = RunIndex::open(project);
-    let repo = Repo::open(project)?;
-    let history = lab_history::look(&repo, &mut index);
-    let present = Present::of(&repo, history.without_record())?;
+    let Session {
+        repo,
+        index,
+        history,
+    } = Session::open(project)?;
+    let present = history.present(&repo)?;
     let names = kernels::names(project);
     // What is wrong with the board is told by `lab decisions check`.
     let board = Board::read(&repo).unwrap_or_default();
@@ -175,10 +171,7 @@ impl LsAnswer {
                 .any(|kernel| kernel.row[1].contains(mark))
         };
         let used = MARKS.iter().filter(|(mark, _)| is_there(mark));
-        let used: Vec<String> = used
-            .map(|(mark, says)| format!("`{mark}` {says}"))
-            .collect();
-        (!used.is_empty()).then(|| used.join(", "))
+        listed(used.map(|(mark, says)| format!("`{mark}` {says}")))
     }
 }
 

@@ -50,12 +50,13 @@ mod verdict;
 
 use anyhow::{Context, Result};
 use clap::{Args, CommandFactory, Parser, Subcommand};
+use itertools::Itertools;
 use lab_project::Project;
 use lab_protocol::Exit;
 use lab_runner::execute::NotRun;
 use lab_text::shell;
 use lab_tui::theme::AppearanceChoice;
-use output::{answer, code, complain, failed, is_json, refused, say, say_below, told};
+use output::{answer, code, complain, failed, is_json, refused, say, say_below, told, told_with};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -227,12 +228,6 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
         options: Vec<String>,
     },
-    /// The word of earlier versions
-    #[command(hide = true, disable_help_flag = true)]
-    Measure {
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
-        options: Vec<String>,
-    },
 }
 
 /// The command line with all its commands and options, from which help, man pages, completions and
@@ -318,10 +313,6 @@ fn command(cli: Cli) -> ExitCode {
         Some(Command::Profile(options)) => of_judging(profile::main(&options)),
         Some(Command::Bench(options)) => of_judging(bench::main(&options)),
         Some(Command::Sweep(options)) => of_judging(sweep::main(&options)),
-        Some(Command::Measure { options }) => {
-            let now = with_words("lab bench --verdict", &options);
-            return unknown(&format!("`lab measure` is gone: `{now}` does the same"));
-        }
         Some(Command::Import { options }) => {
             let now = with_words("lab init", &options);
             return unknown(&format!(
@@ -403,8 +394,7 @@ fn unknown(why: &str) -> ExitCode {
 /// A command with further words behind it, as a shell takes them.
 fn with_words(command: &str, words: &[String]) -> String {
     let words = words.iter().map(|word| shell::quote(word));
-    let all = [command.to_owned()].into_iter().chain(words);
-    all.collect::<Vec<_>>().join(" ")
+    [command.into()].into_iter().chain(words).join(" ")
 }
 
 /// The end of a command that judges: an error has the exit code of a run that was not judged, and
@@ -420,6 +410,11 @@ fn of_judging(outcome: Result<ExitCode>) -> Result<ExitCode> {
 
 fn here() -> Result<PathBuf> {
     std::env::current_dir().context("the current folder is gone: `cd` into one that is there")
+}
+
+/// The project for a command that needs no kernel.
+fn any() -> Result<Project> {
+    Project::of_any(&here()?)
 }
 
 fn open(kernel: Option<&Path>) -> Result<Project> {

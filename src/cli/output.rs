@@ -64,11 +64,17 @@ pub fn answer(exit: impl Into<u8>, value: impl Serialize) -> ExitCode {
 
 /// Tells what a command did: the answer with `--json`, else what `tell` prints.
 pub fn told(value: impl Serialize, tell: impl FnOnce()) -> ExitCode {
+    told_with(Exit::Passed, value, tell)
+}
+
+/// [`told`] of a command that ends with this exit code.
+pub fn told_with(exit: impl Into<u8>, value: impl Serialize, tell: impl FnOnce()) -> ExitCode {
+    let exit = exit.into();
     if is_json() {
-        return answer(Exit::Passed, value);
+        return answer(exit, value);
     }
     tell();
-    ExitCode::SUCCESS
+    ExitCode::from(exit)
 }
 
 /// Prints details below a line, indented.

@@ -1,6 +1,7 @@
 //! What commands print about the peers that a kernel was timed beside.
 
 use super::table::table;
+use itertools::Itertools;
 use lab_history::last_peers::LastPeers;
 use lab_run::peers::{self, MeasuredPeer};
 use lab_text::age;
@@ -32,13 +33,11 @@ fn of_peer(measured: &MeasuredPeer, emulated: bool) -> Vec<String> {
         head += &format!(": {} us, the kernel {} us", figure(us), figure(own));
     }
     let mut lines = vec![head];
-    let details = [&peer.call, &peer.versions]
+    let mut details = [&peer.call, &peer.versions]
         .into_iter()
         .filter(|text| !text.is_empty());
-    let details: Vec<&str> = details.map(String::as_str).collect();
-    if !details.is_empty() {
-        lines.push(format!("    {}", details.join("  ")));
-    }
+    let details = details.join("  ");
+    lines.extend((!details.is_empty()).then(|| format!("    {details}")));
     let left_out = peer.left_out.iter().take(LISTED);
     lines.extend(left_out.map(|left| format!("    not {}: {}", left.name, left.why)));
     if peer.left_out.len() > LISTED {

@@ -3,7 +3,7 @@
 
 use super::interrupt::controlled;
 use super::live::{HarnessLines, Printed};
-use super::{JsonArg, KernelArg, answer, code, is_json, say, told};
+use super::{JsonArg, KernelArg, say, told, told_with};
 use crate::confinement;
 use anyhow::{Context, Result};
 use clap::Args;
@@ -99,13 +99,11 @@ fn report(project: &Project, profiled: &Profiled, options: &ProfileArgs) -> Resu
         // The image alone: nothing was measured.
         Origin::Image { .. } => Exit::Crashed,
     };
-    if is_json() {
-        return Ok(answer(exit, made));
-    }
-    say("");
-    made.digest.iter().for_each(|line| say(line));
-    say(&format!("profile of run {run}: {}", made.path));
-    Ok(code(exit))
+    Ok(told_with(exit, &made, || {
+        say("");
+        made.digest.iter().for_each(|line| say(line));
+        say(&format!("profile of run {run}: {}", made.path));
+    }))
 }
 
 impl DurationsAnswer {

@@ -2,11 +2,10 @@
 
 use super::bench::check_file;
 use super::output::{resume, say_lines};
-use super::{JsonArg, KernelArg, complain, here, open, say, told};
+use super::{JsonArg, KernelArg, any, complain, open, say, told};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use lab_git::Repo;
-use lab_project::Project;
 use lab_report::{MARK, Plotted};
 use lab_system::{atomic_file, space};
 use lab_tui::format::counted;
@@ -71,7 +70,7 @@ pub struct ReportAnswer {
 }
 
 pub fn main(options: &ReportArgs) -> Result<ExitCode> {
-    let project = Project::of_any(&here()?)?;
+    let project = any()?;
     resume(&project);
     if options.markdown {
         let comment = lab_report::comment(&project, options.base.as_deref())?;
@@ -131,7 +130,7 @@ pub fn main(options: &ReportArgs) -> Result<ExitCode> {
 
 pub fn plot(options: &PlotArgs) -> Result<ExitCode> {
     let (project, of) = match &options.decision {
-        Some(id) => (Project::of_any(&here()?)?, Plotted::Decision(id)),
+        Some(id) => (any()?, Plotted::Decision(id)),
         None if options.roofline => (options.kernel.open()?, Plotted::Roofline),
         None => (options.kernel.open()?, Plotted::Experiments),
     };

@@ -1,6 +1,6 @@
 //! `lab restore`: puts an older kernel.cu on disk.
 
-use super::{JsonArg, here, open, say, told};
+use super::{JsonArg, any, open, say, told};
 use anyhow::{Context, Result};
 use clap::Args;
 use lab_decide::Restored;
@@ -103,7 +103,7 @@ pub fn main(options: &RestoreArgs) -> Result<ExitCode> {
 /// Opens the project of the experiment's kernel; if the commit is no experiment, that of the
 /// present kernel.
 fn of_experiment(name: &str) -> Result<(Project, Named)> {
-    let any = Project::of_any(&here()?)?;
+    let any = any()?;
     let named = lab_decide::named(&Repo::open(&any)?, name)?;
     let project = match &named.kernel {
         Some(kernel) => Project::open(&any.root, Some(Path::new(kernel)))

@@ -3,7 +3,7 @@
 use super::json::answer::RunAnswer;
 use super::shown::Paper;
 use super::verdict::Judged;
-use super::{JsonArg, answer, here, is_json, say, shown};
+use super::{JsonArg, answer, any, is_json, say, shown};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use lab_git::{Repo, short};
@@ -28,7 +28,7 @@ pub struct ShowArgs {
 
 /// Exits with 0 whatever the verdict is: the run is only looked at.
 pub fn main(options: &ShowArgs) -> Result<ExitCode> {
-    let any = Project::of_any(&here()?)?;
+    let any = any()?;
     let run = RunId(options.run);
     let record = RunIndex::new(&any).store().read(run)?;
     let kernel = any.root.join(&record.start.kernel);

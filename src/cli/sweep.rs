@@ -8,7 +8,7 @@ pub mod text;
 use super::interrupt::controlled;
 use super::json::sweep::SweepReport;
 use super::live::LiveLine;
-use super::{JsonArg, KernelArg, answer, code, complain, is_json, say, told};
+use super::{JsonArg, KernelArg, code, complain, is_json, say, told, told_with};
 use crate::confinement;
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
@@ -23,6 +23,8 @@ use lab_sweep::{
     Budget, Ended, Session, Strategy, Sweep, SweepEvent, SweepId, SweepRequest, SweepStore,
 };
 use serde::Deserialize;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
 use std::process::ExitCode;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
@@ -46,7 +48,7 @@ pub struct SweepArgs {
     budget: Option<BudgetArg>,
     /// Processes that build points ahead [default: one for each core]; with 0, each point is built
     /// and judged after the one before it
-    #[arg(long, value_name = "N", value_parser = builders)]
+    #[arg(long, value_name = "N", value_parser = counted_as("processes", 0..=256))]
     builders: Option<usize>,
     /// Where the points are judged [default: executor of lab.toml, else local]
     #[arg(long, value_enum)]
@@ -145,29 +147,30 @@ impl FromStr for BudgetArg {
     }
 }
 
-fn builders(text: &str) -> Result<usize, String> {
-    let number = text.parse().ok().filter(|number| *number <= 256);
-    number.ok_or_else(|| format!("'{text}' is not a number of processes from 0 to 256"))
+/// Reads a number of these in this range.
+pub fn counted_as<T: FromStr + PartialOrd + Display + Clone>(
+    what: &'static str,
+    range: RangeInclusive<T>,
+) -> impl Fn(&str) -> Result<T, String> + Clone {
+    move |text| {
+        let number = text.parse().ok().filter(|number| range.contains(number));
+        let (from, to) = (range.start(), range.end());
+        number.ok_or_else(|| format!("'{text}' is not a number of {what} from {from} to {to}"))
+    }
 }
 
-/// The sweep that is to be shown.
+/// The bench or the sweep that is to be shown: its number, or the last.
 #[derive(Clone, Copy, Debug)]
-enum Shown {
-    Last,
-    Number(SweepId),
-}
+pub struct Shown(pub Option<u64>);
 
 impl FromStr for Shown {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "last" => Ok(Shown::Last),
-            number => number
-                .parse()
-                .map(|number| Shown::Number(SweepId(number)))
-                .map_err(|_| format!("'{text}' is neither a number nor `last`")),
-        }
+        let number = (text != "last").then(|| text.parse()).transpose();
+        number
+            .map(Shown)
+            .map_err(|_| format!("'{text}' is neither a number nor `last`"))
     }
 }
 
@@ -193,9 +196,9 @@ pub fn main(options: &SweepArgs) -> Result<ExitCode> {
 /// The sweep of this number, or the kernel's last.
 fn find(project: &Project, shown: Shown) -> Result<Sweep> {
     let store = SweepStore::new(&project.lab_dir);
-    match shown {
-        Shown::Number(id) => store.read(id),
-        Shown::Last => {
+    match shown.0 {
+        Some(id) => store.read(SweepId(id)),
+        None => {
             let mut sweeps = store.all(|start| start.kernel == project.kernel_name);
             sweeps.next().with_context(|| {
                 format!(
@@ -266,17 +269,16 @@ fn report(
         Some(Ended::Complete | Ended::BudgetSpent) if has_best => Exit::Passed,
         Some(Ended::Complete | Ended::BudgetSpent) => Exit::Wrong,
     };
-    if is_json() {
-        return Ok(answer(
-            exit,
-            SweepReport::of(project, sweep, ended.as_ref()),
-        ));
-    }
-    let pair = map::pair(sweep, options.by.as_deref())?;
-    text::lines(project, sweep, ended.as_ref(), pair)
-        .iter()
-        .for_each(|line| say(line));
-    Ok(code(exit))
+    let pair = map::pair(sweep, options.by.as_deref()).or_else(|why| match is_json() {
+        true => Ok(None),
+        false => Err(why),
+    })?;
+    let report = SweepReport::of(project, sweep, ended.as_ref());
+    Ok(told_with(exit, report, || {
+        text::lines(project, sweep, ended.as_ref(), pair)
+            .iter()
+            .for_each(|line| say(line));
+    }))
 }
 
 #[cfg(test)]

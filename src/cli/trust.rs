@@ -1,12 +1,11 @@
 //! `lab trust`: allows the harness command of this lab.toml to run, Python kernels, and kernels
 //! where Linux cannot confine them.
 
-use super::{JsonArg, answer, ask, here, is_json, say};
+use super::{JsonArg, any, ask, is_json, say, told};
 use anyhow::{Result, bail};
 use clap::Args;
 use lab_project::Project;
 use lab_project::trust::{self, PythonRequest, TrustRequest};
-use lab_protocol::Exit;
 use lab_protocol::console::say_each;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -55,70 +54,56 @@ struct PythonAnswer<'a> {
 /// Works without a kernel: trust belongs to lab.toml, or to the repository where there is none.
 /// Prints all that is trusted before it is, and asks on a terminal.
 pub fn main(options: &TrustArgs) -> Result<ExitCode> {
-    let project = Project::of_any(&here()?)?;
+    let project = any()?;
     let request = TrustRequest::of_folder(&project);
     let text = request.text();
-    if is_json() {
-        trust::grant(&request)?;
-        let place = request.place.to_string_lossy();
-        let outside = request
-            .outside
-            .iter()
-            .map(|path| path.to_string_lossy())
-            .collect();
-        let harness = request.command.as_deref();
-        let python = request.python.as_ref().map(|python| PythonAnswer {
-            source: &python.source,
-            others: &python.others,
-            interpreter: python.interpreter.program.to_string_lossy(),
-            is_inside: python.interpreter.is_inside,
-        });
-        let peers = request
-            .peers
-            .iter()
-            .flat_map(PythonRequest::sources)
-            .collect();
-        return Ok(answer(
-            Exit::Passed,
-            TrustAnswer {
-                place,
-                harness,
-                python,
-                peers,
-                outside,
-                text: &text,
-            },
-        ));
-    }
-    say_each(text.lines().map(str::to_owned));
-    if !options.yes && ask::can_ask() && !ask::yes("Trust it?")? {
-        bail!("nothing was trusted");
+    if !is_json() {
+        say_each(text.lines().map(str::to_owned));
+        if !options.yes && ask::can_ask() && !ask::yes("Trust it?")? {
+            bail!("nothing was trusted");
+        }
     }
     trust::grant(&request)?;
+    let python = request.python.as_ref().map(|python| PythonAnswer {
+        source: &python.source,
+        others: &python.others,
+        interpreter: python.interpreter.program.to_string_lossy(),
+        is_inside: python.interpreter.is_inside,
+    });
+    let peers = request.peers.iter().flat_map(PythonRequest::sources);
+    let outside = request.outside.iter().map(|path| path.to_string_lossy());
+    let answer = TrustAnswer {
+        place: request.place.to_string_lossy(),
+        harness: request.command.as_deref(),
+        python,
+        peers: peers.collect(),
+        outside: outside.collect(),
+        text: &text,
+    };
+    Ok(told(answer, || tell(&request, &project)))
+}
+
+/// Says what is trusted now, and until when.
+fn tell(request: &TrustRequest, project: &Project) {
     let place = request.place.display();
-    say(&match (&request.command, &project.config_file) {
-        (Some(command), _) if !command.contains('\n') => {
-            format!("trusted: `{command}` of {place} runs until that file changes")
+    let until = match project.config_file {
+        Some(_) => "until that file changes",
+        None => "until a lab.toml is there",
+    };
+    say(&match &request.command {
+        Some(command) if !command.contains('\n') => {
+            format!("trusted: `{command}` of {place} runs {until}")
         }
-        (Some(_), _) => format!("trusted: this command of {place} runs until that file changes"),
-        (None, Some(_)) if request.python.is_some() => {
-            format!(
-                "trusted: Python of {place} may run, and its other kernels without a sandbox, until that file changes"
-            )
-        }
-        (None, None) if request.python.is_some() => {
-            format!(
-                "trusted: Python of {place} may run, and its other kernels without a sandbox, until a lab.toml is there"
-            )
-        }
-        (None, Some(_)) => format!(
-            "trusted: kernels of {place} may run without a sandbox, and the compiler may read what it names, until that file changes"
+        Some(_) => format!("trusted: this command of {place} runs {until}"),
+        None if request.python.is_some() => format!(
+            "trusted: Python of {place} may run, and its other kernels without a sandbox, {until}"
         ),
-        (None, None) => {
-            format!(
-                "trusted: kernels of {place} may run without a sandbox, until a lab.toml is there"
-            )
+        None => {
+            let compiler = match project.config_file {
+                Some(_) => ", and the compiler may read what it names",
+                None => "",
+            };
+            format!("trusted: kernels of {place} may run without a sandbox{compiler}, {until}")
         }
     });
-    Ok(ExitCode::SUCCESS)
 }

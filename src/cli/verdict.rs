@@ -3,6 +3,7 @@
 
 use super::measured::Measured;
 use super::peer_lines;
+use itertools::Itertools;
 use lab_decide::auto::{self, AutoDecision, Enough};
 use lab_decide::{NotAllowed, allowed, snapshot};
 use lab_git::Repo;
@@ -111,11 +112,11 @@ impl<'a> Judged<'a> {
     pub fn summary(&self) -> String {
         let caveats = self.verdict.caveats.iter().take(3);
         let caveats = caveats.map(|caveat| format!("caveat: {caveat}"));
-        let parts = [self.line()]
+        let mut parts = [self.line()]
             .into_iter()
             .chain(self.failure())
             .chain(caveats);
-        parts.collect::<Vec<_>>().join("; ")
+        parts.join("; ")
     }
 
     /// All lines for a person, the commands that decide the run last.
@@ -190,8 +191,7 @@ impl<'a> Judged<'a> {
 
     /// Whether HEAD has a kernel that a discard puts back. What cannot be read may have one.
     fn has_incumbent(&self) -> bool {
-        let incumbent = self.repo.map(lab_git::incumbent);
-        !matches!(incumbent, Some(Ok(None)))
+        !matches!(self.repo.map(lab_git::incumbent), Some(Ok(None)))
     }
 
     /// Whether the run is of the bytes that HEAD has.

@@ -4,6 +4,7 @@ use crate::lab::Lab;
 use lab_git::{ChangeKind, Graph, LabelKind, Marks, Obstacle, Repo};
 use lab_project::Project;
 use lab_run::message::TrailerKey;
+use lab_store::RunIndex;
 use lab_tui::diff::ContextLines;
 
 fn project(lab: &Lab) -> Project {
@@ -109,7 +110,7 @@ fn the_graph_shows_every_branch_a_child_before_its_parents_and_the_names() {
     lab.lab("keep -m kept").is(0);
 
     let repo = opened(&lab);
-    let experiments = lab_history::read_once(&repo).experiments;
+    let experiments = lab_history::look(&repo, &mut RunIndex::open(&repo.project)).experiments;
     let marks = Marks::of(&experiments);
     let mut graph = Graph::open(&repo).unwrap();
     let mut entries = Vec::new();

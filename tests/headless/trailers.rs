@@ -72,10 +72,7 @@ fn trailers_in_the_message_join_the_others_once() {
     );
     let parsed = lab.sh("git log -1 --format=%B | git interpret-trailers --parse");
     assert_eq!(parsed.is(0).out, trailers);
-    assert_eq!(
-        lab.rows(),
-        ["1000.0 | 1000.0 | pass | keep | two rows"]
-    );
+    assert_eq!(lab.rows(), ["1000.0 | 1000.0 | pass | keep | two rows"]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! them.
 
 use crate::profile::{self, compare::Moved};
+use itertools::Itertools;
 use lab_bench::{BenchDigest, BenchStore};
 use lab_git::{Notes, Repo};
 use lab_project::Project;
@@ -87,10 +88,9 @@ pub fn changed_lines(
             repo = repo.map(|repo| repo.for_kernel(kernel));
         }
         let diff = with(&repo, |repo| lab_git::change(repo, commit, 0)).unwrap_or_default();
-        let lines = diff
+        let mut lines = diff
             .lines()
             .filter_map(|line| line.strip_prefix(['+', '-']));
-        let lines: Vec<&str> = lines.collect();
         changed.insert(commit.clone(), lines.join("\n").to_lowercase());
     }
     changed

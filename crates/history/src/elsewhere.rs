@@ -3,7 +3,8 @@
 
 use super::History;
 use anyhow::{Result, bail};
-use lab_git::{Bundle, Fetched, Present, Repo};
+use itertools::Itertools;
+use lab_git::{Bundle, Fetched, Repo};
 use lab_project::trust;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -30,7 +31,7 @@ pub enum Source {
 impl Elsewhere {
     /// `None` if git holds the commit of every row.
     pub fn look(repo: &Repo, history: &History) -> Result<Option<Elsewhere>> {
-        let present = Present::of(repo, history.without_record())?;
+        let present = history.present(repo)?;
         let missing = history
             .without_record()
             .filter(|commit| !present.holds(commit));
@@ -68,15 +69,9 @@ impl Source {
     fn text(&self) -> String {
         match self {
             Source::Bundles(paths) => {
-                let names: Vec<String> = paths
-                    .iter()
-                    .map(|path| path.display().to_string())
-                    .collect();
-                let hold = if names.len() == 1 { "holds" } else { "hold" };
-                format!(
-                    "{} {hold} commits and records of experiments",
-                    names.join(", ")
-                )
+                let names = paths.iter().map(|path| path.display()).join(", ");
+                let hold = if paths.len() == 1 { "holds" } else { "hold" };
+                format!("{names} {hold} commits and records of experiments")
             }
             Source::Remote(name) => format!("The remote {name} may have them"),
         }

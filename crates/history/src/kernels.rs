@@ -17,6 +17,7 @@ use lab_run::peers::PeerFigure;
 use lab_run::verdict::Outcome;
 use lab_store::{Fact, Keys, RunIndex, RunSummary};
 use lab_text::figures::{count, figure};
+use lab_text::listed;
 use std::path::Path;
 
 /// A kernel that can be opened.
@@ -202,7 +203,7 @@ impl Standing<'_> {
         });
         let [value, us, day, device] = cells.unwrap_or_else(|| [(); 4].map(|()| none()));
         let compared = self.peers.iter().filter(|peer| peer.ratio.is_some());
-        let peers: Vec<String> = compared.map(ToString::to_string).collect();
+        let peers = listed(compared);
         let floor = self.bounds.as_ref();
         let cells = [
             name.to_owned(),
@@ -213,11 +214,7 @@ impl Standing<'_> {
             self.discarded.to_string(),
             day,
             device,
-            if peers.is_empty() {
-                none()
-            } else {
-                peers.join(", ")
-            },
+            peers.unwrap_or_else(none),
         ];
         // As they are printed: the columns are as wide.
         cells.map(|cell| escape_invisible(&cell).into_owned())

@@ -1,5 +1,6 @@
 //! The digest of what was tried: the experiments by idea, with what each idea brought.
 
+use itertools::Itertools;
 use lab_project::Project;
 use lab_project::config::Goal;
 use lab_project::objective::Objective;
@@ -7,7 +8,6 @@ use lab_protocol::report::Measure;
 use lab_run::RunId;
 use lab_run::experiment::{Experiment, Status};
 use lab_run::message::{TrailerKey, last_value};
-use lab_run::verdict::Change;
 use lab_store::RunIndex;
 use lab_text::sanitise;
 use schemars::JsonSchema;
@@ -151,13 +151,12 @@ fn name(experiment: &Experiment) -> (&str, bool) {
 
 /// Without capitals, blanks in a row, and a full stop at the end.
 fn normalised(text: &str) -> String {
-    let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
+    let mut words = text.split_whitespace().map(str::to_lowercase);
     words.join(" ").trim_end_matches(['.', '!']).to_owned()
 }
 
 fn cut(text: &str, limit: usize) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    sanitise::cut(&words.join(" "), limit)
+    sanitise::cut(&text.split_whitespace().join(" "), limit)
 }
 
 impl Idea {
@@ -179,9 +178,8 @@ impl Idea {
             .measured
             .change
             .filter(|_| experiment.counts() && !experiment.emulated);
-        let is_time = *objective == Objective::KernelTime || goal == Goal::Minimize;
         let Some(ratio) = change
-            .map(|change| ratio(&change, is_time))
+            .map(|change| change.as_ratio(objective, goal))
             .filter(|r| r.value.is_finite())
         else {
             return;
@@ -203,29 +201,6 @@ impl Idea {
     }
 }
 
-/// The change as a ratio that is above 1 where the experiment is better.
-fn ratio(change: &Change, is_time: bool) -> Measure {
-    let quotient = 1.0 + change.ratio;
-    let ends = change.interval.map(|(low, high)| (1.0 + low, 1.0 + high));
-    let ends = ends.or_else(|| {
-        change
-            .spread
-            .map(|spread| (quotient - spread, quotient + spread))
-    });
-    let (value, ends) = match is_time {
-        true => (
-            1.0 / quotient,
-            ends.map(|(low, high)| (1.0 / high, 1.0 / low)),
-        ),
-        false => (quotient, ends),
-    };
-    Measure {
-        value,
-        low: ends.map(|e| e.0),
-        high: ends.map(|e| e.1),
-    }
-}
-
 /// How many tokens of a language model a text is estimated to have: one for every three bytes,
 /// which is more than usual for English and for JSON.
 pub fn estimated_tokens(text: &str) -> usize {
@@ -236,6 +211,7 @@ pub fn estimated_tokens(text: &str) -> usize {
 mod tests {
     use super::*;
     use lab_run::experiment::{Correctness, Measured, Row};
+    use lab_run::verdict::Change;
 
     fn experiment(
         at: u64,
@@ -335,20 +311,6 @@ mod tests {
         };
         assert_eq!(runs(unroll), (Some(RunId(5)), Some(RunId(1))));
         assert_eq!((other.kept, other.discarded), (0, 1));
-    }
-
-    #[test]
-    fn a_shorter_time_is_a_ratio_above_one_and_its_ends_are_in_order() {
-        let change = Change {
-            ratio: -0.2,
-            interval: Some((-0.25, -0.15)),
-            ..Change::default()
-        };
-        let found = ratio(&change, true);
-        assert!((found.value - 1.25).abs() < 1e-9);
-        assert!(
-            found.low.is_some_and(|low| low < 1.25) && found.high.is_some_and(|high| high > 1.25)
-        );
     }
 
     #[test]

@@ -18,7 +18,8 @@ pub mod tested;
 
 pub use judged_before::{JudgedBefore, judged_before};
 
-use lab_git::{Notes, Repo};
+use anyhow::Result;
+use lab_git::{Notes, Present, Repo};
 use lab_project::Project;
 use lab_project::objective::Objective;
 use lab_protocol::report::Measure;
@@ -47,11 +48,33 @@ impl History {
         let bare = self.experiments.iter().filter(bare);
         bare.map(|experiment| experiment.row.commit.as_str())
     }
+
+    /// Which of these commits git holds here.
+    pub fn present(&self, repo: &Repo) -> Result<Present> {
+        Present::of(repo, self.without_record())
+    }
 }
 
-/// One-shot variant of [`look`]. Reads disk and git: not for the screen's own thread.
-pub fn read_once(repo: &Repo) -> History {
-    look(repo, &mut RunIndex::open(&repo.project))
+/// A repository with its runs and its history.
+pub struct Session {
+    pub repo: Repo,
+    pub index: RunIndex,
+    pub history: History,
+}
+
+impl Session {
+    /// Opens the repository of a project and reads all. Reads disk and git: not for the screen's own
+    /// thread.
+    pub fn open(project: &Project) -> Result<Session> {
+        let mut index = RunIndex::open(project);
+        let repo = Repo::open(project)?;
+        let history = look(&repo, &mut index);
+        Ok(Session {
+            repo,
+            index,
+            history,
+        })
+    }
 }
 
 /// Reads the history. Call [`RunIndex::refresh`] first: `index` keeps the runs that it read before.

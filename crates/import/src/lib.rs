@@ -8,7 +8,6 @@ pub mod cuda;
 pub mod described;
 pub mod flashinfer;
 mod names;
-mod ordered;
 mod problem;
 mod problem_toml;
 mod python;

@@ -1,6 +1,8 @@
 //! Names that problem.toml takes.
 
+use itertools::Itertools;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 
 /// The names that are given.
 #[derive(Default)]
@@ -44,4 +46,9 @@ impl Names {
         }
         name
     }
+}
+
+/// The items with commas between them; `None` without items.
+pub fn listed<T: Display>(items: impl IntoIterator<Item = T>) -> Option<String> {
+    Some(items.into_iter().join(", ")).filter(|text| !text.is_empty())
 }

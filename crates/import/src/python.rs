@@ -1,15 +1,17 @@
 //! The function in Python that `lab` calls, around published code.
 
+use itertools::Itertools;
+
 /// The function that `lab` calls.
 pub struct Wrapper<'a> {
     pub entry: &'a str,
     /// The names of its parameters, outputs last.
-    pub parameters: &'a [&'a str],
+    pub parameters: &'a [String],
     /// The call of the published function.
     pub call: &'a str,
     /// The outputs that the call returns, in its order: each with its name in what the call
     /// returns, if that is a dict. Empty if the call writes the outputs itself.
-    pub returned: &'a [(&'a str, &'a str)],
+    pub returned: &'a [(String, String)],
 }
 
 impl Wrapper<'_> {
@@ -25,17 +27,15 @@ impl Wrapper<'_> {
         if returned.is_empty() {
             return format!("{head}    {call}\n");
         }
-        let names: Vec<&str> = returned.iter().map(|(name, _)| *name).collect();
-        let keys: Vec<String> = returned
+        let names = returned.iter().map(|(name, _)| name).join(", ");
+        let keys = returned
             .iter()
             .map(|(_, key)| format!("\"{key}\""))
-            .collect();
+            .join(", ");
         format!(
-            "{head}    _results = {call}\n    if isinstance(_results, dict):\n        _results = [_results[key] for key in [{}]]\n    \
+            "{head}    _results = {call}\n    if isinstance(_results, dict):\n        _results = [_results[key] for key in [{keys}]]\n    \
              if not isinstance(_results, (tuple, list)):\n        _results = [_results]\n    \
-             for _into, _result in zip([{}], _results):\n        if _result is not _into:\n            _into[...] = _result\n",
-            keys.join(", "),
-            names.join(", ")
+             for _into, _result in zip([{names}], _results):\n        if _result is not _into:\n            _into[...] = _result\n"
         )
     }
 }

@@ -2,9 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::convert::Infallible;
-use std::fmt;
-use std::str::FromStr;
 
 /// Which of two values of the objective is better.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
@@ -36,32 +33,43 @@ impl Goal {
 /// assert_eq!(Objective::from("throughput_gbps").unit(), "GB/s");
 /// assert_eq!(Objective::from("memory_gbps").to_string(), "memory_gbps");
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::AsRefStr,
+    strum::Display,
+    strum::EnumString,
+)]
 #[serde(from = "String", into = "String")]
 pub enum Objective {
     /// `throughput_sps`: samples per second.
     #[default]
+    #[strum(serialize = "throughput_sps")]
     Throughput,
     /// `kernel_us`: microseconds of one launch.
+    #[strum(serialize = "kernel_us")]
     KernelTime,
     /// `throughput_tflops`: 10¹² operations per second.
+    #[strum(serialize = "throughput_tflops")]
     Tflops,
     /// `throughput_gbps`: 10⁹ bytes per second.
+    #[strum(serialize = "throughput_gbps")]
     Gbps,
     /// A key that the harness prints and the lab knows nothing about.
+    #[strum(default, transparent)]
     Other(String),
 }
 
 impl Objective {
     /// The key of its result line.
     pub fn name(&self) -> &str {
-        match self {
-            Objective::Throughput => "throughput_sps",
-            Objective::KernelTime => "kernel_us",
-            Objective::Tflops => "throughput_tflops",
-            Objective::Gbps => "throughput_gbps",
-            Objective::Other(name) => name,
-        }
+        self.as_ref()
     }
 
     /// What it measures, for a heading; of a key that the lab does not know the key.
@@ -93,32 +101,6 @@ impl Objective {
             Objective::KernelTime => Goal::Minimize,
             _ => Goal::Maximize,
         }
-    }
-}
-
-impl fmt::Display for Objective {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl From<&str> for Objective {
-    fn from(name: &str) -> Self {
-        match name {
-            "throughput_sps" => Objective::Throughput,
-            "kernel_us" => Objective::KernelTime,
-            "throughput_tflops" => Objective::Tflops,
-            "throughput_gbps" => Objective::Gbps,
-            other => Objective::Other(other.to_owned()),
-        }
-    }
-}
-
-impl FromStr for Objective {
-    type Err = Infallible;
-
-    fn from_str(name: &str) -> Result<Self, Infallible> {
-        Ok(name.into())
     }
 }
 

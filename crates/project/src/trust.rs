@@ -14,6 +14,7 @@ use crate::config::{Config, Harness};
 use crate::python;
 use crate::{Project, compile_paths};
 use anyhow::{Result, bail};
+use itertools::Itertools;
 use lab_system::special_files;
 use std::path::{Path, PathBuf};
 
@@ -202,10 +203,10 @@ impl TrustRequest {
 
     /// [`TrustRequest::lines`] as text for a command's output.
     pub fn text(&self) -> String {
-        let lines = self.lines().into_iter().map(|line| match line {
+        let mut lines = self.lines().into_iter().map(|line| match line {
             TrustLine::Sentence(text) | TrustLine::Literal(text) => text,
         });
-        lines.collect::<Vec<_>>().join("\n")
+        lines.join("\n")
     }
 }
 

@@ -4,15 +4,14 @@ use crate::MARK;
 use crate::rows::{self, cut};
 use anyhow::Result;
 use askama::Template;
-use lab_git::{Repo, Since, short};
-use lab_history::History;
+use lab_git::{Since, short};
 use lab_history::details;
 use lab_history::kernels::{self, marks};
+use lab_history::{History, Session};
 use lab_project::Project;
 use lab_run::experiment::{Experiment, Status};
 use lab_run::message::Trailer;
 use lab_run::peers;
-use lab_store::RunIndex;
 use lab_text::figures::count;
 
 #[derive(Template)]
@@ -49,10 +48,8 @@ struct Kept<'a> {
 /// The comment about the kernels that HEAD changed since it left `base`, in GitHub's Markdown.
 /// Reads disk and git.
 pub fn comment(project: &Project, base: Option<&str>) -> Result<String> {
-    let mut index = RunIndex::open(project);
-    let repo = Repo::open(project)?;
+    let Session { repo, history, .. } = Session::open(project)?;
     let since = lab_git::since(&repo, base)?;
-    let history = lab_history::look(&repo, &mut index);
     let names = kernels::names(project);
     let mut changed = Vec::new();
     for name in &names {

@@ -22,8 +22,8 @@ use anyhow::{Context, Result};
 use askama::Template;
 use lab_board::{Board, Piece, Status as DecisionStatus};
 use lab_git::Repo;
-use lab_history::History;
 use lab_history::kernels::{self, COLUMNS, MARKS, Standing};
+use lab_history::{History, Session};
 use lab_project::Project;
 use lab_project::kernels::shown;
 use lab_run::experiment::{Experiment, Status};
@@ -79,9 +79,11 @@ pub struct Html {
 /// The report of these kernels, as [`kernels::names`] lists them; of all if none is named. Reads disk
 /// and git.
 pub fn html(project: &Project, wanted: &[String]) -> Result<Html> {
-    let mut index = RunIndex::open(project);
-    let repo = Repo::open(project)?;
-    let history = lab_history::look(&repo, &mut index);
+    let Session {
+        repo,
+        index,
+        history,
+    } = Session::open(project)?;
     let board = Board::read(&repo).map_err(|error| format!("{error:#}"));
     let all = kernels::names(project);
     let wanted = if wanted.is_empty() { &all } else { wanted };
@@ -128,21 +130,16 @@ pub fn html(project: &Project, wanted: &[String]) -> Result<Html> {
 /// The sections in the order of the kernels. A kernel with few experiments leaves its room in the
 /// file to the others.
 fn sections(read: Vec<Read>) -> Result<Vec<KernelSection>> {
-    let count = read.len();
-    let mut order: Vec<(usize, Read)> = read.into_iter().enumerate().collect();
-    order.sort_by_key(|(_, read)| read.experiments.len());
     let mut room = Room {
         rows: ROWS,
         diffs: DIFFS,
     };
-    let mut sections = Vec::new();
-    for (nth, (at, read)) in order.into_iter().enumerate() {
-        let section = read.section(&room.share(count - nth))?;
+    let size = |read: &Read| read.experiments.len();
+    section::shared(read, size, |read, count| {
+        let section = read.section(&room.share(count))?;
         room.take(&section);
-        sections.push((at, section));
-    }
-    sections.sort_by_key(|(at, _)| *at);
-    Ok(sections.into_iter().map(|(_, section)| section).collect())
+        Ok(section)
+    })
 }
 
 fn read_kernel<'e>(
@@ -192,8 +189,7 @@ pub fn plot(project: &Project, of: Plotted, is_png: bool) -> Result<Vec<u8>> {
             chart.with_context(|| format!("no evidence of decision {id} has a ratio to a peer"))?
         }
         Plotted::Experiments | Plotted::Roofline => {
-            let mut index = RunIndex::open(project);
-            let history = lab_history::look(&Repo::open(project)?, &mut index);
+            let Session { index, history, .. } = Session::open(project)?;
             let name = &project.kernel_name;
             let read = read_kernel(project, name, name, "plot".into(), &index, &history, None)?;
             let incumbent = kernels::incumbent(&history.experiments, name);

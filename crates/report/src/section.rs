@@ -122,6 +122,24 @@ pub struct Room {
     pub diffs: usize,
 }
 
+/// Makes a part of each item, the smallest first, so that small ones leave their room to the others.
+/// `make` gets an item, and how many are left with it. The parts have the order of the items.
+pub fn shared<T, R>(
+    items: impl IntoIterator<Item = T>,
+    size: impl Fn(&T) -> usize,
+    mut make: impl FnMut(T, usize) -> Result<R>,
+) -> Result<Vec<R>> {
+    let mut order: Vec<(usize, T)> = items.into_iter().enumerate().collect();
+    order.sort_by_key(|(_, item)| size(item));
+    let (mut left, mut parts) = (order.len(), Vec::new());
+    for (at, item) in order {
+        parts.push((at, make(item, left)?));
+        left -= 1;
+    }
+    parts.sort_by_key(|(at, _)| *at);
+    Ok(parts.into_iter().map(|(_, part)| part).collect())
+}
+
 impl Room {
     /// An equal part for each of so many.
     pub fn share(&self, of: usize) -> Room {
@@ -144,25 +162,21 @@ impl Read<'_> {
     /// Makes the section. The rows take no more bytes than `room` says, the newest ones first.
     pub fn section(self, room: &Room) -> Result<KernelSection> {
         let diffs = Diffs::read(&self.repo, &self.experiments, &self.id, room.diffs)?;
-        let groups = by_device(&self.experiments);
-        let mut order: Vec<usize> = (0..groups.len()).collect();
-        order.sort_by_key(|at| groups[*at].experiments.len());
+        let groups = by_device(&self.experiments).into_iter().enumerate();
+        let size = |(_, group): &(usize, OnDevice)| group.experiments.len();
         let mut left = room.rows;
-        let mut devices = Vec::new();
-        for (nth, at) in order.iter().enumerate() {
-            let share = left / (groups.len() - nth);
+        let devices = shared(groups, size, |(at, group), count| {
             let id = format!("{}-{}", self.id, at + 1);
-            let device = self.device(&groups[*at], id, &diffs, share)?;
-            let taken: usize = device.rows.iter().map(|row| row.len() + MARK_BYTES).sum();
-            left -= taken;
-            devices.push((*at, device));
-        }
-        devices.sort_by_key(|(at, _)| *at);
+            let device = self.device(&group, id, &diffs, left / count)?;
+            let taken = device.rows.iter().map(|row| row.len() + MARK_BYTES);
+            left -= taken.sum::<usize>();
+            Ok(device)
+        })?;
         Ok(KernelSection {
             id: self.id,
             kernel: self.repo.project.kernel_name,
             cells: self.cells,
-            devices: devices.into_iter().map(|(_, device)| device).collect(),
+            devices,
             diffs,
         })
     }

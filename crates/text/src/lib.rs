@@ -8,8 +8,11 @@ pub mod age;
 pub mod axis;
 pub mod figures;
 pub mod glob;
+mod listed;
 pub mod sanitise;
 pub mod shell;
 pub mod signal;
 pub mod suggest;
 pub mod toml_error;
+
+pub use listed::listed;

@@ -1,6 +1,7 @@
 //! What `lab bench` prints for people.
 
 use crate::cli::peer_lines::{self, LISTED, listed};
+use itertools::Itertools;
 use lab_bench::{BenchRun, BenchState, BenchStore, Ended, Summary};
 use lab_project::Project;
 use lab_protocol::report::is_emulated;
@@ -80,12 +81,7 @@ pub fn lines(project: &Project, state: &BenchState) -> Vec<String> {
         line(format!("run {} did not pass: {}", run.run, run.why));
         let failed = run.failed();
         if !failed.is_empty() {
-            let shown = failed
-                .iter()
-                .take(LISTED)
-                .cloned()
-                .collect::<Vec<_>>()
-                .join(", ");
+            let shown = failed.iter().take(LISTED).join(", ");
             let more = match failed.len().saturating_sub(LISTED) {
                 0 => String::new(),
                 more => format!(", and {more} more"),

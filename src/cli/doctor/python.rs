@@ -2,11 +2,13 @@
 
 use super::{ill, note, well};
 use crate::cli::ask_python::Question;
+use itertools::Itertools;
 use lab_device::Finding;
 use lab_project::Project;
 use lab_project::python::{self, Interpreter};
 use lab_protocol::Target;
 use lab_run::inputs;
+use lab_text::listed;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -158,8 +160,7 @@ fn report(name: &str, interpreter: &Interpreter, probed: &Probed, need: &Need) -
     let says = format!("{name}, Python {}: {}", probed.version, packages(probed));
     let missing = missing(interpreter, probed, need);
     let is_fault = missing.iter().any(|(_, is_needed)| *is_needed);
-    let remedies: Vec<String> = missing.into_iter().map(|(what, _)| what).collect();
-    match remedies.join("; ") {
+    match missing.into_iter().map(|(what, _)| what).join("; ") {
         // Where no kernel is in Python, the list of packages says enough.
         remedy if remedy.is_empty() || need.source.is_none() => well(WHAT, says),
         remedy if is_fault => ill(WHAT, says, remedy),
@@ -257,11 +258,6 @@ fn packages(probed: &Probed) -> String {
             _ => absent.push(shown),
         }
     }
-    let absent = (!absent.is_empty()).then(|| format!("no {}", absent.join(", ")));
-    let there = Some(there.join(", ")).filter(|there| !there.is_empty());
-    there
-        .into_iter()
-        .chain(absent)
-        .collect::<Vec<_>>()
-        .join("; ")
+    let absent = listed(absent).map(|absent| format!("no {absent}"));
+    listed(there).into_iter().chain(absent).join("; ")
 }

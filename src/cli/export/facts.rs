@@ -8,7 +8,7 @@ use lab_run::experiment::Status;
 use lab_run::record::{Origin, Record};
 use lab_run::verdict::Verdict;
 use lab_store::{RunIndex, RunStore, RunSummary};
-use lab_text::{figures, sanitise};
+use lab_text::{figures, listed, sanitise};
 use std::path::Path;
 
 /// The lines of the head, and what else is known of the kernel.
@@ -168,10 +168,7 @@ fn measured(record: Option<&Record>, on_disk: bool) -> Option<String> {
         .map(|us| (us, "us a launch"));
     let figures = [objective, launch].into_iter().flatten();
     let figures = figures.map(|(value, unit)| format!("{} {unit}", figures::figure(value)));
-    let mut figure = figures.collect::<Vec<_>>().join(", ");
-    if figure.is_empty() {
-        "no figure".clone_into(&mut figure);
-    }
+    let figure = listed(figures).unwrap_or_else(|| "no figure".to_owned());
     let run = record.start.id;
     let whose = if record.is_foreign() {
         ", foreign: somebody else's lab wrote its record, or it was changed since"

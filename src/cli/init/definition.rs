@@ -1,14 +1,14 @@
 //! `lab init FILE.json`: a problem for a definition of flashinfer-bench, with the kernel of a
 //! solution.
 
-use super::InitArgs;
-use super::published::{NewProblemFiles, SIZE_LIMIT, tell};
+use super::published::{read, shown, write};
+use super::{InitArgs, PYTHON};
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use lab_import::NewFile;
 use lab_import::flashinfer::{DEFINITION, Definition, Request, Solution, WORKLOADS};
 use lab_project::new_problem;
 use lab_protocol::Language;
 use lab_system::listing;
-use lab_system::root::read_anywhere;
 use lab_text::shell::quote;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -115,7 +115,7 @@ impl Sources {
             solution: self.solution.as_ref().map(|(_, solution)| solution),
             function: options.entry.as_deref(),
         };
-        let problem = definition
+        let mut problem = definition
             .problem(&request)
             .map_err(|why| match &self.solution {
                 Some((file, _)) => anyhow!(
@@ -131,37 +131,13 @@ impl Sources {
             true => Language::Cuda,
             false => Language::Python,
         };
-        let files = problem.files.into_iter().map(|file| (file.name, file.text));
-        let files = files.chain([(DEFINITION.to_owned(), published)]);
-        let made = new_problem::create_from(folder, &given, language, files.collect())
-            .context("choose another name with --name")?;
-        let mut notes = problem.notes;
-        notes.extend(lines.map(|lines| format!("{WORKLOADS} is a copy of {}", lines.display())));
-        notes.push("Python runs with your rights: `lab trust` allows it here".to_owned());
+        problem.files.push(NewFile::new(DEFINITION, published));
+        let copied = |lines: PathBuf| format!("{WORKLOADS} is a copy of {}", lines.display());
+        problem.notes.extend(lines.map(copied));
+        problem.notes.push(PYTHON.to_owned());
         let from = self.solution.as_ref().map_or(path, |(file, _)| file);
-        Ok(tell(&NewProblemFiles {
-            published: &shown(folder, from),
-            function: &problem.entry,
-            kernel: &made.kernel,
-            argument: &made.argument,
-            files: &made.files,
-            notes: &[notes, made.notes].concat(),
-            first: "`lab trust`",
-        }))
+        write((folder, &given), &shown(folder, from), problem, language)
     }
-}
-
-fn shown(folder: &Path, path: &Path) -> String {
-    path.strip_prefix(folder)
-        .unwrap_or(path)
-        .display()
-        .to_string()
-}
-
-fn read(path: &Path) -> Result<String> {
-    let bytes = read_anywhere(path, SIZE_LIMIT)
-        .with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The file with the workloads: beside the definition, or where the data set of flashinfer-bench

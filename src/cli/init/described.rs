@@ -1,16 +1,15 @@
 //! `lab init FILE.py` for a problem of KernelBench, and `lab init FOLDER` for a task of GPU MODE: what
 //! their tensors are is asked of Python.
 
-use super::InitArgs;
-use super::published::{NewProblemFiles, SIZE_LIMIT, tell};
+use super::published::{read, shown, write};
+use super::{InitArgs, PYTHON};
 use crate::cli::ask_python::Question;
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Result, anyhow, ensure};
 use lab_import::described::{self, Answer, KernelBench, Task, TaskTexts};
 use lab_import::{NewFile, Problem};
 use lab_project::python::Interpreter;
 use lab_project::{Project, new_problem, trust};
 use lab_protocol::Language;
-use lab_system::root::read_anywhere;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -57,11 +56,8 @@ pub fn find(folder: &Path, options: &InitArgs) -> Result<Option<Described>> {
     })
 }
 
-/// What was seen of a problem.
-struct Seen {
-    answer: Answer,
-    notes: Vec<String>,
-}
+/// What was seen of a problem, and what to say of that.
+type Seen = (Answer, Vec<String>);
 
 impl Described {
     /// Writes the problem, and says what to do next.
@@ -69,11 +65,7 @@ impl Described {
         let path = match self {
             Described::KernelBench(path) | Described::Task(path, _) => path,
         };
-        let shown = path
-            .strip_prefix(folder)
-            .unwrap_or(path)
-            .display()
-            .to_string();
+        let shown = shown(folder, path);
         ensure!(
             options.entry.is_none(),
             "--entry names a function of a .cu file, and {shown} is in Python"
@@ -84,7 +76,7 @@ impl Described {
             .unwrap_or_else(|| self.usual_name().into());
         let name = new_problem::name_of(&given)?;
         let failed = |why: String| anyhow!("no problem can be written for {shown}: {why}");
-        let (problem, notes) = match self {
+        let mut problem = match self {
             Described::KernelBench(path) => {
                 let solution = options
                     .solution
@@ -95,25 +87,14 @@ impl Described {
             Described::Task(path, submission) => {
                 let task = Task::read(&read(path)?).map_err(failed)?;
                 let made = of_task(folder, path, &task, name, submission.as_deref())?;
-                let (mut problem, notes) = made.map_err(failed)?;
+                let mut problem = made.map_err(failed)?;
                 // `lab export` reads it.
                 problem.files.push(NewFile::new(TASK, read(path)?));
-                (problem, notes)
+                problem
             }
         };
-        let files = problem.files.into_iter().map(|file| (file.name, file.text));
-        let made = new_problem::create_from(folder, &given, Language::Python, files.collect())
-            .context("choose another name with --name")?;
-        let python = "Python runs with your rights: `lab trust` allows it here".to_owned();
-        Ok(tell(&NewProblemFiles {
-            published: &shown,
-            function: &problem.entry,
-            kernel: &made.kernel,
-            argument: &made.argument,
-            files: &made.files,
-            notes: &[problem.notes, notes, vec![python], made.notes].concat(),
-            first: "`lab trust`",
-        }))
+        problem.notes.push(PYTHON.to_owned());
+        write((folder, &given), &shown, problem, Language::Python)
     }
 
     /// The name of the new folder: that of the file of KernelBench without its number, or that of
@@ -136,20 +117,21 @@ impl Described {
     }
 }
 
-type Made = std::result::Result<(Problem, Vec<String>), String>;
+type Made = std::result::Result<Problem, String>;
 
 fn of_kernelbench(folder: &Path, path: &Path, name: &str, solution: Option<String>) -> Made {
     let text = read(path).map_err(|error| format!("{error:#}"))?;
     let file = path.file_name().unwrap_or_default().to_string_lossy();
-    let seen = look(folder, "kernelbench", &json!({ "path": path }))?;
+    let (answer, notes) = look(folder, "kernelbench", &json!({ "path": path }))?;
     let published = KernelBench {
         name,
         file: &file,
         text: &text,
         solution: solution.as_deref(),
     };
-    let problem = published.problem(&seen.answer)?;
-    Ok((problem, seen.notes))
+    let mut problem = published.problem(&answer)?;
+    problem.notes.extend(notes);
+    Ok(problem)
 }
 
 fn of_task(
@@ -191,9 +173,10 @@ fn of_task(
         modules: &modules,
     };
     let seen = look(folder, "task", &request);
-    Ok(seen.and_then(|seen| {
-        let problem = task.problem(&texts, &seen.answer)?;
-        Ok((problem, seen.notes))
+    Ok(seen.and_then(|(answer, notes)| {
+        let mut problem = task.problem(&texts, &answer)?;
+        problem.notes.extend(notes);
+        Ok(problem)
     }))
 }
 
@@ -233,36 +216,24 @@ fn look(folder: &Path, form: &str, request: &Value) -> std::result::Result<Seen,
             None => Ok(answer),
         }
     };
-    let executed = is_trusted.then(|| ask(true));
-    let why = match executed {
-        Some(Ok(answer)) => {
-            return Ok(Seen {
-                answer,
-                notes: Vec::new(),
-            });
-        }
-        Some(Err(why)) => Some(why),
-        None => None,
+    let why = match is_trusted.then(|| ask(true)).transpose() {
+        Ok(Some(answer)) => return Ok((answer, Vec::new())),
+        Ok(None) => None,
+        Err(why) => Some(why),
     };
     match (ask(false), why) {
-        (Ok(answer), why) => Ok(Seen {
-            answer,
-            notes: vec![match why {
+        (Ok(answer), why) => {
+            let note = match why {
                 Some(why) => format!("executing it on PyTorch's meta device failed: {why}"),
                 None => "nothing of it was executed: `lab trust`, then `lab init` again, executes it on PyTorch's meta device, and knows every shape"
                     .to_owned(),
-            }],
-        }),
+            };
+            Ok((answer, vec![note]))
+        }
         (Err(read), Some(executed)) => Err(format!("{executed}; without executing it: {read}")),
         (Err(read), None) => Err(format!(
             "{read}. It is Python, which {} would execute with your rights: look at it, then `lab trust`, and `lab init` again",
             program.display()
         )),
     }
-}
-
-fn read(path: &Path) -> Result<String> {
-    let bytes = read_anywhere(path, SIZE_LIMIT)
-        .with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -3,9 +3,10 @@
 
 use super::{InitAnswer, InitArgs, ask, find_kernel, say, say_below, told};
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use itertools::Itertools;
 use lab_import::cuda::Published;
 use lab_import::{NewFile, Problem};
-use lab_project::new_problem;
+use lab_project::new_problem::{self, NewProblem};
 use lab_protocol::Language;
 use lab_system::root::{Root, read_anywhere};
 use lab_system::space;
@@ -22,30 +23,51 @@ pub const SIZE_LIMIT: u64 = 4 << 20;
 /// The name under which the published file stays if it was called kernel.cu.
 const ORIGINAL: &str = "published.cu";
 
-/// A problem that was written for a published file.
-pub struct NewProblemFiles<'a> {
-    /// The published file.
-    pub published: &'a str,
-    /// Its function that is the kernel.
-    pub function: &'a str,
-    /// The new kernel, relative to the work tree.
-    pub kernel: &'a str,
-    /// The folder as an argument of a command; empty for this folder.
-    pub argument: &'a str,
-    pub files: &'a [String],
-    pub notes: &'a [String],
-    /// What the user has to do before the first run; empty for nothing.
-    pub first: &'a str,
+/// Reads a published file.
+pub fn read(path: &Path) -> Result<String> {
+    let bytes = read_anywhere(path, SIZE_LIMIT)
+        .with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Tells what was written, and what to do next.
-pub fn tell(new: &NewProblemFiles) -> ExitCode {
-    let argument = match new.argument {
+/// A path as a user in this folder names it.
+pub fn shown(folder: &Path, path: &Path) -> String {
+    let inside = path.strip_prefix(folder).unwrap_or(path);
+    inside.display().to_string()
+}
+
+/// Writes the problem for a published file into a new folder, and tells what was written.
+pub fn write(
+    (folder, given): (&Path, &Path),
+    published: &str,
+    problem: Problem,
+    language: Language,
+) -> Result<ExitCode> {
+    let first = match problem.lacks_reference {
+        true => LACKS_REFERENCE,
+        false if problem.files.iter().any(|file| file.name == "reference.py") => "`lab trust`",
+        false => "",
+    };
+    let files = problem.files.into_iter().map(|file| (file.name, file.text));
+    let mut made = new_problem::create_from(folder, given, language, files.collect())
+        .context("choose another name with --name")?;
+    made.notes.splice(0..0, problem.notes);
+    Ok(tell(published, &problem.entry, first, &made))
+}
+
+/// What the user has to do first where no function of the published file says what is right.
+const LACKS_REFERENCE: &str = "write reference.cu, which says what is right";
+
+/// Tells what was written for a function of a published file, and what to do next: `first` what the
+/// user has to do before the first run, empty for nothing. Of a problem in this folder the argument
+/// is empty.
+fn tell(published: &str, function: &str, first: &str, made: &NewProblem) -> ExitCode {
+    let argument = match made.argument.as_str() {
         "" => String::new(),
         argument => format!(" {argument}"),
     };
     let next = vec![format!("lab run{argument}"), format!("lab{argument}")];
-    let first = match new.first {
+    let first = match first {
         "" => String::new(),
         first => format!("{first}, then "),
     };
@@ -55,23 +77,21 @@ pub fn tell(new: &NewProblemFiles) -> ExitCode {
     );
     let written = InitAnswer {
         config: None,
-        kernel: new.kernel,
+        kernel: &made.kernel,
         harness: None,
-        notes: new.notes,
-        published: Some(new.published),
-        function: Some(new.function),
-        files: new.files,
+        notes: &made.notes,
+        published: Some(published),
+        function: Some(function),
+        files: &made.files,
         next,
     };
     told(&written, || {
         say(&format!(
-            "wrote {} for {} of {}: {}",
-            new.kernel,
-            new.function,
-            new.published,
-            new.files.join(", ")
+            "wrote {} for {function} of {published}: {}",
+            made.kernel,
+            made.files.join(", ")
         ));
-        say_below(new.notes);
+        say_below(&made.notes);
         say(&last);
     })
 }
@@ -124,17 +144,11 @@ pub fn find(folder: &Path, options: &InitArgs) -> Result<Option<PublishedFile>> 
         );
         return Ok(None);
     }
-    let bytes = read_anywhere(&path, SIZE_LIMIT)
-        .with_context(|| format!("cannot read {}", path.display()))?;
     let published = PublishedFile {
         folder: folder.to_owned(),
-        shown: path
-            .strip_prefix(folder)
-            .unwrap_or(&path)
-            .display()
-            .to_string(),
+        shown: shown(folder, &path),
+        text: read(&path)?,
         path,
-        text: String::from_utf8_lossy(&bytes).into_owned(),
     };
     if published.parsed(published.file_name()).kernels().is_empty() {
         let why = "it has no `__global__` function with a body, which would be the kernel";
@@ -158,10 +172,7 @@ impl PublishedFile {
             let is_header = path
                 .extension()
                 .is_some_and(|end| ends.iter().any(|e| end == *e));
-            let bytes = read_anywhere(&path, SIZE_LIMIT)
-                .ok()
-                .filter(|_| is_header)?;
-            Some(String::from_utf8_lossy(&bytes).into_owned())
+            read(&path).ok().filter(|_| is_header)
         };
         Published::read(name, &self.text, &header)
     }
@@ -198,27 +209,14 @@ impl PublishedFile {
             true => short.to_owned(),
             false => new_problem::name_of(&given)?.to_owned(),
         };
-        let problem = published
+        let mut problem = published
             .problem(&functions, &name, origin)
             .map_err(|why| anyhow!("no problem can be written for {}: {why}", self.shown))?;
-        let (kernel, argument, files, notes) = match self.stays(options) {
-            true => self.write_here(&problem)?,
-            false => self.write_folder(&given, &problem)?,
-        };
-        let notes = [problem.notes.clone(), notes].concat();
-        let first = match problem.lacks_reference {
-            true => "write reference.cu, which says what is right",
-            false => "",
-        };
-        Ok(tell(&NewProblemFiles {
-            published: &self.shown,
-            function: &functions.join(", "),
-            kernel: &kernel,
-            argument: &argument,
-            files: &files,
-            notes: &notes,
-            first,
-        }))
+        problem.entry = functions.join(", ");
+        match self.stays(options) {
+            true => self.write_here(name, problem),
+            false => write((&self.folder, &given), &self.shown, problem, Language::Cuda),
+        }
     }
 
     /// The functions that become the kernel, in the order of their launches: those that are named,
@@ -227,10 +225,9 @@ impl PublishedFile {
         let kernels = published.kernels();
         let names: Vec<&str> = kernels.iter().map(|(name, _)| name.as_str()).collect();
         let listed = || {
-            let all = kernels
-                .iter()
-                .map(|(name, line)| format!("{name} (line {line})"));
-            all.collect::<Vec<String>>().join(", ")
+            let all = kernels.iter();
+            all.map(|(name, line)| format!("{name} (line {line})"))
+                .join(", ")
         };
         let known = |name: &str| {
             if names.contains(&name) {
@@ -246,9 +243,7 @@ impl PublishedFile {
         match (named, kernels.as_slice()) {
             (Some(several), _) => several.split(',').map(|name| known(name.trim())).collect(),
             (None, [(only, _)]) => Ok(vec![only.clone()]),
-            (None, _) if ask::can_ask() => {
-                Ok(vec![self.ask(&kernels)?])
-            }
+            (None, _) if ask::can_ask() => Ok(vec![self.ask(&kernels)?]),
             (None, _) => bail!(
                 "{} has {} kernels: {}. Name one: `lab init {} --entry {}`, or those that are launched in turn: `--entry A,B`",
                 self.shown,
@@ -271,19 +266,8 @@ impl PublishedFile {
         Ok(names[chosen].to_owned())
     }
 
-    /// Writes a new folder. The published file stays as it is.
-    fn write_folder(&self, given: &Path, problem: &Problem) -> Result<Written> {
-        let files = problem
-            .files
-            .iter()
-            .map(|file| (file.name.clone(), file.text.clone()));
-        let made = new_problem::create_from(&self.folder, given, Language::Cuda, files.collect())
-            .context("choose another name with --name")?;
-        Ok((made.kernel, made.argument, made.files, made.notes))
-    }
-
     /// Writes the problem around a file that is called kernel.cu, whose bytes stay as published.cu.
-    fn write_here(&self, problem: &Problem) -> Result<Written> {
+    fn write_here(&self, name: String, problem: Problem) -> Result<ExitCode> {
         let beside = self.path.parent().unwrap_or(&self.folder);
         let root = Root::new(beside);
         let failed = |name: &str, error: io::Error| {
@@ -304,7 +288,8 @@ impl PublishedFile {
             }
             written => written.map_err(|error| failed(ORIGINAL, error))?,
         }
-        let mut notes = vec![format!("the published file is {ORIGINAL} now")];
+        let mut notes = problem.notes;
+        notes.push(format!("the published file is {ORIGINAL} now"));
         // kernel.cu comes last: without the others it would not be a problem.
         let is_kernel = |file: &&NewFile| file.name == Language::Cuda.kernel_name();
         for file in problem.files.iter().filter(|file| !is_kernel(file)) {
@@ -323,26 +308,23 @@ impl PublishedFile {
                 .map_err(|error| failed(&file.name, error))?;
         }
         let tree = lab_project::work_tree(beside)?;
-        let kernel = self
-            .path
-            .strip_prefix(&tree)
-            .unwrap_or(&self.path)
-            .display()
-            .to_string();
-        let argument = beside
-            .strip_prefix(&self.folder)
-            .unwrap_or(beside)
-            .display()
-            .to_string();
-        let argument = if argument.is_empty() {
-            argument
-        } else {
-            quote(&argument)
+        let argument = match shown(&self.folder, beside) {
+            here if here.is_empty() => here,
+            folder => quote(&folder),
         };
-        let files = problem.files.iter().map(|file| file.name.clone()).collect();
-        Ok((kernel, argument, files, notes))
+        let made = NewProblem {
+            name,
+            template: None,
+            folder: shown(&tree, beside),
+            kernel: shown(&tree, &self.path),
+            files: problem.files.into_iter().map(|file| file.name).collect(),
+            argument,
+            notes,
+        };
+        let first = match problem.lacks_reference {
+            true => LACKS_REFERENCE,
+            false => "",
+        };
+        Ok(tell(&self.shown, &problem.entry, first, &made))
     }
 }
-
-/// The new kernel relative to the work tree, its folder as an argument, the files, further notes.
-type Written = (String, String, Vec<String>, Vec<String>);

@@ -1,5 +1,6 @@
 //! What `lab init` recognises in a Python file, and what it proposes.
 
+use itertools::Itertools;
 use lab_run::inputs;
 use lab_system::listing;
 use std::fs;
@@ -97,7 +98,7 @@ impl PythonSource {
                          returns None. Compile once with `cute.compile` and keep the result in a global: a launch that compiles \
                          counts as slow",
                         self.in_words(),
-                        tensors.split(", ").map(|tensor| format!("from_dlpack({tensor})")).collect::<Vec<String>>().join(", ")
+                        tensors.split(", ").map(|tensor| format!("from_dlpack({tensor})")).join(", ")
                     ),
                     problem_toml("run"),
                 ]

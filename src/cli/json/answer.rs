@@ -49,18 +49,11 @@ pub struct RunAnswer {
 impl RunAnswer {
     /// Reads the run's log.
     pub fn of(judged: &Judged) -> Self {
-        let Judged {
-            project,
-            index,
-            record,
-            verdict,
-            ..
-        } = *judged;
         RunAnswer {
-            run: RunReport::of(project, index, record, verdict),
+            run: RunReport::of(judged),
             known_as: None,
-            measured: Measured::of(record),
-            decision: DecisionReport::recorded(record),
+            measured: Measured::of(judged.record),
+            decision: DecisionReport::recorded(judged.record),
             notes: Vec::new(),
         }
     }

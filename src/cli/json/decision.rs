@@ -1,6 +1,7 @@
 //! A decision as JSON.
 
 use super::run::RunReport;
+use crate::cli::verdict::Judged;
 use jiff::Timestamp;
 use lab_decide::Decided;
 use lab_project::Project;
@@ -157,16 +158,11 @@ impl DecisionAnswer {
         let record = decided
             .run
             .and_then(|id| RunStore::new(&project.lab_dir).read(id).ok());
-        let report = |record: &Record| {
-            Some(RunReport::of(
-                project,
-                index,
-                record,
-                record.verdict.as_ref()?,
-            ))
-        };
+        let judged = record
+            .as_ref()
+            .and_then(|record| Judged::of(project, None, index, record));
         DecisionAnswer {
-            run: record.as_ref().and_then(report),
+            run: judged.as_ref().map(RunReport::of),
             decision: DecisionReport::of(decided, record.as_ref()),
             notes: decided.notes.clone(),
         }

@@ -82,9 +82,7 @@ impl ExperimentReport {
             kernel_us: correct.then_some(row.kernel_us),
             objective_name: config.objective.to_string(),
             objective: measured.objective.filter(|_| correct),
-            comparison: change.map_or_else(ComparisonReport::default, |change| {
-                ComparisonReport::of(&change, None, &config.objective, config.goal)
-            }),
+            comparison: ComparisonReport::of(change.as_ref(), None, config),
             caveated: measured.caveated,
             run: experiment.run,
             kernel: experiment.kernel.clone(),

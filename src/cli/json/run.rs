@@ -1,9 +1,9 @@
 //! A run as JSON: what was judged, the verdict, its figures and what the harness said.
 
+use crate::cli::verdict::Judged;
 use jiff::Timestamp;
 use lab_history::last_peers;
-use lab_project::Project;
-use lab_project::config::Goal;
+use lab_project::config::{Config, Goal};
 use lab_project::objective::Objective;
 use lab_protocol::report::{
     AggregateOf, Diagnostic, JudgedWorkloads, LaunchLine, Measure, Report, ScratchLine, Speed,
@@ -12,11 +12,11 @@ use lab_protocol::report::{
 use lab_run::experiment::Correctness;
 use lab_run::message::{TrailerKey, last_value};
 use lab_run::peers::{MeasuredPeer, PeerFigure};
-use lab_run::record::{Draft, Record};
+use lab_run::record::Draft;
 use lab_run::verdict::{Change, Figure, Outcome, Verdict};
 use lab_run::{Fingerprint, Reason, RunId};
 use lab_runner::follow::read_log;
-use lab_store::{RunIndex, RunStore};
+use lab_store::RunStore;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -176,7 +176,14 @@ struct GateReport {
 
 impl RunReport {
     /// The report of a run that has ended. Reads its run.log.
-    pub fn of(project: &Project, index: &RunIndex, record: &Record, verdict: &Verdict) -> Self {
+    pub fn of(judged: &Judged) -> Self {
+        let Judged {
+            project,
+            index,
+            record,
+            verdict,
+            ..
+        } = *judged;
         let report = record.report();
         let start = &record.start;
         let records = RunStore::new(&project.lab_dir);
@@ -218,12 +225,7 @@ impl RunReport {
                 .filter(|_| config.objective == Objective::Throughput)
                 .map(|m| m.value),
             kernel_us: verdict.kernel_us,
-            comparison: verdict
-                .change
-                .as_ref()
-                .map_or_else(ComparisonReport::default, |change| {
-                    ComparisonReport::of(change, Some(&report), &config.objective, config.goal)
-                }),
+            comparison: ComparisonReport::of(verdict.change.as_ref(), Some(&report), config),
             registers: resource("registers"),
             spill_bytes: resource("spill_bytes"),
             shared_bytes: resource("shared_bytes"),
@@ -266,36 +268,18 @@ fn outcome_word(verdict: &Verdict) -> &'static str {
 }
 
 impl ComparisonReport {
-    /// The comparison as a ratio that is above 1 where the candidate is better. Of a measure that
-    /// is to be small, as a time, it is the incumbent's over the candidate's. `report` is of the
-    /// run, if it is at hand: its figures are not rounded.
-    pub fn of(change: &Change, report: Option<&Report>, objective: &Objective, goal: Goal) -> Self {
+    /// The comparison with [`Change::as_ratio`]. `report` is of the run, if it is at hand: its figures
+    /// are not rounded.
+    pub fn of(change: Option<&Change>, report: Option<&Report>, config: &Config) -> Self {
+        let Some(change) = change else {
+            return ComparisonReport::default();
+        };
         let in_turns = change.interval.is_some();
         let measured = report
             .and_then(Report::comparison)
             .filter(|_| in_turns)
             .map(|c| c.ratio);
-        let quotient = 1.0 + change.ratio;
-        let ends = change.interval.map(|(low, high)| (1.0 + low, 1.0 + high));
-        let ends = ends.or_else(|| {
-            change
-                .spread
-                .map(|spread| (quotient - spread, quotient + spread))
-        });
-        let is_time = objective.goal() == Goal::Minimize || goal == Goal::Minimize;
-        let (value, ends) = if is_time {
-            (
-                1.0 / quotient,
-                ends.map(|(low, high)| (1.0 / high, 1.0 / low)),
-            )
-        } else {
-            (quotient, ends)
-        };
-        let ratio = measured.unwrap_or(Measure {
-            value,
-            low: ends.map(|e| e.0),
-            high: ends.map(|e| e.1),
-        });
+        let ratio = measured.unwrap_or_else(|| change.as_ratio(&config.objective, config.goal));
         ComparisonReport {
             ratio: Some(ratio),
             ratio_aggregate: change.aggregate,
@@ -363,7 +347,12 @@ mod tests {
 
     #[track_caller]
     fn ratio(change: Change, objective: Objective, goal: Goal) -> (f64, Option<f64>, Option<f64>) {
-        let Measure { value, low, high } = ComparisonReport::of(&change, None, &objective, goal)
+        let config = Config {
+            objective,
+            goal,
+            ..Config::default()
+        };
+        let Measure { value, low, high } = ComparisonReport::of(Some(&change), None, &config)
             .ratio
             .expect("a ratio");
         let thousandths = |x: f64| (x * 1e3).round() / 1e3;

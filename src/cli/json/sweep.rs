@@ -2,6 +2,8 @@
 
 use jiff::Timestamp;
 use lab_project::Project;
+use lab_project::objective::{Goal, Objective};
+use lab_protocol::report::Measure;
 use lab_run::Fingerprint;
 use lab_sweep::record::SweepParameter;
 use lab_sweep::summary::{self, Importance, PointCounts};
@@ -96,9 +98,9 @@ pub struct SweepPointReport<'a> {
     why: &'a str,
     /// The figure; null unless it is correct and was measured.
     figure: Option<SweepFigure<'a>>,
-    /// The ratio to the incumbent, with growth as the better direction; null if the two were not
-    /// timed in turns.
-    ratio: Option<SweepRatio>,
+    /// The ratio of its speed to the incumbent's: 1.02 is 2 % faster; null if the two were not timed in
+    /// turns.
+    ratio: Option<Measure>,
     /// When its judge was started.
     started: Timestamp,
     /// How long its judge took; 0 if its build failed before.
@@ -116,15 +118,6 @@ struct SweepFigure<'a> {
     low: Option<f64>,
     high: Option<f64>,
     unit: &'a str,
-}
-
-/// A ratio of speeds: 1.02 is 2 % faster.
-#[derive(JsonSchema, Serialize)]
-struct SweepRatio {
-    value: f64,
-    /// The ends of its interval.
-    low: Option<f64>,
-    high: Option<f64>,
 }
 
 impl<'a> SweepReport<'a> {
@@ -182,14 +175,9 @@ impl<'a> SweepPointReport<'a> {
                 high: figure.measure.high,
                 unit: figure.objective.unit(),
             }),
-            ratio: point.improvement().map(|change| {
-                let (low, high) = change.interval.unzip();
-                SweepRatio {
-                    value: 1.0 + change.ratio,
-                    low: low.map(|low| 1.0 + low),
-                    high: high.map(|high| 1.0 + high),
-                }
-            }),
+            ratio: point
+                .improvement()
+                .map(|change| change.as_ratio(&Objective::Throughput, Goal::Maximize)),
             started: point.started,
             seconds: point.seconds,
             caveats: &point.caveats,

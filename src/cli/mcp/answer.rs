@@ -2,6 +2,7 @@
 
 use super::limits::{self, FIRST};
 use crate::cli::json::to_line;
+use itertools::Itertools;
 use lab_protocol::text::{escape_invisible, is_visible};
 use rmcp::ErrorData;
 use rmcp::handler::server::tool::IntoCallToolResult;
@@ -151,11 +152,7 @@ fn clean(value: &mut Value) {
                 .chars()
                 .any(|c| !is_visible(c) && !matches!(c, '\n' | '\t'))
             {
-                *text = text
-                    .split('\n')
-                    .map(escape_invisible)
-                    .collect::<Vec<_>>()
-                    .join("\n");
+                *text = text.split('\n').map(escape_invisible).join("\n");
             }
         }
         Value::Array(values) => values.iter_mut().for_each(clean),

@@ -12,7 +12,8 @@ use crate::cli::verdict::Judged;
 use crate::cli::{log, peers, problem_file};
 use anyhow::{Context, Result, bail, ensure};
 use lab_decide::status;
-use lab_git::{Present, Repo, text_diff};
+use lab_git::{Repo, text_diff};
+use lab_history::Session;
 use lab_history::lessons::{self, Idea};
 use lab_project::Project;
 use lab_project::config::Config;
@@ -21,6 +22,7 @@ use lab_run::RunId;
 use lab_run::experiment::{Experiment, Status};
 use lab_run::record::Record;
 use lab_store::{RunIndex, RunStore};
+use lab_text::listed;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -78,9 +80,7 @@ impl Listed {
         let (row, measured) = (&experiment.row, &experiment.measured);
         let correct = row.correctness.passed();
         let change = measured.change.filter(|_| correct);
-        let compared = change.map_or_else(ComparisonReport::default, |change| {
-            ComparisonReport::of(&change, None, &config.objective, config.goal)
-        });
+        let compared = ComparisonReport::of(change.as_ref(), None, config);
         let marks = [
             ("fail", !correct && row.status != Status::Rules),
             ("caveated", measured.caveated),
@@ -105,9 +105,11 @@ impl Listed {
 /// Lists experiments of the kernel, newest first.
 pub fn history(project: &Project, asked: HistoryArguments, _: &Job) -> Result<Answer> {
     let limit = asked.limit.unwrap_or(USUAL).min(LISTED);
-    let mut index = RunIndex::open(project);
-    let repo = Repo::open(project)?;
-    let history = lab_history::look(&repo, &mut index);
+    let Session {
+        repo,
+        index,
+        history,
+    } = Session::open(project)?;
     let status = status::look(&repo, &index)?;
     let ours = |e: &Experiment| e.kernel.is_none() || e.is_about(&project.kernel_name);
     let report = |e: &Experiment| Listed::of(e, &project.config);
@@ -160,10 +162,7 @@ impl HistoryReport<'_> {
             .counts
             .iter()
             .map(|(word, count)| format!("{count} {word}"));
-        let mut counted = counts.collect::<Vec<_>>().join(", ");
-        if counted.is_empty() {
-            "no experiment yet".clone_into(&mut counted);
-        }
+        let counted = listed(counts).unwrap_or_else(|| "no experiment yet".to_owned());
         let undecided = self.undecided_run.map(|run| format!("; run {run} is open"));
         let (kernel, head) = (self.kernel, &self.head);
         format!(
@@ -264,9 +263,11 @@ fn of_commit(project: &Project, commit: &str) -> Result<Answer> {
         commit.len() >= 4,
         "'{commit}' is too short for a commit: give four characters of its id or more"
     );
-    let mut index = RunIndex::open(project);
-    let repo = Repo::open(project)?;
-    let history = lab_history::look(&repo, &mut index);
+    let Session {
+        repo,
+        index,
+        history,
+    } = Session::open(project)?;
     let names = |e: &&Experiment| {
         let own = &e.row.commit;
         own.starts_with(commit) || (own.len() >= 4 && commit.starts_with(own.as_str()))
@@ -277,7 +278,7 @@ fn of_commit(project: &Project, commit: &str) -> Result<Answer> {
     if let Some(run) = found.run {
         return of_run(project, &index, run);
     }
-    let present = Present::of(&repo, history.without_record())?;
+    let present = history.present(&repo)?;
     let summary = format!(
         "{} {} '{}'",
         found.row.status.word(),

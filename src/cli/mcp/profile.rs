@@ -3,7 +3,7 @@
 use super::answer::Answer;
 use super::jobs::Job;
 use super::tools::ProfileArguments;
-use super::work::{follow, not_run};
+use super::work::{Wrong, follow};
 use crate::cli::profile::read;
 use crate::confinement;
 use anyhow::Result;
@@ -57,20 +57,13 @@ struct ShortImage<'a> {
 
 /// Profiles the present bytes.
 pub fn profile(project: &Project, asked: ProfileArguments, job: &Job) -> Result<Answer> {
-    let mut spec = match asked.spec() {
-        Ok(spec) => spec,
-        Err(why) => return Ok(Answer::wrong(&why)),
-    };
+    let mut spec = asked.spec().map_err(Wrong)?;
     spec.run.confinement = confinement::missing;
     let mut index = RunIndex::new(project);
-    let made = profiling::profile(project, &spec, &mut index, &job.control, |run, batch| {
+    let profiled = profiling::profile(project, &spec, &mut index, &job.control, |run, batch| {
         job.change(|state| state.run = Some(run));
         follow(job, &batch);
-    });
-    let profiled = match made {
-        Ok(profiled) => profiled,
-        Err(why) => return Ok(not_run(&why)),
-    };
+    })?;
     let answer = if spec.is_of_all_workloads() {
         durations(&read(project, &profiled)?)
     } else {

@@ -5,6 +5,7 @@ use super::history::diff_of_run;
 use super::limits::{RESOURCE, head_and_tail};
 use crate::cli::help::AGENT_GUIDE;
 use anyhow::{Context, Result};
+use itertools::Itertools;
 use lab_project::Project;
 use lab_run::RunId;
 use lab_run::inputs::{self, Role, Source};
@@ -46,51 +47,55 @@ pub fn parse(uri: &str) -> Option<Named> {
     }
 }
 
-/// The resources that have one URI each.
+/// The resources that have one URI each: name, description, kind.
+const RESOURCES: [[&str; 3]; 3] = [
+    [
+        "problem",
+        "What the kernel computes and how it is judged: shapes, workloads, tolerances and the reference",
+        "text/plain",
+    ],
+    [
+        "results.tsv",
+        "The ledger: one row for each experiment",
+        "text/tab-separated-values",
+    ],
+    [
+        "agent-guide",
+        "The contract of a command in the loop `lab auto`",
+        "text/markdown",
+    ],
+];
+
+/// The resources of a run.
+const OF_RUN: [[&str; 3]; 2] = [
+    [
+        "run.log",
+        "What the harness printed, result lines and compiler messages among it",
+        "text/plain",
+    ],
+    [
+        "diff",
+        "What the run changed in the kernel, as a unified diff",
+        "text/x-diff",
+    ],
+];
+
 pub fn list() -> Vec<Resource> {
-    let resource = |name: &str, description: &str, kind: &str| {
+    let resource = |[name, description, kind]: [&str; 3]| {
         Resource::new(format!("lab://{name}"), name)
             .with_description(description)
             .with_mime_type(kind)
     };
-    vec![
-        resource(
-            "problem",
-            "What the kernel computes and how it is judged: shapes, workloads, tolerances and the reference",
-            "text/plain",
-        ),
-        resource(
-            "results.tsv",
-            "The ledger: one row for each experiment",
-            "text/tab-separated-values",
-        ),
-        resource(
-            "agent-guide",
-            "The contract of a command in the loop `lab auto`",
-            "text/markdown",
-        ),
-    ]
+    RESOURCES.map(resource).into()
 }
 
-/// The resources of a run.
 pub fn templates() -> Vec<ResourceTemplate> {
-    let template = |name: &str, description: &str, kind: &str| {
+    let template = |[name, description, kind]: [&str; 3]| {
         ResourceTemplate::new(format!("lab://run/{{run}}/{name}"), name)
             .with_description(description)
             .with_mime_type(kind)
     };
-    vec![
-        template(
-            "run.log",
-            "What the harness printed, result lines and compiler messages among it",
-            "text/plain",
-        ),
-        template(
-            "diff",
-            "What the run changed in the kernel, as a unified diff",
-            "text/x-diff",
-        ),
-    ]
+    OF_RUN.map(template).into()
 }
 
 /// The text of a resource, clean, in at most [`RESOURCE`] bytes: its beginning and its end.
@@ -118,12 +123,7 @@ pub fn read(open: impl FnOnce() -> Result<Project>, named: Named) -> Result<Stri
             let text =
                 ledger::read_text(&ledger::path(&open()?, false)).map_err(anyhow::Error::msg)?;
             // A row's columns are parted by tabs, which a clean line has not.
-            let row = |line: &str| {
-                line.split('\t')
-                    .map(sanitise::text)
-                    .collect::<Vec<_>>()
-                    .join("\t")
-            };
+            let row = |line: &str| line.split('\t').map(sanitise::text).join("\t");
             text.lines().map(row).collect()
         }
         Named::Log(run) => {

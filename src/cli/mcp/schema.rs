@@ -48,40 +48,48 @@ pub fn of(tool: &str) -> Arc<JsonObject> {
     Arc::new(schema.as_object().cloned().unwrap_or_default())
 }
 
-fn add_tool(keys: &mut Keys, tool: &str) {
-    let answers: &[fn(&mut Keys)] = match tool {
-        "check" => &[add::<Checked>],
-        "keep" | "discard" => &[add::<NewDecision>, add::<RefusedDecision>, add::<Resumed>],
-        "undo_or_restore" => &[add::<UndoAnswer>, add::<RestoreAnswer>, add::<Resumed>],
-        "sweep" => &[add::<ShortSweep>, add::<SweepApplied>],
-        "profile" => &[add::<DurationsAnswer>, add::<ShortProfile>],
-        "history" => &[add::<HistoryReport>],
-        "experiment" => &[
+/// Adds the keys of an answer to those that are known.
+type Add = fn(&mut Keys);
+
+/// What tools answer, but for those that answer with a run.
+const ANSWERS: [(&[&str], &[Add]); 9] = [
+    (&["check"], &[add::<Checked>]),
+    (
+        &["keep", "discard"],
+        &[add::<NewDecision>, add::<RefusedDecision>, add::<Resumed>],
+    ),
+    (
+        &["undo_or_restore"],
+        &[add::<UndoAnswer>, add::<RestoreAnswer>, add::<Resumed>],
+    ),
+    (&["sweep"], &[add::<ShortSweep>, add::<SweepApplied>]),
+    (&["profile"], &[add::<DurationsAnswer>, add::<ShortProfile>]),
+    (&["history"], &[add::<HistoryReport>]),
+    (
+        &["experiment"],
+        &[
             add::<RunAnswer>,
             add::<ExperimentReport>,
             add::<Diff>,
             add::<Against>,
         ],
-        "rules" => &[add::<RulesAnswer>],
-        "peers" => &[add::<PeersAnswer>],
-        // The result of any job.
-        "wait" => {
-            let others = [
-                "check",
-                "keep",
-                "undo_or_restore",
-                "profile",
-                "sweep",
-                "history",
-                "experiment",
-                "rules",
-                "peers",
-            ];
-            return others.iter().for_each(|tool| add_tool(keys, tool));
-        }
-        _ => &[add::<RunAnswer>],
-    };
-    answers.iter().for_each(|add| add(keys));
+    ),
+    (&["rules"], &[add::<RulesAnswer>]),
+    (&["peers"], &[add::<PeersAnswer>]),
+];
+
+fn add_tool(keys: &mut Keys, tool: &str) {
+    // `wait` answers with the result of any job.
+    let of_tool = |(tools, _): &&(&[&str], _)| tool == "wait" || tools.contains(&tool);
+    let answers: Vec<&Add> = ANSWERS
+        .iter()
+        .filter(of_tool)
+        .flat_map(|(_, adds)| *adds)
+        .collect();
+    match answers.is_empty() {
+        true => add::<RunAnswer>(keys),
+        false => answers.iter().for_each(|add| add(keys)),
+    }
 }
 
 /// Adds the keys of an answer.

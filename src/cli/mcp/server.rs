@@ -266,11 +266,11 @@ impl Server {
         context: &Context,
     ) -> Answer {
         let workplace = self.workplace.clone();
-        let work = move |job: &Job| {
-            let done = workplace
-                .open()
-                .and_then(|project| work(&project, asked, job));
-            done.unwrap_or_else(|error| Answer::error(&lab_git::told(&error), work::AS_TOOLS))
+        let work = move |job: &Job| match workplace.open() {
+            Ok(project) => {
+                work(&project, asked, job).unwrap_or_else(|error| work::failed(&project, &error))
+            }
+            Err(error) => Answer::error(&lab_git::told(&error), work::AS_TOOLS),
         };
         match self.jobs.add(lane, tool, work) {
             Ok(job) => {

@@ -3,12 +3,12 @@
 use super::answer::Answer;
 use super::jobs::Job;
 use super::tools::SweepArguments;
-use super::work::{AS_TOOLS, not_run};
+use super::work::{AS_TOOLS, Wrong};
 use crate::cli::json::sweep::{SweepEnd, SweepPointReport};
 use crate::cli::sweep::apply::apply;
 use crate::cli::sweep::text::{counts_line, progress_line};
 use crate::confinement;
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use lab_project::Project;
 use lab_run::Reason;
 use lab_runner::spec::RunSpec;
@@ -27,26 +27,19 @@ pub fn sweep(project: &Project, asked: SweepArguments, job: &Job) -> Result<Answ
         let summary = applied.lines(project).swap_remove(0);
         return Ok(Answer::new(&summary, "Call judge.", applied));
     }
-    if asked.point.is_some() {
-        return Ok(Answer::wrong("`point` names the point that `apply` writes"));
-    }
-    let request = match asked.budget() {
-        Ok(budget) => SweepRequest {
-            strategy: asked.strategy.into(),
-            budget,
-            ..SweepRequest::default()
-        },
-        Err(why) => return Ok(Answer::wrong(why)),
+    let why = "`point` names the point that `apply` writes";
+    ensure!(asked.point.is_none(), Wrong(why.to_owned()));
+    let request = SweepRequest {
+        strategy: asked.strategy.into(),
+        budget: asked.budget().map_err(Wrong)?,
+        ..SweepRequest::default()
     };
     let spec = RunSpec {
         device: asked.device,
         confinement: confinement::missing,
         ..RunSpec::new(Reason::Command)
     };
-    let mut session = match Session::begin(project, spec, &request) {
-        Ok(session) => session,
-        Err(why) => return Ok(not_run(&why)),
-    };
+    let mut session = Session::begin(project, spec, &request)?;
     let (wanted, mut done) = (session.wanted(), session.sweep.points.len());
     let ended = session.run(&job.control, &mut |event| match event {
         SweepEvent::Judging(values) => job.change(|state| {

@@ -94,9 +94,11 @@ pub struct SweepArguments {
 
 impl SweepArguments {
     /// When the sweep ends. The error says which arguments are wrong.
-    pub fn budget(&self) -> Result<Budget, &'static str> {
+    pub fn budget(&self) -> Result<Budget, String> {
         match (self.points, self.seconds) {
-            (Some(_), Some(_)) => Err("`points` and `seconds` both end a sweep: give one of them"),
+            (Some(_), Some(_)) => {
+                Err("`points` and `seconds` both end a sweep: give one of them".to_owned())
+            }
             (Some(points), None) => Ok(Budget::Points(points)),
             (None, Some(seconds)) => Ok(Budget::Time(Duration::from_secs(seconds.into()))),
             (None, None) => Ok(Budget::All),

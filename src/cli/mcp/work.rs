@@ -16,7 +16,7 @@ use crate::cli::undo::{UndoAnswer, undone_line};
 use crate::cli::verdict::Judged;
 use crate::cli::{check, clean, run};
 use crate::confinement;
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use lab_decide::{Decided, Refusal};
 use lab_git::{Repo, short, typed_message};
 use lab_history::JudgedBefore;
@@ -54,11 +54,7 @@ pub fn judge(project: &Project, asked: JudgeArguments, job: &Job) -> Result<Answ
     if asked.unless_known.unwrap_or(true)
         && let Some(answer) = known(project, &asked)
     {
-        return Ok(if notes.is_empty() {
-            answer
-        } else {
-            answer.with("notes", notes)
-        });
+        return Ok(noted(answer, notes));
     }
     let spec = RunSpec {
         device: asked.device,
@@ -89,27 +85,26 @@ fn resumed(project: &Project) -> Vec<String> {
 /// Runs the tools that watch each memory access of the present bytes.
 pub fn check(project: &Project, asked: CheckArguments, job: &Job) -> Result<Answer> {
     let spec = check::spec(project, asked.device, asked.tools)?;
-    let record = match run_job(project, spec, &mut RunIndex::new(project), job) {
-        Ok(record) => record,
-        Err(why) => return Ok(not_run(&why)),
-    };
-    let Some(verdict) = &record.verdict else {
+    let record = run_job(project, spec, &mut RunIndex::new(project), job)?;
+    let index = RunIndex::open(project);
+    let Some(judged) = Judged::of(project, None, &index, &record) else {
         return Ok(Answer::error(
             "the check has no result",
             "Call check again.",
         ));
     };
-    let checked = CheckAnswer::of(project, &record, verdict);
-    let next = match verdict.outcome {
+    let checked = CheckAnswer::of(&judged);
+    let outcome = judged.verdict.outcome;
+    let next = match outcome {
         Outcome::Pass => "A check is no verdict: call judge.",
         _ => "Mend the kernel, then call check or judge.",
     };
     Ok(Answer::new(
-        &checked.line(project, &record, verdict),
+        &checked.line(&judged),
         next,
         Checked {
             run: record.start.id,
-            outcome: verdict.outcome,
+            outcome,
             tools: &checked.tools,
             size: checked.size.as_deref(),
             findings: &checked.findings,
@@ -129,21 +124,21 @@ pub struct Checked<'a> {
 
 fn execute(project: &Project, spec: RunSpec, notes: Vec<String>, job: &Job) -> Result<Answer> {
     let mut index = RunIndex::new(project);
-    let record = match run_job(project, spec, &mut index, job) {
-        Ok(record) => record,
-        Err(why) => return Ok(not_run(&why)),
-    };
+    let record = run_job(project, spec, &mut index, job)?;
     index.refresh();
     let repo = Repo::open(project).ok();
     let Some(judged) = Judged::of(project, repo.as_ref(), &index, &record) else {
         return Ok(Answer::error("the run has no verdict", "Call judge again."));
     };
-    let answer = news(&judged);
-    Ok(if notes.is_empty() {
-        answer
-    } else {
-        answer.with("notes", notes)
-    })
+    Ok(noted(news(&judged), notes))
+}
+
+/// The answer with what was done before it.
+fn noted(answer: Answer, notes: Vec<String>) -> Answer {
+    match notes.is_empty() {
+        true => answer,
+        false => answer.with("notes", notes),
+    }
 }
 
 /// Executes a run, whose number and last line the job tells.
@@ -214,15 +209,27 @@ fn on_a_node(
     index.find(made).ok_or_else(|| NotRun::Refused(why()))
 }
 
-/// The answer about a run that did not begin.
-pub fn not_run(why: &NotRun) -> Answer {
-    let next = match why {
-        NotRun::NeedsTrust(_) => {
-            "A person must run `lab trust` in a terminal there. No tool can do that."
-        }
-        _ => AS_TOOLS,
-    };
-    Answer::error(&why.to_string(), next)
+/// The arguments of a call are wrong.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Wrong(pub String);
+
+/// The answer about a tool that failed.
+pub fn failed(project: &Project, error: &anyhow::Error) -> Answer {
+    if let Some(Wrong(why)) = error.downcast_ref() {
+        return Answer::wrong(why);
+    }
+    if let Some(refusal) = error.downcast_ref() {
+        return refused(project, refusal);
+    }
+    match error.downcast_ref() {
+        Some(why @ NotRun::NeedsTrust(_)) => Answer::error(
+            &why.to_string(),
+            "A person must run `lab trust` in a terminal there. No tool can do that.",
+        ),
+        Some(why) => Answer::error(&why.to_string(), AS_TOOLS),
+        None => Answer::error(&lab_git::told(error), AS_TOOLS),
+    }
 }
 
 /// What a verdict says that the client does not know: without the gates that pass, what names the
@@ -326,11 +333,8 @@ pub fn follow(job: &Job, batch: &Batch) {
 
 /// Keeps a run, after the held-out check.
 pub fn keep(project: &Project, asked: DecideArguments, job: &Job) -> Result<Answer> {
-    if asked.unjudged {
-        return Ok(Answer::wrong(
-            "`unjudged` is an argument of discard: a keep needs a verdict",
-        ));
-    }
+    let why = "`unjudged` is an argument of discard: a keep needs a verdict";
+    ensure!(!asked.unjudged, Wrong(why.to_owned()));
     let mut tell = |id, batch: Batch| {
         job.change(|state| state.run = Some(id));
         follow(job, &batch);
@@ -359,10 +363,7 @@ fn decided(
     asked: &DecideArguments,
     act: impl FnOnce(&mut RunIndex, Option<RunId>, &Message) -> Result<Decided, Refusal>,
 ) -> Result<Answer> {
-    let trailers = match asked.trailers() {
-        Ok(trailers) => trailers,
-        Err(why) => return Ok(Answer::wrong(&why)),
-    };
+    let trailers = asked.trailers().map_err(Wrong)?;
     let repo = Repo::open(project)?;
     let mut index = RunIndex::open(project);
     let run = asked
@@ -419,11 +420,9 @@ pub fn undo_or_restore(
             let undo = UndoAnswer::of(project, undone);
             job.tell(Answer::new(&undone_line(project, undone), next, undo));
         };
-        return Ok(match lab_decide::undo(project, run.map(RunId), tell) {
-            // The job has its answer.
-            Ok(_) => Answer::new("undone", "", ()),
-            Err(refusal) => refused(project, &refusal),
-        });
+        lab_decide::undo(project, run.map(RunId), tell)?;
+        // The job has its answer.
+        return Ok(Answer::new("undone", "", ()));
     };
     if run.is_some() {
         return Ok(Answer::error(
@@ -440,10 +439,7 @@ pub fn undo_or_restore(
         let next = "Call history for the experiments of this kernel.";
         return Ok(Answer::error(&why, next));
     }
-    let restored = match lab_decide::restore(project, &named.commit) {
-        Ok(restored) => restored,
-        Err(refusal) => return Ok(refused(project, &refusal)),
-    };
+    let restored = lab_decide::restore(project, &named.commit)?;
     let mut summary = restored_line(project, &restored);
     if let Some(saved) = &restored.saved {
         let saved = short(saved);

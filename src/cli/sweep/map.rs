@@ -1,6 +1,7 @@
 //! The heat map of a sweep, in text.
 
 use anyhow::{Result, bail};
+use itertools::Itertools;
 use lab_sweep::Sweep;
 use lab_sweep::summary::{Heat, HeatMap, importance, pairs};
 use lab_text::suggest::did_you_mean;
@@ -31,7 +32,7 @@ pub fn pair(sweep: &Sweep, by: Option<&str>) -> Result<Option<[usize; 2]>> {
             anyhow::anyhow!(
                 "--by: sweep {} has no parameter '{name}'{near}: it has {}",
                 sweep.start.sweep,
-                names().collect::<Vec<_>>().join(", ")
+                names().join(", ")
             )
         })
     };
@@ -73,11 +74,8 @@ pub fn lines(sweep: &Sweep, pair: [usize; 2]) -> Vec<String> {
     let widths: Vec<usize> = (0..=map.columns.len()).map(column_width).collect();
     for row in &rows {
         let cells = row.iter().zip(&widths);
-        let cells = cells.map(|(cell, wide)| " ".repeat(wide - width(cell)) + cell);
-        lines.push(format!(
-            "    {}",
-            cells.collect::<Vec<_>>().join("  ").trim_end()
-        ));
+        let mut cells = cells.map(|(cell, wide)| " ".repeat(wide - width(cell)) + cell);
+        lines.push(format!("    {}", cells.join("  ").trim_end()));
     }
     lines
 }

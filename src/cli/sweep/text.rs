@@ -2,12 +2,13 @@
 
 use super::map;
 use crate::cli::table::table;
+use itertools::Itertools;
 use lab_project::Project;
 use lab_run::verdict::with_ends;
 use lab_sweep::summary::{self, PointCounts};
 use lab_sweep::{Ended, PointOutcome, Sweep, SweepPoint, SweepStart, SweepStore};
 use lab_text::age::in_words;
-use lab_text::figures;
+use lab_text::{figures, listed};
 use std::time::Duration;
 
 /// Rows of the table.
@@ -22,7 +23,7 @@ pub fn begin_line(sweep: &Sweep, wanted: usize) -> String {
         points,
         ..
     } = &sweep.start;
-    let names: Vec<&str> = parameters.iter().map(|it| it.name.as_str()).collect();
+    let names = parameters.iter().map(|it| &it.name).join(", ");
     let goes_on = match sweep.points.len() {
         0 => String::new(),
         done => format!(" goes on after {done}"),
@@ -31,10 +32,7 @@ pub fn begin_line(sweep: &Sweep, wanted: usize) -> String {
         true => format!("; {wanted} are to be measured"),
         false => String::new(),
     };
-    format!(
-        "sweep {id} of {kernel}{goes_on}: {points} points of {}{budget}",
-        names.join(", ")
-    )
+    format!("sweep {id} of {kernel}{goes_on}: {points} points of {names}{budget}")
 }
 
 /// `point 4 of 24: BLOCK=128 ROWS=2  about 2 min 10 s left`. It has only characters of one column.
@@ -128,13 +126,9 @@ pub fn lines(
             best.len() - LISTED
         ));
     }
-    let parts: Vec<String> = summary::importance(sweep)
-        .iter()
-        .map(|part| format!("{} {:.0} %", part.name, 100.0 * part.explained))
-        .collect();
-    if !parts.is_empty() {
-        lines.push(format!("  importance: {}", parts.join(", ")));
-    }
+    let parts = summary::importance(sweep).into_iter();
+    let parts = parts.map(|part| format!("{} {:.0} %", part.name, 100.0 * part.explained));
+    lines.extend(listed(parts).map(|parts| format!("  importance: {parts}")));
     lines.extend(pair.map(|pair| map::lines(sweep, pair)).unwrap_or_default());
     lines.extend(not_passed(project, sweep));
     if sweep.is_emulated() {

@@ -4,6 +4,7 @@ use super::facts::{self, bytes, flops, percent};
 use super::least;
 use super::lines::{self, hottest};
 use super::roofline;
+use itertools::Itertools;
 use lab_protocol::profile::{Finding, Origin, Profile};
 use lab_text::figures::{figure, thousands};
 
@@ -75,8 +76,7 @@ pub fn digest(profile: &Profile) -> Vec<String> {
 
 /// A line with the items after its name; `None` without items.
 fn listed(name: &str, items: impl IntoIterator<Item = String>) -> Option<String> {
-    let items: Vec<String> = items.into_iter().collect();
-    (!items.is_empty()).then(|| format!("{name}: {}", items.join(", ")))
+    lab_text::listed(items).map(|items| format!("{name}: {items}"))
 }
 
 /// The kernel, the workload, the device and the time.
@@ -121,17 +121,14 @@ fn origin(profile: &Profile) -> Vec<String> {
                 *took_ms as f64 / 1000.0
             )];
             if profile.kernels.len() > 1 {
-                let each = profile.kernels.iter().map(|kernel| {
+                let mut each = profile.kernels.iter().map(|kernel| {
                     let us = kernel
                         .us
                         .map(|us| format!(" {} µs", figure(us)))
                         .unwrap_or_default();
                     format!("{}{us}", kernel.entry)
                 });
-                all.push(format!(
-                    "the launch is a list: {}",
-                    each.collect::<Vec<_>>().join(", ")
-                ));
+                all.push(format!("the launch is a list: {}", each.join(", ")));
             }
             all
         }
@@ -214,7 +211,7 @@ pub fn finding(found: &Finding) -> String {
         .estimated_gain
         .map(|gain| format!("{} estimated (estimates overlap): ", percent(gain)))
         .unwrap_or_default();
-    let text: String = found.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = found.text.split_whitespace().join(" ");
     let short: String = text.chars().take(FINDING).collect();
     let more = if short.len() < text.len() { "…" } else { "" };
     format!("{}: {gain}{short}{more}", found.rule)

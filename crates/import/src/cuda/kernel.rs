@@ -4,8 +4,7 @@
 use super::host::{Host, bare};
 use super::launch::template_arguments;
 use super::types::{self, Element};
-use super::unit::{Place, Unit, with_word};
-use lab_source::cpp::Code;
+use super::unit::{Place, Unit, replaced, with_word};
 use lab_source::cpp::items::ItemKind;
 use lab_source::cpp::signature::Parameter;
 use std::fmt::{self, Display, Formatter};
@@ -214,18 +213,11 @@ impl Kernel {
 
     /// A text in which the template's arguments take the place of its parameters.
     pub fn with_arguments(&self, text: &str) -> String {
-        let code = Code::new(text, false);
-        let (mut out, mut copied) = (String::new(), 0);
-        for (at, token) in code.tokens.iter().enumerate() {
-            let bound = self
-                .template
-                .iter()
-                .find(|argument| argument.name == code.at(at));
-            out += &text[copied..token.start];
-            out += bound.map_or_else(|| code.at(at), |argument| &argument.text);
-            copied = token.end;
-        }
-        out + &text[copied..]
+        replaced(text, |code, at| {
+            let mut template = self.template.iter();
+            let bound = template.find(|argument| argument.name == code.at(at));
+            bound.map(|argument| argument.text.clone())
+        })
     }
 }
 

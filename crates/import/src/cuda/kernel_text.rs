@@ -9,6 +9,8 @@ use super::roles::Role;
 use super::slice::Slice;
 use super::types::cpp;
 use super::unit::{Place, Unit};
+use crate::names::listed;
+use itertools::Itertools;
 use lab_source::cpp::Code;
 
 /// The entry's name, and whether the kernel itself is the entry.
@@ -103,11 +105,7 @@ pub fn parameters(plan: &Plan, is_kernel: bool) -> String {
         None if is_kernel => format!("[[maybe_unused]] int {}", dim.name),
         _ => format!("int {}", dim.name),
     });
-    tensors
-        .chain(scalars)
-        .chain(dims)
-        .collect::<Vec<String>>()
-        .join(", ")
+    tensors.chain(scalars).chain(dims).join(", ")
 }
 
 /// The text of kernel.cu. `origin` says where the published file is.
@@ -126,11 +124,10 @@ pub fn text(
     };
     let places: Vec<Place> = stages.iter().map(|stage| stage.kernel.place).collect();
     let body = emission::text(unit, slice, &places, form);
-    let names: Vec<&str> = stages.iter().map(|s| s.kernel.name.as_str()).collect();
+    let names = stages.iter().map(|stage| &stage.kernel.name).join(", ");
     let mut out = format!(
-        "// {} of {}.\n\
+        "// {names} of {}.\n\
          // `lab init` left out the host code and what the kernel does not use: {origin} has all of it.\n#include \"lab.h\"\n\n{}{}\n",
-        names.join(", "),
         unit.main().name,
         needed(&format!("{body}{}", parameters(plan, true))),
         body.trim()
@@ -174,38 +171,23 @@ fn wrapper(unit: &Unit, kernel: &Kernel, own: &Plan, plan: &Plan, entry: &str) -
         .filter(|name| !name.is_empty())
         .map(|name| format!("{name}::"))
         .collect();
-    let guesses: Vec<&str> = kernel
-        .template
-        .iter()
-        .filter(|t| t.is_guess)
-        .map(|t| t.name.as_str())
-        .collect();
-    let arguments: Vec<&str> = kernel
-        .template
-        .iter()
-        .map(|argument| argument.text.as_str())
-        .collect();
-    let template = match arguments.is_empty() {
-        true => String::new(),
-        false => format!("<{}>", arguments.join(", ")),
-    };
-    let passed: Vec<String> = (0..kernel.arguments.len())
-        .map(|number| passed(unit, kernel, own, plan, number))
-        .collect();
-    let note = match guesses.is_empty() {
-        true => String::new(),
-        false => format!(
-            "// A guess: no launch in the file says {}.\n",
-            guesses.join(", ")
-        ),
-    };
+    let guesses = kernel.template.iter().filter(|it| it.is_guess);
+    let note = listed(guesses.map(|it| &it.name))
+        .map(|names| format!("// A guess: no launch in the file says {names}.\n"))
+        .unwrap_or_default();
+    let template = listed(kernel.template.iter().map(|it| &it.text))
+        .map(|arguments| format!("<{arguments}>"))
+        .unwrap_or_default();
+    let numbers = 0..kernel.arguments.len();
+    let passed = numbers
+        .map(|it| passed(unit, kernel, own, plan, it))
+        .join(", ");
     format!(
         "\n// The entry takes tensors, scalars and dimensions in the order of problem.toml.\n{note}\
-         extern \"C\" __global__ void {attributes}{entry}({}{}) {{\n    {path}{}{template}({});\n}}\n",
+         extern \"C\" __global__ void {attributes}{entry}({}{}) {{\n    {path}{}{template}({passed});\n}}\n",
         parameters(plan, true),
         if kernel.is_in_list { ", void*" } else { "" },
-        kernel.name,
-        passed.join(", ")
+        kernel.name
     )
 }
 

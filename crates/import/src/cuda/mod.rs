@@ -24,10 +24,12 @@ pub use emission::LeftOut;
 pub use kernel::Unfit;
 pub use unit::ReadHeader;
 
+use crate::names::listed;
 use crate::{NewFile, Problem};
+use itertools::Itertools;
 use kernel_text::EntryName;
 use list::Stage;
-use plan::Plan;
+use plan::{Plan, Tensor};
 use problem_text::Head;
 use reference::Reference;
 use slice::Slice;
@@ -127,19 +129,10 @@ impl Published {
 
 /// The text of kernel.cu with another name for a dimension in its launch statement.
 pub fn with_dim(text: &str, name: &str, by: &str) -> String {
-    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let wanted = format!("dims.{name}");
-    let (mut out, mut rest) = (String::new(), text);
-    while let Some(at) = rest.find(&wanted) {
-        let after = &rest[at + wanted.len()..];
-        out += &rest[..at];
-        out += &match after.starts_with(is_word) {
-            true => wanted.clone(),
-            false => format!("dims.{by}"),
-        };
-        rest = after;
-    }
-    out + rest
+    unit::replaced(text, |code, at| {
+        let is_dim = at > 1 && code.at(at - 1) == "." && code.at(at - 2) == "dims";
+        (is_dim && code.word(at) == name).then(|| by.to_owned())
+    })
 }
 
 /// What a person should know of the new files.
@@ -156,55 +149,37 @@ fn notes(
             "reference.cu calls {from} of the published file, on one thread"
         ));
     }
-    let guessed: Vec<&str> = plan
-        .tensors
-        .iter()
-        .filter(|tensor| tensor.is_guess)
-        .map(|tensor| tensor.name.as_str())
-        .collect();
-    if !guessed.is_empty() {
-        notes.push(format!(
-            "problem.toml: the shape of {} is a guess",
-            guessed.join(", ")
-        ));
-    }
-    let between: Vec<&str> = plan
-        .tensors
-        .iter()
-        .filter(|tensor| tensor.is_between)
-        .map(|tensor| tensor.name.as_str())
-        .collect();
-    if !between.is_empty() {
-        notes.push(format!(
-            "problem.toml: {} is not compared, because only a later kernel reads it: a guess",
-            between.join(", ")
-        ));
-    }
+    let tensors = |is_of: fn(&Tensor) -> bool| {
+        let of = plan.tensors.iter().filter(move |tensor| is_of(tensor));
+        listed(of.map(|tensor| &tensor.name))
+    };
+    let guessed = tensors(|tensor| tensor.is_guess);
+    notes.extend(guessed.map(|names| format!("problem.toml: the shape of {names} is a guess")));
+    notes.extend(tensors(|tensor| tensor.is_between).map(|names| {
+        format!(
+            "problem.toml: {names} is not compared, because only a later kernel reads it: a guess"
+        )
+    }));
     for Stage { kernel, plan } in stages {
         let of = match stages.len() {
             1 => String::new(),
             _ => format!(" of {}", kernel.name),
         };
+        let guesses = plan.launch.guesses.iter().map(|(name, _)| name);
+        let names = listed(guesses.chain(&plan.launch.several));
         if plan.is_launch_guessed {
             notes.push(format!("kernel.cu: the launch statement{of} is a guess"));
-        } else if !plan.launch.guesses.is_empty() || !plan.launch.several.is_empty() {
-            let guesses = plan.launch.guesses.iter();
-            let several = plan.launch.several.iter().map(String::as_str);
-            let names = guesses.map(|(name, _)| name.as_str()).chain(several);
-            let names: Vec<&str> = names.collect();
+        } else if let Some(names) = names {
             notes.push(format!(
-                "kernel.cu: {} in the launch statement{of} is a guess",
-                names.join(", ")
+                "kernel.cu: {names} in the launch statement{of} is a guess"
             ));
         }
         let template = kernel.template.iter().filter(|argument| argument.is_guess);
-        let template: Vec<&str> = template.map(|argument| argument.name.as_str()).collect();
-        if !template.is_empty() {
-            notes.push(format!(
-                "kernel.cu: {} of the kernel's template{of} is a guess",
-                template.join(", ")
-            ));
-        }
+        let template = listed(template.map(|argument| &argument.name));
+        notes
+            .extend(template.map(|names| {
+                format!("kernel.cu: {names} of the kernel's template{of} is a guess")
+            }));
     }
     if let [Stage { kernel, .. }] = stages
         && let Some(host) = &kernel.host
@@ -225,11 +200,8 @@ fn notes(
     }
     let left_out = emission::left_out(unit, slice);
     if !left_out.is_empty() {
-        let runs: Vec<String> = left_out.iter().map(shown).collect();
-        notes.push(format!(
-            "left out of kernel.cu, by line: {}",
-            runs.join("; ")
-        ));
+        let runs = left_out.iter().map(shown).join("; ");
+        notes.push(format!("left out of kernel.cu, by line: {runs}"));
     }
     notes
 }

@@ -1,8 +1,11 @@
 //! The text of problem.toml.
 
-use super::plan::{Dim, Plan, Tensor};
+use super::plan::{Dim, Plan, Scalar, Tensor};
 use super::roles::Role;
+use crate::names::listed;
+use crate::problem_toml::{self, ProblemToml};
 use crate::values;
+use itertools::Itertools;
 use std::collections::BTreeSet;
 
 /// The sizes of the workloads by the number of dimensions: for the first run, and for a GPU.
@@ -37,117 +40,94 @@ pub fn text(plan: &Plan, head: &Head) -> String {
         entry,
         file,
         is_slow,
-    } = head;
-    let dims: Vec<String> = plan
-        .dims
-        .iter()
-        .map(|dim| format!("\"{}\"", dim.name))
-        .collect();
-    let mut out = format!(
-        "# {kernel} of {file}. `lab init` wrote this from the kernel's parameters: look at each line that says \"guess\".\n\
-         # `lab help kernels` explains every key.\n\
-         kind = \"tensor\"\nname = \"{name}\"\nentry = \"{entry}\"\n\
-         # The entry gets the pointers of the tensors, then the scalars, then the dimensions as int.\n\
-         dims = [{}]\n\n\
-         # \"cold\": the L2 cache is flushed before each timed launch. \"warm\": a launch may find the data of the launch before.\n\
-         cache = \"cold\"\n\n\
-         # The emulated device leaves out workloads with more cells than this in all tensors together.\n\
-         cpu_max_cells = 300_000\n",
-        dims.join(", ")
+    } = *head;
+    let results = || plan.tensors.iter().filter(|tensor| tensor.is_result());
+    let tolerances = problem_toml::tolerances(
+        "A guess. A cell matches if |got - want| <= atol + rtol * |want|.",
+        results().map(|tensor| tensor.element.name),
+        tolerance,
     );
-    plan.tensors
-        .iter()
-        .for_each(|tensor| out += &self::tensor(tensor));
-    for scalar in &plan.scalars {
-        let value = match scalar.kind {
-            "f32" | "f64" => "0.5",
-            "bool" => "true",
-            _ => "1",
-        };
-        out += &format!(
-            "\n# A guess: the value with which it is used.\n[[scalar]]\nname = \"{}\"\ntype = \"{}\"\nvalue = {value}\n",
-            scalar.name, scalar.kind
-        );
+    let samples = results().next().map(|tensor| tensor.shape.join(" * "));
+    ProblemToml {
+        about: &[format!(
+            "{kernel} of {file}. `lab init` wrote this from the kernel's parameters: look at each line that says \"guess\"."
+        )],
+        name,
+        entry,
+        about_dims: "# The entry gets the pointers of the tensors, then the scalars, then the dimensions as int.\n",
+        dims: &plan.dims.iter().map(|dim| dim.name.clone()).collect::<Vec<_>>(),
+        about_cells: "\n# \"cold\": the L2 cache is flushed before each timed launch. \"warm\": a launch may find the data of the launch before.\n\
+                      cache = \"cold\"\n\n\
+                      # The emulated device leaves out workloads with more cells than this in all tensors together.\n",
+        keys: "",
+        tensors: &plan.tensors.iter().map(tensor).collect::<Vec<_>>(),
+        scalars: &plan.scalars.iter().map(scalar).collect::<Vec<_>>(),
+        tolerances: &(tolerances + "# throughput_sps counts cells of the result.\n"),
+        objective: &format!("samples = \"{}\"\n", samples.unwrap_or_default()),
+        workloads: &workloads(&plan.dims, is_slow),
     }
-    out += &tolerances(&plan.tensors);
-    out += &objective(&plan.tensors);
-    out + &workloads(&plan.dims, *is_slow)
+    .text()
 }
 
-fn tensor(tensor: &Tensor) -> String {
-    let role = match tensor.role {
-        Role::In => "in",
-        Role::Out => "out",
-        Role::InOut => "inout",
+fn tensor(tensor: &Tensor) -> problem_toml::Tensor {
+    let values = match tensor.role {
+        Role::Out => "",
+        _ => values::of(tensor.element.name),
     };
-    let shape: Vec<String> = tensor.shape.iter().map(|extent| quoted(extent)).collect();
-    let note = if tensor.is_guess {
-        "# The shape is a guess.\n"
-    } else {
-        ""
-    };
-    let between = if tensor.is_between {
-        "# A guess: only a later kernel reads it, so it is not compared.\ncompare = false\n"
-    } else {
-        ""
-    };
-    let values = if tensor.role == Role::Out {
-        ""
-    } else {
-        values::of(tensor.element.name)
-    };
-    format!(
-        "\n{note}[[tensor]]\nname = \"{}\"\nrole = \"{role}\"\ntype = \"{}\"\nshape = [{}]\n{values}{between}",
-        tensor.name,
-        tensor.element.name,
-        shape.join(", ")
-    )
-}
-
-/// An extent: a number, or an expression in quotes.
-fn quoted(extent: &str) -> String {
-    match extent.parse::<u64>() {
-        Ok(number) => number.to_string(),
-        Err(_) => format!("\"{extent}\""),
-    }
-}
-
-/// A tolerance for each type of floats that an output has.
-fn tolerances(tensors: &[Tensor]) -> String {
-    let outputs = tensors.iter().filter(|tensor| tensor.is_result());
-    let kinds: BTreeSet<&str> = outputs.map(|tensor| tensor.element.name).collect();
-    let mut out = String::new();
-    for kind in kinds {
-        let (atol, rtol) = match kind {
-            "f64" => ("1e-9", "1e-9"),
-            "f32" => ("1e-4", "1e-4"),
-            "f16" => ("1e-2", "1e-2"),
-            "bf16" => ("5e-2", "2e-2"),
-            "f8e4m3" | "f8e5m2" => ("1e-1", "1.3e-1"),
-            _ => continue,
-        };
-        out += &format!("\n[tolerance.{kind}]\natol = {atol}\nrtol = {rtol}\n");
-    }
-    match out.is_empty() {
-        true => out,
-        false => {
-            format!("\n# A guess. A cell matches if |got - want| <= atol + rtol * |want|.{out}")
+    let between = match tensor.is_between {
+        true => {
+            "# A guess: only a later kernel reads it, so it is not compared.\ncompare = false\n"
         }
+        false => "",
+    };
+    problem_toml::Tensor {
+        about: if tensor.is_guess {
+            "# The shape is a guess.\n"
+        } else {
+            ""
+        },
+        name: tensor.name.clone(),
+        role: match tensor.role {
+            Role::In => "in",
+            Role::Out => "out",
+            Role::InOut => "inout",
+        },
+        kind: tensor.element.name,
+        shape: tensor.shape.clone(),
+        values: format!("{values}{between}"),
     }
 }
 
-fn objective(tensors: &[Tensor]) -> String {
-    let output = tensors.iter().find(|tensor| tensor.is_result());
-    let shape = output
-        .map(|tensor| tensor.shape.join(" * "))
-        .unwrap_or_default();
-    format!("\n# throughput_sps counts cells of the result.\n[objective]\nsamples = \"{shape}\"\n")
+fn scalar(scalar: &Scalar) -> problem_toml::Scalar {
+    let value = match scalar.kind {
+        "f32" | "f64" => "0.5",
+        "bool" => "true",
+        _ => "1",
+    };
+    problem_toml::Scalar {
+        about: "# A guess: the value with which it is used.\n",
+        name: scalar.name.clone(),
+        kind: scalar.kind,
+        value: value.to_owned(),
+    }
+}
+
+/// The tolerances for a type of floats.
+fn tolerance(kind: &str) -> (String, String) {
+    let (atol, rtol) = match kind {
+        "f64" => ("1e-9", "1e-9"),
+        "f32" => ("1e-4", "1e-4"),
+        "f16" => ("1e-2", "1e-2"),
+        "bf16" => ("5e-2", "2e-2"),
+        _ => ("1e-1", "1.3e-1"),
+    };
+    (atol.to_owned(), rtol.to_owned())
 }
 
 fn workloads(dims: &[Dim], is_slow: bool) -> String {
     let sizes = SIZES[(dims.len().max(1) - 1).min(SIZES.len() - 1)];
     let mut out = String::from(
-        "\n# Workloads are checked and timed. These sizes are multiples of 8, because many published kernels need that. Replace\n\
+        "# Workloads are checked and timed. These sizes are multiples of 8, because many published kernels need that. Replace\n\
          # them by those that matter to you. Sizes beside them are checked too, without a workload: `lab help kernels`, `ragged`.\n",
     );
     let mut seen = BTreeSet::new();
@@ -156,25 +136,15 @@ fn workloads(dims: &[Dim], is_slow: bool) -> String {
         !is_slow || cells.is_some_and(|cells| cells <= ON_ONE_THREAD)
     };
     for size in sizes.into_iter().filter(fits) {
-        let extents: Vec<String> = dims
-            .iter()
-            .map(|dim| format!("{} = {}", dim.name, dim.fixed.unwrap_or(size)))
-            .collect();
-        let extents = extents.join(", ");
+        let extent = |dim: &Dim| format!("{} = {}", dim.name, dim.fixed.unwrap_or(size));
+        let extents = dims.iter().map(extent).join(", ");
         if seen.insert(extents.clone()) {
             out += &format!("[[workload]]\ndims = {{ {extents} }}\n\n");
         }
     }
-    let fixed: Vec<&str> = dims
-        .iter()
-        .filter(|dim| dim.fixed.is_some())
-        .map(|dim| dim.name.as_str())
-        .collect();
-    if !fixed.is_empty() {
-        out += &format!(
-            "# The published file launches this kernel only with this {}.\n",
-            fixed.join(", ")
-        );
+    let fixed = dims.iter().filter(|dim| dim.fixed.is_some());
+    if let Some(fixed) = listed(fixed.map(|dim| &dim.name)) {
+        out += &format!("# The published file launches this kernel only with this {fixed}.\n");
     }
     out.trim_end().to_owned() + "\n"
 }

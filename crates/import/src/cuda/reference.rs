@@ -11,6 +11,7 @@ use super::roles::Role;
 use super::slice::{Slice, is_device};
 use super::types::element;
 use super::unit::{Place, Unit};
+use itertools::Itertools;
 use lab_source::cpp::items::ItemKind;
 
 /// The reference.
@@ -164,9 +165,7 @@ fn frame(unit: &Unit, plan: &Plan, entry: &str, near: Option<Place>) -> String {
             .tensors
             .iter()
             .filter(|tensor| !tensor.is_between && (tensor.role != Role::In) == is_output);
-        all.map(|tensor| tensor.name.as_str())
-            .collect::<Vec<&str>>()
-            .join(", ")
+        all.map(|tensor| &tensor.name).join(", ")
     };
     let (inputs, outputs) = (of(false), of(true));
     let near = near.map(|place| {
@@ -183,12 +182,12 @@ fn frame(unit: &Unit, plan: &Plan, entry: &str, near: Option<Place>) -> String {
         let extents = output
             .map(|tensor| tensor.shape.clone())
             .unwrap_or_default();
-        let code = extents.iter().map(|extent| match extent.split_once(" * ") {
+        let mut code = extents.iter().map(|extent| match extent.split_once(" * ") {
             Some((factor, name)) => format!("{factor} * {before}{name}"),
             None if extent.starts_with(|c: char| c.is_ascii_digit()) => extent.clone(),
             None => format!("{before}{extent}"),
         });
-        format!("(long long){}", code.collect::<Vec<String>>().join(" * "))
+        format!("(long long){}", code.join(" * "))
     };
     format!(
         "// The reference: its results are what is right. It is not written yet.\n//\n\

@@ -225,18 +225,21 @@ fn holds(directive: Directive, defined: &BTreeSet<&str>) -> bool {
     }
 }
 
-/// A text with one word in place of another.
-pub fn with_word(text: &str, word: &str, by: &str) -> String {
+/// A text with another one in place of each token for which `by` gives one.
+pub fn replaced(text: &str, by: impl Fn(&Code<&str>, usize) -> Option<String>) -> String {
     let code = Code::new(text, false);
     let (mut out, mut copied) = (String::new(), 0);
     for (at, token) in code.tokens.iter().enumerate() {
         out += &text[copied..token.start];
-        out += if code.word(at) == word {
-            by
-        } else {
-            code.at(at)
-        };
+        out += by(&code, at).as_deref().unwrap_or(code.at(at));
         copied = token.end;
     }
     out + &text[copied..]
+}
+
+/// A text with one word in place of another.
+pub fn with_word(text: &str, word: &str, by: &str) -> String {
+    replaced(text, |code, at| {
+        (code.word(at) == word).then(|| by.to_owned())
+    })
 }

@@ -89,7 +89,9 @@ impl KernelBench<'_> {
             outputs.map(|tensor| tensor.kind),
             tolerance,
         );
-        let workload = tensors.workload(&first.dims.0, Some(0)).unwrap_or_default();
+        let workload = tensors
+            .workload(|name| first.dims.get(name), Some(0))
+            .unwrap_or_default();
         ProblemToml {
             about: &[format!("{} of KernelBench.", self.file)],
             name: self.name,
@@ -97,10 +99,10 @@ impl KernelBench<'_> {
             dims: &tensors.dim_names(),
             keys: "# KernelBench asks for this size alone. Without this line lab also tries extents beside it.\nragged = false\n",
             tensors: &tensors.tensors,
-            scalars: &[],
             tolerances: &tolerances,
             objective: "measure = \"time\"\n",
             workloads: &format!("[[workload]]\n{workload}"),
+            ..ProblemToml::default()
         }
         .text()
     }
@@ -121,21 +123,12 @@ fn module(
         init.ok_or("get_init_inputs gives something else than numbers, texts and lists of them")?;
     let called = called(tensors, seen, is_wide)?;
     let wide = if is_wide { ".double()" } else { "" };
-    let parameters: Vec<&str> = tensors
-        .tensors
-        .iter()
-        .map(|tensor| tensor.name.as_str())
-        .collect();
-    let returned: Vec<(&str, &str)> = tensors
-        .returned
-        .iter()
-        .map(|(name, published)| (name.as_str(), published.as_str()))
-        .collect();
+    let parameters: Vec<String> = tensors.tensors.iter().map(|it| it.name.clone()).collect();
     let wrapper = Wrapper {
         entry,
         parameters: &parameters,
         call: &called,
-        returned: &returned,
+        returned: &tensors.returned,
     };
     let import = match text.lines().any(|line| line.trim_end() == "import torch") {
         true => "",

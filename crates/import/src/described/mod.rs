@@ -9,7 +9,7 @@ mod tensors;
 pub use kernelbench::KernelBench;
 pub use task::{Task, TaskTexts};
 
-use crate::ordered::Ordered;
+use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ pub struct Answer {
 #[derive(Debug, Deserialize)]
 struct Observation {
     /// The sizes, and what else the call was told.
-    dims: Ordered<Value>,
+    dims: IndexMap<String, Value>,
     /// What the function gets, with `{0}`, `{1}`, … for the leaves.
     call: String,
     leaves: Vec<Leaf>,

@@ -105,8 +105,8 @@ impl Task {
     pub fn problem(&self, texts: &TaskTexts, answer: &Answer) -> Result<Problem, String> {
         let all: Vec<&Observation> = answer.observations.iter().collect();
         let first = *all.first().ok_or("nothing was seen of it")?;
-        let sizes = first.dims.0.iter();
-        let sizes = sizes.filter(|(name, value)| value.is_i64() && name != "seed");
+        let sizes = first.dims.iter();
+        let sizes = sizes.filter(|(name, value)| value.is_i64() && *name != "seed");
         let sizes: Vec<String> = sizes.map(|(name, _)| name.clone()).collect();
         let tensors = Tensors::of(&all, &sizes, true)?;
         let submission = texts.submission.unwrap_or(texts.reference);
@@ -219,10 +219,10 @@ impl Task {
             dims: &tensors.dim_names(),
             keys: "# The task asks for these sizes alone. Without this line lab also tries extents beside them.\nragged = false\n",
             tensors: &tensors.tensors,
-            scalars: &[],
             tolerances: &tolerances,
             objective: &format!("measure = \"time\"\n{aggregate}"),
             workloads: &self.workloads(tensors, answer)?,
+            ..ProblemToml::default()
         }
         .text())
     }
@@ -232,20 +232,18 @@ impl Task {
         let mut tables: Vec<String> = Vec::new();
         let mut out = String::new();
         for (at, case) in self.cases().into_iter().enumerate() {
-            let sizes: Vec<(String, Value)> = case
-                .iter()
-                .map(|(name, value)| (name.clone(), value.clone()))
-                .collect();
             let seen = answer
                 .observations
                 .iter()
                 .position(|seen| seen.case == Some(at));
-            let table = tensors.workload(&sizes, seen).ok_or_else(|| {
-                format!(
-                    "the extents of the case {} are not known",
-                    Value::Object(case.clone())
-                )
-            })?;
+            let table = tensors
+                .workload(|name| case.get(name), seen)
+                .ok_or_else(|| {
+                    format!(
+                        "the extents of the case {} are not known",
+                        Value::Object(case.clone())
+                    )
+                })?;
             if tables.contains(&table) {
                 continue;
             }
@@ -266,18 +264,14 @@ impl Task {
 fn module(tensors: &Tensors, entry: &str, (title, text): (&str, &str), function: &str) -> String {
     let dims = tensors.dim_names();
     let is_used = |dim: &&String| tensors.names.iter().any(|name| named_in(name, dim));
-    let used = dims.iter().filter(is_used).map(String::as_str);
-    let names = tensors.tensors.iter().map(|tensor| tensor.name.as_str());
-    let parameters: Vec<&str> = names.chain(used).collect();
-    let returned = tensors.returned.iter();
-    let returned: Vec<(&str, &str)> = returned
-        .map(|(name, published)| (name.as_str(), published.as_str()))
-        .collect();
+    let used = dims.iter().filter(is_used).cloned();
+    let names = tensors.tensors.iter().map(|tensor| tensor.name.clone());
+    let parameters: Vec<String> = names.chain(used).collect();
     let wrapper = Wrapper {
         entry,
         parameters: &parameters,
         call: &format!("{function}({})", tensors.call),
-        returned: &returned,
+        returned: &tensors.returned,
     };
     python::file(title, text, &wrapper.text())
 }

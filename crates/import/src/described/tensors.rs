@@ -5,6 +5,7 @@ use super::{Drawn, Leaf, Observation};
 use crate::names::Names;
 use crate::problem_toml::{Tensor, quoted};
 use crate::values;
+use itertools::Itertools;
 use serde_json::Value;
 
 /// A problem as the observations show it.
@@ -31,11 +32,6 @@ fn kind(name: &str) -> Result<&'static str, String> {
     ];
     let known = KINDS.into_iter().find(|known| *known == name);
     known.ok_or_else(|| format!("a tensor has the type {name}, which problem.toml does not have"))
-}
-
-/// The whole number of a size.
-fn size(value: &Value) -> Option<i64> {
-    value.as_i64()
 }
 
 impl Tensors {
@@ -134,6 +130,7 @@ impl Tensors {
                 .push(format!("problem.toml: the values of {name} are a guess"));
         }
         self.tensors.push(Tensor {
+            about: "",
             name: name.to_owned(),
             role,
             kind,
@@ -197,8 +194,7 @@ impl Tensors {
 
     /// What to say of outputs whose shapes are a guess.
     pub fn guess_of_outputs(&self, seen: &Observation) -> Option<String> {
-        let names = self.returned.iter().map(|(name, _)| name.as_str());
-        let names = names.collect::<Vec<_>>().join(", ");
+        let names = self.returned.iter().map(|(name, _)| name).join(", ");
         seen.is_guessed.then(|| {
             format!("problem.toml: the shape of {names} is a guess, that of the first input")
         })
@@ -215,13 +211,17 @@ impl Tensors {
         names
     }
 
-    /// `dims = { … }` for a case: `sizes` are its published sizes, `seen` the number of its
+    /// `dims = { … }` for a case: `size` gives its published sizes, `seen` is the number of its
     /// observation. `None` if an extent of it was not seen.
-    pub fn workload(&self, sizes: &[(String, Value)], seen: Option<usize>) -> Option<String> {
-        let named = self.dims.iter().map(|(name, published)| {
-            let (_, value) = sizes.iter().find(|(known, _)| known == published)?;
-            Some(format!("{name} = {}", size(value)?))
-        });
+    pub fn workload<'v>(
+        &self,
+        size: impl Fn(&str) -> Option<&'v Value>,
+        seen: Option<usize>,
+    ) -> Option<String> {
+        let named = self
+            .dims
+            .iter()
+            .map(|(name, published)| Some(format!("{name} = {}", size(published)?.as_i64()?)));
         let invented = self
             .invented
             .iter()
@@ -242,9 +242,7 @@ fn known(
     dims: &[(String, String)],
 ) -> Result<Sizes, String> {
     let row = |seen: &Observation| {
-        let of = |name: &String| seen.dims.0.iter().find(|(known, _)| known == name);
-        let each = sizes.iter();
-        let each = each.map(|name| of(name).and_then(|(_, value)| size(value)));
+        let each = sizes.iter().map(|name| seen.dims.get(name)?.as_i64());
         each.collect::<Option<Vec<i64>>>()
     };
     let rows: Option<Vec<Vec<i64>>> = observations.iter().map(|seen| row(seen)).collect();

@@ -1,7 +1,7 @@
 //! A definition: its axes, its tensors, and their names and types in problem.toml.
 
 use crate::names::Names;
-use crate::ordered::Ordered;
+use indexmap::IndexMap;
 use serde::Deserialize;
 
 /// A definition.
@@ -9,9 +9,9 @@ use serde::Deserialize;
 pub struct Definition {
     pub name: String,
     pub description: Option<String>,
-    pub axes: Ordered<Axis>,
-    pub inputs: Ordered<Tensor>,
-    pub outputs: Ordered<Tensor>,
+    pub axes: IndexMap<String, Axis>,
+    pub inputs: IndexMap<String, Tensor>,
+    pub outputs: IndexMap<String, Tensor>,
     pub reference: String,
 }
 
@@ -71,8 +71,7 @@ impl Definition {
 
     /// The axis of this name.
     pub fn axis(&self, name: &str) -> Option<&Axis> {
-        let found = self.axes.0.iter().find(|(axis, _)| axis == name);
-        found.map(|(_, axis)| axis)
+        self.axes.get(name)
     }
 
     /// The extents of a tensor as problem.toml writes them.
@@ -99,11 +98,11 @@ impl Definition {
 
 /// The parameters for some tensors of a definition.
 pub fn named<'d>(
-    tensors: &'d Ordered<Tensor>,
+    tensors: &'d IndexMap<String, Tensor>,
     is_output: bool,
     names: &mut Names,
 ) -> Result<Vec<Named<'d>>, String> {
-    let each = tensors.0.iter().map(|(published, tensor)| {
+    let each = tensors.iter().map(|(published, tensor)| {
         let kind = kind(&tensor.dtype).ok_or_else(|| {
             format!(
                 "{published} has the type {}, which problem.toml does not have",

@@ -2,6 +2,7 @@
 
 use super::definition::{Definition, named};
 use crate::names::Names;
+use itertools::Itertools;
 use serde_json::json;
 
 /// A kernel of a problem that comes from a definition.
@@ -69,7 +70,7 @@ impl Definition {
     /// The parameters that flashinfer-bench gives, and what of them has which name in problem.toml.
     fn given(&self) -> Result<(String, String), String> {
         let mut names = Names::default();
-        let axes = self.axes.0.iter();
+        let axes = self.axes.iter();
         let axes: Vec<String> = axes.map(|(axis, _)| names.free(axis, false)).collect();
         let inputs = named(&self.inputs, false, &mut names)?;
         let outputs = named(&self.outputs, true, &mut names)?;
@@ -78,7 +79,7 @@ impl Definition {
             .iter()
             .map(|named| format!("\"{}\": {}", named.name, named.published))
             .collect();
-        for ((axis, about), name) in self.axes.0.iter().zip(&axes) {
+        for ((axis, about), name) in self.axes.iter().zip(&axes) {
             let extent = tensors.iter().find_map(|named| {
                 let at = named
                     .tensor
@@ -92,8 +93,7 @@ impl Definition {
             let value = value.ok_or_else(|| format!("the axis {axis} is no extent of a tensor"))?;
             given.push(format!("\"{name}\": {value}"));
         }
-        let parameters: Vec<&str> = tensors.iter().map(|named| named.published).collect();
-        let parameters = parameters.join(", ");
+        let parameters = tensors.iter().map(|named| named.published).join(", ");
         Ok((parameters, given.join(", ")))
     }
 }

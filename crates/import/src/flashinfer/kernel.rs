@@ -4,24 +4,17 @@ use super::definition::Definition;
 use super::layout::Layout;
 use super::solution::Solution;
 use crate::cuda::{self, Published};
-use crate::problem::NewFile;
+use crate::problem::{NewFile, Problem};
 use crate::python::{self, Wrapper};
-
-/// A kernel with what else belongs to it.
-pub struct KernelFiles {
-    pub entry: String,
-    pub files: Vec<NewFile>,
-    pub notes: Vec<String>,
-}
 
 impl Definition {
     /// kernel.py for a solution in Python: its entry's file, and a function that calls the entry.
     pub fn python_kernel(
         &self,
         solution: &Solution,
-        all: &[&str],
-        returned: &[(&str, &str)],
-    ) -> Result<KernelFiles, String> {
+        all: &[String],
+        returned: &[(String, String)],
+    ) -> Result<Problem, String> {
         let (path, text, function) = solution.entry()?;
         let entry = python::entry(&self.name, &[&self.reference, text]);
         let (arguments, returned) = match solution.returns_outputs() {
@@ -48,10 +41,11 @@ impl Definition {
         let mut files = vec![NewFile::new("kernel.py", kernel)];
         let others = others.into_iter();
         files.extend(others.map(|(path, text)| NewFile::new(path, text.to_owned())));
-        Ok(KernelFiles {
+        Ok(Problem {
             entry,
             files,
             notes,
+            lacks_reference: false,
         })
     }
 
@@ -62,7 +56,7 @@ impl Definition {
         solution: &Solution,
         function: Option<&str>,
         layout: &mut Layout<'d>,
-    ) -> Result<KernelFiles, String> {
+    ) -> Result<Problem, String> {
         let (path, text, _) = solution.entry()?;
         let header = |name: &str| {
             let beside = path
@@ -96,23 +90,19 @@ impl Definition {
             .parameters(function)
             .map_err(|why| failed(why.to_string()))?;
         let renamed = layout.fit(self, &parameters).map_err(failed)?;
-        let problem = published
+        let mut problem = published
             .problem(&[function.to_owned()], &self.name, path)
             .map_err(|why| failed(why.to_string()))?;
         let is_of_kernel =
-            |note: &&String| !note.starts_with("problem.toml") && !note.starts_with("reference.cu");
-        let notes = problem.notes.iter().filter(is_of_kernel).cloned().collect();
-        let mut files = problem.files;
-        files.retain(|file| file.name == "kernel.cu");
-        for file in &mut files {
+            |note: &String| !note.starts_with("problem.toml") && !note.starts_with("reference.cu");
+        problem.notes.retain(is_of_kernel);
+        problem.files.retain(|file| file.name == "kernel.cu");
+        for file in &mut problem.files {
             for (name, axis) in &renamed {
                 file.text = cuda::with_dim(&file.text, name, axis);
             }
         }
-        Ok(KernelFiles {
-            entry: problem.entry,
-            files,
-            notes,
-        })
+        problem.lacks_reference = false;
+        Ok(problem)
     }
 }

@@ -11,13 +11,13 @@ pub use definition::Definition;
 pub use exported::Kernel;
 pub use solution::Solution;
 
-use crate::names::Names;
+use crate::names::{Names, listed};
 use crate::problem_toml::{self, ProblemToml};
 use crate::python::{self, Wrapper};
 use crate::values;
 use crate::{NewFile, Problem};
 use definition::named;
-use kernel::KernelFiles;
+use itertools::Itertools;
 use layout::Layout;
 use solution::Kind;
 
@@ -44,24 +44,21 @@ impl Definition {
     /// cannot become the kernel.
     pub fn problem(&self, request: &Request) -> Result<Problem, String> {
         let mut names = Names::default();
-        let axes = self.axes.0.iter();
+        let axes = self.axes.iter();
         let axes = axes.map(|(axis, _)| (names.free(axis, false), axis.as_str()));
         let axes: Vec<(String, &str)> = axes.collect();
         let inputs = named(&self.inputs, false, &mut names)?;
         let outputs = named(&self.outputs, true, &mut names)?;
-        let all: Vec<&str> = inputs
-            .iter()
-            .chain(&outputs)
-            .map(|n| n.name.as_str())
-            .collect();
-        let returned: Vec<(&str, &str)> = outputs
-            .iter()
-            .map(|output| (output.name.as_str(), output.published))
+        let all = inputs.iter().chain(&outputs);
+        let all: Vec<String> = all.map(|named| named.name.clone()).collect();
+        let returned = outputs.iter();
+        let returned: Vec<(String, String)> = returned
+            .map(|output| (output.name.clone(), output.published.to_owned()))
             .collect();
         let mut layout = Layout::of(axes, inputs.clone(), outputs.clone());
         let reference_call = {
-            let each = inputs.iter().map(|n| format!("{}={}", n.published, n.name));
-            format!("run({})", each.collect::<Vec<_>>().join(", "))
+            let mut each = inputs.iter().map(|n| format!("{}={}", n.published, n.name));
+            format!("run({})", each.join(", "))
         };
         let computes = |title: &str, entry: &str| {
             let wrapper = Wrapper {
@@ -72,17 +69,18 @@ impl Definition {
             };
             python::file(title, &self.reference, &wrapper.text())
         };
-        let kernel = match request.solution {
+        let mut problem = match request.solution {
             None => {
                 let entry = python::entry(&self.name, &[&self.reference]);
                 let title = format!(
                     "{}: it computes as the reference does. Replace it by your kernel.",
                     self.name
                 );
-                KernelFiles {
+                Problem {
                     files: vec![NewFile::new("kernel.py", computes(&title, &entry))],
                     entry,
                     notes: Vec::new(),
+                    lacks_reference: false,
                 }
             }
             Some(solution) => match solution.kind()? {
@@ -94,9 +92,25 @@ impl Definition {
             "The reference of {}, as flashinfer-bench publishes it.",
             self.name
         );
-        let problem_toml = self.problem_toml(request, &kernel.entry, &layout)?;
-        let reference = computes(&title, &kernel.entry);
-        Ok(finished(kernel, problem_toml, reference, request.workloads))
+        let problem_toml = self.problem_toml(request, &problem.entry, &layout)?;
+        let reference = computes(&title, &problem.entry);
+        let Problem { files, notes, .. } = &mut problem;
+        files.insert(0, NewFile::new("problem.toml", problem_toml));
+        files.push(NewFile::new("reference.py", reference));
+        match request.workloads {
+            Some(text) => files.push(NewFile::new(WORKLOADS, text.to_owned())),
+            None => notes.push(
+                "problem.toml: the workloads are a guess, because no .jsonl with them was found"
+                    .to_owned(),
+            ),
+        }
+        if request
+            .workloads
+            .is_some_and(|text| text.contains("\"safetensors\""))
+        {
+            notes.push("some inputs come from safetensors files, which lab does not read: it draws them as problem.toml says".to_owned());
+        }
+        Ok(problem)
     }
 
     fn problem_toml(
@@ -121,6 +135,7 @@ impl Definition {
         let scalars = layout.scalars.iter().map(|(named, value)| {
             let guess = if named.kind == "bool" { "true" } else { "1" };
             problem_toml::Scalar {
+                about: "",
                 name: named.name.clone(),
                 kind: named.kind,
                 value: value
@@ -145,18 +160,16 @@ impl Definition {
             name: request.name,
             entry,
             dims: &names,
-            keys: "",
             tensors: &tensors,
             scalars: &scalars.collect::<Vec<_>>(),
             tolerances: &tolerances,
             objective: &format!("samples = \"{samples}\"\n"),
             workloads: &self.workload(request.workloads.is_some(), layout),
+            ..ProblemToml::default()
         }
         .text())
     }
-}
 
-impl Definition {
     fn tensors(&self, layout: &Layout) -> Result<Vec<problem_toml::Tensor>, String> {
         let tensors = layout.tensors.iter().map(|(named, role)| {
             let values = match *role {
@@ -164,6 +177,7 @@ impl Definition {
                 _ => "",
             };
             Ok(problem_toml::Tensor {
+                about: "",
                 name: named.name.clone(),
                 role,
                 kind: named.kind,
@@ -180,48 +194,12 @@ impl Definition {
             let value = self.axis(axis)?.value.or((!has_workloads).then_some(64))?;
             Some(format!("{name} = {value}"))
         });
-        let fixed = fixed.collect::<Vec<String>>().join(", ");
+        let dims = listed(fixed).map(|fixed| format!("dims = {{ {fixed} }}\n"));
         let lines = match has_workloads {
             true => format!("jsonl = \"{WORKLOADS}\"\n"),
             false => String::new(),
         };
-        let dims = match fixed.is_empty() {
-            true => String::new(),
-            false => format!("dims = {{ {fixed} }}\n"),
-        };
-        format!("[[workload]]\n{lines}{dims}")
-    }
-}
-
-/// The problem that these files make.
-fn finished(
-    kernel: KernelFiles,
-    problem_toml: String,
-    reference: String,
-    workloads: Option<&str>,
-) -> Problem {
-    let KernelFiles {
-        entry,
-        mut files,
-        mut notes,
-    } = kernel;
-    files.insert(0, NewFile::new("problem.toml", problem_toml));
-    files.push(NewFile::new("reference.py", reference));
-    match workloads {
-        Some(text) => files.push(NewFile::new(WORKLOADS, text.to_owned())),
-        None => notes.push(
-            "problem.toml: the workloads are a guess, because no .jsonl with them was found"
-                .to_owned(),
-        ),
-    }
-    if workloads.is_some_and(|text| text.contains("\"safetensors\"")) {
-        notes.push("some inputs come from safetensors files, which lab does not read: it draws them as problem.toml says".to_owned());
-    }
-    Problem {
-        entry,
-        files,
-        notes,
-        lacks_reference: false,
+        format!("[[workload]]\n{lines}{}", dims.unwrap_or_default())
     }
 }
 

@@ -113,6 +113,23 @@ impl Change {
         format!("{word} {better}")
     }
 
+    /// The change as a ratio that is above 1 where the candidate is better. Of a measure that should
+    /// shrink, as a time, it is the incumbent's over the candidate's.
+    pub fn as_ratio(&self, objective: &Objective, goal: Goal) -> Measure {
+        let value = 1.0 + self.ratio;
+        let around = |spread: f64| (value - spread, value + spread);
+        let ends = self.interval.map(|(low, high)| (1.0 + low, 1.0 + high));
+        let (low, high) = ends.or(self.spread.map(around)).unzip();
+        match objective.goal() == Goal::Minimize || goal == Goal::Minimize {
+            true => Measure {
+                value: 1.0 / value,
+                low: high.map(|high| 1.0 / high),
+                high: low.map(|low| 1.0 / low),
+            },
+            false => Measure { value, low, high },
+        }
+    }
+
     /// What the candidate was compared with.
     pub fn against(&self) -> &'static str {
         if self.interval.is_some() {
@@ -198,6 +215,20 @@ mod tests {
         assert_eq!(
             recorded.in_words(&memory, Goal::Maximize),
             recorded.to_string()
+        );
+    }
+
+    #[test]
+    fn a_shorter_time_is_a_ratio_above_one_and_its_ends_are_in_order() {
+        let change = Change {
+            ratio: -0.2,
+            interval: Some((-0.25, -0.15)),
+            ..Change::default()
+        };
+        let found = change.as_ratio(&Objective::KernelTime, Goal::Minimize);
+        assert!((found.value - 1.25).abs() < 1e-9);
+        assert!(
+            found.low.is_some_and(|low| low < 1.25) && found.high.is_some_and(|high| high > 1.25)
         );
     }
 
