@@ -73,12 +73,14 @@ impl ReferenceKernel {
         let (source, language) = source_for(folder, cx.device)?;
         match language {
             // The name of the file stands in the compiler's messages already.
-            Language::Cuda => (cx.build)(&source, &spec.header(spec.any_case(cx.device))).map_err(
-                |stop| match stop {
-                    stop @ (Stop::Wrong | Stop::Problem(_) | Stop::Lab(_)) => stop,
-                    stop @ (Stop::Crash(_) | Stop::Build(_)) => as_problem(&source, stop),
-                },
-            ),
+            Language::Cuda => {
+                (cx.build)(&source, &spec.header(spec.any_case(cx.device))).map_err(|stop| {
+                    match stop {
+                        stop @ (Stop::Wrong | Stop::Problem(_) | Stop::Lab(_)) => stop,
+                        stop @ (Stop::Crash(_) | Stop::Build(_)) => as_problem(&source, stop),
+                    }
+                })
+            }
             Language::Python => Ok(source),
         }
     }
