@@ -35,16 +35,16 @@ pub struct BenchArgs {
     run: RunArgs,
     /// Independent runs, each in a new judge process [default: 6; with --resume, as the bench was
     /// begun]
-    #[arg(long, value_name = "N", value_parser = counted_as("runs", 1..=1_000))]
+    #[arg(long, value_name = "N", value_parser = counted_as::<u32>("runs", 1..=1_000))]
     runs: Option<u32>,
     /// Untimed launches at the beginning of each trial [default: 3]
-    #[arg(long, value_name = "N", value_parser = counted_as("untimed launches", 0..=100_000))]
+    #[arg(long, value_name = "N", value_parser = counted_as::<usize>("untimed launches", 0..=100_000))]
     warm_up: Option<usize>,
     /// Timed launches of a trial [default: 100]
-    #[arg(long, value_name = "N", value_parser = counted_as("timed launches", 1..=100_000))]
+    #[arg(long, value_name = "N", value_parser = counted_as::<usize>("timed launches", 1..=100_000))]
     iterations: Option<usize>,
     /// Trials of a run, each in a new process of the kernel [default: 5]
-    #[arg(long, value_name = "N", value_parser = counted_as("trials", 1..=1_000))]
+    #[arg(long, value_name = "N", value_parser = counted_as::<usize>("trials", 1..=1_000))]
     trials: Option<usize>,
     /// Go on with the last bench of these bytes: only the missing runs are made
     #[arg(long)]

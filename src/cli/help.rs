@@ -27,59 +27,54 @@ pub struct ManPagesArgs {
 /// The contract between `lab auto` and the command that edits the kernel.
 pub const AGENT_GUIDE: &str = include_str!("../../docs/agent-guide.md");
 
-/// The pages of these names in docs, with their texts.
-macro_rules! pages {
-    ($($name:literal)*) => {
-        [$(($name, include_str!(concat!("../../docs/", $name, ".md")))),*]
-    };
-}
-
-/// The pages of the manual in docs: their names and their texts.
-const DOCS: [(&str, &str); 33] = pages![
-    "agent-guide"
-    "agents"
-    "auto"
-    "bench"
-    "check"
-    "commands"
-    "configuration"
-    "cpu-device"
-    "deciding"
-    "decisions"
-    "dependencies"
-    "export"
-    "files"
-    "first-session"
-    "formats"
-    "glossary"
-    "json"
-    "launches"
-    "memory"
-    "peers"
-    "problems"
-    "profile"
-    "published-kernels"
-    "python"
-    "report"
-    "results"
-    "run-log"
-    "sandbox"
-    "screen"
-    "sweep"
-    "troubleshooting"
-    "verdicts"
-    "your-own-harness"
-];
-
 /// The pages of the manual: their names and their texts.
-pub fn pages() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let others = [
-        ("keys", include_str!("../../KEYS.md")),
-        ("kernels", include_str!("../../kernels/README.md")),
-        ("security", include_str!("../../SECURITY.md")),
-    ];
-    DOCS.into_iter().chain(others)
-}
+pub const PAGES: &[(&str, &str)] = &[
+    ("agent-guide", AGENT_GUIDE),
+    ("agents", include_str!("../../docs/agents.md")),
+    ("auto", include_str!("../../docs/auto.md")),
+    ("bench", include_str!("../../docs/bench.md")),
+    ("check", include_str!("../../docs/check.md")),
+    ("commands", include_str!("../../docs/commands.md")),
+    ("configuration", include_str!("../../docs/configuration.md")),
+    ("cpu-device", include_str!("../../docs/cpu-device.md")),
+    ("deciding", include_str!("../../docs/deciding.md")),
+    ("decisions", include_str!("../../docs/decisions.md")),
+    ("dependencies", include_str!("../../docs/dependencies.md")),
+    ("export", include_str!("../../docs/export.md")),
+    ("files", include_str!("../../docs/files.md")),
+    ("first-session", include_str!("../../docs/first-session.md")),
+    ("formats", include_str!("../../docs/formats.md")),
+    ("glossary", include_str!("../../docs/glossary.md")),
+    ("json", include_str!("../../docs/json.md")),
+    ("launches", include_str!("../../docs/launches.md")),
+    ("memory", include_str!("../../docs/memory.md")),
+    ("peers", include_str!("../../docs/peers.md")),
+    ("problems", include_str!("../../docs/problems.md")),
+    ("profile", include_str!("../../docs/profile.md")),
+    (
+        "published-kernels",
+        include_str!("../../docs/published-kernels.md"),
+    ),
+    ("python", include_str!("../../docs/python.md")),
+    ("report", include_str!("../../docs/report.md")),
+    ("results", include_str!("../../docs/results.md")),
+    ("run-log", include_str!("../../docs/run-log.md")),
+    ("sandbox", include_str!("../../docs/sandbox.md")),
+    ("screen", include_str!("../../docs/screen.md")),
+    ("sweep", include_str!("../../docs/sweep.md")),
+    (
+        "troubleshooting",
+        include_str!("../../docs/troubleshooting.md"),
+    ),
+    ("verdicts", include_str!("../../docs/verdicts.md")),
+    (
+        "your-own-harness",
+        include_str!("../../docs/your-own-harness.md"),
+    ),
+    ("keys", include_str!("../../KEYS.md")),
+    ("kernels", include_str!("../../kernels/README.md")),
+    ("security", include_str!("../../SECURITY.md")),
+];
 
 /// What `lab --help`, the man page and docs/commands.md say of the kernel and the exit codes.
 pub const KERNEL_AND_EXIT_CODES: &str = "\
@@ -111,7 +106,7 @@ pub fn main(options: &HelpArgs, mut lab: Command) -> ExitCode {
         output::say_lines(lab.render_help().to_string().trim_end());
         output::say("");
         output::say("Pages of the manual, for `lab help PAGE`:");
-        let names = pages().map(|(name, _)| name).join(", ");
+        let names = PAGES.iter().map(|(name, _)| name).join(", ");
         output::say_lines(&format!("  {names}"));
         return ExitCode::SUCCESS;
     };
@@ -125,11 +120,14 @@ pub fn main(options: &HelpArgs, mut lab: Command) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let page = first.trim_start_matches("docs/").trim_end_matches(".md");
-    if let Some((_, text)) = pages().find(|(name, _)| name.eq_ignore_ascii_case(page)) {
+    if let Some((_, text)) = PAGES
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case(page))
+    {
         output::say_lines(text.trim_end());
         return ExitCode::SUCCESS;
     }
-    let known = pages().map(|(name, _)| name);
+    let known = PAGES.iter().map(|(name, _)| *name);
     let near = did_you_mean(page, known);
     output::failed(
         &format!(

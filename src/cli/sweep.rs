@@ -48,7 +48,7 @@ pub struct SweepArgs {
     budget: Option<BudgetArg>,
     /// Processes that build points ahead [default: one for each core]; with 0, each point is built
     /// and judged after the one before it
-    #[arg(long, value_name = "N", value_parser = counted_as("processes", 0..=256))]
+    #[arg(long, value_name = "N", value_parser = counted_as::<usize>("processes", 0..=256))]
     builders: Option<usize>,
     /// Where the points are judged [default: executor of lab.toml, else local]
     #[arg(long, value_enum)]
