@@ -228,6 +228,12 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
         options: Vec<String>,
     },
+    /// The word of earlier versions
+    #[command(hide = true, disable_help_flag = true)]
+    Measure {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+        options: Vec<String>,
+    },
 }
 
 /// The command line with all its commands and options, from which help, man pages, completions and
@@ -313,6 +319,10 @@ fn command(cli: Cli) -> ExitCode {
         Some(Command::Profile(options)) => of_judging(profile::main(&options)),
         Some(Command::Bench(options)) => of_judging(bench::main(&options)),
         Some(Command::Sweep(options)) => of_judging(sweep::main(&options)),
+        Some(Command::Measure { options }) => {
+            let now = with_words("lab bench --verdict", &options);
+            return unknown(&format!("`lab measure` is gone: `{now}` does the same"));
+        }
         Some(Command::Import { options }) => {
             let now = with_words("lab init", &options);
             return unknown(&format!(

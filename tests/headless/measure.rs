@@ -143,4 +143,8 @@ fn a_bench_with_a_verdict_is_a_run_that_can_be_kept() {
     lab.lab("bench --decide -m x")
         .is(64)
         .says("a bench of several runs decides nothing: add --verdict");
+    // The old word names the new one, with its options.
+    lab.lab("measure --no-peers --json -m 'x y'").is(64).says(
+        "`lab measure` is gone: `lab bench --verdict --no-peers --json -m 'x y'` does the same",
+    );
 }
