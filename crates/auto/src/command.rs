@@ -40,7 +40,7 @@ const KEPT_AT_LEAST: u64 = 16 << 10;
 
 impl Running<'_, '_> {
     /// Runs the command. An error is of the lab's own files.
-    pub fn run_command(&self, words: &[String], control: &Control) -> Result<Edited> {
+    pub fn run_command(&mut self, words: &[String], control: &Control) -> Result<Edited> {
         let started = Instant::now();
         let (project, turn) = (self.auto.project, self.state.turn);
         let told = hints::of(&self.auto, &self.index, &self.state)?;
@@ -54,7 +54,8 @@ impl Running<'_, '_> {
         let mending = self.state.mending.as_deref();
         let crashed = mending.and_then(|hash| self.files.candidate(hash));
         let path = self.files.user.join("tree");
-        let tree = AgentTree::create(&repo, &path, turn, crashed.as_deref())?;
+        let last = self.tree.take();
+        let tree = AgentTree::create(&repo, &path, turn, crashed.as_deref(), last)?;
         let before = tree
             .read_kernel()
             .context("cannot read the kernel in the work tree of the command")?;
@@ -112,6 +113,7 @@ impl Running<'_, '_> {
             end_turn(self.files)?;
         }
         let cost = said.cost.unwrap_or(0.0);
+        self.tree = Some(tree);
         Ok(match kernel {
             Err(why) => Edited::Without {
                 told: told.ended(TurnOutcome::Failed, why),

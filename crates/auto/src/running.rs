@@ -5,6 +5,7 @@ use super::files::{Files, Locks};
 use super::judged_by::JudgedBy;
 use super::options::Auto;
 use super::state::{LastTurn, State};
+use lab_git::AgentTree;
 use lab_protocol::Target;
 use lab_runner::ready::Ready;
 use lab_store::RunIndex;
@@ -25,6 +26,8 @@ pub struct Running<'a, 'f> {
     /// The judge of the next kernel.
     pub ready: Ready,
     pub index: RunIndex,
+    /// The work tree of the command's last turn.
+    pub tree: Option<AgentTree>,
 }
 
 impl Running<'_, '_> {

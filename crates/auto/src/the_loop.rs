@@ -50,6 +50,7 @@ pub fn run(auto: Auto) -> Result<Ended> {
         head: None,
         ready: Ready::new(Owner::Loop, 0),
         index: RunIndex::open(project),
+        tree: None,
     };
     // A request to a loop that has ended is not for this one.
     let _ = files.take_request();
