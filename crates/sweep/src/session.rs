@@ -8,7 +8,7 @@ use crate::slurm::Cluster;
 use crate::strategy::Strategy;
 use anyhow::Result;
 use lab_project::Project;
-use lab_protocol::Language;
+use lab_protocol::{Language, Target};
 use lab_run::inputs::Inputs;
 use lab_runner::process::Control;
 use lab_runner::spec::RunSpec;
@@ -45,9 +45,12 @@ impl Session<'_> {
         tell: &mut (dyn FnMut(SweepEvent) + Send),
     ) -> Result<Ended> {
         let (project, spec, inputs) = (self.project, self.lanes[0].clone(), self.inputs.clone());
+        // For a GPU, a build has threads of its own.
+        let is_cpu = spec.device.unwrap_or(project.config.device) == Target::Cpu;
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        let usual = || cores().div_ceil(if is_cpu { 1 } else { 4 });
         let builders = match Language::of(&project.kernel) {
-            Language::Cuda => self.builders.unwrap_or_else(cores),
+            Language::Cuda => self.builders.unwrap_or_else(usual),
             // It is compiled as it is launched.
             Language::Python => 0,
         };
