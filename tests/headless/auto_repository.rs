@@ -133,16 +133,22 @@ fn the_work_tree_is_used_again_until_more_than_the_kernel_changes() {
     let line = "stat -c '%i %z' harness.py >> $HOME/stamps; cat kernel.cu >> $HOME/kernels; ls >> $HOME/names\n\
         grep more harness.py >> $HOME/names; git config --get own.word >> $HOME/names\n\
         echo \"slower $LAB_TURN\" >> kernel.cu\n\
-        case $LAB_TURN in 2) echo more >> harness.py ;; 3) mkdir empty ;; 4) git config own.word more ;; esac";
+        case $LAB_TURN in 2) echo more >> harness.py ;; 3) mkdir empty ;; 4) git config own.word more ;;\n\
+        6) rm kernel.cu; mkdir kernel.cu ;; esac";
     auto(&lab, "--experiments 6", line)
         .is(0)
+        .says("turn 6: failed: its kernel is not taken")
         .says("6 experiments: 0 kept, 6 discarded")
         .says("ignored: changed harness.py");
     let stamps = lab.read("../home/stamps");
     let stamps: Vec<&str> = stamps.lines().collect();
     let is_again: Vec<bool> = stamps.windows(2).map(|two| two[0] == two[1]).collect();
-    assert_eq!(is_again, [true, false, false, false, true], "{stamps:?}");
-    assert_eq!(lab.read("../home/kernels"), "// the first\n".repeat(6));
+    assert_eq!(
+        is_again,
+        [true, false, false, false, true, false],
+        "{stamps:?}"
+    );
+    assert_eq!(lab.read("../home/kernels"), "// the first\n".repeat(7));
     let names = lab.read("../home/names");
     assert!(
         !names.contains("empty") && !names.contains("more"),

@@ -105,12 +105,13 @@ impl AgentTree {
         }
     }
 
-    /// Whether everything but the kernel is as it was before the command ran.
+    /// Whether the kernel is a file, and everything else is as it was before the command ran.
     fn is_untouched(&self) -> bool {
         let kernel = Path::new(&self.kernel);
         let now = listed(self.path());
+        let is_file = now.get(kernel).is_some_and(Option::is_some);
         let [now, before] = [&now, &self.before].map(|all| all.iter().filter(|it| it.0 != kernel));
-        is_folder(self.path()) && now.eq(before)
+        is_folder(self.path()) && is_file && now.eq(before)
     }
 
     /// Puts the kernel into the folder and notes the turn, which begins.
