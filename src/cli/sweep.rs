@@ -46,8 +46,8 @@ pub struct SweepArgs {
     /// counted [default: all points]
     #[arg(long, value_name = "N|TIME")]
     budget: Option<BudgetArg>,
-    /// Processes that build points ahead [default: one for each core, for a GPU one for each four];
-    /// with 0, each point is built and judged after the one before it
+    /// Processes that build points ahead [default: one for each core with `--device cpu`, else one
+    /// for each four]; with 0, each point is built and judged after the one before it
     #[arg(long, value_name = "N", value_parser = counted_as::<usize>("processes", 0..=256))]
     builders: Option<usize>,
     /// Where the points are judged [default: executor of lab.toml, else local]

@@ -28,8 +28,8 @@ pub struct SweepRequest {
     pub budget: Budget,
     /// Begins a new sweep where an earlier one could go on.
     pub anew: bool,
-    /// Processes that build ahead; `None` is one for each core, for a GPU for each four. With 0,
-    /// nothing is done ahead: a point is built and judged after the one before it.
+    /// Processes that build ahead; `None` is one for each core on the cpu device, else for each
+    /// four. With 0, nothing is done ahead: a point is built and judged after the one before it.
     pub builders: Option<usize>,
     /// The points to try, if not all.
     pub only: Option<Vec<usize>>,
