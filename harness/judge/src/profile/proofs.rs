@@ -13,17 +13,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-const FILE: &str = "counters.json";
-
 /// How long an answer holds. A refusal is short-lived: whoever follows the remedy tries again.
 const READABLE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 const REFUSED: Duration = Duration::from_secs(10 * 60);
 
-/// Most answers in the file, the newest first.
-const MOST: usize = 16;
-
-/// Most bytes of the file that are read.
-const LIMIT: u64 = 1 << 20;
+/// Most bytes of a file that are read.
+const LIMIT: u64 = 1 << 16;
 
 /// The machine, the program and the user that an answer is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,34 +53,27 @@ impl Subject {
 /// What a try has shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proof {
-    subject: String,
     /// Seconds since 1970.
     unix_s: u64,
     /// Why no counters can be read, and what to do; `None` if they can.
     pub refused: Option<String>,
 }
 
-fn file(cache_dir: &Path) -> PathBuf {
-    cache_dir.join(FILE)
-}
-
-fn read(cache_dir: &Path) -> Vec<Proof> {
-    let path = file(cache_dir);
-    let is_small = path
-        .symlink_metadata()
-        .is_ok_and(|about| about.is_file() && about.len() <= LIMIT);
-    // A damaged file is as good as none: the next try replaces it.
-    let text = is_small.then(|| std::fs::read(&path).ok()).flatten();
-    text.and_then(|text| serde_json::from_slice(&text).ok())
-        .unwrap_or_default()
+/// One file for each subject, so that two who try at once keep both answers.
+fn file(cache_dir: &Path, subject: &Subject) -> PathBuf {
+    cache_dir.join(format!("counters-{}.json", subject.0))
 }
 
 /// What was shown, and how many seconds ago. `None` if nothing was, or too long ago. `now` is in
 /// seconds since 1970.
 pub fn load(cache_dir: &Path, subject: &Subject, now: u64) -> Option<(Proof, u64)> {
-    let proof = read(cache_dir)
-        .into_iter()
-        .find(|proof| proof.subject == subject.0)?;
+    let path = file(cache_dir, subject);
+    let is_small = path
+        .symlink_metadata()
+        .is_ok_and(|about| about.is_file() && about.len() <= LIMIT);
+    // A damaged file is as good as none: the next try replaces it.
+    let text = is_small.then(|| std::fs::read(&path).ok()).flatten()?;
+    let proof: Proof = serde_json::from_slice(&text).ok()?;
     // A time to come is one of a clock that was wrong.
     let age = now.checked_sub(proof.unix_s)?;
     let holds = if proof.refused.is_some() {
@@ -104,22 +92,19 @@ pub fn store(
     shown: &Result<(), String>,
 ) -> io::Result<()> {
     let proof = Proof {
-        subject: subject.0.clone(),
         unix_s: now,
         refused: shown.clone().err(),
     };
-    let mut all = read(cache_dir);
-    all.retain(|other| other.subject != subject.0);
-    all.insert(0, proof);
-    all.truncate(MOST);
-    atomic_file::replace_in_cache(&file(cache_dir), &serde_json::to_vec(&all)?)
+    let path = file(cache_dir, subject);
+    atomic_file::replace_in_cache(&path, &serde_json::to_vec(&proof)?)
 }
 
 /// Forgets what was shown, because a launch has shown something else.
 pub fn forget(cache_dir: &Path, subject: &Subject) -> io::Result<()> {
-    let mut all = read(cache_dir);
-    all.retain(|other| other.subject != subject.0);
-    atomic_file::replace_in_cache(&file(cache_dir), &serde_json::to_vec(&all)?)
+    match std::fs::remove_file(file(cache_dir, subject)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -165,16 +150,26 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_file_is_replaced_and_it_does_not_grow() {
+    fn a_damaged_file_is_no_answer_and_is_replaced() {
         let cache = tempfile::tempdir().unwrap();
-        std::fs::write(file(cache.path()), "[{").unwrap();
-        for at in 0..40 {
-            store(cache.path(), &subject(&at.to_string()), at, &Ok(())).unwrap();
+        let path = file(cache.path(), &subject("a"));
+        std::fs::write(&path, "[{").unwrap();
+        assert_eq!(load(cache.path(), &subject("a"), 1), None);
+        store(cache.path(), &subject("a"), 1, &Ok(())).unwrap();
+        assert!(load(cache.path(), &subject("a"), 1).is_some());
+    }
+
+    #[test]
+    fn two_who_try_at_once_keep_both_answers() {
+        let cache = tempfile::tempdir().unwrap();
+        let words: Vec<String> = (0..32).map(|number| number.to_string()).collect();
+        std::thread::scope(|scope| {
+            for word in &words {
+                scope.spawn(|| store(cache.path(), &subject(word), 1, &Ok(())).unwrap());
+            }
+        });
+        for word in &words {
+            assert!(load(cache.path(), &subject(word), 1).is_some(), "{word}");
         }
-        assert_eq!(read(cache.path()).len(), MOST);
-        assert!(
-            load(cache.path(), &subject("39"), 40).is_some()
-                && load(cache.path(), &subject("0"), 40).is_none()
-        );
     }
 }
