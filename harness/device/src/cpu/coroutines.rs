@@ -11,21 +11,24 @@ type ThreadCoroutine = Coroutine<*mut Thread, (), (), ThreadStack>;
 /// Suspends the coroutine that it was given to.
 pub type ThreadYielder = Yielder<*mut Thread, ()>;
 
-/// One coroutine, in one cache line.
+/// What a switch uses of one coroutine, in one cache line.
 #[repr(align(64))]
 struct PooledCoroutine {
     coroutine: ThreadCoroutine,
     /// Lies on the coroutine's own stack. Null until the coroutine first runs.
     yielder: *const ThreadYielder,
-    stack: ThreadStack,
     /// An address close to the stack pointer at the last suspension.
     top: *const u8,
 }
+
+const _: () = assert!(size_of::<PooledCoroutine>() == 64);
 
 /// The coroutines of one worker, by number. They are kept from launch to launch.
 pub struct Coroutines {
     /// Before the mappings, so that the coroutines are dropped first.
     all: Vec<PooledCoroutine>,
+    /// The stacks of the coroutines, by number.
+    stacks: Vec<ThreadStack>,
     /// Coroutines that wait for a thread.
     pub idle: Vec<u32>,
     /// Stacks without a coroutine.
@@ -40,6 +43,7 @@ impl Coroutines {
     pub fn new() -> Coroutines {
         Coroutines {
             all: Vec::new(),
+            stacks: Vec::new(),
             idle: Vec::new(),
             spare: Vec::new(),
             mappings: Vec::new(),
@@ -79,9 +83,9 @@ impl Coroutines {
         self.all.push(PooledCoroutine {
             coroutine: ThreadCoroutine::with_stack(stack, body),
             yielder: std::ptr::null(),
-            stack,
             top: std::ptr::null(),
         });
+        self.stacks.push(stack);
         Ok((self.all.len() - 1) as u32)
     }
 
@@ -101,7 +105,8 @@ impl Coroutines {
             let pooled = (*this).all.as_mut_ptr().add(coroutine as usize);
             let asan = (*this).asan;
             if let Some(asan) = asan {
-                asan.start_switch((*pooled).stack.bounds());
+                let stack = (*this).stacks.as_ptr().add(coroutine as usize);
+                asan.start_switch((*stack).bounds());
             }
             (*pooled).coroutine.resume(thread);
             if let Some(asan) = asan {
@@ -195,7 +200,7 @@ impl Coroutines {
 
     /// Whether no thread has run over the end of the coroutine's stack.
     pub fn stack_is_intact(&self, coroutine: u32) -> bool {
-        self.all[coroutine as usize].stack.is_intact()
+        self.stacks[coroutine as usize].is_intact()
     }
 
     /// Drops every coroutine, also those that are in the middle of a thread.
@@ -206,8 +211,8 @@ impl Coroutines {
             // outside refers to, and of `scheduler`, whose functions own no values that need a drop
             // while they are suspended.
             unsafe { pooled.coroutine.force_reset() };
-            self.spare.push(pooled.stack);
         }
+        self.spare.append(&mut self.stacks);
         self.idle.clear();
     }
 }

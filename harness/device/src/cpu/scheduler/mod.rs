@@ -31,6 +31,8 @@ use pick::pick;
 use std::cell::Cell;
 
 /// Runs blocks of a launch on one OS thread. It is kept from launch to launch with its coroutines.
+/// Aligned to two cache lines, which a processor fetches together: two workers share none.
+#[repr(align(128))]
 pub struct Worker {
     pub launch: *const Launch,
     /// The module's thread-local `lab_cpu_self` of this OS thread: the current thread.
