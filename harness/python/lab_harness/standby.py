@@ -57,6 +57,7 @@ def main(args):
     process.live_no_longer_than_the_parent()
     # PYTHONPATH names the package; the folder where lab was started must not add modules.
     process.leave_the_start_folder()
+    process.let_idle_threads_sleep()
     # A kernel may ask for a process on the socket, as the judge does.
     domain.enter()
     versions = import_packages(PACKAGES)

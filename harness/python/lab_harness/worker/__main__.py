@@ -19,6 +19,7 @@ def main():
         return 2
     process.live_no_longer_than_the_parent()
     process.leave_the_start_folder()
+    process.let_idle_threads_sleep()
     domain.enter()
     # After the socket is taken: NumPy, which the server imports, must not find the socket as its stdin.
     from . import server

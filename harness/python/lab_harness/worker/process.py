@@ -69,6 +69,16 @@ def leave_the_start_folder():
         os.environ.pop(name, None)
 
 
+def let_idle_threads_sleep():
+    """Call it before NumPy or PyTorch is imported: their threads would compute on for 0.1 s after each call, in the hope of another.
+
+    The judge waits for that after each launch, because a thread that computes then may still write. What the user has set stays.
+    """
+    # The logarithm of OpenBLAS's wait in ticks of the clock; 4 is the least. OpenMP's wait.
+    for name, value in (("OPENBLAS_THREAD_TIMEOUT", "4"), ("OMP_WAIT_POLICY", "PASSIVE")):
+        os.environ.setdefault(name, value)
+
+
 def hide_package():
     """Takes the modules of this package out of `sys.modules`: a kernel that imports one gets another copy of it."""
     for name in list(sys.modules):
