@@ -161,7 +161,7 @@ fn a_record_that_was_changed_permits_no_decision() {
 }
 
 #[test]
-fn a_signature_travels_in_no_note() {
+fn the_signature_that_permits_decisions_travels_in_no_note() {
     let lab = judged();
     assert!(
         lab.read(".lab/runs/1/record.json")
@@ -174,9 +174,58 @@ fn a_signature_travels_in_no_note() {
     );
     let note = lab.git("notes --ref=lab show HEAD");
     assert!(
-        note.contains("better") && !note.contains("signature"),
+        note.contains("better")
+            && note.contains("\"signature\": \"ed25519:")
+            && !note.contains("hmac"),
         "{note}"
     );
+}
+
+/// What agents read of the newest experiment.
+fn newest(lab: &Lab) -> Value {
+    let log: Value = serde_json::from_str(&lab.lab("log --json").out).unwrap();
+    log["experiments"]
+        .as_array()
+        .unwrap()
+        .last()
+        .unwrap()
+        .clone()
+}
+
+#[test]
+fn rows_of_a_key_that_the_repository_lists_are_not_foreign() {
+    let lab = Lab::new();
+    for kernel in ["// better\n", "// better still\n"] {
+        lab.write("kernel.cu", kernel);
+        strangers(&lab, "run").is(0);
+        strangers(&lab, "keep -m better").is(0);
+    }
+    // As in a clone: rows and notes without the records.
+    fs::remove_dir_all(lab.path(".lab")).unwrap();
+    lab.lab("log").is(0).says("better  (foreign)");
+    let line = strangers(&lab, "decisions key").is(0).out.clone();
+    fs::create_dir(lab.path("evidence")).unwrap();
+    lab.write("evidence/allowed_signers", &line);
+    assert!(!lab.lab("log").is(0).out.contains("foreign"));
+    assert_eq!(newest(&lab)["foreign"], false);
+
+    // The row says something else than was signed.
+    let rows = lab.read("results.tsv");
+    lab.write("results.tsv", &rows.replace("\tpass\t", "\tfail\t"));
+    lab.lab("log").is(0).says("(foreign)");
+    lab.write("results.tsv", &rows);
+
+    // The note of another commit.
+    let note = lab.git("notes --ref=lab show HEAD~1");
+    lab.write("note", &note);
+    lab.git("notes --ref=lab add -f -F note HEAD");
+    assert_eq!(newest(&lab)["foreign"], true);
+
+    // A note that was changed.
+    let note = note.replace("\"seconds\": ", "\"seconds\": 1");
+    lab.write("note", &note);
+    lab.git("notes --ref=lab add -f -F note HEAD~1");
+    assert!(lab.lab("log").is(0).out.matches("(foreign)").count() == 2);
 }
 
 #[test]

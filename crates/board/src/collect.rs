@@ -18,7 +18,7 @@ use lab_run::experiment::Status;
 use lab_run::record::{Origin, Record, VERSION};
 use lab_run::verdict::{Figure, Outcome};
 use lab_store::RunStore;
-use lab_store::signature::public;
+use lab_store::signature::public::{self, Statement};
 use lab_sweep::{Sweep, SweepId, SweepStore, summary};
 use lab_system::root::Root;
 use lab_text::shell;
@@ -82,7 +82,7 @@ pub fn add(repo: &Repo, id: &str, source: Source, replaces: bool) -> Result<(Pat
     }
     // The numbers as a reader will find them in the text.
     let value = serde_json::from_str(&to_text(&serde_json::to_value(&evidence)?))?;
-    evidence.signature = Some(public::sign(&value)?);
+    evidence.signature = Some(public::sign(Statement::Evidence, &value)?);
     let text = to_text(&serde_json::to_value(&evidence)?);
     let made = files.create_dir_all(&project.root.join(EVIDENCE));
     made.and_then(|()| files.replace(&path, text.as_bytes()))

@@ -36,6 +36,7 @@ pub use evidence::{
     Evidence, EvidenceKind, EvidencePeer, EvidenceWorkload, RATIO, in_words, key_of_workload,
 };
 pub use file::list;
+pub use lab_store::signature::signers::SIGNERS;
 pub use proof::{Held, public_line};
 pub use status::{Expected, Reason, Status};
 
@@ -43,5 +44,3 @@ pub use status::{Expected, Reason, Status};
 pub const DECISIONS: &str = "decisions.toml";
 /// The folder of the evidence.
 pub const EVIDENCE: &str = "evidence";
-/// The public keys that the repository trusts.
-pub const SIGNERS: &str = "evidence/allowed_signers";

@@ -1,13 +1,14 @@
 //! What a clone can prove of evidence without a GPU and without a secret: who signed it, that its
 //! commit holds what was measured, and whether HEAD holds the same kernel.
 
+use crate::EVIDENCE;
 use crate::evidence::Evidence;
-use crate::{EVIDENCE, SIGNERS};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use lab_git::{Repo, short};
 use lab_run::record::{VERSION, is_inside};
-use lab_store::signature::public;
-use lab_system::root::{Root, if_there};
+use lab_store::signature::public::{self, Statement};
+use lab_store::signature::signers::Signers;
+use lab_system::root::Root;
 use lab_text::sanitise;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,7 +16,7 @@ use serde_json::Value;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Most bytes of a file of evidence, and of the list of keys.
+/// Most bytes of a file of evidence.
 pub const LIMIT: u64 = 4 << 20;
 
 /// Evidence that the repository holds, and what can be proved of it.
@@ -29,47 +30,6 @@ pub struct Held {
     pub faults: Vec<String>,
     /// That HEAD holds another kernel, in words.
     pub stale: Option<String>,
-}
-
-/// The public keys that a repository trusts, with the names of their owners.
-#[derive(Default)]
-pub struct Signers {
-    keys: Vec<(String, String)>,
-    /// Lines that cannot be read, in words.
-    pub problems: Vec<String>,
-}
-
-impl Signers {
-    /// Reads evidence/allowed_signers: a line for each key, the name before it.
-    pub fn read(root: &Path) -> Result<Signers> {
-        let path = root.join(SIGNERS);
-        let text = if_there(Root::new(root).read_text(&path, LIMIT))
-            .with_context(|| format!("cannot read {}", path.display()))?;
-        let mut signers = Signers::default();
-        for (at, line) in text.unwrap_or_default().lines().enumerate() {
-            let line = line.trim();
-            if line.is_empty() || line.starts_with('#') {
-                continue;
-            }
-            match line.rsplit_once(char::is_whitespace) {
-                Some((name, key)) if public::is_key(key) => {
-                    let name = sanitise::words(name);
-                    signers.keys.push((name, key.to_owned()));
-                }
-                _ => signers.problems.push(format!(
-                    "{SIGNERS}:{}: this is no name with a key: `lab decisions key` prints such a line",
-                    at + 1
-                )),
-            }
-        }
-        Ok(signers)
-    }
-
-    fn name_of(&self, key: &str) -> Option<&str> {
-        let mut keys = self.keys.iter();
-        keys.find(|(_, known)| known == key)
-            .map(|(name, _)| name.as_str())
-    }
 }
 
 /// The line of evidence/allowed_signers for this user's key, which is made on first use.
@@ -121,7 +81,7 @@ impl Held {
         let signature = value.as_object_mut().and_then(|it| it.remove("signature"));
         let (mut signer, mut faults) = (None, Vec::new());
         if let Some(signature) = signature.as_ref().and_then(Value::as_str) {
-            match public::signer(&value, signature) {
+            match public::signer(Statement::Evidence, &value, signature) {
                 Some(key) => signer = signers.name_of(&key).map(str::to_owned),
                 None => faults.push("it was changed after it was signed".to_owned()),
             }

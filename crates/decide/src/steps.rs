@@ -9,8 +9,9 @@ use lab_project::Project;
 use lab_run::RunId;
 use lab_run::experiment::Row;
 use lab_run::ledger::{self, Edit};
-use lab_run::record::{Decision, Record};
+use lab_run::record::{Decision, Origin, Record};
 use lab_store::DecisionLock;
+use lab_store::signature::public::{self, Statement};
 use lab_system::space;
 use std::time::SystemTime;
 
@@ -231,12 +232,22 @@ pub fn retry(locked: &Locked, owed: Vec<Step>) -> Vec<Step> {
     owed.into_iter().filter(fails).collect()
 }
 
+/// The note of a record. This user's has a signature that a clone can prove; without a key it has
+/// none.
+fn note_of(record: &Record) -> Result<String> {
+    let signed = match record.origin {
+        Origin::Own => public::signed(Statement::Note, record).ok(),
+        Origin::Foreign | Origin::Listed => None,
+    };
+    Ok(signed.map_or_else(|| serde_json::to_string_pretty(record), Ok)?)
+}
+
 /// Takes a step that adds something to a commit, or follows it. It changes nothing for the decision.
 fn add_to_commit(locked: &Locked, step: &Step) -> Result<()> {
     match step {
         Step::Note { commit, run, text } => {
             let record = run.map(|run| locked.lock.store.read(run)).transpose()?;
-            let of_record = record.map(|record| serde_json::to_string_pretty(&record));
+            let of_record = record.as_ref().map(note_of);
             let Some(text) = of_record.transpose()?.or_else(|| text.clone()) else {
                 return Ok(());
             };

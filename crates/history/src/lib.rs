@@ -28,6 +28,7 @@ use lab_run::experiment::{Experiment, Row, Status};
 use lab_run::ledger;
 use lab_run::peers;
 use lab_run::record::Record;
+use lab_store::signature::signers::Signers;
 use lab_store::{KernelNames, RunIndex, RunSummary};
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -91,6 +92,7 @@ fn read(repo: &Repo, index: &mut RunIndex) -> (History, Vec<RunId>) {
         ..History::default()
     };
     let notes = Notes::of(repo);
+    let signers = signers(repo);
     let positions = index.positions();
     let mut rows = Vec::new();
     for emulated in [false, true] {
@@ -98,7 +100,7 @@ fn read(repo: &Repo, index: &mut RunIndex) -> (History, Vec<RunId>) {
         let ledger = ledger::read(&path);
         history.problems.extend(ledger.problems);
         let (mut joined, gone) = join(index, ledger.rows, emulated);
-        index.read_notes(&notes, without_run(&joined));
+        index.read_notes(&notes, &signers, without_run(&joined));
         let missing: Vec<&RunSummary> = gone.iter().filter_map(|id| index.summary(*id)).collect();
         let missing = not_there(missing, &joined, &ledger.unread);
         let owed = owed(repo, emulated, missing, ledger.is_whole);
@@ -281,7 +283,12 @@ fn missing_rows(project: &Project, emulated: bool, missing: &[&RunSummary]) -> O
     ))
 }
 
-/// Whether no record of this user backs the figures of a row. Everything that lists, exports or
+/// The keys that the repository lists. The board tells what cannot be read.
+pub(crate) fn signers(repo: &Repo) -> Signers {
+    Signers::read(&repo.project.root).unwrap_or_default()
+}
+
+/// Whether no record of this user, or of a listed key, backs the figures of a row. Everything that lists, exports or
 /// compares experiments asks here. `summary` is of the row's record.
 pub(crate) fn is_foreign(row: &Row, summary: Option<&RunSummary>) -> bool {
     // A change of the rules has no record.

@@ -166,13 +166,13 @@ fn best(record: &Record, history: &[Experiment], goal: Goal) -> Option<Best> {
     })
 }
 
-/// Finds the best kept result of this user in results.tsv. It reads the records only of the rows that are better
+/// Finds the best kept result in results.tsv that is not foreign. It reads the records only of the rows that are better
 /// than the best so far, from the newest row on: of 10,000 rows these are few.
 pub fn best_in_ledger(repo: &Repo, index: &mut RunIndex, record: &Record) -> Option<Best> {
     let (project, of_record) = (&repo.project, alike_of(record));
     let goal = of_record.1.map_or(project.config.goal, ChosenMeasure::goal);
     let text = ledger::read_text(&ledger::path(project, false)).ok()?;
-    let notes = Notes::of(repo);
+    let (notes, signers) = (Notes::of(repo), crate::signers(repo));
     let mut best: Option<Best> = None;
     for (line, value) in ledger::kept(&text).filter(|(_, value)| *value > 0.0) {
         // Among equal results the oldest counts. A row lacks the figure that a problem chose.
@@ -190,7 +190,7 @@ pub fn best_in_ledger(repo: &Repo, index: &mut RunIndex, record: &Record) -> Opt
             .find(|(_, of)| *of == hash)
             .map(|(run, _)| run);
         if run.is_none() {
-            index.read_notes(&notes, std::iter::once(row.commit.as_str()));
+            index.read_notes(&notes, &signers, std::iter::once(row.commit.as_str()));
         }
         let summary = run.map_or_else(
             || index.summary_in_note(&row.commit),

@@ -150,6 +150,8 @@ pub enum Origin {
     /// Somebody else's lab, or a file that was changed since: there is no signature, or a wrong one.
     #[default]
     Foreign,
+    /// Somebody whose key the repository lists signed it. It permits no decision.
+    Listed,
 }
 
 /// Version of the formats of all signed files: records, benches and intents. It counts up when a key

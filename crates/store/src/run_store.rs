@@ -361,7 +361,7 @@ impl RunStore {
 fn text_of(record: &Record) -> Result<Vec<u8>> {
     let signed = match record.origin {
         Origin::Own => signature::signed(Purpose::Record, record).ok(),
-        Origin::Foreign => None,
+        Origin::Foreign | Origin::Listed => None,
     };
     Ok(signed.map_or_else(|| serde_json::to_vec_pretty(record), Ok)?)
 }

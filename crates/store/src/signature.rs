@@ -4,10 +4,11 @@
 //! A clone, an archive or a colleague's folder can bring a record with any verdict. The lab shows
 //! such a record and calls it foreign, but only a record with this user's signature permits a
 //! decision. The signature is HMAC-SHA256 with a key that lies in the user's state folder and in no
-//! repository. It does not travel in git notes.
+//! repository. It does not travel in git notes, which have a [public] one.
 
 mod key;
 pub mod public;
+pub mod signers;
 
 pub use key::{KEY_FILE, key_problem, use_key_file};
 

@@ -120,9 +120,9 @@ impl From<&Verdict> for VerdictSummary {
 }
 
 impl RunSummary {
-    /// See [`Record::is_foreign`](lab_run::record::Record::is_foreign).
+    /// Whether neither this user's lab nor that of a listed key wrote the record.
     pub fn is_foreign(&self) -> bool {
-        self.origin != Origin::Own
+        self.origin == Origin::Foreign
     }
 
     pub fn is_check(&self) -> bool {
