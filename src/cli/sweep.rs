@@ -134,6 +134,9 @@ impl FromStr for BudgetArg {
             _ => (text, None),
         };
         let number: u32 = number.parse().map_err(|_| wrong())?;
+        if number == 0 {
+            return Err("a budget of 0 tries nothing".to_owned());
+        }
         let seconds = match unit {
             None => return Ok(BudgetArg(Budget::Points(number as usize))),
             Some('s') => 1,
@@ -291,6 +294,9 @@ mod tests {
         assert_eq!(of("200"), Ok(Budget::Points(200)));
         assert_eq!(of("90s"), Ok(Budget::Time(Duration::from_secs(90))));
         assert_eq!(of("2h"), Ok(Budget::Time(Duration::from_secs(7200))));
+        for nothing in ["0", "0s"] {
+            assert_eq!(of(nothing), Err("a budget of 0 tries nothing".to_owned()));
+        }
         for wrong in ["", "h", "2d", "-1", "1.5h", "2é"] {
             let why = format!(
                 "'{wrong}' is neither a number of points nor a time such as 90s, 30m or 2h"

@@ -32,7 +32,10 @@ pub fn begin_line(sweep: &Sweep, wanted: usize) -> String {
         true => format!("; {wanted} are to be measured"),
         false => String::new(),
     };
-    format!("sweep {id} of {kernel}{goes_on}: {points} points of {names}{budget}")
+    format!(
+        "sweep {id} of {kernel}{goes_on}: {} of {names}{budget}",
+        figures::counted(*points, "point")
+    )
 }
 
 /// `point 4 of 24: BLOCK=128 ROWS=2  about 2 min 10 s left`. It has only characters of one column.

@@ -65,8 +65,9 @@ fn pattern(text: &str) -> Regex {
 static CPP: LazyLock<Regex> = LazyLock::new(|| pattern(r"//\s*lab:\s*(?<word>\w+)(?<rest>.*)$"));
 static PYTHON: LazyLock<Regex> = LazyLock::new(|| pattern(r"#\s*lab:\s*(?<word>\w+)(?<rest>.*)$"));
 static NAME: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[A-Za-z_][A-Za-z0-9_]*$"));
-static VALUE: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^(?:-?[0-9][0-9A-Za-z_.]*|[A-Za-z_][A-Za-z0-9_]*)$"));
+static VALUE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^(?:-?[0-9][0-9A-Za-z_]*(?:\.[0-9A-Za-z_]*)?|[A-Za-z_][A-Za-z0-9_]*)$")
+});
 static RANGE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"^(?<from>-?[0-9]+)\s*\.\.\s*(?<to>-?[0-9]+)\s*(?:step\s*(?<step>[0-9]+)|\*\s*(?<factor>[0-9]+))?$",

@@ -117,6 +117,10 @@ fn a_line_that_is_wrong_is_named_with_what_to_do() {
             "line 3: BLOCK: '64; 128' is not a value: a value is a number or a word, or a range `64..512 step 64` or `64..512 *2`",
         ),
         (
+            "BLOCK = 1..",
+            "line 3: BLOCK: '1..' is not a value: a value is a number or a word, or a range `64..512 step 64` or `64..512 *2`",
+        ),
+        (
             "BLOCK = 64, 128, 64",
             "line 3: BLOCK has the value 64 twice: leave one out",
         ),
