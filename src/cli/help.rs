@@ -99,8 +99,8 @@ EXIT CODES
   The screen: 64 with an invalid config.toml, 128 + N if signal N ended it. lab probe: 3 without
   figures.";
 
-/// Prints the help of the command or the page that the words name; without words, the commands and
-/// the names of the pages.
+/// Prints the help of the command and the page that the words name, of which there may be both;
+/// without words, the commands and the names of the pages.
 pub fn main(options: &HelpArgs, mut lab: Command) -> ExitCode {
     let Some(first) = options.topic.first() else {
         output::say_lines(lab.render_help().to_string().trim_end());
@@ -115,16 +115,15 @@ pub fn main(options: &HelpArgs, mut lab: Command) -> ExitCode {
         .topic
         .iter()
         .try_fold(&mut lab, |command, word| command.find_subcommand_mut(word));
-    if let Some(command) = named {
-        output::say_lines(command.render_long_help().to_string().trim_end());
-        return ExitCode::SUCCESS;
-    }
+    let command = named.map(|command| command.render_long_help().to_string());
     let page = first.trim_start_matches("docs/").trim_end_matches(".md");
-    if let Some((_, text)) = PAGES
-        .iter()
-        .find(|(name, _)| name.eq_ignore_ascii_case(page))
-    {
-        output::say_lines(text.trim_end());
+    let is_named = |name: &str| options.topic.len() == 1 && name.eq_ignore_ascii_case(page);
+    let text = PAGES.iter().find(|(name, _)| is_named(name));
+    let both = command.as_deref().into_iter();
+    let both = both.chain(text.map(|(_, text)| *text)).map(str::trim_end);
+    let both = both.collect_vec().join("\n\n");
+    if !both.is_empty() {
+        output::say_lines(&both);
         return ExitCode::SUCCESS;
     }
     let known = PAGES.iter().map(|(name, _)| *name);

@@ -152,3 +152,14 @@ fn options_of_either_compiler_pass() {
     );
     lab.lab("run").is(0);
 }
+
+#[test]
+fn help_of_a_word_that_is_a_command_and_a_page_prints_both() {
+    let lab = Lab::new();
+    lab.lab("help sweep")
+        .is(0)
+        .says("--budget <N|TIME>")
+        .says("// lab: tune ");
+    let other = lab.lab("help auto status").is(0);
+    assert!(!other.out.contains("# "), "{}", other.out);
+}
