@@ -120,10 +120,13 @@ pub fn main(options: &DoctorArgs) -> Result<ExitCode> {
         ),
         _ => python::finding(&folder, subject.project(), is_trusted, has_gpu),
     };
-    let well = essential.iter().all(|f| f.ok) && runs_somewhere && python.ok;
+    let project = of_project(&subject);
+    // A folder without a kernel has nothing that is amiss.
+    let can_judge = project.ok || matches!(subject, Subject::None(..));
+    let well = essential.iter().all(|f| f.ok) && runs_somewhere && python.ok && can_judge;
     let rest = [
         python,
-        of_project(&subject),
+        project,
         settings(),
         machine::terminal(),
         machine::watching(&folder),

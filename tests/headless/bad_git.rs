@@ -72,7 +72,9 @@ fn a_merge_going_on() {
     lab.write("conflict", "main\n");
     lab.git("add conflict");
     lab.git("commit -qm main");
+    lab.lab("doctor").is(0);
     lab.sh("git merge other").is(1);
+    lab.lab("doctor").is(1).says("keep is not possible now");
     lab.write("kernel.cu", "// better\n");
     refuses(
         &lab,
