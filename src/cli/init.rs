@@ -89,6 +89,17 @@ pub fn main(options: &InitArgs) -> Result<ExitCode> {
         .canonicalize()
         .context("the current folder is gone")?;
     lab_project::work_tree(&folder)?;
+    let stem = options.kernel.as_deref().and_then(Path::file_stem);
+    if let Some(file) = options
+        .kernel
+        .as_deref()
+        .filter(|_| stem == Some("reference".as_ref()))
+    {
+        bail!(
+            "{} says what is right, so it is no kernel: name the kernel, or the folder of a published problem",
+            file.display()
+        );
+    }
     if let Some(sources) = definition::find(&folder, options)? {
         return sources.init(&folder, options);
     }
@@ -108,7 +119,7 @@ pub fn main(options: &InitArgs) -> Result<ExitCode> {
     let file = folder.join(FILE);
     if file.exists() {
         bail!(
-            "{} exists already and was not changed; `lab trust` allows its harness to run",
+            "{} exists already and was not changed: edit it, or remove it and run `lab init` again",
             file.display()
         );
     }

@@ -35,8 +35,7 @@ impl LiveLine {
         }
         self.shown = Some(Instant::now());
         // The last column stays free: some terminals begin a new line after it.
-        let columns =
-            crossterm::terminal::size().map_or(USUAL_COLUMNS, |(columns, _)| usize::from(columns));
+        let columns = super::output::columns(USUAL_COLUMNS);
         let text: String = text().chars().take(columns.saturating_sub(1)).collect();
         console::replace_line(&text);
     }

@@ -3,7 +3,7 @@
 use super::json::experiment::ExperimentReport;
 use super::output::{resume, say_each};
 use super::{JsonArg, KernelArg, answer, any, complain, is_json, say};
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::Args;
 use itertools::Itertools;
 use lab_bench::{BenchDigest, BenchStore};
@@ -61,6 +61,12 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
     let (listed, others): (Vec<&Experiment>, Vec<&Experiment>) =
         history.experiments.iter().partition(|e| ours(e));
     let other_problems = OtherProblem::count(&others);
+    let is_gone = options.kernel.kernel.is_some() && !project.kernel.exists();
+    ensure!(
+        !(is_gone && listed.is_empty()),
+        "there is no {}, and no experiment of it: `lab ls` lists the kernels",
+        project.kernel_name
+    );
     let elsewhere = Elsewhere::look(&repo, &history)?;
     let benches = present_benches(&project, &status)
         .filter(|_| is_meant)
@@ -209,11 +215,10 @@ fn as_text(experiment: &Experiment, with_kernel: bool, objective: &Objective) ->
     let figures = match figure {
         Some(figure) => {
             let figure = figure.map_or_else(|| "-".to_owned(), |value| format!("{value:.1}"));
-            format!(
-                "{figure:>12} {} {:>10.3} µs",
-                objective.unit(),
-                row.kernel_us
-            )
+            let time = row
+                .time()
+                .map_or_else(|| "-".to_owned(), |us| format!("{us:.3}"));
+            format!("{figure:>12} {} {time:>10} µs", objective.unit())
         }
         None => format!(
             "{:>12} {:>width$}",

@@ -188,3 +188,10 @@ fn of_panic(info: &PanicHookInfo) -> String {
     };
     format!("the thread {name} panicked: {text}\n{report}{trace}")
 }
+
+/// Columns of the terminal; `otherwise` where it does not say: a serial console says 0.
+pub fn columns(otherwise: usize) -> usize {
+    let size = crossterm::terminal::size().ok();
+    let columns = size.map(|(columns, _)| usize::from(columns));
+    columns.filter(|columns| *columns > 0).unwrap_or(otherwise)
+}

@@ -170,7 +170,7 @@ pub fn judged(options: &RunArgs, spec: RunSpec) -> Result<ExitCode> {
     let repo = Repo::open(&project);
     index.refresh();
     let judged = Judged::of(&project, repo.as_ref().ok(), &index, &record);
-    let exit = judged.as_ref().context(NO_VERDICT)?.verdict.exit();
+    let exit = judged.as_ref().context(NO_VERDICT)?.exit();
     if !is_json() {
         judged.iter().for_each(shown::tell);
     }

@@ -1,7 +1,7 @@
 //! A verdict on stdout as the screen says it: the word, the gates, the workloads, the caveats, what can
 //! be done next. With colours and strips where stdout is a terminal.
 
-use super::output::say_styled;
+use super::output::{columns, say_styled};
 use super::say;
 use super::theme::painted;
 use super::verdict::Judged;
@@ -40,7 +40,7 @@ impl Paper {
         let appearance = console::stdout_is_terminal()
             .then(|| preferences::appearance(AppearanceChoice::default()).ok())
             .flatten();
-        let columns = crossterm::terminal::size().map_or(COLUMNS, |(columns, _)| columns.into());
+        let columns = columns(COLUMNS);
         Paper {
             symbols: SymbolSet::choose(None, |name| std::env::var(name).ok()),
             columns: appearance.as_ref().map_or(COLUMNS, |_| columns),

@@ -10,8 +10,8 @@ use lab_git::Repo;
 use lab_history::last_peers;
 use lab_project::Project;
 use lab_project::objective::Objective;
-use lab_protocol::Language;
 use lab_protocol::report::{Speed, attribute, first_word};
+use lab_protocol::{Exit, Language};
 use lab_run::Reason;
 use lab_run::inputs;
 use lab_run::record::Record;
@@ -38,6 +38,8 @@ pub enum Next {
     Mend,
     /// No verdict belongs to these bytes.
     JudgeAgain,
+    /// No later command finds the verdict, because its record was not written.
+    NotRecorded,
     /// The kernel is wrong: it can be mended or discarded.
     Discard,
     /// An earlier keep holds the bytes; the text says which.
@@ -51,6 +53,9 @@ pub enum Next {
 
 /// What a run of HEAD's kernel ends with.
 const OWN: &str = "these are the incumbent's own bytes, so nothing is to be decided";
+
+/// What a run ends with whose record was not written. A caveat says why.
+const NOT_RECORDED: &str = "nothing can be decided about this run, because it is not recorded: mend that, then judge again";
 
 impl<'a> Judged<'a> {
     /// `None` while the run has no verdict.
@@ -145,6 +150,7 @@ impl<'a> Judged<'a> {
         let keep = format!("`lab keep{this} -m TEXT` commits it, {discard}");
         let next = match self.next() {
             Next::Mend | Next::JudgeAgain | Next::Edit => return lines,
+            Next::NotRecorded => NOT_RECORDED.to_owned(),
             Next::Discard => discard,
             Next::Incumbent if verdict.outcome != Outcome::Pass => OWN.to_owned(),
             Next::Incumbent if verdict.unmeasured().is_some() => OWN.to_owned(),
@@ -181,12 +187,26 @@ impl<'a> Judged<'a> {
     fn finds_the_line(&self) -> Option<String> {
         let is_wrong = matches!(self.verdict.outcome, Outcome::Fail | Outcome::Crash);
         let is_cuda = Language::of(&self.project.kernel_name) == Language::Cuda;
-        (is_wrong && is_cuda).then(|| {
+        let is_built = !self.verdict.build_failed && !self.project.external();
+        (is_wrong && is_cuda && is_built).then(|| {
             format!(
                 "`lab check{}` looks for the line of a race or of a wrong access",
                 self.project.argument
             )
         })
+    }
+
+    /// Whether later commands find the run.
+    fn is_recorded(&self) -> bool {
+        self.index.summary(self.record.start.id).is_some()
+    }
+
+    /// The exit code of the command that judged.
+    pub fn exit(&self) -> Exit {
+        match self.is_recorded() {
+            true => self.verdict.exit(),
+            false => Exit::NOT_JUDGED,
+        }
     }
 
     /// Whether HEAD has a kernel that a discard puts back. What cannot be read may have one.
@@ -207,6 +227,7 @@ impl<'a> Judged<'a> {
         }
         match self.verdict.outcome {
             Outcome::NotJudged => Next::Mend,
+            _ if !self.is_recorded() => Next::NotRecorded,
             Outcome::Void => Next::JudgeAgain,
             Outcome::Fail | Outcome::Crash if self.is_incumbent() => Next::Incumbent,
             Outcome::Fail | Outcome::Crash => Next::Discard,
@@ -242,6 +263,7 @@ impl<'a> Judged<'a> {
                 "The kernel was not judged: mend what `why` says, then call judge again.".to_owned()
             }
             Next::JudgeAgain => "No verdict belongs to these bytes: call judge again.".to_owned(),
+            Next::NotRecorded => format!("Note: {NOT_RECORDED}."),
             Next::Discard if self.has_incumbent() => {
                 format!("Mend the kernel and call judge again, or call discard with run {id}.")
             }

@@ -168,6 +168,19 @@ fn a_full_disk_leaves_the_repository_as_it_was() {
 }
 
 #[test]
+fn a_verdict_that_is_not_recorded_is_no_success() {
+    let lab = Lab::new();
+    lab.harness("rm .lab/runs/1/record.json; mkdir -p .lab/runs/1/record.json/full; echo 'correctness: pass'; echo 'throughput_sps: 5'");
+    let run = lab
+        .lab("run")
+        .is(64)
+        .says("● PASS")
+        .says("this verdict is not recorded")
+        .says("nothing can be decided about this run, because it is not recorded");
+    assert!(!run.out.contains("lab keep"), "{}", run.out);
+}
+
+#[test]
 fn a_commit_is_told_of_only_when_it_can_be_read_back() {
     let lab = judged();
     // As on a full disk for which git reported no error: an object of the commit is missing.

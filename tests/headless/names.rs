@@ -82,6 +82,9 @@ fn an_open_run_is_restored_by_its_number() {
     lab.lab("show 7")
         .is(1)
         .says("there is no run 7: `lab log` lists");
+    lab.lab("log other.cu")
+        .is(1)
+        .says("there is no other.cu, and no experiment of it: `lab ls` lists the kernels");
     lab.lab("restore 1")
         .is(0)
         .says("kernel.cu now holds the bytes of ")

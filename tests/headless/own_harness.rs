@@ -218,3 +218,15 @@ fn a_speed_ratio_of_its_own_is_shown_and_decides() {
     );
     assert!(lab.lab("run --json").json()["speed"].is_null());
 }
+
+#[test]
+fn a_time_that_the_harness_does_not_print_is_no_zero() {
+    let lab = Lab::new();
+    lab.harness("echo 'correctness: pass'; echo 'throughput_sps: 5'");
+    lab.write("kernel.cu", "// tried\n");
+    lab.lab("run").is(0);
+    lab.lab("keep -m tried").is(0);
+    lab.lab("log").is(0).says("5.0 sps          - µs  tried");
+    let log = lab.lab("log --json").is(0).json();
+    assert!(log["experiments"][0]["kernel_us"].is_null());
+}

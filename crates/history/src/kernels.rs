@@ -196,7 +196,7 @@ impl Standing<'_> {
                 .map(|value| format!("{} {}", count(value), unit.unit()));
             [
                 marks(e) + &value.unwrap_or_else(none),
-                figure(e.row.kernel_us),
+                e.row.time().map_or_else(none, figure),
                 day(e).unwrap_or_else(none),
                 e.device.clone().unwrap_or_else(none),
             ]

@@ -66,7 +66,7 @@ pub fn row<'a>(
         )
         .chain(caveated.then(|| "caveats, which its record names".to_owned()))
         .chain(e.renamed_from.iter().map(|from| format!("was {from}")));
-    let us = Some(e.row.kernel_us).filter(|us| e.counts() && *us > 0.0);
+    let us = e.row.time().filter(|_| e.counts());
     Row {
         id: format!("{id}-e{}", at + 1),
         number: at + 1,

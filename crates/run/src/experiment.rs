@@ -134,6 +134,13 @@ pub struct Row {
     pub description: String,
 }
 
+impl Row {
+    /// Microseconds of one launch; `None` if they were not measured.
+    pub fn time(&self) -> Option<f64> {
+        Some(self.kernel_us).filter(|us| *us > 0.0)
+    }
+}
+
 /// Names one experiment. The commit alone does not: one that was kept twice has two rows, and an
 /// old row has no run.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -244,7 +251,7 @@ impl Experiment {
     /// samples per second, else the record. A row has samples per second and the time of a launch,
     /// whatever the problem chose; nothing else is known of a problem that did not choose it.
     pub fn figure_of(&self, measure: Option<ChosenMeasure>) -> Option<f64> {
-        let time = Some(self.row.kernel_us).filter(|us| *us > 0.0);
+        let time = self.row.time();
         let figure = match (measure, self.measured.chosen) {
             (None, _) => {
                 let recorded = self.measured.objective.map(|objective| objective.value);

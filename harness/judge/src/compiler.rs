@@ -225,7 +225,7 @@ impl Compiler {
                 self.connection.end();
                 let (what, limit) = (operation.describe(), self.limit(operation).as_secs_f64());
                 Stop::Crash(format!(
-                    "{what} did not end within {limit} s: the compiler was ended"
+                    "{what} did not end within {limit} s: the compiler was ended. If the machine is slow or busy, raise time_limit_s"
                 ))
             }
             FrameError::Invalid(what) => {

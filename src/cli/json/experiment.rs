@@ -79,7 +79,7 @@ impl ExperimentReport {
             description: row.description.clone(),
             throughput_sps: Some(row.throughput_sps)
                 .filter(|_| correct && config.objective == Objective::Throughput),
-            kernel_us: correct.then_some(row.kernel_us),
+            kernel_us: row.time().filter(|_| correct),
             objective_name: config.objective.to_string(),
             objective: measured.objective.filter(|_| correct),
             comparison: ComparisonReport::of(change.as_ref(), None, config),
