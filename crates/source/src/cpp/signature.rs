@@ -1,7 +1,7 @@
 //! What a function's declaration says of its parameters and of its template's parameters.
 
-use super::Code;
 use super::items::Item;
+use super::{Code, TokenKind};
 
 /// A parameter of a function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct TemplateParameter {
 }
 
 /// Words of a parameter's type that do not change it.
-const QUALIFIERS: [&str; 9] = [
+const QUALIFIERS: [&str; 10] = [
     "const",
     "volatile",
     "__restrict__",
@@ -40,6 +40,7 @@ const QUALIFIERS: [&str; 9] = [
     "restrict",
     "__grid_constant__",
     "struct",
+    "enum",
     "typename",
     "register",
 ];
@@ -100,7 +101,94 @@ impl<T: AsRef<str>> Code<T> {
         }
     }
 
-    fn parameter(&self, from: usize, to: usize) -> Parameter {
+    /// The fields of a struct or a class, each with its first token. An array has its brackets in its
+    /// base, as `float[4]`.
+    pub fn fields(&self, item: &Item) -> Vec<(Parameter, usize)> {
+        let Some(open) = (item.first..item.last).find(|at| self.at(*at) == "{") else {
+            return Vec::new();
+        };
+        let (mut found, mut from, mut at) = (Vec::new(), open + 1, open + 1);
+        while at < self.partner(open) {
+            let ends = match self.at(at) {
+                ";" => {
+                    found.extend(self.declared_fields(from, at));
+                    true
+                }
+                // `public:`, and a preprocessor line.
+                ":" if at == from + 1 => self.at(at + 1) != ":",
+                // The body of a function.
+                "{" if (from..at).any(|at| self.at(at) == "(") => {
+                    at = self.partner(at);
+                    true
+                }
+                "(" | "[" | "{" => {
+                    at = self.partner(at);
+                    false
+                }
+                _ => self.kind(at) == Some(TokenKind::Directive),
+            };
+            at += 1;
+            if ends {
+                from = at;
+            }
+        }
+        found
+    }
+
+    /// The fields of the declaration `from..to`, as `const float *a, *b`.
+    fn declared_fields(&self, from: usize, to: usize) -> Vec<(Parameter, usize)> {
+        const NO_FIELD: [&str; 6] = [
+            "static",
+            "using",
+            "typedef",
+            "friend",
+            "template",
+            "constexpr",
+        ];
+        let value = (from..to).find(|at| self.at(*at) == "=").unwrap_or(to);
+        let call = (from..value).find(|at| self.at(*at) == "(");
+        // A pointer to a function is a field, of a type that nobody else knows.
+        let is_function = call.is_some_and(|open| self.at(open + 1) != "*");
+        let is_type = match self.at(from) {
+            "enum" => true,
+            "struct" | "class" | "union" => !self.word(from + 1).is_empty(),
+            _ => false,
+        };
+        let only_type = is_type && to > from && self.at(to - 1) == "}";
+        if is_function || only_type || NO_FIELD.contains(&self.at(from)) {
+            return Vec::new();
+        }
+        let mut found: Vec<(Parameter, usize)> = Vec::new();
+        for (first, end) in self.split(from, to, true) {
+            let set = (first + 2..end).find(|at| matches!(self.at(*at), "=" | "{"));
+            let end = set.unwrap_or(end);
+            let array = (first..end).find(|at| self.at(*at) == "[");
+            let mut words = (first..end).map(|at| self.word(at));
+            let mut field = match found.first() {
+                None => self.parameter(first, array.unwrap_or(end)),
+                Some((before, _)) => Parameter {
+                    pointers: (first..end).filter(|at| self.at(*at) == "*").count(),
+                    name: words.find(|word| !word.is_empty()).unwrap_or("").to_owned(),
+                    base: before.base.split('[').next().unwrap_or("").to_owned(),
+                    ..before.clone()
+                },
+            };
+            if let Some(open) = call {
+                field = Parameter {
+                    name: self.word(open + 2).to_owned(),
+                    base: self.spelled(from, to),
+                    ..Parameter::default()
+                };
+            } else if let Some(array) = array {
+                field.base += &self.spelled(array, end);
+            }
+            found.push((field, first));
+        }
+        found
+    }
+
+    /// The parameter, or the type alone, that the tokens `from..to` declare.
+    pub fn parameter(&self, from: usize, to: usize) -> Parameter {
         let to = (from..to).find(|at| self.at(*at) == "=").unwrap_or(to);
         let array = (from..to).find(|at| self.at(*at) == "[" && *at > from);
         let end = array.unwrap_or(to);
@@ -169,6 +257,30 @@ impl<T: AsRef<str>> Code<T> {
 mod tests {
     use crate::cpp::Code;
     use crate::cpp::items::items;
+
+    #[test]
+    fn fields_have_names_types_and_extents() {
+        let source = "struct P : Q {\npublic:\n const float *a, *b = nullptr;\n int n{0}, m[2][3];\n#ifdef X\n enum Mode mode;\n#endif\n\
+            enum { A, B };\n static int s;\n int size() const { return n; }\n void (*f)(int);\n P();\n struct { int x; } inner;\n std::array<int, 2> r; };";
+        let code = Code::new(source, true);
+        let fields = code.fields(&items(&code)[0]).into_iter();
+        let fields: Vec<String> = fields
+            .map(|(p, _)| format!("{}{} {}", p.base, "*".repeat(p.pointers), p.name))
+            .collect();
+        assert_eq!(
+            fields,
+            [
+                "float* a",
+                "float* b",
+                "int n",
+                "int[2][3] m",
+                "Mode mode",
+                "void (*f)(int) f",
+                "{int x ; } inner",
+                "std::array<int, 2> r"
+            ]
+        );
+    }
 
     #[test]
     fn parameters_have_names_types_and_pointers() {
