@@ -207,6 +207,82 @@ fn a_published_file_that_is_judged_as_it_is_gets_advice() {
     assert_eq!(lab.read("twice/kernel.cu"), EXTENSION);
 }
 
+/// Blocks of 4-bit numbers behind a `void*`, in a struct with an enumeration and what only the host knows.
+const BLOCKS: &str = r"#include <cuda_fp16.h>
+#include <cstdint>
+#define QK 8
+
+typedef struct {
+    half scale;
+    uint8_t packed[QK / 2];
+} block_t;
+enum class Act { Relu = 3, None };
+
+struct Quantised { const void* blocks; int count; cudaStream_t stream; };
+struct Params : public Quantised { float* __restrict__ out; Act act; };
+
+__global__ void unpack_kernel(const __grid_constant__ Params params) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= params.count) return;
+    const block_t* block = reinterpret_cast<const block_t*>(params.blocks) + i;
+    float* out = params.out + i * QK;
+    for (int k = 0; k < QK / 2; k++) {
+        float low = __half2float(block->scale) * ((block->packed[k] & 15) - 8);
+        float high = __half2float(block->scale) * ((block->packed[k] >> 4) - 8);
+        out[2 * k] = params.act == Act::Relu ? fmaxf(low, 0.0f) : low;
+        out[2 * k + 1] = params.act == Act::Relu ? fmaxf(high, 0.0f) : high;
+    }
+}
+
+void unpack(const void* blocks, float* out, int64_t n, cudaStream_t stream) {
+    Params params;
+    params.blocks = blocks; params.out = out; params.count = n / QK; params.act = Act::None; params.stream = stream;
+    unpack_kernel<<<(params.count + 127) / 128, 128, 0, params.stream>>>(params);
+}
+";
+
+/// What is right for it.
+const UNPACKED: &str = "    const unsigned char* block = blocks + i / 8 * 6;\n    unsigned short bits = block[0] | block[1] << 8;\n\
+    __half scale;\n    memcpy(&scale, &bits, 2);\n    int pair = block[2 + i % 8 / 2];\n\
+    double y = (float)scale * ((i % 2 ? pair >> 4 : pair & 15) - 8);\n    out[i] = act == 3 && y < 0 ? 0 : y;\n";
+
+#[test]
+fn a_struct_of_parameters_with_packed_blocks_becomes_a_problem() {
+    let lab = Lab::empty();
+    lab.write("unpack.cu", BLOCKS);
+    lab.lab("init unpack.cu")
+        .is(0)
+        .says("wrote unpack/kernel.cu");
+    let problem = lab.read("unpack/problem.toml");
+    for wanted in [
+        "type = \"u8\"\nshape = [\"6 * count\"]\n# A guess: the bytes of block_t, 6 in each.",
+        "shape = [\"8 * count\"]",
+        "value = 3  # Relu of Act",
+    ] {
+        assert!(problem.contains(wanted), "{wanted} is not in {problem}");
+    }
+    let kernel = lab.read("unpack/kernel.cu");
+    for wanted in [
+        "extern \"C\" __global__ void unpack(const unsigned char* blocks, float* out, int act, int count) {\n    Params params{};\n",
+        "    params.act = (Act)act;\n    unpack_kernel(params);\n}",
+        "launch.grid[0] = (dims.count + 127) / 128;",
+    ] {
+        assert!(kernel.contains(wanted), "{wanted} is not in {kernel}");
+    }
+    assert!(!kernel.contains("cudaStream_t"), "{kernel}");
+    let frame = lab.read("unpack/reference.cu");
+    let lines = frame.lines().filter(|line| !line.starts_with("#error"));
+    let written = lines.collect::<Vec<&str>>().join("\n");
+    let written = written.replace("    // out[i] = …;\n", UNPACKED);
+    lab.write(
+        "unpack/reference.cu",
+        format!("#include <cuda_fp16.h>\n#include <cstring>\n{written}"),
+    );
+    lab.lab("run unpack --device cpu").is(0).says("PASS");
+    lab.write("unpack/kernel.cu", kernel.replace(">> 4) - 8", ">> 4) - 7"));
+    lab.lab("run unpack --device cpu").is(1).says("FAIL");
+}
+
 /// Sums of rows in two launches: the second adds what the blocks of the first found.
 const TWO_PASSES: &str = r"#include <cuda_runtime.h>
 #define BLOCK 64
@@ -289,11 +365,11 @@ fn what_no_problem_can_hold_is_refused_by_its_name() {
     let lab = Lab::empty();
     lab.write(
         "a.cu",
-        "struct P { int n; };\n__global__ void k(P p, double* x) { x[0] = p.n; }\n",
+        "struct P {\n  double* x; int n;\n  float taps[5];\n};\n__global__ void k(P p) { p.x[0] = p.n * p.taps[1]; }\n",
     );
     lab.lab("init a.cu")
         .is(1)
-        .says("no problem can be written for a.cu: line 2: the parameter `p` has the type `P`");
+        .says("no problem can be written for a.cu: line 3: the parameter `p.taps` has the type `float[5]`");
     lab.write("a.cu", "int main() { return 0; }\n");
     lab.lab("init a.cu --entry k")
         .is(1)

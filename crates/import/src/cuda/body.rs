@@ -1,7 +1,6 @@
 //! What a kernel's body says of the values of its variables.
 
 use super::interval::{Interval, value};
-use super::types::element;
 use lab_source::cpp::Code;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,6 +39,8 @@ pub struct Body<'a> {
     sizes: BTreeSet<String>,
     /// Constants of the file.
     constant: &'a dyn Fn(&str) -> Option<i128>,
+    /// How many numbers a type of an element holds.
+    pub width: &'a dyn Fn(&str) -> Option<usize>,
 }
 
 /// Most names that are followed from one value.
@@ -48,11 +49,12 @@ const DEEPEST: usize = 12;
 impl<'a> Body<'a> {
     pub fn new(
         code: &'a Code<String>,
-        range: Range,
         known: BTreeMap<String, Interval>,
         sizes: BTreeSet<String>,
         constant: &'a dyn Fn(&str) -> Option<i128>,
+        width: &'a dyn Fn(&str) -> Option<usize>,
     ) -> Body<'a> {
+        let range = (0, code.tokens.len());
         let mut body = Body {
             code,
             range,
@@ -61,6 +63,7 @@ impl<'a> Body<'a> {
             known,
             sizes,
             constant,
+            width,
         };
         for at in range.0..range.1 {
             body.read(at);
@@ -137,7 +140,7 @@ impl<'a> Body<'a> {
             "*" => {
                 // `*p = v` declares nothing.
                 let base = code.word(before.checked_sub(1)?);
-                let width = element(base).map_or(1, |element| element.width);
+                let width = (self.width)(base).unwrap_or(1);
                 (!base.is_empty()).then_some(width)
             }
             "auto" => Some(1),

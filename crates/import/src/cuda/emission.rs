@@ -1,5 +1,6 @@
 //! The parts of a published source that stay, as text of a new file.
 
+use super::headers::is_of_host;
 use super::slice::{Slice, is_device};
 use super::unit::{Place, Source, Unit};
 use lab_source::cpp::Code;
@@ -103,6 +104,17 @@ fn edits(code: &Code<String>, item: &Item, mark: Option<Entry>) -> Vec<Edit> {
     let specifiers = item.template.map_or(item.first, |(_, close)| close + 1);
     let begin = code.tokens[specifiers.min(item.last)].start;
     let mut edits = Vec::new();
+    if matches!(item.kind, ItemKind::Type | ItemKind::Alias) {
+        // A struct for the host and the device, without what only the host knows.
+        for (field, at) in code.fields(item) {
+            if is_of_host(&field.base) {
+                let end = code.tokens[code.statement_end(at, item.last)].end;
+                edits.push((code.tokens[at - 1].end, end, ""));
+            }
+        }
+        edits.dedup_by_key(|edit| edit.1);
+        return edits;
+    }
     match mark {
         Some(Entry::ExternC) if code.at(specifiers) != "extern" => {
             edits.push((begin, begin, "extern \"C\" "));

@@ -1,5 +1,6 @@
 //! The headers that device code may include, and those that it needs.
 
+use super::types::element;
 use lab_source::cpp::directive::Directive;
 use lab_source::cpp::words;
 use std::collections::BTreeSet;
@@ -181,6 +182,22 @@ pub fn is_of_libraries(name: &str) -> bool {
         "pybind11/",
     ];
     STARTS.iter().any(|start| name.starts_with(start))
+}
+
+/// Whether a type is one that only code of the host has.
+pub fn is_of_host(base: &str) -> bool {
+    const STARTS: [&str; 9] = [
+        "cudaStream_t",
+        "cudaEvent_t",
+        "cudaDeviceProp",
+        "cublas",
+        "cudnn",
+        "std::vector",
+        "std::string",
+        "at::",
+        "torch::",
+    ];
+    STARTS.iter().any(|start| base.starts_with(start)) && element(base).is_none()
 }
 
 /// Whether an include line of the published file stays where the code has these words.

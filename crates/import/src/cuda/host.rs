@@ -1,6 +1,7 @@
 //! The host code that launches a kernel.
 
 use super::interval;
+use super::structs::Origin;
 use super::unit::{Place, Unit};
 use lab_source::cpp::items::{ItemKind, items};
 use lab_source::cpp::launches::{Launch, launches};
@@ -17,6 +18,9 @@ pub struct Host {
     /// The published file, and the line of the launch. It is that of the function, or of the macro
     /// that makes it, where the launch comes after a macro.
     pub place: String,
+    /// The fields of a struct that the launch passes, as the host code names them, with the numbers
+    /// of the arguments that they are.
+    pub fields: Vec<(usize, String)>,
 }
 
 impl Host {
@@ -46,6 +50,7 @@ impl Host {
                 code: Code::new(text, false),
                 launch: Launch::default(),
                 place: String::new(),
+                fields: Vec::new(),
             };
             let all = launches(&host.code);
             let named = all.iter().find(|launch| launch.kernel == kernel);
@@ -123,6 +128,56 @@ impl Host {
         is_declared.then(|| parts.map(|part| part.unwrap_or("1".to_owned())).collect())
     }
 
+    /// Puts the fields of a struct in the place of the struct that the launch passes: what the host
+    /// code sets them to, else their names.
+    pub fn take_apart(&mut self, origins: &[&Origin]) {
+        let passed = std::mem::take(&mut self.launch.arguments);
+        for (number, origin) in origins.iter().enumerate() {
+            let Some(whole) = passed.get(origin.position) else {
+                break;
+            };
+            if !origin.is_field() {
+                self.launch.arguments.push(whole.clone());
+                continue;
+            }
+            let path = origin.path[1..].join(".");
+            let variable = bare(whole);
+            let field = match variable.strip_prefix('*') {
+                Some(pointer) => format!("{pointer}->{path}"),
+                None => format!("{variable}.{path}"),
+            };
+            let parts = match dim3(whole) {
+                parts if parts.len() > 1 => parts,
+                _ => self.definition(&variable).unwrap_or_default(),
+            };
+            let designated = format!(".{path} =");
+            let mut named = parts
+                .iter()
+                .filter_map(|part| part.strip_prefix(&designated));
+            let is_listed = parts.len() > 1 && origin.path.len() == 2;
+            let listed = match named.next() {
+                None if is_listed => parts.get(origin.index).cloned(),
+                text => text.map(str::to_owned),
+            };
+            let value = self.set_to(&field).or(listed).unwrap_or(field.clone());
+            self.launch.arguments.push(value);
+            self.fields.push((number, field));
+        }
+    }
+
+    /// What a field such as `params.n` was last set to before the launch.
+    fn set_to(&self, field: &str) -> Option<String> {
+        let (code, wanted) = (&self.code, Code::new(field, false));
+        let length = wanted.tokens.len();
+        let at = (self.start()..self.launch.at).rev().find(|at| {
+            (0..length).all(|i| code.at(at + i) == wanted.at(i))
+                && code.at(at + length) == "="
+                && code.at(at + length + 1) != "="
+        })?;
+        let end = code.statement_end(at + length + 1, self.launch.at);
+        Some(code.spelled(at + length + 1, end))
+    }
+
     /// The kernels that the function launches, in their order, each once.
     pub fn kernels(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
@@ -157,7 +212,7 @@ impl Host {
         let code = &self.code;
         let at = (self.start_around(launch)..launch).rev().find(|at| {
             let is_set = code.at(at + 1) == "=" && code.at(at + 2) != "=";
-            let is_made = matches!(code.at(at + 1), "(" | "{") && self.is_dim3(*at);
+            let is_made = code.at(at + 1) == "{" || (code.at(at + 1) == "(" && self.is_dim3(*at));
             code.word(*at) == name && *at > 0 && code.at(at - 1) != "." && (is_set || is_made)
         })?;
         if code.at(at + 1) == "=" {
@@ -180,12 +235,12 @@ impl Host {
     }
 }
 
-/// The parts of `dim3(a, b)` and `{a, b}`; else the text alone.
+/// The parts of `dim3(a, b)`, `{a, b}` and `Params{a, b}`; else the text alone.
 pub fn dim3(text: &str) -> Vec<String> {
     let code = Code::new(text, false);
     let open = match (code.at(0), code.at(1)) {
         ("{", _) => 0,
-        ("dim3", "(" | "{") => 1,
+        ("dim3", "(") | (_, "{") => 1,
         _ => return vec![text.to_owned()],
     };
     let parts = code.split(open + 1, code.partner(open), false).into_iter();

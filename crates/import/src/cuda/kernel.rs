@@ -3,8 +3,10 @@
 
 use super::host::{Host, bare};
 use super::launch::template_arguments;
+use super::structs::Origin;
 use super::types::{self, Element};
 use super::unit::{Place, Unit, replaced, with_word};
+use lab_source::cpp::Code;
 use lab_source::cpp::items::ItemKind;
 use lab_source::cpp::signature::Parameter;
 use std::fmt::{self, Display, Formatter};
@@ -20,11 +22,14 @@ pub enum Kind {
     Scalar(&'static str),
 }
 
-/// A parameter of the kernel.
+/// A parameter of the kernel, or a field of a struct that it takes.
 #[derive(Clone, Debug)]
 pub struct Argument {
     pub parameter: Parameter,
+    pub origin: Origin,
     pub kind: Kind,
+    /// For an enumeration: its first enumerator, and the value of that.
+    pub first: Option<(String, i128)>,
 }
 
 /// An argument of the kernel's template.
@@ -41,6 +46,11 @@ pub struct Kernel {
     pub place: Place,
     pub name: String,
     pub template: Vec<TemplateArgument>,
+    /// What the templates of the structs that it takes stand for.
+    pub bound: Vec<TemplateArgument>,
+    /// Its body, in which a field such as `p.n` is one word, and those of functions that get the
+    /// whole struct.
+    pub body: Code<String>,
     pub arguments: Vec<Argument>,
     pub host: Option<Host>,
     /// It is one of several kernels of a list of launches.
@@ -127,6 +137,8 @@ impl Kernel {
             place: *place,
             name: name.to_owned(),
             template: Vec::new(),
+            bound: Vec::new(),
+            body: Code::new(String::new(), true),
             arguments: Vec::new(),
             host,
             is_in_list,
@@ -141,7 +153,8 @@ impl Kernel {
             let said = given.or(parameter.default.clone());
             let typed = said.as_deref().map(|text| kernel.resolved(unit, text));
             let known = match (parameter.is_type, typed) {
-                (true, typed) => typed.filter(|name| types::element(name).is_some()),
+                (true, typed) => typed
+                    .filter(|name| types::element(name).is_some() || unit.type_of(name).is_some()),
                 // The type for which PyTorch dispatches is chosen below, too.
                 (false, _) => said.map(|text| with_word(&text, "scalar_t", "float")),
             };
@@ -152,19 +165,38 @@ impl Kernel {
                 text: known.unwrap_or_else(guess),
             });
         }
-        let line = unit.line(kernel.place);
-        for parameter in source.code.parameters(item) {
-            let kind = kernel.kind(unit, &parameter).ok_or_else(|| {
-                let declared = format!("{}{}", parameter.base, "*".repeat(parameter.pointers));
-                Unfit::Parameter(line, parameter.name.clone(), declared)
-            })?;
-            kernel.arguments.push(Argument { parameter, kind });
-        }
+        kernel.read_arguments(unit)?;
         let is_tensor = |argument: &Argument| matches!(argument.kind, Kind::Tensor(_));
         match kernel.arguments.iter().any(is_tensor) {
             true => Ok(kernel),
-            false => Err(Unfit::NoTensor(line)),
+            false => Err(Unfit::NoTensor(unit.line(kernel.place))),
         }
+    }
+
+    fn read_arguments(&mut self, unit: &Unit) -> Result<(), Unfit> {
+        let leaves = self.leaves(unit);
+        if let Some(host) = &mut self.host {
+            host.take_apart(&leaves.iter().map(|(_, origin)| origin).collect::<Vec<_>>());
+        }
+        self.body = self.flat_body(unit, &leaves);
+        for (parameter, origin) in leaves {
+            let first = self.first_of(unit, &parameter);
+            let kind = match first {
+                Some(_) => Some(Kind::Scalar("i32")),
+                None => self.kind(unit, &parameter, &origin),
+            };
+            let kind = kind.ok_or_else(|| {
+                let declared = format!("{}{}", parameter.base, "*".repeat(parameter.pointers));
+                Unfit::Parameter(origin.line, origin.path.join("."), declared)
+            })?;
+            self.arguments.push(Argument {
+                parameter,
+                origin,
+                kind,
+                first,
+            });
+        }
+        Ok(())
     }
 
     /// What a parameter is, by a name: in a list of kernels the variable that the host code passes,
@@ -175,17 +207,18 @@ impl Kernel {
             let name = bare(argument);
             let is_name = name
                 .chars()
-                .all(|letter| letter.is_alphanumeric() || letter == '_');
+                .all(|letter| letter.is_alphanumeric() || "_.".contains(letter));
             (is_name && !name.starts_with(|letter: char| letter.is_ascii_digit())).then_some(name)
         };
         let passed = self.is_in_list.then(passed).flatten();
-        passed.unwrap_or_else(|| self.arguments[number].parameter.name.clone())
+        passed.unwrap_or_else(|| self.arguments[number].origin.word())
     }
 
-    fn kind(&self, unit: &Unit, parameter: &Parameter) -> Option<Kind> {
+    fn kind(&self, unit: &Unit, parameter: &Parameter, origin: &Origin) -> Option<Kind> {
         let base = self.resolved(unit, &parameter.base);
         match parameter.pointers {
-            1 => types::element(&base).map(Kind::Tensor),
+            1 if base == "void" => self.first_cast(unit, &origin.word()).map(Kind::Tensor),
+            1 => self.element(unit, &base).map(Kind::Tensor),
             0 if base != "bool" && types::is_whole(&base) => types::scalar(&base).map(Kind::Whole),
             0 => types::scalar(&base).map(Kind::Scalar),
             _ => None,
@@ -199,10 +232,12 @@ impl Kernel {
             if types::element(&name).is_some() {
                 break;
             }
-            let bound = self.template.iter().find(|argument| argument.name == name);
+            let mut bound = self.template.iter().chain(&self.bound);
+            let bound = bound.find(|argument| argument.name == name);
+            let alias = || unit.type_of(&name).is_none().then(|| unit.alias(&name));
             let next = bound
                 .map(|argument| argument.text.clone())
-                .or_else(|| unit.alias(&name));
+                .or_else(|| alias().flatten());
             match next {
                 Some(next) if next != name => name = next,
                 _ => break,

@@ -64,6 +64,7 @@ fn is_plain(unit: &Unit, kernel: &Kernel, plan: &Plan) -> bool {
     item.template.is_none()
         && item.path.is_empty()
         && order.chain(dims).eq(0..kernel.arguments.len())
+        && kernel.arguments.iter().all(|a| !a.origin.is_field())
         && plan
             .tensors
             .iter()
@@ -178,13 +179,34 @@ fn wrapper(unit: &Unit, kernel: &Kernel, own: &Plan, plan: &Plan, entry: &str) -
     let template = listed(kernel.template.iter().map(|it| &it.text))
         .map(|arguments| format!("<{arguments}>"))
         .unwrap_or_default();
-    let numbers = 0..kernel.arguments.len();
-    let passed = numbers
-        .map(|it| passed(unit, kernel, own, plan, it))
+    let mut made = String::new();
+    let parameters_of = code.parameters(item).into_iter().enumerate();
+    let passed = parameters_of
+        .map(|(position, parameter)| {
+            let fields = kernel.arguments.iter().enumerate();
+            let mut fields = fields
+                .filter(|(_, of)| of.origin.position == position)
+                .peekable();
+            if let Some((number, _)) = fields.peek().filter(|(_, of)| !of.origin.is_field()) {
+                return passed(unit, kernel, own, plan, *number);
+            }
+            let mut name = parameter.name.clone();
+            while plan.has_name(&name) {
+                name.push('_');
+            }
+            let base = kernel.with_arguments(&kernel.resolved(unit, &parameter.base));
+            made += &format!("    {} {name}{{}};\n", unit.scoped(&base));
+            for (number, field) in fields {
+                let path = field.origin.path[1..].join(".");
+                let value = passed(unit, kernel, own, plan, number);
+                made += &format!("    {name}.{path} = {value};\n");
+            }
+            name
+        })
         .join(", ");
     format!(
         "\n// The entry takes tensors, scalars and dimensions in the order of problem.toml.\n{note}\
-         extern \"C\" __global__ void {attributes}{entry}({}{}) {{\n    {path}{}{template}({passed});\n}}\n",
+         extern \"C\" __global__ void {attributes}{entry}({}{}) {{\n{made}    {path}{}{template}({passed});\n}}\n",
         parameters(plan, true),
         if kernel.is_in_list { ", void*" } else { "" },
         kernel.name
@@ -196,7 +218,7 @@ fn passed(unit: &Unit, kernel: &Kernel, own: &Plan, plan: &Plan, number: usize) 
     if let Some(tensor) = own.tensors.iter().find(|tensor| tensor.number == number) {
         let parameter = &kernel.arguments[number].parameter;
         let word = if parameter.is_const { "const " } else { "" };
-        let base = kernel.resolved(unit, &parameter.base);
+        let base = unit.scoped(&kernel.resolved(unit, &parameter.base));
         let mut declared = plan
             .tensors
             .iter()
@@ -210,7 +232,13 @@ fn passed(unit: &Unit, kernel: &Kernel, own: &Plan, plan: &Plan, number: usize) 
     let scalar = own.scalars.iter().find(|scalar| scalar.number == number);
     let dim = own.dim(number).map(|dim| dim.name.clone());
     scalar
-        .map(|scalar| scalar.name.clone())
+        .map(|scalar| match scalar.first {
+            None => scalar.name.clone(),
+            Some(_) => {
+                let base = kernel.resolved(unit, &kernel.arguments[number].parameter.base);
+                format!("({}){}", unit.scoped(&base), scalar.name)
+            }
+        })
         .or(dim)
         .unwrap_or_default()
 }

@@ -2,6 +2,7 @@
 
 use super::host::{Host, bare, dim3};
 use super::interval::TYPES;
+use super::types::element;
 use super::unit::Unit;
 use lab_source::cpp::{Code, TokenKind};
 
@@ -106,7 +107,14 @@ pub fn origin(host: &Host) -> (String, String) {
 
 /// The arguments of the kernel's template as constants: the text, or `None` if it is none.
 pub fn template_arguments(unit: &Unit, host: &Host) -> Vec<Option<String>> {
+    let is_type = |text: &str| {
+        let is_known = element(text).is_some() || unit.type_of(text).is_some();
+        is_known || unit.alias(text).is_some()
+    };
     let each = host.launch.template.iter().map(|text| {
+        if is_type(text) {
+            return Some(text.clone());
+        }
         let mut translation = Translation::new(unit, host, &[]);
         let text = translation.text(text, 8);
         (translation.unknown.is_empty() && !translation.is_unread).then_some(text)
@@ -147,8 +155,8 @@ struct Translation<'a> {
     unit: &'a Unit,
     host: &'a Host,
     parameters: &'a [Named],
-    /// The arguments of the launch, without casts.
-    arguments: Vec<String>,
+    /// The arguments of the launch, without casts, with their numbers.
+    arguments: Vec<(usize, String)>,
     unknown: Vec<String>,
     used: Vec<usize>,
     constants: Vec<String>,
@@ -159,15 +167,14 @@ struct Translation<'a> {
 
 impl<'a> Translation<'a> {
     fn new(unit: &'a Unit, host: &'a Host, parameters: &'a [Named]) -> Translation<'a> {
+        let arguments = host.launch.arguments.iter().enumerate();
         Translation {
             unit,
             host,
             parameters,
-            arguments: host
-                .launch
-                .arguments
-                .iter()
-                .map(|text| bare(text))
+            arguments: arguments
+                .map(|(number, text)| (number, bare(text)))
+                .chain(host.fields.iter().cloned())
                 .collect(),
             unknown: Vec::new(),
             used: Vec::new(),
@@ -246,13 +253,13 @@ impl<'a> Translation<'a> {
     /// The number of the launch's argument that stands here, and the token behind it.
     fn argument(&self, code: &Code<&str>, at: usize) -> Option<(usize, usize)> {
         let mut best: Option<(usize, usize)> = None;
-        for (number, argument) in self.arguments.iter().enumerate() {
+        for (number, argument) in &self.arguments {
             let wanted = Code::new(argument.as_str(), false);
             let length = wanted.tokens.len();
             let is_same = length > 0 && (0..length).all(|i| code.at(at + i) == wanted.at(i));
             let is_number = wanted.kind(0) == Some(TokenKind::Number);
             if is_same && !is_number && best.is_none_or(|(_, end)| at + length > end) {
-                best = Some((number, at + length));
+                best = Some((*number, at + length));
             }
         }
         best
@@ -314,7 +321,11 @@ impl<'a> Translation<'a> {
             "(" => code.partner(at + 3) + 1,
             _ => at + 3,
         };
-        let size = format!("{name}_{member}");
+        // The size of a tensor, or a field that the kernel does not use.
+        let size = match end > at + 3 || self.by_name(member).is_some() {
+            true => format!("{name}_{member}"),
+            false => member.to_owned(),
+        };
         self.add_unknown(&size);
         (size, end)
     }

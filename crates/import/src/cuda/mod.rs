@@ -15,6 +15,7 @@ mod reference;
 mod roles;
 mod shapes;
 mod slice;
+mod structs;
 mod torch;
 mod types;
 mod unit;

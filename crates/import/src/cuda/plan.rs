@@ -56,6 +56,8 @@ pub struct Scalar {
     pub name: String,
     /// The type in problem.toml.
     pub kind: &'static str,
+    /// For an enumeration: its first enumerator, and the value of that.
+    pub first: Option<(String, i128)>,
 }
 
 /// The problem for a kernel.
@@ -76,20 +78,14 @@ impl Plan {
         plan.name_numbers(unit, kernel, names);
         plan.read_launch(unit, kernel, names);
         let known = plan.known(unit, kernel);
-        let (source, item) = unit.item(kernel.place);
         let sizes = plan
             .published(kernel)
             .into_iter()
             .map(|(name, _)| name)
             .collect();
         let constant = |name: &str| unit.constant(name);
-        let body = Body::new(
-            &source.code,
-            item.body.unwrap_or_default(),
-            known,
-            sizes,
-            &constant,
-        );
+        let width = |base: &str| kernel.element(unit, base).map(|element| element.width);
+        let body = Body::new(&kernel.body, known, sizes, &constant, &width);
         let found = uses_of(unit, kernel, &body);
         plan.add_tensors(kernel, &body, &found, names);
         plan.demote_numbers(kernel, &body);
@@ -114,6 +110,7 @@ impl Plan {
                     number,
                     name: names.of(&kernel.identity(number), name, false),
                     kind,
+                    first: argument.first.clone(),
                 }),
                 Kind::Tensor(_) => {}
             }
@@ -169,6 +166,17 @@ impl Plan {
         }
     }
 
+    /// Whether a tensor, a scalar or a dimension has this name.
+    pub fn has_name(&self, name: &str) -> bool {
+        let tensors = self.tensors.iter().map(|tensor| &tensor.name);
+        let scalars = self.scalars.iter().map(|scalar| &scalar.name);
+        let dims = self.dims.iter().map(|dim| &dim.name);
+        tensors
+            .chain(scalars)
+            .chain(dims)
+            .any(|known| known == name)
+    }
+
     /// The dimension of a parameter.
     pub fn dim(&self, number: usize) -> Option<&Dim> {
         self.dims.iter().find(|dim| dim.number == Some(number))
@@ -179,7 +187,7 @@ impl Plan {
         let each = self.dims.iter().enumerate().map(|(at, dim)| {
             let number = dim
                 .number
-                .map(|number| kernel.arguments[number].parameter.name.clone());
+                .map(|number| kernel.arguments[number].origin.word());
             (number.unwrap_or_else(|| dim.name.clone()), trial(at))
         });
         each.collect()
@@ -350,8 +358,8 @@ impl Plan {
         let used = &self.launch.used;
         let (dims, others): (Vec<Dim>, Vec<Dim>) = self.dims.drain(..).partition(|dim| {
             dim.number.is_none_or(|number| {
-                let published = &kernel.arguments[number].parameter.name;
-                named.contains(dim.name.as_str()) || used.contains(&number) || is_bound(published)
+                let published = kernel.arguments[number].origin.word();
+                named.contains(dim.name.as_str()) || used.contains(&number) || is_bound(&published)
             })
         });
         let is_empty = dims.is_empty();
@@ -364,7 +372,12 @@ impl Plan {
             let Some(number) = dim.number else { continue };
             if let Kind::Whole(kind) = kernel.arguments[number].kind {
                 let name = dim.name;
-                self.scalars.push(Scalar { number, name, kind });
+                self.scalars.push(Scalar {
+                    number,
+                    name,
+                    kind,
+                    first: None,
+                });
             }
         }
         self.scalars.sort_by_key(|scalar| scalar.number);

@@ -80,6 +80,12 @@ fn tensor(tensor: &Tensor) -> problem_toml::Tensor {
         }
         false => "",
     };
+    let packed = tensor.element.packed.as_ref().map(|of| {
+        format!(
+            "# A guess: the bytes of {of}, {} in each. Set `values` so that each part of it is a sensible number.\n",
+            tensor.element.width
+        )
+    });
     problem_toml::Tensor {
         about: if tensor.is_guess {
             "# The shape is a guess.\n"
@@ -94,21 +100,22 @@ fn tensor(tensor: &Tensor) -> problem_toml::Tensor {
         },
         kind: tensor.element.name,
         shape: tensor.shape.clone(),
-        values: format!("{values}{between}"),
+        values: packed.unwrap_or_default() + values + between,
     }
 }
 
 fn scalar(scalar: &Scalar) -> problem_toml::Scalar {
-    let value = match scalar.kind {
-        "f32" | "f64" => "0.5",
-        "bool" => "true",
-        _ => "1",
+    let value = match (scalar.kind, &scalar.first) {
+        (_, Some((name, value))) => format!("{value}  # {name}"),
+        ("f32" | "f64", _) => "0.5".to_owned(),
+        ("bool", _) => "true".to_owned(),
+        _ => "1".to_owned(),
     };
     problem_toml::Scalar {
         about: "# A guess: the value with which it is used.\n",
         name: scalar.name.clone(),
         kind: scalar.kind,
-        value: value.to_owned(),
+        value,
     }
 }
 

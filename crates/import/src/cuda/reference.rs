@@ -110,7 +110,9 @@ fn arguments(unit: &Unit, kernel: &Kernel, plan: &Plan, place: Place) -> Option<
                 let cast = format!("const_cast<{}*>({})", tensor.element.cpp, tensor.name);
                 passed.push(if is_input { cast } else { tensor.name.clone() });
             }
-            Kind::Whole(_) | Kind::Scalar(_) if parameter.pointers == 0 => {
+            Kind::Whole(_) | Kind::Scalar(_)
+                if parameter.pointers == 0 && argument.first.is_none() =>
+            {
                 let scalar = plan.scalars.iter().find(|scalar| scalar.number == number);
                 let scalar = scalar.map(|scalar| scalar.name.clone());
                 passed.push(scalar.or_else(|| plan.dim(number).map(|dim| dim.name.clone()))?);

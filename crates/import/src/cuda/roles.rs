@@ -18,12 +18,7 @@ pub enum Role {
 /// The uses of the tensors in the kernel's body.
 pub fn uses_of(unit: &Unit, kernel: &Kernel, body: &Body) -> Vec<Use> {
     let tensors: Vec<(String, usize)> = tensors(kernel)
-        .map(|(number, element)| {
-            (
-                kernel.arguments[number].parameter.name.clone(),
-                element.width,
-            )
-        })
+        .map(|(number, element)| (kernel.arguments[number].origin.word(), element.width))
         .collect();
     // Whether a function of the file writes through its parameter.
     let writes = |name: &str, number: usize| {

@@ -18,7 +18,7 @@ pub fn shape(reach: i128, dims: &[(String, i128)]) -> Option<Vec<String>> {
 /// [`shape`] with a larger number, which is an extent of its own: the rows of some kernels have one
 /// length, which only the kernel says.
 pub fn with_number(reach: i128, dims: &[(String, i128)]) -> Option<Vec<String>> {
-    shape_up_to(1 << 16, reach, dims)
+    shape_up_to(1 << 13, reach, dims)
 }
 
 fn shape_up_to(largest: i128, reach: i128, dims: &[(String, i128)]) -> Option<Vec<String>> {

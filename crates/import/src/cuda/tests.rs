@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
 
+mod structs;
+
 fn problem(text: &str) -> Problem {
     let published = Published::read("a.cu", text, &|_| None);
     let (kernel, _) = published.kernels().last().unwrap().clone();
@@ -289,5 +291,20 @@ fn any_text_is_read_without_a_panic() {
         for (kernel, _) in published.kernels() {
             let _ = published.problem(&[kernel], "a", "a.cu");
         }
+    }
+    // Structs that end early, hold themselves, or have more cells than a number can count.
+    for fields in [
+        "P p; };",
+        "float x[999999999][999999999]; };",
+        "int a : 3; float",
+        "};",
+        ": P {",
+        "enum { A",
+    ] {
+        let source = format!(
+            "struct P {{ float* y; {fields}\n__global__ void k(P p, P* q, void* r) {{ p.y[0] = ((P*)r)[0].x; q->x = 1; }}\n"
+        );
+        let published = Published::read("a.cu", &source, &|_| None);
+        let _ = published.problem(&["k".to_owned()], "a", "a.cu");
     }
 }

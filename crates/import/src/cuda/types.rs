@@ -11,6 +11,8 @@ pub struct Element {
     pub width: usize,
     /// Whether the C++ type is another one of the same size, so that pointers must be cast.
     pub is_cast: bool,
+    /// The struct of several types whose bytes it holds.
+    pub packed: Option<String>,
 }
 
 /// For each type of problem.toml: its name in kernel.cu, the C++ types that are the same, and those
@@ -101,6 +103,7 @@ pub fn element(base: &str) -> Option<Element> {
                 cpp,
                 width,
                 is_cast,
+                packed: None,
             });
         }
     }
@@ -121,6 +124,15 @@ fn vector(part: &str, width: usize) -> Option<Element> {
         is_cast: true,
         ..part
     })
+}
+
+impl Element {
+    /// The bytes of one number.
+    pub fn bytes(&self) -> usize {
+        let digits = self.name.trim_start_matches(char::is_alphabetic);
+        let bits = digits.split('e').next().and_then(|bits| bits.parse().ok());
+        bits.unwrap_or(8) / 8
+    }
 }
 
 /// Whether a value of this type is a whole number.

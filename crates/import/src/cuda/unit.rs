@@ -5,6 +5,7 @@ use super::interval;
 use lab_source::cpp::Code;
 use lab_source::cpp::directive::Directive;
 use lab_source::cpp::items::{Item, ItemKind, items};
+use lab_source::cpp::signature::Parameter;
 use lab_source::line_at;
 use std::collections::BTreeSet;
 
@@ -145,6 +146,42 @@ impl Unit {
             }
         }
         found.or_else(|| self.value_of(name))
+    }
+
+    /// The struct, the class or the enumeration with braces that a type's name means.
+    pub fn type_of(&self, name: &str) -> Option<Place> {
+        let name = name.split('<').next()?.rsplit([':', ' ']).next()?;
+        let is_it = |place: &Place| {
+            let (source, item) = self.item(*place);
+            matches!(item.kind, ItemKind::Type | ItemKind::Alias)
+                && item.name() == name
+                && (item.first..item.last).any(|at| source.code.at(at) == "{")
+        };
+        self.places().find(is_it)
+    }
+
+    /// The fields of a struct, those of its bases first, each with its line.
+    pub fn fields(&self, place: Place) -> Vec<(Parameter, usize)> {
+        let (source, item) = self.item(place);
+        let code = &source.code;
+        let head = (item.first..item.last).take_while(|at| code.at(*at) != "{");
+        let bases = head.skip_while(|at| code.at(*at) != ":");
+        // A base is declared before it.
+        let bases = bases.filter_map(|at| self.type_of(code.word(at)).filter(|of| *of < place));
+        let mut all: Vec<(Parameter, usize)> = bases.flat_map(|of| self.fields(of)).collect();
+        let own = code.fields(item).into_iter();
+        all.extend(own.map(|(field, at)| (field, line_at(&code.text, code.tokens[at].start))));
+        all
+    }
+
+    /// A type's name with the namespaces of its declaration before it.
+    pub fn scoped(&self, name: &str) -> String {
+        let path = self.type_of(name).map(|place| &self.item(place).1.path);
+        let path = path.into_iter().flatten().filter(|part| !part.is_empty());
+        match name.contains("::") {
+            true => name.to_owned(),
+            false => path.map(|part| format!("{part}::")).collect::<String>() + name,
+        }
     }
 
     /// For each item of a source, whether the conditions around it hold, as far as they only ask

@@ -1,7 +1,6 @@
 //! Where a kernel's body reads and writes its tensors.
 
 use super::body::{Body, Range};
-use super::types::element;
 
 /// What a use does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,10 +101,15 @@ impl Finder<'_> {
             let Some((at, base)) = base else {
                 continue;
             };
-            let is_auto = self.body.code.at(assigned.at - 1) == "auto";
-            let index = self.index(at, to);
+            let code = self.body.code;
+            let is_auto = code.at(assigned.at - 1) == "auto";
+            // `reinterpret_cast<T*>(p) + …`
+            let is_cast = |close: usize| {
+                code.at(close) == ")" && code.at(code.partner(close).saturating_sub(1)) == ">"
+            };
+            let index = self.index(at + usize::from(is_cast(at + 1)), to);
             // `auto v = x[i]` is a value.
-            if is_auto && index.is_some() && self.body.code.at(from) != "&" {
+            if is_auto && index.is_some() && code.at(from) != "&" {
                 continue;
             }
             let added = match index {
@@ -274,7 +278,7 @@ impl Finder<'_> {
         if code.at(at - 1) != ")" || code.at(star) != "*" {
             return None;
         }
-        element(code.word(star.checked_sub(1)?)).map(|element| element.width as i128)
+        (self.body.width)(code.word(star.checked_sub(1)?)).map(|width| width as i128)
     }
 
     /// The width of the type in `reinterpret_cast<float4*>(`, whose bracket is at `open`.
@@ -285,6 +289,6 @@ impl Finder<'_> {
             return None;
         }
         let star = (0..close).rev().find(|at| code.at(*at) == "*")?;
-        element(code.word(star.checked_sub(1)?)).map(|element| element.width as i128)
+        (self.body.width)(code.word(star.checked_sub(1)?)).map(|width| width as i128)
     }
 }
