@@ -1,7 +1,7 @@
 //! The host code that launches a kernel.
 
 use super::interval;
-use super::structs::Origin;
+use super::origin::Origin;
 use super::unit::{Place, Unit};
 use lab_source::cpp::items::{ItemKind, items};
 use lab_source::cpp::launches::{Launch, launches};

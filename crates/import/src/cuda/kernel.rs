@@ -3,7 +3,7 @@
 
 use super::host::{Host, bare};
 use super::launch::template_arguments;
-use super::structs::Origin;
+use super::origin::Origin;
 use super::types::{self, Element};
 use super::unit::{Place, Unit, replaced, with_word};
 use lab_source::cpp::Code;

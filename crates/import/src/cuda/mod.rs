@@ -9,6 +9,7 @@ mod kernel;
 mod kernel_text;
 mod launch;
 mod list;
+mod origin;
 mod plan;
 mod problem_text;
 mod reference;

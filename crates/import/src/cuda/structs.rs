@@ -3,36 +3,13 @@
 
 use super::host::number;
 use super::kernel::{Kernel, TemplateArgument};
+use super::origin::Origin;
 use super::slice::Slice;
 use super::types::{self, Element};
 use super::unit::{Place, Source, Unit, replaced, with_word};
 use lab_source::cpp::items::{Item, ItemKind};
 use lab_source::cpp::signature::Parameter;
 use lab_source::cpp::{Code, words};
-
-/// Where an argument comes from.
-#[derive(Clone, Debug)]
-pub struct Origin {
-    /// The number of the kernel's parameter.
-    pub position: usize,
-    /// The names of the parameter, and of the fields in it.
-    pub path: Vec<String>,
-    /// The number of the field in its struct.
-    pub index: usize,
-    /// The line of the kernel, or of the field.
-    pub line: usize,
-}
-
-impl Origin {
-    pub fn is_field(&self) -> bool {
-        self.path.len() > 1
-    }
-
-    /// Its name in [`Kernel::body`].
-    pub fn word(&self) -> String {
-        self.path.join("_")
-    }
-}
 
 /// An argument whose kind is not known yet.
 pub type Leaf = (Parameter, Origin);
