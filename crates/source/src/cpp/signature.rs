@@ -276,7 +276,7 @@ mod tests {
                 "int[2][3] m",
                 "Mode mode",
                 "void (*f)(int) f",
-                "{int x ; } inner",
+                "{ int x ; } inner",
                 "std::array<int, 2> r"
             ]
         );
