@@ -83,6 +83,19 @@ fn roles_and_shapes_follow_from_the_indices() {
 }
 
 #[test]
+fn a_comparison_with_nullptr_reads_nothing() {
+    let text = "__global__ void k(float* y, float* mean, const float* x, int n) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i < n && mean != nullptr) { mean[i] = x[i]; }
+        if (i < n) y[i] = x[i];
+    }";
+    assert_eq!(
+        tensors(text),
+        ["out y f32 [n]", "out mean f32 [n]", "in x f32 [n]"]
+    );
+}
+
+#[test]
 fn an_extension_says_the_shapes_of_its_tensors() {
     // The kernel's indices go through a table, which nobody can follow.
     let gathered = "__global__ void k(float* out, const float* x, const int* table, float* sums, int rows, int cols, int count) {\n\

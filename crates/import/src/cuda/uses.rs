@@ -160,6 +160,11 @@ impl Finder<'_> {
                 reach: None,
             });
         }
+        // `mean != nullptr` reads nothing.
+        let is_null = matches!(body.code.at(at + 3), "nullptr" | "NULL");
+        if !is_deref && matches!(next, ("!" | "=", "=")) && is_null {
+            return None;
+        }
         let (access, index, [width, size]) = self.access(at, pointer.width);
         let high = match index {
             Some(index) => body.value(index).map(|value| value.high),
