@@ -211,7 +211,7 @@ fn rows_of_a_key_that_the_repository_lists_are_not_foreign() {
 
     // The row says something else than was signed.
     let rows = lab.read("results.tsv");
-    lab.write("results.tsv", &rows.replace("\tpass\t", "\tfail\t"));
+    lab.write("results.tsv", rows.replace("\tpass\t", "\tfail\t"));
     lab.lab("log").is(0).says("(foreign)");
     lab.write("results.tsv", &rows);
 
