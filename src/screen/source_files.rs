@@ -70,7 +70,11 @@ fn base(project: &Project, baseline: &Baseline) -> anyhow::Result<Base> {
             let head = lab_git::head(&repo)?
                 .commit
                 .context("HEAD holds no commit yet")?;
-            (format!("incumbent {}", short(&head)), head)
+            let brought = lab_git::incumbent_commit(&repo).map(|id| id.to_string());
+            (
+                format!("incumbent {}", short(brought.as_ref().unwrap_or(&head))),
+                head,
+            )
         }
         Baseline::Experiment(key) => (format!("experiment {}", key.commit), key.commit.clone()),
     };

@@ -8,9 +8,13 @@ use std::fs;
 fn an_error_is_shown_at_its_line_and_the_editor_opens_there() {
     let bench = Bench::new();
     let editor = bench.script("vi", "echo \"$1\" > at");
+    let brought = bench.git(&["log", "-1", "--format=%H", "--", "kernel.cu"]);
+    bench.git(&["commit", "-q", "--allow-empty", "-m", "of another matter"]);
     let mut lab = bench.open_with(160, 45, &[("VISUAL", &editor)]);
     lab.see("● PASS");
-    lab.press("2").see("same as incumbent").see("1  speed 1000");
+    lab.press("2")
+        .see(&format!("same as incumbent {}", &brought[..7]))
+        .see("1  speed 1000");
     bench.save_by_rename("broken\n__global__ void nothing();\n");
     lab.see("✗ 1 error")
         .see("▸✗  2~ __global__ void nothing();")

@@ -3,25 +3,33 @@
 use super::files::{Files, read_state};
 use super::options::Auto;
 use super::state::{Counts, State};
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use lab_git::{Repo, Switched, short};
 use lab_project::Project;
 use lab_runner::execute::{NotRun, inputs_of};
 use lab_store::DecisionLock;
+
+/// The blob of the kernel that a loop has to beat. The error says that HEAD does not hold it yet.
+pub fn incumbent(repo: &Repo) -> Result<String> {
+    let Project {
+        kernel_name,
+        argument,
+        ..
+    } = &repo.project;
+    lab_git::incumbent(repo)?.with_context(|| {
+        format!(
+            "HEAD does not hold {kernel_name}, so there is no incumbent to beat: commit it (`git add`, `git commit`), or \
+             `lab run{argument}` and `lab keep{argument} -m TEXT`"
+        )
+    })
+}
 
 /// Checks that the loop can work, completes what an earlier lab began, and returns the state to go
 /// on from.
 pub fn begin(auto: &Auto) -> Result<State> {
     let project = auto.project;
     lab_decide::resume_decision(project)?;
-    if lab_git::incumbent(&Repo::open(project)?)?.is_none() {
-        bail!(
-            "HEAD does not hold {}, so there is no incumbent to beat: commit it (`git add`, `git commit`), or `lab run{}` and `lab keep{} -m TEXT`",
-            project.kernel_name,
-            project.argument,
-            project.argument
-        );
-    }
+    incumbent(&Repo::open(project)?)?;
     match inputs_of(project, auto.spec) {
         // The kernel's file is a person's matter: the loop waits.
         Ok(_) | Err(NotRun::Kernel(_)) => {}

@@ -1,6 +1,7 @@
 //! What a screen shows of a loop: read from the loop's files, the records and git. Nothing here
 //! changes anything.
 
+use super::begin::incumbent;
 use super::candidate::is_incumbent;
 use super::files::{Files, read_state};
 use super::lanes::{self, LaneView};
@@ -114,7 +115,7 @@ impl LoopView {
         let state = read_state(project)?;
         index.refresh();
         let repo = Repo::open(project)?;
-        let blob = lab_git::incumbent(&repo)?.unwrap_or_default();
+        let blob = incumbent(&repo)?;
         let has_verdict = |run: &&RunSummary| run.judges(project) && run.verdict.is_some();
         let incumbent = index
             .newest_of_blob(&blob)

@@ -66,7 +66,7 @@ pub use index::stage;
 pub use locks::{lock_index, remove_leftovers, remove_own_locks, unlock_index};
 pub use log::{LogEntry, Marks, change, log_page, parse_message, show, trailers_of, typed_message};
 pub use names::{NamedCommit, Present, commits_named, resolve, unknown};
-pub use notes::{Notes, incumbent_note, note};
+pub use notes::{Notes, incumbent_commit, incumbent_note, note};
 pub use obstacle::{Obstacle, Operation, author_name, obstacle};
 pub use refs::{
     StoredCommit, is_stored, name_commit, name_left, name_turn, prepare_discarded, save,

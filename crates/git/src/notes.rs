@@ -198,9 +198,13 @@ fn read(git: &Repository, name: &str, commit: Oid) -> Option<String> {
 
 /// The note of the commit that brought the incumbent.
 pub fn incumbent_note(repo: &Repo) -> Option<String> {
+    Notes::in_refs(repo, vec![NOTES.to_owned()]).read(incumbent_commit(repo)?)
+}
+
+/// The commit that brought the incumbent. `None` if HEAD does not hold the kernel.
+pub fn incumbent_commit(repo: &Repo) -> Option<Oid> {
     let head = head_commit(&repo.git).ok()??;
     let name = &repo.project.kernel_name;
     let (blob, _) = blob_in(&repo.git, &head, name)?;
-    let commit = introduced(&repo.git, head, name, blob);
-    Notes::in_refs(repo, vec![NOTES.to_owned()]).read(commit)
+    Some(introduced(&repo.git, head, name, blob))
 }
