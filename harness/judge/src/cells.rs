@@ -71,11 +71,11 @@ pub fn picture(
         let index = row * shape[1] + column;
         let at = index * dtype.size()..(index + 1) * dtype.size();
         let [got, expected] = both.map(|cells| dtype.value(&cells[at.clone()]).as_f64());
-        let is_wrong = is_wrong(&index);
+        let is_unwritten = unwritten.is_unwritten(dtype, &host.got[at.clone()], at.start);
         TileCell {
             expected,
-            got,
-            is_wrong,
+            got: (!is_unwritten).then_some(got),
+            is_wrong: is_wrong(&index),
         }
     };
     let [rows, columns] = WrongTile::around(shape, first);
@@ -190,5 +190,34 @@ fn comparison(dtype: Dtype, cells: usize, found: FoundCells) -> TensorComparison
         first_mismatch,
         first_not_finite,
         first_unwritten,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_tells_unwritten_cells_from_wrong_values() {
+        let marks = Dtype::F32.marks().unwrap_or_default();
+        let cells = |bits: [u32; 4]| Cells::Host(bits.map(u32::to_ne_bytes).concat());
+        let [one, three, nan] = [1.0, 3.0, f32::NAN].map(f32::to_bits);
+        let (got, want) = (cells([one, three, marks[0], nan]), cells([one; 4]));
+        let pair = Pair {
+            dtype: Dtype::F32,
+            got: &got,
+            want: &want,
+            tolerance: Some(&Tolerance::EXACT),
+            unwritten: Unwritten::by_marks(Dtype::F32, None),
+        };
+        let Ok(Some((map, tile))) = picture(&pair, [1, 4], "n=4") else {
+            panic!("three cells are wrong");
+        };
+        let got: Vec<_> = tile.cells[0].iter().map(|cell| cell.got).collect();
+        assert_eq!(
+            format!("{got:?}"),
+            "[Some(1.0), Some(3.0), None, Some(NaN)]"
+        );
+        assert_eq!(map.wrong, 3);
     }
 }

@@ -98,7 +98,7 @@ impl<'a> Unwritten<&'a [u8]> {
 
     /// Whether the kernel never wrote this cell, which begins at the byte `at`.
     #[inline]
-    fn is_unwritten(self, dtype: Dtype, cell: &[u8], at: usize) -> bool {
+    pub fn is_unwritten(self, dtype: Dtype, cell: &[u8], at: usize) -> bool {
         let holds = |pattern: &u32| dtype.holds(cell, *pattern);
         let held_there = |(other, pattern): (&[u8], u32)| {
             let other = other.get(at..at + cell.len());

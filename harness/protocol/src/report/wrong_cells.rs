@@ -9,6 +9,9 @@ use std::ops::Range;
 const MAP: &str = "_wrong_map";
 const TILE: &str = "_wrong_tile";
 
+/// What stands for the value of a cell that the kernel never wrote.
+const UNWRITTEN: &str = "-";
+
 /// Where the wrong cells are.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WrongMap {
@@ -38,7 +41,8 @@ pub struct WrongTile {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TileCell {
     pub expected: f64,
-    pub got: f64,
+    /// `None` if the kernel never wrote the cell.
+    pub got: Option<f64>,
     pub is_wrong: bool,
 }
 
@@ -140,7 +144,10 @@ impl WrongTile {
                 let right = got.strip_prefix('!');
                 Some(TileCell {
                     expected: number(expected)?,
-                    got: number(right.unwrap_or(got))?,
+                    got: match right.unwrap_or(got) {
+                        UNWRITTEN => None,
+                        got => Some(number(got)?),
+                    },
                     is_wrong: right.is_some(),
                 })
             };
@@ -170,7 +177,8 @@ impl fmt::Display for WrongTile {
         let expected = text(&|cell| short(cell.expected).to_string());
         let got = text(&|cell| {
             let mark = if cell.is_wrong { "!" } else { "" };
-            format!("{mark}{}", short(cell.got))
+            let got = cell.got.map(|got| short(got).to_string());
+            format!("{mark}{}", got.as_deref().unwrap_or(UNWRITTEN))
         });
         let [row, column] = self.at;
         write!(f, "{row},{column} expected={expected} got={got}")
@@ -311,10 +319,10 @@ mod tests {
         assert_eq!(map.shares[4].iter().filter(|share| **share > 0).count(), 1);
         let cell = |column: usize| TileCell {
             expected: column as f64 / 3.0,
-            got: if column < 298 {
-                column as f64 / 3.0
-            } else {
-                f64::NAN
+            got: match column {
+                298 => Some(f64::NAN),
+                299 => None,
+                column => Some(column as f64 / 3.0),
             },
             is_wrong: column >= 298,
         };
@@ -330,8 +338,10 @@ mod tests {
         let read = report.wrong_tile("y").unwrap();
         assert_eq!((read.at, read.cells.len()), ([0, 284], 8));
         assert_eq!(read.cells[0][0].expected, 94.6667);
-        assert!(read.cells[7][14].is_wrong && read.cells[7][14].got.is_nan());
-        assert!(!read.cells[7][13].is_wrong);
+        let [right, nan, unwritten] = [13, 14, 15].map(|column| read.cells[7][column]);
+        assert!(nan.is_wrong && nan.got.is_some_and(f64::is_nan));
+        assert!(unwritten.is_wrong && unwritten.got.is_none());
+        assert!(!right.is_wrong);
     }
 
     #[test]

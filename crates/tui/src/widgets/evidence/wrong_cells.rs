@@ -63,7 +63,14 @@ fn heat(tensor: &str, map: &WrongMap, columns: usize, symbols: SymbolSet) -> Lin
         _ => Span::styled(symbols.pick("█", "#"), BAD),
     };
     let size = format!("{high} × {} cells", wide * stretch);
-    let title = format!("  {}, {rows} × {all}; a sign is {size}", printable(tensor));
+    let is_merged = map.shares.windows(2).any(|two| two[0] == two[1]);
+    let merged = if is_merged {
+        "; equal rows are one line"
+    } else {
+        ""
+    };
+    let name = printable(tensor);
+    let title = format!("  {name}, {rows} × {all}; a sign is {size}{merged}");
     let mut out = vec![Line::styled(fit(&title, columns), QUIET)];
     let mut at = 0;
     for alike in map.shares.chunk_by(|a, b| a == b) {
@@ -114,12 +121,9 @@ fn values(tile: &WrongTile, columns: usize) -> Lines {
         let mut got = Line::from(label(&number, "got").quiet());
         got.extend(cells_of[shown.clone()].iter().map(value));
         let expected = cells(&|at| format::gate(cells_of[at].expected));
-        let differs = |cell: &TileCell| {
-            if cell.is_wrong {
-                format::gate(cell.got - cell.expected)
-            } else {
-                String::new()
-            }
+        let differs = |cell: &TileCell| match cell.got {
+            Some(got) if cell.is_wrong => format::gate(got - cell.expected),
+            _ => String::new(),
         };
         let difference = cells(&|at| differs(&cells_of[at]));
         out.push(got);
@@ -129,13 +133,14 @@ fn values(tile: &WrongTile, columns: usize) -> Lines {
     out
 }
 
-/// What the kernel wrote; a wrong value has a sign.
+/// What the kernel wrote, if it wrote the cell; a wrong value has a sign.
 fn value(cell: &TileCell) -> Span<'static> {
     let (sign, style) = if cell.is_wrong {
         ("✗", BAD)
     } else {
         ("", TEXT)
     };
-    let text = format!("{sign}{}", format::gate(cell.got));
+    let got = cell.got.map_or("unwritten".to_owned(), format::gate);
+    let text = format!("{sign}{got}");
     Span::styled(pad_left(&text, CELL), style)
 }
