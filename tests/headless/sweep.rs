@@ -101,6 +101,7 @@ fn a_sweep_finds_what_is_right_and_a_point_becomes_one_experiment() {
         "sweep 1 of kernel.cu: 5 of 5 points: 3 passed; 1 wrong; 1 not built  cpu (emulated, ",
         "  BLOCK down and STEP across (✓ correct, ✗ not correct, · not tried):\n        1  2\n    32  ✓  ✓\n    64  ✓  ✗\n    96  ✗  ·\n",
         "  the device is emulated: these times say nothing about a GPU\n",
+        "choose a point: emulated times have no best. `lab sweep --apply N` writes point N\n",
     ] {
         assert!(swept.out.contains(text), "{text} is not in {swept:?}");
     }

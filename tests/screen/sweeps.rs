@@ -196,3 +196,24 @@ fn without_a_sweep_the_view_says_how_to_begin_one() {
         "{words}"
     );
 }
+
+#[test]
+fn a_python_kernel_gets_the_hint_in_its_own_comments() {
+    let mut world = World::new();
+    world.model.setup.kernel = "kernels/rmsnorm/kernel.py".into();
+    world.tell("open; press 8");
+    let words = world.words();
+    assert!(words.contains("`# lab: tune NAME = 64, 128`"), "{words}");
+}
+
+#[test]
+fn an_emulated_sweep_names_no_best_point() {
+    let mut all = points();
+    all.push(point(5, 12.0, PointOutcome::Pass, ""));
+    all.iter_mut().for_each(|point| point.emulated = true);
+    let words = world(Some(sweep(all, false))).words();
+    assert!(
+        words.contains("choose a point: emulated times have no best. `lab sweep"),
+        "{words}"
+    );
+}

@@ -43,16 +43,18 @@ pub fn space_of(project: &Project, kernel: &[u8]) -> Result<(String, Space), Not
             "{name} is not UTF-8, so its tune lines cannot be read"
         )));
     };
-    let (syntax, comment) = match Language::of(&project.kernel) {
-        Language::Cuda => (Syntax::Cpp, "//"),
-        Language::Python => (Syntax::Python, "#"),
+    let language = Language::of(&project.kernel);
+    let syntax = match language {
+        Language::Cuda => Syntax::Cpp,
+        Language::Python => Syntax::Python,
     };
     let space = Space::read(&source, syntax)
         .map_err(|mistake| NotRun::Refused(format!("{name}, {mistake}")))?;
     if space.parameters.is_empty() {
         return Err(NotRun::Refused(format!(
-            "{name} has no tune line: write `{comment} lab: tune NAME = 64, 128` for a constant NAME of the kernel \
-             (docs/sweep.md)"
+            "{name} has no tune line: write `{} lab: tune NAME = 64, 128` for a constant NAME of the kernel \
+             (docs/sweep.md)",
+            language.comment()
         )));
     }
     Ok((source, space))

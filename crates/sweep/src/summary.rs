@@ -6,6 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::HashMap;
 
+/// What a sweep on an emulated device says in place of its best point.
+pub const NO_BEST: &str = "choose a point: emulated times have no best";
+
 /// How many points came to which end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct PointCounts {

@@ -35,6 +35,14 @@ impl Language {
         }
     }
 
+    /// What begins a comment.
+    pub fn comment(self) -> &'static str {
+        match self {
+            Language::Cuda => "//",
+            Language::Python => "#",
+        }
+    }
+
     /// The usual name of a kernel's file.
     pub fn kernel_name(self) -> &'static str {
         match self {

@@ -5,7 +5,7 @@ use crate::cli::table::table;
 use itertools::Itertools;
 use lab_project::Project;
 use lab_run::verdict::with_ends;
-use lab_sweep::summary::{self, PointCounts};
+use lab_sweep::summary::{self, NO_BEST, PointCounts};
 use lab_sweep::{Ended, PointOutcome, Sweep, SweepPoint, SweepStart, SweepStore};
 use lab_text::age::in_words;
 use lab_text::{figures, listed};
@@ -201,12 +201,15 @@ fn what_to_do(
                 true => format!("; {goes_on}, with a larger budget if it had one"),
                 false => String::new(),
             };
-            let number = best.number;
-            let named = match best.emulated {
-                true => format!(" {number}"),
-                false => String::new(),
-            };
-            format!("`lab sweep{this} --apply{named}` writes point {number} into the kernel{more}")
+            match best.emulated {
+                true => {
+                    format!("{NO_BEST}. `lab sweep{this} --apply N` writes point N{more}")
+                }
+                false => format!(
+                    "`lab sweep{this} --apply` writes point {} into the kernel{more}",
+                    best.number
+                ),
+            }
         }
     }
 }

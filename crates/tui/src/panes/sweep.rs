@@ -15,16 +15,19 @@
 //! ```
 
 use crate::prelude::*;
+use lab_protocol::Language;
 use lab_run::verdict::with_ends;
 use lab_sweep::record::SweepParameter;
-use lab_sweep::summary::{self, Heat, HeatMap, PointCounts};
+use lab_sweep::summary::{self, Heat, HeatMap, NO_BEST, PointCounts};
 use lab_sweep::{PointOutcome, Sweep, SweepPoint, SweepStart, SweepView};
 use lab_text::age::in_words;
 use lab_text::figures;
 
 /// What stands where the kernel has no sweep.
-pub const NOTHING: &str =
-    "`lab sweep` tries the values of the tune lines: `// lab: tune NAME = 64, 128`";
+pub fn nothing(data: ScreenData) -> String {
+    let comment = Language::of(&data.setup.kernel).comment();
+    format!("`lab sweep` tries the values of the tune lines: `{comment} lab: tune NAME = 64, 128`")
+}
 
 /// Columns of the longest bar of a constant.
 const BAR: f64 = 24.0;
@@ -69,10 +72,13 @@ fn progress(view: &SweepView) -> Lines {
             let option = start.executor_option();
             format!("it ended early: `lab sweep {kernel}{option}` goes on")
         }
-        (false, _) => match summary::ranked(points).first().map(|best| best.number) {
-            Some(best) => {
-                format!("`lab sweep {kernel} --apply {best}` writes point {best} into the kernel")
+        (false, _) => match summary::ranked(points).first() {
+            Some(best) if best.emulated => {
+                format!("{NO_BEST}. `lab sweep {kernel} --apply N` writes point N")
             }
+            Some(SweepPoint { number, .. }) => format!(
+                "`lab sweep {kernel} --apply {number}` writes point {number} into the kernel"
+            ),
             None => "no point passed: correct the kernel or its tune lines".to_owned(),
         },
     };

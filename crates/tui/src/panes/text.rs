@@ -64,10 +64,10 @@ impl Panes {
                 loops::command::note(self.text(pane)).to_owned(),
                 "the output of the loop's command is shown here",
             ),
-            Pane::Sweep => text(
-                sweep::rows(data, self.sweep_pair),
+            Pane::Sweep => (
+                Document::of(sweep::rows(data, self.sweep_pair)),
                 sweep::note(data),
-                sweep::NOTHING,
+                vec![Line::styled(sweep::nothing(data), QUIET)],
             ),
             Pane::Edit => (
                 self.edit.document(),
