@@ -48,6 +48,9 @@ pub fn main(options: &ShowArgs) -> Result<ExitCode> {
         let commit = decision.commit.as_deref().map_or("", short);
         let (status, description) = (decision.status.word(), &decision.description);
         say(&format!("  {status} {commit}: {description}"));
+        for (key, value) in &decision.trailers {
+            say(&format!("    {key}: {value}"));
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -64,10 +64,15 @@ fn a_description_is_told_better() {
         "{shown}"
     );
 
+    lab.lab("show 2")
+        .is(0)
+        .says("    Note: slower on small rows\n    Tags: warp, smem");
+
     // A kept one by its number.
     lab.lab("describe 1 --lesson 'wider is better'")
         .is(0)
         .says("Lesson of ");
+    lab.lab("show 1").is(0).says("    Lesson: wider is better");
     lab.lab("describe HEAD -m ' '")
         .is(1)
         .says("say in a few words what was tried");

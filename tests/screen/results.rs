@@ -485,3 +485,17 @@ fn a_click_on_the_head_of_a_column_sorts_by_it() {
     world.tell(&format!("click {x} {y}; press 3"));
     see(&mut world, "by description ▲");
 }
+
+#[test]
+fn the_details_show_the_trailers_as_they_were_described_last() {
+    let mut world = World::new().with_history();
+    world.tell("open; press 3");
+    assert!(world.words().contains("Constraint 48 kB of shared memory"));
+    // In another terminal: `lab describe`.
+    let newest = world.history.last_mut().unwrap();
+    newest.trailers = vec![("Note".parse().unwrap(), "slower on small rows".to_owned())];
+    world.tell("elsewhere");
+    let words = world.words();
+    assert!(words.contains("Note slower on small rows"), "{words}");
+    assert!(!words.contains("Constraint"), "{words}");
+}

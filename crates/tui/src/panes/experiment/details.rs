@@ -39,7 +39,12 @@ pub fn sections<'a>(
         add("", paragraph("reading …", columns, QUIET));
         return Document::new(all);
     };
-    add("trailers", trailers(&details.trailers, columns));
+    // The present trailers; the commit's own where neither a record nor a note has any.
+    let present = match experiment.trailers.as_slice() {
+        [] => &details.trailers,
+        present => present,
+    };
+    add("trailers", trailers(present, columns));
     match record {
         Some(record) => all.extend(measured(record, page)),
         None => {
