@@ -48,6 +48,32 @@ fn the_list_leads_to_the_other_kernel_and_back() {
 }
 
 #[test]
+fn a_stopped_run_replaces_no_verdict_in_the_list() {
+    let bench = two();
+    let mut lab = bench.open();
+    lab.see("● PASS").see("1,000 sps");
+    bench.save_by_rename("hangs\n");
+    lab.see("MEASURE");
+    lab.press("x").see("VOID");
+    lab.press("\u{f}").wait("the list", |screen| {
+        let text = screen.contents();
+        let here = text.lines().find(|line| line.contains("this screen"));
+        here.is_some_and(|line| line.contains("● PASS"))
+    });
+}
+
+#[test]
+fn a_kernel_that_head_does_not_hold_is_named_and_has_to_be_kept_first() {
+    let bench = two();
+    fs::write(bench.repo().join("p2/fast.cu"), "speed 7000\n").unwrap();
+    let mut lab = bench.open_kernel("p2/fast.cu");
+    lab.see(" p2/fast.cu ").see("run 1 ·");
+    lab.press("7")
+        .see("HEAD does not hold p2/fast.cu")
+        .see("lab keep");
+}
+
+#[test]
 fn each_kernel_can_have_a_screen_of_its_own() {
     let bench = two();
     let mut first = bench.open();

@@ -51,7 +51,7 @@ pub fn list(project: &Project, index: &RunIndex) -> Vec<ListedKernel> {
     if let Err(at) = names.binary_search(&project.kernel_name) {
         names.insert(at, project.kernel_name.clone());
     }
-    // A check gives no verdict.
+    // A check gives no verdict, and neither does a run that was stopped.
     let is_judged = |keys: &Keys| keys.is(Fact::HasVerdict) && !keys.is(Fact::IsCheck);
     let former = index.kernels();
     let listed = |name: String| {
@@ -61,7 +61,10 @@ pub fn list(project: &Project, index: &RunIndex) -> Vec<ListedKernel> {
         let runs = was
             .map(String::as_str)
             .chain([name.as_str()])
-            .filter_map(|kernel| index.newest_of_kernel(kernel, is_judged).next());
+            .filter_map(|kernel| {
+                let mut newest = index.newest_of_kernel(kernel, is_judged);
+                newest.find(|run| run.outcome().is_some_and(Outcome::is_verdict))
+            });
         let last = runs.max_by_key(|summary| summary.id).and_then(LastRun::of);
         ListedKernel {
             objective: config_of(project, &name).objective,

@@ -1,5 +1,6 @@
 //! The project that the screen is opened for.
 
+use crate::table::problem;
 use crate::text::printable;
 use lab_project::Project;
 use lab_project::config::{AutoConfig, Config, Goal};
@@ -10,6 +11,7 @@ use lab_run::verdict::Change;
 /// What the screen knows of its project.
 #[derive(Clone, Debug)]
 pub struct Setup {
+    /// The folder of the kernel, with the file's name where it is not the usual one.
     pub name: String,
     /// Path of the kernel's file, relative to the repository.
     pub kernel: String,
@@ -25,7 +27,10 @@ pub struct Setup {
 impl Setup {
     pub fn of(project: &Project) -> Self {
         Setup {
-            name: printable(&project.name()),
+            name: printable(&match problem(&project.kernel_name).rsplit_once('/') {
+                Some((_, file)) => format!("{}/{file}", project.name()),
+                None => project.name(),
+            }),
             kernel: project.kernel_name.clone(),
             objective: project.config.objective.clone(),
             goal: project.config.goal,
