@@ -5,6 +5,7 @@
 use crate::screen::worker::{Worker, in_words};
 use crate::screen::{profile_files, source_files};
 use lab_auto::LoopView;
+use lab_bench::BenchStore;
 use lab_board::Board;
 use lab_git::{Graph, Marks, Repo};
 use lab_history::details;
@@ -99,7 +100,10 @@ fn answer(project: &Arc<Project>, request: ViewRequest, known: &mut Known) -> Vi
         }
         ViewRequest::Board => {
             let board = Repo::open(project).and_then(|repo| Board::read(&repo));
-            ViewReply::Board(Box::new(board.map_err(in_words)))
+            let benches = BenchStore::new(&project.lab_dir);
+            let mut of_kernel = benches.starts(|start| start.kernel == project.kernel_name);
+            let has_bench = of_kernel.next().is_some();
+            ViewReply::Board(Box::new(board.map_err(in_words)), has_bench)
         }
     }
 }

@@ -231,3 +231,24 @@ fn a_bench_a_sweep_and_a_profile_become_evidence_where_they_are_shown() {
     let why = "choose a record in Results, Device, Sweep or Decisions";
     assert!(world.words().contains(why), "{}", world.words());
 }
+
+#[test]
+fn without_a_bench_the_key_says_so_at_once() {
+    let mut world = world(Ok(board()));
+    world.has_bench = false;
+    world.tell("press 6; press +");
+    let words = world.words();
+    assert!(
+        words.contains("no bench yet: `lab bench` makes one"),
+        "{words}"
+    );
+    assert!(world.model.overlays.is_empty());
+    // It was made meanwhile: the board was read again.
+    world.has_bench = true;
+    world.tell("press +; press +");
+    assert!(
+        !world.model.overlays.is_empty(),
+        "{}",
+        world.screen(160, 45)
+    );
+}

@@ -241,3 +241,17 @@ fn no_more_than_so_many_commits_are_held() {
     world.tell("press k j; press ctrl-d");
     see(&mut world, "Commits 100,000 ");
 }
+
+#[test]
+fn the_log_says_which_commits_are_of_this_kernel() {
+    let mut world = World::new().with_history();
+    world.tell("open");
+    assert!(!world.words().contains("this kernel's first"));
+    world.tell("elsewhere made by hand");
+    let words = world.words();
+    assert!(
+        words.contains("exp/rmsnorm @ e15e3e4 · this kernel's first"),
+        "{words}"
+    );
+    assert!(words.contains("e15e3e4 other made by hand"), "{words}");
+}

@@ -69,7 +69,8 @@ pub enum ViewReply {
     Workload(String, HashMap<RunId, f64>),
     /// The details of the commit with this full id.
     Commit(String, Box<Result<CommitDetails, String>>),
-    Board(Box<Result<Board, String>>),
+    /// The board, and whether the kernel has a bench.
+    Board(Box<Result<Board, String>>, bool),
     Sweep(Option<Box<SweepView>>),
 }
 

@@ -90,6 +90,8 @@ pub struct World {
     pub loops: Result<LoopView, String>,
     /// The board of decisions, or why it cannot be read.
     pub board: Result<Board, String>,
+    /// The kernel has a bench.
+    pub has_bench: bool,
     /// The newest sweep of the kernel.
     pub sweep: Option<SweepView>,
     /// Why kernel.cu cannot be read.
@@ -149,6 +151,7 @@ impl World {
             peers: None,
             loops: Ok(no_loop()),
             board: Ok(Board::default()),
+            has_bench: true,
             sweep: None,
             unreadable: None,
             keep_needs: (Rules::default(), 1),

@@ -168,8 +168,9 @@ impl World {
             ViewRequest::MoreGraph if self.awaits_pages => {}
             ViewRequest::MoreGraph => self.tell_page(),
             ViewRequest::Board => {
-                self.answers
-                    .push_back(Event::View(ViewReply::Board(Box::new(self.board.clone()))));
+                let board = Box::new(self.board.clone());
+                let reply = ViewReply::Board(board, self.has_bench);
+                self.answers.push_back(Event::View(reply));
             }
             ViewRequest::Sweep(_) => {
                 let sweep = self.sweep.clone().map(Box::new);

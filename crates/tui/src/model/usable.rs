@@ -252,6 +252,9 @@ impl Model {
     /// newest bench, which the screen does not read.
     pub fn can_cite(&self) -> Result<Option<Source>, String> {
         let source = match self.panes.view {
+            View::Decisions if self.repository.board.is_some() && !self.repository.has_bench => {
+                return Err("no bench yet: `lab bench` makes one".to_owned());
+            }
             View::Decisions => return Ok(None),
             View::Device => {
                 let (run, _) = self.profiles.shown().ok_or("no profile is shown")?;

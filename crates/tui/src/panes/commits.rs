@@ -10,8 +10,10 @@ use lab_run::experiment::Experiment;
 pub fn draw(canvas: &mut Canvas, list: ListState) -> ListState {
     let data = canvas.data;
     let status = data.repository.status.as_ref();
-    let head = status.map(|status| status.head.label());
-    let inner = canvas.draw_title(&printable(&head.unwrap_or_default()));
+    let head = status.map(|status| printable(&status.head.label()));
+    let is_moved = data.repository.own_commits_first;
+    let order = is_moved.then(|| "this kernel's first".to_owned());
+    let inner = canvas.draw_title(&joined(head.into_iter().chain(order)));
     let commits = &data.repository.commits;
     if commits.is_empty() {
         canvas.draw_no_commit(inner, data.repository.loaded);
@@ -23,7 +25,7 @@ pub fn draw(canvas: &mut Canvas, list: ListState) -> ListState {
         Layout::vertical([Constraint::Fill(1), Constraint::Length(detail_rows)]).areas(inner);
     let columns = usize::from(inner.width);
     let list = canvas.draw_list(rows, list, commits.len(), shows_selection, |at| {
-        describe(&commits[at], data.setup, columns)
+        describe(&commits[at], (data.setup, is_moved), columns)
     });
     if rows.height > 0 {
         draw_rows(canvas.frame, below, [detail(&commits[list.selected], data)]);
@@ -31,13 +33,17 @@ pub fn draw(canvas: &mut Canvas, list: ListState) -> ListState {
     list
 }
 
-fn describe<'a>(entry: &'a LogEntry, setup: &Setup, columns: usize) -> Line<'a> {
+fn describe<'a>(
+    entry: &'a LogEntry,
+    (setup, is_moved): (&Setup, bool),
+    columns: usize,
+) -> Line<'a> {
     let mut line = Line::from(vec![short(&entry.id).accent(), Span::raw(" ")]);
     let own = own(entry, setup);
     let is_own = own.is_some();
     match own {
         Some(experiment) => line.extend(beside_commit(experiment)),
-        None => line.push_span(" ".repeat(8)),
+        None => line.push_span(pad(if is_moved { "other" } else { "" }, 8).quiet()),
     }
     line.push_span("  ");
     let room = columns.saturating_sub(line.width());

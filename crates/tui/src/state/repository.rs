@@ -31,10 +31,14 @@ pub struct Repository {
     /// another device where the present one has none.
     pub chosen_device: Option<Device>,
     cache: HistoryCache,
-    /// HEAD's commits, newest first.
+    /// HEAD's commits, newest first; those with an experiment of this kernel before the others.
     pub commits: Vec<LogEntry>,
+    /// That order is not git's.
+    pub own_commits_first: bool,
     /// The board of decisions as it was last read, or why it cannot be; `None` before.
     pub board: Option<Result<Board, String>>,
+    /// The kernel had a bench when the board was read.
+    pub has_bench: bool,
     /// The newest sweep of the kernel; `None` if it has none, and before its view is shown.
     pub sweep: Option<Box<SweepView>>,
     /// What was last found wrong with the ledger.

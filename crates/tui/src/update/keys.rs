@@ -90,6 +90,10 @@ impl Model {
                 Action::Discard => self.refuse(action, reason),
                 _ => self.warn(format!("{}: {reason}", action.binding().name)),
             }
+            if action == Action::Cite {
+                // A bench may have been made meanwhile.
+                self.load_board();
+            }
             return;
         }
         self.carry_out(action);

@@ -38,6 +38,9 @@ impl Model {
                     let experiment = entry.experiment.as_deref();
                     experiment.is_some_and(|experiment| self.setup.is_about(experiment))
                 };
+                let mut pairs = log.windows(2);
+                let is_moved = pairs.any(|two| !is_own(&two[0]) && is_own(&two[1]));
+                self.repository.own_commits_first = is_moved;
                 let (own, others): (Vec<_>, Vec<_>) = log.into_iter().partition(is_own);
                 self.repository.commits = own.into_iter().chain(others).collect();
             }

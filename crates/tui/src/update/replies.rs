@@ -32,7 +32,10 @@ impl Model {
             ViewReply::ChangedLines(lines) => self.on_changed_lines(lines),
             ViewReply::Workload(name, times) => self.on_workload(&name, times),
             ViewReply::Commit(id, details) => self.on_commit(id, *details),
-            ViewReply::Board(board) => self.repository.board = Some(*board),
+            ViewReply::Board(board, has_bench) => {
+                self.repository.board = Some(*board);
+                self.repository.has_bench = has_bench;
+            }
             ViewReply::Sweep(sweep) => self.on_sweep(sweep),
         }
     }
