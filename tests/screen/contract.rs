@@ -173,7 +173,11 @@ fn in_world(world: &mut World, step: Step) {
             world.tell("press d; type some words; press enter");
         }
         DiscardAnyway => {
-            world.tell("press d; press y; type some words; press enter");
+            world.tell("press d; press y");
+            // A discard without a row asks for no words.
+            if !world.model.overlays.is_empty() {
+                world.tell("type some words; press enter");
+            }
         }
         Undo => {
             world.tell("press u; press y");

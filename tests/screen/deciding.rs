@@ -253,7 +253,7 @@ fn a_keep_says_what_else_it_commits_and_how_many_sealed_runs_come_first() {
     );
     let words = world.words();
     assert!(
-        words.contains("the gates on 8 sealed runs, then the commit"),
+        words.contains("Esc cancels 8 sealed runs, then the commit"),
         "{words}"
     );
 }

@@ -124,11 +124,32 @@ fn a_discard_during_a_run_waits_for_its_end() {
     // The key again takes it back.
     let world = check(&format!("{story}; press d; {PASS}"), &["● PASS"]);
     assert!(world.history.is_empty());
-    // Without a verdict there is nothing to decide: the question comes first.
-    let world = check(
-        &format!("{story}; end void stopped"),
-        &["Discard newer bytes?"],
-    );
+    // Nothing is left to decide where the run was stopped or a newer save came. The text stays.
+    let stopped =
+        "no discard follows: run 2 gave no verdict; your text is kept for the next discard";
+    for (withdrawn, why) in [
+        ("press x", stopped),
+        ("end void stopped", stopped),
+        (
+            "save",
+            "no discard follows: there is a newer run; your text is kept",
+        ),
+    ] {
+        let mut world = check(&format!("{story}; {withdrawn}"), &[why]);
+        world.tell(&format!("save; {PASS}"));
+        assert!(
+            world.history.is_empty() && world.model.overlays.is_empty(),
+            "{withdrawn}"
+        );
+        world.tell("press d");
+        let words = world.words();
+        assert!(
+            words.contains("Discard run") && words.contains("no gain"),
+            "{words}"
+        );
+    }
+    let paused = "no discard follows: the bytes on disk are not those that the run judged; your text is kept";
+    let world = check(&format!("{story}; press p; save; {PASS}"), &[paused]);
     assert!(world.history.is_empty());
     // The incumbent's own bytes cannot be discarded, so nothing waits.
     check("open; say stage: verify; press d", &["Discard: not now"]);
@@ -263,6 +284,14 @@ fn a_keep_shows_its_check_and_esc_cancels_it() {
     for seen in ["HELD OUT", "1/2", "Esc cancels", "before it is kept"] {
         assert!(words.contains(seen), "{}", world.screen(160, 45));
     }
+    // The way out and the tags come before the explanation, which a narrow screen cuts off.
+    world.model.runs.paused = true;
+    for columns in [80, 120] {
+        let screen = world.screen(columns, 24);
+        let has = |text| screen.contains(text);
+        assert!(has("Esc cancels") && has("paused"), "{screen}");
+    }
+    world.model.runs.paused = false;
     // Other keys work meanwhile, and Esc closes the topmost dialog first.
     world.tell("press tab z ? esc");
     assert_eq!(world.asked, [""; 0]);
@@ -340,6 +369,44 @@ fn a_discard_of_newer_bytes_asks_once() {
 }
 
 #[test]
+fn a_question_before_a_discard_ends_with_a_newer_run() {
+    let mut world = check(
+        &format!("open; {PASS}; save; end void stopped; press d"),
+        &["Discard?", "No verdict belongs to the present bytes"],
+    );
+    world.tell(&format!("save; {PASS}"));
+    assert!(world.model.overlays.is_empty(), "{}", world.screen(160, 45));
+    let words = world.words();
+    assert!(
+        words.contains("no discard follows: there is a newer run"),
+        "{words}"
+    );
+}
+
+#[test]
+fn a_discard_that_writes_no_row_asks_for_no_text() {
+    let story = format!("open; {PASS}; save; end void stopped; press c esc; press d; press y");
+    let saved = "discarded · the bytes that were on disk are kept as 5a7ed00";
+    let world = check(&story, &[saved, "1,000 sps"]);
+    assert!(world.model.overlays.is_empty() && world.history.is_empty());
+}
+
+#[test]
+fn a_draft_ends_when_its_run_is_decided_in_a_shell() {
+    let mut world = World::new();
+    world.tell(&format!(
+        "open; {PASS}; save; {PASS}; press c; type two rows; press esc"
+    ));
+    world.keep_beside(RunId(2), "kept in a shell");
+    world.tell(&format!("elsewhere; save; {PASS}; press c"));
+    let words = world.words();
+    assert!(
+        words.contains("Keep run 3") && !words.contains("two rows"),
+        "{words}"
+    );
+}
+
+#[test]
 fn nothing_runs_while_a_commit_is_made_whatever_is_pressed() {
     let mut world = World::new();
     world.slow = true;
@@ -377,6 +444,11 @@ fn a_keep_of_what_head_holds_speaks_of_no_commit() {
     check(
         &format!("open; {PASS}; save; {PASS}; press c"),
         &["This becomes the commit's subject"],
+    );
+    // The run in progress is what would be kept, not the last one.
+    check(
+        &format!("open; {PASS}; save; say stage: verify; press c"),
+        &["Keep run 2", "This becomes the commit's subject"],
     );
 }
 

@@ -177,6 +177,17 @@ impl Overlay {
         }
     }
 
+    /// Whether it asks before a discard.
+    pub fn asks_discard(&self) -> bool {
+        matches!(
+            self,
+            Overlay::Question {
+                about: About::NewerBytes(_) | About::Change(Change::Discard { .. }),
+                ..
+            }
+        )
+    }
+
     /// The text that is typed.
     pub fn input(&mut self) -> Option<&mut Input> {
         match self {

@@ -432,6 +432,12 @@ impl World {
         }
     }
 
+    /// `lab keep` in a shell.
+    pub fn keep_beside(&mut self, run: RunId, words: &str) {
+        let kept = self.keep(run, &Message::new(words, []));
+        assert!(kept.is_ok(), "{kept:?}");
+    }
+
     fn discard(
         &mut self,
         run: RunId,

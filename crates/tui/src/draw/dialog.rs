@@ -29,14 +29,17 @@ pub(super) fn keys(model: &Model, words: &[(Action, &str)]) -> Vec<Span<'static>
     words.iter().flat_map(spans).collect()
 }
 
-/// What the dialog of a keep asks, and what the keep does besides.
-pub(super) fn keep_question(model: &Model) -> String {
+/// What the dialog of a keep of this run asks, and what the keep does besides.
+pub(super) fn keep_question(model: &Model, run: RunId) -> String {
     let repository = &model.repository;
     let incumbent = repository.snapshot().and_then(|s| s.incumbent.as_ref());
     let present = repository.present();
     let first = present.map_or(&[][..], |present| &present.rules.first);
-    let last = model.runs.last.as_ref();
-    let is_held = last.is_some_and(|last| incumbent == Some(&last.start.blob));
+    let live = model.runs.live().map(|live| &*live.start);
+    let last = model.runs.last.as_ref().map(|last| &last.start);
+    let mut starts = live.into_iter().chain(last);
+    let start = starts.find(|start| start.id == run);
+    let is_held = start.is_some_and(|start| incumbent == Some(&start.blob));
     let mut text = String::from("What did you try? ");
     text.push_str(if is_held && first.is_empty() {
         "HEAD holds these bytes already: a row is written, and no commit is made."

@@ -20,7 +20,7 @@ pub(super) fn draw(
         Overlay::Help(state) => return Some(help::draw(model, frame, area, state)),
         Overlay::Message { draft, action, .. } => {
             let ask = match action {
-                Action::Keep => keep_question(model),
+                Action::Keep => keep_question(model, draft.run),
                 _ => {
                     let default = model.default_description();
                     format!("What did you try? Left empty: \"{default}\".")

@@ -165,6 +165,7 @@ fn first_line(model: &Model) -> Vec<Span<'static>> {
         _ => progress(model),
     };
     line.extend(tags(model));
+    line.extend(explained(model));
     line
 }
 
@@ -197,7 +198,11 @@ pub(super) fn draw_line(model: &Model, frame: &mut Frame, area: Rect, has_head: 
         line.push(format!("{}  ", fit(&model.setup.name, NAME)).strong());
     }
     match (&model.runs.running, &model.runs.last) {
-        _ if model.decision.held_out.is_some() => line.extend(progress(model)),
+        _ if model.decision.held_out.is_some() => {
+            line.extend(progress(model));
+            line.extend(tags(model));
+            line.extend(explained(model));
+        }
         (Running::No, Some(last)) => {
             let verdict = &last.verdict;
             let style = if model.runs.is_stale() {
@@ -344,16 +349,21 @@ fn progress(model: &Model) -> Vec<Span<'static>> {
         None => fit(&time, 14),
     };
     line.push(Span::raw(format!("  {time}")));
-    if let Some(checking) = held_out {
+    if held_out.is_some() {
         let cancel = model.way(Action::Close);
-        let inputs = match checking.sealed_runs {
-            1 => "held-out inputs".to_owned(),
-            runs => format!("{runs} sealed runs"),
-        };
-        let text = format!("  the gates on {inputs}, then the commit ({cancel} cancels)");
-        line.push(text.quiet());
+        line.push(format!("  {cancel} cancels").quiet());
     }
     line
+}
+
+/// What the held-out check before a keep does. The way out and the tags come before it: a narrow
+/// screen cuts it off.
+fn explained(model: &Model) -> Option<Span<'static>> {
+    let inputs = match model.decision.held_out.as_ref()?.sealed_runs {
+        1 => "held-out inputs".to_owned(),
+        runs => format!("{runs} sealed runs"),
+    };
+    Some(format!("  {inputs}, then the commit").quiet())
 }
 
 /// How long the stage of the run or of the held-out check still takes, after so long.

@@ -15,6 +15,7 @@ use lab_git::short;
 use lab_history::tested::tested;
 use lab_run::RunId;
 use lab_run::experiment::Status;
+use lab_run::message::Message;
 use lab_runner::follow::Batch;
 use std::sync::Arc;
 
@@ -73,16 +74,29 @@ impl Model {
         self.ask_discard(question);
     }
 
+    /// Asks before a discard. Where no row is written, the discard needs no further text.
     pub(super) fn ask_discard(&mut self, text: String) {
-        if let Some(run) = self.decision_run() {
-            let about = About::NewerBytes(run);
-            self.ask_question(Overlay::Question { text, about });
-        }
+        let Some(run) = self.decision_run() else {
+            return;
+        };
+        let about = match self.allowed().discard {
+            Ok(Discard::Unjudged { .. } | Discard::Decided(..)) => About::Change(Change::Discard {
+                run,
+                message: Message::new("discarded without a verdict", []),
+                confirmed: true,
+            }),
+            _ => About::NewerBytes(run),
+        };
+        self.ask_question(Overlay::Question { text, about });
     }
 
     /// Opens the dialog for the message of a keep or a discard.
     pub(super) fn open_message(&mut self, run: RunId, action: Action, confirmed: bool) {
+        // A draft ends when its run is decided, also in a shell.
+        let mut experiments = self.repository.experiments.iter();
         let typed = self.decision.drafts.get(&action);
+        let typed =
+            typed.filter(|draft| !experiments.any(|e| e.run == Some(draft.run) && !e.foreign));
         let judged = self.runs.last_if(run);
         let tested = judged.map(|judged| self.tested(judged));
         self.overlays.push(Overlay::Message {
@@ -104,20 +118,40 @@ impl Model {
         self.decision.follows.take_if(is_it).is_some()
     }
 
-    /// Keeps or discards the run for which that was asked while it was in progress. Where other
-    /// bytes than the judged ones would be discarded, asks first.
+    /// Cancels the decision that was to follow a run, or the question before a discard, and says
+    /// why. The typed text stays as the draft.
+    pub(super) fn withdraw(&mut self, why: &str) {
+        let follows = self.decision.follows.take().map(|(action, _)| action);
+        let before = self.overlays.len();
+        self.overlays.retain(|overlay| !overlay.asks_discard());
+        let asked = (self.overlays.len() < before).then_some(Action::Discard);
+        let Some(action) = follows.or(asked) else {
+            return;
+        };
+        let name = action.binding().name;
+        let text = match self.decision.drafts.get(&action) {
+            Some(_) => format!("; your text is kept for the next {name}"),
+            None => String::new(),
+        };
+        self.warn(format!("no {name} follows: {why}{text}"));
+    }
+
+    /// Keeps or discards the run for which that was asked while it was in progress.
     pub(super) fn decision_that_follows(&mut self) {
         if self.is_calm().is_err() {
             return;
         }
-        let Some((action, run)) = self.decision.follows.take() else {
+        let Some((action, run)) = self.decision.follows else {
             return;
         };
-        let asks = action == Action::Discard
-            && !matches!(self.allowed().discard, Ok(Discard::Run(of)) if of == run);
+        let why = self.no_longer_possible(action, run);
+        let is_of_run = matches!(self.allowed().discard, Ok(Discard::Run(of)) if of == run);
+        if why.is_none() && action == Action::Discard && !is_of_run {
+            return self.withdraw("the bytes on disk are not those that the run judged");
+        }
+        self.decision.follows = None;
         let draft = self.decision.drafts.get(&action).cloned();
-        match (self.no_longer_possible(action, run), draft) {
-            (None, _) if asks => self.describe_discard(),
+        match (why, draft) {
             (None, Some(draft)) => self.accept_message(draft, action, false),
             (None, None) => {}
             (Some(why), _) => {
@@ -261,8 +295,8 @@ impl Model {
     }
 
     fn on_decided(&mut self, decided: &Decided, by_rule: bool) {
-        // A decision by rule used no draft.
-        if !by_rule {
+        // A decision by rule and one without a row used no draft.
+        if !by_rule && decided.run.is_some() {
             self.decision.drafts.clear();
         }
         self.say_decided(decided);

@@ -76,7 +76,10 @@ impl Model {
             }
             (Some(Overlay::Question { about, .. }), Some(Action::Yes)) => match about {
                 About::Change(change) => self.change_if_calm(change),
-                About::NewerBytes(run) => self.open_message(run, Action::Discard, true),
+                About::NewerBytes(run) if self.decision_run() == Some(run) => {
+                    self.open_message(run, Action::Discard, true);
+                }
+                About::NewerBytes(_) => self.describe_discard(),
                 About::Rule => self.decision.auto = true,
             },
             _ => {}

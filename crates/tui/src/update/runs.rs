@@ -12,7 +12,7 @@ use lab_protocol::report::Report;
 use lab_run::inputs::Inputs;
 use lab_run::record::Record;
 use lab_run::verdict::Outcome;
-use lab_run::{Reason, RunId, RunStart};
+use lab_run::{Reason, RunStart};
 use lab_runner::{Batch, RunEvent};
 use lab_watch::WatchEvent;
 use std::sync::Arc;
@@ -99,12 +99,12 @@ impl Model {
 
     fn follow_live(&mut self, start: Box<RunStart>) {
         self.runs.newest = self.runs.newest.max(Some(start.id));
-        let is_newer = |(_, run): &mut (_, RunId)| *run != start.id && !start.is_check();
-        if let Some((action, _)) = self.decision.follows.take_if(is_newer) {
-            let name = action.binding().name;
-            self.warn(format!(
-                "no {name} follows: there is a newer run; your text is kept for its {name}"
-            ));
+        let is_awaited = self
+            .decision
+            .follows
+            .is_some_and(|(_, run)| run == start.id);
+        if !is_awaited && !start.is_check() {
+            self.withdraw("there is a newer run");
         }
         self.panes.start_log(start.id);
         self.panes.text_mut(Pane::Correctness).show(0);
@@ -135,6 +135,9 @@ impl Model {
         // A run of another process may be decided by now.
         let is_open = record.decision.is_none() && !is_check && !is_not_judged;
         self.decision.awaiting_rule = Some(run).filter(|_| is_open);
+        if (is_void || is_not_judged) && self.decision.follows.is_some_and(|(_, of)| of == run) {
+            self.withdraw(&format!("run {run} gave no verdict"));
+        }
         if is_not_judged {
             self.runs.free_number(run);
             self.panes.log.forget_number();
