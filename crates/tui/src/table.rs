@@ -5,7 +5,7 @@
 mod column;
 mod filter;
 
-pub use column::{Column, SortValue, compare, problem};
+pub use column::{Column, SortValue, compare};
 pub use filter::{FIELDS, Filter};
 
 use crate::state::repository::{Device, is_on};

@@ -113,6 +113,17 @@ pub fn printable(text: &str) -> String {
         .collect()
 }
 
+/// The problem of a kernel: `rmsnorm` of `kernels/rmsnorm/kernel.cu`. A folder may hold several
+/// kernels: `rmsnorm/kernel.py` of `kernels/rmsnorm/kernel.py`.
+pub fn problem(kernel: &str) -> &str {
+    let (path, parts) = match kernel.strip_suffix("/kernel.cu") {
+        Some(folder) => (folder, 1),
+        None => (kernel, 2),
+    };
+    let before = path.rmatch_indices('/').nth(parts - 1);
+    before.map_or(path, |(at, _)| &path[at + 1..])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,6 +181,20 @@ mod tests {
             prop_assert!(lines.iter().all(|line| width(line) <= columns && !line.is_empty()), "{lines:?}");
             let letters = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
             prop_assert_eq!(letters(&lines.concat()), letters(&text));
+        }
+    }
+
+    #[test]
+    fn a_problem_names_the_file_where_it_is_not_the_usual_one() {
+        for (kernel, name) in [
+            ("kernels/softmax/kernel.cu", "softmax"),
+            ("kernels/softmax/kernel.py", "softmax/kernel.py"),
+            ("softmax/fast.cu", "softmax/fast.cu"),
+            ("softmax/kernel.cu", "softmax"),
+            ("kernel.cu", "kernel.cu"),
+            ("kernel.py", "kernel.py"),
+        ] {
+            assert_eq!(problem(kernel), name);
         }
     }
 }

@@ -1,7 +1,6 @@
 //! The project that the screen is opened for.
 
-use crate::table::problem;
-use crate::text::printable;
+use crate::text::{printable, problem};
 use lab_project::Project;
 use lab_project::config::{AutoConfig, Config, Goal};
 use lab_project::objective::Objective;

@@ -1,6 +1,7 @@
 //! The columns of the table: their names, and the values that rows are sorted by.
 
 use super::RowFacts;
+use crate::text::problem;
 use lab_project::config::Goal;
 use lab_protocol::report::Speed;
 use lab_run::experiment::{Experiment, Status};
@@ -136,17 +137,6 @@ impl Column {
     }
 }
 
-/// The problem of a kernel: `rmsnorm` of `kernels/rmsnorm/kernel.cu`. A folder may hold several
-/// kernels: `rmsnorm/kernel.py` of `kernels/rmsnorm/kernel.py`.
-pub fn problem(kernel: &str) -> &str {
-    let (path, parts) = match kernel.strip_suffix("/kernel.cu") {
-        Some(folder) => (folder, 1),
-        None => (kernel, 2),
-    };
-    let before = path.rmatch_indices('/').nth(parts - 1);
-    before.map_or(path, |(at, _)| &path[at + 1..])
-}
-
 /// Compares two rows; a row without a value comes last in either order.
 pub fn compare(a: Option<SortValue>, b: Option<SortValue>, descending: bool) -> Ordering {
     let known = match (a, b) {
@@ -213,24 +203,5 @@ mod tests {
             ]),
             "n=99999999999999999999999, n=100000000000000000000000"
         );
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_problem_names_the_file_where_it_is_not_the_usual_one() {
-        for (kernel, name) in [
-            ("kernels/softmax/kernel.cu", "softmax"),
-            ("kernels/softmax/kernel.py", "softmax/kernel.py"),
-            ("softmax/fast.cu", "softmax/fast.cu"),
-            ("softmax/kernel.cu", "softmax"),
-            ("kernel.cu", "kernel.cu"),
-            ("kernel.py", "kernel.py"),
-        ] {
-            assert_eq!(problem(kernel), name);
-        }
     }
 }

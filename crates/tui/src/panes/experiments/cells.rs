@@ -1,7 +1,8 @@
 //! The text and the style of a cell of the table.
 
 use crate::prelude::*;
-use crate::table::{Column, RowFacts, problem};
+use crate::table::{Column, RowFacts};
+use crate::text::problem;
 use crate::widgets::in_short;
 use lab_protocol::report::{PeerRatio, Speed};
 use lab_run::experiment::{Experiment, Status};
