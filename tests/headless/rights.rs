@@ -131,6 +131,11 @@ fn each_command_says_what_to_do_and_changes_nothing() {
         there.lab.sh("chown 65534 ../home/.gitconfig").is(0);
     }
     let before = there.files();
+    there
+        .lab(".", "doctor")
+        .is(1)
+        .says("cannot be written: Permission denied")
+        .says("make it writable, or work in a copy of your own");
     // The words of trust are this user's own.
     there.lab(".", "trust").is(0);
     let commands = [

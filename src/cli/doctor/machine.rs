@@ -5,6 +5,7 @@ use lab_device::sandbox::{self, SandboxState};
 use lab_device::{self as device, Finding};
 use lab_protocol::Target;
 use lab_protocol::console;
+use rustix::fs::{Access, access};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -26,7 +27,14 @@ pub fn git() -> Finding {
 
 pub fn repository(folder: &Path) -> Finding {
     match lab_project::work_tree(folder) {
-        Ok(root) => well("repository", root.display().to_string()),
+        Ok(root) => match access(&root, Access::WRITE_OK) {
+            Ok(()) => well("repository", root.display().to_string()),
+            Err(error) => ill(
+                "repository",
+                format!("{} cannot be written: {error}", root.display()),
+                "verdicts and decisions are written there: make it writable, or work in a copy of your own",
+            ),
+        },
         Err(error) => {
             let text = format!("{error:#}");
             let (says, remedy) = text.split_once(": ").unwrap_or((&text, "`git init`"));

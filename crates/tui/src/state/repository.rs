@@ -33,7 +33,7 @@ pub struct Repository {
     cache: HistoryCache,
     /// HEAD's commits, newest first; those with an experiment of this kernel before the others.
     pub commits: Vec<LogEntry>,
-    /// That order is not git's.
+    /// Whether one of these stands before a newer one of others.
     pub own_commits_first: bool,
     /// The board of decisions as it was last read, or why it cannot be; `None` before.
     pub board: Option<Result<Board, String>>,
