@@ -90,7 +90,7 @@ impl Ready {
         // The workers are forks of the Python on standby, whose use of the device another run takes
         // for a stranger's.
         let is_forked = self.python.is_some();
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let cores = lab_system::threads::cores();
         if self.edits_are_quick && is_gpu && !is_forked {
             (cores / CORES).clamp(1, MOST)
         } else {

@@ -14,7 +14,7 @@ use lab_runner::process::Control;
 use lab_runner::spec::RunSpec;
 use lab_source::tune::Space;
 use lab_store::series::OpenFolder;
-use lab_system::threads::{self, Beside, beside};
+use lab_system::threads::{self, Beside, beside, cores};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 
@@ -47,7 +47,6 @@ impl Session<'_> {
         let (project, spec, inputs) = (self.project, self.lanes[0].clone(), self.inputs.clone());
         // For a GPU, a build has threads of its own.
         let is_cpu = spec.device.unwrap_or(project.config.device) == Target::Cpu;
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         let usual = || cores().div_ceil(if is_cpu { 1 } else { 4 });
         let builders = match Language::of(&project.kernel) {
             Language::Cuda => self.builders.unwrap_or_else(usual),

@@ -3,8 +3,15 @@
 
 use std::io;
 use std::panic::resume_unwind;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle, available_parallelism};
+
+/// How many threads the processor runs at once for this process. Asked once: Linux's answer takes
+/// the reading of several files.
+pub fn cores() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| available_parallelism().map_or(1, usize::from))
+}
 
 /// Starts a thread. The error says what to do.
 pub fn start<T: Send + 'static>(

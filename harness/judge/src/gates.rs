@@ -4,6 +4,7 @@ use crate::dtype::{CellValue, Dtype};
 use crate::parallel::each_on_a_thread;
 use lab_protocol::report::Histogram;
 use lab_protocol::report::histogram::{EXPONENTS, exponent_of};
+use lab_system::threads::cores;
 
 /// How far a cell may be off: `|got − want| ≤ atol + rtol·|want|`, for at least the fraction
 /// `matched` of all cells.
@@ -253,7 +254,7 @@ pub fn compare(
             ..Default::default()
         };
     }
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = cores();
     let share = cells.div_ceil(threads).max(WORTH_A_THREAD);
     if cells <= share {
         return compare_stretch(dtype, got, want, tolerance, unwritten, 0);

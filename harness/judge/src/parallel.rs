@@ -1,16 +1,14 @@
 //! Work on all cores.
 
 use crate::sync::lock;
-use lab_system::threads::{Beside, beside};
+use lab_system::threads::{Beside, beside, cores};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Calls `make` for each item, on as many threads as the processor runs at once; for a single item
 /// on this thread. The results are in the items' order.
 pub fn each_on_a_thread<I: Sync, R: Send>(items: &[I], make: impl Fn(&I) -> R + Sync) -> Vec<R> {
-    let threads = std::thread::available_parallelism()
-        .map_or(1, usize::from)
-        .min(items.len());
+    let threads = cores().min(items.len());
     if threads <= 1 {
         return items.iter().map(make).collect();
     }

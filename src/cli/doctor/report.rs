@@ -2,8 +2,8 @@
 
 use super::{FindingReport, sign};
 use lab_device::Finding;
+use lab_system::threads::cores;
 use std::fs;
-use std::thread::available_parallelism;
 
 /// Findings whose text is about the user's folders and files. The report says only whether they are well.
 const PRIVATE: [&str; 3] = ["repository", "project", "settings"];
@@ -56,10 +56,10 @@ fn machine() -> String {
     let name = value(&system, "PRETTY_NAME=").unwrap_or("unknown system");
     let memory = read("/proc/meminfo");
     let kib = value(&memory, "MemTotal:").and_then(|it| it.split(' ').next()?.parse::<u64>().ok());
-    let processors = available_parallelism().map_or_else(|_| "?".to_owned(), |n| n.to_string());
     format!(
-        "Linux {}, {name}, {processors} processors, {} GiB of memory",
+        "Linux {}, {name}, {} processors, {} GiB of memory",
         read("/proc/sys/kernel/osrelease").trim(),
+        cores(),
         kib.map_or_else(|| "?".to_owned(), |kib| (kib >> 20).to_string())
     )
 }

@@ -4,7 +4,7 @@ use crate::run_store::RunStore;
 use crate::summary::RunSummary;
 use lab_run::RunId;
 use lab_system::stamp::{Stamp, stamp};
-use lab_system::threads::{Beside, beside};
+use lab_system::threads::{Beside, beside, cores};
 
 /// What is in a run's folder.
 pub enum Found {
@@ -22,11 +22,10 @@ pub fn read(store: &RunStore, ids: &[RunId]) -> Vec<(RunId, Found)> {
     let all = |share: &[RunId]| -> Vec<(RunId, Found)> {
         share.iter().map(|id| (*id, find(store, *id))).collect()
     };
-    // Asking how many processors there are reads several files.
     if ids.len() <= WORTH_A_THREAD {
         return all(ids);
     }
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = cores();
     let share = ids.len().div_ceil(threads.min(8)).max(WORTH_A_THREAD);
     std::thread::scope(|scope| {
         let reading = ids

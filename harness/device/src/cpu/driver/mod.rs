@@ -41,7 +41,7 @@ struct CpuDriver {
 /// Opens the cpu device, with one worker for each core. The environment variable `LAB_CPU_SMS` sets
 /// the number of multiprocessors that it reports, from 1 to 1024; any other value is an error.
 pub fn open() -> Result<Box<dyn Driver>> {
-    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let threads = lab_system::threads::cores();
     crate::cpu::signal::install();
     Ok(Box::new(driver(threads)?))
 }

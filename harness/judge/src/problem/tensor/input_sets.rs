@@ -55,31 +55,40 @@ pub fn sets(case: &Case, device: &DeviceInfo) -> usize {
     let bytes = case.bytes_of(CaseTensor::is_of_a_set).max(1);
     let room = match device.memory_bytes {
         0 => usize::MAX,
-        memory => memory as usize / PART_OF_DEVICE / bytes,
+        memory => memory as usize / case.timed.saturating_mul(4).max(PART_OF_DEVICE) / bytes,
     };
     let least = if case.cells() > HUGE { 1 } else { 2 };
     case.window_sets.min(room).max(least)
 }
 
-/// The part of the device's memory that the sets of a case may have, as its inverse. They lie there
-/// up to three times.
+/// The part of the device's memory that the sets of a case may have, as its inverse; those of all
+/// timed cases have a quarter. They lie there up to three times.
 const PART_OF_DEVICE: usize = 128;
 
 /// Cells of a case from which on drawing, copying and comparing it takes the lab most of a second.
 const HUGE: usize = 8 << 20;
 
-/// The launches that take this time together on a card that moves 4 TB and computes 10^15
-/// operations in a second, as far as their number and their memory are not limited. Each of many
-/// cases gets fewer: to check and to time all of them should not take much longer.
-pub fn window_sets(case: &Case, results: ResultsOfSets, timed: usize) -> usize {
-    let bytes = case.bytes_of(CaseTensor::is_of_a_set).max(1);
-    let seconds = (bytes as f64 / 4e12).max(case.amounts.flops.unwrap_or(0.0) / 1e15);
-    let wanted = (results.window_seconds(case) / seconds).ceil() as usize;
-    let (timed, many) = (timed.max(1), timed.max(MANY));
-    let most = (MOST_SETS * MANY / many).max(LEAST_OF_MANY);
-    wanted
-        .min(MOST_BYTES / timed * MANY / many / bytes)
-        .min(most)
+/// Gives each timed case the launches that take this time together on a card that moves 4 TB and
+/// computes 10^15 operations in a second, as far as their number and the memory of all cases are not
+/// limited. What small cases leave of that memory, large ones get.
+pub fn share_window_sets(cases: &mut [Case], results: ResultsOfSets) {
+    let mut timed: Vec<&mut Case> = cases.iter_mut().filter(|case| !case.held_out).collect();
+    let count = timed.len();
+    let most = (MOST_SETS * MANY / count.max(MANY)).max(LEAST_OF_MANY);
+    for case in &mut timed {
+        let bytes = case.bytes_of(CaseTensor::is_of_a_set);
+        let seconds = (bytes as f64 / 4e12).max(case.amounts.flops.unwrap_or(0.0) / 1e15);
+        let wanted = (results.window_seconds(case) / seconds).ceil() as usize;
+        (case.window_sets, case.timed) = (wanted.min(most), count);
+    }
+    let bytes = |case: &Case| case.bytes_of(CaseTensor::is_of_a_set).max(1);
+    timed.sort_by_key(|case| bytes(case).saturating_mul(case.window_sets));
+    let mut left = MOST_BYTES;
+    for (at, case) in timed.into_iter().enumerate() {
+        let share = left / (count - at);
+        case.window_sets = case.window_sets.min(share / bytes(case));
+        left -= case.window_sets * bytes(case);
+    }
 }
 
 /// So many timed cases are many.
@@ -103,21 +112,24 @@ mod tests {
     use crate::testing;
     use std::path::Path;
 
-    /// The sets of each of `count` cases with `cells` numbers of 32 bits in and as many out.
-    fn sets_of(cells: usize, count: usize, further: &str) -> usize {
+    /// The sets of cases with so many numbers of 32 bits in and as many out.
+    fn sets_of_each(cells: &[usize], further: &str) -> Vec<usize> {
         let top = "entry = \"twice\"\ndims = [\"n\"]\n";
         let tensors = include_str!("../../../tests/one_to_one.toml");
-        let each = format!("[[workload]]\ndims = {{ n = {cells} }}\n");
-        let text = format!(
-            "{top}{further}{tensors}[objective]\nsamples = \"n\"\n{}",
-            each.repeat(count)
-        );
+        let workload = |n: &usize| format!("[[workload]]\ndims = {{ n = {n} }}\n");
+        let workloads: String = cells.iter().map(workload).collect();
+        let text = format!("{top}{further}{tensors}[objective]\nsamples = \"n\"\n{workloads}");
         let spec = file::parse(Path::new("problem.toml"), &text, None).unwrap();
         let device = DeviceInfo {
             memory_bytes: 141 << 30,
             ..testing::device()
         };
-        sets(&spec.cases[0], &device)
+        spec.cases.iter().map(|case| sets(case, &device)).collect()
+    }
+
+    /// The sets of each of `count` such cases.
+    fn sets_of(cells: usize, count: usize, further: &str) -> usize {
+        sets_of_each(&vec![cells; count], further)[0]
     }
 
     #[test]
@@ -139,7 +151,11 @@ mod tests {
                  [[workload]]\ndims = {{ n = 8388608 }}\n"
             );
             let spec = file::parse(Path::new("problem.toml"), &text, None).unwrap();
-            let sets = |results| window_sets(&spec.cases[0], results, 1);
+            let sets = |results| {
+                let mut cases = [(*spec.cases[0]).clone()];
+                share_window_sets(&mut cases, results);
+                cases[0].window_sets
+            };
             [
                 sets(ResultsOfSets::Fast),
                 sets(ResultsOfSets::OnDisk),
@@ -159,6 +175,13 @@ mod tests {
     fn many_cases_have_fewer_sets_each() {
         assert_eq!([sets_of(100, 16, ""), sets_of(100, 54, "")], [32, 16]);
         assert_eq!(sets_of(8 << 20, 16, ""), 6);
-        assert_eq!(sets_of(2 << 20, 54, ""), 2, "2.7 GB in all");
+        assert_eq!(sets_of(2 << 20, 54, ""), 9, "8.2 GB in all");
+    }
+
+    #[test]
+    fn what_small_cases_leave_large_ones_get() {
+        let mut cells = vec![100; 53];
+        cells.push(2 << 20);
+        assert_eq!(sets_of_each(&cells, "")[52..54], [16, 16]);
     }
 }

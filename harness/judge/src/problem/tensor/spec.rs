@@ -88,6 +88,8 @@ pub struct Case {
     pub sets: Option<usize>,
     /// Sets that make a timed window as long as it should be.
     pub window_sets: usize,
+    /// How many timed cases the problem has; 0 of a case that is not timed.
+    pub timed: usize,
     /// Whether only the cpu device, or only other devices run the case; `None` if every device
     /// does.
     pub only_emulated: Option<bool>,

@@ -2,7 +2,7 @@
 //! evaluated.
 
 use super::super::drawn_shapes::{self, DrawnShapes, Extents};
-use super::super::input_sets::window_sets;
+use super::super::input_sets::share_window_sets;
 use super::super::number::Variables;
 use super::super::objective::{Amounts, Figure};
 use super::super::planted::Planting;
@@ -155,14 +155,13 @@ impl ProblemFile {
         // Workloads of the same dimensions may differ in what they hold. Each has a name of its
         // own.
         let labels = cases.iter().map(|case| case.label.clone()).collect_vec();
-        let timed = cases.iter().filter(|case| !case.held_out).count();
+        share_window_sets(&mut cases, self.results);
         let pictured: Vec<Arc<AtomicUsize>> = self.tensor.iter().map(|_| Arc::default()).collect();
         for (at, case) in cases.iter_mut().enumerate() {
             case.index = at;
             for (tensor, pictured) in case.tensors.iter_mut().zip(&pictured) {
                 tensor.pictured = Arc::clone(pictured);
             }
-            case.window_sets = window_sets(case, self.results, timed);
             let same = |label: &&String| **label == labels[at];
             let earlier = labels[..at].iter().filter(same).count();
             if earlier > 0 {
@@ -292,6 +291,7 @@ impl ProblemFile {
             steps: self.steps,
             sets: workload.text.sets,
             window_sets: 0,
+            timed: 0,
             only_emulated: None,
             accepts: self.accept.clone(),
             hint: None,
