@@ -24,10 +24,12 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Most bytes that are drawn ahead in the judge's own memory, and where the device holds them. Other
-/// programs may need the device's memory meanwhile.
+/// Most bytes that are drawn ahead in the judge's own memory.
 const MOST_AHEAD: usize = 1 << 30;
-const MOST_AHEAD_HELD: usize = 4 << 30;
+
+/// The part of the device's memory that what is drawn ahead there may have, as its inverse. Other
+/// judges stand by too, and other programs may need the device's memory meanwhile.
+const PART_AHEAD: u64 = 8;
 
 /// A problem whose workloads are chosen and whose reference has started, or whose results are there.
 /// The judge verifies the candidate with it, and times kernels.
@@ -110,7 +112,7 @@ impl Prepared {
         parts.retain(|(case, part)| *part != Part::Renewed || self.0.renewed.contains(&case.index));
         let (all, drawing, mut bytes) = (parts.len(), Drawing::of(cx), 0);
         let most = match cx.memory {
-            Some(_) => MOST_AHEAD_HELD,
+            Some(_) => (cx.device.memory_bytes / PART_AHEAD) as usize,
             None => MOST_AHEAD,
         };
         let exceeds = |(case, part): &(Arc<Case>, Part)| {
