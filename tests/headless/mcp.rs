@@ -555,7 +555,7 @@ fn of_many_workloads_a_verdict_tells_the_worst() {
         .map(|(row, ratio)| {
             let correctness = if row == 4 { "fail" } else { "pass" };
             format!(
-                "echo 'workload: rows={row} kernel_us=2 ratio={ratio} correctness={correctness}'\n"
+                "echo 'workload: rows={row} kernel_us=2 low_us=1.9 n=40 ratio={ratio} correctness={correctness}'\n"
             )
         })
         .collect();
@@ -575,9 +575,14 @@ fn of_many_workloads_a_verdict_tells_the_worst() {
             .iter()
             .collect::<Vec<_>>()
     );
+    assert_eq!(
+        judged["workloads"][0],
+        json!({ "rows": 4, "kernel_us": 2, "ratio": 1.02, "correctness": "fail" })
+    );
     assert_eq!(judged["left_out"], json!({ "workloads": 2 }));
     let all = client.call("experiment", json!({ "run": 1 }));
     assert_eq!(all["workloads"].as_array().unwrap().len(), 6);
+    assert_eq!(all["workloads"][0]["low_us"], 1.9);
     assert_eq!(client.close(), 0);
 }
 

@@ -43,6 +43,20 @@ use std::time::Duration;
 /// Most workloads in the answer of a run.
 const WORKLOADS: usize = 4;
 
+/// What such an answer leaves out of a workload: how the times scatter, and what follows from its
+/// time.
+const OF_A_WORKLOAD: [&str; 9] = [
+    "gbps",
+    "gflops",
+    "high_us",
+    "latency_us",
+    "low_us",
+    "mad_us",
+    "n",
+    "ratio_high",
+    "ratio_low",
+];
+
 /// What the commands in an error mean to a client.
 pub const AS_TOOLS: &str = "The text says what to do. In it, `lab run` is the tool judge with \"unless_known\": false; other commands are tools of the same \
      name, or a person's to run.";
@@ -233,7 +247,8 @@ pub fn failed(project: &Project, error: &anyhow::Error) -> Answer {
 }
 
 /// What a verdict says that the client does not know: without the gates that pass, what names the
-/// bytes, what is null or empty, and all but some workloads. The tool `experiment` tells all.
+/// bytes, what is null or empty, and all but some workloads and their figures. The tool `experiment`
+/// tells all.
 fn news(judged: &Judged) -> Answer {
     let mut run = serde_json::to_value(RunAnswer::of(judged)).unwrap_or_default();
     let mut left_out = 0;
@@ -246,6 +261,9 @@ fn news(judged: &Judged) -> Answer {
             left_out = rows.len().saturating_sub(WORKLOADS);
             rows.sort_by(|a, b| badness(a).total_cmp(&badness(b)));
             rows.truncate(WORKLOADS);
+            for row in rows.iter_mut().filter_map(Value::as_object_mut) {
+                row.retain(|key, _| !OF_A_WORKLOAD.contains(&key.as_str()));
+            }
         }
     }
     leave_out_empty(&mut run);
