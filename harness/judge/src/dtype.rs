@@ -132,9 +132,16 @@ impl CellValue {
     pub fn as_f64(self) -> f64 {
         match self {
             CellValue::Float(value) => value,
-            CellValue::Integer(value) => value as f64,
+            CellValue::Integer(value) => nearest(value),
         }
     }
+}
+
+/// The nearest f64. Not inlined: the compiler would convert an integer of 128 bits for each cell, of
+/// a floating-point number too, and that takes longer than all else.
+#[inline(never)]
+fn nearest(value: i128) -> f64 {
+    value as f64
 }
 
 impl fmt::Display for CellValue {
@@ -285,6 +292,19 @@ impl Dtype {
         self.value(cell).as_f64()
     }
 
+    /// Whether all cells are finite. For whole tensors: the type is looked at once.
+    pub fn are_finite(self, cells: &[u8]) -> bool {
+        match self {
+            Dtype::F64 => every_cell(cells, |cell| f64::from_le_bytes(cell).is_finite()),
+            Dtype::F32 => every_cell(cells, |cell| f32::from_le_bytes(cell).is_finite()),
+            Dtype::F16 => every_cell(cells, |cell| f16::from_le_bytes(cell).is_finite()),
+            Dtype::Bf16 => every_cell(cells, |cell| bf16::from_le_bytes(cell).is_finite()),
+            Dtype::F8e4m3 => every_cell(cells, |[cell]| E4M3.decode(cell).is_finite()),
+            Dtype::F8e5m2 => every_cell(cells, |[cell]| E5M2.decode(cell).is_finite()),
+            _ => true,
+        }
+    }
+
     /// The cell that is nearest to `value`, in little endian.
     pub fn cell(self, value: f64) -> Vec<u8> {
         let mut cell = vec![0; self.size()];
@@ -412,6 +432,10 @@ pub fn bits_of(cell: &[u8]) -> u64 {
         .fold(0, |bits, byte| bits << 8 | u64::from(*byte))
 }
 
+fn every_cell<const SIZE: usize>(cells: &[u8], is_meant: impl Fn([u8; SIZE]) -> bool) -> bool {
+    cells.as_chunks().0.iter().all(|cell| is_meant(*cell))
+}
+
 fn each_cell<const SIZE: usize>(cells: &mut [u8], mut cell: impl FnMut() -> [u8; SIZE]) {
     cells
         .as_chunks_mut()
@@ -529,6 +553,19 @@ mod tests {
         }
         let cell = Dtype::F16.integer_cell(Dtype::F16.counts_to() + 1);
         assert_ne!(Dtype::F16.decode(&cell), 2049.0);
+    }
+
+    #[test]
+    fn a_tensor_is_finite_if_each_cell_is() {
+        for &dtype in Dtype::ALL {
+            let cells = dtype.cell(1.0).repeat(9);
+            assert!(dtype.are_finite(&cells), "{dtype}");
+            for value in [f64::NAN, f64::INFINITY] {
+                let cells = [&cells[..], &dtype.cell(value)].concat();
+                let last = dtype.decode(&dtype.cell(value));
+                assert_eq!(dtype.are_finite(&cells), last.is_finite(), "{dtype}");
+            }
+        }
     }
 
     #[test]

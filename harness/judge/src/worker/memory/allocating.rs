@@ -5,7 +5,8 @@
 //! others of their size.
 
 use super::{
-    BACK_OF_LAST, Buffer, BufferId, Content, Device, FRONT, Filling, Guards, OWN, guarded_bytes,
+    BACK, BACK_OF_LAST, Buffer, BufferId, Content, Device, FRONT, Filling, Guards, OWN,
+    guarded_bytes,
 };
 use itertools::Itertools as _;
 use lab_device::{DeviceError, Driver, POISON, Result};
@@ -205,16 +206,19 @@ impl Guards {
     /// Fills new buffers: the zones with noise, and the buffers with poison.
     fn fill_new(&mut self, driver: &mut dyn Driver, buffers: &mut [Buffer]) -> Result {
         for buffer in &mut *buffers {
-            driver.fill_noise(buffer.base, buffer.front, &self.noise, buffer.noise)?;
-            // From the beginning of the word in which the buffer ends.
-            let end = (buffer.front + buffer.bytes) / 4 * 4;
-            let (address, words) = (buffer.base + end as u64, end as u64 / 4);
-            driver.fill_noise(
-                address,
-                buffer.allocated - end,
-                &self.noise,
-                buffer.noise + words,
-            )?;
+            let mut fill = |from: usize, to: usize| {
+                let first = buffer.noise + from as u64 / 4;
+                let address = buffer.base + from as u64;
+                driver.fill_noise(address, to - from, &self.noise, first)
+            };
+            if buffer.bytes <= FRONT + BACK {
+                // To fill a small buffer too takes less time than a second step.
+                fill(0, buffer.allocated)?;
+            } else {
+                fill(0, buffer.front)?;
+                // From the beginning of the word in which the buffer ends.
+                fill((buffer.front + buffer.bytes) / 4 * 4, buffer.allocated)?;
+            }
             if !buffer.is_read_only {
                 buffer.fill(driver, POISON, Filling::Ahead)?;
                 buffer.content = Content::Pattern(POISON);
