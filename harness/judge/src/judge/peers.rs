@@ -39,7 +39,7 @@ const TURNS: u32 = 40;
 const LEAST_TURNS: u32 = 4;
 
 /// The most time that [`TURNS`] may take. A slower peer gets as many turns as decide.
-const LONGEST: Duration = Duration::from_secs(2);
+const LONGEST: Duration = Duration::from_secs(6);
 
 /// What a peer's comparison says, or why the two were not compared.
 type Compared = Result<PeerFigures, String>;

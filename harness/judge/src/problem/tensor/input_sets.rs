@@ -55,14 +55,14 @@ pub fn sets(case: &Case, device: &DeviceInfo) -> usize {
     let bytes = case.bytes_of(CaseTensor::is_of_a_set).max(1);
     let room = match device.memory_bytes {
         0 => usize::MAX,
-        memory => memory as usize / case.timed.saturating_mul(4).max(PART_OF_DEVICE) / bytes,
+        memory => memory as usize / case.timed.saturating_mul(8).max(PART_OF_DEVICE) / bytes,
     };
     let least = if case.cells() > HUGE { 1 } else { 2 };
     case.window_sets.min(room).max(least)
 }
 
 /// The part of the device's memory that the sets of a case may have, as its inverse; those of all
-/// timed cases have a quarter. They lie there up to three times.
+/// timed cases have an eighth. They lie there up to three times, and several judges stand by.
 const PART_OF_DEVICE: usize = 128;
 
 /// Cells of a case from which on drawing, copying and comparing it takes the lab most of a second.
