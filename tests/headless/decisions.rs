@@ -90,10 +90,14 @@ fn a_claim_is_filled_from_its_evidence_and_is_supported_by_the_rule() {
     let expected = format!(
         "1 decision: 1 supported, 0 measured, 0 caveated, 0 rejected\n\nMemory\n  supported  scale: Scaling\n    \
          On H200 it is 10.2× as fast as F.scale, and takes 10 µs.\n    \
-         evidence scale: bench 1 of kernel.cu on NVIDIA H200, 3 runs, commit {}, signed by A User\n",
+         evidence scale: bench 1 of kernel.cu on NVIDIA H200, 3 runs, commit {}, signed by A User\n\n",
         commit.trim()
     );
-    assert_eq!((board.out, board.err), (expected, String::new()));
+    let (decisions, rules) = board.out.split_at(expected.len());
+    assert_eq!((decisions, &*board.err), (&*expected, ""));
+    assert!(rules.starts_with(
+        "supported: the stated verdict holds on every named workload and device, without"
+    ));
     checked(&lab, 0).says("1 supported");
     let whole = lab.lab("decisions scale").is(0);
     for line in [
@@ -194,6 +198,38 @@ fn caveats_few_runs_and_uncommitted_files_are_caveats_of_the_claim() {
 }
 
 #[test]
+fn a_wrong_figure_is_a_caveat_and_so_is_evidence_with_a_conflict() {
+    let lab = supported();
+    let board = lab.read("decisions.toml");
+    lab.write(
+        "decisions.toml",
+        board.replace("{scale.f16.1x64.vs_f_scale}", "99×"),
+    );
+    checked(&lab, 1).says("1 caveated");
+    lab.lab("decisions")
+        .is(0)
+        .says("caveated: '99×' was typed by hand");
+    lab.write("decisions.toml", &board);
+    let evidence = lab.read("evidence/scale.json");
+    lab.write(
+        "evidence/scale.json",
+        evidence.replace("  \"number\"", "<<<<<<< HEAD\n  \"number\""),
+    );
+    checked(&lab, 1)
+        .says("a merge left a conflict in evidence/scale.json: take one side whole")
+        .says("{scale.f16.1x64.us} names 'scale', which cannot be read");
+}
+
+#[test]
+fn what_is_counted_is_a_figure_too() {
+    let lab = supported();
+    let board = lab.read("decisions.toml");
+    let claim = "{scale.workloads} of {scale.workloads}, in {scale.runs} runs";
+    lab.write("decisions.toml", board.replace(CLAIM, claim));
+    lab.lab("decisions").is(0).says("1 of 1, in 3 runs");
+}
+
+#[test]
 fn evidence_of_another_kernel_than_that_of_head_is_stale() {
     let lab = supported();
     lab.write("kernel.cu", "// the next one\n");
@@ -267,6 +303,15 @@ fn what_is_wrong_in_the_file_is_named_with_its_place() {
     }
     lab.write("decisions.toml", format!("{board}{board}"));
     checked(&lab, 1).says("two decisions have the id 'scale'");
+    lab.write(
+        "decisions.toml",
+        board.replace("id = \"scale\"", "id = \"a %41\""),
+    );
+    checked(&lab, 1)
+        .says("decisions.toml:2:6: 'a %41' is no id of a decision: write small letters");
+    lab.lab("decisions add again --bench 1 --to 'My Claim'")
+        .is(1)
+        .says("'My Claim' is no id of a decision");
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! The board: every decision with its status, and what is wrong.
 
-use crate::DECISIONS;
 use crate::claim::{Cited, Filled, Numbers, cards, fill};
 use crate::evidence::Evidence;
 use crate::file::{DecisionsFile, Entry};
-use crate::proof::{Held, is_committed};
+use crate::proof::{Held, is_committed, is_id};
 use crate::status::{self, Expected, Reason, Status};
+use crate::{DECISIONS, ID_FORM};
 use anyhow::{Context, Result};
 use lab_git::Repo;
 use lab_history::kernels::{self, Standing};
@@ -107,11 +107,13 @@ impl Board {
         let mut seen = HashSet::new();
         for entry in &file.entries {
             let id = entry.id.get_ref();
-            if !seen.insert(id) {
-                let at = file.position(&entry.id);
-                board.wrong(format!(
-                    "{at}: two decisions have the id '{id}': rename one"
-                ));
+            let fault = match (is_id(id), seen.insert(id)) {
+                (false, _) => format!("'{id}' is no id of a decision: {ID_FORM}"),
+                (_, false) => format!("two decisions have the id '{id}': rename one"),
+                _ => String::new(),
+            };
+            if !fault.is_empty() {
+                board.wrong(format!("{}: {fault}", file.position(&entry.id)));
                 continue;
             }
             board.hold(repo, &signers, &file, entry);
@@ -227,15 +229,16 @@ impl Board {
         let held: BTreeMap<&str, &Held> = held.collect();
         let mut faults = Vec::new();
         let mut filled = |text: &Spanned<String>, numbers: Numbers| {
-            let (filled, wrong) = fill(&sanitise::words(text.get_ref()), numbers, &held);
+            let (filled, wrong) = fill(&sanitise::words(text.get_ref()), numbers, &ids, &held);
             let at = file.position(text);
-            faults.extend(wrong.iter().map(|wrong| format!("{at}: {wrong}")));
+            faults.extend(wrong.into_iter().map(|wrong| (at.clone(), wrong)));
             filled
         };
         let title = filled(&entry.title, Numbers::Cited);
         let claim = filled(&entry.claim, Numbers::Cited);
         let boundary = entry.boundary.as_ref();
         let boundary = boundary.map(|text| filled(text, Numbers::Any));
+        let boundary = boundary.unwrap_or_default();
         let cited: Vec<&Cited> = claim.cited().chain(title.cited()).collect();
         let mut reasons = status::reasons(entry.verdict, &held, &cited);
         let mut caveat = |text| {
@@ -244,32 +247,35 @@ impl Board {
         };
         let gone = ids.iter().filter(|id| !held.contains_key(*id));
         gone.for_each(|id| caveat(format!("{id} is listed, and cannot be read")));
-        for wrong in cards([&title, &claim], &held) {
-            faults.push(format!("{}: {wrong}", file.position(&entry.claim)));
-            caveat(wrong);
-        }
+        let at = file.position(&entry.claim);
+        let cards = cards([&title, &claim], &held).into_iter();
+        faults.extend(cards.map(|wrong| (at.clone(), wrong)));
+        faults.iter().for_each(|(_, wrong)| caveat(wrong.clone()));
         let rule = status::by_rule(&reasons);
         let chosen = entry.status.as_ref();
         let status = chosen.map_or(rule, |chosen| rule.max(*chosen.get_ref()));
-        faults.extend(raised(file, entry, rule));
         let stale = held
             .iter()
             .filter_map(|(id, held)| Some(format!("{id}: {}", held.stale.as_ref()?)));
         let decision = Decision {
-            id: sanitise::words(entry.id.get_ref()),
+            id: entry.id.get_ref().clone(),
             domain: sanitise::words(&entry.domain),
             title: title.text,
             status,
             rule,
             verdict: entry.verdict,
-            boundary: boundary.unwrap_or_default(),
+            boundary,
             evidence: ids.iter().map(|id| sanitise::words(id)).collect(),
             stale: stale.collect(),
             next: next(entry),
             reasons: reasons.into_iter().map(clean).collect(),
             claim,
         };
-        faults.into_iter().for_each(|fault| self.wrong(fault));
+        let faults = faults
+            .into_iter()
+            .map(|(at, wrong)| format!("{at}: {wrong}"));
+        let faults = faults.chain(raised(file, entry, rule));
+        faults.for_each(|fault| self.wrong(fault));
         decision
     }
 }

@@ -74,10 +74,11 @@ pub enum Numbers {
 
 /// Fills the placeholders `{evidence.workload.metric}` and `{evidence.metric}` of a text. Returns
 /// also what is wrong with them, and which numbers were typed by hand; a placeholder that names
-/// nothing stays as it is.
+/// nothing stays as it is. `listed` evidence that is not in `evidence` cannot be read.
 pub fn fill(
     text: &str,
     numbers: Numbers,
+    listed: &[&str],
     evidence: &BTreeMap<&str, &Held>,
 ) -> (Filled, Vec<String>) {
     let (mut pieces, mut faults, mut rest) = (Vec::new(), Vec::new(), text);
@@ -86,7 +87,7 @@ pub fn fill(
         .and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
     {
         pieces.extend((!before.is_empty()).then(|| Piece::Text(before.to_owned())));
-        pieces.push(match cite(inside, evidence) {
+        pieces.push(match cite(inside, listed, evidence) {
             Ok(cited) => Piece::Figure(cited),
             Err(fault) => {
                 faults.push(format!("{{{inside}}} {fault}"));
@@ -98,7 +99,7 @@ pub fn fill(
     pieces.extend((!rest.is_empty()).then(|| Piece::Text(rest.to_owned())));
     let is_open = |piece: &Piece| matches!(piece, Piece::Text(text) if text.trim_matches(['{', '}']).contains(['{', '}']));
     if rest.contains(['{', '}']) || pieces.iter().any(is_open) {
-        faults.push("has a brace without its other half".to_owned());
+        faults.push("it has a brace without its other half".to_owned());
     }
     let shown = pieces.iter().map(|piece| match piece {
         Piece::Text(text) => text.as_str(),
@@ -117,7 +118,7 @@ pub fn fill(
 }
 
 /// The figure that a placeholder names. The error follows the placeholder in a sentence.
-fn cite(inside: &str, all: &BTreeMap<&str, &Held>) -> Result<Cited, String> {
+fn cite(inside: &str, listed: &[&str], all: &BTreeMap<&str, &Held>) -> Result<Cited, String> {
     let form = "names no figure: write {evidence.workload.metric} or {evidence.metric}";
     let (id, rest) = inside.split_once('.').ok_or(form)?;
     let (workload, metric) = match rest.rsplit_once('.') {
@@ -125,6 +126,9 @@ fn cite(inside: &str, all: &BTreeMap<&str, &Held>) -> Result<Cited, String> {
         None => (None, rest),
     };
     let Some(Held { evidence, .. }) = all.get(id) else {
+        if listed.contains(&id) {
+            return Err(format!("names '{id}', which cannot be read"));
+        }
         let like = did_you_mean(id, all.keys().copied());
         return Err(format!(
             "names '{id}', which is not among the evidence of this decision{like}"
@@ -140,7 +144,8 @@ fn cite(inside: &str, all: &BTreeMap<&str, &Held>) -> Result<Cited, String> {
             }
         },
     };
-    let Some(measure) = figures.get(metric) else {
+    let counted = || workload.is_none().then(|| evidence.count(metric)).flatten();
+    let Some(measure) = figures.get(metric).copied().or_else(counted) else {
         let known: Vec<&str> = figures.keys().map(String::as_str).collect();
         let known = match known.as_slice() {
             [] => "none".to_owned(),

@@ -1,10 +1,10 @@
 //! Makes evidence from what this lab recorded.
 
-use crate::EVIDENCE;
-use crate::evidence::{Evidence, EvidenceKind, metric_name, rounded, to_text};
-use crate::file::list;
-use crate::parts::{call, named_figure, plain, ratio};
+use crate::evidence::{Evidence, EvidenceKind, Source, metric_name, plain, rounded, to_text};
+use crate::file::{check_id, list};
+use crate::parts::{call, named_figure, ratio};
 use crate::proof::{LIMIT, is_id, path_of};
+use crate::{EVIDENCE, ID_FORM};
 use anyhow::{Context, Result, bail, ensure};
 use jiff::Timestamp;
 use lab_bench::{Bench, BenchId, BenchStore, Summary};
@@ -23,29 +23,7 @@ use lab_sweep::{Sweep, SweepId, SweepStore, summary};
 use lab_system::root::Root;
 use lab_text::shell;
 use std::collections::BTreeSet;
-use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
-
-/// The record that evidence is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
-    Run(RunId),
-    Bench(BenchId),
-    Sweep(SweepId),
-    /// The profile in the folder of this run.
-    Profile(RunId),
-}
-
-impl Display for Source {
-    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
-        match self {
-            Source::Run(run) => write!(f, "run {run}"),
-            Source::Bench(bench) => write!(f, "bench {bench}"),
-            Source::Sweep(sweep) => write!(f, "sweep {sweep}"),
-            Source::Profile(run) => write!(f, "profile {run}"),
-        }
-    }
-}
 
 /// The best points of a sweep that its evidence names.
 const POINTS: usize = 12;
@@ -54,10 +32,7 @@ const POINTS: usize = 12;
 /// that id that was made of another record stays, unless `replaces`. Returns the file and what it
 /// holds. The error says why nothing was written.
 pub fn add(repo: &Repo, id: &str, source: Source, replaces: bool) -> Result<(PathBuf, Evidence)> {
-    ensure!(
-        is_id(id),
-        "'{id}' is no id of evidence: write small letters, digits, - and _, at most 64"
-    );
+    ensure!(is_id(id), "'{id}' is no id of evidence: {ID_FORM}");
     let project = &repo.project;
     let mut evidence = match source {
         Source::Run(run) => of_run(repo, run),
@@ -93,6 +68,7 @@ pub fn add(repo: &Repo, id: &str, source: Source, replaces: bool) -> Result<(Pat
 /// Makes evidence of a record, or of the newest bench of the kernel, and lists it in a decision,
 /// which is made if it is not there. Returns what was done, in words.
 pub fn cite(repo: &Repo, decision: &str, source: Option<Source>) -> Result<String> {
+    check_id(decision)?;
     let kernel = &repo.project.kernel_name;
     let newest = || {
         let benches = BenchStore::new(&repo.project.lab_dir);

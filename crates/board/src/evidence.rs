@@ -1,14 +1,19 @@
 //! Evidence: the figures of one experiment, bench, sweep or profile, as a clone has to see them.
 
 use jiff::Timestamp;
+use lab_bench::BenchId;
+use lab_git::short;
 use lab_protocol::report::{Measure, PeerPart, PeerRatio, Speed};
+use lab_run::RunId;
 use lab_run::peers::PeerFigure;
 use lab_run::verdict::Outcome;
+use lab_sweep::SweepId;
 use lab_text::figures::figure;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
+use std::fmt::{self, Display, Formatter};
 
 /// What made a piece of evidence.
 #[derive(
@@ -39,6 +44,27 @@ impl EvidenceKind {
     /// The word that files and messages use.
     pub fn word(self) -> &'static str {
         self.into()
+    }
+}
+
+/// The record that evidence is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    Run(RunId),
+    Bench(BenchId),
+    Sweep(SweepId),
+    /// The profile in the folder of this run.
+    Profile(RunId),
+}
+
+impl Display for Source {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        match self {
+            Source::Run(run) => write!(f, "run {run}"),
+            Source::Bench(bench) => write!(f, "bench {bench}"),
+            Source::Sweep(sweep) => write!(f, "sweep {sweep}"),
+            Source::Profile(run) => write!(f, "profile {run}"),
+        }
     }
 }
 
@@ -133,6 +159,25 @@ impl Evidence {
         figures.get(metric).copied()
     }
 
+    /// The record from which it was made.
+    pub fn source(&self) -> Source {
+        match self.kind {
+            EvidenceKind::Experiment => Source::Run(RunId(self.number)),
+            EvidenceKind::Bench => Source::Bench(BenchId(self.number)),
+            EvidenceKind::Sweep => Source::Sweep(SweepId(self.number)),
+            EvidenceKind::Profile => Source::Profile(RunId(self.number)),
+        }
+    }
+
+    /// Figures that are counted: its runs, and the workloads that were measured.
+    pub fn count(&self, metric: &str) -> Option<Measure> {
+        match metric {
+            "runs" => Some(plain(self.runs.into())),
+            "workloads" => Some(plain(self.workloads.len() as f64)),
+            _ => None,
+        }
+    }
+
     /// Whether it holds times of a kernel.
     pub fn is_timed(&self) -> bool {
         self.kind != EvidenceKind::Profile
@@ -160,9 +205,25 @@ impl Evidence {
         self.peers.iter().map(figure).collect()
     }
 
-    /// The peer of a metric such as `vs_eager`.
+    /// The peer of a metric such as `vs_eager` or `us_eager`.
     pub fn peer(&self, metric: &str) -> Option<&EvidencePeer> {
-        self.peers.get(metric.strip_prefix(RATIO)?)
+        let name = metric.strip_prefix(RATIO).or(metric.strip_prefix("us_"));
+        self.peers.get(name?)
+    }
+}
+
+impl EvidencePeer {
+    /// What is called, and with which versions: `torch.sum(x)  torch=2.11.0`. A source in CUDA is the
+    /// call itself, and has the evidence's compiler. `None` if it is not recorded.
+    pub fn called(&self) -> Option<String> {
+        let named = !self.call.is_empty() && !self.versions.is_empty();
+        let is_cuda = |source: &&String| source.ends_with(".cu");
+        let source = self.source.as_ref().filter(is_cuda);
+        match (named, source, &self.hash) {
+            (true, ..) => Some(format!("{}  {}", self.call, self.versions)),
+            (_, Some(source), Some(hash)) => Some(format!("{source}  blake3={}", short(hash))),
+            _ => None,
+        }
     }
 }
 
@@ -211,6 +272,15 @@ pub fn in_words(metric: &str, value: f64) -> String {
         _ => "",
     };
     format!("{}{unit}", figure(value))
+}
+
+/// A figure without an interval.
+pub fn plain(value: f64) -> Measure {
+    Measure {
+        value,
+        low: None,
+        high: None,
+    }
 }
 
 /// Five significant digits: more would only make a diff larger.

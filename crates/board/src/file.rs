@@ -1,8 +1,9 @@
 //! decisions.toml: its keys, and where in it something stands.
 
-use crate::DECISIONS;
 use crate::evidence::Evidence;
+use crate::proof::is_id;
 use crate::status::{Expected, Status};
+use crate::{DECISIONS, ID_FORM};
 use anyhow::{Context, Result, anyhow, ensure};
 use lab_git::Repo;
 use lab_system::root::{Root, if_there};
@@ -116,6 +117,15 @@ impl DecisionsFile {
     }
 }
 
+/// Refuses what cannot be the id of a decision.
+pub fn check_id(decision: &str) -> Result<()> {
+    ensure!(
+        is_id(decision),
+        "'{decision}' is no id of a decision: {ID_FORM}"
+    );
+    Ok(())
+}
+
 /// Lists evidence in a decision of decisions.toml, and marks what was to be measured by the same
 /// command as done; the other lines stay as they are. Makes the decision if there is none of this
 /// id: its claim is the time, for a person to write on. Returns what is done now.
@@ -124,6 +134,7 @@ pub fn list(repo: &Repo, decision: &str, id: &str, evidence: &Evidence) -> Resul
     let file = DecisionsFile::read(root)?;
     let problem = file.conflicts.first();
     ensure!(problem.is_none(), "{}", problem.map_or("", String::as_str));
+    check_id(decision)?;
     let entry = file.entries.iter().find(|it| it.id.get_ref() == decision);
     let behind = |at: usize, text: String| (at..at, text);
     let mut edits = Vec::new();

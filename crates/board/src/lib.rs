@@ -31,16 +31,19 @@ pub mod words;
 
 pub use board::{Board, Counts, Decision, Next, Problem};
 pub use claim::{Cited, Filled, Piece};
-pub use collect::{Source, add, cite};
+pub use collect::{add, cite};
 pub use evidence::{
-    Evidence, EvidenceKind, EvidencePeer, EvidenceWorkload, RATIO, in_words, key_of_workload,
+    Evidence, EvidenceKind, EvidencePeer, EvidenceWorkload, RATIO, Source, in_words,
+    key_of_workload,
 };
-pub use file::list;
+pub use file::{check_id, list};
 pub use lab_store::signature::signers::SIGNERS;
 pub use proof::{Held, public_line};
 pub use status::{Expected, Reason, Status};
 
 /// The file of the decisions, in the root of the repository.
 pub const DECISIONS: &str = "decisions.toml";
+/// What an id of a decision and of evidence must look like.
+const ID_FORM: &str = "write small letters, digits, - and _, at most 64";
 /// The folder of the evidence.
 pub const EVIDENCE: &str = "evidence";

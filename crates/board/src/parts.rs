@@ -1,7 +1,7 @@
 //! What evidence of every kind is put together from.
 
 use crate::evidence::{
-    Evidence, EvidencePeer, EvidenceWorkload, RATIO, key_of_workload, metric_name,
+    Evidence, EvidencePeer, EvidenceWorkload, RATIO, key_of_workload, metric_name, plain,
 };
 use crate::proof::unproved;
 use anyhow::Result;
@@ -93,15 +93,6 @@ pub fn call(command: &str, kernel: &str, target: Option<&str>) -> String {
         shell::quote(folder),
         device.unwrap_or_default()
     )
-}
-
-/// A figure without an interval.
-pub fn plain(value: f64) -> Measure {
-    Measure {
-        value,
-        low: None,
-        high: None,
-    }
 }
 
 /// The metric of an objective.

@@ -1,8 +1,8 @@
 //! What a clone can prove of evidence without a GPU and without a secret: who signed it, that its
 //! commit holds what was measured, and whether HEAD holds the same kernel.
 
-use crate::EVIDENCE;
 use crate::evidence::Evidence;
+use crate::{EVIDENCE, ID_FORM};
 use anyhow::Result;
 use lab_git::{Repo, short};
 use lab_run::record::{VERSION, is_inside};
@@ -60,9 +60,7 @@ impl Held {
     pub fn read(repo: &Repo, signers: &Signers, id: &str) -> Result<Held, String> {
         let shown = format!("{EVIDENCE}/{id}.json");
         if !is_id(id) {
-            return Err(format!(
-                "'{id}' is no id of evidence: it has small letters, digits, - and _"
-            ));
+            return Err(format!("'{id}' is no id of evidence: {ID_FORM}"));
         }
         let root = &repo.project.root;
         let text = Root::new(root).read(&path_of(root, id), LIMIT);
@@ -72,6 +70,14 @@ impl Held {
             }
             _ => format!("cannot read {shown}: {error}"),
         })?;
+        if text
+            .split(|byte| *byte == b'\n')
+            .any(|line| line.starts_with(b"<<<<<<<"))
+        {
+            return Err(format!(
+                "a merge left a conflict in {shown}: take one side whole, as with `git checkout --theirs {shown}`"
+            ));
+        }
         let damaged = |error| format!("{shown} is damaged: {error}");
         let mut value: Value = serde_json::from_slice(&text).map_err(damaged)?;
         let version = value.get("version").and_then(Value::as_u64);

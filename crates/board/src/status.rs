@@ -53,6 +53,19 @@ impl Status {
     pub fn word(self) -> &'static str {
         self.into()
     }
+
+    /// What the rule asks for.
+    pub fn rule(self) -> &'static str {
+        match self {
+            Status::Supported => {
+                "the stated verdict holds on every named workload and device, without caveat, in three or more \
+                 runs of committed files, beside peers whose calls are recorded"
+            }
+            Status::Measured => "no verdict is stated, or the figures do not decide it",
+            Status::Caveated => "something qualifies the evidence",
+            Status::Rejected => "the evidence shows the contrary, or a kernel that is wrong",
+        }
+    }
 }
 
 /// What every workload that a claim names must show beside the peer.
@@ -198,21 +211,23 @@ fn of_verdict(
         limit(Status::Measured, text.to_owned());
         return found;
     };
-    let ratios = cited
-        .iter()
-        .filter(|figure| figure.metric.starts_with(RATIO));
     let mut any = false;
-    for figure in ratios {
+    for figure in cited {
         let Some(held) = evidence.get(figure.evidence.as_str()) else {
             continue;
         };
-        any = true;
+        let is_ratio = figure.metric.starts_with(RATIO);
         let (id, peer) = (&figure.evidence, held.evidence.peer(&figure.metric));
         let name = peer.map_or(figure.metric.as_str(), |peer| peer.name.as_str());
-        if peer.is_none_or(|peer| peer.call.is_empty() || peer.versions.is_empty()) {
+        let is_unknown = peer.map_or(is_ratio, |peer| peer.called().is_none());
+        if is_unknown {
             let text = format!("{id} does not record the call and the versions of {name}");
             limit(Status::Measured, text);
         }
+        if !is_ratio {
+            continue;
+        }
+        any = true;
         for (workload, ratio) in named(&held.evidence, figure) {
             let at = workload.map(|key| format!(" on {key}")).unwrap_or_default();
             let (allows, word) = match (expected, speed_of(ratio)) {

@@ -44,13 +44,21 @@ pub fn board(board: &Board) -> Vec<String> {
             lines.extend(headed(decision, board).into_iter().map(indented));
         }
     }
+    lines.push(String::new());
+    lines.extend(Status::ALL.map(rule));
     lines
+}
+
+/// `caveated: something qualifies the evidence`
+fn rule(status: Status) -> String {
+    format!("{}: {}", status.word(), status.rule())
 }
 
 /// One decision with all that is known of its evidence.
 pub fn whole(decision: &Decision, board: &Board) -> Vec<String> {
     let mut lines = vec![decision.domain.clone()];
     lines.extend(headed(decision, board));
+    lines.push(indented(format!("rule: {}", rule(decision.rule))));
     for id in &decision.evidence {
         lines.push(String::new());
         if let Some(held) = board.evidence.get(id) {
@@ -140,18 +148,11 @@ fn of_evidence(id: &str, held: &Held, decision: &Decision) -> Vec<String> {
         evidence.lab,
         evidence.command
     )];
-    let driver = evidence.driver.iter().map(|it| format!("driver {it}"));
-    let compiler = evidence.compiler.clone();
-    let device: Vec<String> = driver
-        .chain(compiler)
-        .chain(evidence.device_state.clone())
-        .collect();
-    below.extend((!device.is_empty()).then(|| device.join(", ")));
+    below.extend(device(evidence));
     for peer in evidence.peers.values() {
-        below.push(format!(
-            "peer {}: {}  {}",
-            peer.name, peer.call, peer.versions
-        ));
+        let called = peer.called();
+        let called = called.unwrap_or_else(|| "its call is not recorded".to_owned());
+        below.push(format!("peer {}: {called}", peer.name));
     }
     for cited in decision.claim.cited().filter(|it| it.evidence == id) {
         let place = cited.workload.as_deref().unwrap_or("all workloads");
@@ -160,6 +161,24 @@ fn of_evidence(id: &str, held: &Held, decision: &Decision) -> Vec<String> {
     }
     lines.extend(below.into_iter().map(indented));
     lines
+}
+
+/// Driver, compiler, clocks and what else is known of the device while it was measured.
+pub fn device(evidence: &Evidence) -> Option<String> {
+    let driver = evidence
+        .driver
+        .as_ref()
+        .map(|it| match it.contains("driver") {
+            true => it.clone(),
+            false => format!("driver {it}"),
+        });
+    let parts = [
+        driver,
+        evidence.compiler.clone(),
+        evidence.device_state.clone(),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 /// `26.41 µs (26.12 … 26.83)`
