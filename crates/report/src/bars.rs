@@ -35,8 +35,9 @@ fn rows<'a>(decision: &Decision, board: &'a Board) -> Vec<Row<'a>> {
         };
         for (key, workload) in &of.workloads {
             let ratios = workload.figures.iter().filter_map(|(metric, ratio)| {
-                let named = of.peer(metric).map(|peer| peer.name.as_str());
-                Some((named.or_else(|| metric.strip_prefix(RATIO))?, *ratio))
+                let bare = metric.strip_prefix(RATIO)?;
+                let name = of.peer(metric).map_or(bare, |peer| &peer.name);
+                Some((name, *ratio))
             });
             let label = match decision.evidence.len() {
                 1 => key.clone(),

@@ -6,9 +6,12 @@ use lab_text::axis::Axis;
 
 /// The area of the marks, in units of the drawing.
 const LEFT: f64 = 64.0;
-pub const RIGHT: f64 = 748.0;
+pub const RIGHT: f64 = 742.0;
 pub const TOP: f64 = 40.0;
 const BOTTOM: f64 = 264.0;
+
+/// The distance of the places of [`Spot::coarse`].
+const COARSE: f64 = 2.0;
 
 /// Units of the drawing below the area of the marks.
 const BELOW: f64 = 48.0;
@@ -43,6 +46,17 @@ impl Plot {
 pub struct Spot {
     pub x: f64,
     pub y: f64,
+}
+
+impl Spot {
+    /// The nearest of so few places that a chart of any length stays small.
+    pub fn coarse(self) -> Spot {
+        let near = |at: f64| (at / COARSE).round() * COARSE;
+        Spot {
+            x: near(self.x),
+            y: near(self.y),
+        }
+    }
 }
 
 /// Straight lines of one class.

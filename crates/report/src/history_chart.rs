@@ -11,6 +11,7 @@ use lab_run::experiment::Experiment;
 use lab_run::record::Record;
 use lab_text::axis::{Axis, Scale};
 use lab_text::figures::count;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// The experiments of one kernel on one device, as a chart shows them.
@@ -53,9 +54,9 @@ impl<'e> Charted<'e> {
         }
     }
 
-    /// Draws the chart. `first_listed` is the first experiment whose row, which is called `id` with
-    /// `-e` and its number, is in the file; `None` of a file without rows.
-    pub fn draw(&self, id: &str, title: String, first_listed: Option<usize>) -> Chart {
+    /// Draws the chart. `first` is the first experiment with a text of its own. Where the file has
+    /// rows, its row is called `id` with `-e` and its number.
+    pub fn draw(&self, id: &str, title: String, first: usize, has_rows: bool) -> Chart {
         let all = 0..self.experiments.len();
         let ends: Vec<f64> = self.levels.iter().map(|(at, _)| *at).collect();
         let last = place(self.experiments.len().max(1) - 1);
@@ -81,7 +82,7 @@ impl<'e> Charted<'e> {
         ];
         let mut said = Vec::new();
         for (class, name, of_kind) in kinds.into_iter().filter(|(.., of)| !of.is_empty()) {
-            self.marks(&plot, &mut chart, class, of_kind, (id, first_listed));
+            self.marks(&plot, &mut chart, class, of_kind, (id, first, has_rows));
             said.push(format!("{} {name}", of_kind.len()));
             chart.name(class, format!("{name} {}", of_kind.len()));
         }
@@ -109,20 +110,24 @@ impl<'e> Charted<'e> {
         path
     }
 
-    /// The marks of a kind. One without a row has neither text nor interval.
+    /// The marks of a kind. Those before the first with a text have no interval either, and one mark
+    /// stands for all in one place.
     fn marks(
         &self,
         plot: &Plot,
         chart: &mut Chart,
         class: &'static str,
         points: &[(f64, f64)],
-        (id, first_listed): (&str, Option<usize>),
+        (id, first, has_rows): (&str, usize, bool),
     ) {
-        let first = place(first_listed.unwrap_or_default());
+        let first = place(first);
         let (old, listed) = points.split_at(points.partition_point(|(x, _)| *x < first));
         let of_old = if class == "discard" { "many" } else { class };
-        let many = old.iter().map(|(x, y)| shape(class, plot.at(*x, *y)));
-        chart.line(of_old, many.collect());
+        let many = old
+            .iter()
+            .map(|(x, y)| shape(class, plot.at(*x, *y).coarse()));
+        let many: BTreeSet<String> = many.collect();
+        chart.line(of_old, many.into_iter().collect());
         let is_kept = class == "kept";
         let of_spans = if is_kept { "span" } else { "span-discard" };
         chart.line(of_spans, self.spans(plot, listed));
@@ -133,7 +138,7 @@ impl<'e> Charted<'e> {
                 .then(|| count(*y) + " " + self.objective.unit());
             let figure = figure.unwrap_or_default();
             let title = format!("{x} {} {figure} {}", row.status, row.commit);
-            let href = first_listed.map(|_| format!("{id}-e{x}"));
+            let href = has_rows.then(|| format!("{id}-e{x}"));
             let path = shape(class, plot.at(*x, *y));
             chart.mark(class, path, title, href.unwrap_or_default());
         }
@@ -153,8 +158,11 @@ fn dates(experiments: &[&Experiment]) -> String {
 
 fn step_line(plot: &Plot, steps: &[(f64, f64)], last: f64) -> String {
     let mut path = String::new();
-    for (x, y) in steps {
-        let Spot { x, y } = plot.at(*x, *y);
+    let mut spots: Vec<Spot> = steps.iter().map(|(x, y)| plot.at(*x, *y)).collect();
+    // Of several steps in one place the last one is seen.
+    spots.reverse();
+    spots.dedup_by_key(|spot| spot.x.to_bits());
+    for Spot { x, y } in spots.into_iter().rev() {
         let _ = match path.is_empty() {
             true => write!(path, "M{x} {y}"),
             false => write!(path, "H{x}V{y}"),

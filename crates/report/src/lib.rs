@@ -20,7 +20,7 @@ pub use comment::comment;
 
 use anyhow::{Context, Result};
 use askama::Template;
-use lab_board::{Board, Piece, Status as DecisionStatus};
+use lab_board::{Board, Piece, Status as DecisionStatus, words};
 use lab_git::Repo;
 use lab_history::kernels::{self, COLUMNS, MARKS, Standing};
 use lab_history::{History, Session};
@@ -29,6 +29,7 @@ use lab_project::kernels::shown;
 use lab_run::experiment::{Experiment, Status};
 use lab_store::RunIndex;
 use section::{KernelSection, Read, Room};
+use workloads::Workloads;
 
 /// Begins each file, so that a later report may replace the file.
 pub const MARK: &str = "<!-- made by lab -->";

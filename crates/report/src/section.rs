@@ -18,6 +18,9 @@ use lab_run::record::Record;
 /// Bytes of an experiment's mark in the chart, at most.
 const MARK_BYTES: usize = 220;
 
+/// Newest experiments with a text of their own in a chart that is a file of its own.
+const TEXTS: usize = 2_000;
+
 /// A kernel with its experiments.
 pub struct KernelSection {
     pub id: String,
@@ -197,7 +200,8 @@ impl Read<'_> {
         }
         let config = &self.repo.project.config;
         let charted = Charted::of(&group.experiments, config, record.as_ref());
-        Some(charted.draw("plot", group.title(&self.cells[0]), None))
+        let first = group.experiments.len().saturating_sub(TEXTS);
+        Some(charted.draw("plot", group.title(&self.cells[0]), first, false))
     }
 
     fn roofline(&self, group: &OnDevice, record: &Record, id: &str) -> Option<Chart> {
@@ -231,7 +235,7 @@ impl Read<'_> {
             workloads.roofline = self.roofline(group, record, &id);
         }
         Ok(DeviceSection {
-            chart: charted.draw(&id, group.title(&self.cells[0]), Some(first_listed)),
+            chart: charted.draw(&id, group.title(&self.cells[0]), first_listed, true),
             is_emulated: group.emulated,
             is_foreign: charted.is_foreign,
             unit: charted.objective.unit().to_owned(),

@@ -1,8 +1,10 @@
 //! The workloads of one run, each beside the incumbent and the peers, and their roofline.
 
 use crate::chart::{Chart, Plot, shape};
+use askama::Template;
+use lab_board::{Evidence, EvidenceWorkload, RATIO};
 use lab_history::profile::roofline::Roofline;
-use lab_protocol::report::{Measure, Workload};
+use lab_protocol::report::{Measure, PeerRatio, Workload};
 use lab_run::peers::MeasuredPeer;
 use lab_run::record::Record;
 use lab_text::axis::{Axis, Scale};
@@ -14,7 +16,9 @@ const MOST: usize = 100;
 /// A rate has two decimals: of a smaller one the amount in a launch is not known to 1 %.
 const LEAST_RATE: f64 = 0.5;
 
-/// The workloads of one run.
+/// The workloads of one run, or of evidence, as a table.
+#[derive(Template)]
+#[template(path = "workloads.html")]
 pub struct Workloads {
     /// The run, the experiment, the commit.
     pub of: String,
@@ -48,12 +52,62 @@ impl Workloads {
         let all = record.report().workload_figures();
         let compared = peers.iter().filter(|it| !it.peer.workloads.is_empty());
         let compared: Vec<&MeasuredPeer> = compared.collect();
+        let beside = |it: &Workload| {
+            let of_peer = |peer: &&MeasuredPeer| {
+                let mut all = peer.peer.workloads.iter();
+                all.find(|of| of.name == it.name).map(|of| of.ratio)
+            };
+            compared.iter().map(of_peer).collect()
+        };
+        let peers = compared.iter().map(|it| it.peer.name.clone());
+        Self::table(&all, peers.collect(), beside, of)
+    }
+
+    /// `None` if the evidence holds no times of single workloads.
+    pub fn of_evidence(of: &Evidence) -> Option<Self> {
+        let workloads = of.workloads.values();
+        let has = |metric: &String| workloads.clone().any(|it| it.figures.contains_key(metric));
+        let peers = of.peers.iter();
+        let peers = peers.map(|(name, peer)| (format!("{RATIO}{name}"), peer.name.clone()));
+        let (metrics, names): (Vec<String>, Vec<String>) =
+            peers.filter(|(metric, _)| has(metric)).unzip();
+        let workload = |it: &EvidenceWorkload| {
+            let figure = |metric: &str| it.figures.get(metric).copied();
+            let value = |metric| figure(metric).map(|of| of.value);
+            Workload {
+                name: it.name.clone(),
+                us: figure("us"),
+                incumbent_us: None,
+                of_floor: value("of_floor"),
+                gbps: value("gbps"),
+                gflops: value("tflops").map(|tflops| tflops * 1e3),
+                ratio: figure("vs_incumbent"),
+                speed: None,
+                correctness: None,
+            }
+        };
+        let all: Vec<Workload> = workloads.clone().map(workload).collect();
+        let beside = |it: &Workload| {
+            let found = workloads.clone().find(|of| of.name == it.name);
+            let ratio = |metric| Some(PeerRatio::from(*found?.figures.get(metric)?));
+            metrics.iter().map(ratio).collect()
+        };
+        of.is_timed()
+            .then(|| Self::table(&all, names, beside, String::new()))?
+    }
+
+    fn table(
+        all: &[Workload],
+        peers: Vec<String>,
+        beside: impl Fn(&Workload) -> Vec<Option<PeerRatio>>,
+        of: String,
+    ) -> Option<Self> {
         let rows = all.iter().take(MOST);
         (!all.is_empty()).then(|| Workloads {
             of,
-            rows: rows.map(|it| row(it, &compared)).collect(),
+            rows: rows.map(|it| row(it, beside(it))).collect(),
             left_out: all.len().saturating_sub(MOST),
-            peers: compared.iter().map(|it| it.peer.name.clone()).collect(),
+            peers,
             has_ratio: all.iter().any(|it| it.ratio.is_some()),
             has_floor: all.iter().any(|it| it.of_floor.is_some()),
             has_work: all
@@ -64,22 +118,18 @@ impl Workloads {
     }
 }
 
-fn row(of: &Workload, peers: &[&MeasuredPeer]) -> WorkloadRow {
+fn row(of: &Workload, beside: Vec<Option<PeerRatio>>) -> WorkloadRow {
     let text = |value: Option<f64>, form: fn(f64) -> String| value.map(form).unwrap_or_default();
     // 10⁹ in a second are 1,000 in a microsecond.
     let in_launch =
         |rate: Option<f64>| Some(rate.filter(|rate| *rate >= LEAST_RATE)? * of.us?.value * 1e3);
-    let beside = |peer: &&MeasuredPeer| {
-        let mut all = peer.peer.workloads.iter();
-        let found = all.find(|it| it.name == of.name);
-        found.map(|it| it.ratio.to_string()).unwrap_or_default()
-    };
+    let shown = |ratio: Option<PeerRatio>| ratio.map(|it| it.to_string()).unwrap_or_default();
     WorkloadRow {
         name: of.name.clone(),
         us: of.us.map(|us| interval(&us)).unwrap_or_default(),
         ratio: of.ratio.map(|ratio| change(&ratio)).unwrap_or_default(),
         speed: of.speed.map_or("", |speed| speed.word()),
-        peers: peers.iter().map(beside).collect(),
+        peers: beside.into_iter().map(shown).collect(),
         of_floor: text(of.of_floor, figure),
         bytes: text(in_launch(of.gbps), short),
         operations: text(in_launch(of.gflops), short),

@@ -8,7 +8,7 @@ mod repository;
 mod trials;
 
 use lab_project::Project;
-use lab_report::Html;
+use lab_report::{Html, Plotted};
 use libtest_mimic::{Failed, Trial};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -65,7 +65,12 @@ fn report(folder: &Path, experiments: usize) -> Html {
 
 fn summarise() {
     let temp = tempfile::tempdir().unwrap();
-    let report = report(&temp.path().join("repo"), 2_500);
+    let folder = temp.path().join("repo");
+    let report = report(&folder, 2_500);
+    let project = Project::open(&folder, None).unwrap();
+    let chart = lab_report::plot(&project, Plotted::Experiments, false).unwrap();
+    let chart = String::from_utf8(chart).unwrap();
+    assert_eq!(chart.matches("<title>").count(), 2_000);
     let Html { text, listed, .. } = &report;
     assert!(text.len() < 2_000_000, "{}", text.len());
     assert!((1_000..2_500).contains(listed), "{listed}");
