@@ -2,7 +2,7 @@
 //! workloads.
 
 mod progress;
-mod text;
+pub mod text;
 
 use super::interrupt::controlled;
 use super::json::bench::{BenchReport, as_export, as_text};

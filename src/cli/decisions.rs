@@ -1,15 +1,19 @@
 //! `lab decisions`: the board of decisions, its evidence, and whether both are true.
 
 use super::output::{FAILED, say_each};
-use super::{JsonArg, any, complain, say, told, told_with};
+use super::sweep::map;
+use super::{JsonArg, any, bench, complain, say, sweep, told, told_with};
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
-use lab_bench::BenchId;
+use jiff::Timestamp;
+use lab_bench::{BenchId, BenchState, BenchStore};
 use lab_board::{Board, Evidence, Source, words};
 use lab_git::Repo;
+use lab_history::kernels;
+use lab_project::Project;
 use lab_protocol::Exit;
 use lab_run::RunId;
-use lab_sweep::SweepId;
+use lab_sweep::{SweepId, SweepStore};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::process::ExitCode;
@@ -157,6 +161,7 @@ fn add(repo: &Repo, options: &AddArgs) -> Result<ExitCode> {
     let profile = source.profile.map(|run| Source::Profile(RunId(run)));
     let source = run.or(bench).or(sweep).or(profile);
     let source = source.context("name the record: --run N, --bench N, --sweep N or --profile N")?;
+    to.as_deref().map_or(Ok(()), lab_board::check_id)?;
     let (path, evidence) = lab_board::add(repo, id, source, *replace)?;
     let listed = to.as_ref();
     let listed = listed.map(|decision| lab_board::list(repo, decision, id, &evidence));
@@ -171,4 +176,24 @@ fn add(repo: &Repo, options: &AddArgs) -> Result<ExitCode> {
         done,
     };
     Ok(told(added, || say_each(lines)))
+}
+
+/// A bench or a sweep as text, if this clone has it: the one that was begun at this time.
+pub fn record(project: &Project, source: Source, begun: Timestamp) -> Option<Vec<String>> {
+    match source {
+        Source::Bench(id) => {
+            let found = BenchStore::new(&project.lab_dir).read(id).ok()?;
+            let of = kernels::open(project, &found.start.kernel).ok()?.project;
+            let lines = |found| bench::text::lines(&of, &BenchState::found(found));
+            (found.start.started == begun).then(|| lines(found))
+        }
+        Source::Sweep(id) => {
+            let found = SweepStore::new(&project.lab_dir).read(id).ok()?;
+            let of = kernels::open(project, &found.start.kernel).ok()?.project;
+            let pair = map::pair(&found, None).ok()?;
+            let lines = || sweep::text::lines(&of, &found, None, pair);
+            (found.start.started == begun).then(lines)
+        }
+        Source::Run(_) | Source::Profile(_) => None,
+    }
 }

@@ -1,6 +1,6 @@
 //! `lab` without a subcommand: opens the screen.
 
-use super::{ask, code, complain, ls};
+use super::{ask, code, complain, decisions, ls};
 use crate::screen::preferences::{env, prefer};
 use crate::screen::repository_worker::Opening;
 use crate::screen::settings_worker::UserFiles;
@@ -137,6 +137,7 @@ fn user(
         layout,
         choice: std::mem::take(user_choice),
         problem,
+        record: decisions::record,
         files: UserFiles {
             config,
             layout: file,

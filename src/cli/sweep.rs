@@ -1,7 +1,7 @@
 //! `lab sweep`: builds, verifies and measures the points of the kernel's tune lines.
 
 pub mod apply;
-mod map;
+pub mod map;
 mod task;
 pub mod text;
 

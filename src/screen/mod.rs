@@ -28,6 +28,7 @@ use crate::screen::repository_worker::Opening;
 use crate::screen::settings_worker::UserFiles;
 use crate::screen::terminal::{Guard, install_panic_hook};
 use crate::screen::threads::Threads;
+use crate::screen::view_loader::RecordText;
 use jiff::tz::TimeZone;
 use lab_project::Project;
 use lab_project::screen_lock::{self, ScreenLock};
@@ -66,6 +67,8 @@ pub struct User {
     /// Why the remembered layout was not used.
     pub problem: Option<String>,
     pub files: UserFiles,
+    /// Shows a bench or a sweep as its command does.
+    pub record: RecordText,
 }
 
 /// How the screen ended.
@@ -151,7 +154,13 @@ fn show(project: Arc<Project>, opening: Opening, user: User) -> io::Result<Ended
     };
     // The first frame is drawn before anything that could be slow.
     screen.draw()?;
-    let mut threads = Threads::start(&project, opening, user.files, &events, &screen.inbox)?;
+    let mut threads = Threads::start(
+        &project,
+        opening,
+        (user.files, user.record),
+        &events,
+        &screen.inbox,
+    )?;
     let mut stayed = screen.stay(&threads);
     if stayed.as_ref().is_err_and(terminal::is_gone) {
         (screen.ended.signal, stayed) = (Some(SIGHUP), Ok(()));

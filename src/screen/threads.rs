@@ -7,7 +7,7 @@ use crate::screen::input::InputThread;
 use crate::screen::repository_worker::Opening;
 use crate::screen::settings_worker::UserFiles;
 use crate::screen::signals::SignalThread;
-use crate::screen::view_loader::ViewAsked;
+use crate::screen::view_loader::{RecordText, ViewAsked};
 use crate::screen::worker::Worker;
 use crate::screen::{
     highlighter, profiler, repository_worker, settings_worker, telemetry_monitor, view_loader,
@@ -41,7 +41,7 @@ impl Threads {
     pub fn start(
         project: &Arc<Project>,
         opening: Opening,
-        files: UserFiles,
+        (files, record): (UserFiles, RecordText),
         events: &Sender<Event>,
         inbox: &Inbox,
     ) -> io::Result<Self> {
@@ -56,7 +56,7 @@ impl Threads {
         let profiler = profiler::start(events.clone())?;
         let project = Arc::clone(project);
         let repository = repository_worker::start(project, opening, events.clone())?;
-        let views = view_loader::start(events.clone())?;
+        let views = view_loader::start(events.clone(), record)?;
         let telemetry = telemetry_monitor::start(events.clone())?;
         let (_config, settings) = settings_worker::start(files, events.clone())?;
         Ok(Threads {

@@ -4,9 +4,10 @@
 
 use crate::screen::worker::{Worker, in_words};
 use crate::screen::{profile_files, source_files};
+use jiff::Timestamp;
 use lab_auto::LoopView;
 use lab_bench::BenchStore;
-use lab_board::Board;
+use lab_board::{Board, Source};
 use lab_git::{Graph, Marks, Repo};
 use lab_history::details;
 use lab_project::Project;
@@ -26,12 +27,15 @@ pub const PAGE: usize = 300;
 /// A request, and the project as it is when it is asked.
 pub type ViewAsked = (Arc<Project>, ViewRequest);
 
-pub fn start(events: Sender<Event>) -> io::Result<Worker<ViewAsked>> {
+/// Returns a bench or a sweep as text, if this clone has the one that was begun at this time.
+pub type RecordText = fn(&Project, Source, Timestamp) -> Option<Vec<String>>;
+
+pub fn start(events: Sender<Event>, record: RecordText) -> io::Result<Worker<ViewAsked>> {
     let replaces = |(_, known): &ViewAsked, (_, new): &ViewAsked| replaces(known, new);
     Worker::start("view loader", replaces, move |requests| {
         let mut known = Known::default();
         requests.answer(&events, |(project, request), _| {
-            Some(Event::View(answer(&project, request, &mut known)))
+            Some(Event::View(answer(&project, request, &mut known, record)))
         });
     })
 }
@@ -59,7 +63,12 @@ impl Known {
     }
 }
 
-fn answer(project: &Arc<Project>, request: ViewRequest, known: &mut Known) -> ViewReply {
+fn answer(
+    project: &Arc<Project>,
+    request: ViewRequest,
+    known: &mut Known,
+    record: RecordText,
+) -> ViewReply {
     let walk = &mut known.walk;
     match request {
         ViewRequest::Source(asked) => {
@@ -97,6 +106,9 @@ fn answer(project: &Arc<Project>, request: ViewRequest, known: &mut Known) -> Vi
             let known = known.map(|(start, read)| (*start, read));
             let newest = SweepView::newest(&project.lab_dir, &project.kernel_name, known);
             ViewReply::Sweep(newest.map(Box::new))
+        }
+        ViewRequest::Record(source, begun) => {
+            ViewReply::Record(source, record(project, source, begun))
         }
         ViewRequest::Board => {
             let board = Repo::open(project).and_then(|repo| Board::read(&repo));

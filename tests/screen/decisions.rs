@@ -163,6 +163,22 @@ fn enter_shows_the_run_behind_a_figure_where_it_is_here() {
         words.contains("it is bench 3: `lab bench --show 3` shows it where it was made"),
         "{words}"
     );
+    // It was made here.
+    world.record = Some(vec!["PASS  bench 3".into(), "  mean 26.41 µs".into()]);
+    for close in ["enter", "esc"] {
+        world.tell("press enter");
+        let words = world.words();
+        assert!(
+            words.contains("its record") && words.contains("mean 26.41 µs"),
+            "{words}"
+        );
+        world.tell(&format!("press {close}"));
+        let words = world.words();
+        assert!(words.contains("boundary: Cold L2"), "{words}");
+    }
+    world.tell("press enter; press tab; press j");
+    let words = world.words();
+    assert!(!words.contains("mean 26.41 µs"), "{words}");
 }
 
 #[test]

@@ -119,7 +119,7 @@ actions! {
     Screen FocusNext "next-pane" "Focus the next pane" ["tab", "l", "right"] "focus";
     Screen FocusPrevious "previous-pane" "Focus the previous pane" ["shift-tab", "h", "left"] "";
     Screen Zoom "zoom" "Show the focused pane alone, or all panes again" ["z"] "zoom";
-    Screen Open "open" "Open the selected row: a workload as a chart over the experiments, a profiled line with its machine code, the run behind a decision; if nothing is selected, zoom" ["enter"] "";
+    Screen Open "open" "Open the selected row: a workload as a chart over the experiments, a profiled line with its machine code, the run, bench or sweep behind a decision; if nothing is selected, zoom" ["enter"] "";
     Screen Up "up" "Scroll up, or select the row above" ["k", "up"] "";
     Screen Down "down" "Scroll down, or select the row below" ["j", "down"] "";
     Screen HalfUp "half-page-up" "Scroll half a page up" ["ctrl-u", "pageup"] "";

@@ -5,7 +5,7 @@ use crate::profile::ProfileView;
 use crate::source::{SourceVersion, SourceView};
 use jiff::Timestamp;
 use lab_auto::{LoopView, Request};
-use lab_board::Board;
+use lab_board::{Board, Source};
 use lab_decide::status::ProjectStatus;
 use lab_decide::{Decided, Described, Refusal, Restored, Undoable, Undone};
 use lab_git::{CommitDetails, GraphEntry, LogEntry};
@@ -71,6 +71,8 @@ pub enum ViewReply {
     Commit(String, Box<Result<CommitDetails, String>>),
     /// The board, and whether the kernel has a bench.
     Board(Box<Result<Board, String>>, bool),
+    /// A bench or a sweep as text; `None` if it is not in this clone.
+    Record(Source, Option<Vec<String>>),
     Sweep(Option<Box<SweepView>>),
 }
 

@@ -9,6 +9,7 @@ use crate::profile::ProfileRequest;
 use crate::settings::Settings;
 use crate::source::{SourceRequest, SourceVersion};
 use crate::theme::Theme;
+use jiff::Timestamp;
 use lab_auto::Request;
 use lab_board::Source;
 use lab_project::trust::TrustRequest;
@@ -107,6 +108,8 @@ pub enum ViewRequest {
     Commit(String, ContextLines),
     /// The board of decisions.
     Board,
+    /// The bench or sweep that was begun at this time.
+    Record(Source, Timestamp),
     /// The newest sweep of the kernel, with what came after this one that is known, and was read so far.
     Sweep(Option<(Box<SweepStart>, u64)>),
 }

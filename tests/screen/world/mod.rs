@@ -90,6 +90,8 @@ pub struct World {
     pub loops: Result<LoopView, String>,
     /// The board of decisions, or why it cannot be read.
     pub board: Result<Board, String>,
+    /// The bench or sweep behind a decision, if the clone has it.
+    pub record: Option<Vec<String>>,
     /// The kernel has a bench.
     pub has_bench: bool,
     /// The newest sweep of the kernel.
@@ -151,6 +153,7 @@ impl World {
             peers: None,
             loops: Ok(no_loop()),
             board: Ok(Board::default()),
+            record: None,
             has_bench: true,
             sweep: None,
             unreadable: None,

@@ -172,6 +172,10 @@ impl World {
                 let reply = ViewReply::Board(board, self.has_bench);
                 self.answers.push_back(Event::View(reply));
             }
+            ViewRequest::Record(source, _) => {
+                let reply = ViewReply::Record(source, self.record.clone());
+                self.answers.push_back(Event::View(reply));
+            }
             ViewRequest::Sweep(_) => {
                 let sweep = self.sweep.clone().map(Box::new);
                 self.answers.push_back(Event::View(ViewReply::Sweep(sweep)));

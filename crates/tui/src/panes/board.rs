@@ -81,7 +81,7 @@ fn style(status: Status) -> Style {
     }
 }
 
-/// The selected decision with all that is known of its evidence.
+/// The selected decision with all that is known of its evidence, or its record.
 pub fn whole(data: ScreenData, selected: usize, columns: usize) -> Lines {
     let Some(Ok(board)) = &data.repository.board else {
         return Vec::new();
@@ -89,7 +89,8 @@ pub fn whole(data: ScreenData, selected: usize, columns: usize) -> Lines {
     let Some(decision) = board.decisions.get(selected) else {
         return Vec::new();
     };
-    let lines = words::whole(decision, board);
+    let whole = || words::whole(decision, board);
+    let lines = data.repository.record.clone().unwrap_or_else(whole);
     let styled = |(at, text): (usize, &String)| {
         let style = match at {
             0 => QUIET,

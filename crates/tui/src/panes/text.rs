@@ -48,7 +48,9 @@ impl Panes {
             Pane::Profile => text(profile::rows(data, columns), profile::note(data), ""),
             Pane::Decision => {
                 let rows = board::whole(data, self.board.selected, columns);
-                text(rows, String::new(), "select a decision")
+                let is_record = data.repository.record.is_some();
+                let note = if is_record { "its record" } else { "" };
+                text(rows, note.to_owned(), "select a decision")
             }
             Pane::Loop => {
                 let rows = loops::status::rows(data, columns);

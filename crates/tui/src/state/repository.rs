@@ -37,6 +37,8 @@ pub struct Repository {
     pub own_commits_first: bool,
     /// The board of decisions as it was last read, or why it cannot be; `None` before.
     pub board: Option<Result<Board, String>>,
+    /// The bench or sweep that is shown in place of the selected decision.
+    pub record: Option<Vec<String>>,
     /// The kernel had a bench when the board was read.
     pub has_bench: bool,
     /// The newest sweep of the kernel; `None` if it has none, and before its view is shown.

@@ -3,8 +3,8 @@
 use crate::model::Model;
 use crate::panes::sweep::PointsState;
 use crate::request::ViewRequest;
-use crate::views::View;
-use lab_board::{Decision, Evidence, EvidenceKind};
+use crate::views::{Pane, View};
+use lab_board::{Decision, Evidence, EvidenceKind, Source};
 use lab_run::RunId;
 use lab_run::experiment::Experiment;
 use lab_sweep::SweepView;
@@ -39,28 +39,63 @@ impl Model {
         }
     }
 
-    /// Shows the run behind the selected decision in Results, or its profile in Device: that of the
-    /// first figure that the claim cites, if it is here.
+    /// Shows the run behind the selected decision in Results, its profile in Device, or its bench or
+    /// sweep in place of the decision: that of the first figure that the claim cites, if it is here.
     pub(super) fn open_evidence(&mut self) {
+        if self.close_record() {
+            return;
+        }
         let decision = self.repository.decisions().get(self.panes.board.selected);
         let Some(decision) = decision else {
             return self.inform("no decision is selected");
         };
-        let found = self
-            .evidence_of(decision)
-            .find_map(|it| Some((self.run_behind(it)?.key(), it.kind)));
-        let why = self.evidence_of(decision).next().map(not_here);
-        match found {
-            Some((key, kind)) => {
+        let found = self.evidence_of(decision).find_map(|it| match it.kind {
+            EvidenceKind::Bench | EvidenceKind::Sweep => Some((None, it)),
+            _ => Some((Some(self.run_behind(it)?.key()), it)),
+        });
+        let other = self.evidence_of(decision).next();
+        match found.map(|(key, it)| (key, it.source(), it.measured)) {
+            Some((Some(key), source, _)) => {
                 self.select(Some(key));
                 self.show_selected_problem();
-                self.show(match kind {
-                    EvidenceKind::Profile => View::Device,
+                self.show(match source {
+                    Source::Profile(_) => View::Device,
                     _ => View::Results,
                 });
             }
-            None => self.inform(why.unwrap_or_else(|| "it has no evidence yet".to_owned())),
+            Some((None, source, made)) => self.load(ViewRequest::Record(source, made)),
+            None => self.inform(match other {
+                Some(it) => format!("run {} is no experiment of this clone", it.number),
+                None => "it has no evidence yet".to_owned(),
+            }),
         }
+    }
+
+    pub(super) fn on_record(&mut self, source: Source, lines: Option<Vec<String>>) {
+        let decision = self.repository.decisions().get(self.panes.board.selected);
+        let is_behind = |it: &Decision| self.evidence_of(it).any(|it| it.source() == source);
+        if !decision.is_some_and(is_behind) {
+            // Another decision was selected meanwhile.
+            return;
+        }
+        if lines.is_none() {
+            let option = source.to_string().replace(' ', " --show ");
+            let why = format!("it is {source}: `lab {option}` shows it where it was made");
+            return self.inform(why);
+        }
+        self.repository.record = lines;
+        self.panes.text_mut(Pane::Decision).show(0);
+        self.panes.set_focus(Pane::Decision);
+    }
+
+    /// Shows the decision again in place of its record. Returns whether a record was shown.
+    pub(super) fn close_record(&mut self) -> bool {
+        let was_shown = self.repository.record.take().is_some();
+        if was_shown {
+            self.panes.text_mut(Pane::Decision).show(0);
+            self.panes.set_focus(Pane::Board);
+        }
+        was_shown
     }
 
     /// What its claim cites, then what it lists.
@@ -89,20 +124,5 @@ impl Model {
             let is_same = it.run == Some(run) && it.is_about(&evidence.kernel);
             is_same && it.device == evidence.device && is_as_long(it)
         })
-    }
-}
-
-fn not_here(evidence: &Evidence) -> String {
-    let number = evidence.number;
-    match evidence.kind {
-        EvidenceKind::Bench => {
-            format!("it is bench {number}: `lab bench --show {number}` shows it where it was made")
-        }
-        EvidenceKind::Sweep => {
-            format!("it is sweep {number}: `lab sweep --show {number}` shows it where it was made")
-        }
-        EvidenceKind::Experiment | EvidenceKind::Profile => {
-            format!("run {number} is no experiment of this clone")
-        }
     }
 }

@@ -204,6 +204,7 @@ impl Model {
             Action::NextSection => self.panes.text_mut(Pane::Experiment).step(true),
             Action::PreviousSection => self.panes.text_mut(Pane::Experiment).step(false),
             Action::Close if self.end_search() => {}
+            Action::Close if self.panes.view == View::Decisions && self.close_record() => {}
             Action::Close if self.panes.view == View::Results && self.close_in_results() => {
                 self.load_details();
             }
@@ -326,6 +327,7 @@ impl Model {
             Pane::Board => {
                 let count = self.repository.decisions().len();
                 self.panes.board.select(by, count);
+                self.repository.record = None;
                 self.panes.text_mut(Pane::Decision).show(0);
             }
             Pane::Points => self.panes.points.select(by, &self.repository.points()),
