@@ -2,6 +2,7 @@
 //! proves and refuses.
 
 use crate::lab::{CommandOutput, Lab, signed};
+use crate::sweep;
 use lab_store::signature::Purpose;
 use serde_json::{Value, json};
 use std::fs;
@@ -386,6 +387,18 @@ fn evidence_is_made_of_own_records_and_lists_itself_in_a_decision() {
     lab.lab("decisions add scale --bench 1")
         .is(1)
         .says("bench 1 is foreign");
+}
+
+#[test]
+fn a_sweep_is_evidence_with_the_state_of_its_device() {
+    let lab = sweep::swept();
+    lab.lab("sweep").is(0);
+    let answer = lab.lab("decisions add tiles --sweep 1 --json").is(0).json();
+    let evidence = &answer["evidence"];
+    assert_eq!(evidence["driver"], "none (emulated)");
+    assert_eq!(evidence["figures"]["passed"]["value"], 3.0);
+    let compiler = evidence["compiler"].as_str().unwrap();
+    assert!(compiler.contains("++"), "{compiler}");
 }
 
 #[test]

@@ -255,6 +255,9 @@ fn of_sweep(repo: &Repo, id: SweepId) -> Result<Evidence> {
     let (kernel, blob) = (&start.kernel, &shown.blob);
     let mut evidence = begun(EvidenceKind::Sweep, id.0, kernel, blob, start.started);
     evidence.device = shown.device.clone();
+    evidence.driver = shown.driver.clone();
+    evidence.compiler = shown.compiler.clone();
+    evidence.device_state = shown.device_state.clone();
     evidence.emulated = sweep.is_emulated();
     evidence.runs = u32::from(!ranked.is_empty());
     if ranked.is_empty() {

@@ -61,8 +61,12 @@ impl Status {
                 "the stated verdict holds on every named workload and device, without caveat, in three or more \
                  runs of committed files, beside peers whose calls are recorded"
             }
-            Status::Measured => "no verdict is stated, or the figures do not decide it",
-            Status::Caveated => "something qualifies the evidence",
+            Status::Measured => {
+                "the figures hold, and no verdict is stated, they do not decide it, or runs or a peer's call are missing"
+            }
+            Status::Caveated => {
+                "something qualifies the evidence, as a moved clock, a single run, an emulated device or no signature"
+            }
             Status::Rejected => "the evidence shows the contrary, or a kernel that is wrong",
         }
     }

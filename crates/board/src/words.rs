@@ -49,7 +49,7 @@ pub fn board(board: &Board) -> Vec<String> {
     lines
 }
 
-/// `caveated: something qualifies the evidence`
+/// `rejected: the evidence shows the contrary, or a kernel that is wrong`
 fn rule(status: Status) -> String {
     format!("{}: {}", status.word(), status.rule())
 }

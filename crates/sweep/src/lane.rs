@@ -191,6 +191,9 @@ impl<'a> Lane<'a> {
         let so_far = outcome.is_correct().then(|| self.so_far(report));
         Ok(Ok(SweepPoint {
             device: report.device().map(str::to_owned),
+            driver: report.value("driver").map(str::to_owned),
+            compiler: report.value("compiler").map(str::to_owned),
+            device_state: report.device_state(),
             emulated: report.emulated(),
             caveats: verdict.caveats.clone(),
             started,
@@ -265,6 +268,9 @@ impl<'a> Lane<'a> {
             goal,
             change,
             device: None,
+            driver: None,
+            compiler: None,
+            device_state: None,
             emulated: false,
             caveats: Vec::new(),
             started: lab_run::now(),

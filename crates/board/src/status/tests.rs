@@ -179,7 +179,7 @@ fn several_benches_of_a_kernel_count_together() {
 #[test]
 fn a_peer_in_cuda_is_named_by_its_file_and_hash() {
     let mut held = bench([FASTER; 2]);
-    let peer = held.evidence.peers.get_mut("p").unwrap();
+    let peer = held.evidence.peers.entry("p".into()).or_default();
     (peer.call, peer.versions) = (String::new(), String::new());
     let status = |held: &Held| ruled(Expected::Faster, &[("e", held.clone())]).0;
     assert_eq!(status(&held), Status::Measured);
@@ -189,7 +189,7 @@ fn a_peer_in_cuda_is_named_by_its_file_and_hash() {
         &[&cited("us_p")],
     );
     assert!(of_time[0].text.contains("the call and the versions of P"));
-    let peer = held.evidence.peers.get_mut("p").unwrap();
+    let peer = held.evidence.peers.entry("p".into()).or_default();
     (peer.source, peer.hash) = (Some("k/copy.cu".into()), Some("a".repeat(64)));
     assert_eq!(status(&held), Status::Supported);
 }
