@@ -59,7 +59,7 @@ fn main() -> Result<()> {
         bench.run("git", &["config", key, value], Path::new("plain"))?;
         bench.run("git", &["config", key, value], Path::new("repo"))?;
     }
-    bench.lab(&["trust"])?;
+    bench.lab(&["trust", "--yes"])?;
     // A real history was not written just now: the disk must not be busy with it.
     bench.run("sync", &[], Path::new("."))?;
     // The first run reads files that later ones find in the page cache.

@@ -121,7 +121,7 @@ impl Ground {
                     &format!("commit number {n}"),
                 ]);
             }
-            ground.lab(&["trust"]);
+            ground.lab(&["trust", "--yes"]);
             ground.lab(&["run"]);
         })
     }
@@ -145,7 +145,7 @@ impl Ground {
                 Ok(())
             });
             ground.git(&["reset", "-q"]);
-            ground.lab(&["trust"]);
+            ground.lab(&["trust", "--yes"]);
             ground.lab(&["run"]);
         })
     }
@@ -175,7 +175,7 @@ impl Ground {
             });
             ground.git(&["pack-refs", "--all"]);
             ground.git(&["reset", "-q", "--hard"]);
-            ground.lab(&["trust"]);
+            ground.lab(&["trust", "--yes"]);
             // One real experiment provides the record to copy.
             ground.write("kernel.cu", "speed 2000\n");
             ground.lab(&["run"]);

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 #[derive(Args, Debug)]
 pub struct TrustArgs {
-    /// Trust without a question; without a terminal none is asked
+    /// Trust without a question; a script, and `--json`, must say so
     #[arg(long)]
     yes: bool,
     #[command(flatten)]
@@ -52,16 +52,24 @@ struct PythonAnswer<'a> {
 }
 
 /// Works without a kernel: trust belongs to lab.toml, or to the repository where there is none.
-/// Prints all that is trusted before it is, and asks on a terminal.
+/// Prints all that is trusted before it is, and asks on a terminal. Where nobody can be asked, only
+/// `--yes` trusts.
 pub fn main(options: &TrustArgs) -> Result<ExitCode> {
     let project = any()?;
     let request = TrustRequest::of_folder(&project);
     let text = request.text();
     if !is_json() {
         say_each(text.lines().map(str::to_owned));
-        if !options.yes && ask::can_ask() && !ask::yes("Trust it?")? {
-            bail!("nothing was trusted");
-        }
+    }
+    let agrees = match (options.yes, ask::can_ask()) {
+        (true, _) => true,
+        (false, true) => ask::yes("Trust it?")?,
+        (false, false) => bail!(
+            "nothing was trusted: nobody can be asked here. Read what would be, then `lab trust --yes`"
+        ),
+    };
+    if !agrees {
+        bail!("nothing was trusted");
     }
     trust::grant(&request)?;
     let python = request.python.as_ref().map(|python| PythonAnswer {

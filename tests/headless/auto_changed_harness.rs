@@ -14,7 +14,7 @@ fn judged_by_a_script() -> Lab {
     lab.write("lab.toml", "harness = \"./bench.sh\"\n");
     lab.git("add -A");
     lab.git("commit -qm 'a script'");
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     lab
 }
 
@@ -34,7 +34,7 @@ fn judged_by_python(config: &str) -> Lab {
     lab.write("lab.toml", config);
     lab.git("add -A");
     lab.git("commit -qm 'in Python'");
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     lab
 }
 
@@ -153,7 +153,7 @@ fn what_a_kernel_begins_to_include_or_import_is_no_change_of_the_harness() {
     lab.write("lab.toml", format!("kernel = \"own.py\"\n{SCRIPT}"));
     lab.git("add -A");
     lab.git("commit -qm own");
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     auto(
         &lab,
         "--experiments 1",
@@ -164,7 +164,7 @@ fn what_a_kernel_begins_to_include_or_import_is_no_change_of_the_harness() {
     lab.write("lab.toml", format!("kernel = \"kernel.cu\"\n{SCRIPT}"));
     lab.write("judge.py", JUDGE);
     lab.git("commit -qam 'in CUDA'");
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     let line = "printf '#include \"helper.h\"\\nrun quick\\n' > kernel.cu";
     auto(&lab, "--experiments 1", line)
         .is(0)

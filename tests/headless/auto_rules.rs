@@ -31,7 +31,7 @@ fn what_is_as_fast_and_shorter_is_kept_if_that_is_set() {
         lab.write("kernel.cu", "int rows = 8;\nint unused = 16;\n");
         lab.write("lab.toml", lab.read("lab.toml") + setting);
         lab.git("commit -qam 'with an unused number'");
-        lab.lab("trust");
+        lab.lab("trust --yes");
         let is_set = !(option.is_empty() && setting.is_empty());
         let word = if is_set { "kept" } else { "discarded" };
         auto(&lab, &format!("{option} --experiments 1"), shorter)

@@ -10,7 +10,7 @@ fn run(harness: &str, settings: &str) -> (Lab, CommandOutput) {
         "lab.toml",
         format!("harness = \"uv run harness.py\"\n{settings}\n[watch]\nextra = [\"harness.py\"]\n"),
     );
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     let output = lab.lab("run");
     (lab, output)
 }
@@ -145,7 +145,7 @@ fn control_sequences_stay_in_the_log() {
 fn a_command_that_is_not_there() {
     let lab = Lab::new();
     lab.write("lab.toml", "harness = \"nvv --fast\"\n");
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     lab.lab("run")
         .is(64)
         .says("the harness command was not found (exit code 127)")

@@ -343,7 +343,7 @@ fn a_row_of_a_change_of_the_rules_that_could_not_be_written_comes_later() {
         "lab.toml",
         lab.read("lab.toml") + "[measure]\nsame_within = 5\n",
     );
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     fs::create_dir(lab.path("results.tsv")).unwrap();
     lab.lab("rules -m wider")
         .is(0)

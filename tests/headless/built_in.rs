@@ -267,7 +267,7 @@ fn without_a_problem_and_without_a_harness_there_is_no_run() {
     assert!(!lab.path(".lab/runs").exists());
     fs::remove_file(lab.path("lab.toml")).unwrap();
     lab.lab("init").is(0);
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     lab.lab("run").is(0);
 }
 

@@ -137,10 +137,10 @@ const COMMANDS: &[&str] = &[
     "restore HEAD '%'",
     "doctor",
     "probe --device '%'",
-    "trust",
+    "trust --yes",
     "init",
     "init '%'",
-    "trust --json",
+    "trust --yes --json",
     "init --json",
     "fetch --json",
     "fetch '%' --json",
@@ -258,7 +258,7 @@ fn a_repository_whose_names_and_messages_are_hostile() {
     lab.passing(1000.0);
     lab.git(&format!("checkout -q -b {BRANCH}"));
     lab.lab(&format!("init '{kernel}'")).is(0);
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     lab.git("add -A");
     lab.git(&format!("commit -qm 'start {HOSTILE}'"));
     for (at, decide) in ["keep", "discard", "keep"].into_iter().enumerate() {

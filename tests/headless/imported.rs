@@ -67,7 +67,7 @@ fn a_definition_of_flashinfer_bench_becomes_a_problem_in_python() {
         .is(0)
         .says("wrote add_d8/kernel.py for add_d8 of set/definitions/add/add_d8.json: problem.toml, kernel.py, reference.py, workloads.jsonl")
         .says("next: `lab trust`, then `lab run add_d8`");
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     if let Some(run) = judged(&lab, "add_d8", "numpy") {
         run.is(0).says("PASS");
     }
@@ -114,7 +114,7 @@ fn a_solution_in_python_becomes_the_kernel_with_its_modules() {
     lab.write("wrong.json", right.to_string());
     lab.lab("init set/definitions/add/add_d8.json --solution wrong.json --name wrong")
         .is(0);
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     if let Some(run) = judged(&lab, "fast", "numpy") {
         run.is(0).says("PASS");
         judged(&lab, "wrong", "numpy").unwrap().is(1).says("FAIL");
@@ -144,7 +144,7 @@ fn a_solution_in_cuda_becomes_kernel_cu_with_the_definition_s_reference() {
     );
     let problem = lab.read("add_d8/problem.toml");
     assert!(problem.contains("shape = [\"M\", 8]"), "{problem}");
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     if let Some(run) = judged(&lab, "add_d8", "numpy") {
         run.is(0).says("PASS");
         lab.write("add_d8/kernel.cu", kernel.replace("+ b;", "- b;"));
@@ -205,7 +205,7 @@ fn a_kernel_for_a_definition_is_exported_as_a_solution_and_comes_back() {
     assert_eq!(second["definition"], "add_d8");
     lab.lab("init set/definitions/add/add_d8.json --solution second.json --name back")
         .is(0);
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     if let Some(run) = judged(&lab, "back", "numpy") {
         run.is(0).says("PASS");
     }

@@ -10,7 +10,7 @@ use std::fs;
 const COMMANDS: [&str; 26] = [
     "new 2d",
     "init",
-    "trust",
+    "trust --yes",
     "fetch",
     "clean",
     "auto status",
@@ -330,7 +330,7 @@ fn odd_names_and_figures_break_no_answer() {
         .with_file_name(std::ffi::OsStr::from_bytes(b"odd \xff\x9b folder"));
     fs::rename(&lab.repo, &folder).unwrap();
     lab.repo = folder;
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     lab.harness(
         "echo 'throughput_sps: inf low=nan high=inf'; echo 'kernel_us: nan'; echo 'registers: nan'\n\
          echo 'speed_ratio: inf low=nan high=inf'; echo 'workload: a=inf b= c'; echo 'correctness: pass'",
@@ -374,7 +374,7 @@ fn a_script_sets_a_repository_up_and_looks_after_it() {
         "lab.toml",
         "device = \"cpu\"\n".to_owned() + &lab.read("lab.toml"),
     );
-    let trust = lab.lab("trust --json").is(0).json();
+    let trust = lab.lab("trust --yes --json").is(0).json();
     assert_eq!(
         (&trust["harness"], &trust["place"]),
         (&json!("uv run harness.py"), &init["config"])

@@ -88,7 +88,7 @@ impl Lab {
         lab.write("kernel.cu", "// the first\n");
         lab.passing(1000.0);
         lab.lab("init").is(0);
-        lab.lab("trust").is(0);
+        lab.lab("trust --yes").is(0);
         lab.git("add -A");
         lab.git("commit -qm start");
         lab
@@ -216,7 +216,7 @@ impl Lab {
             LazyLock::new(|| lab_device::sandbox::support().missing().is_none());
         let config = fs::read_to_string(self.path("lab.toml")).unwrap_or_default();
         if !*CONFINES && !config.contains("harness") {
-            finish(self.plain_lab_command("trust").spawn().unwrap()).is(0);
+            finish(self.plain_lab_command("trust --yes").spawn().unwrap()).is(0);
         }
         self.plain_lab_command(args)
     }

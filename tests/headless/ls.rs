@@ -17,7 +17,7 @@ fn three() -> Lab {
     }
     lab.git("add -A");
     lab.git("commit -qm start");
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     lab
 }
 

@@ -52,7 +52,7 @@ fn a_kernel_that_was_judged_before_is_not_judged_again_unless_asked() {
         "lab.toml",
         format!("{config}\n[measure]\nsame_within = 0.2\n"),
     );
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     lab.lab("run --unless-known")
         .is(1)
         .says("run 5 of kernel.cu");

@@ -270,7 +270,7 @@ fn the_log_of_a_folder_with_any_name_is_excluded() {
             crate::lab::finish(command.spawn().unwrap())
         };
         in_folder("init").is(0);
-        in_folder("trust").is(0);
+        in_folder("trust --yes").is(0);
         lab.git("add -A");
         lab.git("commit -qm start");
         lab.write(&inside("kernel.cu"), "// better\n");

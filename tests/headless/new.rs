@@ -199,7 +199,7 @@ fn a_new_problem_in_python_passes_and_is_kept() {
         .says("wrote scaled (python): problem.toml, reference.py, kernel.py, README.md");
     lab.git("add -A");
     lab.git("commit -qm start");
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     let python = std::env::var("LAB_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let command = |args: &str| {
         let mut command = lab.plain_lab_command(args);

@@ -152,13 +152,13 @@ fn the_json_of_such_a_run_has_a_reason_and_a_log_and_no_number() {
 fn a_harness_that_is_not_there_judges_nothing() {
     let lab = Lab::new();
     lab.write("lab.toml", "harness = \"nvv --run\"\n");
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     not_judged(
         lab.lab("run"),
         "the harness command was not found (exit code 127)",
     );
     lab.write("lab.toml", "harness = \"./kernel.cu\"\n");
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     not_judged(
         lab.lab("run"),
         "the harness command cannot be run (exit code 126)",

@@ -51,7 +51,7 @@ fn an_option_starts_reads_and_writes_nothing() {
         format!("\"{shown}/secret.h\""),
     ] {
         with_options(&lab, &toml, &options);
-        without_sandbox(&lab, "trust");
+        without_sandbox(&lab, "trust --yes");
         for command in [
             "run",
             "run --json",

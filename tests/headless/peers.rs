@@ -335,7 +335,7 @@ fn a_peer_in_python_runs_in_a_trusted_folder_only() {
         assert!(!marker.exists(), "{why}");
     };
     skipped("nobody trusts the folder");
-    let trusted = lab.lab("trust --json").is(0).json();
+    let trusted = lab.lab("trust --yes --json").is(0).json();
     assert_eq!(trusted["peers"], json!(["peer.py"]));
     let said = trusted["text"].as_str().unwrap();
     assert!(

@@ -13,7 +13,7 @@ fn with_kernel() -> Lab {
     lab.write("kernels/k/kernel.py", "# the first\n");
     lab.git("add -A");
     lab.git("commit -qm start");
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     lab
 }
 
@@ -127,7 +127,7 @@ fn beside_a_kernel_in_cuda_a_command_names_one_of_the_two() {
         "lab.toml",
         "harness = \"sh harness.py\"\nkernel = \"kernels/k/kernel.py\"\n",
     );
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     lab.lab("run kernels/k").is(0);
     assert_eq!(record(&lab, 3)["kernel"], "kernels/k/kernel.py");
 }
@@ -212,7 +212,7 @@ fn its_folder_needs_trust_before_the_built_in_harness_runs_it() {
     finish(command.spawn().unwrap())
         .is(64)
         .says("which /opt/other/python would run with your rights");
-    let trusted = plain("trust --json").is(0).json();
+    let trusted = plain("trust --yes --json").is(0).json();
     assert_eq!(trusted["python"]["source"], "kernel.py");
     assert_eq!(
         (
@@ -274,7 +274,7 @@ fn a_harness_in_python_runs_in_the_projects_interpreter() {
         .is(64)
         .says("wants to run `")
         .says("/py 'tools/judge it.py'`, and you have not trusted it yet");
-    plain("trust")
+    plain("trust --yes")
         .is(0)
         .says("The interpreter is a program of this folder:");
     lab.write("kernel.cu", "// y\n");

@@ -45,7 +45,7 @@ fn doctor_names_the_interpreter_and_what_is_missing_in_it() {
         "{found}"
     );
     assert!(!found["ok"].as_bool().unwrap() && !lab.path("ran").exists());
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     python_without_numpy(&lab, ".venv/bin/python");
     let found = doctor(None);
     assert!(
@@ -165,7 +165,7 @@ fn a_harness_in_python_that_cannot_run_is_named() {
     lab.write("lab.toml", "harness = { python = \"tools/judge.py\" }\n");
     lab.git("add -A");
     lab.git("commit -qm start");
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     let missing = "lab.toml names tools/judge.py as the harness, and there is no such file";
     lab.lab("run").is(64).says(missing);
     let of_doctor = |what: &str| {
@@ -234,7 +234,7 @@ fn trust_names_the_python_of_every_kernel_that_it_is_about() {
     fs::create_dir_all(lab.path("own")).unwrap();
     lab.write("own/kernel.py", "");
     lab.write("own/lab.toml", "");
-    let trusted = lab.lab("trust --json").is(0).json();
+    let trusted = lab.lab("trust --yes --json").is(0).json();
     assert_eq!(trusted["python"]["source"], "first/kernel.py");
     assert_eq!(
         trusted["python"]["others"],

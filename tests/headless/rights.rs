@@ -137,7 +137,7 @@ fn each_command_says_what_to_do_and_changes_nothing() {
         .says("cannot be written: Permission denied")
         .says("make it writable, or work in a copy of your own");
     // The words of trust are this user's own.
-    there.lab(".", "trust").is(0);
+    there.lab(".", "trust --yes").is(0);
     let commands = [
         ("run", 64),
         ("bench --verdict", 64),

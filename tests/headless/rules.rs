@@ -202,7 +202,7 @@ fn the_rules_of_a_new_problem_are_committed_with_its_first_keep() {
     assert_eq!(lab.git("status --porcelain"), "?? kernels/second/\n");
     // With a hook the git program makes the commit.
     lab.script(".git/hooks/post-commit", "true");
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     lab.lab("keep kernels/second -m first").is(0);
     assert_eq!(lab.git("status --porcelain"), "");
     assert_eq!(
@@ -267,7 +267,7 @@ fn a_harness_of_ones_own_has_rules_too() {
         "lab.toml",
         lab.read("lab.toml") + "[measure]\nsame_within = 5\n",
     );
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     lab.write("kernel.cu", "// faster\n");
     lab.lab("run").is(0);
     lab.lab("keep -m x")
@@ -301,7 +301,7 @@ fn a_rules_commit_that_was_killed_halfway_gets_its_row() {
         "lab.toml",
         lab.read("lab.toml") + "[measure]\nsame_within = 5\n",
     );
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     // The state after a kill, when git had made the commit.
     let hook = lab.path(".git/hooks/post-commit");
     fs::create_dir_all(hook.parent().unwrap()).unwrap();

@@ -31,7 +31,7 @@ fn without_landlock_only_a_trusted_folder_runs_on_the_cpu_device() {
         "nothing ran, and no run is used up"
     );
     without_sandbox(&lab, "doctor").says("this folder is not trusted, and there is no sandbox");
-    without_sandbox(&lab, "trust")
+    without_sandbox(&lab, "trust --yes")
         .is(0)
         .says("may run without a sandbox");
     without_sandbox(&lab, "run")
@@ -49,7 +49,7 @@ fn without_landlock_only_a_trusted_folder_runs_on_the_cpu_device() {
     without_sandbox(&lab, "harness kernels/rmsnorm --device cpu")
         .is(64)
         .says("this folder is not trusted");
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     without_sandbox(&lab, "run kernels/rmsnorm --device cpu").is(0);
     without_sandbox(&lab, "doctor").says("sandbox       none: LAB_SANDBOX is none");
 }
@@ -87,7 +87,7 @@ fn a_static_constructor_of_an_untrusted_kernel_runs_in_the_sandbox_or_not_at_all
         assert!(!lab.path("../ran").exists(), "{command}");
     }
     // A cross-check: in a trusted folder without a sandbox, the kernel makes the mark.
-    without_sandbox(&lab, "trust").is(0);
+    without_sandbox(&lab, "trust --yes").is(0);
     without_sandbox(&lab, "run");
     assert!(lab.path("../ran").exists());
 }
@@ -113,7 +113,7 @@ fn a_record_says_what_held_the_kernel_back_and_what_was_readable() {
             .is(2)
             .says("the compiler may read that after `lab trust`");
     }
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     lab.lab("run").is(0);
     let recorded = &record(&lab, 1 + u32::from(confined))["sandbox"];
     assert_eq!(recorded["readable"], serde_json::json!([outside]));

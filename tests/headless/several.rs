@@ -180,7 +180,7 @@ fn an_old_kernel_is_restored_beside_a_rename_that_is_not_committed() {
         lab.read("lab.toml")
             .replace("\"kernel.cu\"", "\"renamed.cu\""),
     );
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     lab.lab("log").is(0).says("second  (was kernel.cu)");
     for name in ["HEAD^", &lab.git("rev-parse HEAD^").trim()[..9]] {
         lab.lab(&format!("restore {name}")).is(0).says("renamed.cu");
@@ -197,7 +197,7 @@ fn below() -> Lab {
     fs::rename(lab.path("harness.py"), lab.path("kernels/x/harness.py")).unwrap();
     lab.write("kernels/x/kernel.cu", "// the first\n");
     lab_in(&lab, "kernels/x", "init").is(0);
-    lab_in(&lab, "kernels/x", "trust").is(0);
+    lab_in(&lab, "kernels/x", "trust --yes").is(0);
     lab.git("add -A");
     lab.git("commit -qm start");
     assert!(!lab.path("lab.toml").exists());

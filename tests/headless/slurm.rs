@@ -307,7 +307,7 @@ fn what_slurm_refuses_and_what_nodes_cannot_do_is_said() {
             .is(64)
             .says("lab.toml has options for Slurm (--partition=absent), and you have not trusted it yet: read them, then `lab trust`");
     }
-    lab.lab("trust")
+    lab.lab("trust --yes")
         .is(0)
         .says("Jobs are sent to Slurm with these options:\n    --partition=absent\n");
     lab.lab(SWEEP)

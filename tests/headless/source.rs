@@ -77,7 +77,7 @@ fn what_is_missing_says_so_and_the_rest_is_there() {
     lab.write("kernel.cu", "// the first\n");
     lab.passing(1.0);
     lab.lab("init").is(0);
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     let source = look(&lab, Baseline::Incumbent);
     assert!(source.present.is_ok());
     assert_eq!(source.base.unwrap_err(), "HEAD holds no commit yet");

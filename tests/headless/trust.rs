@@ -21,7 +21,26 @@ fn a_lab_toml_that_came_with_a_clone_is_asked_about() {
         .says("`lab trust`");
     assert_eq!(clone("run --json").is(64).json()["exit_code"], 64);
     assert!(!lab.path("../clone/.lab").exists(), "nothing ran");
-    clone("trust").is(0).says("trusted: `uv run harness.py`");
+    clone("trust --yes")
+        .is(0)
+        .says("trusted: `uv run harness.py`");
+    clone("run").is(0);
+}
+
+#[test]
+fn where_nobody_can_be_asked_only_yes_trusts() {
+    let lab = Lab::new();
+    lab.git("clone -q . ../clone");
+    let clone = |args: &str| {
+        let mut command = lab.plain_lab_command(args);
+        command.current_dir(lab.path("../clone"));
+        crate::lab::finish(command.spawn().unwrap())
+    };
+    for asks in ["trust", "trust --json"] {
+        clone(asks).is(1).says("`lab trust --yes`");
+        clone("run").is(64);
+    }
+    clone("trust --yes").is(0);
     clone("run").is(0);
 }
 
@@ -54,7 +73,7 @@ fn a_yes_is_for_the_command_that_was_shown() {
 fn the_built_in_harness_needs_none() {
     let lab = Lab::new();
     lab.write("lab.toml", "device = \"cpu\"\n");
-    lab.lab("trust")
+    lab.lab("trust --yes")
         .is(0)
         .says("trusted: kernels of")
         .says("may run without a sandbox");
@@ -120,7 +139,7 @@ fn all_of_what_is_trusted_is_printed_before_it_is() {
         outside.display()
     );
     lab.write("lab.toml", &toml);
-    for (command, code) in [("run", 64), ("trust", 0)] {
+    for (command, code) in [("run", 64), ("trust", 1)] {
         let output = crate::lab::finish(lab.plain_lab_command(command).spawn().unwrap()).is(code);
         let said = format!("{}{}", output.out, output.err);
         assert!(said.contains("    1 │ echo fine\n"), "{said}");
@@ -133,7 +152,7 @@ fn all_of_what_is_trusted_is_printed_before_it_is() {
             "{said:?}"
         );
     }
-    let output = lab.lab("trust").is(0).out;
+    let output = lab.lab("trust --yes").is(0).out;
     let shown = output.find("2 │ sh").unwrap();
     assert!(
         shown < output.find("trusted: this command of ").unwrap(),
@@ -151,7 +170,7 @@ fn a_state_folder_of_the_repository_gives_no_trust() {
     lab.git("clone -q . ../clone");
     // The clone contains the mark that this user's lab would make.
     let shipped = lab.path("../clone/state");
-    let mut command = lab.plain_lab_command("trust");
+    let mut command = lab.plain_lab_command("trust --yes");
     command
         .current_dir(lab.path("../clone"))
         .env("LAB_STATE_DIR", &shipped);
@@ -199,7 +218,7 @@ fn a_library_that_a_folder_ships_is_not_loaded_before_trust() {
         doctor
             .says(".venv has one, and loading it runs code of this folder, which is not trusted")
             .says("`lab trust`");
-        lab.lab("trust").is(0);
+        lab.lab("trust --yes").is(0);
         lab.lab("doctor");
         assert!(ran.exists(), "the test would see it");
     }
@@ -248,7 +267,7 @@ fn a_commit_starts_no_program_of_a_folder_that_is_not_trusted() {
     // The hooks of a trusted folder start as before.
     lab.git("config --global --unset core.hooksPath");
     lab.script(".git/hooks/post-commit", "touch ../ran");
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     lab.write(kernel, format!("// best\n{}", lab.read(kernel)));
     plain("run").is(0);
     plain("keep -m best").is(0);
@@ -324,7 +343,7 @@ fn a_fetch_starts_no_program_of_a_folder_that_is_not_trusted() {
     lab.git("config remote.origin.url ../other");
     assert!(!plain("fetch").err.contains("trust"));
     lab.git("config remote.origin.uploadpack ./evil");
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     plain("fetch");
     assert!(lab.path("../ran").exists(), "the test would see it");
 }

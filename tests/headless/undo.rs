@@ -170,7 +170,7 @@ fn the_first_commit_of_all_is_undone_to_an_unborn_branch() {
     lab.write("kernel.cu", "// the first\n");
     lab.passing(1000.0);
     lab.lab("init").is(0);
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     lab.lab("run").is(0);
     lab.lab("keep -m baseline").is(0);
     lab.lab("undo").is(0);

@@ -71,7 +71,7 @@ impl Bench {
     /// A repository whose HEAD holds a kernel of 1,000 samples a second; its harness is trusted.
     pub fn new() -> Self {
         let bench = Self::untrusted();
-        bench.lab(&["trust"]);
+        bench.lab(&["trust", "--yes"]);
         bench
     }
 
@@ -106,7 +106,7 @@ impl Bench {
             fs::write(repo.join("harness.sh"), LOOP_HARNESS).unwrap();
             fs::write(repo.join("lab.toml"), "harness = \"sh harness.sh\"\n").unwrap();
         });
-        bench.lab(&["trust"]);
+        bench.lab(&["trust", "--yes"]);
         bench
     }
 
@@ -125,7 +125,7 @@ impl Bench {
         let bench = Self::untrusted();
         bench.save_in_place(&long_kernel(1000, ""));
         bench.git(&["commit", "-qam", "a long kernel"]);
-        bench.lab(&["trust"]);
+        bench.lab(&["trust", "--yes"]);
         bench
     }
 
@@ -145,7 +145,7 @@ impl Bench {
             }
             fs::write(repo.join("results.tsv"), rows).unwrap();
         });
-        bench.lab(&["trust"]);
+        bench.lab(&["trust", "--yes"]);
         bench
     }
 

@@ -195,7 +195,7 @@ fn a_run_says_on_a_terminal_how_far_it_is_in_a_line_that_goes() {
         go.display()
     );
     fs::write(bench.repo().join("harness.sh"), harness).unwrap();
-    bench.lab(&["trust"]);
+    bench.lab(&["trust", "--yes"]);
     let mut lab = bench.run_in_terminal(160, &["run"]);
     lab.see("verify 6/20");
     fs::write(&go, "on\n").unwrap();

@@ -15,7 +15,7 @@ fn two() -> Bench {
     .unwrap();
     bench.git(&["add", "-A"]);
     bench.git(&["commit", "-qm", "two kernels"]);
-    bench.lab(&["trust"]);
+    bench.lab(&["trust", "--yes"]);
     bench
 }
 
@@ -103,7 +103,7 @@ fn where_no_kernel_is_meant_lab_lists_them_and_asks_which() {
     )
     .unwrap();
     bench.git(&["commit", "-qam", "no kernel is meant"]);
-    bench.lab(&["trust"]);
+    bench.lab(&["trust", "--yes"]);
     bench.lab(&["run", "p2"]);
     bench.lab(&["keep", "p2", "-m", "seven"]);
     let mut lab = bench.open();
@@ -138,7 +138,7 @@ fn where_lab_toml_means_one_of_several_the_list_comes_first() {
     )
     .unwrap();
     bench.git(&["commit", "-qam", "the first kernel is meant"]);
-    bench.lab(&["trust"]);
+    bench.lab(&["trust", "--yes"]);
     let mut lab = bench.open();
     lab.see("Kernels").see("this screen").see("p2/kernel.cu");
     lab.press("p2\r").see("7,000 sps");
