@@ -258,10 +258,11 @@ impl RepositoryThread {
             Change::Describe {
                 commit,
                 description,
+                trailers,
             } => {
                 let changes = lab_decide::Changes {
-                    description: Some(&description),
-                    trailers: &[],
+                    description: description.as_deref(),
+                    trailers: &trailers,
                 };
                 lab_decide::describe(&self.project, &commit, &changes).map(Changed::Described)
             }

@@ -150,6 +150,7 @@ const STORIES: &[Story] = &[
         "n",
     ),
     story(Judged, "describe", Text("╭ Describe "), CTRL_C),
+    story(Judged, "annotate", Text("╭ Annotate "), CTRL_C),
     story(
         Judged,
         "add-evidence",

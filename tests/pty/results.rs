@@ -76,6 +76,9 @@ fn an_older_one_is_put_back_judged_and_put_in_other_words() {
         "{}",
         ledger(&bench)
     );
+    lab.press("T").see("Annotate").see("Note: ");
+    lab.press("slower on small rows\r")
+        .see("is now 'slower on small rows'");
     // Both, compared.
     lab.press(" k=")
         .see("ratio, the second over the first")

@@ -185,6 +185,26 @@ fn an_undo_that_is_refused_is_said() {
 }
 
 #[test]
+fn an_experiment_gets_a_note_and_tags() {
+    let mut world = world();
+    world.tell("press 3; press j T");
+    check("annotate", &mut world);
+    world.tell("press enter");
+    assert!(
+        world.words().contains("Note: has no value"),
+        "{}",
+        world.screen(160, 45)
+    );
+    world.tell("type slower on small rows; press enter");
+    let words = world.words();
+    assert!(
+        words.contains("is now 'slower on small rows'"),
+        "{}",
+        world.screen(160, 45)
+    );
+}
+
+#[test]
 fn an_experiment_is_put_in_other_words() {
     let mut world = world();
     world.tell("press 3; press j E");

@@ -173,6 +173,7 @@ actions! {
     In(Results) Compare "compare" "Compare the two marked experiments, or the marked one with the chosen one" ["="] "compare";
     In(Results) Restore "restore" "Put the kernel of the selected experiment on disk; the present one stays in git" ["R"] "restore";
     In(Results) Describe "describe" "Change the description of the selected experiment, in its record and in its row" ["E"] "";
+    In(Results) Annotate "annotate" "Give the selected experiment a note, tags or another trailer, in its record" ["T"] "";
     In(Results) NextSection "next-section" "Go to the next section of the details, or to the next change of the diff" ["]"] "";
     In(Results) PreviousSection "previous-section" "Go to the previous section or change" ["["] "";
     In(Git) NextChange "next-change" "Go to the next file or change of the commit" ["]"] "";

@@ -105,6 +105,8 @@ pub enum PickFrom {
 pub enum LineOf {
     /// Another description of the experiment of this commit.
     Description(String),
+    /// A note, tags or another trailer for the experiment of this commit.
+    Trailer(String),
     /// The decision that this record is to be evidence of; without one the newest bench.
     Decision(Option<Source>),
 }

@@ -16,7 +16,7 @@ use lab_project::trust::TrustRequest;
 use lab_protocol::Language;
 use lab_run::RunId;
 use lab_run::experiment::ExperimentKey;
-use lab_run::message::Message;
+use lab_run::message::{Message, Trailer};
 use lab_sweep::SweepStart;
 use std::sync::Arc;
 
@@ -60,8 +60,12 @@ pub enum Change {
     },
     /// Take the decision about this run back, if it is the last one.
     Undo(RunId),
-    /// Give the experiment of a commit another description.
-    Describe { commit: String, description: String },
+    /// Give the experiment of a commit another description, or trailers.
+    Describe {
+        commit: String,
+        description: Option<String>,
+        trailers: Vec<Trailer>,
+    },
     /// Put the kernel of this commit on disk.
     Restore(String),
     /// Write this point of the newest sweep into the kernel on disk.

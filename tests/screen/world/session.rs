@@ -13,7 +13,7 @@ use lab_history::History;
 use lab_project::trust::{TrustMark, TrustRequest};
 use lab_protocol::report::{Report, Speed};
 use lab_run::experiment::{self, Experiment, Status as Word};
-use lab_run::message::Message;
+use lab_run::message::{Message, Trailer};
 use lab_run::peers;
 use lab_run::record::{Decision, InputFile, Record};
 use lab_run::verdict::{Figure, Outcome};
@@ -166,7 +166,12 @@ impl World {
             Change::Describe {
                 commit,
                 description,
-            } => Ok(Changed::Described(self.describe(&commit, description))),
+                trailers,
+            } => Ok(Changed::Described(self.describe(
+                &commit,
+                description,
+                trailers,
+            ))),
         };
         let event = Event::Repository(RepositoryReply::Changed(changed));
         match self.slow && is_decision {
@@ -243,18 +248,25 @@ impl World {
         }
     }
 
-    fn describe(&mut self, commit: &str, description: String) -> Described {
+    fn describe(
+        &mut self,
+        commit: &str,
+        description: Option<String>,
+        trailers: Vec<Trailer>,
+    ) -> Described {
         let experiment = self
             .history
             .iter_mut()
             .rev()
             .find(|e| e.row.commit == commit)
             .unwrap();
-        let before = std::mem::replace(&mut experiment.row.description, description);
+        let before = experiment.row.description.clone();
+        experiment.row.description = description.unwrap_or_else(|| before.clone());
+        experiment.trailers.extend(trailers.iter().cloned());
         Described {
             row: experiment.row.clone(),
             before,
-            trailers: Vec::new(),
+            trailers,
             notes: Vec::new(),
         }
     }

@@ -96,6 +96,11 @@ fn draw_line(
             format!("Describe {}", printable(commit)),
             "The row of the experiment and its record are put in these words; its commit keeps its message.",
         ),
+        LineOf::Trailer(commit) => (
+            format!("Annotate {}", printable(commit)),
+            "A note, tags or any other trailer, as in 'Note: slower on small rows' or 'Tags: warp, smem'. It goes into the record, in \
+             place of an earlier one of its key.",
+        ),
         LineOf::Decision(source) => (
             source.map_or_else(|| "The newest bench".to_owned(), |it| it.to_string())
                 + " as evidence",

@@ -43,7 +43,7 @@ impl Model {
             Action::Check if !is_deciding => Ok(()),
             // The repository worker knows more about an undo, and says it.
             Action::Check | Action::Profile | Action::Undo => self.is_calm(),
-            Action::Describe => self.can_describe().map(drop),
+            Action::Describe | Action::Annotate => self.can_describe().map(drop),
             Action::Cite => self.can_cite().map(drop),
             Action::Mark => self
                 .shown()

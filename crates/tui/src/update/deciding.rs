@@ -10,7 +10,7 @@ use crate::request::{Change, RepositoryRequest};
 use crate::state::{ExpectedBytes, FinishedRun, HeldOutCheck};
 use crate::text::printable;
 use lab_decide::policy::{Discard, Newer};
-use lab_decide::{Decided, Described, Refusal, Undoable, Undone};
+use lab_decide::{Decided, Refusal, Undoable, Undone};
 use lab_git::short;
 use lab_history::tested::tested;
 use lab_run::RunId;
@@ -278,11 +278,13 @@ impl Model {
         match result {
             Ok(Changed::Decided(decided)) => self.on_decided(&decided, by_rule),
             Ok(Changed::Undone(undone)) => self.on_undone(&undone),
-            Ok(Changed::Described(Described { row, notes, .. })) => {
-                self.say_done(
-                    format!("{} is now '{}'", row.commit, row.description),
-                    &notes,
-                );
+            Ok(Changed::Described(described)) => {
+                let row = &described.row;
+                let said = match described.trailers.first() {
+                    Some((key, value)) => format!("{key} of {} is now '{value}'", row.commit),
+                    None => format!("{} is now '{}'", row.commit, row.description),
+                };
+                self.say_done(said, &described.notes);
             }
             Ok(Changed::Restored(restored)) => self.on_restored(restored),
             Err(refusal) if by_rule => {

@@ -200,6 +200,7 @@ impl Model {
             Action::Restore => self.ask_restore(),
             Action::ApplyPoint => self.ask_apply(),
             Action::Describe => self.ask_words(),
+            Action::Annotate => self.ask_trailer(),
             Action::Cite => self.ask_decision(),
             Action::NextSection => self.panes.text_mut(Pane::Experiment).step(true),
             Action::PreviousSection => self.panes.text_mut(Pane::Experiment).step(false),

@@ -10,8 +10,12 @@ use crate::text::printable;
 use crate::views::Pane;
 use lab_git::short;
 use lab_run::experiment::Experiment;
+use lab_run::message;
 use std::collections::HashMap;
 use tui_input::Input;
+
+/// The key of the trailer that is asked for at first.
+const NOTE: &str = "Note";
 
 impl Model {
     pub(super) fn sort_by_next(&mut self) {
@@ -175,6 +179,18 @@ impl Model {
         self.ask_line(LineOf::Description(commit), words);
     }
 
+    /// Asks for a trailer of the shown experiment, at first for its note.
+    pub(super) fn ask_trailer(&mut self) {
+        let Ok((commit, _)) = self.can_describe() else {
+            return;
+        };
+        let trailers = self.shown().map(|experiment| &experiment.trailers);
+        let mut trailers = trailers.into_iter().flatten();
+        let note = trailers.find(|(key, _)| key.word() == NOTE);
+        let note = note.map_or("", |(_, note)| note.lines().next().unwrap_or(""));
+        self.ask_line(LineOf::Trailer(commit), format!("{NOTE}: {note}"));
+    }
+
     /// Asks for the decision that the shown record is to be evidence of.
     pub(super) fn ask_decision(&mut self) {
         let Ok(source) = self.can_cite() else { return };
@@ -190,11 +206,13 @@ impl Model {
 
     pub(super) fn accept_line(&mut self, of: LineOf, input: Input) {
         let text = input.value().trim().to_owned();
+        let trailer = message::trailer(&text);
         let problem = match (&of, text.is_empty()) {
             (LineOf::Description(_), true) => {
                 Some("describe in a few words what was tried".to_owned())
             }
             (LineOf::Description(_), false) => self.is_calm().err(),
+            (LineOf::Trailer(_), _) => trailer.as_ref().err().cloned().or(self.is_calm().err()),
             (LineOf::Decision(_), true) => Some("name a decision, or a new one".to_owned()),
             (LineOf::Decision(_), false) => None,
         };
@@ -204,7 +222,13 @@ impl Model {
         match of {
             LineOf::Description(commit) => self.change(Change::Describe {
                 commit,
-                description: text,
+                description: Some(text),
+                trailers: Vec::new(),
+            }),
+            LineOf::Trailer(commit) => self.change(Change::Describe {
+                commit,
+                description: None,
+                trailers: trailer.into_iter().collect(),
             }),
             LineOf::Decision(source) => self.ask(RepositoryRequest::Cite(source, text)),
         }
