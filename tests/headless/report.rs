@@ -120,6 +120,11 @@ fn what_somebody_wrote_is_shown_as_text() {
         plot.contains("<svg xmlns=") && !plot.contains("<script"),
         "{plot}"
     );
+    // The unit is above its numbers, and the experiments are counted in whole ones.
+    for said in ["x=\"8\" y=\"19\">sps<", ">experiment", ">1<"] {
+        assert!(plot.contains(said), "{said}: {plot}");
+    }
+    assert!(!plot.contains(">1.5<"), "{plot}");
 }
 
 #[test]

@@ -18,13 +18,15 @@ const BELOW: f64 = 48.0;
 pub const WIDTH: f64 = 760.0;
 
 /// The most ticks of an axis.
-const X_TICKS: usize = 8;
+pub const X_TICKS: usize = 8;
 const Y_TICKS: usize = 6;
 
 /// Two axes.
 pub struct Plot {
     pub x: Axis,
     pub y: Axis,
+    /// The most ticks of `x`.
+    pub x_ticks: usize,
 }
 
 impl Plot {
@@ -126,14 +128,16 @@ impl Chart {
             chart.line("grid", format!("M{LEFT} {y}H{RIGHT}"));
             chart.text("end", (LEFT - 6.0, y + 4.0), tick.label);
         }
-        for tick in plot.x.ticks(X_TICKS) {
+        for tick in plot.x.ticks(plot.x_ticks) {
             let x = plot.at(tick.value, 0.0).x;
             chart.line("grid", format!("M{x} {BOTTOM}v5"));
             chart.text("mid", (x, BOTTOM + 19.0), tick.label);
         }
         chart.line("base", format!("M{LEFT} {BOTTOM}H{RIGHT}"));
         chart.text("end", (RIGHT, BOTTOM + 40.0), x_name.to_owned());
-        chart.text("end", (RIGHT, 19.0), y_name.to_owned());
+        // Above the numbers that it belongs to.
+        chart.text("", (8.0, 19.0), y_name.to_owned());
+        chart.legend = chart.legend.max(y_name.chars().count() as f64 * 7.0 + 28.0);
         chart
     }
 

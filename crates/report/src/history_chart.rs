@@ -1,7 +1,7 @@
 //! The chart of experiments over time: kept ones prominent, discarded ones faint, the best so far
 //! as a step line, floor and estimate dashed.
 
-use crate::chart::{Chart, Plot, Spot, shape};
+use crate::chart::{Chart, Plot, Spot, X_TICKS, shape};
 use lab_history::bounds::reference_lines;
 use lab_history::chart_points::{ChartPoints, nearest, place, range};
 use lab_history::kernels::day;
@@ -63,6 +63,8 @@ impl<'e> Charted<'e> {
         let plot = Plot {
             x: Axis::between(0.5, last + 0.5, Scale::Linear),
             y: range(&[], self.points.reach(&all), &ends, Scale::Linear),
+            // Experiments have whole numbers.
+            x_ticks: X_TICKS.min(self.experiments.len()),
         };
         let names = [&*dates(self.experiments), self.objective.unit()];
         let mut chart = Chart::new(format!("{id}-chart"), title, &plot, names);

@@ -1,6 +1,6 @@
 //! The workloads of one run, each beside the incumbent and the peers, and their roofline.
 
-use crate::chart::{Chart, Plot, shape};
+use crate::chart::{Chart, Plot, X_TICKS, shape};
 use askama::Template;
 use lab_board::{Evidence, EvidenceWorkload, RATIO};
 use lab_history::profile::roofline::Roofline;
@@ -206,6 +206,7 @@ pub fn roofline(
     let plot = Plot {
         x: Axis::over(xs.chain(profile.map(|of| of.intensity)), Scale::Log),
         y: Axis::over(ys, Scale::Log),
+        x_ticks: X_TICKS,
     };
     let names = ["operations for each byte", "GFLOP/s"];
     let mut chart = Chart::new(format!("{id}-roofline"), title, &plot, names);
