@@ -121,7 +121,7 @@ pub fn find(folder: &Path, options: &InitArgs) -> Result<Option<PublishedFile>> 
     };
     let is_cuda = path
         .extension()
-        .is_some_and(|end| end == "cu" || end == "cuh");
+        .is_some_and(|end| ["cu", "cuh", "h", "hpp"].iter().any(|it| end == *it));
     let beside = path.parent().unwrap_or(folder);
     let is_judged = [
         beside.join("problem.toml"),
@@ -166,8 +166,13 @@ impl PublishedFile {
     /// The file with the headers beside it. `name` is what the problem calls it.
     fn parsed(&self, name: &str) -> Published {
         let beside = self.path.parent().unwrap_or(&self.folder);
+        let root = lab_project::work_tree(beside).unwrap_or_else(|_| beside.to_owned());
+        // A header is named relative to the file, or to a folder around it, up to the repository's.
+        let around = || beside.ancestors().take_while(|at| at.starts_with(&root));
         let header = |name: &str| {
-            let path = beside.join(name);
+            let path = around()
+                .map(|at| at.join(name))
+                .find(|path| path.is_file())?;
             let ends = ["h", "cuh", "hpp", "cu", "inl", "inc"];
             let is_header = path
                 .extension()

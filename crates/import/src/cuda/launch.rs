@@ -4,6 +4,7 @@ use super::host::{Host, bare, dim3};
 use super::interval::TYPES;
 use super::types::element;
 use super::unit::Unit;
+use lab_source::cpp::items::ItemKind;
 use lab_source::cpp::{Code, TokenKind};
 
 /// A launch statement.
@@ -111,8 +112,14 @@ pub fn template_arguments(unit: &Unit, host: &Host) -> Vec<Option<String>> {
         let is_known = element(text).is_some() || unit.type_of(text).is_some();
         is_known || unit.alias(text).is_some()
     };
+    let is_function = |text: &str| {
+        let name = text.split('<').next().unwrap_or_default();
+        let name = name.rsplit("::").next().unwrap_or_default().trim();
+        let mut items = unit.places().map(|place| unit.item(place).1);
+        items.any(|item| item.kind == ItemKind::Function && item.name() == name)
+    };
     let each = host.launch.template.iter().map(|text| {
-        if is_type(text) {
+        if is_type(text) || is_function(text) || ["true", "false"].contains(&text.as_str()) {
             return Some(text.clone());
         }
         let mut translation = Translation::new(unit, host, &[]);

@@ -59,7 +59,7 @@ pub fn text(plan: &Plan, head: &Head) -> String {
         about_cells: "\n# \"cold\": the L2 cache is flushed before each timed launch. \"warm\": a launch may find the data of the launch before.\n\
                       cache = \"cold\"\n\n\
                       # The emulated device leaves out workloads with more cells than this in all tensors together.\n",
-        keys: "",
+        keys: &multiples(plan),
         tensors: &plan.tensors.iter().map(tensor).collect::<Vec<_>>(),
         scalars: &plan.scalars.iter().map(scalar).collect::<Vec<_>>(),
         tolerances: &(tolerances + "# throughput_sps counts cells of the result.\n"),
@@ -67,6 +67,28 @@ pub fn text(plan: &Plan, head: &Head) -> String {
         workloads: &workloads(&plan.dims, is_slow),
     }
     .text()
+}
+
+/// The key `multiple_of` for rows that the kernel reads by vectors such as `float4`.
+fn multiples(plan: &Plan) -> String {
+    let width = |dim: &Dim| {
+        let rows = plan.tensors.iter().filter(|tensor| {
+            tensor.shape.last() == Some(&dim.name) && tensor.element.packed.is_none()
+        });
+        rows.map(|tensor| tensor.element.width).max()
+    };
+    let of_dim = |dim: &Dim| match width(dim) {
+        // The workloads are multiples of these.
+        Some(width @ (2 | 4)) if dim.fixed.is_none() => Some(format!("{} = {width}", dim.name)),
+        _ => None,
+    };
+    let all = plan.dims.iter().filter_map(of_dim).join(", ");
+    match all.is_empty() {
+        true => all,
+        false => format!(
+            "\n# A guess: the kernel reads so many numbers at a time.\nmultiple_of = {{ {all} }}\n"
+        ),
+    }
 }
 
 fn tensor(tensor: &Tensor) -> problem_toml::Tensor {

@@ -25,8 +25,10 @@ impl Slice {
             kept: BTreeSet::new(),
         };
         let mut waiting = kernels.to_vec();
-        let named = more.iter().filter_map(|name| by_name.get(name.as_str()));
-        waiting.extend(named.flatten().filter(|place| is_constant(unit, **place)));
+        let named = more.iter().flat_map(|text| words(text));
+        let named = named.filter_map(|name| by_name.get(name)).flatten();
+        waiting
+            .extend(named.filter(|place| is_constant(unit, **place) || is_device(unit, **place)));
         waiting.extend(
             unit.places()
                 .filter(|place| is_device_operator(unit, *place)),

@@ -17,6 +17,9 @@ pub type Leaf = (Parameter, Origin);
 /// Most structs that lie in one another.
 const DEEPEST: usize = 3;
 
+/// The names of the numbers in a vector such as `float4`.
+const PARTS: [&str; 4] = ["x", "y", "z", "w"];
+
 /// Most cells of an array in a struct.
 const MOST_CELLS: usize = 1 << 16;
 
@@ -41,27 +44,29 @@ impl Kernel {
         let all: Vec<&str> = kept
             .flat_map(|(source, item)| words(&source.code.text[item.start..item.end]))
             .collect();
-        // A field that only its struct names stays as it is made.
+        // A field that only its struct names stays as it is made. A vector may be used as a whole.
         leaves.retain(|(parameter, origin)| {
             let uses = all.iter().filter(|word| **word == parameter.name);
-            !origin.is_field() || uses.count() > 1
+            let is_part = origin.path.last() != Some(&parameter.name);
+            !origin.is_field() || is_part || uses.count() > 1
         });
         leaves
     }
 
     fn add_leaves(&mut self, unit: &Unit, (parameter, origin): Leaf, found: &mut Vec<Leaf>) {
         let base = self.resolved(unit, &parameter.base);
-        let place = unit.type_of(&base).filter(|place| {
-            let is_value = parameter.pointers == 0 && origin.path.len() <= DEEPEST;
-            is_value && !is_enumeration(unit, *place)
-        });
-        let Some(place) = place else {
+        let is_value = parameter.pointers == 0 && origin.path.len() <= DEEPEST;
+        let parts = is_value.then(|| self.parts(unit, &base, origin.line));
+        let Some(parts) = parts.flatten() else {
             return found.push((parameter, origin));
         };
-        self.bind(unit, place, &base);
-        for (index, (field, line)) in unit.fields(place).into_iter().enumerate() {
+        let is_vector = types::element(&base).is_some();
+        for (index, (mut field, line)) in parts.into_iter().enumerate() {
             let mut path = origin.path.clone();
             path.push(field.name.clone());
+            if is_vector {
+                field.name = format!("{}_{}", parameter.name, field.name);
+            }
             let origin = Origin {
                 position: origin.position,
                 path,
@@ -70,6 +75,28 @@ impl Kernel {
             };
             self.add_leaves(unit, (field, origin), found);
         }
+    }
+
+    /// The numbers of a vector, or the fields of a struct, also of one without a name. `None` if a value
+    /// has neither.
+    fn parts(&mut self, unit: &Unit, base: &str, line: usize) -> Option<Vec<(Parameter, usize)>> {
+        if let Some(vector) = types::element(base).filter(|of| of.width > 1) {
+            let part = |name: &&str| Parameter {
+                name: (*name).to_owned(),
+                base: vector.cpp.to_owned(),
+                ..Parameter::default()
+            };
+            let parts = PARTS.iter().take(vector.width).map(part);
+            return Some(parts.map(|part| (part, line)).collect());
+        }
+        let base = base.strip_prefix("union ").unwrap_or(base);
+        if base.starts_with('{') {
+            let fields = Code::new(base, false).fields_in(0).into_iter();
+            return Some(fields.map(|(field, _)| (field, line)).collect());
+        }
+        let place = unit.type_of(base).filter(|of| !is_enumeration(unit, *of))?;
+        self.bind(unit, place, base);
+        Some(unit.fields(place))
     }
 
     /// Notes what the parameters of a struct's template are in `Params<float, 4>`.

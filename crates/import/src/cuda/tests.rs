@@ -47,6 +47,27 @@ fn kernel(text: &str) -> String {
 }
 
 #[test]
+fn a_function_is_an_argument_of_the_template() {
+    let text = kernel(
+        "namespace v {\ntemplate <typename T> __device__ T silu(const T& x) { return x; }\n\
+         template <typename T> __device__ T gelu(const T& x) { return x; }\n\
+         template <typename T, T (*ACT)(const T&), bool FIRST> __global__ void k(T* y, const T* x, int n) {\n\
+         int i = blockIdx.x * 256 + threadIdx.x; if (i < n) y[i] = ACT(x[i]); }\n}\n\
+         #define LAUNCH(KERNEL, FIRST) DISPATCH(x.scalar_type(), \"k\", [&] { \\\n\
+         v::k<scalar_t, KERNEL<scalar_t>, FIRST><<<(n + 255) / 256, 256>>>(y, x, n); });\n\
+         void f(float* y, float* x, int n) { LAUNCH(v::silu, true); }\n",
+    );
+    assert!(
+        text.contains("v::k<float, v::silu<float>, true>(y, x, n);"),
+        "{text}"
+    );
+    assert!(
+        text.contains("T silu(") && !text.contains("T gelu("),
+        "{text}"
+    );
+}
+
+#[test]
 fn roles_and_shapes_follow_from_the_indices() {
     // Pointers into rows, guards, strides, an update and a pointer that is never written.
     let rows = "__global__ void k(float* y, float* x, float* sums, const int* index, int rows, int cols) {\n\

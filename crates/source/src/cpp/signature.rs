@@ -104,14 +104,24 @@ impl<T: AsRef<str>> Code<T> {
     /// The fields of a struct or a class, each with its first token. An array has its brackets in its
     /// base, as `float[4]`.
     pub fn fields(&self, item: &Item) -> Vec<(Parameter, usize)> {
-        let Some(open) = (item.first..item.last).find(|at| self.at(*at) == "{") else {
-            return Vec::new();
-        };
+        let open = (item.first..item.last).find(|at| self.at(*at) == "{");
+        open.map_or_else(Vec::new, |open| self.fields_in(open))
+    }
+
+    /// The fields between the bracket at this token and its partner. Those of a struct or union without
+    /// a name and without a variable are fields as well.
+    pub fn fields_in(&self, open: usize) -> Vec<(Parameter, usize)> {
         let (mut found, mut from, mut at) = (Vec::new(), open + 1, open + 1);
         while at < self.partner(open) {
             let ends = match self.at(at) {
                 ";" => {
-                    found.extend(self.declared_fields(from, at));
+                    let is_nameless = matches!(self.at(from), "struct" | "union")
+                        && self.at(from + 1) == "{"
+                        && self.partner(from + 1) + 1 == at;
+                    found.extend(match is_nameless {
+                        true => self.fields_in(from + 1),
+                        false => self.declared_fields(from, at),
+                    });
                     true
                 }
                 // `public:`, and a preprocessor line.
@@ -261,7 +271,7 @@ mod tests {
     #[test]
     fn fields_have_names_types_and_extents() {
         let source = "struct P : Q {\npublic:\n const float *a, *b = nullptr;\n int n{0}, m[2][3];\n#ifdef X\n enum Mode mode;\n#endif\n\
-            enum { A, B };\n static int s;\n int size() const { return n; }\n void (*f)(int);\n P();\n struct { int x; } inner;\n std::array<int, 2> r; };";
+            enum { A, B };\n static int s;\n int size() const { return n; }\n void (*f)(int);\n P();\n struct { int x; } inner;\n union { float u; struct { short v; }; };\n std::array<int, 2> r; };";
         let code = Code::new(source, true);
         let fields = code.fields(&items(&code)[0]).into_iter();
         let fields: Vec<String> = fields
@@ -277,6 +287,8 @@ mod tests {
                 "Mode mode",
                 "void (*f)(int) f",
                 "{ int x ; } inner",
+                "float u",
+                "short v",
                 "std::array<int, 2> r"
             ]
         );

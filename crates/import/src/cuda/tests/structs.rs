@@ -48,6 +48,31 @@ fn the_fields_of_a_struct_are_parameters() {
 }
 
 #[test]
+fn vectors_and_members_without_a_name_are_taken_apart() {
+    is_made(
+        "__global__ void k(float4* out, const float4* in, float4 s, const float2 b, int n) {\n\
+         int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n / 4) { float4 v = in[i]; v.x = v.x * s.x + b.x; v.w = dot(v, s); out[i] = v; } }\n\
+         void f(float4* a, float4* b, int n) { k<<<(n / 4 + 255) / 256, 256>>>(a, b, make_float4(1, 2, 3, 4), make_float2(1, 2), n); }\n",
+        &["out out f32 [n]", "in in f32 [n]"],
+        &[
+            "    float4 s{};\n    s.x = s_x;\n    s.y = s_y;\n    s.z = s_z;\n    s.w = s_w;\n    float2 b{};\n    b.x = b_x;",
+            "k(reinterpret_cast<float4*>(out), reinterpret_cast<const float4*>(in), s, b, n);",
+            "multiple_of = { n = 4 }",
+        ],
+    );
+    is_made(
+        "struct Args { int n; union { float scale; int bits; }; struct { float lo, hi; } range; union { float f; unsigned u; } both; };\n\
+         __global__ void k(float* y, const float* x, Args a) { int i = blockIdx.x * 256 + threadIdx.x;\n\
+         if (i < a.n) y[i] = fminf(fmaxf(x[i] * a.scale, a.range.lo), a.range.hi) + a.both.f; }\n\
+         void f(float* y, const float* x, Args a) { k<<<(a.n + 255) / 256, 256>>>(y, x, a); }\n",
+        &["out y f32 [n]", "in x f32 [n]"],
+        &[
+            "    Args a{};\n    a.n = n;\n    a.scale = scale;\n    a.range.lo = lo;\n    a.range.hi = hi;\n    a.both.f = f;\n    k(y, x, a);",
+        ],
+    );
+}
+
+#[test]
 fn a_struct_keeps_its_fields_through_templates_bases_and_functions() {
     is_made(
         "using bf16 = __nv_bfloat16;\ntemplate <typename T, int W> struct Base { T* q; int n; };\n\
