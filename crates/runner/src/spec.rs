@@ -154,6 +154,8 @@ impl RunSpec {
         let mut roots = module_folders(project, tree);
         roots.push(tree.to_owned());
         roots.extend(paths.inside);
+        let usual = JudgeRequest::new(kernel.parent().unwrap_or(&kernel));
+        let time_limit = Duration::from_secs_f64(config.time_limit_s);
         JudgeRequest {
             kind: match self.reason {
                 Reason::Check => JudgeKind::Check {
@@ -170,14 +172,15 @@ impl RunSpec {
             compile_options: config.compile.options.clone(),
             arch: config.compile.arch.clone(),
             when: if measures { When::Measure } else { When::Save },
-            time_limit: Duration::from_secs_f64(config.time_limit_s),
+            time_limit,
+            load_limit: usual.load_limit.max(time_limit),
             peers: measures && self.peers,
             plan: plan(&config.measure, measures),
             python: Interpreter::of(project).program,
             python_standby: self.python_standby.clone(),
             is_swept: self.is_swept,
-            kernel: Some(kernel.clone()),
-            ..JudgeRequest::new(kernel.parent().unwrap_or(&kernel))
+            kernel: Some(kernel),
+            ..usual
         }
     }
 
@@ -281,5 +284,26 @@ pub fn limit(project: &Project) -> Duration {
         time
     } else {
         time + measuring + JUDGE_LIMIT
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn python_may_start_for_as_long_as_a_build_may_take() {
+        let temp = tempfile::tempdir().unwrap();
+        git2::Repository::init(temp.path()).unwrap();
+        std::fs::write(temp.path().join("kernel.py"), "").unwrap();
+        let load_limit = |lab_toml: &str| {
+            std::fs::write(temp.path().join("lab.toml"), lab_toml).unwrap();
+            let project = Project::open(temp.path(), None).unwrap();
+            let request = RunSpec::new(Reason::Command).request(&project, temp.path());
+            request.load_limit.as_secs()
+        };
+        assert_eq!(load_limit("time_limit_s = 300\n"), 300);
+        assert_eq!(load_limit("time_limit_s = 5\n"), 60);
     }
 }
