@@ -195,6 +195,13 @@ fn find(folder: &Path, given: Option<&Path>) -> Result<InitFindings> {
     let harness = script
         .map(|path| Ok::<_, anyhow::Error>((harness(&path, folder)?, relative(&path, folder)?)));
     let harness = harness.transpose()?;
+    if harness.is_none() && ![".cu", ".py"].iter().any(|end| name.ends_with(end)) {
+        bail!(
+            "{name} is no kernel: the built-in harness judges a .cu or a .py file. Name the one that uses it. If a harness of your own \
+             judges {name}, write {FILE} with `kernel = {name:?}` and `harness = \"make -s && ./judge\"`, or your command \
+             (`lab help your-own-harness`)"
+        );
+    }
     let mut notes = Vec::new();
     let is_python = Language::of(&kernel) == Language::Python && harness.is_none();
     let lacks_problem = harness.is_none() && !beside.join("problem.toml").is_file();
@@ -203,6 +210,15 @@ fn find(folder: &Path, given: Option<&Path>) -> Result<InitFindings> {
             "there is no harness.py here and no problem.toml in {}: write one of them, or set `harness` in {FILE}",
             beside.display()
         ));
+        if [folder, beside]
+            .iter()
+            .any(|it| it.join("Makefile").is_file())
+        {
+            notes.push(format!(
+                "a Makefile is here: if it builds a harness of your own, write `harness = \"make -s && ./judge\"` (or your command) into {FILE} \
+                 (docs/your-own-harness.md)"
+            ));
+        }
         if let Some(source) = PythonSource::read(&kernel).filter(|_| is_python) {
             notes.extend(source.proposals(&name));
         }
@@ -271,7 +287,8 @@ fn find_kernel(folder: &Path) -> Result<PathBuf> {
         [only] => Ok(only.clone()),
         [] => bail!(
             "no kernel.cu and no kernel.py here or below: `lab new NAME` writes a problem to begin with, `lab init path/to/your.cu` \
-             names a kernel that is called otherwise"
+             names a kernel that is called otherwise. For a kernel that a harness of your own builds, write {FILE} (`lab help \
+             your-own-harness`)"
         ),
         several => {
             let names: Vec<String> = several

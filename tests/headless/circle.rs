@@ -14,7 +14,7 @@ fn the_circle() {
     lab.lab("run")
         .is(64)
         .says("lab.toml wants to run `uv run harness.py`, and you have not trusted it yet");
-    lab.lab("trust").is(0).says("uv run harness.py");
+    lab.lab("trust --yes").is(0).says("uv run harness.py");
 
     let run = lab.lab("run --json").is(0).json();
     assert_eq!(
@@ -260,7 +260,7 @@ fn in_another_clone_the_records_come_with_the_notes() {
         "Test GPU"
     );
     // The record has the incumbent's figure too.
-    clone("lab", "trust");
+    clone("lab", "trust --yes");
     std::fs::write(lab.path("../clone/kernel.cu"), "// best\n").unwrap();
     let run = clone("lab", "run --json").json();
     assert_eq!(run["ratio"]["value"].as_f64(), Some(1.0));
@@ -380,6 +380,13 @@ fn init_finds_out_what_is_here() {
     lab.lab("init b.cu")
         .is(0)
         .says("no harness.py here and no problem.toml");
+    std::fs::remove_file(lab.path("lab.toml")).unwrap();
+    lab.write("common.h", "#define N 4\n");
+    lab.lab("init common.h")
+        .is(1)
+        .says("common.h is no kernel: the built-in harness judges a .cu or a .py file");
+    lab.write("Makefile", "all:\n");
+    lab.lab("init b.cu").is(0).says("a Makefile is here");
 }
 
 #[test]
@@ -490,7 +497,7 @@ fn a_kernel_whose_path_has_a_backslash_goes_the_whole_circle() {
     lab.write(kernel, "// first\n");
     lab.passing(1000.0);
     lab.lab("init").is(0);
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     lab.git("add -A");
     lab.git("commit -qm start");
     lab.write(kernel, "// worse\n");
@@ -524,7 +531,7 @@ fn an_objective_of_ones_own_has_its_name_everywhere() {
     let config = lab.read("lab.toml");
     lab.write("lab.toml", format!("objective = \"kernel_us\"\n{config}"));
     lab.git("commit -qam 'Another objective'");
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     lab.passing(1250.0);
     lab.lab("run").is(0).says("800 kernel_us");
     lab.lab("keep -m first").is(0);

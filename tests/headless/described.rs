@@ -196,6 +196,16 @@ fn init(lab: &Lab, args: &str) -> CommandOutput {
 }
 
 #[test]
+fn a_solution_of_kernelbench_alone_asks_for_its_problem() {
+    let lab = Lab::empty();
+    lab.write("new.py", "class ModelNew(nn.Module):\n    pass\n");
+    lab.lab("init new.py")
+        .is(1)
+        .says("new.py holds ModelNew")
+        .says("`lab init PROBLEM.py --solution new.py`");
+}
+
+#[test]
 fn a_problem_of_kernelbench_is_read_and_executed_only_in_a_trusted_folder() {
     let lab = Lab::empty();
     let leaves_a_trace = format!("open({:?}, \"w\")\n", lab.path("executed"));
@@ -240,7 +250,7 @@ fn a_model_s_weights_are_inputs_and_modelnew_is_the_kernel() {
     lab.write("7_Scaled_ReLU_.py", SCALED);
     lab.write("new.py", NEW);
     lab.write("wrong.py", NEW.replace(" + shift", ""));
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     let made = init(&lab, "7_Scaled_ReLU_.py --solution new.py --name right");
     if made.code != 0 {
         // Without PyTorch nothing can be executed, which is said.
@@ -280,7 +290,7 @@ fn a_task_of_gpu_mode_becomes_a_problem_and_its_kernel_a_submission_again() {
         "{}",
         lab.read("submission.py")
     );
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     init(&lab, "tasks/scale_py/submission.py --name right")
         .is(0)
         .says("generate_input is not carried over")

@@ -19,6 +19,16 @@ const PASSES: &str =
     "echo 'device: Test GPU'; echo 'correctness: pass'; echo 'throughput_sps: 1000'";
 
 #[test]
+fn a_file_of_the_harness_is_no_kernel() {
+    let lab = Lab::new();
+    lab.lab("run harness.py")
+        .is(64)
+        .says("is a file of the harness")
+        .says("the kernel is kernel.cu");
+    lab.lab("run").is(0);
+}
+
+#[test]
 fn it_gets_the_kernel_the_device_the_runs_folder_and_the_incumbent() {
     let lab = Lab::new();
     let asks = "echo \"kernel_is: $LAB_KERNEL\"; echo \"on: $LAB_DEVICE\"; echo \"run_dir: $LAB_RUN_DIR\"; \
@@ -75,7 +85,7 @@ fn the_incumbent_lies_beside_what_it_includes() {
     );
     lab.git("add -A");
     lab.git("commit -qm k");
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     lab.write("k/tile.cuh", "// newer\n");
     lab.harness(&format!(
         "echo \"tile: $(cat \"$(dirname \"$LAB_INCUMBENT\")/tile.cuh\")\"; {PASSES}"
@@ -100,7 +110,7 @@ fn a_harness_in_cpp_with_make_judges_builds_and_times_in_turns() {
     }
     lab.git("add -A");
     lab.git("commit -qm start");
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     let slow = lab.read("kernel.cpp");
     lab.write("kernel.cpp", format!("// the same\n{slow}"));
     lab.lab("run").is(0).says("● PASS").says("y_error");
@@ -146,7 +156,7 @@ fn without_an_incumbent_the_variable_is_not_set() {
         "echo \"held: ${{LAB_INCUMBENT-unset}}\"; {PASSES}"
     ));
     lab.lab("init").is(0);
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     // Not even in the environment of the process that started the lab.
     let output = lab
         .sh("LAB_INCUMBENT=/etc/passwd exec \"$LAB\" run --log")

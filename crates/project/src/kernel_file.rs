@@ -1,5 +1,8 @@
 //! The file of a kernel: how it is called, and which file a folder means.
 
+use super::canonical;
+use super::config::{Config, FILE, Harness};
+use anyhow::{Result, bail};
 use lab_system::listing;
 use std::path::{Path, PathBuf};
 
@@ -44,6 +47,26 @@ pub fn sources_in(folder: &Path) -> Vec<PathBuf> {
         .collect();
     found.sort();
     found
+}
+
+/// Refuses to judge a file of the user's own harness as the kernel.
+pub(super) fn refuse_of_harness(kernel: &Path, config: &Config, home: &Path) -> Result<()> {
+    let (Some(harness), Some(named)) = (&config.harness, &config.kernel) else {
+        return Ok(());
+    };
+    let is_it = |name: &String| canonical(&home.join(name)).is_ok_and(|file| file == kernel);
+    let mut others = config.watch.extra.iter().chain(match harness {
+        Harness::Python { python } => Some(python),
+        Harness::Command(_) => None,
+    });
+    if !is_it(named) && others.any(is_it) {
+        bail!(
+            "{} is a file of the harness, as {} says, and no kernel: the kernel is {named}",
+            kernel.display(),
+            home.join(FILE).display()
+        );
+    }
+    Ok(())
 }
 
 #[cfg(test)]

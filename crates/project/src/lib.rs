@@ -114,6 +114,7 @@ impl Project {
         };
         let given = kernel;
         let kernel = canonical(&wanted)?;
+        kernel_file::refuse_of_harness(&kernel, &config, &home)?;
         let argument = argument(&from, given, &kernel);
         let Ok(inside) = kernel.strip_prefix(&root) else {
             bail!(

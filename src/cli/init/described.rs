@@ -4,7 +4,7 @@
 use super::published::{read, shown, write};
 use super::{InitArgs, PYTHON};
 use crate::cli::ask_python::Question;
-use anyhow::{Result, anyhow, ensure};
+use anyhow::{Result, anyhow, bail, ensure};
 use lab_import::described::{self, Answer, KernelBench, Task, TaskTexts};
 use lab_import::{NewFile, Problem};
 use lab_project::python::Interpreter;
@@ -51,6 +51,12 @@ pub fn find(folder: &Path, options: &InitArgs) -> Result<Option<Described>> {
         Some(Described::KernelBench(path))
     } else if Task::is_submission(&text) && beside.is_file() {
         Some(Described::Task(beside, named.or(Some(path))))
+    } else if KernelBench::is_solution(&text) && !path.with_file_name("problem.toml").is_file() {
+        let shown = shown(folder, &path);
+        bail!(
+            "{shown} holds ModelNew, the solution of a problem of KernelBench, and not the problem: `lab init PROBLEM.py --solution {shown}` \
+             takes the file with Model, get_inputs and get_init_inputs as PROBLEM.py"
+        );
     } else {
         None
     })

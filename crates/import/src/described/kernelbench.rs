@@ -36,6 +36,11 @@ impl KernelBench<'_> {
             .all(|definition| text.contains(definition))
     }
 
+    /// Whether a text is a solution alone.
+    pub fn is_solution(text: &str) -> bool {
+        text.contains("class ModelNew(") && !KernelBench::is(text)
+    }
+
     /// The problem, from what was seen of it. The error says what problem.toml cannot say.
     pub fn problem(&self, answer: &Answer) -> Result<Problem, String> {
         let all: Vec<&Observation> = answer.observations.iter().collect();
