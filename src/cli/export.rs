@@ -138,6 +138,12 @@ pub fn main(options: &ExportArgs) -> Result<ExitCode> {
     Ok(told(&exported, || {
         let of = facts.lines.first().map_or("", String::as_str);
         say(&format!("wrote {} ({to}): {of}", exported.file));
+        if exported.run.is_none() {
+            let argument = &project.argument;
+            say(&format!(
+                "  nothing here says that this kernel is right: no run has judged it (`lab run{argument}`)"
+            ));
+        }
         say(&format!("next: `{}` verifies and times it", exported.next));
     }))
 }

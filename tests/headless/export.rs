@@ -178,7 +178,7 @@ pub fn is_python(lab: &Lab, file: &str) {
 #[test]
 fn an_exported_program_verifies_its_kernel() {
     let lab = problem();
-    lab.lab("export kernels/shift/kernel.cu --to standalone").is(0).says("wrote shift.cu (standalone)").says(
+    lab.lab("export kernels/shift/kernel.cu --to standalone").is(0).says("wrote shift.cu (standalone)").says("no run has judged it (`lab run kernels/shift/kernel.cu`)").says(
         "next: `nvcc -O3 -arch=native -std=c++17 --use_fast_math -DX=1 shift.cu -o shift && ./shift` verifies and times it",
     );
     let (code, said) = run_program(&lab, "shift.cu", "ppppfii", 2);
