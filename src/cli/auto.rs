@@ -1,6 +1,6 @@
 //! `lab auto`: lets a command edit the kernel again and again, and judges and decides each edit.
 
-use super::auto_status::{self, LoopArg, StatusArgs, counts};
+use super::auto_status::{self, LoopArg, StatusArgs, counts, turn_line};
 use super::json::run::RunReport;
 use super::verdict::Judged;
 use super::{complain, failed, open, say};
@@ -307,7 +307,7 @@ impl Running<'_> {
             (Phase::Paused, _) => say("paused: `lab auto resume` lets it go on"),
             (_, Some(turn)) if turn.turn != shown => {
                 shown = turn.turn;
-                say(&turn.in_words());
+                say(&turn_line(project, turn));
                 let ignored = turn.ignored.iter().take(IGNORED_LINES);
                 let ignored = ignored.map(|line| format!("ignored: {line}"));
                 let others = turn.noticed.iter().chain(&turn.answer_error).cloned();
@@ -319,11 +319,11 @@ impl Running<'_> {
                 }
             }
             (Phase::BackingOff, _) => {
-                let why = state.trouble.as_ref().map(|why| format!(": {why}"));
-                say(&format!(
-                    "waiting after a failure{}",
-                    why.unwrap_or_default()
-                ));
+                say(&match &state.trouble {
+                    Some(why) => format!("waiting after a failure: {why}"),
+                    None => "waiting before the next turn, because this one brought no new kernel"
+                        .to_owned(),
+                });
             }
             _ => {}
         };

@@ -1,12 +1,14 @@
 //! `lab auto status`: what the loop of a kernel and its lanes do, and what they have brought.
 
+use super::verdict::Judged;
 use super::{JsonArg, KernelArg, open, say, say_below, told};
 use anyhow::Result;
 use clap::Args;
-use lab_auto::{DiskUse, KeptPoint, LeftRun, Phase, State};
+use lab_auto::{DiskUse, KeptPoint, LastTurn, LeftRun, Phase, State, TurnOutcome};
 use lab_git::short;
 use lab_project::Project;
-use lab_text::figures;
+use lab_store::RunIndex;
+use lab_text::figures::{self, counted};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -179,11 +181,26 @@ fn phase(phase: Phase) -> &'static str {
     }
 }
 
+/// How a turn ended, with the figures of its run and what was tried.
+pub(super) fn turn_line(project: &Project, turn: &LastTurn) -> String {
+    let run = turn.run.filter(|_| turn.outcome != TurnOutcome::Known);
+    let index = RunIndex::new(project);
+    let record = run.and_then(|run| index.store().read(run).ok());
+    let judged = record
+        .as_ref()
+        .and_then(|record| Judged::of(project, None, &index, record));
+    let more = judged.map(|judged| judged.figures_and_tried());
+    turn.in_words() + &more.unwrap_or_default()
+}
+
 pub(super) fn counts(state: &State) -> String {
     let counts = &state.counts;
     let mut text = format!(
-        "{} experiments: {} kept, {} discarded, {} crashed, {} left; {} known, {} without a change, {} failed",
-        counts.experiments,
+        "{}: {} kept, {} discarded, {} crashed, {} left; {} known, {} without a change, {} failed",
+        counted(
+            usize::try_from(counts.experiments).unwrap_or(usize::MAX),
+            "experiment"
+        ),
         counts.kept,
         counts.discarded,
         counts.crashed,

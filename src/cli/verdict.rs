@@ -87,6 +87,29 @@ impl<'a> Judged<'a> {
         if !verdict.why.is_empty() {
             text += &format!("  {}", verdict.why);
         }
+        text + &self.figures("emulated: its times say nothing about a GPU")
+    }
+
+    /// [`Judged::line`] with what was tried.
+    pub fn with_description(&self) -> String {
+        self.line() + &self.tried()
+    }
+
+    /// The figures, and what was tried, each behind two blanks.
+    pub fn figures_and_tried(&self) -> String {
+        self.figures("emulated") + &self.tried()
+    }
+
+    fn tried(&self) -> String {
+        let decided = self.record.decision.as_ref().map(|it| &it.description);
+        let said = decided.or(self.record.draft.as_ref().map(|draft| &draft.description));
+        said.map_or_else(String::new, |said| format!("  '{said}'"))
+    }
+
+    /// `emulated` marks the figures of an emulated device.
+    fn figures(&self, emulated: &str) -> String {
+        let verdict = self.verdict;
+        let mut text = String::new();
         if let Some(figure) = verdict.figure(&self.project.config.objective) {
             // A time that lab.toml names is called by its key, as ever.
             let unit = match (&figure.objective, &verdict.chosen) {
@@ -101,7 +124,7 @@ impl<'a> Judged<'a> {
             text += &format!("  {words} vs {}", change.against());
         }
         if verdict.emulated && verdict.objective.is_some() {
-            text += "  (emulated: its times say nothing about a GPU)";
+            text += &format!("  ({emulated})");
         }
         text
     }

@@ -71,7 +71,8 @@ fn a_command_edits_and_each_turn_is_judged_decided_and_told() {
     auto(&lab, "--experiments 4 --mend 0", line)
         .is(0)
         .says("turn 1: discarded run 1")
-        .says("turn 2: kept run 2")
+        .says("turn 2: kept run 2  ")
+        .says("  'two'\n")
         .says("turn 3: crash, discarded run 3")
         .says("LAB_ANSWER is not read")
         .says("turn 4: discarded run 4")
@@ -129,7 +130,7 @@ fn a_kernel_whose_harness_the_machine_ends_each_time_does_not_end_the_loop() {
         .is(0)
         .says("turn 1: failed: the harness was ended by signal 9 (kill)")
         .says("turn 2: kept run 1")
-        .says("1 experiments: 1 kept, 0 discarded, 0 crashed, 0 left; 0 known, 0 without a change, 1 failed");
+        .says("1 experiment: 1 kept, 0 discarded, 0 crashed, 0 left; 0 known, 0 without a change, 1 failed");
     incumbent_is_back(&lab);
     assert_eq!(lab.rows().len(), 1);
 }
