@@ -271,13 +271,26 @@ fn a_filter_that_is_a_program_is_refused() {
 #[test]
 fn a_work_tree_of_its_own() {
     let lab = Lab::new();
+    lab.write("kernel.cu", "// faster\n");
+    lab.lab("run").is(0);
+    lab.lab("keep -m faster").is(0);
     lab.git("worktree add -q ../second");
+    let main = lab.repo.display().to_string();
+    let commit = lab.git("rev-parse --short=7 HEAD");
     let lab = |args: &str| {
         let mut command = lab.lab_command(args);
         command.current_dir(lab.path("../second"));
         finish(command.spawn().unwrap())
     };
-    lab("trust").is(0);
+    // The experiments of the repository, whose records are notes of git.
+    lab("log")
+        .is(0)
+        .says("  faster")
+        .says(&format!("their runs are in {main}"));
+    lab(&format!("show {}", commit.trim()))
+        .is(0)
+        .says("PASS  run 1");
+    lab("trust --yes").is(0);
     lab("run").is(0);
     lab("keep -m second")
         .is(0)
@@ -361,7 +374,7 @@ fn a_folder_of_head_that_is_cut_off_or_lost_is_told_with_a_remedy() {
     lab.write("sub/kernel.cu", "// the first\n");
     lab.passing(1000.0);
     lab.lab("init").is(0);
-    lab.lab("trust").is(0);
+    lab.lab("trust --yes").is(0);
     lab.git("add -A");
     lab.git("commit -qm start");
     lab.write("sub/kernel.cu", "// better\n");

@@ -185,6 +185,13 @@ fn open_git(path: &Path) -> Result<Repository> {
     Ok(git)
 }
 
+/// The main work tree, if the repository's own is a linked one (`git worktree add`).
+pub fn main_tree(repo: &Repo) -> Option<&Path> {
+    let common = repo.git.commondir();
+    let is_linked = repo.git.is_worktree() && common.ends_with(".git");
+    common.parent().filter(|_| is_linked)
+}
+
 /// Where HEAD is, and the operation that is in progress.
 pub fn head(repo: &Repo) -> Result<Head> {
     let branch = head_ref(repo).ok().filter(|name| name != "HEAD");

@@ -31,6 +31,7 @@ use lab_run::record::Record;
 use lab_store::signature::signers::Signers;
 use lab_store::{KernelNames, RunIndex, RunSummary};
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::path::Path;
 
 /// Every experiment that was decided, of every kernel in the repository.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -97,7 +98,9 @@ fn read(repo: &Repo, index: &mut RunIndex) -> (History, Vec<RunId>) {
     let mut rows = Vec::new();
     for emulated in [false, true] {
         let path = ledger::path(project, emulated);
-        let ledger = ledger::read(&path);
+        let mut ledger = ledger::read(&path);
+        let others = rows_of_main_tree(repo, &path, &ledger.rows);
+        ledger.rows.splice(0..0, others);
         history.problems.extend(ledger.problems);
         let (mut joined, gone) = join(index, ledger.rows, emulated);
         index.read_notes(&notes, &signers, without_run(&joined));
@@ -140,6 +143,22 @@ fn read(repo: &Repo, index: &mut RunIndex) -> (History, Vec<RunId>) {
     };
     history.experiments = rows.into_iter().map(experiment).collect();
     (history, missing_runs)
+}
+
+/// The rows that only the ledger of the main work tree has, where this is a linked one. Their records
+/// are in the notes, which all work trees share.
+fn rows_of_main_tree(repo: &Repo, path: &Path, own: &[Row]) -> Vec<Row> {
+    let main = lab_git::main_tree(repo).zip(path.file_name());
+    let Some(other) = main
+        .map(|(main, name)| main.join(name))
+        .filter(|of| of != path)
+    else {
+        return Vec::new();
+    };
+    let known: HashSet<u64> = own.iter().map(RunIndex::hash_of).collect();
+    let mut rows = ledger::read(&other).rows;
+    rows.retain(|row| !known.contains(&RunIndex::hash_of(row)));
+    rows
 }
 
 /// A row of a ledger with its run.
