@@ -7,14 +7,11 @@ use super::{JsonArg, any, told};
 use anyhow::{Result, bail};
 use clap::Args;
 use jiff::tz::TimeZone;
-use lab_git::short;
 use lab_history::details::{self, Compared, ComparedProfiles};
 use lab_history::profile::compare::Moved;
 use lab_history::{Session, names};
 use lab_project::Project;
 use lab_protocol::report::Measure;
-use lab_run::RunId;
-use lab_run::experiment::ExperimentKey;
 use lab_run::record::Record;
 use lab_tui::diff::DiffView;
 use lab_tui::panes::experiment::code_view;
@@ -65,10 +62,10 @@ pub struct Pair {
 
 impl Pair {
     /// Reads two experiments by their names: the number of a run, or a commit.
-    pub fn read(any: &Project, names: [&str; 2]) -> Result<Pair> {
+    pub fn read(any: &Project, both: [&str; 2]) -> Result<Pair> {
         let session = Session::open(any)?;
-        let named = |name| named(&session, name);
-        let keys = [named(names[0])?, named(names[1])?];
+        let named = |name| names::experiment(&session, name);
+        let keys = [named(both[0])?, named(both[1])?];
         let compared = details::compare(any, keys, AROUND);
         let kernel = compared.records.iter().flatten().next();
         let kernel = kernel.map(|record| any.root.join(&record.start.kernel));
@@ -169,31 +166,6 @@ impl Pair {
         let lines = text.lines(0..text.rows(), sheet);
         lines.iter().for_each(|line| paper.say(line));
     }
-}
-
-/// The experiment or the run of this name.
-fn named(session: &Session, name: &str) -> Result<ExperimentKey> {
-    let run = name.parse().ok().map(RunId);
-    if let Some(record) = run.and_then(|run| session.index.store().read(run).ok()) {
-        let decision = record.decision.as_ref();
-        let commit = decision.and_then(|it| it.commit.as_deref());
-        return Ok(ExperimentKey {
-            commit: commit.map_or("", short).to_owned(),
-            run,
-            decided: decision.map(|it| it.decided),
-        });
-    }
-    let commit = names::resolve_name(&session.repo, name)?.commit;
-    let mut experiments = session.history.experiments.iter().rev();
-    let known = experiments.find(|it| names::holds(&commit, it));
-    Ok(known.map_or_else(
-        || ExperimentKey {
-            commit: short(&commit).to_owned(),
-            run: None,
-            decided: None,
-        },
-        lab_run::experiment::Experiment::key,
-    ))
 }
 
 /// How the second of two experiments compares with the first.

@@ -1,7 +1,9 @@
 //! `lab log`: lists the experiments, oldest first.
 
 use super::json::experiment::ExperimentReport;
+use super::json::run::RunReport;
 use super::output::{resume, say_each};
+use super::verdict::Judged;
 use super::{JsonArg, KernelArg, answer, any, complain, is_json, say};
 use anyhow::{Result, ensure};
 use clap::Args;
@@ -16,6 +18,8 @@ use lab_project::objective::Objective;
 use lab_protocol::Exit;
 use lab_run::experiment::{Experiment, Status};
 use lab_run::peers;
+use lab_run::record::Record;
+use lab_store::{Fact, Keys, RunIndex, RunSummary};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -28,6 +32,9 @@ pub struct LogArgs {
     /// List the experiments of all problems, which is of every kernel
     #[arg(long, visible_alias = "all-problems")]
     all: bool,
+    /// List the runs that have a verdict and no decision in place of the experiments
+    #[arg(long)]
+    undecided: bool,
     #[command(flatten)]
     json: JsonArg,
     /// Add the rows that could not be written when their run was decided
@@ -71,6 +78,14 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
     let benches = present_benches(&project, &status)
         .filter(|_| is_meant)
         .unwrap_or_default();
+    let open = match options.undecided {
+        true => open_runs(&project, &index, show_all),
+        false => Vec::new(),
+    };
+    let open: Vec<Judged> = open
+        .iter()
+        .filter_map(|(of, record)| Judged::of(of, Some(&repo), &index, record))
+        .collect();
     let exit = if is_json() {
         let present = history.present(&repo)?;
         let reports = listed.iter().map(|e| as_json(&repo, &project, &present, e));
@@ -80,6 +95,7 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
             undecided_run: undecided(&status),
             rows_of_other_clones: elsewhere.map_or(0, |elsewhere| elsewhere.rows),
             other_problems,
+            undecided: open.iter().map(RunReport::of).collect(),
             experiments: reports.collect(),
             benches,
             problems: &history.problems,
@@ -92,6 +108,9 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
             ("every kernel", " KERNEL")
         };
         say(&format!("{name}  {}", status.head.label()));
+        if options.undecided {
+            return Ok(tell_open(&open));
+        }
         say_each(
             listed
                 .iter()
@@ -107,6 +126,12 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
             let count: usize = other_problems.iter().map(|other| other.experiments).sum();
             say(&format!(
                 "{count} of other kernels: `lab log --all` ({them})"
+            ));
+        }
+        if let Some(main) = lab_git::main_tree(&repo).filter(|_| project.lane.is_none()) {
+            say(&format!(
+                "experiments of the main work tree are listed too: their runs are in {}",
+                main.display()
             ));
         }
         if let Some(elsewhere) = elsewhere {
@@ -152,6 +177,8 @@ pub struct LogAnswer<'a> {
     rows_of_other_clones: usize,
     /// The experiments of other problems, which are not listed.
     other_problems: Vec<OtherProblem>,
+    /// The runs that have a verdict and no decision, oldest first; empty without `--undecided`.
+    undecided: Vec<RunReport>,
     /// Oldest first.
     experiments: Vec<ExperimentReport>,
     /// The benches of the present bytes, newest first.
@@ -207,6 +234,31 @@ pub fn undecided(status: &ProjectStatus) -> Option<u64> {
         .as_ref()
         .filter(|r| lab_decide::is_undecided(r))
         .map(|r| r.start.id.0)
+}
+
+/// The runs of the kernel, or of every kernel, that have a verdict and no decision, oldest first; each
+/// with the project of its kernel.
+fn open_runs(project: &Project, index: &RunIndex, of_all: bool) -> Vec<(Project, Record)> {
+    let may = |keys: &Keys| keys.is(Fact::HasVerdict) && !keys.is(Fact::IsDecided);
+    let ours = |run: &&RunSummary| !run.is_check() && (of_all || run.judges(project));
+    let runs = index.newest_with(may).filter(ours);
+    let records = runs.filter_map(|run| index.store().read(run.id).ok());
+    let mut open: Vec<(Project, Record)> = records
+        .filter(lab_decide::is_undecided)
+        .map(|record| (project.with_kernel(&record.start.kernel), record))
+        .collect();
+    open.reverse();
+    open
+}
+
+/// A line for each run that nobody decided.
+fn tell_open(open: &[Judged]) -> ExitCode {
+    say_each(open.iter().map(Judged::with_description));
+    say(match open {
+        [] => "no run waits for a decision",
+        _ => "`lab show RUN` shows one. `lab keep` and `lab discard` take it with `--run RUN`",
+    });
+    ExitCode::SUCCESS
 }
 
 fn as_text(experiment: &Experiment, with_kernel: bool, objective: &Objective) -> String {

@@ -1,4 +1,4 @@
-//! `lab show`: the verdict of an earlier run, as `lab run` printed it.
+//! `lab show`: the verdict of an earlier run or of an experiment, as `lab run` printed it.
 
 use super::json::answer::RunAnswer;
 use super::shown::Paper;
@@ -7,9 +7,9 @@ use super::{JsonArg, answer, any, is_json, say, shown};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use lab_git::{Repo, short};
+use lab_history::{Session, details, names};
 use lab_project::Project;
 use lab_protocol::Exit;
-use lab_run::RunId;
 use lab_run::record::Record;
 use lab_store::RunIndex;
 use lab_tui::widgets::evidence;
@@ -17,8 +17,8 @@ use std::process::ExitCode;
 
 #[derive(Args, Debug)]
 pub struct ShowArgs {
-    /// The number of the run
-    run: u64,
+    /// The number of a run, or the commit of an experiment as git names it
+    run: String,
     /// Which cells of this output are wrong, and the values around the first
     #[arg(long, value_name = "NAME", conflicts_with = "json")]
     tensor: Option<String>,
@@ -29,8 +29,8 @@ pub struct ShowArgs {
 /// Exits with 0 whatever the verdict is: the run is only looked at.
 pub fn main(options: &ShowArgs) -> Result<ExitCode> {
     let any = any()?;
-    let run = RunId(options.run);
-    let record = RunIndex::new(&any).store().read(run)?;
+    let record = read(&any, &options.run)?;
+    let run = record.start.id;
     let kernel = any.root.join(&record.start.kernel);
     let project = Project::open(&any.root, Some(&kernel))
         .with_context(|| format!("run {run} is of {}", record.start.kernel))?;
@@ -53,6 +53,15 @@ pub fn main(options: &ShowArgs) -> Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The record of the run or the experiment of this name.
+fn read(any: &Project, name: &str) -> Result<Record> {
+    let session = Session::open(any)?;
+    let key = names::experiment(&session, name)?;
+    details::record(Some(&session.repo), any, &key).with_context(|| {
+        format!("no experiment with a record here is of '{name}': `lab log --all` lists them")
+    })
 }
 
 /// Draws which cells of an output are wrong.

@@ -51,6 +51,34 @@ fn two_runs_are_compared_by_their_numbers_and_by_a_commit() {
 }
 
 #[test]
+fn an_experiment_is_shown_by_its_commit() {
+    let (lab, kept) = two();
+    let of_run = lab.lab("show 1").is(0).out;
+    for name in [kept.as_str(), "HEAD~1"] {
+        assert_eq!(lab.lab(&format!("show {name}")).is(0).out, of_run);
+    }
+    lab.lab("show 9").is(1).says("there is no run 9");
+    lab.lab("show HEAD")
+        .is(1)
+        .says("no experiment with a record here is of 'HEAD'");
+}
+
+#[test]
+fn the_runs_that_nobody_decided_are_listed() {
+    let (lab, _) = two();
+    lab.lab("log --undecided")
+        .is(0)
+        .says("PASS  run 2 of kernel.cu")
+        .says("with `--run RUN`");
+    let open = lab.lab("log --undecided --json").is(0).json();
+    assert_eq!(open["undecided"][0]["run"], 2);
+    lab.lab("discard -m second").is(0);
+    lab.lab("log --undecided")
+        .is(0)
+        .says("no run waits for a decision");
+}
+
+#[test]
 fn what_is_missing_is_said() {
     let (lab, _) = two();
     lab.lab("diff 1 9").is(1).says("9");

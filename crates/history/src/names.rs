@@ -1,10 +1,10 @@
 //! Finds the experiment or commit that a user names in a command.
 
-use super::{History, elsewhere};
+use super::{History, Session, elsewhere};
 use anyhow::{Result, bail};
-use lab_git::{NamedCommit, Repo};
+use lab_git::{NamedCommit, Repo, short};
 use lab_run::RunId;
-use lab_run::experiment::Experiment;
+use lab_run::experiment::{Experiment, ExperimentKey};
 use lab_store::RunIndex;
 use std::fmt::Write;
 
@@ -82,6 +82,35 @@ pub fn resolve_name(repo: &Repo, name: &str) -> Result<Named> {
             bail!(text)
         }
     }
+}
+
+/// The experiment or the run of this name: the number of a run, or a commit as git names it.
+pub fn experiment(session: &Session, name: &str) -> Result<ExperimentKey> {
+    let run = name.parse().ok().map(RunId);
+    let record = run.map(|run| session.index.store().read(run));
+    if let Some(Ok(record)) = &record {
+        let decision = record.decision.as_ref();
+        let commit = decision.and_then(|it| it.commit.as_deref());
+        return Ok(ExperimentKey {
+            commit: commit.map_or("", short).to_owned(),
+            run,
+            decided: decision.map(|it| it.decided),
+        });
+    }
+    let commit = match (resolve_name(&session.repo, name), record) {
+        (Err(_), Some(Err(no_run))) => return Err(no_run),
+        (named, _) => named?.commit,
+    };
+    let mut experiments = session.history.experiments.iter().rev();
+    let known = experiments.find(|it| holds(&commit, it));
+    Ok(known.map_or_else(
+        || ExperimentKey {
+            commit: short(&commit).to_owned(),
+            run: None,
+            decided: None,
+        },
+        Experiment::key,
+    ))
 }
 
 /// A name means a run of this repository that no commit holds.
