@@ -207,18 +207,10 @@ fn find(folder: &Path, given: Option<&Path>) -> Result<InitFindings> {
     let lacks_problem = harness.is_none() && !beside.join("problem.toml").is_file();
     if lacks_problem {
         notes.push(format!(
-            "there is no harness.py here and no problem.toml in {}: write one of them, or set `harness` in {FILE}",
+            "there is no harness.py here and no problem.toml in {}: write one of them, or set `harness` in {FILE} to a command such as \
+             `make -s && ./judge`",
             beside.display()
         ));
-        if [folder, beside]
-            .iter()
-            .any(|it| it.join("Makefile").is_file())
-        {
-            notes.push(format!(
-                "a Makefile is here: if it builds a harness of your own, write `harness = \"make -s && ./judge\"` (or your command) into {FILE} \
-                 (docs/your-own-harness.md)"
-            ));
-        }
         if let Some(source) = PythonSource::read(&kernel).filter(|_| is_python) {
             notes.extend(source.proposals(&name));
         }

@@ -20,7 +20,7 @@ fn two_clones() -> Lab {
     lab.git("add b.cu");
     lab.git("commit -qm b");
     lab.git("clone -q . ../other");
-    let there = "cd ../other && $LAB trust && echo '// of other' > b.cu && $LAB run b.cu && $LAB discard b.cu -m other";
+    let there = "cd ../other && $LAB trust --yes && echo '// of other' > b.cu && $LAB run b.cu && $LAB discard b.cu -m other";
     lab.sh(there).is(0);
     lab
 }
