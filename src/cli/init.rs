@@ -5,6 +5,7 @@ mod definition;
 mod described;
 mod published;
 mod python_source;
+mod triton;
 
 use super::{JsonArg, ask, here, say, say_below, told};
 use anyhow::{Context, Result, anyhow, bail};
@@ -29,13 +30,13 @@ const PYTHON: &str = "Python runs with your rights: `lab trust` allows it here";
 
 #[derive(Args, Debug)]
 pub struct InitArgs {
-    /// The kernel, if there are several; or what somebody published: a .cu with host code; a
-    /// definition, a solution (.json) or a data set of flashinfer-bench; a .py of KernelBench; the
+    /// The kernel, if there are several; or what somebody published: a .cu with host code; a .py
+    /// with Triton kernels; a definition, a solution (.json) or a data set of flashinfer-bench; a .py of KernelBench; the
     /// folder of a task of GPU MODE
     #[arg(value_name = "KERNEL_OR_PUBLISHED")]
     kernel: Option<PathBuf>,
-    /// Of a published file or solution: the `__global__` function that becomes the kernel; of a file
-    /// also several that are launched in turn, as A,B
+    /// Of a published file or solution: the `__global__` or `@triton.jit` function that becomes the
+    /// kernel; of a .cu also several that are launched in turn, as A,B
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
     /// Of a published file: the new problem's name or path [default: the name of the function]
@@ -89,12 +90,8 @@ pub fn main(options: &InitArgs) -> Result<ExitCode> {
         .canonicalize()
         .context("the current folder is gone")?;
     lab_project::work_tree(&folder)?;
-    let stem = options.kernel.as_deref().and_then(Path::file_stem);
-    if let Some(file) = options
-        .kernel
-        .as_deref()
-        .filter(|_| stem == Some("reference".as_ref()))
-    {
+    let is_reference = |file: &&Path| file.file_stem() == Some("reference".as_ref());
+    if let Some(file) = options.kernel.as_deref().filter(is_reference) {
         bail!(
             "{} says what is right, so it is no kernel: name the kernel, or the folder of a published problem",
             file.display()
@@ -112,6 +109,9 @@ pub fn main(options: &InitArgs) -> Result<ExitCode> {
              of GPU MODE in its place",
             solution.display()
         );
+    }
+    if let Some(code) = triton::init(&folder, options)? {
+        return Ok(code);
     }
     if let Some(published) = published::find(&folder, options)? {
         return published.init(options);
@@ -197,9 +197,8 @@ fn find(folder: &Path, given: Option<&Path>) -> Result<InitFindings> {
     let harness = harness.transpose()?;
     if harness.is_none() && ![".cu", ".py"].iter().any(|end| name.ends_with(end)) {
         bail!(
-            "{name} is no kernel: the built-in harness judges a .cu or a .py file. Name the one that uses it. If a harness of your own \
-             judges {name}, write {FILE} with `kernel = {name:?}` and `harness = \"make -s && ./judge\"`, or your command \
-             (`lab help your-own-harness`)"
+            "{name} is no kernel: the built-in harness judges a .cu or a .py file. Name the one that uses it, or write {FILE} with \
+             `kernel = {name:?}` and `harness = \"make -s && ./judge\"` for a harness of your own (`lab help your-own-harness`)"
         );
     }
     let mut notes = Vec::new();

@@ -195,6 +195,76 @@ fn init(lab: &Lab, args: &str) -> CommandOutput {
     finish(init.spawn().unwrap())
 }
 
+/// A Triton kernel with its host code, as people publish it.
+const TRITON: &str = r#"import torch
+import triton
+import triton.language as tl
+
+DEVICE = triton.runtime.driver.active.get_active_torch_device()
+
+
+@triton.jit
+def softmax_kernel(output_ptr, input_ptr, input_row_stride, output_row_stride, n_rows, n_cols, scale,
+                   BLOCK_SIZE: tl.constexpr):
+    for row in tl.range(tl.program_id(0), n_rows, tl.num_programs(0)):
+        start = input_ptr + row * input_row_stride
+        cols = tl.arange(0, BLOCK_SIZE)
+        x = tl.load(start + cols, mask=cols < n_cols, other=-float("inf")) * scale
+        top = tl.exp(x - tl.max(x, axis=0))
+        to = output_ptr
+        to += row * output_row_stride
+        tl.store(to + cols, top / tl.sum(top, axis=0), mask=cols < n_cols)
+
+
+def softmax(x):
+    rows, n = x.shape
+    y = torch.empty_like(x)
+    size = triton.next_power_of_2(n)
+    programs = 32
+    softmax_kernel[(programs, 1, 1)](y, x, x.stride(0), y.stride(0), rows, n, 1.0, BLOCK_SIZE=size, num_warps=4)
+    return y
+
+
+print(softmax(torch.ones(4, 4, device=DEVICE)))
+"#;
+
+#[test]
+fn a_triton_kernel_becomes_a_problem() {
+    let lab = Lab::empty();
+    lab.write("rows.py", TRITON);
+    lab.lab("init rows.py")
+        .is(0)
+        .says("wrote softmax/kernel.py for softmax_kernel of rows.py: problem.toml, kernel.py, reference.py")
+        .says("problem.toml: shapes and types are guesses")
+        .says("next: write reference.py, which says what is right, then `lab trust`, then `lab run softmax`");
+    let problem = lab.read("softmax/problem.toml");
+    for said in [
+        "entry = \"entry_softmax\"",
+        "dims = [\"n_rows\", \"n_cols\"]",
+        "name = \"output_ptr\"\nrole = \"out\"\ntype = \"f32\"\nshape = [\"n_rows\", \"n_cols\"]",
+        "name = \"input_ptr\"\nrole = \"in\"\n",
+        "name = \"scale\"\ntype = \"f32\"",
+    ] {
+        assert!(problem.contains(said), "{said}: {problem}");
+    }
+    let kernel = lab.read("softmax/kernel.py");
+    let entry = "def entry_softmax(output_ptr, input_ptr, scale, n_rows, n_cols):\n    \
+                 BLOCK_SIZE = triton.next_power_of_2(n_cols)\n    grid = (32, 1, 1)\n    \
+                 softmax_kernel[grid](output_ptr, input_ptr, input_ptr.stride(0), output_ptr.stride(0), n_rows, n_cols, scale, \
+                 BLOCK_SIZE=BLOCK_SIZE, num_warps=4)\n";
+    assert!(kernel.ends_with(entry), "{kernel}");
+    assert!(
+        !kernel.contains("print(") && !kernel.contains("DEVICE ="),
+        "{kernel}"
+    );
+    // What the file does not say is named, and nothing is written.
+    lab.write("odd.py", TRITON.replace("scale,\n", "scale, stride_z,\n"));
+    lab.lab("init odd.py --name odd")
+        .is(1)
+        .says("no problem can be written for odd.py: no pointer goes with stride_z");
+    assert!(!lab.path("odd").exists());
+}
+
 #[test]
 fn a_solution_of_kernelbench_alone_asks_for_its_problem() {
     let lab = Lab::empty();

@@ -186,8 +186,9 @@ fn of_task(
     }))
 }
 
-/// Looks at a problem: executes it in a trusted folder, else reads its source alone.
-fn look(folder: &Path, form: &str, request: &Value) -> std::result::Result<Seen, String> {
+/// The interpreter that reads a published file, and whether the folder is trusted. The error says why
+/// none may.
+pub fn interpreter(folder: &Path) -> std::result::Result<(PathBuf, bool), String> {
     let project = Project::of_any(folder).ok();
     let is_trusted = project
         .as_ref()
@@ -202,6 +203,12 @@ fn look(folder: &Path, form: &str, request: &Value) -> std::result::Result<Seen,
             program.display()
         ));
     }
+    Ok((interpreter.program, is_trusted))
+}
+
+/// Looks at a problem: executes it in a trusted folder, else reads its source alone.
+fn look(folder: &Path, form: &str, request: &Value) -> std::result::Result<Seen, String> {
+    let (program, is_trusted) = interpreter(folder)?;
     let ask = |run: bool| {
         let question = Question {
             program: described::SCRIPT,
@@ -209,7 +216,7 @@ fn look(folder: &Path, form: &str, request: &Value) -> std::result::Result<Seen,
             limit: LIMIT,
             work: "look at it",
         };
-        let answer = question.ask(program, [described::request(form, run, request.clone())]);
+        let answer = question.ask(&program, [described::request(form, run, request.clone())]);
         let answer = answer.map_err(|why| format!("{} {why}", program.display()))?;
         let answer: Answer = serde_json::from_str(&answer).map_err(|error| {
             format!(

@@ -43,10 +43,13 @@ pub fn write(
     problem: Problem,
     language: Language,
 ) -> Result<ExitCode> {
-    let first = match problem.lacks_reference {
-        true => LACKS_REFERENCE,
-        false if problem.files.iter().any(|file| file.name == "reference.py") => "`lab trust`",
-        false => "",
+    let first = match (problem.lacks_reference, language) {
+        (true, Language::Cuda) => LACKS_REFERENCE,
+        (true, Language::Python) => {
+            "write reference.py, which says what is right, then `lab trust`"
+        }
+        (false, _) if problem.files.iter().any(|file| file.name == "reference.py") => "`lab trust`",
+        (false, _) => "",
     };
     let files = problem.files.into_iter().map(|file| (file.name, file.text));
     let mut made = new_problem::create_from(folder, given, language, files.collect())

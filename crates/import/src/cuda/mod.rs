@@ -10,15 +10,15 @@ mod kernel_text;
 mod launch;
 mod list;
 mod origin;
-mod plan;
-mod problem_text;
+pub(crate) mod plan;
+pub(crate) mod problem_text;
 mod reference;
-mod roles;
+pub(crate) mod roles;
 mod shapes;
 mod slice;
 mod structs;
 mod torch;
-mod types;
+pub(crate) mod types;
 mod unit;
 mod uses;
 
@@ -112,6 +112,7 @@ impl Published {
             kernel: &published,
             entry: &entry.name,
             file: &unit.main().name,
+            about_dims: "# The entry gets the pointers of the tensors, then the scalars, then the dimensions as int.\n",
             is_slow: reference.from.is_some(),
         };
         let kernel_cu = kernel_text::text(unit, &stages, &plan, &slice, &entry, origin);

@@ -28,6 +28,8 @@ pub struct Head<'a> {
     pub entry: &'a str,
     /// The published file's name.
     pub file: &'a str,
+    /// Comment lines above `dims`.
+    pub about_dims: &'a str,
     /// The reference computes everything on one thread.
     pub is_slow: bool,
 }
@@ -39,6 +41,7 @@ pub fn text(plan: &Plan, head: &Head) -> String {
         kernel,
         entry,
         file,
+        about_dims,
         is_slow,
     } = *head;
     let results = || plan.tensors.iter().filter(|tensor| tensor.is_result());
@@ -54,7 +57,7 @@ pub fn text(plan: &Plan, head: &Head) -> String {
         )],
         name,
         entry,
-        about_dims: "# The entry gets the pointers of the tensors, then the scalars, then the dimensions as int.\n",
+        about_dims,
         dims: &plan.dims.iter().map(|dim| dim.name.clone()).collect::<Vec<_>>(),
         about_cells: "\n# \"cold\": the L2 cache is flushed before each timed launch. \"warm\": a launch may find the data of the launch before.\n\
                       cache = \"cold\"\n\n\

@@ -5,9 +5,11 @@ mod fit;
 mod kernelbench;
 mod task;
 mod tensors;
+mod triton;
 
 pub use kernelbench::KernelBench;
 pub use task::{Task, TaskTexts};
+pub use triton::{SCRIPT as TRITON, Triton, request as triton_request};
 
 use indexmap::IndexMap;
 use serde::Deserialize;
