@@ -30,9 +30,9 @@ const PYTHON: &str = "Python runs with your rights: `lab trust` allows it here";
 
 #[derive(Args, Debug)]
 pub struct InitArgs {
-    /// The kernel, if there are several; or what somebody published: a .cu with host code; a .py
-    /// with Triton kernels; a definition, a solution (.json) or a data set of flashinfer-bench; a .py of KernelBench; the
-    /// folder of a task of GPU MODE
+    /// The kernel, if there are several; or what somebody published: a .cu with host code; a .py with
+    /// Triton kernels; a definition, a solution (.json) or a data set of flashinfer-bench; a .py of
+    /// KernelBench; the folder of a task of GPU MODE
     #[arg(value_name = "KERNEL_OR_PUBLISHED")]
     kernel: Option<PathBuf>,
     /// Of a published file or solution: the `__global__` or `@triton.jit` function that becomes the

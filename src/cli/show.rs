@@ -10,6 +10,7 @@ use lab_git::{Repo, short};
 use lab_history::{Session, details, names};
 use lab_project::Project;
 use lab_protocol::Exit;
+use lab_run::RunId;
 use lab_run::record::Record;
 use lab_store::RunIndex;
 use lab_tui::widgets::evidence;
@@ -57,6 +58,11 @@ pub fn main(options: &ShowArgs) -> Result<ExitCode> {
 
 /// The record of the run or the experiment of this name.
 fn read(any: &Project, name: &str) -> Result<Record> {
+    let run = name.parse().ok().map(RunId);
+    // A run is shown also where git cannot be read.
+    if let Some(record) = run.and_then(|run| RunIndex::new(any).store().read(run).ok()) {
+        return Ok(record);
+    }
     let session = Session::open(any)?;
     let key = names::experiment(&session, name)?;
     details::record(Some(&session.repo), any, &key).with_context(|| {

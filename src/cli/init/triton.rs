@@ -1,7 +1,7 @@
 //! `lab init FILE.py` for a file with Triton kernels.
 
 use super::described::interpreter;
-use super::published::{read, shown, write};
+use super::published::{shown, write};
 use super::python_source::PythonSource;
 use super::{InitArgs, PYTHON, find_kernel};
 use crate::cli::ask_python::Question;
@@ -64,7 +64,6 @@ pub fn init(folder: &Path, options: &InitArgs) -> Result<Option<ExitCode>> {
 
 /// Has Python read the file. Nothing of it is executed.
 fn described(folder: &Path, path: &Path, entry: Option<&str>) -> Result<Triton, String> {
-    let text = read(path).map_err(|error| format!("{error:#}"))?;
     let (program, _) = interpreter(folder)?;
     let question = Question {
         program: TRITON,
@@ -72,7 +71,7 @@ fn described(folder: &Path, path: &Path, entry: Option<&str>) -> Result<Triton, 
         limit: LIMIT,
         work: "read it",
     };
-    let answer = question.ask(&program, [triton_request(&text, entry)]);
+    let answer = question.ask(&program, [triton_request(path, entry)]);
     let answer = answer.map_err(|why| format!("{} {why}", program.display()))?;
     let kernel: Triton = serde_json::from_str(&answer).map_err(|error| error.to_string())?;
     match kernel.error {

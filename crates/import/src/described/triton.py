@@ -1,4 +1,4 @@
-"""Says what problem a Triton kernel is: `python -c THIS REQUEST`, with the request as JSON: "text" of the file, "entry" or null.
+"""Says what problem a Triton kernel is: `python -c THIS REQUEST`, with the request as JSON: the "path" of the file, "entry" or null.
 
 It prints a line of JSON behind `lab-describes: `. It reads the source and executes nothing of it.
 """
@@ -41,7 +41,7 @@ def chosen(tree, named):
         raise Unfit(f"it has several kernels: {', '.join(names)}. Name one with --entry")
     name = named or (names or [None])[0]
     if name not in kernels:
-        raise Unfit(f"it has no function {name or ''} with @triton.jit; it has {', '.join(kernels) or 'none'}")
+        raise Unfit(f"it has no function {name + ' ' if name else ''}with @triton.jit; it has {', '.join(kernels) or 'none'}")
     return kernels[name], *launched.get(name, (None, None))
 
 
@@ -208,8 +208,9 @@ def described(text, named):
 def main():
     request = json.loads(sys.argv[1])
     try:
-        answer = described(request["text"], request["entry"])
-    except (Unfit, SyntaxError) as why:
+        with open(request["path"], encoding="utf-8", errors="replace") as file:
+            answer = described(file.read(), request["entry"])
+    except (Unfit, OSError, SyntaxError) as why:
         answer = {"error": str(why)}
     print("lab-describes: " + json.dumps(answer))
 

@@ -8,6 +8,7 @@ use crate::problem::{NewFile, Problem};
 use crate::python;
 use itertools::Itertools;
 use serde::Deserialize;
+use std::path::Path;
 
 /// The program that reads a file: `python -c SCRIPT REQUEST`.
 pub const SCRIPT: &str = include_str!("triton.py");
@@ -40,8 +41,8 @@ struct Described {
 }
 
 /// What the program is asked. Without `entry` it takes the only kernel.
-pub fn request(text: &str, entry: Option<&str>) -> String {
-    serde_json::json!({ "text": text, "entry": entry }).to_string()
+pub fn request(path: &Path, entry: Option<&str>) -> String {
+    serde_json::json!({ "path": path.to_string_lossy(), "entry": entry }).to_string()
 }
 
 impl Triton {
