@@ -526,10 +526,25 @@ fn gits_own_folders_and_files_are_not_written_through_links() {
         ] {
             let output = lab.lab(command);
             assert_ne!(output.code, 0, "{name}: {output:?}");
-            output.says(&format!(".git/{name} is a link out of git's folder"));
+            output.says(&format!(".git/{name} leads out of git's folder"));
         }
         assert_eq!(listed(), before, "{name}");
     }
+    // A file that says where git keeps the objects and refs of a further work tree.
+    let (lab, other) = (judged(), judged());
+    lab.sh("rm ../state/trusted/*").is(0);
+    lab.write(
+        ".git/commondir",
+        format!("{}\n", other.path(".git").display()),
+    );
+    let listed = || other.sh("find .git -type f | xargs sha256sum | sort").out;
+    let before = listed();
+    for command in ["clean", "rules -m x", "restore HEAD", "discard -m x"] {
+        let output = lab.lab(command);
+        assert_ne!(output.code, 0, "{output:?}");
+        output.says(".git/commondir leads out of git's folder");
+    }
+    assert_eq!(listed(), before);
     // Links that stay inside, and those of a folder that the user trusts, are git's business.
     let lab = judged();
     lab.sh("rm ../state/trusted/*; mv .git/refs .git/others && ln -s others .git/refs")
@@ -539,7 +554,7 @@ fn gits_own_folders_and_files_are_not_written_through_links() {
         .is(0);
     lab.lab("keep -m better")
         .is(1)
-        .says(".git/objects is a link out");
+        .says(".git/objects leads out");
     lab.lab("trust --yes")
         .is(0)
         .says("Git would write through this link, which leads out of its folder:\n")

@@ -51,8 +51,8 @@ const FILES: [&str; 3] = ["HEAD", "index", "packed-refs"];
 pub fn refuse_links_out(root: &Path) -> Result<()> {
     if let Some(link) = link_out(root) {
         bail!(
-            "{} is a link out of git's folder, and git would write there: put what it leads to in its place, or `lab trust` if \
-             you made the link",
+            "{} leads out of git's folder, and git would write there: put what it leads to in its place, or `lab trust` if \
+             you made it",
             link.strip_prefix(root).unwrap_or(&link).display()
         );
     }
@@ -74,7 +74,22 @@ pub fn link_out(root: &Path) -> Option<PathBuf> {
             .or_else(|| FOLDERS.into_iter().find_map(deeper))
     };
     let itself = leads_out(&dot_git, root).then(|| dot_git.clone());
-    itself.or_else(|| git_folders(&dot_git).iter().find_map(in_folder))
+    let folders = git_folders(&dot_git);
+    let shares = || shares_elsewhere(&folders);
+    itself
+        .or_else(shares)
+        .or_else(|| folders.iter().find_map(in_folder))
+}
+
+/// The file `commondir` of a git folder that is none of the further work trees of the repository which
+/// the file names: git would write there.
+fn shares_elsewhere(folders: &[PathBuf]) -> Option<PathBuf> {
+    let [own, shared] = folders else {
+        return None;
+    };
+    let work_trees = shared.canonicalize().ok().map(|it| it.join("worktrees"));
+    let is_of_it = own.canonicalize().ok()?.parent() == work_trees.as_deref();
+    (!is_of_it).then(|| own.join("commondir"))
 }
 
 /// Whether a path is a link to a place that is not below the folder, or to none.
