@@ -382,6 +382,13 @@ fn an_agent_judges_decides_and_reads_the_history() {
     let gone = gone.unwrap_err().to_string();
     assert!(gone.contains("there is no run 9: "), "{gone}");
 
+    // An undo says of which run: another client may have decided since.
+    let refused = client.refused("undo_or_restore", json!({}));
+    assert!(
+        refused
+            .starts_with("nothing was undone without `run`. It would undo the discard of run 3 ("),
+        "{refused}"
+    );
     let undone = client.call("undo_or_restore", json!({ "run": 3 }));
     assert_eq!(
         (&undone["run"], &undone["undone"]["status"]),

@@ -180,25 +180,24 @@ fn malformed_lines_get_an_answer_and_end_nothing() {
     let lab = Lab::new();
     let mut wire = Wire::silent(&lab);
     // Before the handshake too.
-    wire.line("no JSON");
-    assert_eq!(wire.error(), -32700);
+    wire.line("7");
+    assert_eq!(wire.error(), -32600);
     wire.line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
     drop(wire);
     let mut wire = Wire::of(&lab);
     for (line, code) in [
-        (&b"\xff\xfe"[..], -32700),
-        (b"[]", -32600),
-        (b"7", -32600),
+        (&br#""text""#[..], -32600),
+        (b"null", -32600),
         (br#"{"id":null,"jsonrpc":"2.0"}"#, -32600),
     ] {
         wire.line(line);
         assert_eq!(wire.error(), code, "{}", String::from_utf8_lossy(line));
     }
-    wire.line(vec![b'x'; 5 << 20]);
-    assert_eq!(wire.error(), -32600);
-    wire.line(format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000)));
-    assert_eq!(wire.error(), -32700);
+    // A byte order mark is no text.
     wire.line("");
+    wire.line("\u{feff}");
+    wire.line("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":76,\"method\":\"ping\"}");
+    assert_eq!(wire.answer(76)["result"], json!({}));
     for (method, params, code) in [
         ("no/such", json!({}), -32601),
         ("tools/call", json!({}), -32602),
@@ -275,10 +274,18 @@ fn a_request_that_is_no_message_is_answered_by_its_id() {
 #[test]
 fn a_request_without_a_readable_id_ends_the_server_with_the_reason() {
     let lab = Lab::new();
+    let nested = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
     for line in [
         &b"{"[..],
         br#"{"method":"tools/call","params":{"name":"ke"#,
         br#"{"jsonrpc":"2.0","id":[1],"method":"ping"}"#,
+        br#""jsonrpc":"2.0","id":7,"method":"ping"}"#,
+        b"no JSON",
+        // The beginning of a message in UTF-16, a batch of two requests.
+        b"\xff\xfe{\0\"\0",
+        br#"[{"jsonrpc":"2.0","id":8,"method":"ping"},{"jsonrpc":"2.0","id":9,"method":"ping"}]"#,
+        nested.as_bytes(),
+        &vec![b'x'; 5 << 20],
     ] {
         let mut wire = Wire::of(&lab);
         wire.line(line);
@@ -577,7 +584,7 @@ fn no_answer_is_larger_than_its_limit_with_10_000_experiments() {
         ("experiment", json!({ "run": 1 })),
         ("experiment", json!({ "commit": "0100fff" })),
         ("discard", json!({ "message": "again" })),
-        ("undo_or_restore", json!({})),
+        ("undo_or_restore", json!({ "run": 2 })),
         ("wait", json!({ "job": 1 })),
     ];
     for (tool, arguments) in calls {

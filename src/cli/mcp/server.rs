@@ -134,8 +134,8 @@ fn tools() -> ToolRouter<Server> {
         row(
             Lane::Decisions,
             "undo_or_restore",
-            "Without `restore`: take back the last keep or discard, if nothing is built on it. With\n\
-             `restore`: put the kernel of an experiment or commit on disk; the bytes there are saved first.",
+            "With `run`: take back its keep or discard, if that is the last decision and nothing is built on\n\
+             it. With `restore`: put the kernel of an experiment or commit on disk; the bytes there are saved first.",
             |_| None,
             work::undo_or_restore,
         ),

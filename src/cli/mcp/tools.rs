@@ -208,7 +208,7 @@ impl DecideArguments {
 pub struct UndoOrRestoreArguments {
     /// A commit as git names it, or the number of a discarded run
     pub restore: Option<String>,
-    /// Undo only if the last decision is that of this run
+    /// Undo the decision of this run, if it is the last one
     pub run: Option<u64>,
 }
 

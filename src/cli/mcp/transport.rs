@@ -42,14 +42,16 @@ const LAST_ANSWERS: Duration = Duration::from_secs(2);
 /// Most bytes of a longer message in which its id is looked for: clients write it last.
 const SEARCHED: usize = 16 << 20;
 
+const BOM: &[u8] = "\u{feff}".as_bytes();
+
 /// A line of stdin: a message, or the answer that says why the line is not a message.
 type Incoming = Result<ClientJsonRpcMessage, Refused>;
 
 /// The answer to a line that is no message.
 struct Refused {
     answer: Box<ServerJsonRpcMessage>,
-    /// The line may be a request, and its id cannot be read. Its sender would wait for ever, so the
-    /// server ends.
+    /// The line may hold a request whose id cannot be read. Its sender would wait for ever, so the server
+    /// ends.
     ends: bool,
 }
 
@@ -204,10 +206,13 @@ fn read(mut input: impl BufRead, tell: &Sender<Incoming>) {
             let why =
                 format!("the message has more than {MESSAGE} bytes, the most that lab mcp reads");
             Err(refused(ErrorCode::INVALID_REQUEST, why, &line))
-        } else if line.trim_ascii().is_empty() {
-            continue;
         } else {
-            message(line.trim_ascii())
+            // Some clients begin with a byte order mark.
+            let text = line.strip_prefix(BOM).unwrap_or(&line).trim_ascii();
+            if text.is_empty() {
+                continue;
+            }
+            message(text)
         };
         if tell.blocking_send(incoming).is_err() {
             return;
@@ -229,8 +234,13 @@ fn message(line: &[u8]) -> Incoming {
 /// The answer to a line that is no message, with the id of the request that the line holds.
 fn refused(code: ErrorCode, mut why: String, line: &[u8]) -> Refused {
     let mut id = IdOf::default();
-    let read = serde_json::Deserializer::from_slice(line).deserialize_map(&mut id);
-    let ends = read.is_err() && id.is_object && id.id.is_none();
+    let is_read = serde_json::Deserializer::from_slice(line)
+        .deserialize_map(&mut id)
+        .is_ok();
+    // Only a number, a text, true, false or null surely holds no request.
+    let value = serde_json::from_slice::<Value>(line);
+    let may_hold_one = value.map_or(true, |value| value.is_object() || value.is_array());
+    let ends = id.id.is_none() && !is_read && may_hold_one;
     if ends {
         why += "; the id of the request cannot be read, so nobody can be answered: the server ends";
         complain(&why);
@@ -247,7 +257,6 @@ fn refused(code: ErrorCode, mut why: String, line: &[u8]) -> Refused {
 /// The id of a JSON object, as far as the object can be read.
 #[derive(Default)]
 struct IdOf {
-    is_object: bool,
     id: Option<RequestId>,
 }
 
@@ -259,7 +268,6 @@ impl<'de> Visitor<'de> for &mut IdOf {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        self.is_object = true;
         while let Some(key) = map.next_key::<String>()? {
             match &*key {
                 "id" => self.id = map.next_value()?,
@@ -292,7 +300,7 @@ mod tests {
     #[test]
     fn each_line_is_a_message_or_gets_an_answer() {
         let mut text =
-            b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n\nno json\n\xff\n[]\n".to_vec();
+            b"\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n\nno json\n\xff\n[]\n".to_vec();
         text.extend(b"{\"jsonrpc\":\"1.0\",\"id\":7,\"method\":\"ping\"}\n");
         text.extend(
             [

@@ -430,6 +430,19 @@ pub fn undo_or_restore(
     job: &Job,
 ) -> Result<Answer> {
     let Some(name) = restore else {
+        // Which one it is, the client says: it may be another one than the client knows of.
+        let Some(run) = run else {
+            let last = lab_decide::undoable(&Repo::open(project)?, &RunIndex::open(project))?;
+            let next = format!(
+                "Call undo_or_restore with \"run\": {} for that.",
+                last.last.run
+            );
+            let why = format!(
+                "nothing was undone without `run`. It would {}",
+                last.question
+            );
+            return Ok(Answer::error(&why, &next));
+        };
         // Told before it counts as done, so that no second undo follows one that nobody was told
         // of.
         let tell = |undone: &lab_decide::Undone| {
@@ -438,7 +451,7 @@ pub fn undo_or_restore(
             let undo = UndoAnswer::of(project, undone);
             job.tell(Answer::new(&undone_line(project, undone), next, undo));
         };
-        lab_decide::undo(project, run.map(RunId), tell)?;
+        lab_decide::undo(project, Some(RunId(run)), tell)?;
         // The job has its answer.
         return Ok(Answer::new("undone", "", ()));
     };
