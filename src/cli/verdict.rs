@@ -126,6 +126,9 @@ impl<'a> Judged<'a> {
         if verdict.emulated && verdict.objective.is_some() {
             text += &format!("  ({emulated})");
         }
+        if self.record.is_foreign() && self.is_recorded() {
+            text += "  (foreign: not your lab wrote its record, or it was changed since)";
+        }
         text
     }
 

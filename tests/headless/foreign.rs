@@ -2,9 +2,10 @@
 //! permit no decision.
 
 use crate::lab::{CommandOutput, Lab, finish, signed};
+use crate::mcp_wire::Wire;
 use crate::stranger::every_command;
 use lab_store::signature::Purpose;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs;
 
 /// A repository with an undecided run of this user.
@@ -67,10 +68,26 @@ fn a_decision_of_a_strangers_lab_is_shown_as_foreign_and_cannot_be_undone() {
         .says("is foreign")
         .says("`git reset --soft HEAD^` takes a commit back by hand");
     lab.lab("lessons").is(0).says("lesson: foreign: trust me");
+    // One run alone says it too, for people and for agents.
+    let mark = "(foreign: not your lab wrote its record, or it was changed since)";
+    lab.lab("show 1").is(0).says(mark);
+    assert_eq!(lab.lab("show 1 --json").is(0).json()["foreign"], true);
+    let mut wire = Wire::of(&lab);
+    let shown = wire.call("experiment", json!({ "run": 1 }));
+    assert_eq!(shown["foreign"], true);
+    assert!(shown["summary"].as_str().unwrap().contains(mark), "{shown}");
+    assert_eq!(wire.close(), 0);
     // The user's own decision counts, even if the foreign one has a later time.
     lab.write("kernel.cu", "// best\n");
-    lab.lab("run").is(0);
+    lab.lab("run").is(0).says("PASS");
     lab.lab("discard -m own").is(0);
+    let compared = lab.lab("diff 1 2").is(0);
+    let whose = compared.out.lines().find(|line| line.starts_with("whose"));
+    assert_eq!(
+        whose.map(|line| line.split_whitespace().collect::<Vec<_>>()),
+        Some(vec!["whose", "foreign"])
+    );
+    assert!(!lab.lab("show 2").is(0).out.contains(mark));
     let record = lab
         .read(".lab/runs/1/record.json")
         .replace("\"decided\": \"20", "\"decided\": \"29");
@@ -200,11 +217,17 @@ fn rows_of_a_key_that_the_repository_lists_are_not_foreign() {
         strangers(&lab, "run").is(0);
         strangers(&lab, "keep -m better").is(0);
     }
+    let line = strangers(&lab, "decisions key").is(0).out.clone();
+    fs::create_dir(lab.path("evidence")).unwrap();
+    // A folder that two users share: the records are there, and only their owner can prove them.
+    lab.lab("log").is(0).says("better  (foreign)  (run 1)");
+    lab.write("evidence/allowed_signers", &line);
+    let shared = lab.lab("log").is(0).says("better  (run 1)");
+    assert!(!shared.out.contains("foreign"), "{shared:?}");
+    fs::remove_file(lab.path("evidence/allowed_signers")).unwrap();
     // As in a clone: rows and notes without the records.
     fs::remove_dir_all(lab.path(".lab")).unwrap();
     lab.lab("log").is(0).says("better  (foreign)");
-    let line = strangers(&lab, "decisions key").is(0).out.clone();
-    fs::create_dir(lab.path("evidence")).unwrap();
     lab.write("evidence/allowed_signers", &line);
     assert!(!lab.lab("log").is(0).out.contains("foreign"));
     assert_eq!(newest(&lab)["foreign"], false);

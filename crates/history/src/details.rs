@@ -10,7 +10,7 @@ use lab_protocol::profile::Profile;
 use lab_run::common_workloads::{self, CommonWorkloads};
 use lab_run::experiment::ExperimentKey;
 use lab_run::message::Trailer;
-use lab_run::record::Record;
+use lab_run::record::{Origin, Record};
 use lab_run::verdict::Change;
 use lab_run::{Reason, RunId};
 use lab_runner::follow::read_log;
@@ -233,12 +233,18 @@ fn kernel_of(project: &Project, repo: &Repo, key: &ExperimentKey) -> anyhow::Res
 fn profiles(project: &Project, keys: &[ExperimentKey; 2]) -> ComparedProfiles {
     let read = |key: &ExperimentKey| {
         key.run
-            .map_or(Ok(None), |run| profile::read::of_run(project, run))
+            .map_or(Ok(None), |run| profile::read::with_origin(project, run))
+    };
+    let foreign = |at: usize, origin| {
+        let is_foreign = origin == Origin::Foreign;
+        is_foreign.then(|| format!("the profile of {} is foreign", keys[at]))
     };
     match (read(&keys[0]), read(&keys[1])) {
-        (Ok(Some(before)), Ok(Some(after))) => ComparedProfiles::Moved {
+        (Ok(Some((before, first))), Ok(Some((after, second)))) => ComparedProfiles::Moved {
             moved: profile::compare::moved(&before, &after),
-            caution: profile::compare::caution(&before, &after),
+            caution: foreign(0, first)
+                .or_else(|| foreign(1, second))
+                .or_else(|| profile::compare::caution(&before, &after)),
             code: machine_code(&[before, after], keys),
         },
         (Ok(None), Ok(None)) => ComparedProfiles::Neither,

@@ -103,7 +103,12 @@ fn read(repo: &Repo, index: &mut RunIndex) -> (History, Vec<RunId>) {
         ledger.rows.splice(0..0, others);
         history.problems.extend(ledger.problems);
         let (mut joined, gone) = join(index, ledger.rows, emulated);
-        index.read_notes(&notes, &signers, without_run(&joined));
+        let to_note: Vec<&str> = joined
+            .iter()
+            .filter(|row| index.needs_note(row.run))
+            .map(|row| row.row.commit.as_str())
+            .collect();
+        index.read_notes(&notes, &signers, to_note.into_iter());
         let missing: Vec<&RunSummary> = gone.iter().filter_map(|id| index.summary(*id)).collect();
         let missing = not_there(missing, &joined, &ledger.unread);
         let owed = owed(repo, emulated, missing, ledger.is_whole);
@@ -175,13 +180,8 @@ struct JoinedRow {
 impl JoinedRow {
     /// The summary of the record, which is here or in the note of the commit.
     fn summary<'i>(&self, index: &'i RunIndex) -> Option<&'i RunSummary> {
-        match self.run {
-            Some(run) => index.summary(run),
-            None => {
-                let noted = index.summary_in_note(&self.row.commit)?;
-                (noted.emulated() == self.emulated).then_some(noted)
-            }
-        }
+        let summary = index.summary_of_row(self.run, &self.row.commit);
+        summary.filter(|it| self.run.is_some() || it.emulated() == self.emulated)
     }
 
     fn position(

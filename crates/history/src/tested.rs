@@ -189,13 +189,10 @@ pub fn best_in_ledger(repo: &Repo, index: &mut RunIndex, record: &Record) -> Opt
             .rows(false)
             .find(|(_, of)| *of == hash)
             .map(|(run, _)| run);
-        if run.is_none() {
+        if index.needs_note(run) {
             index.read_notes(&notes, &signers, std::iter::once(row.commit.as_str()));
         }
-        let summary = run.map_or_else(
-            || index.summary_in_note(&row.commit),
-            |run| index.summary(run),
-        );
+        let summary = index.summary_of_row(run, &row.commit);
         let comparable = summary.filter(|summary| {
             summary.kernel == record.start.kernel
                 && summary.device == record.device

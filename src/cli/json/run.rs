@@ -46,6 +46,8 @@ pub struct RunReport {
     device: Option<String>,
     /// The times are of an emulated device and say nothing about a GPU.
     emulated: bool,
+    /// Not this user's `lab` wrote the record, or it was changed since.
+    foreign: bool,
     /// What the run came to. `not_judged`: the problem, the driver or the reference is at fault,
     /// not the kernel. `void`: no verdict belongs to the bytes.
     #[schemars(extend("enum" = ["pass", "fail", "build_error", "crash", "not_judged", "void"]))]
@@ -202,6 +204,7 @@ impl RunReport {
             external: start.external,
             device: record.device.clone(),
             emulated: verdict.emulated,
+            foreign: record.is_foreign(),
             outcome: outcome_word(verdict),
             correctness: match verdict.outcome {
                 Outcome::Pass => Some(Correctness::Pass),

@@ -93,7 +93,11 @@ pub fn counts_line(sweep: &Sweep) -> String {
         PointCounts::of(&sweep.points).in_words(),
         sweep.devices()
     );
-    line.trim_end().to_owned()
+    let foreign = match sweep.is_own() {
+        true => "",
+        false => "  foreign: somebody else's lab wrote it, or it was changed since",
+    };
+    line.trim_end().to_owned() + foreign
 }
 
 /// The whole sweep, with a map over a `pair` of parameters.

@@ -5,6 +5,7 @@ use crate::signature::public::{self, Statement};
 use crate::signature::signers::Signers;
 use crate::summary::RunSummary;
 use lab_git::Notes;
+use lab_run::RunId;
 use lab_run::record::{Origin, is_inside};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -23,6 +24,25 @@ impl RunIndex {
     /// runs are known only from notes.
     pub fn summary_in_note(&self, commit: &str) -> Option<&RunSummary> {
         self.in_notes.summaries.get(commit)?.as_ref()
+    }
+
+    /// The summary of a row's record: the one of this run, else the one in the note of its commit. Nobody
+    /// else can prove a record in a folder that several users share; a listed key can vouch for its note.
+    pub fn summary_of_row(&self, run: Option<RunId>, commit: &str) -> Option<&RunSummary> {
+        let recorded = run.and_then(|run| self.summary(run));
+        let noted = self.summary_in_note(commit);
+        match recorded {
+            Some(recorded) if recorded.is_foreign() => noted
+                .filter(|noted| !noted.is_foreign() && noted.emulated() == recorded.emulated())
+                .or(Some(recorded)),
+            recorded => recorded.or(noted),
+        }
+    }
+
+    /// Whether [`RunIndex::summary_of_row`] looks at the note for a row with this run.
+    pub fn needs_note(&self, run: Option<RunId>) -> bool {
+        let recorded = run.and_then(|run| self.summary(run));
+        recorded.is_none_or(RunSummary::is_foreign)
     }
 
     /// Reads the notes of these rows' commits, for [`RunIndex::summary_in_note`]. `signers` are the

@@ -118,6 +118,8 @@ fn head(both: &Compared, sides: Sides) -> Lines {
         e.decided.map(|at| format::date(at, zone))
     }));
     out.extend(plain("run", &|e| e.run.map(|run| run.to_string())));
+    let foreign = std::array::from_fn(|at| is_foreign(both, sides, at).then_some(FOREIGN));
+    out.extend(table.plain("whose", foreign.map(|it| it.unwrap_or_default().to_owned())));
     out.extend(plain("device", &|e| e.device.as_deref().map(printable)));
     out.push(table.row(&printable(objective.unit()), figures));
     out.extend(table.plain("kernel µs", side_by_side(times, format::count)));
@@ -125,6 +127,15 @@ fn head(both: &Compared, sides: Sides) -> Lines {
         e.measured.change.map(|change| setup.in_words(&change))
     }));
     out
+}
+
+/// What is said of figures that nobody here vouches for.
+const FOREIGN: &str = "foreign";
+
+/// Whether the figures of one of the two are foreign. The history knows also rows that say more than their records.
+fn is_foreign(both: &Compared, sides: Sides, at: usize) -> bool {
+    let of_record = || both.records[at].as_ref().is_some_and(Record::is_foreign);
+    sides.experiments[at].map_or_else(of_record, |experiment| experiment.foreign)
 }
 
 /// The measure that the problem chose, if it is the same for both; `None` is the objective, which
