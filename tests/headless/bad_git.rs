@@ -418,7 +418,13 @@ fn a_history_that_is_cut_off_is_read_as_far_as_it_is_whole() {
         fs::remove_file(&file).unwrap();
         fs::write(&file, &whole[..whole.len() / 2]).unwrap();
         lab.lab("log").is(0).says("third");
-        for command in ["restore HEAD~1", "restore HEAD~2", "restore first", "rules"] {
+        for command in [
+            "restore HEAD~1",
+            "restore HEAD~2",
+            "restore first",
+            "rules",
+            "report --markdown",
+        ] {
             let done = lab.lab(command);
             if done.code != 0 {
                 done.says(&format!("git cannot read the object {id}"));
@@ -431,6 +437,32 @@ fn a_history_that_is_cut_off_is_read_as_far_as_it_is_whole() {
     lab.lab("restore HEAD~1").is(0);
     assert_eq!(lab.read("kernel.cu"), "// the second\n");
     lab.lab("undo").is(0);
+}
+
+/// The notes' own objects: a decision is made without its note, and the next command writes it.
+#[test]
+fn notes_that_are_cut_off_hold_no_decision_up() {
+    let lab = judged();
+    lab.lab("keep -m better").is(0);
+    for (turn, object) in ["refs/notes/lab", "refs/notes/lab^{tree}"]
+        .iter()
+        .enumerate()
+    {
+        let id = lab.git(&format!("rev-parse {object}")).trim().to_owned();
+        let file = lab.path(&format!(".git/objects/{}/{}", &id[..2], &id[2..]));
+        let whole = fs::read(&file).unwrap();
+        fs::remove_file(&file).unwrap();
+        fs::write(&file, &whole[..whole.len() / 2]).unwrap();
+        lab.write("kernel.cu", format!("// turn {turn}\n"));
+        lab.lab("run").is(0);
+        lab.lab("keep -m x")
+            .is(0)
+            .says(&format!("git cannot read the object {id}"));
+        lab.lab("log").is(0);
+        fs::remove_file(&file).unwrap();
+        fs::write(&file, &whole).unwrap();
+        lab.lab("undo").is(0);
+    }
 }
 
 /// The main work tree was moved, or the folder was copied without it.

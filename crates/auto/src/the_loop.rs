@@ -175,7 +175,7 @@ impl Running<'_, '_> {
     fn judge(&mut self, candidate: &Candidate) -> Result<(), Stop> {
         self.enter(Phase::Judging)?;
         if let Err(error) = command::end_turn(self.files) {
-            return self.trouble(&format!("{error:#}"));
+            return self.trouble(&lab_git::told(&error));
         }
         let (files, whole, turn) = (self.files, self.auto.control, self.state.turn);
         let (came, is_ended) = turn::endable(files, turn, whole, |control| {
@@ -191,7 +191,7 @@ impl Running<'_, '_> {
                     .clone()
                     .ended(TurnOutcome::Failed, TURN_ENDED);
                 if let Err(error) = keep_ended(self.auto.project, files, candidate, &mut told) {
-                    return self.trouble(&format!("{error:#}"));
+                    return self.trouble(&lab_git::told(&error));
                 }
                 self.state.counts.cost += candidate.answer.cost.unwrap_or(0.0);
                 Ok(self.end_turn(told, false)?)
@@ -212,7 +212,7 @@ impl Running<'_, '_> {
             Ok(Came::Stopped) => Err(Ended::Stopped.into()),
             Ok(Came::Person) => self.wait_for_incumbent(),
             Ok(Came::Trouble(why)) => self.trouble(&why),
-            Err(error) => self.trouble(&format!("{error:#}")),
+            Err(error) => self.trouble(&lab_git::told(&error)),
         }
     }
 
@@ -353,7 +353,7 @@ impl Running<'_, '_> {
                     false => Ok(()),
                 }
             }
-            Err(error) => self.trouble(&format!("{error:#}")),
+            Err(error) => self.trouble(&lab_git::told(&error)),
         }
     }
 }

@@ -78,7 +78,7 @@ impl Running<'_, '_> {
                 // A command may damage the user's repository. A loop that ended without its limit
                 // of failures would look like a crash.
                 Err(error) => {
-                    self.trouble(&format!("{error:#}"))?;
+                    self.trouble(&lab_git::told(&error))?;
                     continue;
                 }
             }

@@ -145,7 +145,7 @@ impl AgentTree {
         }
         let own = open_git(path)?;
         let base = bounds::commit(&own, self.base)?;
-        bounds::check(&own, &bounds::tree_of(&own, &base)?)?;
+        bounds::check_files(&own, &bounds::tree_of(&own, &base)?)?;
         own.set_head_detached(self.base)?;
         own.checkout_head(Some(CheckoutBuilder::new().force()))?;
         Ok(self)
@@ -231,6 +231,15 @@ impl AgentTree {
                 .push("removed or replaced its work tree; nothing of it is kept".to_owned());
             return Ok(found);
         }
+        let base = bounds::commit(git, self.base)?;
+        // The times of a file say nothing about its bytes.
+        let is_in_base = |file: &Path, metadata: &Metadata| {
+            let held = bounds::entry(git, base.tree_id(), file).ok().flatten();
+            held.is_some_and(|held| {
+                is_as_in(repo, self.path(), file, metadata, held.id())
+                    && held.filemode() == i32::from(self.mode(file, metadata))
+            })
+        };
         let mut files = Vec::new();
         let mut seen = BTreeSet::new();
         let mut room = most;
@@ -239,7 +248,8 @@ impl AgentTree {
                 return file.file_name() != Some(OsStr::new(".git"));
             }
             seen.insert(file.to_owned());
-            if is_taken(file) || self.before.get(file) == Some(&Some(stamp(metadata))) {
+            let is_untouched = self.before.get(file) == Some(&Some(stamp(metadata)));
+            if is_taken(file) || is_untouched || is_in_base(file, metadata) {
                 return false;
             }
             match self.stored(git, file, metadata, &mut room, files.len()) {
@@ -265,7 +275,6 @@ impl AgentTree {
             );
         }
         found.bytes = most - room;
-        let base = bounds::commit(git, self.base)?;
         let own = self.own_commits(repo, &mut found.lines);
         if found.lines.is_empty() {
             return Ok(found);
@@ -284,6 +293,14 @@ impl AgentTree {
         Ok(found)
     }
 
+    /// The mode of a file of the work tree.
+    fn mode(&self, file: &Path, metadata: &Metadata) -> FileMode {
+        match metadata.is_symlink() {
+            true => FileMode::Link,
+            false => mode_on_disk(&self.path().join(file)),
+        }
+    }
+
     /// Stores a changed file in git. The error says why not.
     fn stored(
         &self,
@@ -298,10 +315,7 @@ impl AgentTree {
             return Err(format!("more than {KEPT_FILES} files"));
         }
         let content = content(&self.root, file, metadata).map_err(|error| error.to_string())?;
-        let mode = match metadata.is_symlink() {
-            true => FileMode::Link,
-            false => mode_on_disk(&self.path().join(file)),
-        };
+        let mode = self.mode(file, metadata);
         // No byte of a kernel is left out.
         if file != Path::new(&self.kernel) {
             let bytes = content.len() as u64;

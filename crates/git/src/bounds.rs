@@ -3,7 +3,10 @@
 
 use anyhow::{Context, Error, Result, ensure};
 use flate2::read::ZlibDecoder;
-use git2::{Blob, Commit, ObjectType, Oid, Reference, Repository, Tree, TreeEntry};
+use git2::{
+    Blob, Commit, Diff, ObjectType, Oid, Reference, Repository, Tree, TreeEntry, TreeWalkMode,
+    TreeWalkResult,
+};
 use lab_system::root::{Access, Root};
 use std::collections::HashMap;
 use std::io::Read;
@@ -18,6 +21,9 @@ const DEPTH: usize = 64;
 
 /// Most bytes of the different trees below a tree.
 const TREES: usize = 256 << 20;
+
+/// Most bytes of the file that names further folders of objects.
+const ALTERNATES: u64 = 64 << 10;
 
 /// Most bytes of a file: the inputs of a run have no more together.
 const FILE: usize = 64 << 20;
@@ -37,6 +43,32 @@ pub fn check(git: &Repository, tree: &Tree) -> Result<()> {
         id = tree.id()
     );
     Ok(())
+}
+
+/// Refuses a tree that is too large to be checked out, or that has a file of which libgit2 would read
+/// for ever.
+pub fn check_files(git: &Repository, tree: &Tree) -> Result<()> {
+    check(git, tree)?;
+    let mut whole = Ok(true);
+    // The walk ends with an error where it was ended.
+    let _ = tree.walk(TreeWalkMode::PreOrder, |_, entry| {
+        if entry.kind() == Some(ObjectType::Blob) {
+            whole = check_whole(git, entry.id());
+        }
+        match whole {
+            Ok(_) => TreeWalkResult::Ok,
+            Err(_) => TreeWalkResult::Abort,
+        }
+    });
+    whole.map(drop)
+}
+
+/// Refuses a change of files of which libgit2 would read one for ever. It compares them to find renames.
+pub fn check_changed(git: &Repository, diff: &Diff) -> Result<()> {
+    let mut ids = diff
+        .deltas()
+        .flat_map(|delta| [delta.old_file().id(), delta.new_file().id()]);
+    ids.try_for_each(|id| check_whole(git, id).map(drop))
 }
 
 struct Measured<'r> {
@@ -110,8 +142,14 @@ pub fn check_whole(git: &Repository, id: Oid) -> Result<bool> {
         return Ok(false);
     }
     let hex = id.to_string();
-    let name = format!("objects/{}/{}", &hex[..2], &hex[2..]);
-    let Ok(file) = Root::new(git.commondir()).open(Path::new(&name), Access::Read) else {
+    let name = Path::new(&hex[..2]).join(&hex[2..]);
+    let own = git.commondir().join("objects");
+    let alternates = Root::new(&own)
+        .read_text(Path::new("info/alternates"), ALTERNATES)
+        .unwrap_or_default();
+    let others = alternates.lines().map(|line| own.join(line));
+    let mut folders = std::iter::once(own.clone()).chain(others);
+    let Some(file) = folders.find_map(|it| Root::new(&it).open(&name, Access::Read).ok()) else {
         return Ok(false);
     };
     let mut bytes = Vec::new();
@@ -141,6 +179,11 @@ pub fn commit_at<'r>(git: &'r Repository, reference: &Reference) -> Result<Commi
             Err(_) => return Ok(git.find_commit(id)?),
         }
     }
+}
+
+/// The tree of the commit that a ref names.
+pub fn tree_at<'r>(git: &'r Repository, reference: &Reference) -> Result<Tree<'r>> {
+    tree_of(git, &commit_at(git, reference)?)
 }
 
 /// The tree of a commit.
@@ -179,7 +222,8 @@ pub fn blob(git: &Repository, id: Oid) -> Result<Blob<'_>> {
 }
 
 /// How its messages about a lost or damaged object, or a damaged pack, are told from others.
-const WORDS: [&str; 5] = [
+const WORDS: [&str; 6] = [
+    "fatal: loose object ",
     "; class=Odb ",
     "; class=Zlib ",
     "; class=Object ",
@@ -194,7 +238,7 @@ pub fn told(error: &Error) -> String {
     if !WORDS.iter().any(|words| text.contains(words)) {
         return text;
     }
-    let mut behind = ["for id (", "header for (", CUT_OFF].into_iter();
+    let mut behind = ["for id (", "header for (", CUT_OFF, WORDS[0]].into_iter();
     let id = behind.find_map(|words| text.split_once(words)?.1.trim_start().get(..40));
     let (which, named) = match id {
         Some(id) => (format!("the object {id}"), id),
@@ -295,6 +339,29 @@ mod tests {
                 "{length} of {}",
                 whole.len()
             );
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_cut_off_is_found_among_borrowed_objects_too() {
+        let temp = tempfile::tempdir().unwrap();
+        let (lender, borrower) = (temp.path().join("a"), temp.path().join("b"));
+        let git = Repository::init(&lender).unwrap();
+        let id = git.blob(&[b'x'; 5_000]).unwrap();
+        let mut tree = git.treebuilder(None).unwrap();
+        tree.insert("file", id, 0o100_644).unwrap();
+        let tree = tree.write().unwrap();
+        let hex = id.to_string();
+        let file = lender.join(".git/objects").join(&hex[..2]).join(&hex[2..]);
+        std::fs::remove_file(&file).unwrap();
+        std::fs::write(&file, b"\x78\x01").unwrap();
+        let borrowing = Repository::init(&borrower).unwrap();
+        let alternates = borrower.join(".git/objects/info/alternates");
+        std::fs::create_dir_all(alternates.parent().unwrap()).unwrap();
+        std::fs::write(&alternates, "../../../a/.git/objects\n").unwrap();
+        for git in [&git, &borrowing] {
+            assert!(check_whole(git, id).is_err());
+            assert!(check_files(git, &git.find_tree(tree).unwrap()).is_err());
         }
     }
 }

@@ -109,6 +109,7 @@ pub fn commit_details(repo: &Repo, name: &str, around: u32) -> Result<CommitDeta
         Some(&mut how),
     )?;
     let count = diff.deltas().len();
+    bounds::check_changed(git, &diff)?;
     if count <= FILES_LIMIT {
         diff.find_similar(Some(DiffFindOptions::new().renames(true)))?;
     }

@@ -6,7 +6,7 @@ use super::history::introduced;
 use super::ref_update::write_blob;
 use super::{Repo, bounds, filters};
 use anyhow::Result;
-use git2::{Commit, ErrorCode, Oid, Repository};
+use git2::{Commit, ErrorCode, Oid, Reference, Repository};
 
 /// Remembers the bytes on disk of the kernel `name` that a commit holds, if git would put others there. A
 /// commit that has such bytes keeps them. Returns whether these bytes are what comes back.
@@ -14,9 +14,7 @@ pub fn remember(repo: &Repo, name: &str, commit: Oid, bytes: &[u8]) -> Result<bo
     let git = &repo.git;
     let reference = reference(commit);
     if let Ok(known) = git.find_reference(&reference) {
-        return Ok(known
-            .peel_to_blob()
-            .is_ok_and(|blob| blob.content() == bytes));
+        return Ok(blob(git, &known).is_some_and(|known| known == bytes));
     }
     if !filters::may_change(repo, name) {
         return Ok(true);
@@ -65,7 +63,13 @@ fn find(git: &Repository, commit: Oid) -> Option<Vec<u8>> {
             .next(),
         own => own.ok(),
     };
-    Some(found?.peel_to_blob().ok()?.content().to_vec())
+    blob(git, &found?)
+}
+
+/// The bytes that a ref names.
+fn blob(git: &Repository, reference: &Reference) -> Option<Vec<u8>> {
+    let blob = bounds::blob(git, reference.target()?).ok()?;
+    Some(blob.content().to_vec())
 }
 
 fn without_cr(bytes: &[u8]) -> impl Iterator<Item = u8> + '_ {

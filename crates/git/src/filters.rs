@@ -140,6 +140,9 @@ fn checked_out(repo: &Repo, commit: &git2::Commit, name: &str) -> Result<Vec<u8>
     // Neither reads the user's index anew nor writes it.
     how.refresh(false).update_index(false).force();
     bounds::check(git, &bounds::tree_of(git, commit)?)?;
+    if let Some(held) = bounds::entry(git, commit.tree_id(), Path::new(name))? {
+        bounds::check_whole(git, held.id())?;
+    }
     git.checkout_tree(commit.as_object(), Some(&mut how))?;
     // What a link of the commit leads to belongs to nobody here.
     match Root::new(folder.path()).read(Path::new(name), u64::from(u32::MAX)) {

@@ -175,7 +175,7 @@ pub fn since(repo: &Repo, base: Option<&str>) -> Result<Since> {
         }
     };
     for tip in [head.id(), commit.id()] {
-        check_commits(git, tip, tip)?;
+        check_commits(git, tip, Oid::ZERO_SHA1)?;
     }
     let from = git.merge_base(head.id(), commit.id());
     let from = from.with_context(|| format!("HEAD and {base} have no commit in common"))?;

@@ -170,7 +170,7 @@ impl<'r> Notes<'r> {
 
 /// The commits that have a note in this ref. Refuses notes that are too many.
 fn listed(git: &Repository, name: &str) -> Result<Vec<Oid>> {
-    let tree = git.find_reference(name)?.peel_to_tree()?;
+    let tree = bounds::tree_at(git, &git.find_reference(name)?)?;
     let mut noted = Vec::new();
     walk_tree(git, &tree, |path, entry| {
         let digits = path.replace('/', "");
@@ -183,7 +183,7 @@ fn listed(git: &Repository, name: &str) -> Result<Vec<Oid>> {
 
 /// The note of a commit in this ref, at its id with as many folders of two digits as there are.
 fn read(git: &Repository, name: &str, commit: Oid) -> Option<String> {
-    let mut tree = git.find_reference(name).ok()?.peel_to_tree().ok()?;
+    let mut tree = bounds::tree_at(git, &git.find_reference(name).ok()?).ok()?;
     let id = commit.to_string();
     let mut rest = id.as_str();
     loop {

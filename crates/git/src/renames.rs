@@ -165,6 +165,7 @@ fn rename_in(
     let tree = |commit| bounds::tree_of(git, commit).ok();
     let (old, new) = (tree(parent)?, tree(commit)?);
     let mut diff = diff_trees(git, Some(&old), &new, Some(&mut options)).ok()?;
+    bounds::check_changed(git, &diff).ok()?;
     diff.find_similar(Some(DiffFindOptions::new().renames(true)))
         .ok()?;
     diff.deltas()

@@ -51,7 +51,7 @@ pub fn switch_to_branch(repo: &Repo, name: &str, commit: &str) -> Result<Switche
         .into_iter()
         .flatten()
     {
-        bounds::check(git, &bounds::tree_of(git, commit)?)?;
+        bounds::check_files(git, &bounds::tree_of(git, commit)?)?;
     }
     let changed = changed_files(git)?;
     if !changed.is_empty() && !is_checked_out(git, &wanted)? {
@@ -141,7 +141,7 @@ pub fn lane_tree(repo: &Repo, path: &Path, name: &str) -> Result<()> {
             .with_context(what)?;
     }
     let reference = branch.into_reference();
-    bounds::check(git, &reference.peel_to_tree()?)?;
+    bounds::check_files(git, &bounds::tree_at(git, &reference)?)?;
     let mut options = WorktreeAddOptions::new();
     options.reference(Some(&reference));
     git.worktree(&own, path, Some(&options))
