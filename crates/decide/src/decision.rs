@@ -72,7 +72,9 @@ impl<'p> Decision<'p> {
     pub fn carry_out(&mut self, nothing: &str) -> StdResult<(), Refusal> {
         let locked = &self.locked;
         self.intent.owed.clone_from(&locked.owed);
-        self.intent.write(self.project)?;
+        let written = self.intent.write(self.project);
+        let unchanged = "nothing was changed";
+        written.map_err(|error| space::explain(error.context(unchanged), unchanged))?;
         match steps::take(locked, &mut self.intent) {
             Came::Done(notes) => {
                 let first = locked.said.iter().cloned().chain(notes);
@@ -94,7 +96,8 @@ impl<'p> Decision<'p> {
     /// Removes the intent, once the user may know. Until then the next lab says that the decision
     /// is done, and decides nothing else.
     pub fn close(&self) -> Result<()> {
-        self.locked.close(self.intent.owed.clone())
+        let closed = self.locked.close(self.intent.owed.clone());
+        closed.map_err(|error| unfinished(&self.intent, error))
     }
 
     /// Carries the decision out, and ends it.

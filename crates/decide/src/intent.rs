@@ -12,7 +12,6 @@ use lab_run::experiment::Row;
 use lab_run::record::{Decision, Origin};
 use lab_store::signature::{self, Purpose};
 use lab_system::root::if_there;
-use lab_system::space;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -156,14 +155,7 @@ impl Intent {
             };
             Ok(written?)
         };
-        write()
-            .with_context(|| {
-                format!(
-                    "cannot write {} (nothing was changed)",
-                    path(project).display()
-                )
-            })
-            .map_err(|error| space::explain(error, "nothing was changed"))
+        write().with_context(|| format!("cannot write {}", path(project).display()))
     }
 
     /// Fills in the commit, once the git program has made it.

@@ -173,7 +173,8 @@ fn resume_intent(locked: &mut Locked, mut intent: Intent) -> Result<Resumed> {
     locked.owed.clone_from(&intent.owed);
     let why = match taken {
         Came::Done(notes) => {
-            locked.close(intent.owed.clone())?;
+            let closed = locked.close(intent.owed.clone());
+            closed.map_err(|error| unfinished(&intent, error))?;
             let text: Vec<String> = std::iter::once(done(&intent)).chain(notes).collect();
             return Ok(Resumed {
                 intent,

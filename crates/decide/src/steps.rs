@@ -325,7 +325,8 @@ impl Locked {
             return intent::remove(project);
         }
         let only_owed = Intent::new(What::Append, project, "");
-        Intent { owed, ..only_owed }.write(project)
+        let written = Intent { owed, ..only_owed }.write(project);
+        written.map_err(|error| space::explain(error, "what is left to do is not noted"))
     }
 
     /// Removes an intent that has changed nothing that the user sees.

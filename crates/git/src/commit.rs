@@ -14,6 +14,7 @@ use crate::{
 use anyhow::{Context, Result, anyhow, bail};
 use git2::build::TreeUpdateBuilder;
 use git2::{Commit, FileMode, Oid, Repository, Signature, Tree};
+use lab_system::space;
 use serde::{Deserialize, Serialize};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -218,7 +219,9 @@ pub fn write(
     let id = git
         .commit(None, who[0], who[1], message, &tree, parents)
         .map_err(|error| anyhow!("git could not commit: {}", error.message()))?;
-    durable::commit(repo, &bounds::commit(git, id)?, files)?;
+    // On a full disk libgit2 says of an object that it wrote it, and there is none.
+    let written = bounds::commit(git, id).map_err(|_| anyhow!(space::SILENT));
+    durable::commit(repo, &written.context("git could not commit")?, files)?;
     Ok(id)
 }
 

@@ -12,7 +12,7 @@ const LATE: &str = "target OID for the reference doesn't exist";
 
 /// libgit2's message where it failed to write an object and noted no reason. That was seen on full
 /// disks only.
-const SILENT: &str = "no error";
+pub const SILENT: &str = "no error";
 
 /// The operating system's message for a file that would be larger than the process may write.
 const TOO_LARGE: &str = "File too large";
