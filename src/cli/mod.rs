@@ -52,7 +52,7 @@ use anyhow::{Context, Result};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use itertools::Itertools;
 use lab_project::Project;
-use lab_protocol::Exit;
+use lab_protocol::{Exit, console};
 use lab_runner::execute::NotRun;
 use lab_text::shell;
 use lab_tui::theme::AppearanceChoice;
@@ -291,7 +291,13 @@ pub fn main() -> ExitCode {
         // A judge that was ended in the middle of a build leaves the files of its compiler behind.
         lab_judge::judge::remove_unused();
     }
-    ended
+    let Some(why) = console::lost() else {
+        return ended;
+    };
+    complain(&format!(
+        "stdout was not written to its end: {why}. What the command did is done"
+    ));
+    code(Exit::Usage)
 }
 
 /// Names a helper for `ps` and `top`: it is started by /proc/self/exe, and would be called `exe`.

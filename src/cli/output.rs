@@ -84,14 +84,13 @@ pub fn say_below<T: Display>(details: impl IntoIterator<Item = T>) {
 
 fn print_answer(exit_code: u8, error: Option<&str>, value: impl Serialize) {
     let command = REQUEST.get().and_then(|request| request.command.as_deref());
-    // A closed pipe is no error.
-    let _ = json::write_answer(
+    console::note(json::write_answer(
         BufWriter::new(console::stdout()),
         command,
         exit_code,
         error,
         value,
-    );
+    ));
 }
 
 /// Reports why a command failed, with `--json` also as JSON, and returns its exit code.

@@ -58,7 +58,7 @@ pub fn start(
 fn watch(file: &Path, requests: Sender<SettingsRequest>) -> Option<RecommendedWatcher> {
     let folder = file.parent()?;
     let name = file.file_name()?.to_owned();
-    let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+    let mut watcher = lab_watch::watcher(move |event| {
         let is_it = |event: &notify::Event| {
             !event.kind.is_access()
                 && event

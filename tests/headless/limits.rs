@@ -101,3 +101,13 @@ fn sigterm_ends_a_command_whose_work_never_ends() {
     std::fs::write(&config, &whole).unwrap();
     lab.lab("undo").is(0);
 }
+
+#[test]
+fn what_stdout_does_not_take_is_told_and_is_no_success() {
+    let lab = Lab::new();
+    for command in ["log", "ls --json", "help"] {
+        lab.sh(&format!("exec $LAB {command} > /dev/full"))
+            .is(64)
+            .says("stdout was not written to its end: No space left on device");
+    }
+}

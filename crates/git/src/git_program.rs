@@ -4,7 +4,9 @@
 use super::{CommitFile, Repo};
 use anyhow::{Context, Result, bail};
 use lab_system::file_lock::LockedFile;
+use lab_system::threads;
 use lab_text::sanitise;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -41,10 +43,10 @@ pub struct GitProgram<'a> {
     pub lock: Option<&'a mut LockedFile>,
 }
 
-/// The git program could not be started.
+/// The git program could not be started. What it is needed for, and what to do.
 #[derive(Debug, thiserror::Error)]
-#[error("{0} could not be started: install git")]
-pub struct NoGit(String);
+#[error("{0} could not be started: {1}")]
+pub struct NoGit(String, String);
 
 impl<'a> GitProgram<'a> {
     /// The git program without hooks.
@@ -76,7 +78,11 @@ impl<'a> GitProgram<'a> {
             .envs(self.index.iter().map(|index| ("GIT_INDEX_FILE", index)));
         let output = match command.output() {
             Ok(output) if output.status.code() != Some(NOT_FOUND) => output,
-            _ => return Err(NoGit(no_git).into()),
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                let why = threads::refused("process", error).to_string();
+                return Err(NoGit(no_git, why).into());
+            }
+            _ => return Err(NoGit(no_git, "install git".to_owned()).into()),
         };
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());

@@ -1,9 +1,21 @@
 //! Listens to the system's events of the folders that hold inputs.
 
+use lab_system::threads;
 use notify::event::{AccessKind, AccessMode, ModifyKind, RenameMode};
-use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+use notify::{Error, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+
+/// A watcher of folders. The error says so where Linux starts no thread for it: notify would panic at
+/// the first folder.
+pub fn watcher(
+    on_event: impl FnMut(notify::Result<Event>) + Send + 'static,
+) -> notify::Result<RecommendedWatcher> {
+    let started = threads::start("watch", || ()).map_err(Error::io)?;
+    // It ends at once, and leaves its place to notify's thread.
+    let _ = started.join();
+    notify::recommended_watcher(on_event)
+}
 
 /// The folders that are listened to.
 pub struct Folders {
@@ -15,13 +27,12 @@ impl Folders {
     /// `on_event` gets the files that an event says are complete: closed after writing, or renamed
     /// to their names.
     pub fn listen(on_event: impl Fn(Vec<PathBuf>) + Send + 'static) -> Self {
-        let listener =
-            notify::recommended_watcher(move |event: notify::Result<Event>| match event {
-                Ok(event) if is_complete(event.kind) => on_event(event.paths),
-                // Reading changes nothing, and the lab itself reads.
-                Ok(event) if matches!(event.kind, EventKind::Access(_)) => {}
-                _ => on_event(Vec::new()),
-            });
+        let listener = watcher(move |event| match event {
+            Ok(event) if is_complete(event.kind) => on_event(event.paths),
+            // Reading changes nothing, and the lab itself reads.
+            Ok(event) if matches!(event.kind, EventKind::Access(_)) => {}
+            _ => on_event(Vec::new()),
+        });
         Folders {
             listener,
             listened: BTreeSet::new(),

@@ -19,6 +19,7 @@ mod snapshot;
 mod worker;
 
 pub use event::{WatchEvent, WatchSink};
+pub use folders::watcher;
 pub use snapshot::RepositorySnapshot;
 
 use folders::Folders;

@@ -14,35 +14,55 @@ use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::iter;
 use std::str::from_utf8;
+use std::sync::OnceLock;
 
 /// Prints one line on stdout. Characters that a terminal does not show, line breaks among them, are
 /// printed as their numbers. A closed pipe (`lab log | head`) is no error.
 pub fn say(line: &str) {
-    let _ = writeln!(io::stdout().lock(), "{}", escape_invisible(line));
+    note(writeln!(io::stdout().lock(), "{}", escape_invisible(line)));
 }
 
 /// Prints many lines on stdout, each as [`say`] does. They are written in few steps, and a closed
 /// pipe ends them.
 pub fn say_each(lines: impl IntoIterator<Item = String>) {
     let mut out = io::BufWriter::with_capacity(64 * 1024, io::stdout().lock());
-    for line in lines {
-        if writeln!(out, "{}", escape_invisible(&line)).is_err() {
-            return;
-        }
-    }
-    let _ = out.flush();
+    let mut lines = lines.into_iter();
+    let written = lines.try_for_each(|line| writeln!(out, "{}", escape_invisible(&line)));
+    note(written.and_then(|()| out.flush()));
 }
 
 /// Prints one line on stdout that the lab itself styled: colours and attributes (`ESC [ … m`) pass,
 /// and nothing else that [`say`] would not print.
 pub fn say_styled(line: &str) {
-    let _ = writeln!(io::stdout().lock(), "{}", escape_all_but_style(line));
+    note(writeln!(
+        io::stdout().lock(),
+        "{}",
+        escape_all_but_style(line)
+    ));
 }
 
 /// Prints text of several lines on stdout that the lab itself composed: the answer of a `--json`
 /// command, a completion script. It is cleaned like the rest.
 pub fn say_lines(text: &str) {
-    let _ = stdout().write_all(format!("{text}\n").as_bytes());
+    note(stdout().write_all(format!("{text}\n").as_bytes()));
+}
+
+/// Why stdout did not take all that was printed there, as on a full disk. `None` also if a pipe was
+/// closed.
+pub fn lost() -> Option<&'static String> {
+    LOST.get()
+}
+
+/// The first error of stdout.
+static LOST: OnceLock<String> = OnceLock::new();
+
+/// Remembers an error of stdout for [`lost`].
+pub fn note(written: io::Result<()>) {
+    if let Err(error) = written
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        LOST.get_or_init(|| error.to_string());
+    }
 }
 
 /// Prints a message on stderr, after the name of the program. Further lines of the message are

@@ -143,7 +143,7 @@ pub fn watching(folder: &Path) -> Finding {
         let text = fs::read_to_string(Path::new("/proc/sys/fs/inotify").join(name)).ok()?;
         text.trim().parse::<u64>().ok()
     };
-    match notify::recommended_watcher(|_| {}).and_then(|mut ears| {
+    match lab_watch::watcher(|_| {}).and_then(|mut ears| {
         notify::Watcher::watch(&mut ears, folder, notify::RecursiveMode::NonRecursive)
     }) {
         Ok(()) => {
