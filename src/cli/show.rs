@@ -12,8 +12,10 @@ use lab_project::Project;
 use lab_protocol::Exit;
 use lab_run::RunId;
 use lab_run::record::Record;
-use lab_store::RunIndex;
+use lab_store::{RunIndex, RunStore};
+use lab_tui::theme::style::QUIET;
 use lab_tui::widgets::evidence;
+use ratatui::text::Line;
 use std::process::ExitCode;
 
 #[derive(Args, Debug)]
@@ -23,6 +25,10 @@ pub struct ShowArgs {
     /// Which cells of this output are wrong, and the values around the first
     #[arg(long, value_name = "NAME", conflicts_with = "json")]
     tensor: Option<String>,
+    /// With --tensor: the values around this cell instead. A row is a place in all dimensions but the
+    /// last, counted from 0. The last 3 failed runs have all cells
+    #[arg(long, value_name = "ROW,COLUMN", requires = "tensor", value_parser = cell)]
+    at: Option<[usize; 2]>,
     #[command(flatten)]
     json: JsonArg,
 }
@@ -42,7 +48,11 @@ pub fn main(options: &ShowArgs) -> Result<ExitCode> {
         return Ok(answer(Exit::Passed, RunAnswer::of(&judged)));
     }
     if let Some(tensor) = &options.tensor {
-        return wrong_cells(&record, tensor);
+        let store = RunStore::new(&any.lab_dir);
+        return match options.at {
+            Some(cell) => cells_at(&store, &record, tensor, cell),
+            None => wrong_cells(&record, tensor),
+        };
     }
     shown::tell(&judged);
     if let Some(decision) = &record.decision {
@@ -70,6 +80,33 @@ fn read(any: &Project, name: &str) -> Result<Record> {
     })
 }
 
+fn cell(text: &str) -> Result<[usize; 2], String> {
+    let parsed = text
+        .split_once(',')
+        .and_then(|(row, column)| Some([row.trim().parse().ok()?, column.trim().parse().ok()?]));
+    parsed.ok_or_else(|| "write it as ROW,COLUMN, as in 511,32".to_owned())
+}
+
+/// Draws the values around a cell of a wrong output.
+fn cells_at(store: &RunStore, record: &Record, tensor: &str, cell: [usize; 2]) -> Result<ExitCode> {
+    let (paper, report, run) = (Paper::stdout(), record.report(), record.start.id);
+    let Some(map) = report.wrong_map(tensor) else {
+        return wrong_cells(record, tensor);
+    };
+    let [rows, columns] = map.shape;
+    ensure!(
+        cell[0] < rows && cell[1] < columns,
+        "'{tensor}' has the rows 0 to {} and the columns 0 to {}: --at names one of each",
+        rows.saturating_sub(1),
+        columns.saturating_sub(1)
+    );
+    let tile = store.all_cells(run, tensor, map.shape)?.around(cell)?;
+    let fits = evidence::wrong_cells::fits(&tile, [usize::MAX, paper.columns]);
+    let lines = evidence::wrong_cells::around(tensor, &tile, (map.shape, cell), fits);
+    lines.iter().for_each(|line| paper.say(line));
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Draws which cells of an output are wrong.
 fn wrong_cells(record: &Record, tensor: &str) -> Result<ExitCode> {
     let (paper, report, run) = (Paper::stdout(), record.report(), record.start.id);
@@ -87,6 +124,10 @@ fn wrong_cells(record: &Record, tensor: &str) -> Result<ExitCode> {
     );
     let mut all = evidence::wrong_cells::summary(&report, paper.columns);
     all.extend(lines);
+    let at = format!(
+        "  `lab show {run} --tensor {tensor} --at ROW,COLUMN` shows others, where all cells were kept"
+    );
+    all.push(Line::styled(at, QUIET));
     all.iter().for_each(|line| paper.say(line));
     Ok(ExitCode::SUCCESS)
 }

@@ -11,7 +11,7 @@ use lab_board::{Board, Source};
 use lab_git::{Graph, Marks, Repo};
 use lab_history::details;
 use lab_project::Project;
-use lab_store::RunIndex;
+use lab_store::{RunIndex, RunStore};
 use lab_sweep::SweepView;
 use lab_tui::event::Event;
 use lab_tui::reply::{GraphPage, ViewReply};
@@ -91,6 +91,12 @@ fn answer(
         }
         ViewRequest::ChangedLines(commits) => {
             ViewReply::ChangedLines(details::changed_lines(project, &commits))
+        }
+        ViewRequest::Cells(asked) => {
+            let store = RunStore::new(&project.lab_dir);
+            let all = store.all_cells(asked.run, &asked.tensor, asked.shape);
+            let read = all.and_then(|all| Ok(all.read(asked.cell, asked.seek)?));
+            ViewReply::Cells(asked, read.map_err(in_words))
         }
         ViewRequest::Workload(name, runs) => {
             let times = details::workload_times(project, &runs, &name);

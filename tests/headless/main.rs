@@ -89,3 +89,4 @@ mod twice;
 mod undo;
 mod watch;
 mod when;
+mod wrong_cells;

@@ -199,6 +199,12 @@ const STORIES: &[Story] = &[
     story(Judged, "help", Text("Everywhere"), "\x1b"),
     story(
         Judged,
+        "wrong-cells",
+        Text("wrong-cells: the last run got no output wrong"),
+        "",
+    ),
+    story(
+        Judged,
         "histograms",
         Text("how many differences are how large"),
         "H",

@@ -2,6 +2,7 @@
 
 use super::states::check_at;
 use super::world::World;
+use lab_protocol::report::all_cells;
 use lab_protocol::report::wrong_cells::{TileCell, WrongMap, WrongTile};
 
 #[test]
@@ -14,7 +15,7 @@ fn a_failed_gate_shows_which_cells_are_wrong() {
     )
     .unwrap();
     let [rows, columns] = WrongTile::around(map.shape, 31);
-    let cell = |index: usize| TileCell {
+    let cell = move |index: usize| TileCell {
         expected: index as f64 / 1000.0,
         got: match index / 256 {
             1 if is_wrong(&index) => None,
@@ -34,6 +35,9 @@ fn a_failed_gate_shows_which_cells_are_wrong() {
         cells: rows.map(row).collect(),
     };
     let mut world = World::new();
+    let mut all = tempfile::tempfile().unwrap();
+    all_cells::write(&mut all, (0..64 * 256).map(cell), false).unwrap();
+    world.cells = Some(all);
     world.tell(&format!(
         "open; say stage: verify | y_wrong_map: {map} | y_wrong_tile: {tile} | y_mismatched: 0.02 limit=0 | \
          first_failure: y[0, 31] is 0, expected 0.031 | correctness: fail; end fail y_mismatched 0.02 > 0"
@@ -45,4 +49,25 @@ fn a_failed_gate_shows_which_cells_are_wrong() {
     assert!(words.contains("first failure: y[0, 31] is 0"), "{words}");
     world.tell("press z");
     check_at("wrong_cells", &mut world, &[(120, 50), (80, 24)]);
+    // All cells, from the first wrong one on.
+    world.tell("press i");
+    let shows = |world: &mut World, keys: &str, place: &str| {
+        world.tell(&format!("press {keys}"));
+        let screen = world.screen(80, 24);
+        assert!(screen.contains(place), "{keys}: {screen}");
+    };
+    check_at("all_cells", &mut world, &[(200, 50), (80, 24)]);
+    shows(&mut world, "n", "✗0");
+    shows(&mut world, "G", "rows 59…63 of 64, columns 251…255 of 256");
+    shows(&mut world, "n", "no further cell is wrong");
+    shows(&mut world, "N", "rows 37…41 of 64, columns 251…255 of 256");
+    shows(&mut world, "g", "rows 0…4 of 64, columns 0…4 of 256");
+    shows(&mut world, "ctrl-d", "rows 3…7 of 64, columns 0…4 of 256");
+    shows(&mut world, ">", "rows 3…7 of 64, columns 3…7 of 256");
+    shows(&mut world, "j", "rows 4…8 of 64");
+    shows(&mut world, "l", "columns 4…8 of 256");
+    world.cells = None;
+    shows(&mut world, "k", "only the first wrong cells are there");
+    world.tell("press esc");
+    assert!(!world.words().contains("Cells of run"));
 }

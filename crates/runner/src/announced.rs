@@ -118,6 +118,7 @@ impl<'a> Announced<'a> {
         tell: &mut dyn FnMut(RunEvent),
     ) -> Record {
         let (project, id, began) = (self.project, self.id(), Instant::now());
+        let mut cells = standby.as_ref().and_then(Standby::cells);
         let ready = standby.map(|judge| judge.take_over(project, self.spec, &self.inputs, control));
         let ready = ready.transpose().unwrap_or_else(|error| {
             let why = format!("the standby judge failed ({error:#}): this run started its own");
@@ -131,10 +132,21 @@ impl<'a> Announced<'a> {
             incumbent: Some((&self.repo, folder.join(INCUMBENT))),
             ..Job::of(project, self.spec, &self.inputs, &tree)
         };
-        let ended = job.run(ready.flatten(), &mut self.follow, control, |batch| {
+        let ready = ready.flatten();
+        if ready.is_none() && self.spec.keeps_cells() {
+            let own = self.store.cells(&id.to_string());
+            self.store.make_cells(&own);
+            cells = Some(own);
+        }
+        job.request.cells = cells;
+        let ended = job.run(ready, &mut self.follow, control, |batch| {
             tell(RunEvent::Progress(id, batch));
         });
         let verdict = ended.verdict(project, &self.follow);
+        let is_wrong = verdict.outcome != Outcome::NotJudged
+            && !self.follow.report().wrong_tensors().is_empty();
+        let cells = job.request.cells.filter(|_| is_wrong);
+        self.store.keep_cells(id, cells.as_deref());
         self.caveats.extend(ended.caveats);
         if let Some(error) = ended.incomplete {
             self.caveats.push(format!("run.log is incomplete: {error}"));

@@ -184,6 +184,11 @@ impl RunSpec {
         }
     }
 
+    /// Whether a run keeps all cells of an output that it gets wrong.
+    pub fn keeps_cells(&self) -> bool {
+        !self.is_swept && self.reason != Reason::Check
+    }
+
     /// Writes the incumbent's files into `tree` and returns them. Empty where HEAD does not hold
     /// the kernel, and on the emulated device, where nothing is compared.
     pub fn write_incumbent(

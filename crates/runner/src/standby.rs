@@ -15,6 +15,7 @@ use lab_project::Project;
 use lab_protocol::JudgeRequest;
 use lab_run::inputs::Inputs;
 use lab_run::record::InputFile;
+use lab_store::RunStore;
 use std::io::{PipeWriter, Write};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -84,6 +85,9 @@ impl Standby {
         inputs.write(project, &tree)?;
         let incumbent = spec.write_incumbent(&repo, project, &incumbent_tree(project, owner))?;
         let request = request(project, spec, owner);
+        if let Some(folder) = &request.cells {
+            RunStore::new(&project.lab_dir).make_cells(folder);
+        }
         let (running, orders) = start_judge(project, spec, &request)?;
         let kernel = tree.join(&project.kernel_name);
         Ok(Some(Standby {
@@ -107,6 +111,11 @@ impl Standby {
                 .and_then(|repo| spec.incumbent_files(&repo, project))
                 .is_ok_and(|held| held == self.incumbent)
             && self.running.lives()
+    }
+
+    /// The folder into which the judge writes the cells of a wrong output.
+    pub fn cells(&self) -> Option<PathBuf> {
+        self.request.cells.clone()
     }
 
     /// Orders the judge to judge these inputs. `None` where it was started for anything else or is
@@ -159,8 +168,11 @@ fn incumbent_tree(project: &Project, owner: Owner) -> PathBuf {
 }
 
 fn request(project: &Project, spec: &RunSpec, owner: Owner) -> JudgeRequest {
+    let cells =
+        RunStore::new(&project.lab_dir).cells(&format!("standby-{}", owner.folder(project)));
     let mut request = JudgeRequest {
         on_standby: true,
+        cells: spec.keeps_cells().then_some(cells),
         ..spec.request(project, &tree(project, owner))
     };
     with_incumbent(&mut request, project, &incumbent_tree(project, owner));

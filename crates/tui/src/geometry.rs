@@ -30,6 +30,8 @@ pub struct FrameGeometry {
     pub focused_rows: usize,
     /// The first visible row of the help or of a listing.
     pub scrolled_row: Option<usize>,
+    /// The rows and columns of an output that the dialog with its cells shows.
+    pub cells: [usize; 2],
     /// How much of a long question is visible.
     pub question: Option<QuestionFit>,
     /// How the visible panes' contents fit. The update that gets the frame takes them out.

@@ -7,6 +7,7 @@ use crate::views::Pane;
 use lab_board::Source;
 use lab_history::kernels::ListedKernel;
 use lab_project::trust::TrustRequest;
+use lab_protocol::report::all_cells::CellsRead;
 use lab_run::RunId;
 use ratatui::crossterm::event::KeyEvent;
 use tui_input::Input;
@@ -79,6 +80,21 @@ pub struct Help {
     pub typing: bool,
 }
 
+/// A place in the outputs that a run got wrong, and the cells around it.
+#[derive(Clone, Debug)]
+pub struct WrongCells {
+    pub run: RunId,
+    /// Each output, with its rows and columns.
+    pub tensors: Vec<(String, [usize; 2])>,
+    /// The output that is shown.
+    pub at: usize,
+    /// The place in that output.
+    pub cell: [usize; 2],
+    /// What was read last, of which output, and why nothing was read since.
+    pub shown: (usize, CellsRead),
+    pub problem: Option<String>,
+}
+
 /// What a question is about.
 #[derive(Clone, Debug)]
 pub enum About {
@@ -146,6 +162,8 @@ pub enum Overlay {
         /// The first visible row.
         scroll: usize,
     },
+    /// The cells of the outputs that a run got wrong.
+    Cells(WrongCells),
     /// Asks whether a harness command may run, or kernels without a sandbox.
     Trust {
         request: Box<TrustRequest>,

@@ -2,6 +2,7 @@
 
 use crate::highlight::Highlighted;
 use crate::profile::ProfileView;
+use crate::request::CellsAsked;
 use crate::source::{SourceVersion, SourceView};
 use jiff::Timestamp;
 use lab_auto::{LoopView, Request};
@@ -14,6 +15,7 @@ use lab_history::details::{Compared, ExperimentDetails};
 use lab_history::kernels::ListedKernel;
 use lab_project::Project;
 use lab_protocol::report::Report;
+use lab_protocol::report::all_cells::CellsRead;
 use lab_protocol::telemetry::Reading;
 use lab_run::RunId;
 use lab_runner::follow::Batch;
@@ -65,6 +67,8 @@ pub enum ViewReply {
     Profile(Box<ProfileView>),
     /// The lines that commits changed, by commit, in small letters.
     ChangedLines(HashMap<String, String>),
+    /// Cells of a wrong output; `None` where no further cell is wrong.
+    Cells(CellsAsked, Result<Option<CellsRead>, String>),
     /// The times of the workload of this name, in µs.
     Workload(String, HashMap<RunId, f64>),
     /// The details of the commit with this full id.

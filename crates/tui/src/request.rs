@@ -14,6 +14,7 @@ use lab_auto::Request;
 use lab_board::Source;
 use lab_project::trust::TrustRequest;
 use lab_protocol::Language;
+use lab_protocol::report::all_cells::Seek;
 use lab_run::RunId;
 use lab_run::experiment::ExperimentKey;
 use lab_run::message::{Message, Trailer};
@@ -106,6 +107,8 @@ pub enum ViewRequest {
     Profile(ProfileRequest),
     /// The lines that these commits changed, each in the kernel of this path if it is known.
     ChangedLines(Vec<(String, Option<String>)>),
+    /// Cells of an output that a run got wrong.
+    Cells(CellsAsked),
     /// The times of a workload in these runs.
     Workload(String, Vec<RunId>),
     /// The details of a commit, by its full id.
@@ -116,6 +119,18 @@ pub enum ViewRequest {
     Record(Source, Timestamp),
     /// The newest sweep of the kernel, with what came after this one that is known, and was read so far.
     Sweep(Option<(Box<SweepStart>, u64)>),
+}
+
+/// Which cells to read: those around a cell, or around the next wrong one from there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CellsAsked {
+    pub run: RunId,
+    pub tensor: String,
+    /// Rows and columns of the tensor.
+    pub shape: [usize; 2],
+    pub cell: [usize; 2],
+    /// `None` reads around the cell itself.
+    pub seek: Option<Seek>,
 }
 
 /// A request to the settings worker, which answers with [`crate::event::Event::Preferences`] or

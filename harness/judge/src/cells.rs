@@ -52,40 +52,67 @@ pub fn compare(pairs: &[&Pair]) -> Result<Vec<TensorComparison>> {
     }
 }
 
-/// What is wrong in a pair of tensors with this many rows and columns, for a picture. `None` if nothing
-/// is.
-pub fn picture(
-    pair: &Pair,
+/// What is wrong in a pair of tensors, for a picture.
+pub struct Picture<'a> {
+    dtype: Dtype,
+    host: OnHost<'a>,
+    unwritten: Unwritten<&'a Cells>,
+    /// Rows and columns.
     shape: [usize; 2],
-    workload: &str,
-) -> Result<Option<(WrongMap, WrongTile)>> {
-    let (dtype, host) = (pair.dtype, OnHost::of(pair)?);
-    let tolerance = pair.tolerance.unwrap_or(&Tolerance::EXACT);
-    let (both, unwritten) = ([&*host.got, &*host.want], host.unwritten(pair));
-    let is_wrong = |index: &usize| gates::is_wrong(dtype, both, *index, tolerance, unwritten);
-    let mut wrong = (0..shape[0] * shape[1]).filter(is_wrong).peekable();
-    let Some(&first) = wrong.peek() else {
-        return Ok(None);
-    };
-    let cell = |row: usize, column: usize| {
-        let index = row * shape[1] + column;
+    /// For each cell whether it is wrong.
+    wrong: Vec<bool>,
+}
+
+impl<'a> Picture<'a> {
+    pub fn of(pair: &'a Pair, shape: [usize; 2]) -> Result<Self> {
+        let (dtype, host) = (pair.dtype, OnHost::of(pair)?);
+        let tolerance = pair.tolerance.unwrap_or(&Tolerance::EXACT);
+        let (both, unwritten) = ([&*host.got, &*host.want], host.unwritten(&pair.unwritten));
+        let is_wrong = |index| gates::is_wrong(dtype, both, index, tolerance, unwritten);
+        Ok(Picture {
+            wrong: (0..shape[0] * shape[1]).map(is_wrong).collect(),
+            dtype,
+            unwritten: pair.unwritten,
+            shape,
+            host,
+        })
+    }
+
+    /// `None` if no cell is wrong.
+    pub fn map(&self, workload: &str) -> Option<WrongMap> {
+        let wrong = (0..self.wrong.len()).filter(|index| self.wrong[*index]);
+        WrongMap::of(self.shape, wrong, workload)
+    }
+
+    /// The cell with this flat index.
+    pub fn cell(&self, index: usize) -> TileCell {
+        let (dtype, host) = (self.dtype, &self.host);
         let at = index * dtype.size()..(index + 1) * dtype.size();
-        let [got, expected] = both.map(|cells| dtype.value(&cells[at.clone()]).as_f64());
-        let is_unwritten = unwritten.is_unwritten(dtype, &host.got[at.clone()], at.start);
+        let both = [&host.got, &host.want].map(|cells| &cells[at.clone()]);
+        let [got, expected] = both.map(|cell| dtype.value(cell).as_f64());
+        let is_wrong = self.wrong[index];
+        let unwritten = host.unwritten(&self.unwritten);
+        let is_unwritten = is_wrong && unwritten.is_unwritten(dtype, both[0], at.start);
         TileCell {
             expected,
             got: (!is_unwritten).then_some(got),
-            is_wrong: is_wrong(&index),
+            is_wrong,
         }
-    };
-    let [rows, columns] = WrongTile::around(shape, first);
-    let tile = WrongTile {
-        at: [rows.start, columns.start],
-        cells: rows
-            .map(|row| columns.clone().map(|column| cell(row, column)).collect())
-            .collect(),
-    };
-    Ok(WrongMap::of(shape, wrong, workload).map(|map| (map, tile)))
+    }
+
+    /// The cells around the first wrong one.
+    pub fn tile(&self) -> WrongTile {
+        let first = self.wrong.iter().position(|is_wrong| *is_wrong);
+        let [rows, columns] = WrongTile::around(self.shape, first.unwrap_or(0));
+        let of = |row: usize| {
+            let cells = columns.clone();
+            cells.map(move |column| self.cell(row * self.shape[1] + column))
+        };
+        WrongTile {
+            at: [rows.start, columns.start],
+            cells: rows.map(|row| of(row).collect()).collect(),
+        }
+    }
 }
 
 /// A pair in the judge's memory.
@@ -107,16 +134,16 @@ impl<'a> OnHost<'a> {
         })
     }
 
-    fn unwritten(&self, pair: &Pair) -> Unwritten<&[u8]> {
+    fn unwritten(&self, of: &Unwritten<&Cells>) -> Unwritten<&[u8]> {
         let other = self.other.as_ref();
         let other = other.map(|(cells, pattern)| (&**cells, *pattern));
-        Unwritten::new(pair.unwritten.patterns, other)
+        Unwritten::new(of.patterns, other)
     }
 }
 
 fn on_host(pair: &Pair) -> Result<TensorComparison> {
     let (dtype, host) = (pair.dtype, OnHost::of(pair)?);
-    let (got, want, unwritten) = (&host.got, &host.want, host.unwritten(pair));
+    let (got, want, unwritten) = (&host.got, &host.want, host.unwritten(&pair.unwritten));
     if let Some(tolerance) = pair.tolerance {
         return Ok(gates::compare(dtype, got, want, tolerance, unwritten));
     }
@@ -210,14 +237,15 @@ mod tests {
             tolerance: Some(&Tolerance::EXACT),
             unwritten: Unwritten::by_marks(Dtype::F32, None),
         };
-        let Ok(Some((map, tile))) = picture(&pair, [1, 4], "n=4") else {
-            panic!("three cells are wrong");
+        let Ok(picture) = Picture::of(&pair, [1, 4]) else {
+            panic!("both tensors are there");
         };
+        let tile = picture.tile();
         let got: Vec<_> = tile.cells[0].iter().map(|cell| cell.got).collect();
         assert_eq!(
             format!("{got:?}"),
             "[Some(1.0), Some(3.0), None, Some(NaN)]"
         );
-        assert_eq!(map.wrong, 3);
+        assert_eq!(picture.map("n=4").map(|map| map.wrong), Some(3));
     }
 }

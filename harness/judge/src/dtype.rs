@@ -229,6 +229,11 @@ impl Dtype {
         self.facts().size
     }
 
+    /// Whether f32 does not hold all values.
+    pub fn is_wide(self) -> bool {
+        self.size() > 4 || self.size() == 4 && self.integers().is_some()
+    }
+
     /// The smallest and the largest value of an integer or a bool; `None` for a float.
     pub fn integers(self) -> Option<(i128, i128)> {
         match self.facts().numbers {

@@ -47,6 +47,9 @@ pub struct JudgeRequest {
     pub when: When,
     /// Folder into which every tensor is written as .npy; `None` writes none.
     pub dump: Option<PathBuf>,
+    /// Folder, which exists, for a file with all cells of each output that a run gets wrong
+    /// ([`crate::report::all_cells`]); `None` writes none.
+    pub cells: Option<PathBuf>,
     /// Limit for the build, and for each launch.
     pub time_limit: Duration,
     /// The seed of inputs, start states and orders, to repeat a run; `None` draws a seed.
@@ -195,6 +198,7 @@ impl JudgeRequest {
             cache_dir: None,
             when: When::Save,
             dump: None,
+            cells: None,
             time_limit: Duration::from_secs(60),
             seed: None,
             incumbent: None,

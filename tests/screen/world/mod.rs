@@ -82,6 +82,8 @@ pub struct World {
     told: usize,
     /// Changes of experiments and commits are long enough to have context around them.
     pub long_diffs: bool,
+    /// All cells of the output that the runs get wrong.
+    pub cells: Option<std::fs::File>,
     /// The benches that every experiment has.
     pub benches: Vec<lab_bench::BenchDigest>,
     /// The last times beside the problem's peers.
@@ -149,6 +151,7 @@ impl World {
             awaits_pages: false,
             told: 0,
             long_diffs: false,
+            cells: None,
             benches: Vec::new(),
             peers: None,
             loops: Ok(no_loop()),

@@ -8,6 +8,7 @@ use lab_history::details::{self, Compared, ExperimentDetails};
 use lab_history::kernels::{LastRun, ListedKernel};
 use lab_project::objective::Objective;
 use lab_protocol::report::PeerRatio;
+use lab_protocol::report::all_cells::AllCells;
 use lab_run::common_workloads::{self, CommonWorkloads};
 use lab_run::message;
 use lab_run::peers::PeerFigure;
@@ -100,6 +101,18 @@ impl World {
                 let lines = commits.into_iter().map(|(commit, _)| line(commit));
                 let reply = ViewReply::ChangedLines(lines.collect());
                 self.answers.push_back(Event::View(reply));
+            }
+            ViewRequest::Cells(asked) => {
+                let read = match &self.cells {
+                    None => Err("only the first wrong cells are there".to_owned()),
+                    Some(file) => file
+                        .try_clone()
+                        .and_then(|file| AllCells::of(file, asked.shape))
+                        .and_then(|all| all.read(asked.cell, asked.seek))
+                        .map_err(|error| error.to_string()),
+                };
+                self.answers
+                    .push_back(Event::View(ViewReply::Cells(asked, read)));
             }
             ViewRequest::Workload(name, runs) => {
                 let records = self.records.iter().filter(|r| runs.contains(&r.start.id));

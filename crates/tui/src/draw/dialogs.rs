@@ -3,11 +3,15 @@
 use super::dialog::{keep_question, keys};
 use super::{help, message_dialog, pick_list};
 use crate::model::Model;
-use crate::overlay::{About, LineOf, Overlay};
+use crate::overlay::{About, LineOf, Overlay, WrongCells};
 use crate::prelude::*;
+use crate::widgets::evidence;
 use crate::widgets::window::{COLUMNS, WIDE, draw_hints, draw_scrolled, text_columns};
 use ratatui::widgets::Paragraph;
 use tui_input::Input;
+
+/// Columns of the dialog with the cells of an output, which hold a whole tile.
+const CELLS_COLUMNS: u16 = 200;
 
 /// Draws the topmost overlay. Returns the first visible row of the help or of a listing.
 pub(super) fn draw(
@@ -53,8 +57,8 @@ pub(super) fn draw(
         } => return Some(draw_listing(model, frame, area, (title, rows), *scroll)),
         Overlay::Pick { pick, of } => pick_list::draw(model, frame, area, pick, of),
         Overlay::Search { .. } | Overlay::Filter { .. } => {}
-        // It tells the next update how much of it is visible, so it is drawn by itself.
-        Overlay::Trust { .. } => {}
+        // They tell the next update how much of them is visible, so they are drawn by themselves.
+        Overlay::Trust { .. } | Overlay::Cells(_) => {}
     }
     None
 }
@@ -147,6 +151,41 @@ fn draw_listing(
     hints.push(format!("{} closes", keymap.way(Action::Close)));
     draw_hints(frame, area, inner, hints);
     first
+}
+
+/// Draws the cells around a place of a wrong output. Returns how many rows and columns are shown.
+pub(super) fn draw_cells(
+    model: &Model,
+    frame: &mut Frame,
+    area: Rect,
+    cells: &WrongCells,
+) -> [usize; 2] {
+    let keymap = &model.appearance.keymap;
+    let (at, (cell, tile)) = &cells.shown;
+    let Some((name, shape)) = cells.tensors.get(*at) else {
+        return [0; 2];
+    };
+    let columns = text_columns(area, CELLS_COLUMNS);
+    let problem = cells.problem.as_deref().map(printable);
+    let problem = prefixed("! ", &problem.unwrap_or_default(), columns, WARN);
+    let room = usize::from(area.height.saturating_sub(2)).saturating_sub(problem.len());
+    let fits = evidence::wrong_cells::fits(tile, [room, columns]);
+    let mut lines = evidence::wrong_cells::around(name, tile, (*shape, *cell), fits);
+    lines.extend(problem);
+    let title = format!("Cells of run {}", cells.run);
+    let inner = draw_window(frame, area, &title, (CELLS_COLUMNS, lines.len()));
+    frame.render_widget(Paragraph::new(lines), inner);
+    let both = |[first, second]: [Action; 2], what: &str| {
+        format!("{} {} {what}", keymap.key(first), keymap.key(second))
+    };
+    let hints = vec![
+        both([Action::NextMatch, Action::PreviousMatch], "wrong cells"),
+        both([Action::HalfUp, Action::HalfDown], "rows"),
+        both([Action::ScrollLeft, Action::ScrollRight], "columns"),
+        format!("{} closes", keymap.way(Action::Close)),
+    ];
+    draw_hints(frame, area, inner, hints);
+    fits
 }
 
 /// A row of a listing in so many columns; its indent stays.

@@ -96,6 +96,9 @@ fn draw(model: &Model, frame: &mut Frame, area: Rect) -> FrameGeometry {
         Some(Overlay::Trust { request, reading }) => {
             geometry.question = Some(trust_dialog::draw(model, frame, body, request, *reading));
         }
+        Some(Overlay::Cells(cells)) => {
+            geometry.cells = dialogs::draw_cells(model, frame, body, cells);
+        }
         Some(overlay) => geometry.scrolled_row = dialogs::draw(model, frame, body, overlay),
         None => {}
     }

@@ -69,6 +69,16 @@ impl Model {
                 )),
                 (View::Source | View::Results | View::Git | View::Loop, _) => Ok(()),
             },
+            Action::WrongCells if !self.runs.is_idle() => Err("a run is in progress".to_owned()),
+            Action::WrongCells
+                if self
+                    .runs
+                    .last
+                    .as_ref()
+                    .is_none_or(|last| last.report.wrong_tensors().is_empty()) =>
+            {
+                Err("the last run got no output wrong, as far as its log tells".to_owned())
+            }
             Action::NextPair if self.repository.sweep_pairs() < 2 => {
                 Err("no sweep of three constants or more".to_owned())
             }

@@ -91,6 +91,13 @@ pub fn lines(data: ScreenData, columns: usize) -> Lines {
             report, tensor, columns, symbols,
         ));
     }
+    if is_idle && !report.wrong_tensors().is_empty() {
+        let way = data.appearance.keymap.way(Action::WrongCells);
+        out.push(Line::styled(
+            format!("  {way} shows the other cells"),
+            QUIET,
+        ));
+    }
     let objective = data.setup.objective.name();
     out.extend(evidence::others(report, objective, columns));
     out.extend(table::of_report(report, columns));

@@ -23,6 +23,9 @@ impl Model {
     /// The keys of a text that is only read: they scroll it or close it. In the help letters that
     /// were meant for a search must decide nothing.
     pub(super) fn on_reading_key(&mut self, action: Action) {
+        if self.on_cells_key(action) {
+            return;
+        }
         let Some(overlay) = self.overlays.last_mut() else {
             return;
         };

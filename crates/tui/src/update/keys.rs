@@ -32,7 +32,7 @@ impl Model {
         match self.overlays.last() {
             None => KeyScope::In(self.panes.view),
             Some(Overlay::Help(help)) if !help.typing => KeyScope::Screen,
-            Some(Overlay::Listing { .. }) => KeyScope::Screen,
+            Some(Overlay::Listing { .. } | Overlay::Cells(_)) => KeyScope::Screen,
             Some(Overlay::Trust { .. } | Overlay::Question { .. }) => KeyScope::Question,
             Some(_) => KeyScope::Input,
         }
@@ -176,6 +176,7 @@ impl Model {
                 self.panes.set_focus(Pane::Correctness);
                 self.panes.correctness.histograms = !self.panes.correctness.histograms;
             }
+            Action::WrongCells => self.open_cells(),
             Action::LogScale => self.panes.history.toggle_scale(),
             Action::SortNext if self.panes.focus() != Pane::Workloads => self.sort_by_next(),
             Action::SortReverse if self.panes.focus() != Pane::Workloads => {

@@ -5,6 +5,7 @@
 
 mod board;
 mod by_rule;
+mod cells;
 mod copy;
 mod deciding;
 mod dialogs;

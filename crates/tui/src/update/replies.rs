@@ -30,6 +30,7 @@ impl Model {
             ViewReply::Loop(read) => self.on_loop(*read),
             ViewReply::Profile(view) => self.on_profile(*view),
             ViewReply::ChangedLines(lines) => self.on_changed_lines(lines),
+            ViewReply::Cells(asked, read) => self.on_cells(&asked, read),
             ViewReply::Workload(name, times) => self.on_workload(&name, times),
             ViewReply::Commit(id, details) => self.on_commit(id, *details),
             ViewReply::Board(board, has_bench) => {

@@ -100,6 +100,9 @@ impl Run {
         out.stage(Stage::Build)?;
         let mut problem = problem::open(&request.folder)?;
         problem.use_workloads(request.when);
+        if let (JudgeKind::Run, Some(folder)) = (&request.kind, &request.cells) {
+            problem.keep_cells(folder);
+        }
         out.line("problem", problem.name())?;
         let (language, reference) = (request.language(), problem.reference());
         if let Some(why) = problem.refuses(language) {

@@ -122,6 +122,7 @@
 //! Compiler messages and findings of `lab check` are log text in the compilers' form; see
 //! [`Diagnostic`]. The text of `stopped:` may have this form too.
 
+pub mod all_cells;
 mod diagnostic;
 pub mod histogram;
 mod launches;

@@ -135,6 +135,11 @@ impl WrongTile {
         })
     }
 
+    /// How many columns it has.
+    pub fn columns(&self) -> usize {
+        self.cells.first().map_or(0, Vec::len)
+    }
+
     fn parse(value: &str) -> Option<WrongTile> {
         let [expected, got] = ["expected", "got"].map(|name| attribute(value, name));
         let rows = expected?.split('/').zip(got?.split('/'));

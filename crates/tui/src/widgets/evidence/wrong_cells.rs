@@ -8,7 +8,9 @@ use crate::theme::style::{BAD, Meaning, QUIET, TEXT, WARN};
 use crate::widgets::paragraph::{Lines, hanging};
 use lab_protocol::report::Report;
 use lab_protocol::report::wrong_cells::{TileCell, WrongMap, WrongTile};
+use ratatui::style::Stylize;
 use ratatui::text::{Line, Span};
+use std::ops::Range;
 
 /// Columns of a value in the tile.
 const CELL: usize = 11;
@@ -91,44 +93,98 @@ fn heat(tensor: &str, map: &WrongMap, columns: usize, symbols: SymbolSet) -> Lin
     out
 }
 
-/// The rows of the tile that hold a wrong cell: got, expected, and their difference.
+/// Lines of a row.
+const ROW: usize = 3;
+
+/// The rows and columns of a tile that fit into so many lines and columns.
+pub fn fits(tile: &WrongTile, [lines, columns]: [usize; 2]) -> [usize; 2] {
+    [
+        (lines.saturating_sub(2) / ROW).min(tile.cells.len()),
+        room(tile, columns).min(tile.columns()),
+    ]
+}
+
+/// The values around a cell of a tensor of this shape, in the rows and columns of the tile that fit,
+/// and their place in the tensor.
+pub fn around(
+    name: &str,
+    tile: &WrongTile,
+    (shape, cell): ([usize; 2], [usize; 2]),
+    fits: [usize; 2],
+) -> Lines {
+    let marked = [0, 1].map(|axis| cell[axis].saturating_sub(tile.at[axis]));
+    let shown = [
+        part(tile.cells.len(), marked[0], fits[0]),
+        part(tile.columns(), marked[1], fits[1]),
+    ];
+    let place = |axis: usize, what: &str| {
+        let (first, of) = (tile.at[axis] + shown[axis].start, shape[axis]);
+        let last = first + shown[axis].len().max(1) - 1;
+        format!("{what} {first}…{last} of {of}")
+    };
+    let name = printable(name);
+    let title = format!("  {name}, {}, {}", place(0, "rows"), place(1, "columns"));
+    let mut out = vec![Line::styled(title, QUIET)];
+    out.extend(grid(tile, shown, Some(marked)));
+    out
+}
+
+/// The rows of the tile that hold a wrong cell, and the columns around the first one.
 fn values(tile: &WrongTile, columns: usize) -> Lines {
-    let [row, column] = tile.at;
-    let digits = (row + tile.cells.len()).to_string().len();
-    let label = |text: &str, name: &str| format!("  {}  {name:<10}", pad_left(text, digits));
-    let room = columns.saturating_sub(label("", "").len()) / CELL;
-    // The first wrong cell is among those that fit.
-    let wide = tile.cells.first().map_or(0, Vec::len);
     let first = tile
         .cells
         .iter()
         .find_map(|row| row.iter().position(|cell| cell.is_wrong));
-    let left = first
-        .unwrap_or(0)
-        .saturating_sub(room.max(2) / 2)
-        .min(wide.saturating_sub(room));
-    let shown = left..wide.min(left + room.max(1));
-    let cells = |text: &dyn Fn(usize) -> String| -> String {
-        shown.clone().map(|at| pad_left(&text(at), CELL)).collect()
+    let shown = part(tile.columns(), first.unwrap_or(0), room(tile, columns));
+    grid(tile, [0..tile.cells.len(), shown], None)
+}
+
+/// A part of so many places, of which the place `at` is one.
+fn part(all: usize, at: usize, room: usize) -> Range<usize> {
+    let room = room.clamp(1, all.max(1)).min(all);
+    let first = at.saturating_sub(room / 2).min(all - room);
+    first..first + room
+}
+
+/// The columns of values that fit.
+fn room(tile: &WrongTile, columns: usize) -> usize {
+    columns.saturating_sub(label(tile, "", "").len()) / CELL
+}
+
+fn label(tile: &WrongTile, number: &str, name: &str) -> String {
+    let digits = (tile.at[0] + tile.cells.len()).to_string().len();
+    format!("  {}  {name:<10}", pad_left(number, digits))
+}
+
+/// For each of these rows and columns of a tile what the kernel wrote, what was expected, and the
+/// difference. Without a `marked` cell a row without a wrong one is left out.
+fn grid(tile: &WrongTile, [rows, columns]: [Range<usize>; 2], marked: Option<[usize; 2]>) -> Lines {
+    let line = |number: &str, name: &str, text: &dyn Fn(usize) -> String| {
+        let cells: String = columns
+            .clone()
+            .map(|at| pad_left(&text(at), CELL))
+            .collect();
+        Line::styled(label(tile, number, name) + &cells, QUIET)
     };
-    let numbers = cells(&|at| (column + at).to_string());
-    let mut out = vec![Line::styled(label("", "column") + &numbers, QUIET)];
-    for (at, cells_of) in tile.cells.iter().enumerate() {
-        if !cells_of.iter().any(|cell| cell.is_wrong) {
+    let mut out = vec![line("", "column", &|at| (tile.at[1] + at).to_string())];
+    for at in rows {
+        let cells = &tile.cells[at];
+        if marked.is_none() && !cells.iter().any(|cell| cell.is_wrong) {
             continue;
         }
-        let number = (row + at).to_string();
-        let mut got = Line::from(label(&number, "got").quiet());
-        got.extend(cells_of[shown.clone()].iter().map(value));
-        let expected = cells(&|at| format::gate(cells_of[at].expected));
-        let differs = |cell: &TileCell| match cell.got {
-            Some(got) if cell.is_wrong => format::gate(got - cell.expected),
-            _ => String::new(),
-        };
-        let difference = cells(&|at| differs(&cells_of[at]));
+        let number = (tile.at[0] + at).to_string();
+        let mut got = Line::from(label(tile, &number, "got").quiet());
+        got.extend(columns.clone().map(|column| match value(&cells[column]) {
+            shown if marked == Some([at, column]) => shown.reversed(),
+            shown => shown,
+        }));
         out.push(got);
-        out.push(Line::styled(label("", "expected") + &expected, QUIET));
-        out.push(Line::styled(label("", "difference") + &difference, QUIET));
+        let expected = |at: usize| format::gate(cells[at].expected);
+        out.push(line("", "expected", &expected));
+        out.push(line("", "difference", &|at| match cells[at].got {
+            Some(got) if cells[at].is_wrong => format::gate(got - cells[at].expected),
+            _ => String::new(),
+        }));
     }
     out
 }

@@ -25,6 +25,7 @@ mod number;
 mod objective;
 mod parameters;
 mod phases;
+mod pictured;
 mod plant;
 mod planted;
 mod problem;

@@ -20,6 +20,7 @@ use lab_device::{DeviceInfo, ExecutionOrder};
 use lab_protocol::{Language, Target, When};
 use lab_system::memory;
 use std::collections::HashSet;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -75,6 +76,12 @@ impl Problem {
     /// save.
     pub fn use_workloads(&mut self, when: When) {
         self.when = when;
+    }
+
+    /// Writes all cells of each output that gets a picture into a file of its name in this folder.
+    pub fn keep_cells(&self, folder: &Path) {
+        let tensors = self.spec.cases.iter().flat_map(|case| &case.tensors);
+        tensors.for_each(|tensor| tensor.pictured.keep_cells(folder.join(&tensor.name)));
     }
 
     /// Other implementations of the problem that the candidate may be timed beside.

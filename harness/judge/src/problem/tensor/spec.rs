@@ -5,6 +5,7 @@ use super::fixed::FixedTensor;
 use super::gate_keys::NamedGate;
 use super::input_values::InputValues;
 use super::objective::{Amounts, Objective};
+use super::pictured::Pictured;
 use super::planted::Planting;
 use super::random::number_of;
 use super::turn::Turn;
@@ -19,7 +20,6 @@ use lab_protocol::When;
 use serde::Deserialize;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 
 /// A problem.toml that makes sense.
 #[derive(Clone, Debug)]
@@ -142,8 +142,8 @@ pub struct CaseTensor {
     pub after: Vec<usize>,
     /// The parts that the kernel gets pointers to, in place of one to the tensor.
     pub views: Vec<View>,
-    /// The cells of the largest picture so far of what was wrong in this tensor, in any case.
-    pub pictured: Arc<AtomicUsize>,
+    /// The pictures of what was wrong in this tensor, in any case.
+    pub pictured: Arc<Pictured>,
 }
 
 /// A scalar parameter of the kernel.

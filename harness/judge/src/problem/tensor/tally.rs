@@ -14,7 +14,6 @@ use itertools::Itertools as _;
 use lab_protocol::report::wrong_cells::{WrongMap, WrongTile};
 use lab_protocol::report::{self, Histogram, Writer};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// The comparison of each output of a launch with the expected one; `None` for pure inputs.
@@ -32,23 +31,14 @@ pub struct ComparedOutput {
     picture: Option<(WrongMap, WrongTile)>,
 }
 
-/// Most cells of an output that a picture is made of: the host looks at each of them.
-const PICTURED: usize = 8 << 20;
-
 impl ComparedOutput {
     fn of(case: &Case, tensor: &CaseTensor, pair: &Pair, cells: TensorComparison) -> Result<Self> {
-        let is_pictured = !cells.passes(&tensor.tolerance)
-            && pair.got.bytes() == pair.want.bytes()
-            && tensor.is_largest_picture();
-        let shape = match tensor.shape.last() {
-            Some(&columns) if columns > 1 => [tensor.cells() / columns, columns],
-            _ => [1, tensor.cells()],
-        };
+        let is_pictured = !cells.passes(&tensor.tolerance) && pair.got.bytes() == pair.want.bytes();
         Ok(ComparedOutput {
             cells,
             differences: Differences::of(tensor, pair.got, pair.want)?,
             picture: if is_pictured {
-                cells::picture(pair, shape, &case.label)?
+                tensor.pictured.picture(pair, &tensor.shape, &case.label)?
             } else {
                 None
             },
@@ -62,15 +52,6 @@ impl ComparedOutput {
             .as_ref()
             .and_then(|found| found.failure(&tensor.gates));
         self.cells.passes(&tensor.tolerance) && failure.is_none()
-    }
-}
-
-impl CaseTensor {
-    /// Whether a picture of it would be the largest so far, which shows the pattern best. It is from
-    /// then on.
-    fn is_largest_picture(&self) -> bool {
-        let cells = self.cells();
-        cells <= PICTURED && self.pictured.fetch_max(cells, Ordering::Relaxed) < cells
     }
 }
 

@@ -5,6 +5,7 @@ use super::super::drawn_shapes::{self, DrawnShapes, Extents};
 use super::super::input_sets::share_window_sets;
 use super::super::number::Variables;
 use super::super::objective::{Amounts, Figure};
+use super::super::pictured::Pictured;
 use super::super::planted::Planting;
 use super::super::spec::{Case, CaseTensor, TensorRole};
 use super::super::turn::Turn;
@@ -18,7 +19,6 @@ use lab_protocol::When;
 use lab_source::expression::Expression;
 use lab_source::suggest::suggest;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 
 /// Most cells of a tensor: 4 GiB in f32. A larger one takes unreasonably long to pass through the
 /// lab.
@@ -156,7 +156,7 @@ impl ProblemFile {
         // own.
         let labels = cases.iter().map(|case| case.label.clone()).collect_vec();
         share_window_sets(&mut cases, self.results);
-        let pictured: Vec<Arc<AtomicUsize>> = self.tensor.iter().map(|_| Arc::default()).collect();
+        let pictured: Vec<Arc<Pictured>> = self.tensor.iter().map(|_| Arc::default()).collect();
         for (at, case) in cases.iter_mut().enumerate() {
             case.index = at;
             for (tensor, pictured) in case.tensors.iter_mut().zip(&pictured) {
