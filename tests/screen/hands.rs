@@ -41,7 +41,7 @@ fn keys_of_the_config_are_heard_and_shown() {
         world.model.overlays.is_empty(),
         "the table's own key is free"
     );
-    world.tell("press ? ctrl-d ctrl-d ctrl-d ctrl-d j j j j j j j j j");
+    world.tell("press ? ctrl-d ctrl-d ctrl-d ctrl-d ctrl-d j");
     see(&mut world, "Ctrl-Q (Git)");
     see(&mut world, ":reset-borders");
     world.tell("press esc; press 4 q");

@@ -1,12 +1,13 @@
 //! The folder `.lab/runs`: one folder a run. A run's record is written before each step that it
 //! describes.
 
+mod cells;
+
 use crate::signature::{self, Purpose};
 use crate::summary::RunSummary;
 use anyhow::{Context, Result, anyhow, ensure};
 use jiff::{SignedDuration, Timestamp};
 use lab_protocol::Language;
-use lab_protocol::report::all_cells::{AllCells, MOST_CELLS};
 use lab_run::RunId;
 use lab_run::inputs::SIZE_LIMIT;
 use lab_run::record::{Origin, Record, is_inside};
@@ -38,8 +39,6 @@ pub const INCUMBENT: &str = "incumbent";
 
 /// The folder in `.lab` with all cells of the outputs that the newest runs got wrong.
 const CELLS: &str = "cells";
-/// How many of these runs keep their cells.
-const KEEP_CELLS: usize = 3;
 
 /// By so much the times of files are at most behind the clock.
 const TICK: SignedDuration = SignedDuration::from_millis(20);
@@ -103,50 +102,6 @@ impl RunStore {
     /// The stamp of a run's record in the folder of [`RunStore::open_to_look`].
     pub(super) fn stamp(runs: &OpenFolder, id: RunId) -> Option<Stamp> {
         stamp_in(runs, id.to_string().as_ref(), RECORD.as_ref())
-    }
-
-    /// The folder for all cells of the outputs that a run, or the judge on standby, gets wrong. It
-    /// has the run's number or the judge's name.
-    pub fn cells(&self, name: &str) -> PathBuf {
-        self.cells.join(name)
-    }
-
-    /// Makes such a folder, which is empty. Where that fails less can be shown later, and nothing
-    /// else.
-    pub fn make_cells(&self, folder: &Path) {
-        let _ = self.files.remove_dir_all(folder);
-        let _ = self.files.create_dir_all(folder);
-    }
-
-    /// Keeps the cells that a judge wrote into this folder for its run, which got an output wrong, and
-    /// removes those of older runs. `None` of a run that has none to keep.
-    pub fn keep_cells(&self, id: RunId, folder: Option<&Path>) {
-        let own = self.cells(&id.to_string());
-        if folder != Some(&own) {
-            let _ = self.files.remove_dir_all(&own);
-        }
-        let Some(folder) = folder else { return };
-        if folder != own {
-            let _ = self.files.rename(folder, &own);
-        }
-        let kept = self.files.numbers(&self.cells).unwrap_or_default();
-        for old in kept.iter().skip(KEEP_CELLS) {
-            let _ = self.files.remove_dir_all(&self.cells(&old.to_string()));
-        }
-    }
-
-    /// All cells of an output that a run got wrong.
-    pub fn all_cells(&self, id: RunId, tensor: &str, shape: [usize; 2]) -> Result<AllCells> {
-        let path = self.cells(&id.to_string()).join(tensor);
-        let file = self.files.open(&path, Access::Read);
-        let file = file.map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => anyhow!(
-                "only the first wrong cells of '{tensor}' are there: all cells are kept of the last \
-                 {KEEP_CELLS} failed runs of the built-in harness, for outputs of at most {MOST_CELLS} cells"
-            ),
-            _ => error.into(),
-        })?;
-        AllCells::of(file, shape).with_context(|| format!("cannot read {}", path.display()))
     }
 
     /// Path of the run's run.log.

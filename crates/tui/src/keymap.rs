@@ -152,7 +152,7 @@ actions! {
     Screen NextDevice "device" "Show the experiments of the next device alone, in chart and table, or those of the present device again" ["D"] "";
     In(Bench) Freeze "freeze" "Freeze run.log while the run goes on, or follow it again" ["f"] "freeze";
     In(Bench) Histograms "histograms" "Show histograms of the differences against the limit, or the gates again" ["H"] "";
-    In(Bench) WrongCells "wrong-cells" "Look at all cells of an output that is wrong: the keys that scroll move over the tensor, those of a search to the next and the previous wrong cell" ["i"] "";
+    In(Bench) WrongCells "wrong-cells" "Look at all cells of a wrong output, as the keys scroll; those of a search go from wrong cell to wrong cell" ["i"] "";
     In(Bench) Exchange "exchange" "On a small screen: show workloads and chart in place of gates and run.log, or these again" ["v"] "charts";
     In(Bench) Fewer "fewer" "Show fewer of the newest experiments in the chart: 100, 50, 20 …" ["+", "="] "";
     In(Bench) More "more" "Show more of the newest experiments in the chart" ["-"] "";
