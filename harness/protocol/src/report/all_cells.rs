@@ -60,7 +60,7 @@ impl AllCells {
     /// The cells of an output with this many rows and columns. Returns an error for a file of
     /// another size.
     pub fn of(file: File, shape: [usize; 2]) -> io::Result<AllCells> {
-        let cells = shape[0].checked_mul(shape[1]).unwrap_or(usize::MAX);
+        let cells = shape[0].saturating_mul(shape[1]);
         let length = file.metadata()?.len();
         let fits = |width: &usize| length == (cells * (2 * width + 1)) as u64;
         let width = [4, 8]
