@@ -15,10 +15,8 @@ fn save_a_real_kernel_see_it_judged_and_keep_it() {
     bench.save_by_rename(&kernel.replace("per_col + eps", "per_col + 2 * eps + 0.1f"));
     lab.see("run 2 · saved").see_verdict("✗ FAIL").see("✗ y_");
     // The judge on standby kept all cells.
-    lab.press("i")
-        .see("Cells of run 2")
-        .press("G")
-        .see("…256 of 257");
+    lab.press("i").see("Cells of run 2");
+    lab.press("G").see("…256 of 257");
     lab.press("\x1b").see("run 2 · saved");
 
     bench.save_in_place(&kernel.replace("per_col + eps", "per_coll + eps"));
