@@ -29,11 +29,13 @@ pub struct SignalThread {
 }
 
 /// Who has the terminal: the screen, an editor that starts, nobody because the screen is closed, or
-/// nobody because the terminal is. A positive number is the process id of the editor that has it.
+/// nobody because the terminal is; or an editor that starts and ends at once, because a signal came
+/// meanwhile. A positive number is the process id of the editor that has it.
 const OURS: i32 = 0;
 const LENT: i32 = -1;
 const GIVEN_BACK: i32 = -2;
 const HUNG_UP: i32 = -3;
+const ENDING: i32 = -4;
 
 impl SignalThread {
     pub fn start(events: Sender<Event>) -> std::io::Result<Self> {
@@ -68,8 +70,8 @@ impl SignalThread {
                     return;
                 }
                 // The screen waits for its editor, which ends too.
-                if let Some(editor) = Pid::from_raw(whose.max(0)).filter(|_| closes) {
-                    let _ = kill_process(editor, Signal::TERM);
+                if closes {
+                    end_editor(exchange(&terminal, ENDING));
                 }
                 if closes
                     && whose == OURS
@@ -92,7 +94,10 @@ impl SignalThread {
         let set = |whose| self.whose.store(whose, Ordering::SeqCst);
         set(LENT);
         let ended = editor.spawn().and_then(|mut editor| {
-            set(editor.id().cast_signed());
+            let process = editor.id().cast_signed();
+            if exchange(&self.whose, process) == ENDING {
+                end_editor(process);
+            }
             editor.wait()
         });
         set(OURS);
@@ -111,6 +116,20 @@ impl SignalThread {
         if let Some(signal) = closed_by {
             end_soon(signal);
         }
+    }
+}
+
+/// Says of an editor that starts what becomes of it. Returns what was said before.
+fn exchange(whose: &AtomicI32, next: i32) -> i32 {
+    let (Ok(before) | Err(before)) =
+        whose.compare_exchange(LENT, next, Ordering::SeqCst, Ordering::SeqCst);
+    before
+}
+
+/// Ends the editor that has the terminal, if one has.
+fn end_editor(whose: i32) {
+    if let Some(editor) = Pid::from_raw(whose.max(0)) {
+        let _ = kill_process(editor, Signal::TERM);
     }
 }
 
