@@ -54,8 +54,18 @@ pub fn command(editor: &str, file: &Path, spot: Option<Spot>) -> Command {
         line: 1,
         column: None,
     });
+    // A signal that ends the screen ends its child. So that is the editor, if the shell runs nothing
+    // else.
+    let first = how.split_whitespace().next().unwrap_or_default();
+    let is_alone = !how.contains([';', '|', '&', '<', '>', '(', ')', '`', '\n']);
+    let exec = if is_alone && !first.contains('=') {
+        "exec "
+    } else {
+        ""
+    };
+    let script = format!("{exec}{}", script(&how));
     let mut command = Command::new("sh");
-    command.arg("-c").arg(script(&how)).arg(editor).arg(file);
+    command.arg("-c").arg(script).arg(editor).arg(file);
     command
         .arg(line.to_string())
         .arg(column.unwrap_or(1).to_string());
