@@ -94,8 +94,15 @@ impl<'a> Announced<'a> {
     }
 
     /// The run of another process that this one would repeat.
-    pub fn duplicate(&self, begun: &[RunId]) -> Option<Duplicate> {
-        duplicate::find(self.project, &self.repo, &self.store, &self.record, begun)
+    pub fn duplicate(&self, begun: &[RunId], is_beside_loop: bool) -> Option<Duplicate> {
+        duplicate::find(
+            self.project,
+            &self.repo,
+            &self.store,
+            &self.record,
+            begun,
+            is_beside_loop,
+        )
     }
 
     /// Removes the run again, before anybody was told of it. Returns its record.

@@ -55,13 +55,15 @@ pub fn lock(project: &Project) -> Option<LockedFile> {
 }
 
 /// The run that `own` would repeat, if there is one. A run that the caller itself began (`begun`)
-/// is repeated if it is asked for.
+/// is repeated if it is asked for. A loop puts the incumbent back after each turn, so a run beside it
+/// does not judge the incumbent again.
 pub fn find(
     project: &Project,
     repo: &Repo,
     store: &RunStore,
     own: &Record,
     begun: &[RunId],
+    is_beside_loop: bool,
 ) -> Option<Duplicate> {
     let newest = own.start.id.0;
     let recent = (newest.saturating_sub(LOOK_BACK).max(1)..newest)
@@ -84,9 +86,9 @@ pub fn find(
         };
         counts && is_same(own, record) && gives_way(own.start.reason, record)
     });
-    let start = found
-        .or_else(|| of_incumbent(project, repo, store, own))?
-        .start;
+    let puts_back = is_beside_loop || matches!(own.start.reason, Reason::Saved | Reason::Restored);
+    let of_incumbent = || puts_back.then(|| of_incumbent(project, repo, store, own))?;
+    let start = found.or_else(of_incumbent)?.start;
     let log = store.open_log(start.id).ok()?;
     Some(Duplicate {
         store: store.clone(),
@@ -127,13 +129,9 @@ fn has_verdict(record: &Record) -> bool {
             .is_some_and(|v| v.outcome.is_verdict())
 }
 
-/// A discard beside this screen puts the incumbent on disk, which was judged already.
+/// A discard beside this screen, or a loop, puts the incumbent on disk, which was judged already.
 fn of_incumbent(project: &Project, repo: &Repo, store: &RunStore, own: &Record) -> Option<Record> {
-    let puts_back = matches!(own.start.reason, Reason::Saved | Reason::Restored);
-    let incumbent = lab_git::incumbent(repo)
-        .ok()
-        .flatten()
-        .filter(|_| puts_back)?;
+    let incumbent = lab_git::incumbent(repo).ok().flatten()?;
     if incumbent != own.start.blob {
         return None;
     }

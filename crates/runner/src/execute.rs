@@ -98,7 +98,7 @@ pub(super) fn begin<'a>(
         is_beside_loop |=
             is_of_loop || (spec.reason.is_automatic() && loop_claim::is_running(project));
         let duplicate = if looks || is_of_loop {
-            run.duplicate(begun)
+            run.duplicate(begun, is_beside_loop)
         } else {
             None
         };
