@@ -86,7 +86,9 @@ pub(super) fn begin<'a>(
     control: &Control,
     tell: &mut dyn FnMut(RunEvent),
 ) -> Result<Begun<'a>, NotRun> {
-    let (mut looks, mut is_beside_loop, mut joined) = (true, false, None);
+    // The inputs of a run that was followed and ended without a verdict.
+    let mut gone = None;
+    let (mut is_beside_loop, mut joined) = (false, None);
     loop {
         let inputs = inputs_of(project, spec)?;
         let lock = duplicate::lock(project);
@@ -97,11 +99,9 @@ pub(super) fn begin<'a>(
             spec.reason.is_automatic() && loop_claim::judges(project, run.inputs().kernel());
         is_beside_loop |=
             is_of_loop || (spec.reason.is_automatic() && loop_claim::is_running(project));
-        let duplicate = if looks || is_of_loop {
-            run.duplicate(begun, is_beside_loop)
-        } else {
-            None
-        };
+        let looks = is_of_loop || gone.as_ref() != Some(&run.start().fingerprint);
+        let duplicate = looks.then(|| run.duplicate(begun, is_beside_loop));
+        let duplicate = duplicate.flatten();
         let Some(duplicate) = duplicate else {
             // A loop that is done with its bytes has put others on disk, perhaps before this run
             // could begin.
@@ -139,7 +139,7 @@ pub(super) fn begin<'a>(
                 return Ok(Begun::Joined(record));
             }
             // It has no verdict, so these inputs are judged here.
-            Followed::Gone => looks = false,
+            Followed::Gone => gone = Some(own.start.fingerprint),
             Followed::Left => {
                 tell(RunEvent::Left(id));
                 own.verdict = Some(Verdict::bare(
