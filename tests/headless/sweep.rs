@@ -315,17 +315,20 @@ fn a_wrong_tune_line_is_named_and_nothing_is_begun() {
         .says("which reads the kernel on disk, and a sweep judges copies");
 }
 
-/// A judge that is a script. Blocks of 64 are fast, and others are slow and measured without end.
+/// A judge that is a script, and judges one point after the other. Blocks of 64 are fast, and others
+/// are slow and measured until enough was measured of them. Each judge writes a line into `judges`.
 fn with_script(lab: &Lab) -> RunSpec {
     lab.script(
         "../bin/judge",
         &format!(
             "{READ_REQUEST}case \"$request\" in *'\"kind\":\"build\"'*) while read order; do echo 'built: yes'; done; exit;; esac\n\
-             case \"$request\" in *'\"on_standby\":true'*) read order || exit;; esac\n\
+             echo started >>'{}'\n\
+             while read order; do\n\
              echo 'device: Test GPU'; echo 'stage: measure'\n\
              if grep -q 'BLOCK 64' \"$4\"; then echo 'throughput_sps: 1000 low=990 high=1010'\n\
-             else echo 'throughput_sps: 500 low=490 high=510'; exec tail -f /dev/null; fi\n\
-             echo 'correctness: pass'"
+             else echo 'throughput_sps: 500 low=490 high=510'; read enough; echo \"told: $enough\"; fi\n\
+             echo 'correctness: pass'; echo 'exit: 0'; done",
+            lab.path("judges").display()
         ),
     );
     RunSpec {
@@ -335,7 +338,7 @@ fn with_script(lab: &Lab) -> RunSpec {
 }
 
 #[test]
-fn a_point_that_is_surely_slower_ends_early() {
+fn one_judge_judges_all_points_and_one_that_is_surely_slower_ends_early() {
     let lab = swept();
     let project = Project::open(&lab.repo, None).unwrap();
     let request = SweepRequest::default();
@@ -358,6 +361,8 @@ fn a_point_that_is_surely_slower_ends_early() {
         let figure = point.figure.as_ref().unwrap().measure.value;
         assert_eq!(figure, if is_fast { 1000.0 } else { 500.0 });
     }
+    let judges = fs::read_to_string(lab.path("judges")).unwrap();
+    assert_eq!(judges.lines().count(), 1);
     // No device is emulated here: the best is known.
     drop(session);
     lab.lab("sweep --show last")

@@ -172,7 +172,7 @@ impl Running<'_, '_> {
 fn follow(command: Command, time: Duration, log: File, control: &Control) -> Result<Ending> {
     let mut follow = Follow::new(log, OUTPUT_LIMIT);
     let running = process::start(command, Stdio::null()).context("cannot start the command")?;
-    let ending = process::follow(running, time, control, &mut follow, |_| {});
+    let (ending, _) = process::follow(running, time, control, &mut follow, |_| {});
     // The log is for reading only: the turn goes on without it.
     let _ = follow.finish();
     Ok(ending)

@@ -126,7 +126,8 @@ impl<'a> Announced<'a> {
     ) -> Record {
         let (project, id, began) = (self.project, self.id(), Instant::now());
         let mut cells = standby.as_ref().and_then(Standby::cells);
-        let ready = standby.map(|judge| judge.take_over(project, self.spec, &self.inputs, control));
+        let ready =
+            standby.map(|mut judge| judge.take_over(project, self.spec, &self.inputs, control));
         let ready = ready.transpose().unwrap_or_else(|error| {
             let why = format!("the standby judge failed ({error:#}): this run started its own");
             tell(RunEvent::NoStandby { why });

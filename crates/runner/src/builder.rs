@@ -85,6 +85,7 @@ impl<'a> Builder<'a> {
             changed: Vec::new(),
             caveats: Vec::new(),
             incomplete: None,
+            stays: None,
         };
         Ok(Ahead::Refused(Box::new(
             ended.verdict(self.project, follow),

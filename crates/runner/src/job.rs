@@ -44,6 +44,8 @@ pub struct Ended {
     pub caveats: Vec<String>,
     /// Why the log is incomplete.
     pub incomplete: Option<io::Error>,
+    /// The judge, if it stands by for another kernel.
+    pub stays: Option<RunningProcess>,
 }
 
 impl<'a> Job<'a> {
@@ -77,11 +79,11 @@ impl<'a> Job<'a> {
     ) -> Ended {
         let mut caveats = Vec::new();
         let started = ready.map_or_else(|| self.start(follow, &mut caveats), Ok);
-        let ending = match started {
+        let (ending, stays) = match started {
             Ok(running) => process::follow(running, self.limit, control, follow, &mut tell),
             Err(error) => {
                 follow.say(&format!("the harness could not be started: {error}"));
-                Ending::NotStarted
+                (Ending::NotStarted, None)
             }
         };
         let changed = self.changed();
@@ -94,6 +96,7 @@ impl<'a> Job<'a> {
             changed,
             caveats,
             incomplete,
+            stays,
         }
     }
 

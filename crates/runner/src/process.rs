@@ -2,6 +2,7 @@
 //! once. Every harness that this crate starts goes through here.
 
 use crate::follow::{Batch, Follow};
+use lab_protocol::EXIT;
 use lab_run::Ending;
 use lab_system::child_group::ChildGroup;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
@@ -113,19 +114,19 @@ pub fn start(mut command: Command, stdin: impl Into<Stdio>) -> io::Result<Runnin
 
 /// Follows a process to its end, and ends it where a limit is reached, `control` says so, or
 /// following it fails. What fails is written into the log; where it hides how the process ended,
-/// the ending is [`Ending::Unknown`].
+/// the ending is [`Ending::Unknown`]. Returns a judge that stands by for another kernel.
 pub fn follow(
     running: RunningProcess,
     limit: Duration,
     control: &Control,
     follow: &mut Follow,
     tell: impl FnMut(Batch),
-) -> Ending {
+) -> (Ending, Option<RunningProcess>) {
     follow_process(running, limit, control, follow, tell).unwrap_or_else(|error| {
         follow.say(&format!(
             "the harness could not be followed to its end: {error}"
         ));
-        Ending::Unknown
+        (Ending::Unknown, None)
     })
 }
 
@@ -135,7 +136,7 @@ fn follow_process(
     control: &Control,
     follow: &mut Follow,
     mut tell: impl FnMut(Batch),
-) -> io::Result<Ending> {
+) -> io::Result<(Ending, Option<RunningProcess>)> {
     let mut enforcer = Enforcer {
         limit,
         started: Instant::now(),
@@ -162,14 +163,16 @@ fn follow_process(
         if ended {
             break;
         }
+        let code = || follow.report().value(EXIT)?.parse().ok();
+        if let Some(code) = code().filter(|_| running.stays && enforcer.ending.is_none()) {
+            return Ok((Ending::Exited(code), Some(running)));
+        }
     }
     let status = running.reap(follow)?;
     // The output that was read last may exceed the limit.
     let flooded = follow.flooded().then_some(Ending::Flooded);
-    Ok(enforcer
-        .ending
-        .or(flooded)
-        .unwrap_or_else(|| ending(status)))
+    let ending = enforcer.ending.or(flooded);
+    Ok((ending.unwrap_or_else(|| ending_of(status)), None))
 }
 
 /// Applies the limits to one process.
@@ -264,6 +267,8 @@ pub struct RunningProcess {
     pipe: Option<PipeReader>,
     readable: bool,
     buffer: Vec<u8>,
+    /// It is a judge that says when it is done, and stands by for another kernel.
+    stays: bool,
 }
 
 impl RunningProcess {
@@ -275,7 +280,15 @@ impl RunningProcess {
             pipe: Some(pipe),
             readable: false,
             buffer: vec![0; 64 * 1024],
+            stays: false,
         })
+    }
+
+    /// The same process, which is a judge that may stand by for another kernel when it is done.
+    #[must_use]
+    pub fn staying(mut self, stays: bool) -> RunningProcess {
+        self.stays = stays;
+        self
     }
 
     /// Number of bytes that it printed and nobody has read yet.
@@ -405,7 +418,7 @@ impl Drop for RunningProcess {
 }
 
 /// A shell reports its child's signal as exit code 128 + signal, and so does `lab supervise`.
-fn ending(status: ExitStatus) -> Ending {
+fn ending_of(status: ExitStatus) -> Ending {
     match (status.code(), status.signal()) {
         (Some(code @ 129..=192), _) => Ending::Signalled(code - 128),
         (Some(code), _) => Ending::Exited(code),
@@ -442,7 +455,7 @@ mod tests {
         let running = start(command, Stdio::null()).unwrap();
         let mut lines = Follow::new(tempfile::tempfile().unwrap(), 1000);
         let limit = Duration::from_secs(60);
-        let ending = follow(running, limit, &Control::new().unwrap(), &mut lines, |_| {});
+        let (ending, _) = follow(running, limit, &Control::new().unwrap(), &mut lines, |_| {});
         (ending, lines.last_words())
     }
 
@@ -471,7 +484,7 @@ mod tests {
         let log = tempfile::tempfile().unwrap();
         let mut lines = Follow::new(log, 1000);
         let limit = Duration::from_secs(60);
-        let ending = follow(running, limit, &Control::new().unwrap(), &mut lines, |_| {});
+        let (ending, _) = follow(running, limit, &Control::new().unwrap(), &mut lines, |_| {});
         assert_eq!(ending, Ending::Unknown);
         assert!(
             lines

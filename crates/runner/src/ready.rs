@@ -1,9 +1,9 @@
 //! The judges that are started before their kernels, so that a kernel waits for no device to open
 //! and for no input to be drawn.
 //!
-//! One gets ready while the command of a loop edits. Where edits take less time than that, as in a
-//! sweep, and the machine has cores for it, further ones get ready while a kernel is judged. The device's lock keeps their
-//! launches away from what is measured.
+//! One gets ready while the command of a loop edits. Where edits take less time than that, and the
+//! machine has cores for it, further ones get ready while a kernel is judged. The device's lock keeps
+//! their launches away from what is measured. A judge of a sweep judges one point after the other.
 
 use crate::execute::inputs_of;
 use crate::python_standby::PythonStandby;
@@ -110,8 +110,13 @@ impl Ready {
         }
     }
 
-    /// Gives a judge away. It judges once.
+    /// Gives a judge away.
     pub fn take(&mut self) -> Option<Standby> {
         self.standbys.pop_front()
+    }
+
+    /// Takes a judge back that stands by for another kernel.
+    pub fn put_back(&mut self, standby: Standby) {
+        self.standbys.push_front(standby);
     }
 }

@@ -1,6 +1,6 @@
 //! A judge that is started before its run. While nobody saves, it opens the device, precompiles the
-//! headers and prepares the reference, so that a save waits for none of that. Like every judge it
-//! judges once.
+//! headers and prepares the reference, so that a save waits for none of that. It judges once, but
+//! the points of a sweep one after the other.
 //!
 //! Its files are a copy in `.lab/standby/KEY/`, a folder for each kernel and each [`Owner`]. When
 //! the run comes, only the kernel's copy is replaced: where any other file differs by then, or HEAD
@@ -12,7 +12,7 @@ use crate::spec::{RunSpec, with_incumbent};
 use anyhow::{Context, Result, ensure};
 use lab_git::{HeldFile, Repo};
 use lab_project::Project;
-use lab_protocol::JudgeRequest;
+use lab_protocol::{ENOUGH, JudgeRequest};
 use lab_run::inputs::Inputs;
 use lab_run::record::InputFile;
 use lab_store::RunStore;
@@ -48,7 +48,8 @@ impl Owner {
 
 /// A standby judge. Dropping it ends its process.
 pub struct Standby {
-    running: RunningProcess,
+    /// `None` while it judges.
+    running: Option<RunningProcess>,
     owner: Owner,
     /// The judge's stdin.
     orders: PipeWriter,
@@ -91,7 +92,7 @@ impl Standby {
         let (running, orders) = start_judge(project, spec, &request)?;
         let kernel = tree.join(&project.kernel_name);
         Ok(Some(Standby {
-            running,
+            running: Some(running.staying(request.is_swept)),
             owner,
             orders,
             kernel,
@@ -110,7 +111,7 @@ impl Standby {
             && Repo::open(project)
                 .and_then(|repo| spec.incumbent_files(&repo, project))
                 .is_ok_and(|held| held == self.incumbent)
-            && self.running.lives()
+            && self.running.as_ref().is_some_and(RunningProcess::lives)
     }
 
     /// The folder into which the judge writes the cells of a wrong output.
@@ -122,16 +123,18 @@ impl Standby {
     /// gone; an error where it cannot get its order or does not answer. In both cases its process
     /// is ended, and the run starts a judge of its own.
     pub fn take_over(
-        mut self,
+        &mut self,
         project: &Project,
         spec: &RunSpec,
         inputs: &Inputs,
         control: &Control,
     ) -> Result<Option<RunningProcess>> {
+        let fits = others(inputs) == self.files && self.fits(project, spec);
         // A judge prints nothing before its order. One that did is not believed.
-        if others(inputs) != self.files || !self.fits(project, spec) || self.running.unread() > 0 {
+        let running = self.running.take();
+        let Some(mut running) = running.filter(|running| fits && running.unread() == 0) else {
             return Ok(None);
-        }
+        };
         let kernel = project.files().create(&self.kernel);
         kernel
             .and_then(|mut file| file.write_all(inputs.kernel()))
@@ -139,20 +142,31 @@ impl Standby {
         self.orders
             .write_all(b"judge\n")
             .context("cannot send its order")?;
-        let answers = self
-            .running
+        let answers = running
             .wait_for_output(control, ANSWER_LIMIT)
             .context("cannot wait for its answer")?;
         // It may end instead of answering: the run's own judge then says what is wrong.
         if !answers && !control.is_ended() {
             ensure!(
-                !self.running.lives(),
+                !running.lives(),
                 "it did not answer within {} s",
                 ANSWER_LIMIT.as_secs()
             );
             return Ok(None);
         }
-        Ok(Some(self.running))
+        Ok(Some(running))
+    }
+
+    /// Tells the judge that judges that nothing more need be measured. Returns false where it cannot
+    /// be told.
+    pub fn tell_enough(&mut self) -> bool {
+        let order = format!("{ENOUGH}\n");
+        self.request.is_swept && self.orders.write_all(order.as_bytes()).is_ok()
+    }
+
+    /// The judge stands by again.
+    pub fn put_back(&mut self, running: RunningProcess) {
+        self.running = Some(running);
     }
 }
 

@@ -16,7 +16,7 @@ use lab_runner::job::Job;
 use lab_runner::process::{Control, RunningProcess};
 use lab_runner::ready::Ready;
 use lab_runner::spec::RunSpec;
-use lab_runner::standby::Owner;
+use lab_runner::standby::{Owner, Standby};
 use lab_store::series::own_origin;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -88,8 +88,6 @@ impl<'a> Lane<'a> {
         spec: &RunSpec,
         is_ahead: bool,
     ) -> Result<Lane<'a>> {
-        let mut ready = Ready::new(Owner::Sweep, number);
-        ready.note_edit(0.0);
         Ok(Lane {
             shared,
             spec: RunSpec {
@@ -97,7 +95,7 @@ impl<'a> Lane<'a> {
                 ..spec.clone()
             },
             repo: Repo::open(shared.project)?,
-            ready,
+            ready: Ready::new(Owner::Sweep, number),
             folder: shared.open.tree().join(format!("lane-{number}")),
             is_ahead,
         })
@@ -149,7 +147,7 @@ impl<'a> Lane<'a> {
         let inputs = self.shared.inputs.with_kernel(order.kernel.clone());
         let own = control.within()?;
         let spec = self.ready.spec(&self.spec);
-        let running = self.on_standby(&spec, &inputs, &own);
+        let (mut standby, running) = self.on_standby(&spec, &inputs, &own).unzip();
         let mut follow = Job::follow(project, open.create_log(&open.log(number))?);
         let tree = self.folder.join("tree");
         let rival = Rival::of(self.shared.points().recorded);
@@ -158,7 +156,7 @@ impl<'a> Lane<'a> {
             ..Job::of(project, &spec, &inputs, &tree)
         };
         let mut is_slower = false;
-        let ended = job.run(running, &mut follow, &own, |batch| {
+        let mut ended = job.run(running, &mut follow, &own, |batch| {
             let beaten = |report| {
                 rival
                     .as_ref()
@@ -166,12 +164,18 @@ impl<'a> Lane<'a> {
             };
             if !is_slower && batch.report.as_deref().is_some_and(beaten) {
                 is_slower = true;
-                own.end();
+                if !standby.as_mut().is_some_and(Standby::tell_enough) {
+                    own.end();
+                }
             }
         });
+        if let Some((mut standby, running)) = standby.zip(ended.stays.take()) {
+            standby.put_back(running);
+            self.ready.put_back(standby);
+        }
         let report = follow.report();
-        let is_slower = is_slower && ended.ending == Ending::Superseded && !control.is_ended();
-        let verdict = if is_slower {
+        let is_slower = is_slower && !control.is_ended();
+        let verdict = if is_slower && ended.ending == Ending::Superseded {
             Verdict::bare(
                 Outcome::Pass,
                 "its interval lies beyond that of the best point",
@@ -209,14 +213,10 @@ impl<'a> Lane<'a> {
         spec: &RunSpec,
         inputs: &Inputs,
         control: &Control,
-    ) -> Option<RunningProcess> {
-        let (ready, project) = (&mut self.ready, self.shared.project);
-        let standby = ready.take();
-        let running = standby.map(|judge| judge.take_over(project, spec, inputs, control));
-        if self.is_ahead {
-            ready.prepare_meanwhile(project, &self.spec);
-        }
-        running.and_then(Result::ok).flatten()
+    ) -> Option<(Standby, RunningProcess)> {
+        let mut standby = self.ready.take()?;
+        let running = standby.take_over(self.shared.project, spec, inputs, control);
+        Some((standby, running.ok()??))
     }
 
     /// A point that does not build, by its builder.

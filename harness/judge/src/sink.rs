@@ -17,6 +17,9 @@ pub struct SharedSink {
 struct Sink {
     /// What is held back; `None` where everything passes through.
     kept: Option<Vec<u8>>,
+    /// What was written before [`SharedSink::end_head`].
+    head: Vec<u8>,
+    is_in_head: bool,
     to: Box<dyn Write + Send>,
 }
 
@@ -33,7 +36,12 @@ impl SharedSink {
 
     fn with(kept: Option<Vec<u8>>, to: Box<dyn Write + Send>) -> Self {
         SharedSink {
-            sink: Arc::new(Mutex::new(Sink { kept, to })),
+            sink: Arc::new(Mutex::new(Sink {
+                is_in_head: kept.is_some(),
+                head: Vec::new(),
+                kept,
+                to,
+            })),
             clock: Clock::start(),
         }
     }
@@ -54,6 +62,24 @@ impl SharedSink {
         sink.put(&kept)
     }
 
+    /// What was written so far begins each run of this judge.
+    pub fn end_head(&self) {
+        lock(&self.sink).is_in_head = false;
+    }
+
+    /// Writes the last line of a run, and holds back what follows: the head, and what the next run
+    /// writes.
+    pub fn hold_again(&self, last: &[u8]) -> io::Result<()> {
+        let mut sink = lock(&self.sink);
+        sink.put(last)?;
+        sink.kept = Some(sink.head.clone());
+        Ok(())
+    }
+
+    pub fn is_held(&self) -> bool {
+        lock(&self.sink).kept.is_some()
+    }
+
     /// Drops what is held back and everything that follows. Returns false if the sink was released
     /// before.
     pub fn discard(&self) -> bool {
@@ -68,6 +94,9 @@ impl SharedSink {
 
 impl Sink {
     fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.is_in_head {
+            self.head.extend_from_slice(bytes);
+        }
         match &mut self.kept {
             Some(kept) => {
                 kept.extend_from_slice(bytes);
@@ -112,6 +141,25 @@ mod tests {
         assert_eq!(
             io::read_to_string(&mut reader).unwrap(),
             "stage: build\ncorrectness: pass\n"
+        );
+    }
+
+    #[test]
+    fn each_run_begins_with_the_head() {
+        let (mut reader, writer) = io::pipe().unwrap();
+        let held = SharedSink::held(writer);
+        let mut out = held.writer();
+        out.line("device", "Test GPU").unwrap();
+        held.end_head();
+        held.release().unwrap();
+        out.line("correctness", "pass").unwrap();
+        held.hold_again(b"exit: 0\n").unwrap();
+        out.line("correctness", "fail").unwrap();
+        held.release().unwrap();
+        drop((out, held));
+        assert_eq!(
+            io::read_to_string(&mut reader).unwrap(),
+            "device: Test GPU\ncorrectness: pass\nexit: 0\ndevice: Test GPU\ncorrectness: fail\n"
         );
     }
 

@@ -39,7 +39,7 @@ mod when;
 pub use compile_options::{CompileOptions, RefusedOption};
 pub use exit::Exit;
 pub use language::Language;
-pub use request::{JudgeKind, JudgeRequest, ProfileRequest, Program};
+pub use request::{ENOUGH, EXIT, JudgeKind, JudgeRequest, ProfileRequest, Program};
 pub use signal::FatalSignal;
 pub use target::Target;
 pub use tool::{Tool, tool_names};

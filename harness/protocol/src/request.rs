@@ -77,12 +77,20 @@ pub struct JudgeRequest {
     pub worker: Program,
     /// The judge does what it can ahead, and judges when a second line arrives on its stdin.
     pub on_standby: bool,
-    /// The kernel is a point of a sweep: another process builds it before that line arrives, nothing
-    /// is kept, and further judges get ready at the same time. So on standby nothing is made ready
-    /// for a build or a later check, and the device is not probed: that would hold the others up,
-    /// and they would disturb it.
+    /// The kernel is a point of a sweep: another process builds it before that line arrives, and
+    /// nothing is kept. So on standby nothing is made ready for a build or a later check, and the
+    /// device is not probed. After a kernel that passes, the judge writes [`EXIT`] and stands by for
+    /// the next one, which it judges on the same inputs. A line [`ENOUGH`] ends the measuring of the
+    /// present one.
     pub is_swept: bool,
 }
+
+/// The key of the last line of a judge that stands by for another kernel: the exit code that it
+/// would have ended with.
+pub const EXIT: &str = "exit";
+
+/// The order that ends the measuring of the present kernel.
+pub const ENOUGH: &str = "enough";
 
 /// The kind of work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

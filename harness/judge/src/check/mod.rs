@@ -28,6 +28,7 @@ use std::ffi::OsString;
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 pub use unwatched::WatchedCode;
 
@@ -215,6 +216,8 @@ impl<'a> ToolRun<'a> {
             cache_dir: self.cache_dir,
             seed,
             seed_is_fixed: self.options.seed.is_some(),
+            is_swept: false,
+            is_enough: &AtomicBool::new(false),
             out: &mut Writer::new(io::sink()),
             spawn_worker: &mut |_| Err(refuse()),
             build: &mut |_, _| Err(refuse()),

@@ -19,6 +19,7 @@ use lab_protocol::JudgeRequest;
 use lab_protocol::report::{Measure, Writer};
 use lab_protocol::{Language, Target};
 use std::io;
+use std::mem;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -26,9 +27,17 @@ use std::time::{Duration, Instant};
 const SLOW_TURN: Duration = Duration::from_millis(150);
 
 /// The incumbent of a run before it is set up: the worker that is opening the device, or why there
-/// is no comparison. Empty where the run has no incumbent, or its times would mean nothing.
+/// is no comparison.
 #[derive(Default)]
-pub struct IncumbentState(Option<Result<StartingWorker, Stop>>);
+pub enum IncumbentState {
+    /// The run has no incumbent, or its times would mean nothing.
+    #[default]
+    Absent,
+    Starting(StartingWorker),
+    /// It was set up.
+    Spent,
+    Failed(Stop),
+}
 
 /// A kernel that was set up for its timed launches and gave right results in one.
 pub struct Incumbent {
@@ -51,14 +60,16 @@ pub fn start(request: &JudgeRequest) -> IncumbentState {
     let (target, language) = (lab_device::resolve(request.device), request.language());
     let source = request.incumbent_source();
     let source = source.filter(|_| matches!(target, Target::Cuda(_)));
-    IncumbentState(source.map(|source| {
-        if Language::of(source) == language {
-            start_worker(request, language, target, no_output())
-        } else {
-            let why = "it is written in another language than the kernel";
-            Err(Stop::Lab(why.into()))
-        }
-    }))
+    let Some(source) = source else {
+        return IncumbentState::Absent;
+    };
+    let started = if Language::of(source) == language {
+        start_worker(request, language, target, no_output())
+    } else {
+        let why = "it is written in another language than the kernel";
+        Err(Stop::Lab(why.into()))
+    };
+    started.map_or_else(IncumbentState::Failed, IncumbentState::Starting)
 }
 
 impl IncumbentState {
@@ -70,16 +81,32 @@ impl IncumbentState {
         problem: &mut Prepared,
         needs: &BuildNeeds,
     ) -> Option<Incumbent> {
-        let starting = self.0.take()?;
-        let ready = starting.and_then(|starting| set_up(starting, session, problem, needs));
-        ready.map_err(|stop| self.0 = Some(Err(stop))).ok()
+        let starting = match mem::take(self) {
+            IncumbentState::Starting(starting) => starting,
+            other => {
+                *self = other;
+                return None;
+            }
+        };
+        let ready = set_up(starting, session, problem, needs);
+        let (state, incumbent) = match ready {
+            Ok(incumbent) => (IncumbentState::Spent, Some(incumbent)),
+            Err(stop) => (IncumbentState::Failed(stop), None),
+        };
+        *self = state;
+        incumbent
+    }
+
+    /// Whether it was set up.
+    pub fn is_spent(&self) -> bool {
+        matches!(self, IncumbentState::Spent)
     }
 
     /// The caveat of a run that has an incumbent and cannot compare with it.
     pub fn caveat(&self) -> Option<String> {
-        match &self.0 {
-            Some(Err(stop)) => Some(no_comparison(&stop.to_string())),
-            Some(Ok(_)) | None => None,
+        match self {
+            IncumbentState::Failed(stop) => Some(no_comparison(&stop.to_string())),
+            _ => None,
         }
     }
 }
@@ -189,7 +216,7 @@ mod tests {
     #[test]
     fn an_incumbent_that_failed_on_standby_still_gives_its_caveat_after_the_build() {
         let failed = Stop::Build("it does not build\nkernel.cu:1".into());
-        let state = IncumbentState(Some(Err(failed)));
+        let state = IncumbentState::Failed(failed);
         assert_eq!(
             state.caveat().as_deref(),
             Some("no comparison with the incumbent: it does not build")

@@ -22,6 +22,7 @@ use lab_stats::speed::Speed;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use times::{BlockTurns, Times};
 use workloads::TimedWorkloads;
@@ -243,6 +244,9 @@ impl Measuring<'_> {
             }
             self.times.pairs += 1;
             self.write_measures(cx, timed)?;
+            if cx.is_enough.load(Ordering::Relaxed) {
+                return self.finish(cx, timed);
+            }
             let spent = self.spent();
             if !self.plan.goes_on(&self.so_far(timed), spent) {
                 let last = self.times.trials.len() == self.plan.shape().1;

@@ -15,7 +15,7 @@
 //! | `profiling` | `lab profile`: one launch of the kernel under ncu |
 //! | `probing` | `lab probe`: what the device can do |
 //! | `standby` | a judge that is started before its run |
-//! | `start_signal` | the signal that such a judge waits for |
+//! | `start_signal` | the signals that such a judge gets |
 //! | `incumbent` | the kernel in HEAD, ready to be timed beside the candidate |
 //! | `measuring` | the timed launches and the verdict on speed |
 //! | `peers` | other implementations of the problem, timed beside the candidate |
@@ -104,7 +104,7 @@ pub fn judge(request: JudgeRequest, sink: impl Write + Send + 'static) -> Exit {
             checking::check(&request, tools, sanitizer.as_deref(), &sink)
         }
         JudgeKind::Run | JudgeKind::SealedCheck { .. } | JudgeKind::Bench(_) => {
-            run::run(&request, &sink, None)
+            run::run(&request, &sink)
         }
         // It reads its orders from stdin: [`building::main`].
         JudgeKind::Build => Err(Stop::Lab("a build needs orders on stdin".into())),

@@ -37,26 +37,69 @@ use std::sync::Arc;
 /// The name of the header that the judge makes of problem.toml.
 const PROBLEM_HEADER: &str = "lab_problem.h";
 
-/// Judges the candidate. With a start signal, does what it
-/// can ahead and waits for it.
-pub fn run(
+/// Judges the candidate.
+pub fn run(request: &Arc<JudgeRequest>, sink: &SharedSink) -> Result {
+    let (mut run, problem) = Run::open(request, sink)?;
+    run.judge(Phase::Opened(problem)).map(drop)
+}
+
+/// What a judge keeps for the next point of a sweep: all that does not depend on the candidate.
+pub struct Kept {
+    run: Run,
+    problem: Prepared,
+}
+
+impl Kept {
+    /// Forgets the candidate, and what was found out about it. Returns false if nothing can be judged
+    /// by what is left.
+    pub fn forget_candidate(&mut self) -> bool {
+        let Kept { run, problem } = self;
+        problem.forget_candidate();
+        let mut get_ready = || -> Result {
+            run.worker.unload_all()?;
+            run.race_check = RaceCheck::new(&run.session)?;
+            Ok(())
+        };
+        // A judge of its own says why an incumbent failed.
+        let has_lost_incumbent = run.incumbent.is_none() && run.incumbent_state.is_spent();
+        !has_lost_incumbent && get_ready().is_ok()
+    }
+}
+
+/// Does ahead what does not depend on the candidate, waits for the start signal, and judges. `kept`
+/// is what the point before has left, and gets what this one leaves. Nothing is left where the
+/// request is for one kernel, and after a candidate that did not pass: what it did may have
+/// harmed the workers.
+pub fn run_on_standby(
     request: &Arc<JudgeRequest>,
     sink: &SharedSink,
-    start: Option<&mut StartSignal>,
+    start: &mut StartSignal,
+    kept: &mut Option<Kept>,
 ) -> Result {
-    let (mut run, problem) = Run::open(request, sink)?;
-    let Some(start) = start else {
-        return run.judge(Phase::Opened(problem));
+    let (mut run, problem) = match kept.take() {
+        Some(Kept { run, problem }) => {
+            start.wait();
+            (run, problem)
+        }
+        None => {
+            let (mut run, problem) = Run::open(request, sink)?;
+            let problem = run.stand_by(problem, start)?;
+            sink.end_head();
+            (run, problem)
+        }
     };
-    let problem = run.stand_by(problem, start)?;
     sink.clock.restart();
     if !run.is_alive() {
         // Something outside ended a child while this judge waited. The candidate did not run yet, so
         // start over.
-        return self::run(request, sink, None);
+        return self::run(request, sink);
     }
     run.session.out.stage(Stage::Build)?;
-    run.judge(Phase::Prepared(problem))
+    run.session.is_enough = start.is_enough();
+    let problem = run.judge(Phase::Prepared(problem))?;
+    let is_kept = request.is_swept && request.language() == Language::Cuda;
+    *kept = is_kept.then_some(Kept { run, problem });
+    Ok(())
 }
 
 /// What a run has done with its problem before the candidate is built.
@@ -222,8 +265,8 @@ impl Run {
         self.worker.is_alive() && self.session.builder.is_alive() && races && holds
     }
 
-    /// Builds or loads the candidate, verifies it and times it.
-    fn judge(mut self, problem: Phase) -> Result {
+    /// Builds or loads the candidate, verifies it and times it. Returns the problem if it passes.
+    fn judge(&mut self, problem: Phase) -> Result<Prepared> {
         let request = Arc::clone(&self.session.request);
         let snapshot = Arc::new(self.session.snapshot()?);
         let peer_files = request
@@ -260,10 +303,10 @@ impl Run {
             tools.write(&mut self.session.out)?;
         }
         // What the cpu device takes says nothing about a GPU, so a keep is not timed there.
-        if self.sealed.is_some() && self.session.device.emulated {
-            return Ok(());
+        if self.sealed.is_none() || !self.session.device.emulated {
+            self.measure(&mut problem, (&image, module), peer_files.as_ref())?;
         }
-        self.measure(&mut problem, (&image, module), peer_files.as_ref())
+        Ok(problem)
     }
 
     /// Builds the candidate, or loads it if it is Python. Returns the image and its module in the
@@ -371,9 +414,10 @@ impl Run {
             module,
             image,
         };
-        // A peer is timed when the incumbent has ended.
-        self.session
-            .measure(candidate.again(), &mut self.incumbent.take())?;
+        // A peer is timed when the incumbent has ended. The next point of a sweep has the same one.
+        let mut incumbent = self.incumbent.take();
+        self.session.measure(candidate.again(), &mut incumbent)?;
+        self.incumbent = incumbent.filter(|_| self.session.request.is_swept);
         peer_files.map_or(Ok(()), |files| {
             peers::measure(&mut self.session, candidate, files)
         })

@@ -23,6 +23,7 @@ use lab_protocol::{JudgeRequest, Language, Target};
 use lab_system::random;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// What stays the same for everything that one judge does.
@@ -49,6 +50,8 @@ pub struct Session {
     /// Workers of the candidate for further trials, which have opened the device before anything is
     /// timed.
     pub further: Vec<Worker>,
+    /// Whether nothing more need be measured of this kernel.
+    pub is_enough: Arc<AtomicBool>,
 }
 
 impl Session {
@@ -85,6 +88,7 @@ impl Session {
                 .transpose()?,
             reference: None,
             further: Vec::new(),
+            is_enough: Arc::default(),
             request: Arc::clone(request),
             out: sink.writer(),
             sink: sink.clone(),
@@ -214,6 +218,8 @@ impl Session {
             memory: memory.filter(|memory| memory.has_cells()),
             seed: self.seed,
             seed_is_fixed: request.seed.is_some(),
+            is_swept: request.is_swept,
+            is_enough: &self.is_enough,
             out: &mut self.out,
             spawn_worker: &mut |wanted| {
                 if wanted == WorkerFor::Candidate

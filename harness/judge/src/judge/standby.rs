@@ -1,5 +1,7 @@
 //! A judge on standby is started before its run. It does ahead what does not depend on the
-//! candidate, then waits for a line on its stdin without using the cpu, and judges once.
+//! candidate, then waits for a line on its stdin without using the cpu, and judges. Then it ends; a
+//! judge of a sweep stands by for the next point, after a line [`EXIT`] with the exit code that it
+//! would have ended with.
 //!
 //! Nothing reaches its stdout before the start signal, so the sender knows from the first byte that
 //! the judge has received it. The judge ends at the end of stdin. If something fails before the
@@ -10,12 +12,12 @@ use super::start_signal::StartSignal;
 use super::{run, write_verdict};
 use crate::process::private_folder;
 use crate::sink::SharedSink;
-use lab_protocol::Exit;
-use lab_protocol::JudgeRequest;
+use lab_protocol::{ENOUGH, EXIT, Exit, JudgeRequest};
 use lab_system::lifetime;
 use lab_system::threads;
 use std::io::{BufRead, Write};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 
 /// Prepares, waits for the start signal, judges.
@@ -26,30 +28,48 @@ pub fn judge(
 ) -> Exit {
     let sink = SharedSink::held(sink);
     let (sender, receiver) = channel();
-    let to_release = sink.clone();
-    let listener = threads::start("start-signal", move || listen(stdin, &to_release, &sender));
+    let is_enough = Arc::new(AtomicBool::new(false));
+    let (to_release, to_set) = (sink.clone(), Arc::clone(&is_enough));
+    let listener = threads::start("orders", move || {
+        listen(stdin, &to_release, &to_set, &sender);
+    });
     if listener.is_err() {
         return Exit::Crashed;
     }
-    let mut start = StartSignal::new(receiver);
-    let verdict = run::run(request, &sink, Some(&mut start));
-    if sink.discard() {
-        return Exit::Crashed;
+    let mut start = StartSignal::new(receiver, is_enough);
+    let mut kept = None;
+    loop {
+        let verdict = run::run_on_standby(request, &sink, &mut start, &mut kept);
+        if sink.discard() {
+            return Exit::Crashed;
+        }
+        let exit = write_verdict(request, verdict, &mut sink.writer());
+        if !kept.as_mut().is_some_and(run::Kept::forget_candidate) || !start.expect_next() {
+            return exit;
+        }
+        let last = format!("{EXIT}: {}\n", exit as i32);
+        if sink.hold_again(last.as_bytes()).is_err() {
+            return Exit::Crashed;
+        }
     }
-    write_verdict(request, verdict, &mut sink.writer())
 }
 
-/// Reads the start signal. Runs on its own thread, so that the end of stdin ends a judge that is
-/// still preparing.
-fn listen(mut stdin: impl BufRead, held: &SharedSink, sender: &Sender<()>) {
+/// Reads the signals. Runs on its own thread, so that the end of stdin ends a judge that is still
+/// preparing.
+fn listen(mut stdin: impl BufRead, held: &SharedSink, is_enough: &AtomicBool, start: &Sender<()>) {
     let mut line = String::new();
-    match stdin.read_line(&mut line) {
-        Ok(length) if length > 0 => {
+    while matches!(stdin.read_line(&mut line), Ok(length) if length > 0) {
+        is_enough.store(line.trim_end() == ENOUGH, Ordering::Relaxed);
+        if line.trim_end() != ENOUGH {
             // If the reader of stdout is gone, the judge's own next line fails and ends the run.
             let _ = held.release();
             // The receiver is gone only if the judge ended already.
-            let _ = sender.send(());
+            let _ = start.send(());
         }
-        Ok(_) | Err(_) => lifetime::kill_children_and_exit(private_folder::remove_own),
+        line.clear();
+    }
+    // One that judges goes on, and ends then.
+    if held.is_held() {
+        lifetime::kill_children_and_exit(private_folder::remove_own);
     }
 }

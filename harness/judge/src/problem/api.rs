@@ -12,6 +12,7 @@ use lab_protocol::report::{Measure, Writer};
 use lab_stats::aggregate::Aggregate;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// What a problem needs of the build.
 #[derive(Clone, Debug, Default)]
@@ -35,6 +36,10 @@ pub struct ProblemContext<'a> {
     pub seed: u64,
     /// Whether the user fixed the seed, to repeat a run.
     pub seed_is_fixed: bool,
+    /// Further candidates are judged on the same inputs.
+    pub is_swept: bool,
+    /// Set once nothing more need be measured of the candidate.
+    pub is_enough: &'a AtomicBool,
     /// The judge's own worker, which holds inputs and results on the device; `None` where the judge
     /// has them in its own memory.
     pub memory: Option<&'a Arc<JudgeMemory>>,

@@ -204,6 +204,15 @@ impl Worker {
         }
     }
 
+    /// Unloads all modules. Those that are loaded after that have numbers from 0 on again.
+    pub fn unload_all(&mut self) -> Result {
+        self.call::<()>(&WorkerRequest::UnloadAll, Operation::Load, &[])?;
+        self.stated.clear();
+        self.loaded.clear();
+        self.launched = None;
+        Ok(())
+    }
+
     /// Returns whether the module has this kernel and its launch statement, or this function.
     pub fn has_entry(&mut self, module: ModuleId, entry: &str) -> Result<bool> {
         Ok(self

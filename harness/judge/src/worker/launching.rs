@@ -81,6 +81,18 @@ impl Launching {
         device.driver.scrub()
     }
 
+    /// Unloads all modules, and wipes shared memory. What launches left beside their buffers is noted
+    /// as a breach and restored.
+    pub fn unload_all(&mut self, device: &mut Device) -> Result<(), DeviceError> {
+        self.entries.clear();
+        self.plans.clear();
+        for module in self.modules.drain(..) {
+            device.driver.unload(module.loaded)?;
+        }
+        device.check(OWN)?;
+        device.driver.scrub()
+    }
+
     /// A kernel of a module; `None` if the module has none of this name.
     pub fn entry(
         &mut self,

@@ -53,6 +53,8 @@ pub enum WorkerRequest {
     },
     /// Loads a module again.
     Reload { module: ModuleId },
+    /// Unloads all modules of a worker that is not Python, and wipes shared memory.
+    UnloadAll,
     /// Runs the launch statement of launches that follow, which then need to run none. They are of
     /// one entry. A failure is the statement's. The reply is for each the bytes of scratch that it
     /// asks for, and its line.

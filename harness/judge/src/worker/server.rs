@@ -137,6 +137,7 @@ impl Served {
             }
             WorkerRequest::Load { image, .. } => json!(launching.load(device, image)?),
             WorkerRequest::Reload { module } => json!(launching.reload(device, module)?),
+            WorkerRequest::UnloadAll => json!(launching.unload_all(device)?),
             WorkerRequest::MissingEntry {
                 module,
                 entry,

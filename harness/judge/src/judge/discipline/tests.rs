@@ -9,6 +9,7 @@ use lab_device::DeviceInfo;
 use lab_protocol::report::Log;
 use lab_protocol::report::Report;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 const ASKED: Discipline = Discipline {
     warm_up: 3,
@@ -44,6 +45,8 @@ fn run(emulated: bool, takes: Takes) -> Measured {
         cache_dir: Path::new("/nowhere"),
         seed: 1,
         seed_is_fixed: true,
+        is_swept: false,
+        is_enough: &AtomicBool::new(false),
         out: &mut out,
         spawn_worker: &mut |_| worker(),
         build: &mut |_, _| Err(Stop::Lab("nothing is built".into())),

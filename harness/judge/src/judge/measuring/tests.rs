@@ -18,6 +18,7 @@ use lab_protocol::report::{Measure, Report, Speed};
 use lab_stats::aggregate::{Aggregate, Better};
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::atomic::AtomicBool;
 
 /// A device that does nothing and is not emulated.
 struct Idle;
@@ -244,6 +245,8 @@ fn measured_of(
         cache_dir: Path::new("/nowhere"),
         seed: 1,
         seed_is_fixed: true,
+        is_swept: false,
+        is_enough: &AtomicBool::new(false),
         out: &mut out,
         spawn_worker: &mut |_| worker(),
         build: &mut |_, _| Err(Stop::Lab("nothing is built".into())),

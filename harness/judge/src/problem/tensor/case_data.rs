@@ -46,6 +46,7 @@ impl CaseSet {
 }
 
 /// Sets of a case.
+#[derive(Clone)]
 pub struct CaseData {
     pub case: Arc<Case>,
     pub sets: Vec<CaseSet>,

@@ -273,7 +273,11 @@ impl Problem {
         let mut missing = Vec::new();
         for (case, part) in parts {
             let key = (case.index, *part);
-            match self.ahead.remove(&key) {
+            let drawn = match self.keeps_ahead {
+                true => self.ahead.get(&key).cloned(),
+                false => self.ahead.remove(&key),
+            };
+            match drawn {
                 Some(drawn) => drop(taken.insert(key, drawn)),
                 None => missing.push((case.clone(), *part)),
             }

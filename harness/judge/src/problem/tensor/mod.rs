@@ -78,6 +78,7 @@ pub fn open(path: &Path, text: &str) -> Result<Problem> {
         reference: None,
         chosen: Vec::new(),
         ahead: Ahead::default(),
+        keeps_ahead: false,
         timed: None,
         resident: None,
         accepted: [AcceptedOutputs::default(), AcceptedOutputs::default()],
@@ -106,6 +107,8 @@ pub struct Problem {
     /// The cases that this device runs.
     chosen: Vec<Arc<Case>>,
     ahead: Ahead,
+    /// Further candidates are checked on the same data.
+    keeps_ahead: bool,
     /// The data of the timed cases, once drawn. Every timed kernel shares it.
     timed: Option<TimedCases>,
     /// The timed cases on the candidate's worker, once set up.

@@ -44,6 +44,16 @@ impl Deref for Prepared {
 }
 
 impl Prepared {
+    /// Forgets what was found out about a candidate that passed. The next one is judged on the same
+    /// inputs.
+    pub fn forget_candidate(&mut self) {
+        self.0.judged = None;
+        self.0.accepted[0].borrow_mut().clear();
+        if let Some(resident) = &self.0.resident {
+            resident.forget_times();
+        }
+    }
+
     /// How many workloads [`Prepared::verify`] judged; `None` if it ended before the last one.
     pub fn judged_workloads(&self) -> Option<JudgedWorkloads> {
         self.0.judged
@@ -123,6 +133,7 @@ impl Prepared {
         let drawn = drawing.draw_each(&parts, &mut self.0.reference, is_idle)?;
         let are_all_drawn = drawn.len() == all;
         self.0.ahead.extend(drawn);
+        self.0.keeps_ahead = cx.is_swept;
         if are_all_drawn && is_idle() {
             self.0.resident(cx, worker)?;
         }
