@@ -125,13 +125,19 @@ pub fn in_workers<P: SetsUp>(
         if taker.take_trial(cx, worker, timed, number == 0)?.is_break() {
             return Ok(());
         }
-        // The old worker ends before the new one starts, so that it holds no device memory.
-        drop(fresh.take());
+        // The old worker ends while the new one is set up; where it holds much of the device's memory,
+        // before that.
+        let mut old = fresh.take();
+        if let Some(old) = &mut old {
+            old.kill();
+        }
+        let old = old.filter(|_| problem.fits_twice(cx.device));
         number += 1;
         let mut next = (cx.spawn_worker)(WorkerFor::Candidate)?;
         let module = next.load(image)?;
         timed = problem.set_up(cx, &mut next, module, WorkerRole::Fresh(number))?;
         fresh = Some(next);
+        drop(old);
     }
 }
 

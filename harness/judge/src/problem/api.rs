@@ -70,6 +70,11 @@ pub trait SetsUp {
         module: ModuleId,
         place: WorkerRole,
     ) -> Result<Box<dyn Timed>>;
+
+    /// Whether the device has ample room for what is timed in two workers.
+    fn fits_twice(&self, _: &DeviceInfo) -> bool {
+        false
+    }
 }
 
 /// A workload in one of its types.

@@ -248,6 +248,11 @@ impl Child {
         }
     }
 
+    /// Kills the child, with everything that it started, and does not wait for its end.
+    pub fn kill(&mut self) {
+        self.process.kill();
+    }
+
     /// Kills the child now, with everything that it started.
     pub fn end(&mut self) -> io::Result<ExitStatus> {
         self.process.kill();

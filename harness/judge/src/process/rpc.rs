@@ -32,6 +32,10 @@ impl Connection {
         self.child.as_ref()
     }
 
+    pub fn child_mut(&mut self) -> Option<&mut Child> {
+        self.child.as_mut()
+    }
+
     /// Returns whether the child has not ended. A thread of this process counts as alive.
     pub fn is_alive(&mut self) -> bool {
         self.child.as_mut().is_none_or(Child::is_alive)

@@ -4,6 +4,8 @@
 mod buffers;
 mod launches;
 
+pub use buffers::LentInputs;
+
 use super::images::Images;
 use super::judge_memory::{JudgeMemory, Share};
 use super::link::{Link, Operation};
@@ -169,6 +171,13 @@ impl Worker {
         }
     }
 
+    /// Begins to end the process. To drop the worker waits for its end.
+    pub fn kill(&mut self) {
+        if let Some(child) = self.link.connection.child_mut() {
+            child.kill();
+        }
+    }
+
     /// Returns whether the process has not ended.
     pub fn is_alive(&mut self) -> bool {
         self.link.connection.is_alive()
@@ -197,7 +206,7 @@ impl Worker {
 
     /// Loads the module again, so that its globals hold nothing that an earlier launch left there.
     pub fn reload(&mut self, module: ModuleId) -> Result {
-        self.call::<()>(&WorkerRequest::Reload { module }, Operation::Load, &[])?;
+        self.reload_without_a_look(module)?;
         match &self.memory {
             Some(share) => share.memory.check(share.owner),
             None => Ok(()),
@@ -211,6 +220,12 @@ impl Worker {
         self.loaded.clear();
         self.launched = None;
         Ok(())
+    }
+
+    /// [`Worker::reload`] that does not look at the judge's memory: a later look finds what launches
+    /// did there.
+    pub fn reload_without_a_look(&mut self, module: ModuleId) -> Result {
+        self.call(&WorkerRequest::Reload { module }, Operation::Load, &[])
     }
 
     /// Returns whether the module has this kernel and its launch statement, or this function.

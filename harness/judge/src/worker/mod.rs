@@ -35,7 +35,7 @@ mod windows;
 #[cfg(test)]
 pub use launch_statement::{SHAPE_BYTES, encoding as statement_encoding};
 
-pub use client::Worker;
+pub use client::{LentInputs, Worker};
 pub use judge_memory::{Cells, JudgeMemory};
 pub use memory::{BACK, BACK_OF_LAST, FRONT, guarded_bytes};
 pub use messages::{NO_KERNEL, NO_STATEMENT, Passed, TWO_STATEMENTS, Window};

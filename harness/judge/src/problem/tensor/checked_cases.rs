@@ -323,7 +323,8 @@ impl Problem {
             return Ok(resident.clone());
         }
         let timed = self.timed(cx)?;
-        let resident = Rc::new(Resident::set_up(&self.spec, &timed, worker, cx.seed)?);
+        let resident = Resident::set_up(&self.spec, &timed, worker, (cx.seed, None))?;
+        let resident = Rc::new(resident);
         Ok(self.resident.insert(resident).clone())
     }
 }

@@ -8,9 +8,12 @@ use crate::dtype::Dtype;
 use crate::outcome::Result;
 use crate::probe::bounds::CacheState;
 use crate::worker::Cells;
-use crate::worker::{Breach, BufferId, Launch, LaunchArg, ModuleId, SCRATCH_NAME, Worker};
+use crate::worker::{
+    Breach, BufferId, Launch, LaunchArg, LentInputs, ModuleId, SCRATCH_NAME, Worker,
+};
 use itertools::Itertools as _;
 use lab_device::ExecutionOrder;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Separates a tensor's name from the number of its case in the name of a buffer. No tensor's name
@@ -95,33 +98,48 @@ impl CaseLauncher {
 
     /// [`CaseLauncher::set_up`] for each of these.
     pub fn set_up_all(all: &[&CaseData], worker: &mut Worker) -> Result<Vec<Self>> {
+        Ok(CaseLauncher::set_up_beside(all, worker, None)?.0)
+    }
+
+    /// [`CaseLauncher::set_up_all`] on the inputs of another worker that was set up for the same
+    /// sets, if there is one. Returns the inputs for the next one, where they can be lent.
+    pub fn set_up_beside(
+        all: &[&CaseData],
+        worker: &mut Worker,
+        lent: Option<Rc<LentInputs>>,
+    ) -> Result<(Vec<Self>, Option<Rc<LentInputs>>)> {
         let cases = all
             .iter()
             .map(|data| (&data.case, data.sets.len()))
             .collect_vec();
-        let launchers = CaseLauncher::allocate(&cases, worker, false)?;
+        let lent = lent.filter(|_| worker.only_reads_inputs());
+        let (launchers, own) = CaseLauncher::allocate(&cases, worker, (false, lent.as_deref()))?;
+        if lent.is_some() {
+            return Ok((launchers, lent));
+        }
         let each = launchers.iter().zip(all).flat_map(|(launcher, data)| {
             let sets = data.sets.iter().enumerate();
             sets.flat_map(|(set, content)| launcher.contents_of(set, &content.inputs, false))
         });
         let inputs = each.collect_vec();
         worker.write_cells(&inputs, true)?;
-        Ok(launchers)
+        Ok((launchers, own.map(Rc::new)))
     }
 
     /// As [`CaseLauncher::set_up`], with one set of buffers for all sets. It uploads nothing: each
     /// launch uploads its inputs. For many small sets that takes a part of the time, and no two of
     /// them can be launched without a preparation in between.
     pub fn set_up_shared(case: &Arc<Case>, worker: &mut Worker) -> Result<Self> {
-        CaseLauncher::allocate(&[(case, 1)], worker, true).map(|mut all| all.remove(0))
+        let (mut all, _) = CaseLauncher::allocate(&[(case, 1)], worker, (true, None))?;
+        Ok(all.remove(0))
     }
 
-    /// Allocates the buffers of cases with so many sets.
+    /// Allocates the buffers of cases with so many sets, but for inputs that are lent.
     fn allocate(
         cases: &[(&Arc<Case>, usize)],
         worker: &mut Worker,
-        shares_buffers: bool,
-    ) -> Result<Vec<Self>> {
+        (shares_buffers, lent): (bool, Option<&LentInputs>),
+    ) -> Result<(Vec<Self>, Option<LentInputs>)> {
         let empty = cases.iter().map(|(case, _)| CaseLauncher {
             case: Arc::clone(case),
             sets: Vec::new(),
@@ -140,12 +158,16 @@ impl CaseLauncher {
             wanted.collect_vec()
         };
         let (inputs, outputs) = (wanted(true), wanted(false));
-        let mut inputs = worker.input_buffers(inputs)?.into_iter();
+        let (inputs, own) = match lent {
+            Some(lent) => (worker.map_inputs(lent)?, None),
+            None => worker.lent_input_buffers(inputs)?,
+        };
+        let mut inputs = inputs.into_iter();
         let mut outputs = worker.buffers(outputs)?.into_iter();
         for (launcher, (_, sets)) in launchers.iter_mut().zip(cases) {
             launcher.take_buffers(*sets, [&mut inputs, &mut outputs], worker)?;
         }
-        Ok(launchers)
+        Ok((launchers, own))
     }
 
     /// Takes its buffers out of the inputs and the outputs that were allocated, for so many sets.

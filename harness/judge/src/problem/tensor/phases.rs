@@ -246,7 +246,10 @@ impl SetsUp for Prepared {
             WorkerRole::Verified => self.0.resident(cx, worker)?,
             WorkerRole::Fresh(_) | WorkerRole::Incumbent | WorkerRole::Peer => {
                 let timed = self.0.timed(cx)?;
-                Rc::new(Resident::set_up(&self.0.spec, &timed, worker, cx.seed)?)
+                let verified = self.0.resident.as_ref();
+                let lent = verified.and_then(|resident| resident.inputs.clone());
+                let how = (cx.seed, lent);
+                Rc::new(Resident::set_up(&self.0.spec, &timed, worker, how)?)
             }
         };
         let mut accepted = self.0.accepted.clone();
@@ -258,6 +261,12 @@ impl SetsUp for Prepared {
             timing.renewed.clone_from(&self.0.renewed);
         }
         Ok(Box::new(timing))
+    }
+
+    fn fits_twice(&self, device: &DeviceInfo) -> bool {
+        let timed = self.0.timed.iter().flat_map(|timed| timed.iter());
+        let bytes = timed.map(|data| data.sets.len() * data.case.bytes_of(|_| true));
+        (bytes.sum::<usize>() as u64) < device.memory_bytes / PART_AHEAD
     }
 }
 

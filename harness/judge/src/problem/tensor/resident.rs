@@ -7,7 +7,7 @@ use super::launcher::{self, CaseLauncher};
 use super::random::told;
 use super::spec::{Case, ProblemSpec};
 use crate::outcome::Result;
-use crate::worker::{Breach, BufferId, Worker};
+use crate::worker::{Breach, BufferId, LentInputs, Worker};
 use itertools::Itertools as _;
 use lab_device::Submission;
 use std::cell::RefCell;
@@ -27,6 +27,8 @@ pub struct Resident {
     pub launchers: Vec<CaseLauncher>,
     /// How the launches of a timed window get to the device.
     pub submission: Submission,
+    /// The memory of the inputs, where a further worker can read it too.
+    pub inputs: Option<Rc<LentInputs>>,
     /// The buffer that is written before a cold launch.
     pub scratch: Option<BufferId>,
     /// The key of all digests of the run.
@@ -40,16 +42,19 @@ pub struct Resident {
 const FIRST_LAUNCHES: usize = 16;
 
 impl Resident {
-    /// Uploads the inputs. The digests of a run have a key that follows from its seed.
+    /// Uploads the inputs, unless a worker that has them lends them. The digests of a run have a key
+    /// that follows from its seed.
     pub fn set_up(
         spec: &Rc<ProblemSpec>,
         timed: &TimedCases,
         worker: &mut Worker,
-        seed: u64,
+        (seed, lent): (u64, Option<Rc<LentInputs>>),
     ) -> Result<Resident> {
         let scratch = launcher::scratch(spec, worker)?;
-        let launchers = CaseLauncher::set_up_all(&timed.iter().collect_vec(), worker)?;
+        let timed_sets = timed.iter().collect_vec();
+        let (launchers, inputs) = CaseLauncher::set_up_beside(&timed_sets, worker, lent)?;
         Ok(Resident {
+            inputs,
             spec: spec.clone(),
             timed: timed.clone(),
             emulated: worker.info().emulated,

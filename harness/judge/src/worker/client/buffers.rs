@@ -12,6 +12,13 @@ use lab_system::random;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
+/// The memory of inputs, which further workers can map to read it.
+pub struct LentInputs {
+    block: SharedBlock,
+    memory: OwnedFd,
+    named: Vec<(String, usize)>,
+}
+
 impl Worker {
     /// Allocates a buffer between guard zones and fills it with poison. `name` is what messages
     /// call it.
@@ -21,13 +28,28 @@ impl Worker {
 
     /// [`Worker::buffer`] for several buffers: names and bytes.
     pub fn buffers(&mut self, wanted: Vec<(String, usize)>) -> Result<Vec<BufferId>> {
-        self.allocate_all(wanted, false)
+        Ok(self.allocate_all(wanted, false)?.0)
     }
 
     /// [`Worker::buffers`] for what the kernel only reads, and the judge writes with
     /// [`Worker::write_cells`] or [`Worker::write_inputs`].
     pub fn input_buffers(&mut self, wanted: Vec<(String, usize)>) -> Result<Vec<BufferId>> {
+        Ok(self.lent_input_buffers(wanted)?.0)
+    }
+
+    /// [`Worker::input_buffers`], and their memory where other workers can map it.
+    pub fn lent_input_buffers(
+        &mut self,
+        wanted: Vec<(String, usize)>,
+    ) -> Result<(Vec<BufferId>, Option<LentInputs>)> {
         self.allocate_all(wanted, self.only_reads_inputs())
+    }
+
+    /// Maps the inputs of another worker, with what they hold. They are not freed here.
+    pub fn map_inputs(&mut self, lent: &LentInputs) -> Result<Vec<BufferId>> {
+        let ids = self.map(&lent.block, &lent.memory)?;
+        self.know(&ids, lent.named.clone())?;
+        Ok(ids)
     }
 
     /// Whether a store into an input ends the launch. Python records its launches on other inputs,
@@ -47,22 +69,26 @@ impl Worker {
         &mut self,
         wanted: Vec<(String, usize)>,
         is_read_only: bool,
-    ) -> Result<Vec<BufferId>> {
+    ) -> Result<(Vec<BufferId>, Option<LentInputs>)> {
         if wanted.is_empty() {
-            return Ok(Vec::new());
+            return Ok((Vec::new(), None));
         }
         let named = wanted.clone();
-        let ids = match &self.memory {
+        let (ids, shared) = match &self.memory {
             Some(Share { memory, owner }) => {
-                let (shared, memory) = memory.allocate(*owner, wanted, is_read_only)?;
-                let ids = shared.buffers.iter().map(|(id, ..)| *id).collect();
-                self.map(shared, memory)?;
-                ids
+                let (block, memory) = memory.allocate(*owner, wanted, is_read_only)?;
+                (self.map(&block, &memory)?, Some((block, memory)))
             }
-            None => self.allocate(wanted)?,
+            None => (self.allocate(wanted)?, None),
         };
-        self.know(&ids, named)?;
-        Ok(ids)
+        self.know(&ids, named.clone())?;
+        let lent = shared.filter(|_| is_read_only);
+        let lent = lent.map(|(block, memory)| LentInputs {
+            block,
+            memory,
+            named,
+        });
+        Ok((ids, lent))
     }
 
     /// [`Worker::buffer`] in the worker's own process: for what the kernel gets no address of.
@@ -77,17 +103,16 @@ impl Worker {
         self.request(&WorkerRequest::Allocate { buffers })
     }
 
-    /// Maps an allocation of the judge's own worker.
-    fn map(&mut self, shared: SharedBlock, memory: OwnedFd) -> Result {
-        let number = self
-            .link
-            .ask(&WorkerRequest::Map(shared), Operation::Own, &[])?;
+    /// Maps an allocation of the judge's own worker. Returns its buffers.
+    fn map(&mut self, shared: &SharedBlock, memory: &OwnedFd) -> Result<Vec<BufferId>> {
+        let request = WorkerRequest::Map(shared.clone());
+        let number = self.link.ask(&request, Operation::Own, &[])?;
         self.link
             .connection
             .send_descriptor(memory.as_fd())
             .or_lab(|| "shared memory cannot be sent".into())?;
         let ((), _) = self.link.answer(number, Operation::Own, 0)?;
-        Ok(())
+        Ok(shared.buffers.iter().map(|(id, ..)| *id).collect())
     }
 
     /// Notes buffers of these names and sizes.

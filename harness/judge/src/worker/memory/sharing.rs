@@ -76,7 +76,7 @@ impl Spare {
 }
 
 /// An allocation that another process maps.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SharedBlock {
     /// All of it, in whole pages.
     pub bytes: usize,

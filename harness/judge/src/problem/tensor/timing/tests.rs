@@ -211,7 +211,7 @@ fn world(cache: &str) -> World {
         ..CaseSet::default()
     });
     let drawn = Rc::new(vec![CaseData::new(case, sets.collect())]);
-    let resident = Rc::new(Resident::set_up(&spec, &drawn, &mut worker, 7).unwrap());
+    let resident = Rc::new(Resident::set_up(&spec, &drawn, &mut worker, (7, None)).unwrap());
     let accepted = [AcceptedOutputs::default(), AcceptedOutputs::default()];
     let place = WorkerRole::Verified;
     let timing = TensorTiming::new(resident, module, accepted, place, 5);
