@@ -206,7 +206,7 @@ impl Worker {
 
     /// Loads the module again, so that its globals hold nothing that an earlier launch left there.
     pub fn reload(&mut self, module: ModuleId) -> Result {
-        self.reload_without_a_look(module)?;
+        self.call::<()>(&WorkerRequest::Reload { module }, Operation::Load, &[])?;
         match &self.memory {
             Some(share) => share.memory.check(share.owner),
             None => Ok(()),
@@ -220,12 +220,6 @@ impl Worker {
         self.loaded.clear();
         self.launched = None;
         Ok(())
-    }
-
-    /// [`Worker::reload`] that does not look at the judge's memory: a later look finds what launches
-    /// did there.
-    pub fn reload_without_a_look(&mut self, module: ModuleId) -> Result {
-        self.call(&WorkerRequest::Reload { module }, Operation::Load, &[])
     }
 
     /// Returns whether the module has this kernel and its launch statement, or this function.

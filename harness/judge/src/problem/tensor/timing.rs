@@ -363,14 +363,8 @@ impl Timed for TensorTiming {
         // A peer in Python would compile its functions again, for each workload of each turn. It is
         // not judged: one that remembers results makes only itself faster.
         let stays = self.place == WorkerRole::Peer && worker.is_python();
-        let mut rng = ChaCha8Rng::seed_from_u64(inputs);
-        // Where no other kernel gets the buffers, only chance must know when memory is looked at.
-        let looks = left.is_none() || below(&mut rng, LOOKS_ONE_IN) == 0;
         if !stays && (self.turns > 1 || !self.renewed.is_empty()) {
-            match looks {
-                true => worker.reload(self.module)?,
-                false => worker.reload_without_a_look(self.module)?,
-            }
+            worker.reload(self.module)?;
         }
         // On a GPU after the turns: a kernel that counts its launches may begin to remember in any
         // of them.
@@ -378,6 +372,7 @@ impl Timed for TensorTiming {
         if self.turns == 1 && emulated {
             self.expect_same_time_on_new_inputs(worker)?;
         }
+        let mut rng = ChaCha8Rng::seed_from_u64(inputs);
         let mut order = (0..self.resident.timed.len()).collect_vec();
         shuffle(&mut rng, &mut order);
         let drawn = order.into_iter().filter_map(|at| {
@@ -406,7 +401,8 @@ impl Timed for TensorTiming {
         if self.turns <= LATENCY_TURNS {
             self.time_single_launches(worker, &windows, out)?;
         }
-        if looks {
+        // Where no other kernel gets the buffers, only chance must know when memory is looked at.
+        if left.is_none() || below(&mut rng, LOOKS_ONE_IN) == 0 {
             self.report_breaches(worker, out)?;
         }
         self.verdict(out)?;
