@@ -5,38 +5,17 @@ use lab_source::expression::first_token;
 /// The expression as C++; `name_of` gives the C++ for a name. `None` if it holds something that has
 /// no C++ here.
 pub fn in_cpp(text: &str, name_of: &dyn Fn(&str) -> Option<String>) -> Option<String> {
-    let tokens = tokens(text)?;
     let mut reader = Reader {
-        tokens: &tokens,
+        rest: text.trim(),
         name_of,
     };
-    let all = reader.sum(0)?;
-    reader.tokens.is_empty().then_some(all)
-}
-
-#[derive(Debug, PartialEq)]
-enum Token<'a> {
-    Number(f64),
-    Name(&'a str),
-    Sign(char),
-}
-
-fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
-    let mut found = Vec::new();
-    let mut rest = text.trim_start();
-    while let Some((token, after)) = first_token(rest) {
-        found.push(match token.chars().next()? {
-            'a'..='z' | 'A'..='Z' | '_' => Token::Name(token),
-            '0'..='9' | '.' => Token::Number(token.parse().ok()?),
-            sign => Token::Sign(sign),
-        });
-        rest = after.trim_start();
-    }
-    Some(found)
+    let all = reader.terms(0)?;
+    reader.rest.is_empty().then_some(all)
 }
 
 struct Reader<'a> {
-    tokens: &'a [Token<'a>],
+    /// What is not read yet. It does not begin with white space.
+    rest: &'a str,
     name_of: &'a dyn Fn(&str) -> Option<String>,
 }
 
@@ -45,76 +24,60 @@ const DEEPEST: usize = 100;
 
 impl Reader<'_> {
     fn sign(&mut self, wanted: &[char]) -> Option<char> {
-        match self.tokens.split_first() {
-            Some((Token::Sign(sign), rest)) if wanted.contains(sign) => {
-                self.tokens = rest;
-                Some(*sign)
-            }
-            _ => None,
-        }
+        let sign = self.rest.chars().next().filter(|c| wanted.contains(c))?;
+        self.rest = self.rest[sign.len_utf8()..].trim_start();
+        Some(sign)
     }
 
-    fn sum(&mut self, depth: usize) -> Option<String> {
-        let mut all = self.product(depth)?;
-        while let Some(sign) = self.sign(&['+', '-']) {
-            all = format!("{all} {sign} {}", self.product(depth)?);
+    /// Sums and products. C++ groups them as problem.toml does.
+    fn terms(&mut self, depth: usize) -> Option<String> {
+        let mut all = self.power(depth)?;
+        while let Some(sign) = self.sign(&['+', '-', '*', '/']) {
+            all = format!("{all} {sign} {}", self.power(depth)?);
         }
         Some(all)
     }
 
-    fn product(&mut self, depth: usize) -> Option<String> {
-        let mut all = self.factor(depth)?;
-        while let Some(sign) = self.sign(&['*', '/']) {
-            all = format!("{all} {sign} {}", self.factor(depth)?);
-        }
-        Some(all)
-    }
-
-    fn factor(&mut self, depth: usize) -> Option<String> {
+    fn power(&mut self, depth: usize) -> Option<String> {
         let base = self.atom(depth)?;
-        match self.sign(&['^']) {
-            // Several in a row group in a way that need not be guessed.
-            Some(_) => {
-                let exponent = self.atom(depth)?;
-                match self.sign(&['^']) {
-                    Some(_) => None,
-                    None => Some(format!("std::pow({base}, {exponent})")),
-                }
-            }
-            None => Some(base),
+        if self.sign(&['^']).is_none() {
+            return Some(base);
         }
+        let exponent = self.atom(depth)?;
+        // Several in a row group in a way that need not be guessed.
+        (!self.rest.starts_with('^')).then(|| format!("std::pow({base}, {exponent})"))
+    }
+
+    fn in_brackets(&mut self, depth: usize) -> Option<String> {
+        self.sign(&['('])?;
+        let inner = self.terms(depth + 1)?;
+        self.sign(&[')']).map(|_| format!("({inner})"))
     }
 
     fn atom(&mut self, depth: usize) -> Option<String> {
         if depth > DEEPEST {
             return None;
         }
-        if self.sign(&['(']).is_some() {
-            let inner = self.sum(depth + 1)?;
-            return self.sign(&[')']).map(|_| format!("({inner})"));
+        if self.rest.starts_with('(') {
+            return self.in_brackets(depth);
         }
-        let (token, rest) = self.tokens.split_first()?;
-        self.tokens = rest;
+        // A sign before a number or a name.
+        if self.sign(&['-']).is_some() {
+            let inner = self.atom(depth + 1)?;
+            return (!self.rest.starts_with('^')).then(|| format!("(-{inner})"));
+        }
+        let (token, rest) = first_token(self.rest)?;
+        self.rest = rest.trim_start();
+        if token.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
+            return token.parse().ok().map(|number: f64| format!("{number:?}"));
+        }
         match token {
-            Token::Number(number) => Some(format!("{number:?}")),
-            Token::Name(name) => match *name {
-                "sqrt" | "exp" | "floor" | "ceil" | "ln" if self.sign(&['(']).is_some() => {
-                    let inner = self.sum(depth + 1)?;
-                    let function = if *name == "ln" { "log" } else { name };
-                    self.sign(&[')'])
-                        .map(|_| format!("std::{function}({inner})"))
-                }
-                name => (self.name_of)(name),
-            },
-            // A sign before a number or a name.
-            Token::Sign('-') => {
-                let inner = self.atom(depth + 1)?;
-                match self.tokens.first() {
-                    Some(Token::Sign('^')) => None,
-                    _ => Some(format!("(-{inner})")),
-                }
+            "sqrt" | "exp" | "floor" | "ceil" | "ln" if self.rest.starts_with('(') => {
+                let function = if token == "ln" { "log" } else { token };
+                let inner = self.in_brackets(depth)?;
+                Some(format!("std::{function}{inner}"))
             }
-            Token::Sign(_) => None,
+            name => (self.name_of)(name),
         }
     }
 }
