@@ -3,7 +3,6 @@
 use crate::dtype::{CellValue, Dtype};
 use crate::parallel::each_on_a_thread;
 use lab_protocol::report::Histogram;
-use lab_protocol::report::histogram::{EXPONENTS, exponent_of};
 use lab_system::threads::cores;
 
 /// How far a cell may be off: `|got − want| ≤ atol + rtol·|want|`, for at least the fraction
@@ -287,7 +286,6 @@ fn compare_stretch(
     let size = dtype.size();
     let mut sum = Comparing {
         tolerance,
-        exponents: [0; EXPONENTS],
         sum: TensorComparison::default(),
     };
     let blocks = got.chunks(BLOCK * size).zip(want.chunks(BLOCK * size));
@@ -303,11 +301,8 @@ fn compare_stretch(
             _ => sum.add_block::<8>(dtype, got, want, unwritten, start + at),
         }
     }
-    let Comparing {
-        exponents, mut sum, ..
-    } = sum;
+    let mut sum = sum.sum;
     sum.cells = got.len() / size;
-    sum.counts = Histogram::of_exponents(&exponents);
     // Equal cells were skipped above. Some of the counted ones are equal too, as 0 and −0.
     sum.counts.exact += sum.cells as u64 - sum.counts.count();
     sum
@@ -316,7 +311,6 @@ fn compare_stretch(
 /// A comparison that is not complete.
 struct Comparing<'a> {
     tolerance: &'a Tolerance,
-    exponents: [u64; EXPONENTS],
     sum: TensorComparison,
 }
 
@@ -347,17 +341,13 @@ impl Comparing<'_> {
     }
 
     fn add_cell(&mut self, cell: CellMismatch, is_unwritten: bool) {
-        let Comparing {
-            tolerance,
-            exponents,
-            sum,
-        } = self;
+        let Comparing { tolerance, sum } = self;
         let error = if is_unwritten {
             f64::INFINITY
         } else {
             tolerance.error(cell.got, cell.want)
         };
-        exponents[exponent_of(error)] += 1;
+        sum.counts.add(error);
         if error > sum.error {
             (sum.error, sum.worst) = (error, Some(cell.index));
         }

@@ -17,7 +17,7 @@ use crate::device_lock::DeviceUse;
 use crate::outcome::{Result, Stop};
 use crate::problem::{LeftOut, PeerSpec, Prepared};
 use lab_protocol::plan::{Discipline, Plan};
-use lab_protocol::report::{Measure, Report, Writer};
+use lab_protocol::report::{Measure, Report, Writer, ends_words};
 use prepared::{LoadedPeer, PreparedPeer};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -67,9 +67,7 @@ impl PeerFigures {
             )?;
         }
         let mut line = format!("{name} ratio={:.4}", self.whole.value);
-        if let (Some(low), Some(high)) = (self.whole.low, self.whole.high) {
-            line += &format!(" low={low:.4} high={high:.4}");
-        }
+        line += &ends_words("", self.whole.low.zip(self.whole.high));
         if let Some(own) = self.own_us {
             line += &format!(" us={:.3} own_us={own:.3}", own * self.whole.value);
         }
@@ -264,10 +262,7 @@ fn of_report(report: &Report, emulated: bool) -> Result<PeerFigures, String> {
             let us = workload.us.map_or_else(String::new, |own| {
                 format!(" us={:.3}", own.value * ratio.value)
             });
-            let ends = ratio.low.zip(ratio.high);
-            let ends = ends.map_or_else(String::new, |(low, high)| {
-                format!(" ratio_low={low:.4} ratio_high={high:.4}")
-            });
+            let ends = ends_words("ratio_", ratio.low.zip(ratio.high));
             Some(format!(
                 "{}{us} ratio={:.4}{ends}",
                 workload.name, ratio.value

@@ -27,15 +27,6 @@ pub struct Histogram {
     pub not_finite: u64,
 }
 
-/// The number of binary exponents of an `f64`, whose exponent has eleven bits.
-pub const EXPONENTS: usize = 1 << 11;
-
-/// The exponent bits of a number: 0 for zero and for numbers below the normal range, 2047 for NaN
-/// and infinity.
-pub fn exponent_of(number: f64) -> usize {
-    (number.to_bits() >> 52) as usize & (EXPONENTS - 1)
-}
-
 impl Histogram {
     const BINS: usize = 64;
     /// The exponent of the first bin. 2^-40 is 9e-13, which is less than any useful limit.
@@ -43,26 +34,17 @@ impl Histogram {
 
     /// Counts one difference, which is not negative.
     pub fn add(&mut self, difference: f64) {
+        /// The exponent bits of NaN and infinity.
+        const LAST: u64 = (1 << 11) - 1;
         // A number below the normal range counts as zero.
-        match exponent_of(difference) {
+        match (difference.to_bits() >> 52) & LAST {
             0 => self.exact += 1,
-            bits if bits == EXPONENTS - 1 => self.not_finite += 1,
-            bits => self.octaves[Self::bin(bits as i32 - 1023)] += 1,
+            LAST => self.not_finite += 1,
+            bits => {
+                let bin = bits as i32 - 1023 - Self::FIRST;
+                self.octaves[bin.clamp(0, Self::BINS as i32 - 1) as usize] += 1;
+            }
         }
-    }
-
-    /// The histogram of differences that were counted by their [`exponent_of`]. For many
-    /// differences: counting one is then an addition in a table.
-    pub fn of_exponents(counts: &[u64; EXPONENTS]) -> Self {
-        let mut found = Histogram {
-            exact: counts[0],
-            not_finite: counts[EXPONENTS - 1],
-            ..Self::default()
-        };
-        for (bits, count) in (0i32..).zip(counts).take(EXPONENTS - 1).skip(1) {
-            found.octaves[Self::bin(bits - 1023)] += count;
-        }
-        found
     }
 
     /// The histogram with these counts, the first octave first.
@@ -76,10 +58,6 @@ impl Histogram {
             *octave = *count;
         }
         found
-    }
-
-    fn bin(exponent: i32) -> usize {
-        (exponent - Self::FIRST).clamp(0, Self::BINS as i32 - 1) as usize
     }
 
     /// Adds the counts of another histogram.

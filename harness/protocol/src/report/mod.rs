@@ -124,7 +124,7 @@
 
 pub mod all_cells;
 mod diagnostic;
-pub mod histogram;
+mod histogram;
 mod launches;
 mod line;
 mod log;
@@ -146,10 +146,10 @@ use line::{finite, parsed};
 pub use log::Log;
 pub use peers::{Peer, PeerLeftOut, PeerPart, PeerRatio, PeerWorkload};
 pub use time_left::time_left;
-pub use turns::{TURN_BLOCKS, Turns, compared_words, series_of, time_words, us};
+pub use turns::{TURN_BLOCKS, Turns, compared_words, ends_words, series_of, time_words, us};
 pub use values::{Comparison, Gate, Measure, Stage};
 pub use workloads::{AggregateOf, JudgedWorkloads, Workload, WorkloadSpeeds, WorstWorkload};
-pub use writer::{Clock, Writer, at};
+pub use writer::{Clock, Writer, at, larger, peak};
 
 use std::collections::HashMap;
 

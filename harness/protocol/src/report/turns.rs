@@ -274,12 +274,17 @@ pub fn compared_words(incumbent: Option<f64>, found: Option<WorkloadSpeed>) -> S
     }
     if let Some(found) = found {
         words += &format!(" ratio={:.4}", found.ratio);
-        if let Some((low, high)) = found.interval {
-            words += &format!(" ratio_low={low:.4} ratio_high={high:.4}");
-        }
+        words += &ends_words("ratio_", found.interval);
         words += &format!(" speed={}", found.speed.word());
     }
     words
+}
+
+/// The words of a ratio's interval, if it has one, behind this: ` ratio_low=1.0190 ratio_high=1.0236`.
+pub fn ends_words(before: &str, interval: Option<(f64, f64)>) -> String {
+    interval.map_or_else(String::new, |(low, high)| {
+        format!(" {before}low={low:.4} {before}high={high:.4}")
+    })
 }
 
 /// Seconds as microseconds with three digits.

@@ -1,7 +1,7 @@
 //! The figures and verdicts that follow from the `turns:` lines of a run: those of the whole, and
 //! those of each workload.
 
-use super::turns::series_of;
+use super::turns::{ends_words, series_of};
 use super::{Report, words};
 
 impl Report {
@@ -22,9 +22,7 @@ impl Report {
             }
             return;
         };
-        let ends = ratio.interval().map_or_else(String::new, |(low, high)| {
-            format!(" low={low:.4} high={high:.4}")
-        });
+        let ends = ends_words("", ratio.interval());
         let aggregate = self.turns.aggregate().map_or_else(String::new, |of| {
             format!(
                 " aggregate={} workloads={}",

@@ -128,15 +128,6 @@ impl Writer {
     /// number.
     pub fn series(&mut self, name: &str, points: &[f64]) -> io::Result<()> {
         let stretch = points.len().div_ceil(super::SERIES_POINTS).max(1);
-        let peak = |part: &[f64]| {
-            part.iter().copied().fold(f64::NEG_INFINITY, |a, b| {
-                if a.is_nan() || b.is_nan() {
-                    f64::NAN
-                } else {
-                    a.max(b)
-                }
-            })
-        };
         let words: Vec<String> = points
             .chunks(stretch)
             .map(|c| format!("{:.3e}", peak(c)))
@@ -189,6 +180,20 @@ impl Writer {
         self.put(&format!("| {}", String::from_utf8_lossy(line)))?;
         self.sink.flush()
     }
+}
+
+/// The larger number; NaN if either is NaN, so that no NaN is overlooked.
+pub fn larger(a: f64, b: f64) -> f64 {
+    if a.is_nan() || b.is_nan() {
+        f64::NAN
+    } else {
+        a.max(b)
+    }
+}
+
+/// The largest of these numbers; NaN if one is NaN.
+pub fn peak(numbers: &[f64]) -> f64 {
+    numbers.iter().copied().fold(f64::NEG_INFINITY, larger)
 }
 
 /// Returns the attribute for a place, as in ` at=step~731`, or nothing without one. Blanks in the

@@ -5,7 +5,7 @@ use crate::chart::SymbolSet;
 use crate::format;
 use crate::text::width;
 use crate::theme::style::{ACCENT, BAD, Meaning, WARN};
-use lab_protocol::report::{Gate, Report};
+use lab_protocol::report::{Gate, Report, peak};
 use ratatui::text::{Line, Span};
 
 /// Least cells of a strip: the text beside it is shortened before the strip is.
@@ -104,16 +104,6 @@ pub fn worst(report: &Report, gate: &Gate, points: &[f64], cells: usize) -> [Str
 /// Orders differences; NaN counts as infinity.
 fn rank(value: f64) -> f64 {
     if value.is_nan() { f64::INFINITY } else { value }
-}
-
-fn peak(part: &[f64]) -> f64 {
-    part.iter().copied().fold(f64::NEG_INFINITY, |a, b| {
-        if a.is_nan() || b.is_nan() {
-            f64::NAN
-        } else {
-            a.max(b)
-        }
-    })
 }
 
 /// Height of a block in eighths: 8 from half the limit on, one less for each halving, at least 1.

@@ -5,7 +5,7 @@ use super::spec::CaseTensor;
 use crate::gates::TensorComparison;
 use crate::outcome::Result;
 use crate::worker::Cells;
-use lab_protocol::report::{Histogram, Writer};
+use lab_protocol::report::{Histogram, Writer, larger};
 
 /// The differences of an output in one launch.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -60,15 +60,6 @@ impl Differences {
             let passes = value <= limit;
             (!passes).then(|| format!("{} is {value:.2e}, and its limit is {limit:e}", gate.name))
         })
-    }
-}
-
-/// The larger number; NaN if either is NaN, so that no NaN is overlooked.
-fn larger(a: f64, b: f64) -> f64 {
-    if a.is_nan() || b.is_nan() {
-        f64::NAN
-    } else {
-        a.max(b)
     }
 }
 
