@@ -9,6 +9,7 @@
 mod known;
 mod refusal;
 
+use crate::text::is_identifier;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -192,7 +193,7 @@ impl CompileOptions {
                 .strip_prefix('(')
                 .and_then(|rest| rest.strip_suffix(')'))
                 .is_some_and(|list| list.chars().all(is_part));
-        if !is_name(name) || !parameters_are_names || value.chars().any(char::is_control) {
+        if !is_identifier(name) || !parameters_are_names || value.chars().any(char::is_control) {
             return Err("a macro is written -DNAME or -DNAME=VALUE: write it so".into());
         }
         self.for_both(format!("-D{text}"));
@@ -200,7 +201,7 @@ impl CompileOptions {
     }
 
     fn undefine(&mut self, name: &str) -> Result<(), String> {
-        if !is_name(name) {
+        if !is_identifier(name) {
             return Err("a macro's name has letters, digits and _: write -UNAME".into());
         }
         self.for_both(format!("-U{name}"));
@@ -258,14 +259,6 @@ impl CompileOptions {
         self.architectures.push(name.to_owned());
         Ok(())
     }
-}
-
-fn is_name(name: &str) -> bool {
-    let mut letters = name.chars();
-    letters
-        .next()
-        .is_some_and(|c| c == '_' || c.is_ascii_alphabetic())
-        && letters.all(|c| c == '_' || c.is_ascii_alphanumeric())
 }
 
 #[cfg(test)]

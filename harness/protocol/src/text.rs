@@ -1,4 +1,4 @@
-//! Lists of words, and the characters that text from outside may hold: shown as they are, or by
+//! Names and lists of words, and the characters that text from outside may hold: shown as they are, or by
 //! their number.
 
 use std::borrow::Cow;
@@ -6,6 +6,15 @@ use std::borrow::Cow;
 /// Whether a word is in a list of words that blanks separate.
 pub fn is_among(word: &str, words: &str) -> bool {
     words.split_whitespace().any(|known| known == word)
+}
+
+/// Whether C++ and Python take the text for a name, reserved words aside.
+pub fn is_identifier(name: &str) -> bool {
+    let mut letters = name.bytes();
+    letters
+        .next()
+        .is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
+        && letters.all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
 /// Whether a terminal shows the character and does nothing else.

@@ -7,12 +7,17 @@ use std::path::{Component, Path};
 /// Most bytes of a file, as of every other input of a run.
 pub const SIZE_LIMIT: u64 = 8 << 20;
 
+/// Whether the path leads to no other folder than this one and those below it.
+pub fn is_below(path: &Path) -> bool {
+    path.components()
+        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+}
+
 /// Reads `name` below the problem's folder. Links that lead out of the folder are not followed. `how` says
 /// how to write a file that is missing.
 pub fn read(folder: &Path, name: &str, how: &str) -> Result<Vec<u8>, String> {
     let path = Path::new(name);
-    let is_below = |part| matches!(part, Component::Normal(_) | Component::CurDir);
-    if !path.components().all(is_below) {
+    if !is_below(path) {
         return Err(format!(
             "{name} is not below the problem's folder: put the file there"
         ));

@@ -16,6 +16,7 @@ pub use source::ReadHeader;
 use super::file;
 use super::file::text::ProblemFile;
 use super::spec::ProblemSpec;
+use lab_protocol::Language;
 use lab_protocol::text::is_among;
 use source::{Flattened, Frame};
 use std::path::Path;
@@ -77,9 +78,7 @@ pub struct Source<'a> {
 
 impl Source<'_> {
     fn is_python(&self) -> bool {
-        Path::new(self.path)
-            .extension()
-            .is_some_and(|ending| ending == "py")
+        Language::of(self.path) == Language::Python
     }
 }
 

@@ -1,10 +1,15 @@
 //! Which names the dimensions, tensors and scalars of a problem.toml may have.
 
 use super::super::spec::TensorRole;
-use super::identifier::is_identifier;
 use super::text::{ProblemFile, TensorText};
 use crate::problem::key_error::{InKey, KeyError, Result, wrong};
-use lab_protocol::text::is_among;
+use lab_protocol::text::{is_among, is_identifier};
+
+/// The words of Python that name nothing else.
+pub const PYTHON_WORDS: &str = "\
+    False None True __debug__ and as assert async await break class continue def del elif else \
+    except finally for from global if import in is lambda nonlocal not or pass raise return \
+    try while with yield";
 
 /// The variable that holds the bytes of the type parameter.
 pub const SIZE_OF_T: &str = "sizeof_T";

@@ -1,13 +1,15 @@
 //! `[[peer]]`: other implementations of the problem that the kernel is timed beside.
 
-use super::identifier::{PYTHON_WORDS, is_identifier};
+use super::super::beside::is_below;
+use super::names::PYTHON_WORDS;
 use crate::dtype::Dtype;
 use crate::problem::key_error::{InKey, Result, wrong};
 use crate::problem::peer::PeerSpec;
+use lab_protocol::Language;
 use lab_protocol::report::peers::MOST_PEERS;
-use lab_protocol::text::is_among;
+use lab_protocol::text::{is_among, is_identifier};
 use serde::Deserialize;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// The file of a peer's function, if nothing else is said.
 const USUAL_FILE: &str = "peer.py";
@@ -93,15 +95,12 @@ impl PeerText {
             (None, Some(kernel)) => ("kernel", kernel.as_str(), Vec::new()),
         };
         let source = inside(source).key(key)?;
-        let is_python = source
-            .extension()
-            .is_some_and(|extension| extension == "py");
-        match (self.function.is_some(), is_python) {
-            (true, false) => {
+        match (self.function.is_some(), Language::of(&source)) {
+            (true, Language::Cuda) => {
                 let what = "file: it must be a Python file, as peer.py";
                 wrong("file", what)
             }
-            (false, true) => {
+            (false, Language::Python) => {
                 let what = "kernel: it is a Python file: name it with file = \"…\" and its function with function = \"…\"";
                 wrong("kernel", what)
             }
@@ -156,10 +155,7 @@ impl PeersOf<'_> {
 /// A path that stays in the problem's folder.
 fn inside(text: &str) -> Result<PathBuf, &'static str> {
     let path = Path::new(text);
-    let stays = path
-        .components()
-        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-    if text.is_empty() || !stays {
+    if text.is_empty() || !is_below(path) {
         return Err("it must be a path in the problem's folder, without \"..\"");
     }
     Ok(path.to_owned())

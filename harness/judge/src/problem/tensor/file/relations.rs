@@ -2,11 +2,10 @@
 
 use super::super::spec::{Case, TensorRole};
 use super::super::values_text::ValuesText;
-use super::identifier::is_identifier;
 use super::names::KEYWORDS;
 use super::text::{ProblemFile, TensorText, WorkloadText};
 use crate::problem::key_error::{InKey, KeyError, Result, wrong};
-use lab_protocol::text::is_among;
+use lab_protocol::text::{is_among, is_identifier};
 use lab_source::suggest::suggest;
 
 /// Most sets of inputs of a workload.
