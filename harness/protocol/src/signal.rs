@@ -21,68 +21,53 @@ pub struct FatalSignal {
     pub cause: &'static str,
 }
 
-/// Number, name, meaning and cause.
-const TABLE: [(i32, &str, &str, &str); 13] = [
-    (1, "SIGHUP", "hang-up", "ended with its terminal"),
-    (2, "SIGINT", "interrupt", "ended from outside"),
-    (
-        4,
-        "SIGILL",
-        "illegal instruction",
-        "__trap() or an illegal instruction",
-    ),
-    (5, "SIGTRAP", "trap", "__brkpt() or a debugger's trap"),
-    (
-        6,
-        "SIGABRT",
-        "abort",
-        "a failed assertion, or the C++ runtime gave up",
-    ),
-    (
-        7,
-        "SIGBUS",
-        "bus error",
-        "a misaligned access, or an access to memory that does not exist",
-    ),
-    (
-        8,
-        "SIGFPE",
-        "arithmetic error",
-        "an integer division by zero",
-    ),
-    (
-        9,
-        "SIGKILL",
-        "kill",
-        "ended from outside, or the machine ran out of memory",
-    ),
-    (
-        11,
-        "SIGSEGV",
-        "segmentation fault",
-        "an access outside every buffer, or a stack overflow",
-    ),
-    (13, "SIGPIPE", "broken pipe", "nobody reads what it prints"),
-    (15, "SIGTERM", "termination", "ended from outside"),
-    (
-        25,
-        "SIGXFSZ",
-        "file size limit",
-        "it wrote a file larger than it may",
-    ),
-    (
-        31,
-        "SIGSYS",
-        "bad system call",
-        "it asked the operating system for what the sandbox forbids",
-    ),
-];
-
 impl FatalSignal {
-    /// Returns the signal with this number; `None` if it is not in the table.
+    /// Returns the signal with this number; `None` of any other number.
     pub fn of(number: i32) -> Option<FatalSignal> {
-        let mut known = TABLE.into_iter();
-        let (number, name, meaning, cause) = known.find(|(known, ..)| *known == number)?;
+        let (name, meaning, cause) = match number {
+            1 => ("SIGHUP", "hang-up", "ended with its terminal"),
+            2 => ("SIGINT", "interrupt", "ended from outside"),
+            4 => (
+                "SIGILL",
+                "illegal instruction",
+                "__trap() or an illegal instruction",
+            ),
+            5 => ("SIGTRAP", "trap", "__brkpt() or a debugger's trap"),
+            6 => (
+                "SIGABRT",
+                "abort",
+                "a failed assertion, or the C++ runtime gave up",
+            ),
+            7 => (
+                "SIGBUS",
+                "bus error",
+                "a misaligned access, or an access to memory that does not exist",
+            ),
+            8 => ("SIGFPE", "arithmetic error", "an integer division by zero"),
+            9 => (
+                "SIGKILL",
+                "kill",
+                "ended from outside, or the machine ran out of memory",
+            ),
+            11 => (
+                "SIGSEGV",
+                "segmentation fault",
+                "an access outside every buffer, or a stack overflow",
+            ),
+            13 => ("SIGPIPE", "broken pipe", "nobody reads what it prints"),
+            15 => ("SIGTERM", "termination", "ended from outside"),
+            25 => (
+                "SIGXFSZ",
+                "file size limit",
+                "it wrote a file larger than it may",
+            ),
+            31 => (
+                "SIGSYS",
+                "bad system call",
+                "it asked the operating system for what the sandbox forbids",
+            ),
+            _ => return None,
+        };
         Some(FatalSignal {
             number,
             name,
