@@ -18,6 +18,7 @@
 
 use crate::outcome::{Result, Stop};
 use lab_device::DeviceInfo;
+use lab_protocol::report::Writer;
 use lab_system::file_lock::{self, LockedFile, Sharing};
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
@@ -37,10 +38,20 @@ pub enum DeviceUse {
 /// Interval at which a lock that is taken is tried again.
 const POLL_EVERY: Duration = Duration::from_millis(5);
 
-/// A device's lock, not taken.
+/// How long a run waits for the device. A measurement on a save takes less. After this time another
+/// run measures at length, or another user's process holds the lock: a verdict with a caveat is
+/// then better than none.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long a run of `lab bench` waits for the device: longer than another one measures. Nobody
+/// waits for its verdict, and its times are of little use if something was measured beside it.
+pub const PATIENCE_OF_BENCH: Duration = Duration::from_secs(30 * 60);
+
+/// A device's lock, not taken. The emulated device has none, because its times mean nothing: there
+/// every method returns at once without a guard.
 #[derive(Clone, Debug)]
 pub struct DeviceLock {
-    /// Where the file may lie; the first that can be used counts.
+    /// Where the file may lie; the first that can be used counts. None for the emulated device.
     files: Vec<PathBuf>,
     /// The same for the turn.
     turns: Vec<PathBuf>,
@@ -51,14 +62,15 @@ pub struct DeviceLock {
 pub struct LockGuard(#[expect(dead_code, reason = "held, never read")] LockedFile);
 
 impl DeviceLock {
-    /// The lock of this device; `None` on the emulated device, whose times mean nothing.
-    pub fn of(device: &DeviceInfo, cache_dir: &Path) -> Option<DeviceLock> {
+    /// The lock of this device; `cache_dir` holds its files if `/tmp` cannot.
+    pub fn of(device: &DeviceInfo, cache_dir: &Path) -> DeviceLock {
         let name = if device.uuid.is_empty() {
             &device.name
         } else {
             &device.uuid
         };
-        (!device.emulated).then(|| DeviceLock::in_folders(name, &[Path::new("/tmp"), cache_dir]))
+        let folders = [Path::new("/tmp"), cache_dir];
+        DeviceLock::in_folders(name, if device.emulated { &[] } else { &folders })
     }
 
     fn in_folders(name: &str, folders: &[&Path]) -> DeviceLock {
@@ -89,6 +101,33 @@ impl DeviceLock {
             Some(_turn) => try_in(&self.files, wanted),
             None => Ok(None),
         }
+    }
+
+    /// Waits until this use is allowed, but no longer than `patience`, and says in the log what it
+    /// waits for. A measurement that goes on without the lock gets a caveat.
+    pub fn wait_for(
+        &self,
+        patience: Duration,
+        wanted: DeviceUse,
+        out: &mut Writer,
+    ) -> Result<Option<LockGuard>> {
+        if self.files.is_empty() {
+            return Ok(None);
+        }
+        let say = || {
+            out.text(match wanted {
+                DeviceUse::Measuring => "another run uses this device: waiting for it",
+                DeviceUse::Launching => "another run measures on this device: waiting for it",
+            })
+        };
+        let guard = self.take(wanted, patience, say)?;
+        if guard.is_none() && wanted == DeviceUse::Measuring {
+            out.caveat(format_args!(
+                "another run used the same device for more than {} s, so this was measured beside it",
+                patience.as_secs()
+            ))?;
+        }
+        Ok(guard)
     }
 
     /// Waits for the lock, up to `patience`. Calls `on_wait` once if it has to wait. `None` if the
@@ -125,7 +164,7 @@ impl DeviceLock {
 
     /// Waits for the lock to launch, and returns `None` when `interrupted` returns true.
     pub fn take_while_idle(&self, mut interrupted: impl FnMut() -> bool) -> Option<LockGuard> {
-        while !interrupted() {
+        while !self.files.is_empty() && !interrupted() {
             match self.try_take(DeviceUse::Launching) {
                 Ok(Some(held)) => return Some(held),
                 Ok(None) => std::thread::sleep(POLL_EVERY),

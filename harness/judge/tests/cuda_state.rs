@@ -327,7 +327,7 @@ fn a_flushed_cache_makes_a_launch_slower() {
 fn the_lock_is_the_gpus_own() {
     let (worker, _, _kept) = gpu();
     let folder = tempfile::tempdir().unwrap();
-    let lock = DeviceLock::of(worker.info(), folder.path()).unwrap();
+    let lock = DeviceLock::of(worker.info(), folder.path());
     let twin = DeviceLock::of(
         &DeviceInfo {
             name: "another name".into(),
@@ -340,10 +340,7 @@ fn the_lock_is_the_gpus_own() {
         .unwrap();
     assert!(held.is_some());
     assert!(
-        twin.unwrap()
-            .try_take(DeviceUse::Launching)
-            .unwrap()
-            .is_none(),
+        twin.try_take(DeviceUse::Launching).unwrap().is_none(),
         "it is named by the identifier"
     );
 }

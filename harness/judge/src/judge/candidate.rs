@@ -1,10 +1,9 @@
 //! Building or loading the candidate, while the incumbent runs for a short while.
 
-use super::device_access::DeviceAccess;
 use super::incumbent::{self, Incumbent};
 use super::kernel_snapshot::KernelSnapshot;
 use super::session::Session;
-use crate::device_lock::DeviceUse;
+use crate::device_lock::{DeviceLock, DeviceUse};
 use crate::outcome::Result;
 use crate::problem::{self, BuildNeeds, Problem};
 use crate::worker::{ModuleId, Worker};
@@ -58,13 +57,13 @@ pub fn load(
 
 /// Calls `build` while the incumbent runs.
 fn beside_incumbent<T: Send>(
-    access: &DeviceAccess,
+    access: &DeviceLock,
     incumbent: &mut Option<Incumbent>,
     out: &mut Writer,
     build: impl FnOnce() -> Result<T> + Send,
 ) -> Result<T> {
     // A build never waits for the device, so the incumbent runs only if the device is free now.
-    let free = access.try_get(DeviceUse::Launching)?;
+    let free = access.try_take(DeviceUse::Launching)?;
     let Some(running) = incumbent.as_mut().filter(|_| free.is_some()) else {
         return build();
     };

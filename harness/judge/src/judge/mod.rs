@@ -23,7 +23,6 @@
 //! | `kernel_builder` | what the compiler process is asked to build |
 //! | `kernel_snapshot` | the copy of kernel.cu that is judged |
 //! | `launch_lines` | the lines about launches |
-//! | `device_access` | waiting until the GPU is free |
 //! | `confinement` | the sandbox of the children |
 //! | `processes` | starting the children, the cache folder |
 
@@ -31,7 +30,6 @@ mod building;
 mod candidate;
 mod checking;
 mod confinement;
-mod device_access;
 mod discipline;
 mod incumbent;
 mod keep_tools;

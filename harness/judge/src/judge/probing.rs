@@ -45,7 +45,7 @@ fn try_probe_ahead(
     session: &mut Session,
     start: &mut StartSignal,
 ) -> Result<Result<Option<DeviceFigures>, String>> {
-    let Some(_access) = session.access.try_get(DeviceUse::Measuring)? else {
+    let Some(_access) = session.access.try_take(DeviceUse::Measuring)? else {
         return Ok(Ok(None));
     };
     // The probe needs a compiler even if the kernel and its reference are Python.

@@ -5,7 +5,6 @@
 
 use super::candidate;
 use super::confinement;
-use super::device_access::PATIENCE_OF_BENCH;
 use super::discipline;
 use super::incumbent::{self, Incumbent, IncumbentState};
 use super::keep_tools::KeepTools;
@@ -21,7 +20,7 @@ use super::sealed_check;
 use super::session::Session;
 use super::start_signal::StartSignal;
 
-use crate::device_lock::DeviceUse;
+use crate::device_lock::{DeviceUse, PATIENCE_OF_BENCH};
 use crate::outcome::{OrLab, Result, Stop, unless_wrong, verdict_of};
 use crate::problem::{self, BuildNeeds, Prepared, Problem, ProblemContext, StockUse};
 use crate::sink::SharedSink;
@@ -238,7 +237,7 @@ impl Run {
             problem.draw_ahead(cx, worker, is_idle)
         })?;
         if problem.can_set_up_early() {
-            let _access = session.access.wait_while_idle(|| start.received());
+            let _access = session.access.take_while_idle(|| start.received());
             if !start.received() {
                 self.set_up_incumbent(&mut problem);
             }
@@ -468,7 +467,7 @@ impl Session {
         let mut is_idle = || {
             drop(held.take());
             if launches {
-                held = access.wait_while_idle(|| start.received());
+                held = access.take_while_idle(|| start.received());
             }
             !start.received()
         };

@@ -2,14 +2,13 @@
 //! the log, the folder for what outlives a run. Every kind of judge is set up here.
 
 use super::confinement;
-use super::device_access::{DeviceAccess, PATIENCE};
 use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
 use super::processes::{
     arch, auto_caveat, cache_dir, part_of_a_card_caveat, sandbox_of, start_compiler, start_shown,
 };
 use crate::compiler::SNAPSHOTS;
-use crate::device_lock::{DeviceUse, LockGuard};
+use crate::device_lock::{DeviceLock, DeviceUse, LockGuard, PATIENCE};
 use crate::outcome::{Result, Stop};
 use crate::probe::{self, DeviceFigures};
 use crate::problem::{self, Problem, ProblemContext, WorkerFor};
@@ -39,7 +38,7 @@ pub struct Session {
     /// What inputs, start states and launch orders are drawn from.
     pub seed: u64,
     pub telemetry: TelemetryMonitor,
-    pub access: DeviceAccess,
+    pub access: DeviceLock,
     /// What the device can do; `None` if it was not probed.
     pub figures: Option<DeviceFigures>,
     /// The judge's own worker, which has the buffers of the others: on the cpu device a thread of
@@ -81,7 +80,7 @@ impl Session {
         let session = Session {
             seed: request.seed.unwrap_or_else(random::number),
             telemetry: TelemetryMonitor::open(&device)?,
-            access: DeviceAccess::of(&device, &cache_dir),
+            access: DeviceLock::of(&device, &cache_dir),
             figures: probe::load(&cache_dir, &device),
             memory: matches!(target, Target::Cpu)
                 .then(memory_of_cpu)
@@ -195,12 +194,12 @@ impl Session {
         ))?)
     }
 
-    /// [`DeviceAccess::wait_for`] 60 s at most.
+    /// [`DeviceLock::wait_for`] 60 s at most.
     pub fn wait(&mut self, wanted: DeviceUse) -> Result<Option<LockGuard>> {
         self.wait_for(PATIENCE, wanted)
     }
 
-    /// [`DeviceAccess::wait_for`], with what it says in run.log.
+    /// [`DeviceLock::wait_for`], with what it says in run.log.
     pub fn wait_for(&mut self, patience: Duration, wanted: DeviceUse) -> Result<Option<LockGuard>> {
         self.access.wait_for(patience, wanted, &mut self.out)
     }

@@ -139,7 +139,7 @@ fn try_to_prove(request: JudgeRequest, ncu: &Ncu) -> Result<Result<(), String>> 
     let (mut session, worker) = Session::open(&Arc::new(request), &sink, Language::Cuda, true)?;
     drop(worker);
     // Held to the end: a profiled launch beside a measurement would disturb it.
-    let lock = session.access.try_get(DeviceUse::Launching)?;
+    let lock = session.access.try_take(DeviceUse::Launching)?;
     if lock.is_none() && !session.device.emulated {
         return Ok(Err(
             "another run measures on the GPU now, so it was not tried: `lab doctor` again after its end"
