@@ -77,14 +77,8 @@ pub fn read(folder: &Path, image: &Path) -> Result<ToolReport> {
         .map(|n| n.to_string_lossy().into_owned())
         .unwrap_or_default();
     let reports = reports(&text, &name);
-    let mut addresses = reports
-        .iter()
-        .flat_map(|r| &r.frames)
-        .copied()
-        .collect_vec();
-    addresses.sort_unstable();
-    addresses.dedup();
-    let places = symbolize::resolve(image, &addresses)?;
+    let addresses = reports.iter().flat_map(|r| &r.frames).copied();
+    let places = symbolize::resolve(image, addresses)?;
     let findings = reports.into_iter().map(|report| ToolFinding {
         place: report
             .frames

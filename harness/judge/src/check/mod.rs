@@ -16,6 +16,7 @@ use crate::problem::{ProblemContext, Watched};
 use crate::process::child::LineSink;
 use crate::process::exec_wrapper;
 use crate::process::private_folder::PrivateFolder;
+use crate::profile::shown_files;
 use crate::worker::{WatchingTool, Worker, WorkerProgram};
 use lab_device::cpu::{self, Executed};
 use lab_device::{DeviceInfo, Sanitizer};
@@ -23,9 +24,7 @@ use lab_protocol::JudgeRequest;
 use lab_protocol::report::Writer;
 use lab_protocol::{Target, Tool, tool_names};
 use lab_system::root::Root;
-use sanitizer::ComputeSanitizer;
 use std::ffi::OsString;
-
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -58,10 +57,10 @@ pub fn equipment(cuda: bool) -> Vec<lab_device::Finding> {
         on_cpu.map(|()| tool_names(Tool::of(Target::Cpu))),
     )];
     if cuda {
-        let found = ComputeSanitizer::find().ok_or_else(|| Stop::Lab(sanitizer::REMEDY.into()));
+        let found = sanitizer::find().ok_or_else(|| Stop::Lab(sanitizer::REMEDY.into()));
         all.push(finding(
             "check, cuda",
-            found.map(|s| s.path.display().to_string()),
+            found.map(|path| path.display().to_string()),
         ));
     }
     all
@@ -101,7 +100,7 @@ pub struct ToolRun<'a> {
     tool: Tool,
     options: &'a JudgeRequest,
     image: &'a Path,
-    sanitizer: Option<&'a ComputeSanitizer>,
+    sanitizer: Option<&'a Path>,
     cache_dir: &'a Path,
     folder: PrivateFolder,
     /// The race detector looks at so many accesses of a launch; `None` for all.
@@ -115,7 +114,7 @@ impl<'a> ToolRun<'a> {
         tool: Tool,
         options: &'a JudgeRequest,
         image: &'a Path,
-        sanitizer: Option<&'a ComputeSanitizer>,
+        sanitizer: Option<&'a Path>,
         cache_dir: &'a Path,
     ) -> Result<Self> {
         Ok(ToolRun {
@@ -129,10 +128,10 @@ impl<'a> ToolRun<'a> {
         })
     }
 
-    /// Makes the race detector look at so many accesses of each launch only.
+    /// Makes the race detector look at so many accesses of each launch only, or at all.
     #[must_use]
-    pub fn in_part(mut self, most_accesses: u64) -> Self {
-        self.most_accesses = Some(most_accesses);
+    pub fn in_part(mut self, most_accesses: Option<u64>) -> Self {
+        self.most_accesses = most_accesses;
         self
     }
 
@@ -162,9 +161,11 @@ impl<'a> ToolRun<'a> {
                 let most = most.map(|most| (cpu::MOST_RACE_ACCESSES_VARIABLE.into(), most));
                 Ok([log].into_iter().chain(most).collect())
             }
-            (tool, Some(sanitizer)) => Ok(vec![exec_wrapper::wrap(
-                &sanitizer.command(tool, &self.log()),
-            )]),
+            (tool, Some(program)) => Ok(vec![exec_wrapper::wrap(&sanitizer::command(
+                program,
+                tool,
+                &self.log(),
+            ))]),
             (tool, None) => Err(Stop::Lab(format!("{}: {}", tool.name(), sanitizer::REMEDY))),
         }
     }
@@ -241,12 +242,9 @@ impl<'a> ToolRun<'a> {
             Tool::Memcheck | Tool::Racecheck | Tool::Initcheck | Tool::Synccheck => {
                 let text = read_if_there(&self.log())?;
                 let mut read = sanitizer::read(&String::from_utf8_lossy(&text));
-                read.findings
-                    .iter_mut()
-                    .flat_map(|f| &mut f.place)
-                    .for_each(|p| {
-                        p.file = as_shown(&p.file, self.options);
-                    });
+                for place in read.findings.iter_mut().flat_map(|f| &mut f.place) {
+                    place.file = shown_files::shown(&place.file, self.options);
+                }
                 Ok(read)
             }
         }
@@ -305,19 +303,6 @@ fn launch_for_check(
     let ran = problem.launch_for_check(cx, &mut worker, module);
     worker.close_and_wait(WRITE_LIMIT);
     ran
-}
-
-/// The built file is in a snapshot folder, which the user does not know: shows the kernel's own
-/// path instead.
-fn as_shown(file: &str, options: &JudgeRequest) -> String {
-    let path = Path::new(file);
-    let snapshot =
-        path.file_name().is_some_and(|name| name == "kernel.cu") && file.contains("/snapshots/");
-    if snapshot {
-        options.shown_as()
-    } else {
-        options.as_shown(file)
-    }
 }
 
 /// Writes findings, and the gate that counts them.

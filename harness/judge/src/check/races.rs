@@ -34,10 +34,8 @@ pub fn read(log: &Path, image: &Path) -> Result<Vec<ToolFinding>> {
     let (mut races, _) = read_log(log)?;
     // If two lines race in several ways, the way that needs the widest barrier is shown.
     races.sort_by_key(|race| std::cmp::Reverse(BarrierScope::of(&race.accesses)));
-    let mut addresses: Vec<u64> = races.iter().flat_map(|r| &r.accesses).map(call).collect();
-    addresses.sort_unstable();
-    addresses.dedup();
-    let places = symbolize::resolve(image, &addresses)?;
+    let addresses = races.iter().flat_map(|r| &r.accesses).map(call);
+    let places = symbolize::resolve(image, addresses)?;
     let mut shown = HashSet::new();
     let findings = races.iter().map(|race| {
         let [first, second] = &race.accesses;

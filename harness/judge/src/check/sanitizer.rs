@@ -16,40 +16,25 @@ use std::path::{Path, PathBuf};
 pub const REMEDY: &str = "compute-sanitizer is not here. It comes with the CUDA toolkit (Debian, Ubuntu: apt install \
                           cuda-sanitizer-13-0, or the number of your toolkit); put it on the path or set CUDA_HOME";
 
-/// A compute-sanitizer on this machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ComputeSanitizer {
-    /// The program.
-    pub path: PathBuf,
+/// Searches the path and the toolkit for compute-sanitizer.
+pub fn find() -> Option<PathBuf> {
+    const NAME: &str = "compute-sanitizer";
+    toolkit::find(NAME, &["bin", NAME], Vec::new())
 }
 
-impl ComputeSanitizer {
-    /// Searches the path and the toolkit.
-    pub fn find() -> Option<ComputeSanitizer> {
-        const NAME: &str = "compute-sanitizer";
-        let path = toolkit::find(NAME, &["bin", NAME], Vec::new())?;
-        Some(ComputeSanitizer { path })
+/// The command line that comes before that of the watched program.
+pub fn command(sanitizer: &Path, tool: Tool, log: &Path) -> Vec<OsString> {
+    let mut command: Vec<OsString> = vec![sanitizer.into(), "--tool".into(), tool.name().into()];
+    command.extend(["--target-processes", "all", "--print-limit", "1000"].map(OsString::from));
+    // The worker reports the errors of its own calls.
+    command.extend(["--report-api-errors", "no"].map(OsString::from));
+    if tool == Tool::Memcheck {
+        // Space between two buffers, so that an access past the end of one does not reach the next.
+        command.extend(["--padding", "512"].map(OsString::from));
     }
-
-    /// The command line that comes before that of the watched program.
-    pub fn command(&self, tool: Tool, log: &Path) -> Vec<OsString> {
-        let mut command: Vec<OsString> = vec![
-            self.path.clone().into(),
-            "--tool".into(),
-            tool.name().into(),
-        ];
-        command.extend(["--target-processes", "all", "--print-limit", "1000"].map(OsString::from));
-        // The worker reports the errors of its own calls.
-        command.extend(["--report-api-errors", "no"].map(OsString::from));
-        if tool == Tool::Memcheck {
-            // Space between two buffers, so that an access past the end of one does not reach the
-            // next.
-            command.extend(["--padding", "512"].map(OsString::from));
-        }
-        command.push("--log-file".into());
-        command.push(log.into());
-        command
-    }
+    command.push("--log-file".into());
+    command.push(log.into());
+    command
 }
 
 const MARK: &str = "=========";

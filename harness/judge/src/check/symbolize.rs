@@ -4,7 +4,7 @@ use super::SourceLine;
 use crate::outcome::{Result, Stop};
 use lab_device::sandbox::{self, FileAccess, Policy};
 use lab_system::threads;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -15,7 +15,11 @@ const PROGRAM: &str = "addr2line";
 /// Returns the source line of each address, counted from the image's beginning. If functions are
 /// inlined there, it is the innermost line in the user's own source. Runs binutils' `addr2line`,
 /// which is present wherever a C++ compiler can link.
-pub fn resolve(image: &Path, addresses: &[u64]) -> Result<HashMap<u64, SourceLine>> {
+pub fn resolve(
+    image: &Path,
+    addresses: impl IntoIterator<Item = u64>,
+) -> Result<HashMap<u64, SourceLine>> {
+    let addresses = BTreeSet::from_iter(addresses);
     if addresses.is_empty() {
         return Ok(HashMap::new());
     }

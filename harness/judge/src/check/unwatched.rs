@@ -49,8 +49,8 @@ impl WatchedCode {
         let places = match &mut self.places {
             Some(places) => places,
             places => {
-                let calls = self.all.iter().map(|pc| pc - 1).collect_vec();
-                places.insert(symbolize::resolve(&self.image, &calls)?)
+                let calls = self.all.iter().map(|pc| pc - 1);
+                places.insert(symbolize::resolve(&self.image, calls)?)
             }
         };
         let lines = |is_wanted: &dyn Fn(&u64) -> bool| -> BTreeSet<&SourceLine> {

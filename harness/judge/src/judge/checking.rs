@@ -4,9 +4,8 @@
 use super::kernel_snapshot::KernelSnapshot;
 use super::processes::as_kernel_output;
 use super::session::Session;
-use crate::check::sanitizer::{ComputeSanitizer, REMEDY};
+use crate::check::sanitizer::{self, REMEDY};
 use crate::check::{self, ToolRun};
-
 use crate::outcome::{Result, Stop};
 use crate::problem::Watched;
 use crate::sink::SharedSink;
@@ -35,11 +34,7 @@ pub fn check(
         "`lab check` watches the memory accesses of CUDA C++: its tools cannot watch Python. A run finds stores out of bounds into the \
          lab's buffers, and changed inputs",
     )?;
-    let sanitizer = sanitizer
-        .map(|path| ComputeSanitizer {
-            path: path.to_owned(),
-        })
-        .or_else(ComputeSanitizer::find);
+    let sanitizer = sanitizer.map(Path::to_owned).or_else(sanitizer::find);
     let tools = match tools {
         [] => Tool::of(session.target),
         tools => tools,
@@ -93,7 +88,7 @@ pub fn check(
 struct Checking {
     session: Session,
     snapshot: KernelSnapshot,
-    sanitizer: Option<ComputeSanitizer>,
+    sanitizer: Option<PathBuf>,
     /// The images built so far, by the instrumentation that a tool needs.
     images: HashMap<Option<Sanitizer>, PathBuf>,
 }
@@ -107,7 +102,7 @@ impl Checking {
         let session = &mut self.session;
         session.out.stage(Stage::Verify)?;
         let request = Arc::clone(&session.request);
-        let sanitizer = self.sanitizer.as_ref();
+        let sanitizer = self.sanitizer.as_deref();
         let cache_dir = session.cache_dir.clone();
         let tool_run = ToolRun::new(tool, &request, &image, sanitizer, &cache_dir)?;
         let output = as_kernel_output(session.sink.writer());

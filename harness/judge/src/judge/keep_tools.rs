@@ -3,8 +3,7 @@
 
 use super::processes::no_output;
 use super::session::Session;
-use crate::check::sanitizer::ComputeSanitizer;
-use crate::check::{self, ToolFinding, ToolRun};
+use crate::check::{self, ToolFinding, ToolRun, sanitizer};
 use crate::device_lock::{DeviceUse, LockGuard};
 use crate::outcome::{OrLab, Result, unless_wrong, verdict_of};
 use crate::problem;
@@ -57,15 +56,14 @@ impl KeepTools {
         if !is_watched || !can_follow(&std::fs::read(source).unwrap_or_default()) {
             return Ok(None);
         }
-        let Some(sanitizer) = ComputeSanitizer::find() else {
+        let Some(sanitizer) = sanitizer::find() else {
             return Ok(None);
         };
         let access = session.wait(DeviceUse::Launching)?;
-        let sanitizer = Arc::new(sanitizer);
         let start = |tool: Tool| {
             let (device, cache_dir) = (session.device.clone(), session.cache_dir.clone());
             let (request, target) = (Arc::clone(&session.request), session.target);
-            let (image, sanitizer) = (image.to_owned(), Arc::clone(&sanitizer));
+            let (image, sanitizer) = (image.to_owned(), sanitizer.clone());
             let seed = session.seed;
             let find = move || {
                 let problem = problem::open(&request.folder)?.watched_briefly(&device);

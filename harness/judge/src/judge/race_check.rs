@@ -154,7 +154,7 @@ impl RaceCheck {
     ) -> Result<Vec<ToolFinding>> {
         let request = &*self.builder.request;
         let tool = ToolRun::new(Tool::Race, request, image, None, &self.builder.cache_dir)?;
-        let tool = most_accesses.into_iter().fold(tool, ToolRun::in_part);
+        let tool = tool.in_part(most_accesses);
         let limit = request.time_limit.min(LAUNCH_LIMIT);
         // The run's own worker prints the same.
         let mut worker = tool.start(Target::Cpu, limit, no_output())?;
