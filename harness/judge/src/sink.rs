@@ -76,10 +76,6 @@ impl SharedSink {
         Ok(())
     }
 
-    pub fn is_held(&self) -> bool {
-        lock(&self.sink).kept.is_some()
-    }
-
     /// Drops what is held back and everything that follows. Returns false if the sink was released
     /// before.
     pub fn discard(&self) -> bool {

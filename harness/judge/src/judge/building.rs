@@ -5,14 +5,12 @@
 //! once, to learn for what is built, and closed again.
 
 use super::session::Session;
+use super::start_signal::listen;
 use super::write_verdict;
-
 use crate::outcome::{Result, Stop};
 use crate::problem::BuildNeeds;
-use crate::process::private_folder;
 use crate::sink::SharedSink;
 use lab_protocol::{Exit, JudgeRequest};
-use lab_system::{lifetime, threads};
 use std::io::{BufRead, Write};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -26,16 +24,7 @@ pub fn main(
 ) -> Exit {
     let sink = SharedSink::new(sink);
     let (sender, orders) = channel();
-    let listener = threads::start("orders", move || {
-        for _ in stdin.lines().map_while(Result::ok) {
-            if sender.send(()).is_err() {
-                return;
-            }
-        }
-        // The lab has ended, maybe in the middle of a build.
-        lifetime::kill_children_and_exit(private_folder::remove_own);
-    });
-    if listener.is_err() {
+    if listen(stdin, move |_| sender.send(()).is_ok()).is_err() {
         return Exit::Crashed;
     }
     match build_all(request, &orders, &sink) {

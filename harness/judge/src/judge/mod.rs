@@ -15,7 +15,7 @@
 //! | `profiling` | `lab profile`: one launch of the kernel under ncu |
 //! | `probing` | `lab probe`: what the device can do |
 //! | `standby` | a judge that is started before its run |
-//! | `start_signal` | the signals that such a judge gets |
+//! | `start_signal` | lines on stdin, and the signals that a judge on standby gets |
 //! | `incumbent` | the kernel in HEAD, ready to be timed beside the candidate |
 //! | `measuring` | the timed launches and the verdict on speed |
 //! | `peers` | other implementations of the problem, timed beside the candidate |

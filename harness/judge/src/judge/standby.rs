@@ -8,17 +8,14 @@
 //! signal, the judge ends without a word: the run that it was meant for starts a fresh judge, which
 //! fails in the same way and says why.
 
-use super::start_signal::StartSignal;
+use super::start_signal::{StartSignal, listen};
 use super::{run, write_verdict};
-use crate::process::private_folder;
 use crate::sink::SharedSink;
 use lab_protocol::{ENOUGH, EXIT, Exit, JudgeRequest};
-use lab_system::lifetime;
-use lab_system::threads;
 use std::io::{BufRead, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::channel;
 
 /// Prepares, waits for the start signal, judges.
 pub fn judge(
@@ -30,8 +27,16 @@ pub fn judge(
     let (sender, receiver) = channel();
     let is_enough = Arc::new(AtomicBool::new(false));
     let (to_release, to_set) = (sink.clone(), Arc::clone(&is_enough));
-    let listener = threads::start("orders", move || {
-        listen(stdin, &to_release, &to_set, &sender);
+    let goes_on = request.is_swept;
+    let listener = listen(stdin, move |line| {
+        to_set.store(line == ENOUGH, Ordering::Relaxed);
+        if line != ENOUGH {
+            // If the reader of stdout is gone, the judge's own next line fails and ends the run.
+            let _ = to_release.release();
+            // The receiver is gone only if the judge ended already.
+            let _ = sender.send(());
+        }
+        goes_on
     });
     if listener.is_err() {
         return Exit::Crashed;
@@ -44,32 +49,13 @@ pub fn judge(
             return Exit::Crashed;
         }
         let exit = write_verdict(request, verdict, &mut sink.writer());
-        if !kept.as_mut().is_some_and(run::Kept::forget_candidate) || !start.expect_next() {
+        if !kept.as_mut().is_some_and(run::Kept::forget_candidate) {
             return exit;
         }
+        start.expect_next();
         let last = format!("{EXIT}: {}\n", exit as i32);
         if sink.hold_again(last.as_bytes()).is_err() {
             return Exit::Crashed;
         }
-    }
-}
-
-/// Reads the signals. Runs on its own thread, so that the end of stdin ends a judge that is still
-/// preparing.
-fn listen(mut stdin: impl BufRead, held: &SharedSink, is_enough: &AtomicBool, start: &Sender<()>) {
-    let mut line = String::new();
-    while matches!(stdin.read_line(&mut line), Ok(length) if length > 0) {
-        is_enough.store(line.trim_end() == ENOUGH, Ordering::Relaxed);
-        if line.trim_end() != ENOUGH {
-            // If the reader of stdout is gone, the judge's own next line fails and ends the run.
-            let _ = held.release();
-            // The receiver is gone only if the judge ended already.
-            let _ = start.send(());
-        }
-        line.clear();
-    }
-    // One that judges goes on, and ends then.
-    if held.is_held() {
-        lifetime::kill_children_and_exit(private_folder::remove_own);
     }
 }

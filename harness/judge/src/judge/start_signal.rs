@@ -1,9 +1,29 @@
-//! The signal that tells a judge on standby to judge, and the one that tells it that enough was
-//! measured.
+//! What the lab tells a judge on stdin: the signal that tells a judge on standby to judge, and the
+//! one that tells it that enough was measured.
 
+use crate::process::private_folder;
+use lab_system::{lifetime, threads};
+use std::io::{self, BufRead};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::mpsc::Receiver;
+
+/// Calls `act` for each line of stdin, until it returns false. Runs on its own thread, so that the
+/// end of stdin ends a judge that is at work: the lab has ended.
+pub fn listen(
+    stdin: impl BufRead + Send + 'static,
+    mut act: impl FnMut(&str) -> bool + Send + 'static,
+) -> io::Result<()> {
+    let listener = threads::start("stdin", move || {
+        for line in stdin.lines().map_while(io::Result::ok) {
+            if !act(&line) {
+                return;
+            }
+        }
+        lifetime::kill_children_and_exit(private_folder::remove_own);
+    });
+    listener.map(drop)
+}
 
 /// The signal to judge.
 pub struct StartSignal {
@@ -41,10 +61,8 @@ impl StartSignal {
         }
     }
 
-    /// Expects the signal for the next kernel. Returns false if there will be none.
-    pub fn expect_next(&mut self) -> bool {
-        let next = self.receiver.try_recv();
-        self.received = next.is_ok();
-        next != Err(TryRecvError::Disconnected)
+    /// Expects the signal for the next kernel.
+    pub fn expect_next(&mut self) {
+        self.received = false;
     }
 }
