@@ -7,19 +7,10 @@ use std::path::{Path, PathBuf};
 
 /// The file for one device, driver and probe.
 fn file(folder: &Path, device: &DeviceInfo) -> PathBuf {
-    let mut hasher = blake3::Hasher::new();
-    for part in [
-        &device.uuid,
-        &device.name,
-        &device.driver,
-        &device.arch,
-        SOURCE,
-    ] {
-        hasher
-            .update(&(part.len() as u64).to_le_bytes())
-            .update(part.as_bytes());
-    }
-    folder.join(format!("probe-{}.json", &hasher.finalize().to_hex()[..32]))
+    let model = (&device.uuid, &device.name, &device.arch);
+    let subject = format!("{:?}", (model, &device.driver, SOURCE));
+    let hash = blake3::hash(subject.as_bytes()).to_hex();
+    folder.join(format!("probe-{}.json", &hash[..32]))
 }
 
 /// Reads the figures of this device. `None` on the emulated device, if the device was not probed

@@ -8,6 +8,7 @@ use super::ncu::Ncu;
 use super::permission;
 use lab_device::DeviceInfo;
 use lab_system::atomic_file;
+use lab_system::root::read_anywhere;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,26 +28,10 @@ pub struct Subject(String);
 impl Subject {
     /// This user with this ncu on this device.
     pub fn of(device: &DeviceInfo, ncu: &Ncu) -> Subject {
-        let (user, seen) = (
-            rustix::process::geteuid().as_raw().to_string(),
-            format!("{:?}", permission::is_allowed()),
-        );
-        let path = ncu.path.to_string_lossy();
-        let mut hasher = blake3::Hasher::new();
-        for part in [
-            &device.uuid,
-            &device.name,
-            &device.driver,
-            &*path,
-            &ncu.version,
-            &user,
-            &seen,
-        ] {
-            hasher
-                .update(&(part.len() as u64).to_le_bytes())
-                .update(part.as_bytes());
-        }
-        Subject(hasher.finalize().to_hex()[..32].to_owned())
+        let device = (&device.uuid, &device.name, &device.driver);
+        let user = (rustix::process::geteuid(), permission::is_allowed());
+        let subject = format!("{:?}", (device, &ncu.path, &ncu.version, user));
+        Subject(blake3::hash(subject.as_bytes()).to_hex()[..32].to_owned())
     }
 }
 
@@ -67,12 +52,8 @@ fn file(cache_dir: &Path, subject: &Subject) -> PathBuf {
 /// What was shown, and how many seconds ago. `None` if nothing was, or too long ago. `now` is in
 /// seconds since 1970.
 pub fn load(cache_dir: &Path, subject: &Subject, now: u64) -> Option<(Proof, u64)> {
-    let path = file(cache_dir, subject);
-    let is_small = path
-        .symlink_metadata()
-        .is_ok_and(|about| about.is_file() && about.len() <= LIMIT);
     // A damaged file is as good as none: the next try replaces it.
-    let text = is_small.then(|| std::fs::read(&path).ok()).flatten()?;
+    let text = read_anywhere(&file(cache_dir, subject), LIMIT).ok()?;
     let proof: Proof = serde_json::from_slice(&text).ok()?;
     // A time to come is one of a clock that was wrong.
     let age = now.checked_sub(proof.unix_s)?;

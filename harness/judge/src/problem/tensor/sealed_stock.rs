@@ -62,30 +62,18 @@ impl SealedStock {
         timed: When,
         cache_dir: &Path,
     ) -> Self {
-        let mut hasher = blake3::Hasher::new();
-        let mut part = |bytes: &[u8]| {
-            hasher
-                .update(&(bytes.len() as u64).to_le_bytes())
-                .update(bytes);
-        };
-        part(lab_device::own_build().as_bytes());
-        part(text.as_bytes());
-        part(image);
-        part(
-            format!(
-                "{timed:?} {} {} {}",
-                device.name, device.uuid, device.emulated
-            )
-            .as_bytes(),
-        );
-        for tensor in spec.cases.iter().flat_map(|case| &case.tensors) {
-            if let Some(InputValues::Npy(array)) = &tensor.values {
-                part(array.hash.as_bytes());
-            }
-        }
-        let key = *hasher.finalize().as_bytes();
+        let tensors = spec.cases.iter().flat_map(|case| &case.tensors);
+        let arrays = tensors.filter_map(|tensor| match &tensor.values {
+            Some(InputValues::Npy(array)) => Some(&array.hash),
+            _ => None,
+        });
+        let problem = (text, blake3::hash(image), timed, arrays.collect_vec());
+        let device = (&device.name, &device.uuid, device.emulated);
+        let subject = format!("{:?}", (lab_device::own_build(), problem, device));
+        let hash = blake3::hash(subject.as_bytes());
         let top = cache_dir.join(FOLDER);
-        let folder = top.join(&blake3::Hash::from(key).to_hex()[..32]);
+        let folder = top.join(&hash.to_hex()[..32]);
+        let key = hash.into();
         SealedStock { key, top, folder }
     }
 
