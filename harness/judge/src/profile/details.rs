@@ -1,7 +1,7 @@
 //! The page `details`: ncu's findings. It mixes counters, tables and findings; only records with a
 //! rule are findings.
 
-use super::page::{Columns, number, records};
+use super::page::{Columns, lacks, number, records};
 use lab_protocol::profile::Finding;
 
 const RULE: &str = "Rule Name";
@@ -13,9 +13,7 @@ pub fn read(page: &[u8], launch: usize) -> Result<Vec<Finding>, String> {
         .iter()
         .position(|record| record.iter().any(|cell| cell == "Section Name"))
     else {
-        return Err(
-            "the page details of ncu's report has no column 'Section Name': another version of ncu writes other columns".into(),
-        );
+        return Err(lacks("details", "'Section Name'"));
     };
     let columns = Columns::of(&records[header]);
     // A report without rules has no columns for them.

@@ -154,35 +154,22 @@ impl Ncu {
 
     /// A page of a report, as CSV in base units. The error says what is wrong with the report.
     pub fn page(&self, report: &Path, page: Page) -> Result<Vec<u8>, String> {
-        let mut command = self.import(report, page);
-        command
-            .args(["--csv", "--print-units", "base"])
-            .args(page.options());
-        limited::output(&mut command, PAGE_LIMIT).map_err(|error| self.cannot_print(page, &error))
+        let as_csv = ["--csv", "--print-units", "base"].as_slice();
+        self.print(report, page, &[as_csv, page.options()].concat())
     }
 
     /// The page details as text for a person.
     pub fn text(&self, report: &Path) -> Result<Vec<u8>, String> {
-        let mut command = self.import(report, Page::Details);
-        limited::output(&mut command, PAGE_LIMIT)
-            .map_err(|error| self.cannot_print(Page::Details, &error))
+        self.print(report, Page::Details, &[])
     }
 
-    fn import(&self, report: &Path, page: Page) -> Command {
+    fn print(&self, report: &Path, page: Page, options: &[&str]) -> Result<Vec<u8>, String> {
+        let (program, name) = (self.path.display(), page.name());
         let mut command = Command::new(&self.path);
-        command
-            .arg("--import")
-            .arg(report)
-            .args(["--page", page.name()]);
-        command
-    }
-
-    fn cannot_print(&self, page: Page, error: &str) -> String {
-        format!(
-            "{} prints no page {} of its report: it {error}",
-            self.path.display(),
-            page.name()
-        )
+        command.arg("--import").arg(report);
+        command.args(["--page", name]).args(options);
+        limited::output(&mut command, PAGE_LIMIT)
+            .map_err(|error| format!("{program} prints no page {name} of its report: it {error}"))
     }
 }
 

@@ -2,6 +2,7 @@
 //! differ by version and by chip.
 
 use std::collections::HashMap;
+use std::fmt::Display;
 
 /// The names of a page's columns.
 pub struct Columns(HashMap<String, usize>);
@@ -18,9 +19,8 @@ impl Columns {
 
     /// Where a column is. The error names the page and the column.
     pub fn require(&self, page: &str, name: &str) -> Result<usize, String> {
-        self.get(name).ok_or_else(|| {
-            format!("the page {page} of ncu's report has no column '{name}': another version of ncu writes other columns")
-        })
+        self.get(name)
+            .ok_or_else(|| lacks(page, format_args!("'{name}'")))
     }
 
     /// Where a column is, if the page has it.
@@ -32,6 +32,13 @@ impl Columns {
     pub fn all(&self) -> impl Iterator<Item = (&str, usize)> {
         self.0.iter().map(|(name, at)| (name.as_str(), *at))
     }
+}
+
+/// The error of a page without this column.
+pub fn lacks(page: &str, column: impl Display) -> String {
+    format!(
+        "the page {page} of ncu's report has no column {column}: another version of ncu writes other columns"
+    )
 }
 
 /// The records of a page. A record may be shorter or longer than the header: ncu mixes tables and

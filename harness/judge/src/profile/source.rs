@@ -1,7 +1,7 @@
 //! The page `source`: samples and instructions by line. It is a block for each file: its path, the
 //! function, a header, then each line of source with its instructions below.
 
-use super::page::{Columns, count, records};
+use super::page::{Columns, count, lacks, records};
 use itertools::Itertools as _;
 use lab_protocol::profile::{ProfiledLine, SassLine};
 use std::collections::BTreeSet;
@@ -85,9 +85,7 @@ impl Block {
             .skip(address)
             .find(|(_, name)| *name == "Source");
         let Some((sass, _)) = sass else {
-            return Err("the page source of ncu's report has no column 'Source' for machine code: another version of ncu writes \
-                        other columns"
-                .into());
+            return Err(lacks("source", "'Source' for machine code"));
         };
         let mut optional = |name: &str| {
             let at = columns.get(name);
