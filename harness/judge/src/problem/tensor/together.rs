@@ -21,13 +21,6 @@ pub struct LaunchedCases {
     pub failed: Option<(usize, Stop)>,
 }
 
-/// One launch on each of some sets of several cases.
-struct Round {
-    /// The seconds of the launches of each case that ended well.
-    seconds: Vec<Vec<f64>>,
-    failed: Option<(usize, Stop)>,
-}
-
 /// How many sets of each case are launched twice, where only two launches show a cell that the kernel
 /// never wrote.
 #[derive(Clone, Copy)]
@@ -52,15 +45,13 @@ pub fn launch(
         Twice::Each => *all,
         Twice::First => 1.min(*all),
     });
-    let first = round(worker, module, (cases, &twice.collect_vec()), order)?;
-    let mut earlier = written(worker, cases, &first, Worker::take)?;
-    let mut seconds = first.seconds;
-    let mut failed = first.failed;
+    let (mut seconds, mut failed) =
+        launch_once(worker, module, (cases, &twice.collect_vec()), order)?;
+    let mut earlier = written(worker, cases, &seconds, Worker::take)?;
     let mut last = cases.iter().map(|_| Vec::new()).collect_vec();
     if failed.is_none() {
-        let round = round(worker, module, (cases, &all), order)?;
-        last = written(worker, cases, &round, read)?;
-        (seconds, failed) = (round.seconds, round.failed);
+        (seconds, failed) = launch_once(worker, module, (cases, &all), order)?;
+        last = written(worker, cases, &seconds, read)?;
     } else {
         // What was launched once is compared.
         std::mem::swap(&mut last, &mut earlier);
@@ -85,13 +76,16 @@ fn launched(earlier: Vec<Written>, last: Vec<Written>, seconds: Vec<f64>) -> Vec
     .collect()
 }
 
-/// Launches on so many sets of each case.
-fn round(
+/// The seconds of the launches of each case that ended well, and the first that failed.
+type Launches = (Vec<Vec<f64>>, Option<(usize, Stop)>);
+
+/// Launches once on so many sets of each case.
+fn launch_once(
     worker: &mut Worker,
     module: ModuleId,
     (cases, sets): (&[SetUpCase], &[usize]),
     order: ExecutionOrder,
-) -> Result<Round> {
+) -> Result<Launches> {
     let (mut before, mut cleared, mut poisoned) = (Vec::new(), Vec::new(), Vec::new());
     let mut groups: Vec<Vec<Launch>> = Vec::with_capacity(cases.len());
     for ((launcher, data), sets) in cases.iter().zip(sets) {
@@ -116,20 +110,17 @@ fn round(
         let stop = failure.take()?;
         Some((at, with_parameters(stop, cases[at].0.case())))
     });
-    Ok(Round {
-        seconds: each,
-        failed,
-    })
+    Ok((each, failed))
 }
 
-/// What the launches of a round that ended well wrote.
+/// What the launches that ended well wrote, from their seconds.
 fn written(
     worker: &mut Worker,
     cases: &[SetUpCase],
-    round: &Round,
+    seconds: &[Vec<f64>],
     read: ReadCells,
 ) -> Result<Vec<Vec<Written>>> {
-    let each = cases.iter().zip(&round.seconds);
+    let each = cases.iter().zip(seconds);
     let sets = each
         .clone()
         .flat_map(|((launcher, _), seconds)| (0..seconds.len()).map(move |set| (launcher, set)));
