@@ -43,13 +43,12 @@ fn absolute(path: &Path) -> PathBuf {
 /// Returns [`Stop::Lab`] with what to do if Python would run in a folder that is not trusted:
 /// nothing holds Python back, on no device, and the interpreter may be a program of the folder.
 /// `reference` is the language of the problem's reference.
-pub fn require_trust_for_python(request: &JudgeRequest, reference: Option<Language>) -> Result {
-    let python = |language: Option<Language>| language == Some(Language::Python);
-    let what = match (python(Some(request.language())), python(reference)) {
+pub fn require_trust_for_python(request: &JudgeRequest, reference: Language) -> Result {
+    let what = match (request.language(), reference) {
         _ if request.trusted => return Ok(()),
-        (true, _) => request.shown_as(),
-        (false, true) => Language::Python.reference_name().to_owned(),
-        (false, false) => return Ok(()),
+        (Language::Python, _) => request.shown_as(),
+        (Language::Cuda, Language::Python) => Language::Python.reference_name().to_owned(),
+        (Language::Cuda, Language::Cuda) => return Ok(()),
     };
     Err(Stop::Lab(format!(
         "{what} is Python, which runs with your rights, and this folder is not trusted: look at its files, then `lab trust` lets \

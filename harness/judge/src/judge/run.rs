@@ -129,8 +129,6 @@ struct Run {
     /// The incumbent, once it is set up.
     incumbent: Option<Incumbent>,
     race_check: Option<RaceCheck>,
-    /// Sealed sets of inputs that the candidate must pass; `None` in a run.
-    sealed: Option<usize>,
     /// The candidate's workers for further trials, which are opening the device.
     further: Vec<StartingWorker>,
 }
@@ -156,26 +154,23 @@ impl Run {
             request.peers && peers.any(|peer| peer.language() == Language::Cuda)
         };
         // A run of Python alone compiles only what the judge's own worker computes with.
-        let compiles = [Some(language), reference].contains(&Some(Language::Cuda));
-        let compiles = compiles || has_compiled_peer();
+        let compiles = [language, reference].contains(&Language::Cuda) || has_compiled_peer();
         let memory = start_memory(request)?;
         // A Python imports for seconds, which several do at the same time.
         let is_python = language == Language::Python;
         let early = is_python.then(|| incumbent::start(request));
-        let start_reference = |language| {
+        let start_reference = || {
             let target = problem.reference_target(lab_device::resolve(request.device));
-            start_shown(request, language, target, sink)
+            start_shown(request, reference, target, sink)
         };
-        let of_reference = reference.filter(|language| *language == Language::Python);
-        let of_reference = of_reference.map(start_reference).transpose()?;
+        let of_reference = (reference == Language::Python).then(start_reference);
+        let of_reference = of_reference.transpose()?;
         let (mut session, worker) =
             Session::open(request, sink, language, compiles || memory.is_some())?;
-        session.reference = match (of_reference, reference) {
+        session.reference = match of_reference {
             // It opens the device while the candidate is built. A keep has its results already.
-            (None, Some(language)) if memory.is_some() && request.sealed_runs().is_none() => {
-                Some(start_reference(language)?)
-            }
-            (started, _) => started,
+            None if memory.is_some() && request.sealed_runs().is_none() => Some(start_reference()?),
+            started => started,
         };
         let (uuid, driver) = (session.device.uuid.clone(), session.device.driver.clone());
         session.write_device(&[("device_uuid", &uuid), ("driver", &driver)])?;
@@ -202,8 +197,7 @@ impl Run {
             });
         }
         out.line("seed", session.seed)?;
-        let sealed = request.sealed_runs();
-        if sealed.is_some() {
+        if request.sealed_runs().is_some() {
             problem.use_held_out_inputs(session.seed)?;
         }
         let run = Run {
@@ -213,7 +207,6 @@ impl Run {
             worker,
             incumbent_state: early.unwrap_or_default(),
             incumbent: None,
-            sealed,
             further: Vec::new(),
         };
         Ok((run, problem))
@@ -286,7 +279,8 @@ impl Run {
             .map(|check| check.start(Arc::clone(&snapshot)))
             .transpose()?;
         let (image, module) = self.build(&snapshot, &problem)?;
-        let tools = match self.sealed {
+        let sealed = request.sealed_runs();
+        let tools = match sealed {
             Some(_) => KeepTools::start(&mut self.session, &snapshot.source(), &image)?,
             None => None,
         };
@@ -302,7 +296,7 @@ impl Run {
             tools.write(&mut self.session.out)?;
         }
         // What the cpu device takes says nothing about a GPU, so a keep is not timed there.
-        if self.sealed.is_none() || !self.session.device.emulated {
+        if sealed.is_none() || !self.session.device.emulated {
             self.measure(&mut problem, (&image, module), peer_files.as_ref())?;
         }
         Ok(problem)
@@ -373,7 +367,7 @@ impl Run {
             let judged = format_args!("{judged} of={of} when={when}");
             session.out.line("workloads", judged)?;
         }
-        if let Some(sealed) = self.sealed {
+        if let Some(sealed) = session.request.sealed_runs() {
             let first = (right, problem.is_from_stock());
             right = sealed_check::check_again(session, (worker, module), sealed, first)?;
         }

@@ -60,8 +60,8 @@ impl Problem {
     }
 
     /// The language of the reference.
-    pub fn reference(&self) -> Option<Language> {
-        Some(reference_source::language(&self.folder))
+    pub fn reference(&self) -> Language {
+        reference_source::language(&self.folder)
     }
 
     /// The device that the reference computes on where the candidate's is `target`.
