@@ -15,6 +15,7 @@ pub mod exec_wrapper;
 pub mod forked;
 mod forwarded_stream;
 pub mod framing;
+pub mod limited;
 pub mod limits;
 mod output;
 pub mod private_folder;

@@ -1,6 +1,6 @@
 //! The machine code of a built image, from nvdisasm or cuobjdump of the CUDA toolkit.
 
-use super::limited::{self, Limit};
+use crate::process::limited::{self, Limit};
 use crate::toolkit;
 use std::path::{Path, PathBuf};
 use std::process::Command;

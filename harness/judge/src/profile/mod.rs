@@ -5,7 +5,6 @@
 //! |---|---|
 //! | `ncu` | where NVIDIA's ncu is, its version, its command lines |
 //! | `metrics` | the counters of the quick set |
-//! | `limited` | runs a program for a limited time and reads a limited output |
 //! | `page` | a CSV page of ncu, by the names of its columns |
 //! | `raw`, `details`, `source` | the pages with the counters, the findings and the lines of source |
 //! | `log` | what ncu says of a failure |
@@ -19,7 +18,6 @@
 pub mod details;
 pub mod disassembly;
 pub mod image;
-pub mod limited;
 pub mod log;
 mod loops;
 pub mod metrics;

@@ -1,7 +1,7 @@
 //! NVIDIA's Nsight Compute, `ncu`: where it is, its version, and its command lines.
 
-use super::limited::{self, Limit};
 use super::metrics;
+use crate::process::limited::{self, Limit};
 use crate::toolkit;
 use itertools::Itertools as _;
 use lab_protocol::profile::ProfileSet;
