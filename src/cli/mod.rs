@@ -45,6 +45,7 @@ mod sweep;
 mod table;
 mod theme;
 mod trust;
+mod unchecked;
 mod undo;
 mod verdict;
 

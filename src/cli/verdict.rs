@@ -2,7 +2,7 @@
 //! --verdict` and the tools of `lab mcp` say the same of it.
 
 use super::measured::Measured;
-use super::peer_lines;
+use super::{peer_lines, unchecked};
 use itertools::Itertools;
 use lab_decide::auto::{self, AutoDecision, Enough};
 use lab_decide::{NotAllowed, allowed, snapshot};
@@ -10,7 +10,7 @@ use lab_git::Repo;
 use lab_history::last_peers;
 use lab_project::Project;
 use lab_project::objective::Objective;
-use lab_protocol::report::{Speed, attribute, first_word};
+use lab_protocol::report::Speed;
 use lab_protocol::{Exit, Language};
 use lab_run::Reason;
 use lab_run::inputs;
@@ -18,6 +18,7 @@ use lab_run::record::Record;
 use lab_run::verdict::{Outcome, Verdict};
 use lab_store::{RunIndex, RunSummary};
 use lab_text::figures;
+use std::iter;
 
 /// A run with its verdict, and what its answer is looked up in.
 #[derive(Clone, Copy)]
@@ -156,7 +157,7 @@ impl<'a> Judged<'a> {
         let details = self.failure().into_iter();
         let details = details.chain(verdict.slower_workloads());
         let details = details.chain(verdict.left_workloads());
-        let details = details.chain(self.too_large());
+        let details = details.chain(unchecked::lines(self.record, verdict));
         let measured = Measured::of(self.record);
         let details = details.chain(measured.iter().flat_map(Measured::lines));
         let mut lines: Vec<String> = details.map(|detail| format!("  {detail}")).collect();
@@ -169,44 +170,32 @@ impl<'a> Judged<'a> {
                 .map(|caveat| format!("  caveat: {caveat}")),
         );
         let this = project.argument.clone() + &self.by_number();
-        let discard = match self.has_incumbent() {
-            true => format!("`lab discard{this} -m TEXT` puts the incumbent back"),
-            false => "there is no incumbent yet that a discard could put back".to_owned(),
-        };
-        let keep = format!("`lab keep{this} -m TEXT` commits it, {discard}");
+        let discard = self.discard(&this);
+        let discard = || discard.clone().into_iter();
+        let commits = format!("`lab keep{this} -m TEXT` commits it");
+        let keep = || iter::once(commits.clone()).chain(discard()).join("; ");
         let next = match self.next() {
             Next::Mend | Next::JudgeAgain | Next::Edit => return lines,
             Next::NotRecorded => NOT_RECORDED.to_owned(),
-            Next::Discard => discard,
+            Next::Discard => discard().join(""),
             Next::Incumbent if verdict.outcome != Outcome::Pass => OWN.to_owned(),
             Next::Incumbent if verdict.unmeasured().is_some() => OWN.to_owned(),
             Next::Incumbent => format!("{OWN}; `lab keep{this} -m TEXT` writes their row"),
-            _ if verdict.unmeasured().is_some() => format!("so it cannot be kept; {discard}"),
+            _ if verdict.unmeasured().is_some() => {
+                let cannot = iter::once("so it cannot be kept".to_owned());
+                cannot.chain(discard()).join("; ")
+            }
             Next::KeptAlready(why) => why,
             Next::CommitRules => format!(
-                "the rules are not as in HEAD: `lab rules{} -m TEXT` commits them, then {keep}",
-                project.argument
+                "the rules are not as in HEAD: `lab rules{} -m TEXT` commits them, then {}",
+                project.argument,
+                keep()
             ),
-            Next::Decide => keep,
+            Next::Decide => keep(),
         };
         let next = self.finds_the_line().into_iter().chain([next]);
         lines.extend(next.map(|text| format!("  {text}")));
         lines
-    }
-
-    /// The workloads that `cpu_max_cells` kept from the emulated device, in words.
-    fn too_large(&self) -> Option<String> {
-        let report = self.record.report();
-        let line = report.value("emulated_workloads")?;
-        let ran: usize = first_word(line).parse().ok()?;
-        let left = attribute(line, "of")?
-            .parse::<usize>()
-            .ok()?
-            .checked_sub(ran)?;
-        let left = figures::counted(left, "workload");
-        Some(format!(
-            "{left} left out: too large for the emulated device (cpu_max_cells)"
-        ))
     }
 
     /// Where the line of a mistake is looked for, that a verdict does not name.
@@ -233,6 +222,16 @@ impl<'a> Judged<'a> {
             true => self.verdict.exit(),
             false => Exit::NOT_JUDGED,
         }
+    }
+
+    /// What a discard of this run would do; `None` for the incumbent's own bytes, of which there is
+    /// nothing to discard. `this` names the run.
+    fn discard(&self, this: &str) -> Option<String> {
+        let text = match self.has_incumbent() {
+            true => format!("`lab discard{this} -m TEXT` puts the incumbent back"),
+            false => "there is no incumbent yet that a discard could put back".to_owned(),
+        };
+        (!self.is_incumbent()).then_some(text)
     }
 
     /// Whether HEAD has a kernel that a discard puts back. What cannot be read may have one.

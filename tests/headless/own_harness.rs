@@ -182,6 +182,7 @@ fn its_exit_codes_are_read_as_documented() {
         ("echo 'correctness: pass'; exit 3", 3, "☠ CRASH"),
         ("echo 'correctness: pass'", 3, "● PASS"),
         ("kill -SEGV $$", 3, "☠ CRASH"),
+        ("kill -KILL $$", 64, "– NOT JUDGED"),
         ("exit 64", 64, "– NOT JUDGED"),
         ("exit 126", 64, "– NOT JUDGED"),
         ("nvcccc kernel.cu || exit 127", 64, "– NOT JUDGED"),
@@ -239,4 +240,31 @@ fn a_time_that_the_harness_does_not_print_is_no_zero() {
     lab.lab("log").is(0).says("5.0 sps          - µs  tried");
     let log = lab.lab("log --json").is(0).json();
     assert!(log["experiments"][0]["kernel_us"].is_null());
+}
+
+#[test]
+fn a_hint_names_no_discard_of_the_incumbents_own_bytes() {
+    let lab = Lab::new();
+    let hints = |lab: &Lab| lab.lab("run").says("● PASS").out;
+    // The rules are not as in HEAD.
+    lab.write(
+        "lab.toml",
+        lab.read("lab.toml") + "[measure]\nsame_within = 5\n",
+    );
+    lab.lab("trust --yes").is(0);
+    let own = hints(&lab);
+    assert!(own.contains("`lab rules -m TEXT`"), "{own}");
+    assert!(!own.contains("lab discard"), "{own}");
+    // Nothing was measured.
+    lab.harness("echo 'correctness: pass'");
+    let own = hints(&lab);
+    assert!(!own.contains("lab discard"), "{own}");
+    // Of other bytes there is something to discard, as said.
+    lab.write("kernel.cu", "// tried\n");
+    let other = hints(&lab);
+    assert!(
+        other.contains("so it cannot be kept; `lab discard -m TEXT` puts the incumbent back"),
+        "{other}"
+    );
+    lab.lab("discard -m tried").is(0);
 }
