@@ -60,7 +60,8 @@ impl Session<'_> {
             Outcome::Void if ended.ending == Ending::Superseded => Err(Ended::Interrupted),
             Outcome::Void | Outcome::NotJudged => Err(Ended::NotJudged(verdict.why)),
             Outcome::Pass | Outcome::Fail | Outcome::Crash => {
-                Ok(self.record(number, started, began.elapsed(), follow.report(), verdict))
+                let run = self.record(number, started, began.elapsed(), follow.report(), verdict);
+                untimed(&run).map_or(Ok(run), |why| Err(Ended::NotJudged(why)))
             }
         })
     }
@@ -159,14 +160,6 @@ impl Session<'_> {
                 format!("failed: {}", made.failed().join(", ")),
             );
         }
-        if made.outcome == Outcome::Pass && made.times().is_none() {
-            let untimed = made.workloads.iter().find(|workload| workload.us.is_none());
-            let name = untimed.map_or("", |workload| &workload.name);
-            made.outcome = Outcome::Crash;
-            made.why = format!(
-                "nothing was measured for {name}: the harness printed no time for it, as kernel_us= in its workload: line"
-            );
-        }
         made
     }
 
@@ -191,6 +184,20 @@ impl Session<'_> {
         self.open.remove_copies();
         ended
     }
+}
+
+/// Why a run that passed is no run of a bench, where a workload has no time. The kernel is right: the
+/// harness lacks a line.
+fn untimed(run: &BenchRun) -> Option<String> {
+    let lacks = run.outcome == Outcome::Pass && run.times().is_none();
+    let untimed = run.workloads.iter().find(|workload| workload.us.is_none());
+    let name = untimed.map_or("", |workload| &workload.name);
+    lacks.then(|| {
+        format!(
+            "the kernel passed, and the harness printed no time of {name}: let it print `workload: NAME kernel_us=23.8` for each workload, \
+             or `kernel_us: 23.8` for the whole"
+        )
+    })
 }
 
 /// The end of a bench on another device than that of its runs.

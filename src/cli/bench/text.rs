@@ -141,6 +141,9 @@ fn what_to_do(project: &Project, state: &BenchState) -> String {
     let goes_on = format!("{done}; `lab bench{this} --resume` goes on");
     match &state.ended {
         Some(Ended::Interrupted) => format!("interrupted: {goes_on}"),
+        Some(Ended::NotJudged(_)) if state.bench.runs.is_empty() => {
+            format!("nothing is recorded; `lab bench{this}` begins again")
+        }
         Some(Ended::NotJudged(_)) => goes_on,
         None if BenchStore::new(&project.lab_dir).is_in_progress(number) => {
             format!("{done}; it goes on in another process")
