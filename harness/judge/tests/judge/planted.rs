@@ -47,7 +47,10 @@ const NO_NAN: [&str; 2] = [" || x[r * cols + c] != x[r * cols + c]", ""];
 #[test]
 fn a_largest_number_in_the_last_row_is_planted_along_the_rows() {
     let [old, new] = NO_LAST_ROW;
-    judge("", WORKLOAD, old, new).expect(Exit::Passed);
+    // By default no planted number is larger than drawn ones, and the run says of which inputs.
+    judge("", WORKLOAD, old, new)
+        .expect(Exit::Passed)
+        .expect_in("planted", "as_drawn=x");
     let judged = judge("planted = { along = 0 }", WORKLOAD, old, new);
     judged
         .expect(Exit::Wrong)

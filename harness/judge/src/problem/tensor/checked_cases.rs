@@ -68,7 +68,14 @@ impl Problem {
             left_out += sets.left_out;
         }
         if planted > 0 {
-            let counts = format_args!("{planted} left_out={left_out}");
+            let inputs = self.chosen.iter().flat_map(|case| &case.tensors);
+            let as_drawn = inputs.filter(|tensor| tensor.has_only_drawn_sizes());
+            let as_drawn = as_drawn.map(|tensor| tensor.name.as_str()).unique().join(",");
+            let as_drawn = match as_drawn.as_str() {
+                "" => String::new(),
+                names => format!(" as_drawn={names}"),
+            };
+            let counts = format_args!("{planted} left_out={left_out}{as_drawn}");
             cx.out.line("planted", counts)?;
         }
         let ragged = self.chosen.iter().filter(|case| case.hint.is_some());

@@ -56,14 +56,23 @@ impl CaseTensor {
     /// The lowest and the highest number that are planted.
     fn ends(&self) -> (f64, f64) {
         self.range().unwrap_or_else(|| {
-            let largest = if self.planted.by_default {
-                self.reach()
-            } else {
-                LARGEST.max(self.reach())
+            let largest = match self.planted.by_default {
+                true => self.reach().min(self.dtype.largest()),
+                false => self.most_planted(),
             };
-            let largest = largest.min(self.dtype.largest());
             (-largest, largest)
         })
+    }
+
+    /// The largest number that is planted without a range if problem.toml asks for large ones.
+    fn most_planted(&self) -> f64 {
+        LARGEST.max(self.reach()).min(self.dtype.largest())
+    }
+
+    /// Whether numbers are planted of which none is larger than drawn ones, though larger ones could
+    /// be: an input of floats without a range, about which problem.toml says nothing.
+    pub fn has_only_drawn_sizes(&self) -> bool {
+        self.planted.by_default && self.range().is_none() && self.ends().1 < self.most_planted()
     }
 
     /// Brings a number between the ends.
