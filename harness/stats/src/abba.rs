@@ -12,7 +12,7 @@
 //! process and on the same buffers, or several trials, each in a new process.
 
 use crate::centre::{self, Centre};
-use crate::speed::{self, Doubt, Speed};
+use crate::speed::{self, Doubt, LEAST_BLOCKS, Speed};
 
 /// The times of an ABBA block in seconds: `a` holds the incumbent's first and last turn, `b` the
 /// candidate's two turns between them.
@@ -119,12 +119,11 @@ impl Ratio {
         self.log.value.exp()
     }
 
-    /// The ends of the 95 % interval; `None` with a single pair.
+    /// The ends of the 95 % interval; `None` with fewer than [`LEAST_BLOCKS`] blocks, as two pairs
+    /// that happen to agree would show an interval without width.
     pub fn interval(&self) -> Option<(f64, f64)> {
-        self.log
-            .half_width
-            .is_finite()
-            .then(|| (self.log.low().exp(), self.log.high().exp()))
+        let is_known = self.blocks >= LEAST_BLOCKS && self.log.half_width.is_finite();
+        is_known.then(|| (self.log.low().exp(), self.log.high().exp()))
     }
 
     /// The same ratio with an interval that is twice as wide, for a measurement that something

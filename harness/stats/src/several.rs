@@ -33,7 +33,7 @@ pub type LogRatios = Vec<Vec<f64>>;
 pub struct WorkloadSpeed {
     /// Candidate's speed over incumbent's; above 1 the candidate is faster.
     pub ratio: f64,
-    /// The ends of the ratio's corrected interval; `None` with a single pair.
+    /// The ends of the ratio's corrected interval; `None` with too few blocks for a verdict.
     pub interval: Option<(f64, f64)>,
     /// The corrected verdict.
     pub speed: Speed,

@@ -111,6 +111,8 @@ fn few_turns_are_undecided_and_say_what_is_missing() {
     let missing =
         "speed undecided: only 2 ABBA blocks, and a verdict needs 3; time more ABBA blocks";
     assert_eq!(report.doubt(), Some(missing));
+    let ratio = report.comparison().expect("two blocks").ratio;
+    assert_eq!((ratio.low, ratio.high), (None, None), "no interval yet");
     report.push_line("turns: none");
     report.judge_turns(0.005);
     assert!(report.turns().is_empty() && report.comparison().is_none() && report.doubt().is_none());
@@ -148,6 +150,16 @@ fn several_blocks_may_stand_on_a_line_and_trials_are_kept_apart() {
         three.log.half_width > 1.5 * one.log.half_width,
         "{one:?} {three:?}"
     );
+}
+
+#[test]
+fn each_kind_of_turns_line_that_cannot_be_read_is_told_beside_what_is_missing() {
+    let mut report = Report::read("turns: 1 2 3\nturns: 1 -2 2 1\nturns: 1 2 3\nturns: 1 2 2 1\n");
+    report.judge_turns(0.005);
+    let why = "3 turns: lines cannot be read: 3 times are no whole ABBA blocks of four; '-2' is no time in seconds; \
+               speed undecided: only 1 ABBA block, and a verdict needs 3; time more ABBA blocks";
+    assert_eq!(report.doubt(), Some(why));
+    assert_eq!(report.value("speed_ratio"), Some("0.5000 quads=1"));
 }
 
 #[test]

@@ -12,6 +12,9 @@ use lab_stats::summary::{TimingSummary, summarise};
 /// Most ABBA blocks of a run, of all its workloads. Further blocks are not kept.
 pub const TURN_BLOCKS: usize = 16_384;
 
+/// Most different faults of `turns:` lines that are told.
+const FAULTS_TOLD: usize = 3;
+
 /// The ABBA blocks of a run, from its `turns:` lines.
 ///
 /// ```
@@ -29,7 +32,10 @@ pub struct Turns {
     blocks: usize,
     /// Whether there were more than [`TURN_BLOCKS`].
     is_cut: bool,
-    fault: Option<String>,
+    /// Why lines could not be read, of the first ones that differ.
+    faults: Vec<String>,
+    /// How many lines could not be read.
+    unread: usize,
     taken_back: bool,
 }
 
@@ -85,7 +91,10 @@ impl Turns {
                 }
             }
             Err(why) => {
-                self.fault.get_or_insert(why);
+                self.unread += 1;
+                if self.faults.len() < FAULTS_TOLD && !self.faults.contains(&why) {
+                    self.faults.push(why);
+                }
             }
         }
     }
@@ -112,9 +121,14 @@ impl Turns {
         self.taken_back
     }
 
-    /// Why the first line that could not be read could not be read.
-    pub fn fault(&self) -> Option<&str> {
-        self.fault.as_deref()
+    /// How many lines could not be read, and why, in words; `None` if all could.
+    pub fn fault(&self) -> Option<String> {
+        let lines = match self.unread {
+            0 => return None,
+            1 => "a turns: line".to_owned(),
+            several => format!("{several} turns: lines"),
+        };
+        Some(format!("{lines} cannot be read: {}", self.faults.join("; ")))
     }
 
     /// Candidate's speed over incumbent's; `None` without a block of the [whole](Turns::blocks).

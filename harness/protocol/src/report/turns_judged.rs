@@ -9,11 +9,7 @@ impl Report {
     /// in place of the harness's own, and the same for each workload that they name. Without such
     /// lines nothing changes. `same_within` is a fraction: 0.005 for 0.5 %.
     pub fn judge_turns(&mut self, same_within: f64) {
-        let unread = self
-            .turns
-            .fault()
-            .map(|fault| format!("a turns: line cannot be read: {fault}"));
-        self.doubt = unread.or_else(|| self.turns.left_out());
+        self.doubt = self.turns.fault().or_else(|| self.turns.left_out());
         self.timed_workloads = self.rows_of_turns(same_within);
         let Some(ratio) = self.turns.ratio() else {
             if self.turns.taken_back() {
@@ -41,11 +37,11 @@ impl Report {
         self.set("speed", self.of_whole(ratio.speed(same_within)).word());
         let series = series_of(self.turns.blocks());
         self.set("turns_series", &series);
-        if self.doubt.is_none() {
-            self.doubt = ratio
-                .doubt(same_within)
-                .map(|why| format!("speed undecided: {why}; time more ABBA blocks"));
-        }
+        let undecided = ratio.doubt(same_within);
+        let undecided =
+            undecided.map(|why| format!("speed undecided: {why}; time more ABBA blocks"));
+        let doubts = [self.doubt.take(), undecided];
+        self.doubt = doubts.into_iter().flatten().reduce(|a, b| format!("{a}; {b}"));
     }
 
     /// The `workload:` lines with what the `turns:` lines say of their workloads, and lines for the

@@ -33,6 +33,13 @@ fn one_pair_has_no_verdict() {
 }
 
 #[test]
+fn blocks_too_few_for_a_verdict_show_no_interval() {
+    let of = |blocks: usize| Ratio::of(&[vec![0.5; 2 * blocks]]).unwrap();
+    assert_eq!([1, 2].map(|blocks| of(blocks).interval()), [None, None]);
+    assert!(of(3).interval().is_some());
+}
+
+#[test]
 fn pairs_of_a_block_that_err_together_widen_the_interval() {
     // The same eight numbers: neighbours differ, or neighbours are alike.
     let apart = Ratio::of(&[vec![0.01, -0.01, -0.01, 0.01, 0.01, -0.01, -0.01, 0.01]]).unwrap();
@@ -88,7 +95,7 @@ proptest! {
 
     /// The interval holds its centre, and more blocks of the same numbers never widen it.
     #[test]
-    fn the_interval_shrinks_with_more_of_the_same(logs in prop::collection::vec(-0.1f64..0.1, 4..12)) {
+    fn the_interval_shrinks_with_more_of_the_same(logs in prop::collection::vec(-0.1f64..0.1, 6..12)) {
         let logs = if logs.len() % 2 == 0 { logs } else { logs[1..].to_vec() };
         let once = Ratio::of(std::slice::from_ref(&logs)).unwrap();
         let often = Ratio::of(&[logs.repeat(8)]).unwrap();
