@@ -3,7 +3,7 @@
 use super::json::experiment::ExperimentReport;
 use super::output::{resume, say_each};
 use super::table::table;
-use super::{JsonArg, any, ask, complain, log, say, told};
+use super::{JsonArg, any, complain, log, say, told};
 use anyhow::Result;
 use clap::Args;
 use lab_board::Board;
@@ -175,26 +175,26 @@ impl LsAnswer {
     }
 }
 
-/// Asks for one of several kernels, where neither a command nor lab.toml nor the folder names one.
-/// `None` where there are not several, or none was chosen.
-pub fn choose(from: &Path) -> Result<Option<PathBuf>> {
+/// The kernels to choose from where neither a command nor lab.toml nor the folder means one: the one
+/// that was judged last, then the others by their paths. Empty where there are not several.
+pub fn choices(from: &Path) -> Result<Vec<PathBuf>> {
     let from = from.canonicalize()?;
     let Ok(project) = Project::of_any(&from) else {
-        return Ok(None);
+        return Ok(Vec::new());
     };
-    let listed = look(&project)?;
-    let names = kernels::names(&project);
+    let mut names = kernels::names(&project);
     if names.len() < 2 {
-        return Ok(None);
+        return Ok(Vec::new());
     }
-    let lines = listed.lines();
-    let (head, lines) = (&lines[0], &lines[1..]);
-    let shown: Vec<&str> = names.iter().map(|name| shown(name, &names)).collect();
-    let title = format!("the kernels of this repository:\n      {head}");
-    let chosen = ask::which(&title, lines, &shown)?;
-    let path = |at: usize| {
-        let path = project.root.join(&names[at]);
+    let index = RunIndex::open(&project);
+    let place = |kernel: &str| names.iter().position(|name| name == kernel);
+    let last = index.newest().find_map(|run| place(&run.kernel));
+    if let Some(at) = last {
+        names[..=at].rotate_right(1);
+    }
+    let path = |name: &String| {
+        let path = project.root.join(name);
         path.strip_prefix(&from).map(Path::to_owned).unwrap_or(path)
     };
-    Ok(chosen.map(path))
+    Ok(names.iter().map(path).collect())
 }

@@ -43,37 +43,7 @@ pub fn screen(from: &Path, kernel: Option<&Path>, choice: AppearanceChoice) -> R
     };
     let choice = choice.or(AppearanceChoice::of_environment(env).map_err(Error::msg)?);
     prefer(settings.clone(), choice.clone()).map_err(Error::msg)?;
-    let (kernel, project) = match Project::open(from, kernel) {
-        // Of several kernels none is meant: the user says which.
-        Err(why) if kernel.is_none() => {
-            let chosen = ls::choose(from)?.ok_or(why)?;
-            let project = Project::open(from, Some(&chosen))?;
-            (Some(chosen), project)
-        }
-        opened => (kernel.map(Path::to_owned), opened?),
-    };
-    let project = Arc::new(project);
-    if kernel.is_some()
-        && !project.kernel.exists()
-        && lab_git::incumbent(&Repo::open(&project)?)?.is_none()
-    {
-        bail!(
-            "there is no {}, and HEAD does not hold it: `lab KERNEL_OR_FOLDER` opens the screen on a kernel, \
-             `lab --help` lists the commands",
-            project.kernel_name
-        );
-    }
-    // One screen can be open on each kernel. The lock is held until the screen closes.
-    let lock = screen_lock::take(&project)?;
-    let opening = Opening {
-        from: from.canonicalize()?,
-        kernel,
-    };
-    let mut next = Some(Next {
-        project,
-        opening,
-        lock,
-    });
+    let mut next = Some(first(from, kernel)?);
     while let Some(Next {
         project,
         opening,
@@ -93,6 +63,54 @@ pub fn screen(from: &Path, kernel: Option<&Path>, choice: AppearanceChoice) -> R
         next = ended.next;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The screen to open first. Where no kernel is named and none is meant, the user chooses one of
+/// several in the list of kernels. Behind the list is the kernel that was judged last, or another
+/// one if it has a screen already.
+fn first(from: &Path, kernel: Option<&Path>) -> Result<Next> {
+    let why = match Project::open(from, kernel) {
+        Err(why) if kernel.is_none() => why,
+        opened => return on_kernel(from, kernel, opened?),
+    };
+    let mut refused = None;
+    for choice in ls::choices(from)? {
+        let opened = Project::open(from, Some(&choice));
+        match opened.and_then(|project| on_kernel(from, Some(&choice), project)) {
+            Ok(mut next) => {
+                next.opening.lists = true;
+                return Ok(next);
+            }
+            Err(why) => refused = refused.or(Some(why)),
+        }
+    }
+    Err(refused.unwrap_or(why))
+}
+
+/// A screen on this kernel, which `kernel` names if a command does.
+fn on_kernel(from: &Path, kernel: Option<&Path>, project: Project) -> Result<Next> {
+    if kernel.is_some()
+        && !project.kernel.exists()
+        && lab_git::incumbent(&Repo::open(&project)?)?.is_none()
+    {
+        bail!(
+            "there is no {}, and HEAD does not hold it: `lab KERNEL_OR_FOLDER` opens the screen on a kernel, \
+             `lab --help` lists the commands",
+            project.kernel_name
+        );
+    }
+    // One screen can be open on each kernel. The lock is held until the screen closes.
+    let lock = screen_lock::take(&project)?;
+    let opening = Opening {
+        from: from.canonicalize()?,
+        kernel: kernel.map(Path::to_owned),
+        lists: false,
+    };
+    Ok(Next {
+        project: Arc::new(project),
+        opening,
+        lock,
+    })
 }
 
 /// Reads the user's settings and layout before the screen opens. `choice` overrides both.

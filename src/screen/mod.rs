@@ -100,6 +100,7 @@ impl Next {
         let opening = Opening {
             from: opening.from.clone(),
             kernel: Some(path),
+            lists: false,
         };
         let project = Arc::new(Project::open(&opening.from, opening.kernel.as_deref())?);
         let lock = screen_lock::take(&project)?;

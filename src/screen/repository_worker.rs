@@ -42,15 +42,18 @@ const WATCHER_GONE: &str =
 pub struct Opening {
     pub from: PathBuf,
     pub kernel: Option<PathBuf>,
+    /// The user named no kernel and none is meant: `kernel` is one of several.
+    pub lists: bool,
 }
 
 impl Opening {
     /// Whether the user is to say which kernel: none was named, the folder is not a kernel's, and
     /// the repository has several.
     pub fn asks_for_kernel(&self, project: &Project) -> bool {
-        self.kernel.is_none()
-            && !self.from.starts_with(&project.problem_dir)
-            && kernels::names(project).len() > 1
+        self.lists
+            || self.kernel.is_none()
+                && !self.from.starts_with(&project.problem_dir)
+                && kernels::names(project).len() > 1
     }
 }
 
