@@ -3,6 +3,7 @@
 
 mod definition;
 mod described;
+mod own_harness;
 mod published;
 mod python_source;
 mod triton;
@@ -21,7 +22,6 @@ use python_source::PythonSource;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -80,8 +80,8 @@ struct InitFindings {
     harness: Option<(Harness, String)>,
     /// Something in Python is judged, or judges.
     needs_python: bool,
-    /// The built-in harness judges, and has no problem.toml to judge by.
-    lacks_problem: bool,
+    /// What the user has to do before anything can judge.
+    lacks: Option<&'static str>,
     notes: Vec<String>,
 }
 
@@ -160,10 +160,7 @@ pub fn main(options: &InitArgs) -> Result<ExitCode> {
 
 /// What to do next, in the order in which it is needed.
 fn next(found: &InitFindings) -> String {
-    let mut steps = Vec::new();
-    if found.lacks_problem {
-        steps.push("write problem.toml and a reference (docs/problems.md)");
-    }
+    let mut steps: Vec<&str> = found.lacks.into_iter().collect();
     if found.needs_python || found.harness.is_some() {
         steps.push("`lab trust`");
     }
@@ -193,7 +190,10 @@ fn find(folder: &Path, given: Option<&Path>) -> Result<InitFindings> {
         .into_iter()
         .find(|path| path.is_file());
     let harness = script
-        .map(|path| Ok::<_, anyhow::Error>((harness(&path, folder)?, relative(&path, folder)?)));
+        .map(|path| {
+            let harness = own_harness::of_script(&path, folder)?;
+            Ok::<_, anyhow::Error>((harness, relative(&path, folder)?))
+        });
     let harness = harness.transpose()?;
     if harness.is_none() && ![".cu", ".py"].iter().any(|end| name.ends_with(end)) {
         bail!(
@@ -204,7 +204,14 @@ fn find(folder: &Path, given: Option<&Path>) -> Result<InitFindings> {
     let mut notes = Vec::new();
     let is_python = Language::of(&kernel) == Language::Python && harness.is_none();
     let lacks_problem = harness.is_none() && !beside.join("problem.toml").is_file();
-    if lacks_problem {
+    let sign = own_harness::sign(folder).filter(|_| lacks_problem);
+    if let Some(sign) = &sign {
+        notes.push(format!(
+            "{sign} is here, so a harness of your own judges {name}: set `harness` in {FILE} to its command. For a kernel as somebody published \
+             it, `lab init {}` writes a problem",
+            quote(&name)
+        ));
+    } else if lacks_problem {
         notes.push(format!(
             "there is no harness.py here and no problem.toml in {}: write one of them, or set `harness` in {FILE} to a command such as \
              `make -s && ./judge`",
@@ -225,22 +232,14 @@ fn find(folder: &Path, given: Option<&Path>) -> Result<InitFindings> {
         kernel: name,
         harness,
         needs_python,
-        lacks_problem,
+        lacks: match (lacks_problem, &sign) {
+            (false, _) => None,
+            (true, None) => Some("write problem.toml and a reference (docs/problems.md)"),
+            (true, Some(_)) => {
+                Some("set `harness` in lab.toml (`lab help your-own-harness`), then `lab trust`")
+            }
+        },
         notes,
-    })
-}
-
-/// How a script in Python is run as the harness: by the project's interpreter; by uv where it says
-/// that uv installs its packages (the inline metadata of PEP 723).
-fn harness(script: &Path, folder: &Path) -> Result<Harness> {
-    let name = relative(script, folder)?;
-    let bytes = fs::read(script).with_context(|| format!("cannot read {}", script.display()))?;
-    let has_metadata = String::from_utf8_lossy(&bytes)
-        .lines()
-        .any(|line| line.trim_end() == "# /// script");
-    Ok(match has_metadata && which::which("uv").is_ok() {
-        true => Harness::Command(format!("uv run {}", quote(&name))),
-        false => Harness::Python { python: name },
     })
 }
 
@@ -312,7 +311,7 @@ fn text(found: &InitFindings) -> String {
         Some((Harness::Python { python }, _)) => {
             format!("harness = {{ python = {} }}\n", string(python))
         }
-        None => "# harness = { python = \"harness.py\" }\n".to_owned(),
+        None => "# harness = { python = \"harness.py\" }\n# harness = \"make -s && ./judge\"\n".to_owned(),
     };
     // A script that lab.toml names as such is an input without a word.
     let extra = match &found.harness {
@@ -369,7 +368,7 @@ mod tests {
                 "my harness.py".into(),
             )),
             needs_python: true,
-            lacks_problem: false,
+            lacks: None,
             notes: Vec::new(),
         };
         let config = Config::parse(&text(&found), FILE).expect("it reads back");

@@ -160,36 +160,59 @@ fn the_second_kernel_of_a_file_gets_a_folder_of_its_own() {
 }
 
 #[test]
-fn an_extension_pasted_as_kernel_cu_becomes_a_problem_whose_reference_must_be_written() {
+fn an_extension_pasted_as_kernel_cu_stays_and_its_problem_gets_a_folder() {
     let lab = Lab::empty();
     fs::create_dir(lab.path("twice")).unwrap();
     lab.write("twice/kernel.cu", EXTENSION);
     lab.lab("init twice/kernel.cu")
         .is(0)
-        .says("wrote twice/kernel.cu for twice_f32_kernel of twice/kernel.cu")
-        .says("the published file is published.cu now")
-        .says("next: write reference.cu, which says what is right, then `lab run twice`");
-    assert_eq!(lab.read("twice/published.cu"), EXTENSION);
-    let kernel = lab.read("twice/kernel.cu");
-    assert!(kernel.contains("// published.cu, line "), "{kernel}");
+        .says("wrote twice_f32/kernel.cu for twice_f32_kernel of twice/kernel.cu")
+        .says("next: write reference.cu, which says what is right, then `lab run twice_f32`");
+    assert_eq!(lab.read("twice/kernel.cu"), EXTENSION);
+    let kernel = lab.read("twice_f32/kernel.cu");
     assert!(!kernel.contains("torch"), "{kernel}");
     assert!(
         kernel.contains("launch.grid[0] = (dims.N + 256 - 1) / 256;"),
         "{kernel}"
     );
     // The frame of the reference passes nothing in silence.
-    lab.lab("run twice --device cpu")
+    lab.lab("run twice_f32 --device cpu")
         .is(64)
         .says("NOT JUDGED")
         .says("reference.cu is not written yet: compute y here");
-    let reference = lab.read("twice/reference.cu");
+    let reference = lab.read("twice_f32/reference.cu");
     let lines = reference.lines().filter(|line| !line.starts_with("#error"));
     let text = lines.collect::<Vec<&str>>().join("\n");
     lab.write(
-        "twice/reference.cu",
+        "twice_f32/reference.cu",
         text.replace("// y[i] = …;", "y[i] = 2.0 * x[i];"),
     );
-    lab.lab("run twice --device cpu").is(0).says("PASS");
+    lab.lab("run twice_f32 --device cpu").is(0).says("PASS");
+}
+
+/// A repository with a kernel and a harness of the user's own, which git does not hold yet.
+#[test]
+fn a_kernel_that_a_harness_of_ones_own_builds_stays_as_it_is() {
+    let lab = Lab::empty();
+    lab.write("kernel.cu", ROWS);
+    lab.write("tools.h", TOOLS);
+    lab.write("Makefile", "judge: judge.cpp kernel.cu\n\tnvcc -o judge judge.cpp kernel.cu\n");
+    lab.write("judge.cpp", "int main() {}\n");
+    let before = lab.git("status --porcelain");
+    lab.lab("init")
+        .is(0)
+        .says("wrote lab.toml: kernel kernel.cu")
+        .says("Makefile is here, so a harness of your own judges kernel.cu")
+        .says("next: set `harness` in lab.toml (`lab help your-own-harness`), then `lab trust`");
+    assert_eq!(lab.read("kernel.cu"), ROWS);
+    let after = lab.git("status --porcelain");
+    assert_eq!(after.replace("?? lab.toml\n", ""), before);
+    assert!(lab.read("lab.toml").contains("# harness = \"make -s && ./judge\"\n"));
+    // Who names the file means the kernel in it, which gets a folder.
+    lab.lab("init kernel.cu --entry row_scale_kernel")
+        .is(0)
+        .says("wrote row_scale/kernel.cu");
+    assert_eq!(lab.read("kernel.cu"), ROWS);
 }
 
 #[test]

@@ -1,27 +1,22 @@
 //! `lab init FILE.cu`: a problem for a kernel of a file as people publish them, with host code
 //! around it.
 
-use super::{InitAnswer, InitArgs, ask, find_kernel, say, say_below, told};
+use super::{InitAnswer, InitArgs, ask, find_kernel, own_harness, say, say_below, told};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use itertools::Itertools;
 use lab_import::cuda::Published;
-use lab_import::{NewFile, Problem};
+use lab_import::Problem;
 use lab_project::new_problem::{self, NewProblem};
 use lab_protocol::Language;
-use lab_system::root::{Root, read_anywhere};
-use lab_system::space;
+use lab_system::root::read_anywhere;
 use lab_text::shell::quote;
 use lab_text::suggest::did_you_mean;
 use std::ffi::OsStr;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Most bytes of a published file, and of a header beside it.
 pub const SIZE_LIMIT: u64 = 4 << 20;
-
-/// The name under which the published file stays if it was called kernel.cu.
-const ORIGINAL: &str = "published.cu";
 
 /// Reads a published file.
 pub fn read(path: &Path) -> Result<String> {
@@ -62,14 +57,10 @@ pub fn write(
 const LACKS_REFERENCE: &str = "write reference.cu, which says what is right";
 
 /// Tells what was written for a function of a published file, and what to do next: `first` what the
-/// user has to do before the first run, empty for nothing. Of a problem in this folder the argument
-/// is empty.
+/// user has to do before the first run, empty for nothing.
 fn tell(published: &str, function: &str, first: &str, made: &NewProblem) -> ExitCode {
-    let argument = match made.argument.as_str() {
-        "" => String::new(),
-        argument => format!(" {argument}"),
-    };
-    let next = vec![format!("lab run{argument}"), format!("lab{argument}")];
+    let argument = &made.argument;
+    let next = vec![format!("lab run {argument}"), format!("lab {argument}")];
     let first = match first {
         "" => String::new(),
         first => format!("{first}, then "),
@@ -117,6 +108,8 @@ pub fn find(folder: &Path, options: &InitArgs) -> Result<Option<PublishedFile>> 
         Some(path) if path.is_dir() => folder.join(path).join(Language::Cuda.kernel_name()),
         Some(path) => folder.join(path),
         None => match find_kernel(folder) {
+            // A kernel that the user's own harness builds is no published file.
+            Ok(path) if !wants_problem && has_own_harness(folder, &path) => return Ok(None),
             Ok(path) => path,
             Err(error) if wants_problem => return Err(error),
             Err(_) => return Ok(None),
@@ -165,6 +158,11 @@ pub fn find(folder: &Path, options: &InitArgs) -> Result<Option<PublishedFile>> 
     Ok(Some(published))
 }
 
+fn has_own_harness(folder: &Path, kernel: &Path) -> bool {
+    let beside = kernel.parent().unwrap_or(folder);
+    [folder, beside].into_iter().any(|at| own_harness::sign(at).is_some())
+}
+
 impl PublishedFile {
     /// The file with the headers beside it. `name` is what the problem calls it.
     fn parsed(&self, name: &str) -> Published {
@@ -190,17 +188,9 @@ impl PublishedFile {
         name.unwrap_or("published.cu")
     }
 
-    /// A file called kernel.cu becomes the problem where it is.
-    fn stays(&self, options: &InitArgs) -> bool {
-        options.name.is_none() && self.file_name() == Language::Cuda.kernel_name()
-    }
-
     /// Writes the problem, and says what to do next.
     pub fn init(&self, options: &InitArgs) -> Result<ExitCode> {
-        let origin = match self.stays(options) {
-            true => ORIGINAL,
-            false => self.file_name(),
-        };
+        let origin = self.file_name();
         let published = self.parsed(origin);
         let functions = self.functions(&published, options.entry.as_deref())?;
         let short = match functions.as_slice() {
@@ -213,18 +203,12 @@ impl PublishedFile {
                 .unwrap_or("list"),
         };
         let given = options.name.clone().unwrap_or_else(|| short.into());
-        let name = match self.stays(options) {
-            true => short.to_owned(),
-            false => new_problem::name_of(&given)?.to_owned(),
-        };
+        let name = new_problem::name_of(&given)?;
         let mut problem = published
-            .problem(&functions, &name, origin)
+            .problem(&functions, name, origin)
             .map_err(|why| anyhow!("no problem can be written for {}: {why}", self.shown))?;
         problem.entry = functions.join(", ");
-        match self.stays(options) {
-            true => self.write_here(name, problem),
-            false => write((&self.folder, &given), &self.shown, problem, Language::Cuda),
-        }
+        write((&self.folder, &given), &self.shown, problem, Language::Cuda)
     }
 
     /// The functions that become the kernel, in the order of their launches: those that are named,
@@ -272,67 +256,5 @@ impl PublishedFile {
         let chosen = ask::which(&title, &lines.collect::<Vec<_>>(), &names)?;
         let chosen = chosen.context("no kernel was chosen, and nothing was written")?;
         Ok(names[chosen].to_owned())
-    }
-
-    /// Writes the problem around a file that is called kernel.cu, whose bytes stay as published.cu.
-    fn write_here(&self, name: String, problem: Problem) -> Result<ExitCode> {
-        let beside = self.path.parent().unwrap_or(&self.folder);
-        let root = Root::new(beside);
-        let failed = |name: &str, error: io::Error| {
-            let error =
-                anyhow!(error).context(format!("cannot write {}", beside.join(name).display()));
-            space::explain(error, "the published kernel is as it was")
-        };
-        let bytes =
-            read_anywhere(&self.path, SIZE_LIMIT).map_err(|error| failed(ORIGINAL, error))?;
-        match root.create_whole(Path::new(ORIGINAL), &bytes) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                let there = root.read(Path::new(ORIGINAL), SIZE_LIMIT);
-                ensure!(
-                    there.is_ok_and(|there| there == bytes),
-                    "{} is there already and holds something else: rename it, and run `lab init` again",
-                    beside.join(ORIGINAL).display()
-                );
-            }
-            written => written.map_err(|error| failed(ORIGINAL, error))?,
-        }
-        let mut notes = problem.notes;
-        notes.push(format!("the published file is {ORIGINAL} now"));
-        // kernel.cu comes last: without the others it would not be a problem.
-        let is_kernel = |file: &&NewFile| file.name == Language::Cuda.kernel_name();
-        for file in problem.files.iter().filter(|file| !is_kernel(file)) {
-            match root.create_whole(Path::new(&file.name), file.text.as_bytes()) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    notes.push(format!(
-                        "{} was there already and was not changed",
-                        file.name
-                    ));
-                }
-                written => written.map_err(|error| failed(&file.name, error))?,
-            }
-        }
-        for file in problem.files.iter().filter(is_kernel) {
-            root.replace(Path::new(&file.name), file.text.as_bytes())
-                .map_err(|error| failed(&file.name, error))?;
-        }
-        let tree = lab_project::work_tree(beside)?;
-        let argument = match shown(&self.folder, beside) {
-            here if here.is_empty() => here,
-            folder => quote(&folder),
-        };
-        let made = NewProblem {
-            name,
-            template: None,
-            folder: shown(&tree, beside),
-            kernel: shown(&tree, &self.path),
-            files: problem.files.into_iter().map(|file| file.name).collect(),
-            argument,
-            notes,
-        };
-        let first = match problem.lacks_reference {
-            true => LACKS_REFERENCE,
-            false => "",
-        };
-        Ok(tell(&self.shown, &problem.entry, first, &made))
     }
 }
