@@ -69,6 +69,9 @@ pub struct RunOnceArgs {
     /// stdout
     #[arg(long, conflicts_with_all = ["decide", "unless_known", "json"])]
     pub ncu: bool,
+    /// Print the verdict in one line, and nothing else, on stdout
+    #[arg(short, long, conflicts_with_all = ["decide", "json", "log", "ncu"])]
+    quiet: bool,
 }
 
 #[derive(Args, Debug)]
@@ -93,11 +96,30 @@ pub fn main(options: &RunOnceArgs) -> Result<ExitCode> {
     let run = &options.run;
     if options.unless_known
         && let Ok(project) = run.kernel.open()
-        && let Some(exit) = tell_known(&project, run)
+        && let Some(exit) = tell_known(&project, options)
     {
         return Ok(exit);
     }
-    judged(run, Reason::Command.into())
+    match options.quiet {
+        true => in_one_line(run),
+        false => judged(run, Reason::Command.into()),
+    }
+}
+
+/// Judges the kernel, and prints the line of its verdict alone.
+fn in_one_line(options: &RunArgs) -> Result<ExitCode> {
+    let project = options.kernel.open()?;
+    go_on(&project, options);
+    let mut index = RunIndex::new(&project);
+    let spec = RunSpec {
+        device: options.device,
+        ..Reason::Command.into()
+    };
+    let record = judge(&project, spec, &mut index, |_| {})?;
+    index.refresh();
+    let judged = Judged::of(&project, None, &index, &record).context(NO_VERDICT)?;
+    say(&judged.line());
+    Ok(code(judged.exit()))
 }
 
 /// The earlier run that judged this kernel, and whether its bytes are the same too. `None` if there
@@ -108,9 +130,9 @@ pub fn known(project: &Project, index: &RunIndex, device: Option<Target>) -> Opt
 }
 
 /// Tells the verdict on the same kernel that an earlier run gave, if there is one.
-fn tell_known(project: &Project, options: &RunArgs) -> Option<ExitCode> {
+fn tell_known(project: &Project, options: &RunOnceArgs) -> Option<ExitCode> {
     let index = RunIndex::open(project);
-    let JudgedBefore { record, same_bytes } = known(project, &index, options.device)?;
+    let JudgedBefore { record, same_bytes } = known(project, &index, options.run.device)?;
     let repo = Repo::open(project).ok();
     let judged = Judged::of(project, repo.as_ref(), &index, &record)?;
     let (exit, run) = (judged.verdict.exit(), record.start.id);
@@ -119,6 +141,10 @@ fn tell_known(project: &Project, options: &RunArgs) -> Option<ExitCode> {
         let mut known = RunAnswer::of(&judged);
         known.known_as = Some(known_as);
         return Some(answer(exit, known));
+    }
+    if options.quiet {
+        say(&judged.line());
+        return Some(code(exit));
     }
     let mut lines = judged.lines();
     if !same_bytes {

@@ -268,3 +268,16 @@ fn a_hint_names_no_discard_of_the_incumbents_own_bytes() {
     );
     lab.lab("discard -m tried").is(0);
 }
+
+#[test]
+fn a_quiet_run_prints_its_verdict_in_one_line_and_nothing_else() {
+    let lab = Lab::new();
+    lab.harness(&format!("echo 'a word of the harness'; {PASSES}"));
+    let run = lab.lab("run --quiet").is(0);
+    assert_eq!((run.out.lines().count(), run.err.as_str()), (1, ""), "{run:?}");
+    assert!(run.out.starts_with("● PASS  run 1 of kernel.cu  1,000 sps"), "{run:?}");
+    let known = lab.lab("run -q --unless-known").is(0);
+    assert_eq!(known.out, run.out);
+    lab.harness("echo 'correctness: fail'; exit 1");
+    assert_eq!(lab.lab("run --quiet").is(1).out.lines().count(), 1);
+}
