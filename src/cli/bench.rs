@@ -74,7 +74,7 @@ pub struct BenchArgs {
     #[arg(long, value_name = "FORMAT")]
     export: Option<Format>,
     /// The file for --export
-    #[arg(long, value_name = "FILE", requires = "export")]
+    #[arg(short, long, alias = "out", value_name = "FILE", requires = "export")]
     output: Option<PathBuf>,
 }
 

@@ -37,7 +37,7 @@ pub struct ExportArgs {
     #[arg(long, value_name = "FORM")]
     to: To,
     /// The file to write [default: the problem's name with .py, .cu or .json, in the current folder]
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, alias = "out", value_name = "FILE")]
     output: Option<PathBuf>,
     /// Replace the file if there is one
     #[arg(long)]

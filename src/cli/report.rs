@@ -6,6 +6,7 @@ use super::{JsonArg, KernelArg, any, complain, open, say, told};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use lab_git::Repo;
+use lab_protocol::console;
 use lab_report::{MARK, Plotted};
 use lab_system::{atomic_file, space};
 use lab_tui::format::counted;
@@ -20,10 +21,10 @@ use std::process::{Command, ExitCode, Stdio};
 #[derive(Args, Debug)]
 pub struct ReportArgs {
     /// The kernels of the report, or their folders [default: all of the repository]
-    #[arg(value_name = "KERNEL_OR_FOLDER", conflicts_with = "markdown")]
+    #[arg(value_name = "KERNEL_OR_FOLDER")]
     kernels: Vec<PathBuf>,
     /// The file to write; one that lab did not make stays [default: report.html in the folder .lab]
-    #[arg(long, value_name = "FILE")]
+    #[arg(short, long, alias = "output", value_name = "FILE")]
     out: Option<PathBuf>,
     /// Open the report in the browser
     #[arg(long, conflicts_with = "markdown")]
@@ -49,8 +50,8 @@ pub struct PlotArgs {
     #[arg(long, value_name = "ID", conflicts_with_all = ["kernel", "roofline"])]
     decision: Option<String>,
     /// The file to write, which ends in .svg or .png; one that lab did not make stays [default: SVG on
-    /// stdout]
-    #[arg(long, value_name = "FILE")]
+    /// stdout, unless that is a terminal]
+    #[arg(short, long, alias = "output", value_name = "FILE")]
     out: Option<PathBuf>,
 }
 
@@ -72,13 +73,6 @@ pub struct ReportAnswer {
 pub fn main(options: &ReportArgs) -> Result<ExitCode> {
     let project = any()?;
     resume(&project);
-    if options.markdown {
-        let comment = lab_report::comment(&project, options.base.as_deref())?;
-        return print(comment.as_bytes(), options.out.as_deref());
-    }
-    if let Some(out) = &options.out {
-        refuse_others(out)?;
-    }
     let mut kernels = Vec::new();
     for path in &options.kernels {
         let of = open(Some(path))?;
@@ -88,6 +82,13 @@ pub fn main(options: &ReportArgs) -> Result<ExitCode> {
             "{name} is of another repository, {root}: run `lab report` there"
         );
         kernels.push(name);
+    }
+    if options.markdown {
+        let comment = lab_report::comment(&project, &kernels, options.base.as_deref())?;
+        return print(comment.as_bytes(), options.out.as_deref());
+    }
+    if let Some(out) = &options.out {
+        refuse_others(out)?;
     }
     let report = lab_report::html(&project, &kernels)?;
     let file = match &options.out {
@@ -134,6 +135,9 @@ pub fn plot(options: &PlotArgs) -> Result<ExitCode> {
         None if options.roofline => (options.kernel.open()?, Plotted::Roofline),
         None => (options.kernel.open()?, Plotted::Experiments),
     };
+    if options.out.is_none() && console::stdout_is_terminal() {
+        bail!("a terminal shows no SVG: `--out chart.svg` writes a file, `> chart.svg` too");
+    }
     let ending = options.out.as_deref().map(Path::extension);
     let ending = ending.map(|ending| ending.and_then(OsStr::to_str));
     let is_png = match ending {

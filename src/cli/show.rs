@@ -3,7 +3,7 @@
 use super::json::answer::RunAnswer;
 use super::shown::Paper;
 use super::verdict::Judged;
-use super::{JsonArg, answer, any, is_json, say, shown};
+use super::{JsonArg, answer, any, here, is_json, say, shown};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use lab_git::{Repo, short};
@@ -20,7 +20,8 @@ use std::process::ExitCode;
 
 #[derive(Args, Debug)]
 pub struct ShowArgs {
-    /// The number of a run, or the commit of an experiment as git names it
+    /// The number of a run, `last`, or the commit of an experiment as git names it
+    #[arg(default_value = "last")]
     run: String,
     /// Which cells of this output are wrong, and the values around the first
     #[arg(long, value_name = "NAME", conflicts_with = "json")]
@@ -38,8 +39,10 @@ pub fn main(options: &ShowArgs) -> Result<ExitCode> {
     let any = any()?;
     let record = read(&any, &options.run)?;
     let run = record.start.id;
-    let kernel = any.root.join(&record.start.kernel);
-    let project = Project::open(&any.root, Some(&kernel))
+    let (from, kernel) = (here()?.canonicalize()?, any.root.join(&record.start.kernel));
+    // Named as a command in this folder names it.
+    let kernel = kernel.strip_prefix(&from).unwrap_or(&kernel);
+    let project = Project::open(&from, Some(kernel))
         .with_context(|| format!("run {run} is of {}", record.start.kernel))?;
     let (repo, index) = (Repo::open(&project).ok(), RunIndex::open(&project));
     let judged = Judged::of(&project, repo.as_ref(), &index, &record)
@@ -66,9 +69,20 @@ pub fn main(options: &ShowArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The newest run with a verdict, of whichever kernel.
+fn last(any: &Project) -> Result<RunId> {
+    let index = RunIndex::open(any);
+    let mut judged = index.newest().filter(|run| run.verdict.is_some());
+    let newest = judged.next().map(|run| run.id);
+    newest.context("no run has a verdict yet: `lab run` judges the kernel")
+}
+
 /// The record of the run or the experiment of this name.
 fn read(any: &Project, name: &str) -> Result<Record> {
-    let run = name.parse().ok().map(RunId);
+    let run = match name {
+        "last" => Some(last(any)?),
+        _ => name.parse().ok().map(RunId),
+    };
     // A run is shown also where git cannot be read.
     if let Some(record) = run.and_then(|run| RunIndex::new(any).store().read(run).ok()) {
         return Ok(record);

@@ -48,6 +48,21 @@ pub fn worked_on() -> Lab {
 }
 
 #[test]
+fn the_last_run_is_shown_as_the_run_named_it() {
+    let lab = worked_on();
+    lab.write("kernels/scale/kernel.cu", lines(2500.0, ""));
+    lab.lab("run kernels/scale").is(0);
+    for args in ["show", "show last", "show 5"] {
+        lab.lab(args)
+            .is(0)
+            .says("run 5 of kernels/scale/kernel.cu")
+            .says("`lab keep kernels/scale -m TEXT` commits it");
+    }
+    let empty = Lab::empty();
+    empty.lab("show").is(1).says("no run has a verdict yet");
+}
+
+#[test]
 fn each_kernel_is_listed_with_the_figures_of_its_incumbent() {
     let lab = worked_on();
     let day = lab.lab("log --all --json").json()["experiments"][0]["decided"]

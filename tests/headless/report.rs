@@ -207,6 +207,8 @@ fn a_chart_is_a_picture_too() {
     let [width, height] =
         [16, 20].map(|at| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap()));
     let svg = lab.lab("plot --decision scale").is(0).out;
+    lab.lab("plot --decision scale -o chart.svg").is(0);
+    assert_eq!(lab.read("chart.svg").trim_end(), svg.trim_end());
     let size = format!("width=\"{}\" height=\"{}\"", width / 2, height / 2);
     assert!(svg.contains(&size), "{size}: {svg}");
 }
@@ -238,6 +240,12 @@ fn a_branch_is_told_as_a_comment_for_a_pull_request() {
         assert!(comment.contains(line), "{line}: {comment}");
     }
     assert!(!comment.contains("softmax"), "{comment}");
+    // Of kernels that are named alone.
+    let of_it = lab.lab("report kernels/scale --markdown").is(0).out;
+    assert_eq!(of_it, comment);
+    lab.lab("report kernels/softmax --markdown")
+        .is(0)
+        .says("No kernel changed since main");
     decide(2300.0, "keep kernels/scale -m 'wider'");
     lab.lab("report --markdown")
         .is(0)

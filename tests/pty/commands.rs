@@ -26,6 +26,15 @@ fn without_colours(text: &str) -> String {
 }
 
 #[test]
+fn no_chart_is_poured_onto_a_terminal() {
+    let shown = Bench::new().say_in_terminal(&["plot"]);
+    assert!(
+        shown.contains("`--out chart.svg` writes a file") && !shown.contains("<svg"),
+        "{shown:?}"
+    );
+}
+
+#[test]
 fn a_terminal_gets_text_and_colours_alone() {
     let bench = Bench::new();
     let theme =

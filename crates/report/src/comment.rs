@@ -45,12 +45,13 @@ struct Kept<'a> {
     trailers: &'a [Trailer],
 }
 
-/// The comment about the kernels that HEAD changed since it left `base`, in GitHub's Markdown.
-/// Reads disk and git.
-pub fn comment(project: &Project, base: Option<&str>) -> Result<String> {
+/// The comment about the kernels that HEAD changed since it left `base`, in GitHub's Markdown; of
+/// `only` these, if there are any. Reads disk and git.
+pub fn comment(project: &Project, only: &[String], base: Option<&str>) -> Result<String> {
     let Session { repo, history, .. } = Session::open(project)?;
     let since = lab_git::since(&repo, base)?;
-    let names = kernels::names(project);
+    let mut names = kernels::names(project);
+    names.retain(|name| only.is_empty() || only.contains(name));
     let mut changed = Vec::new();
     for name in &names {
         let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
