@@ -273,6 +273,11 @@ fn what_is_wrong_in_the_file_is_named_with_its_place() {
         ("{us}", "{us} names no figure"),
         // A workload has 64 columns, and the claim is no name of one.
         ("64 times as fast", "'64' was typed by hand"),
+        ("takes {scale.us} µs.", " µs µs' has its unit twice"),
+        (
+            "{scale.f16.1x64.vs_f_scale} times as fast",
+            "× times' has its unit twice",
+        ),
         ("takes {scale.us", "has a brace without its other half"),
         ("takes {scale.us}}", "has a brace without its other half"),
     ];

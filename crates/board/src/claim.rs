@@ -101,6 +101,7 @@ pub fn fill(
     if rest.contains(['{', '}']) || pieces.iter().any(is_open) {
         faults.push("it has a brace without its other half".to_owned());
     }
+    faults.extend(pieces.windows(2).filter_map(unit_twice));
     let shown = pieces.iter().map(|piece| match piece {
         Piece::Text(text) => text.as_str(),
         Piece::Figure(cited) => &cited.text,
@@ -115,6 +116,27 @@ pub fn fill(
         }));
     }
     (Filled { text, pieces }, faults)
+}
+
+/// A figure has its unit: that the text behind it says it again.
+fn unit_twice(pieces: &[Piece]) -> Option<String> {
+    let [Piece::Figure(figure), Piece::Text(behind)] = pieces else {
+        return None;
+    };
+    let unit = figure.text.trim_start_matches(|c: char| c.is_ascii_digit() || " ,.".contains(c));
+    let also: &[&str] = match unit {
+        "" => return None,
+        "µs" => &["us", "microseconds"],
+        "×" => &["x", "times"],
+        "%" => &["percent"],
+        _ => &[],
+    };
+    let word = behind.split_whitespace().next()?;
+    let word = word.trim_end_matches(['.', ',', ':', ';', ')', '?', '!']);
+    (word == unit || also.contains(&word)).then(|| {
+        let text = &figure.text;
+        format!("'{text} {word}' has its unit twice: a placeholder brings its own, so leave '{word}' out")
+    })
 }
 
 /// The figure that a placeholder names. The error follows the placeholder in a sentence.
