@@ -239,6 +239,14 @@ fn a_new_problem_in_python_passes_and_is_kept() {
             .replace("z[...] = a * x + y", "z[...] = a * x * tiles.SCALE + y"),
     );
     command("run scaled").is(0);
+    // A warning names the line as an error does.
+    lab.write(
+        "scaled/kernel.py",
+        format!("import warnings\nwarnings.warn('a guess')\n{text}"),
+    );
+    command("run scaled")
+        .is(0)
+        .says("scaled/kernel.py:2: UserWarning: a guess");
     command("harness scaled --trusted --device cpu").is(0);
     lab.write(
         "scaled/kernel.py",

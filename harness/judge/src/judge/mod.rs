@@ -55,6 +55,7 @@ use lab_protocol::report::{Stage, Writer};
 use lab_protocol::{Exit, JudgeKind, JudgeRequest, Language, console};
 use lab_system::{descendants, lifetime};
 pub use processes::remove_unused;
+use processes::python_line;
 pub use profiling::counters_are_readable;
 use std::io::{self, BufRead, Write};
 use std::sync::Arc;
@@ -170,12 +171,9 @@ fn of_the_kernel(request: &JudgeRequest, stop: &Stop) -> String {
     let text = stop.to_string();
     match stop {
         Stop::Build(_) | Stop::Crash(_) if request.language() == Language::Python => {
-            let (name, shown) = (Language::Python.kernel_name(), request.shown_as());
-            let of_line = |line: &str| match line.strip_prefix(name) {
-                Some(rest) if rest.starts_with(':') => format!("{shown}{rest}"),
-                _ => line.replace(&format!("File \"{name}\""), &format!("File \"{shown}\"")),
-            };
-            text.lines().map(of_line).collect::<Vec<_>>().join("\n")
+            let shown = request.shown_as();
+            let lines = text.lines().map(|line| python_line(line, &shown));
+            lines.collect::<Vec<_>>().join("\n")
         }
         _ => text,
     }

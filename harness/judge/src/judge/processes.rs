@@ -62,7 +62,21 @@ pub fn start_shown(
     sink: &SharedSink,
 ) -> Result<StartingWorker> {
     let output = as_kernel_output(sink.writer());
+    let shown = request.shown_as();
+    let output: LineSink = match language {
+        Language::Cuda => output,
+        Language::Python => Arc::new(move |line: &str| output(&python_line(line, &shown))),
+    };
     start_worker(request, language, target, output)
+}
+
+/// A line about a place in a kernel in Python, with the path that is shown for it.
+pub fn python_line(line: &str, shown: &str) -> String {
+    let name = Language::Python.kernel_name();
+    match line.strip_prefix(name) {
+        Some(rest) if rest.starts_with(':') => format!("{shown}{rest}"),
+        _ => line.replace(&format!("File \"{name}\""), &format!("File \"{shown}\"")),
+    }
 }
 
 /// Starts the judge's own worker, which holds inputs and results on the device, on a GPU. `None`

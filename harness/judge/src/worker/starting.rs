@@ -5,7 +5,7 @@ use super::images::Images;
 use super::left_behind::{Threads, WorkerTasks};
 use super::link::{Link, Operation};
 use super::messages::{Opened, SandboxRequest, WorkerRequest};
-use super::python::{Interpreter, NO_SANDBOX, OTHER};
+use super::python::{Interpreter, NO_SANDBOX, OTHER, without_folder};
 use super::{WatchingTool, serve};
 use crate::outcome::{OrLab, Result, Stop};
 use crate::process::child::{Child, LineSink};
@@ -16,6 +16,7 @@ use lab_protocol::{Program, Target};
 use lab_system::threads;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The program of a worker's process.
@@ -102,7 +103,11 @@ impl Worker {
                         "the Python interpreter {python} cannot be started: {e}. {OTHER}"
                     ))
                 };
-                let started = python.start(target, &images, forward);
+                let folder = images.path().to_owned();
+                // A warning names the source's line, as a message of the worker does.
+                let shown: LineSink =
+                    Arc::new(move |line: &str| forward(&without_folder(line, &folder)));
+                let started = python.start(target, &images, shown);
                 (started.map_err(cannot)?, None)
             }
         };
