@@ -94,6 +94,27 @@ fn a_report_shows_each_kernel_with_its_chart_its_experiments_and_its_diffs() {
 }
 
 #[test]
+fn the_bytes_and_operations_of_a_launch_are_those_that_the_run_tells() {
+    let lab = Lab::new();
+    let kept = |amounts: &str| {
+        lab.harness(&format!(
+            "echo 'device: Test GPU'; echo 'correctness: pass'; echo 'throughput_sps: 5'\n\
+             echo 'workload: rows=1 kernel_us=10 gbps=13.16 gflops=24.58{amounts} correctness=pass'"
+        ));
+        lab.git("commit -qam harness");
+        lab.write("kernel.cu", format!("// {amounts}\n"));
+        lab.lab("run").is(0);
+        lab.lab("keep -m tried").is(0);
+        text(&report(&lab))
+    };
+    let without = kept("");
+    assert!(without.contains("GB/s") && !without.contains("bytes a launch operations"), "{without}");
+    let with = kept(" bytes=131584 flops=245760");
+    assert!(with.contains("bytes a launch operations a launch"), "{with}");
+    assert!(with.contains("131,584 245,760"), "{with}");
+}
+
+#[test]
 fn what_somebody_wrote_is_shown_as_text() {
     let lab = Lab::new();
     lab.passing(900.0);

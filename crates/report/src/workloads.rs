@@ -8,13 +8,10 @@ use lab_protocol::report::{Measure, PeerRatio, Workload};
 use lab_run::peers::MeasuredPeer;
 use lab_run::record::Record;
 use lab_text::axis::{Axis, Scale};
-use lab_text::figures::{count, distinct, figure, percents, short};
+use lab_text::figures::{count, distinct, figure, percents, thousands};
 
 /// Rows of a table at most.
 const MOST: usize = 100;
-
-/// A rate has two decimals: of a smaller one the amount in a launch is not known to 1 %.
-const LEAST_RATE: f64 = 0.5;
 
 /// The workloads of one run, or of evidence, as a table.
 #[derive(Template)]
@@ -28,7 +25,8 @@ pub struct Workloads {
     pub peers: Vec<String>,
     pub has_ratio: bool,
     pub has_floor: bool,
-    pub has_work: bool,
+    pub has_amounts: bool,
+    pub has_rates: bool,
     pub roofline: Option<Chart>,
 }
 
@@ -81,6 +79,8 @@ impl Workloads {
                 of_floor: value("of_floor"),
                 gbps: value("gbps"),
                 gflops: value("tflops").map(|tflops| tflops * 1e3),
+                bytes: None,
+                flops: None,
                 ratio: figure("vs_incumbent"),
                 speed: None,
                 correctness: None,
@@ -110,7 +110,10 @@ impl Workloads {
             peers,
             has_ratio: all.iter().any(|it| it.ratio.is_some()),
             has_floor: all.iter().any(|it| it.of_floor.is_some()),
-            has_work: all
+            has_amounts: all
+                .iter()
+                .any(|it| it.bytes.is_some() || it.flops.is_some()),
+            has_rates: all
                 .iter()
                 .any(|it| it.gbps.is_some() || it.gflops.is_some()),
             roofline: None,
@@ -120,9 +123,6 @@ impl Workloads {
 
 fn row(of: &Workload, beside: Vec<Option<PeerRatio>>) -> WorkloadRow {
     let text = |value: Option<f64>, form: fn(f64) -> String| value.map(form).unwrap_or_default();
-    // 10⁹ in a second are 1,000 in a microsecond.
-    let in_launch =
-        |rate: Option<f64>| Some(rate.filter(|rate| *rate >= LEAST_RATE)? * of.us?.value * 1e3);
     let shown = |ratio: Option<PeerRatio>| ratio.map(|it| it.to_string()).unwrap_or_default();
     WorkloadRow {
         name: of.name.clone(),
@@ -131,8 +131,8 @@ fn row(of: &Workload, beside: Vec<Option<PeerRatio>>) -> WorkloadRow {
         speed: of.speed.map_or("", |speed| speed.word()),
         peers: beside.into_iter().map(shown).collect(),
         of_floor: text(of.of_floor, figure),
-        bytes: text(in_launch(of.gbps), short),
-        operations: text(in_launch(of.gflops), short),
+        bytes: text(of.bytes, thousands),
+        operations: text(of.flops, thousands),
         gbps: text(of.gbps, count),
         gflops: text(of.gflops, count),
     }
@@ -171,10 +171,11 @@ struct Point {
 fn points(record: &Record) -> Vec<Point> {
     let all = record.report().workload_figures();
     let point = |it: &Workload| {
-        let bytes = it.gbps.filter(|rate| *rate >= LEAST_RATE)?;
-        let speed = it.gflops.filter(|rate| *rate >= LEAST_RATE)?;
+        let speed = it.gflops.filter(|rate| *rate > 0.0)?;
+        let of_rates = || Some(speed / it.gbps.filter(|rate| *rate > 0.0)?);
+        let of_amounts = || Some(it.flops? / it.bytes.filter(|bytes| *bytes > 0.0)?);
+        let intensity = of_amounts().or_else(of_rates)?;
         let of_floor = it.of_floor.filter(|of| *of > 0.0);
-        let intensity = speed / bytes;
         let (name, shown, each) = (&it.name, count(speed), count(intensity));
         Some(Point {
             intensity,

@@ -45,7 +45,9 @@ const WORKLOADS: usize = 4;
 
 /// What such an answer leaves out of a workload: how the times scatter, and what follows from its
 /// time.
-const OF_A_WORKLOAD: [&str; 9] = [
+const OF_A_WORKLOAD: [&str; 11] = [
+    "bytes",
+    "flops",
     "gbps",
     "gflops",
     "high_us",

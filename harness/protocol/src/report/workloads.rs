@@ -49,6 +49,10 @@ pub struct Workload {
     pub gbps: Option<f64>,
     /// 10⁹ operations per second.
     pub gflops: Option<f64>,
+    /// Bytes that a launch must move.
+    pub bytes: Option<f64>,
+    /// Operations that a launch must compute.
+    pub flops: Option<f64>,
     /// Candidate's speed over incumbent's; above 1 the candidate is faster. The interval is
     /// corrected for the number of workloads.
     pub ratio: Option<Measure>,
@@ -244,6 +248,8 @@ impl Workload {
             of_floor: figure("of_floor"),
             gbps: figure("gbps").or_else(|| figure("gbs")),
             gflops: figure("gflops"),
+            bytes: figure("bytes"),
+            flops: figure("flops"),
             ratio: measure(figure("ratio"), "ratio_low", "ratio_high"),
             speed: speed(words),
             correctness: value("correctness").map(str::to_owned),

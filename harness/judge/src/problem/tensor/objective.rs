@@ -45,18 +45,33 @@ pub struct Amounts {
 }
 
 impl Amounts {
-    /// Figures of a workload besides its time, behind its line.
+    /// Figures of a workload besides its time, behind its line: rates, and the amounts of a launch
+    /// that they are of.
     pub fn words(&self, seconds: &TimingSummary, latency: Option<f64>) -> String {
         let mut words = String::new();
         if let Some(latency) = latency {
             words += &format!(" latency_us={:.3}", latency * 1e6);
         }
-        words += &format!(" gbps={:.2}", self.bytes / seconds.median / 1e9);
+        let rate = |amount: f64| in_four_digits(amount / seconds.median / 1e9);
+        words += &format!(" gbps={}", rate(self.bytes));
         if let Some(flops) = self.flops {
-            words += &format!(" gflops={:.2}", flops / seconds.median / 1e9);
+            words += &format!(" gflops={}", rate(flops));
+        }
+        words += &format!(" bytes={}", self.bytes);
+        if let Some(flops) = self.flops {
+            words += &format!(" flops={flops}");
         }
         words
     }
+}
+
+/// A rate with two decimals, and a small one with as many as four digits need.
+fn in_four_digits(rate: f64) -> String {
+    let decimals = match rate > 0.0 {
+        true => (3.0 - rate.log10().floor()).clamp(2.0, 12.0) as usize,
+        false => 2,
+    };
+    format!("{rate:.decimals$}")
 }
 
 /// `[objective]` of a problem.toml, without the expression for the samples.
@@ -204,6 +219,14 @@ mod tests {
             mad: 0.0,
             interval,
         }
+    }
+
+    #[test]
+    fn a_workload_tells_the_amounts_of_a_launch_and_rates_in_digits_that_are_known() {
+        let words = launch(1.0, 131_584.0, 245_760.0).words(&time(1.2e-3), None);
+        assert_eq!(words, " gbps=0.1097 gflops=0.2048 bytes=131584 flops=245760");
+        let words = launch(1.0, 4e9, 0.0).words(&time(1e-3), None);
+        assert_eq!(words, " gbps=4000.00 gflops=0.00 bytes=4000000000 flops=0");
     }
 
     #[test]
