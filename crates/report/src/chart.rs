@@ -17,6 +17,9 @@ const COARSE: f64 = 2.0;
 const BELOW: f64 = 48.0;
 pub const WIDTH: f64 = 760.0;
 
+/// Units of the drawing for a line of text.
+const LINE: f64 = 20.0;
+
 /// The most ticks of an axis.
 pub const X_TICKS: usize = 8;
 const Y_TICKS: usize = 6;
@@ -79,10 +82,11 @@ pub struct Text {
     pub text: String,
 }
 
-/// A dot, or a cross, at a place.
+/// A dot, a cross or a triangle at a place.
 pub fn shape(class: &str, Spot { x, y }: Spot) -> String {
     match class {
-        "wrong" | "crash" => format!("M{x} {y}m-4 -4l8 8m0 -8l-8 8"),
+        "wrong" => format!("M{x} {y}m-4 -4l8 8m0 -8l-8 8"),
+        "crash" => format!("M{x} {y}m-4 4l4 -8l4 8l-8 0"),
         _ => format!("M{x} {y}h0"),
     }
 }
@@ -141,9 +145,10 @@ impl Chart {
         chart
     }
 
-    /// The chart as a file of its own, with its title in it.
+    /// The chart as a file of its own, with its title in a line below all else.
     pub fn alone(mut self) -> Self {
         self.is_alone = true;
+        self.height += LINE;
         let (below, title) = (self.height - 8.0, self.title.clone());
         self.text("", (LEFT, below), title);
         self
@@ -201,5 +206,29 @@ impl Chart {
         self.legend += text.chars().count() as f64 * 7.0 + 28.0;
         self.line(class, path);
         self.text("", (x + 12.0, 19.0), text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lab_text::axis::Scale;
+
+    #[test]
+    fn texts_of_a_chart_have_lines_of_their_own_and_marks_forms_of_their_own() {
+        let axis = || Axis::between(0.5, 5.5, Scale::Linear);
+        let plot = Plot {
+            x: axis(),
+            y: axis(),
+            x_ticks: 5,
+        };
+        let names = ["experiment", "sps"];
+        let chart = Chart::new("c".into(), "a long title".into(), &plot, names).alone();
+        let at = |text: &str| chart.texts.iter().find(|it| it.text == text).map(|it| it.y);
+        let (title, axis) = (at("a long title"), at("experiment"));
+        assert!(title > axis.map(|y| y + 12.0), "{title:?} {axis:?}");
+        assert!(title < Some(chart.height));
+        let place = Spot { x: 1.0, y: 2.0 };
+        assert_ne!(shape("wrong", place), shape("crash", place));
     }
 }
