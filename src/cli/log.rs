@@ -20,6 +20,7 @@ use lab_run::experiment::{Experiment, Status};
 use lab_run::peers;
 use lab_run::record::Record;
 use lab_store::{Fact, Keys, RunIndex, RunSummary};
+use lab_text::figures;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -266,10 +267,8 @@ fn as_text(experiment: &Experiment, with_kernel: bool, objective: &Objective) ->
     let figure = Some(experiment.figure_of(None)).filter(|_| row.correctness.passed());
     let figures = match figure {
         Some(figure) => {
-            let figure = figure.map_or_else(|| "-".to_owned(), |value| format!("{value:.1}"));
-            let time = row
-                .time()
-                .map_or_else(|| "-".to_owned(), |us| format!("{us:.3}"));
+            let shown = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), figures::figure);
+            let (figure, time) = (shown(figure), shown(row.time()));
             format!("{figure:>12} {} {time:>10} µs", objective.unit())
         }
         None => format!(

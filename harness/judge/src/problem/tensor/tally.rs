@@ -7,6 +7,7 @@ use super::named_gates::{Differences, NamedTally};
 use super::plant;
 use super::spec::{Case, CaseTensor, ProblemSpec};
 use crate::cells::{self, Pair};
+use crate::dtype::CellValue;
 use crate::gates::{self, CellMismatch, TensorComparison};
 use crate::outcome::{Result, verdict_of};
 use crate::worker::Breach;
@@ -501,6 +502,7 @@ fn first_wrong(compared: &TensorComparison, tensor: &CaseTensor) -> String {
         return "no cell is wrong".into();
     };
     let at = tensor.cell(index);
+    let (got, want) = in_few_digits(got, want);
     let (n, all, error) = (compared.mismatched, compared.cells, compared.error);
     if compared.unwritten > 0 {
         let n = compared.unwritten;
@@ -514,7 +516,24 @@ fn first_wrong(compared: &TensorComparison, tensor: &CaseTensor) -> String {
     if error.is_infinite() {
         return format!("{at} is {got}, expected {want} ({n} of {all} cells differ)");
     }
+    let decimals = if error < 100.0 { 3 } else { 0 };
     format!(
-        "{at} is {got}, expected {want} ({n} of {all} cells off, at worst {error:.3} times the tolerance)"
+        "{at} is {got}, expected {want} ({n} of {all} cells off, at worst {error:.decimals$} times the tolerance)"
     )
+}
+
+/// Two numbers with nine digits, which tell any two f32 apart; with all digits if they would read the
+/// same.
+fn in_few_digits(got: CellValue, want: CellValue) -> (String, String) {
+    let shown = |value: CellValue| match value {
+        CellValue::Float(number) if number.is_finite() => {
+            let short: f64 = format!("{number:.8e}").parse().unwrap_or(number);
+            short.to_string()
+        }
+        other => other.to_string(),
+    };
+    match (shown(got), shown(want)) {
+        (short, like) if short == like => (got.to_string(), want.to_string()),
+        both => both,
+    }
 }
