@@ -304,7 +304,10 @@ impl Running<'_> {
                 "waiting: {} is not the incumbent, so a person edits it (keep or discard it, and the loop goes on)",
                 project.kernel_name
             )),
-            (Phase::Paused, _) => say("paused: `lab auto resume` lets it go on"),
+            (Phase::Paused, _) => say(&format!(
+                "paused: `lab auto resume{}` lets it go on",
+                project.argument
+            )),
             (_, Some(turn)) if turn.turn != shown => {
                 shown = turn.turn;
                 say(&turn_line(project, turn));

@@ -175,6 +175,11 @@ fn its_exit_codes_are_read_as_documented() {
         ),
         ("echo 'correctness: fail'; exit 1", 1, "✗ FAIL"),
         ("echo 'correctness: fail'", 1, "✗ FAIL"),
+        (
+            "echo 'correctness: yes'",
+            1,
+            "'correctness: yes' is neither pass nor fail",
+        ),
         ("exit 2", 2, "✗ BUILD ERROR"),
         ("echo 'build: failed'; exit 1", 2, "✗ BUILD ERROR"),
         ("exit 1", 3, "☠ CRASH"),

@@ -143,7 +143,7 @@ fn of_evidence(id: &str, held: &Held, decision: &Decision) -> Vec<String> {
     let evidence = &held.evidence;
     let mut lines = vec![format!("{id}: {}", in_a_line(held))];
     let mut below = vec![format!(
-        "measured {} by lab {}: {}",
+        "measured {} by lab {}; `{}` repeats it",
         evidence.measured.strftime("%Y-%m-%d"),
         evidence.lab,
         evidence.command

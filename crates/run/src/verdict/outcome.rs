@@ -1,7 +1,7 @@
 //! The outcome of a run, from what its harness printed and how the run ended.
 
 use super::{Ending, Facts, Outcome, contradictions};
-use lab_protocol::report::{Gate, Report, Severity, Stage};
+use lab_protocol::report::{Gate, Report, Severity, Stage, first_word};
 use lab_protocol::{Exit, FatalSignal};
 use lab_text::{figures, signal};
 
@@ -188,7 +188,14 @@ pub fn outcome(facts: &Facts) -> (Outcome, String) {
             Outcome::Fail,
             different_cells(report, &gate).unwrap_or_else(|| gate_in_words(&gate)),
         ),
-        (Some(false), None) => (Outcome::Fail, or_last_words("correctness: fail", facts)),
+        (Some(false), None) => {
+            let printed = report.value("correctness").unwrap_or("fail");
+            let what = match first_word(printed) {
+                "fail" => "correctness: fail".to_owned(),
+                _ => format!("'correctness: {printed}' is neither pass nor fail"),
+            };
+            (Outcome::Fail, or_last_words(&what, facts))
+        }
         (Some(true), None) if code != 0 => {
             crash(format!("correctness: pass, but exit code {code}"))
         }
