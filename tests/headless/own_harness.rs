@@ -286,3 +286,29 @@ fn a_quiet_run_prints_its_verdict_in_one_line_and_nothing_else() {
     lab.harness("echo 'correctness: fail'; exit 1");
     assert_eq!(lab.lab("run --quiet").is(1).out.lines().count(), 1);
 }
+
+#[test]
+fn the_first_keep_takes_the_files_of_the_harness_along() {
+    let lab = Lab::empty();
+    lab.write("kernel.cu", "// the first\n");
+    lab.write("judge.sh", format!("{PASSES}\n"));
+    lab.write("data.bin", "too large for git\n");
+    lab.write(".gitignore", "data.bin\n");
+    lab.write(
+        "lab.toml",
+        "kernel = \"kernel.cu\"\nharness = \"sh judge.sh\"\n[watch]\nextra = [\"judge.sh\", \"data.bin\"]\n",
+    );
+    lab.lab("trust --yes").is(0);
+    lab.lab("run").is(0);
+    lab.lab("keep -m first")
+        .is(0)
+        .says("this first keep also commits the rules of the problem: lab.toml, judge.sh")
+        .says("data.bin is not as in HEAD");
+    let held = lab.git("show --name-only --format= HEAD");
+    assert_eq!(held, "judge.sh\nkernel.cu\nlab.toml\n");
+    // A later keep takes the kernel alone.
+    lab.write("kernel.cu", "// the second\n");
+    lab.lab("run").is(0);
+    lab.lab("keep -m second").is(0);
+    assert_eq!(lab.git("show --name-only --format= HEAD"), "kernel.cu\n");
+}

@@ -159,7 +159,10 @@ fn compare_config(repo: &Repo, inputs: &Inputs, is_first: bool, rules: &mut Rule
     }
     let on_disk = source.map(|source| source.file.path.clone());
     match (on_disk, held) {
-        (Some(path), None) if is_first => rules.first.push(path),
+        (Some(path), None) if is_first => {
+            rules.first.push(path);
+            rules.first.extend(first_extras(repo, inputs));
+        }
         (Some(path), _) => rules
             .changed
             .push(RuleChange::new(path, RuleDifference::Keys(keys))),
@@ -169,6 +172,20 @@ fn compare_config(repo: &Repo, inputs: &Inputs, is_first: bool, rules: &mut Rule
         (None, None) => {}
     }
     Ok(())
+}
+
+/// The files of a harness of the user's own that the first commit of its lab.toml takes along: without
+/// them the commit does not repeat the measurement. What git ignores stays out.
+fn first_extras(repo: &Repo, inputs: &Inputs) -> Vec<String> {
+    let extras = inputs.sources.iter().filter(|source| {
+        let path = &source.file.path;
+        source.role == Role::Extra
+            && source.bytes.is_some()
+            && repo.project.relative(&source.path).is_some()
+            && !lab_git::head_holds(repo, path)
+            && !lab_git::ignores(repo, path)
+    });
+    extras.map(|source| source.file.path.clone()).collect()
 }
 
 /// The lab.toml that HEAD holds for this kernel, and its keys if they can be read. It is the

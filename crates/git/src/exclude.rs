@@ -57,6 +57,11 @@ pub fn exclude(repo: &Repo) -> Result<()> {
         .with_context(failed)
 }
 
+/// Whether git leaves a file at this path out, by a .gitignore or its own lists.
+pub fn ignores(repo: &Repo, path: &str) -> bool {
+    repo.git.is_path_ignored(path).unwrap_or(false)
+}
+
 /// A line of the file that means the path of this name alone. No line can hold a line break, so a
 /// control character becomes any one character.
 fn pattern(name: &str) -> String {

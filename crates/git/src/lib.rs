@@ -55,7 +55,7 @@ pub use clean::{
 pub use commit::{ChangedFile, CommitFile, ToCommit, detached_note, prepare_kernel, prepare_rules};
 pub use details::{ChangeKind, CommitDetails, FileChange, commit_details};
 pub use exact::remember_bytes;
-pub use exclude::{exclude, tracked};
+pub use exclude::{exclude, ignores, tracked};
 pub use fetch::{Bundle, Fetched, bundles, fetch, records_in, remotes};
 pub use folder_programs::{fetch_programs, folder_programs};
 pub use graph::{Graph, GraphEntry, Label, LabelKind, Lanes, Place};
