@@ -89,7 +89,10 @@ mod tests {
         for (word, why) in [
             ("9", "there is no line 9"),
             ("soft", "several begin with soft: softmax, softplus"),
-            ("sofmax", "nothing here is called sofmax (did you mean softmax?)"),
+            (
+                "sofmax",
+                "nothing here is called sofmax (did you mean softmax?)",
+            ),
         ] {
             assert_eq!(chosen(word), Err(why.to_owned()));
         }

@@ -189,11 +189,10 @@ fn find(folder: &Path, given: Option<&Path>) -> Result<InitFindings> {
         .map(|f| f.join("harness.py"))
         .into_iter()
         .find(|path| path.is_file());
-    let harness = script
-        .map(|path| {
-            let harness = own_harness::of_script(&path, folder)?;
-            Ok::<_, anyhow::Error>((harness, relative(&path, folder)?))
-        });
+    let harness = script.map(|path| {
+        let harness = own_harness::of_script(&path, folder)?;
+        Ok::<_, anyhow::Error>((harness, relative(&path, folder)?))
+    });
     let harness = harness.transpose()?;
     if harness.is_none() && ![".cu", ".py"].iter().any(|end| name.ends_with(end)) {
         bail!(
@@ -311,7 +310,8 @@ fn text(found: &InitFindings) -> String {
         Some((Harness::Python { python }, _)) => {
             format!("harness = {{ python = {} }}\n", string(python))
         }
-        None => "# harness = { python = \"harness.py\" }\n# harness = \"make -s && ./judge\"\n".to_owned(),
+        None => "# harness = { python = \"harness.py\" }\n# harness = \"make -s && ./judge\"\n"
+            .to_owned(),
     };
     // A script that lab.toml names as such is an input without a word.
     let extra = match &found.harness {

@@ -279,8 +279,15 @@ fn a_quiet_run_prints_its_verdict_in_one_line_and_nothing_else() {
     let lab = Lab::new();
     lab.harness(&format!("echo 'a word of the harness'; {PASSES}"));
     let run = lab.lab("run --quiet").is(0);
-    assert_eq!((run.out.lines().count(), run.err.as_str()), (1, ""), "{run:?}");
-    assert!(run.out.starts_with("● PASS  run 1 of kernel.cu  1,000 sps"), "{run:?}");
+    assert_eq!(
+        (run.out.lines().count(), run.err.as_str()),
+        (1, ""),
+        "{run:?}"
+    );
+    assert!(
+        run.out.starts_with("● PASS  run 1 of kernel.cu  1,000 sps"),
+        "{run:?}"
+    );
     let known = lab.lab("run -q --unless-known").is(0);
     assert_eq!(known.out, run.out);
     lab.harness("echo 'correctness: fail'; exit 1");

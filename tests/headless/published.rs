@@ -196,7 +196,10 @@ fn a_kernel_that_a_harness_of_ones_own_builds_stays_as_it_is() {
     let lab = Lab::empty();
     lab.write("kernel.cu", ROWS);
     lab.write("tools.h", TOOLS);
-    lab.write("Makefile", "judge: judge.cpp kernel.cu\n\tnvcc -o judge judge.cpp kernel.cu\n");
+    lab.write(
+        "Makefile",
+        "judge: judge.cpp kernel.cu\n\tnvcc -o judge judge.cpp kernel.cu\n",
+    );
     lab.write("judge.cpp", "int main() {}\n");
     let before = lab.git("status --porcelain");
     lab.lab("init")
@@ -207,7 +210,10 @@ fn a_kernel_that_a_harness_of_ones_own_builds_stays_as_it_is() {
     assert_eq!(lab.read("kernel.cu"), ROWS);
     let after = lab.git("status --porcelain");
     assert_eq!(after.replace("?? lab.toml\n", ""), before);
-    assert!(lab.read("lab.toml").contains("# harness = \"make -s && ./judge\"\n"));
+    assert!(
+        lab.read("lab.toml")
+            .contains("# harness = \"make -s && ./judge\"\n")
+    );
     // Who names the file means the kernel in it, which gets a folder.
     lab.lab("init kernel.cu --entry row_scale_kernel")
         .is(0)

@@ -108,9 +108,15 @@ fn the_bytes_and_operations_of_a_launch_are_those_that_the_run_tells() {
         text(&report(&lab))
     };
     let without = kept("");
-    assert!(without.contains("GB/s") && !without.contains("bytes a launch operations"), "{without}");
+    assert!(
+        without.contains("GB/s") && !without.contains("bytes a launch operations"),
+        "{without}"
+    );
     let with = kept(" bytes=131584 flops=245760");
-    assert!(with.contains("bytes a launch operations a launch"), "{with}");
+    assert!(
+        with.contains("bytes a launch operations a launch"),
+        "{with}"
+    );
     assert!(with.contains("131,584 245,760"), "{with}");
 }
 

@@ -123,7 +123,9 @@ fn unit_twice(pieces: &[Piece]) -> Option<String> {
     let [Piece::Figure(figure), Piece::Text(behind)] = pieces else {
         return None;
     };
-    let unit = figure.text.trim_start_matches(|c: char| c.is_ascii_digit() || " ,.".contains(c));
+    let unit = figure
+        .text
+        .trim_start_matches(|c: char| c.is_ascii_digit() || " ,.".contains(c));
     let also: &[&str] = match unit {
         "" => return None,
         "µs" => &["us", "microseconds"],

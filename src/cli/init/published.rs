@@ -4,8 +4,8 @@
 use super::{InitAnswer, InitArgs, ask, find_kernel, own_harness, say, say_below, told};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use itertools::Itertools;
-use lab_import::cuda::Published;
 use lab_import::Problem;
+use lab_import::cuda::Published;
 use lab_project::new_problem::{self, NewProblem};
 use lab_protocol::Language;
 use lab_system::root::read_anywhere;
@@ -160,7 +160,9 @@ pub fn find(folder: &Path, options: &InitArgs) -> Result<Option<PublishedFile>> 
 
 fn has_own_harness(folder: &Path, kernel: &Path) -> bool {
     let beside = kernel.parent().unwrap_or(folder);
-    [folder, beside].into_iter().any(|at| own_harness::sign(at).is_some())
+    [folder, beside]
+        .into_iter()
+        .any(|at| own_harness::sign(at).is_some())
 }
 
 impl PublishedFile {

@@ -128,7 +128,10 @@ impl Turns {
             1 => "a turns: line".to_owned(),
             several => format!("{several} turns: lines"),
         };
-        Some(format!("{lines} cannot be read: {}", self.faults.join("; ")))
+        Some(format!(
+            "{lines} cannot be read: {}",
+            self.faults.join("; ")
+        ))
     }
 
     /// Candidate's speed over incumbent's; `None` without a block of the [whole](Turns::blocks).

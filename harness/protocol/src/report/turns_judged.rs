@@ -41,7 +41,10 @@ impl Report {
         let undecided =
             undecided.map(|why| format!("speed undecided: {why}; time more ABBA blocks"));
         let doubts = [self.doubt.take(), undecided];
-        self.doubt = doubts.into_iter().flatten().reduce(|a, b| format!("{a}; {b}"));
+        self.doubt = doubts
+            .into_iter()
+            .flatten()
+            .reduce(|a, b| format!("{a}; {b}"));
     }
 
     /// The `workload:` lines with what the `turns:` lines say of their workloads, and lines for the

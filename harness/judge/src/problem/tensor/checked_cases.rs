@@ -70,7 +70,10 @@ impl Problem {
         if planted > 0 {
             let inputs = self.chosen.iter().flat_map(|case| &case.tensors);
             let as_drawn = inputs.filter(|tensor| tensor.has_only_drawn_sizes());
-            let as_drawn = as_drawn.map(|tensor| tensor.name.as_str()).unique().join(",");
+            let as_drawn = as_drawn
+                .map(|tensor| tensor.name.as_str())
+                .unique()
+                .join(",");
             let as_drawn = match as_drawn.as_str() {
                 "" => String::new(),
                 names => format!(" as_drawn={names}"),

@@ -224,7 +224,10 @@ mod tests {
     #[test]
     fn a_workload_tells_the_amounts_of_a_launch_and_rates_in_digits_that_are_known() {
         let words = launch(1.0, 131_584.0, 245_760.0).words(&time(1.2e-3), None);
-        assert_eq!(words, " gbps=0.1097 gflops=0.2048 bytes=131584 flops=245760");
+        assert_eq!(
+            words,
+            " gbps=0.1097 gflops=0.2048 bytes=131584 flops=245760"
+        );
         let words = launch(1.0, 4e9, 0.0).words(&time(1e-3), None);
         assert_eq!(words, " gbps=4000.00 gflops=0.00 bytes=4000000000 flops=0");
     }
