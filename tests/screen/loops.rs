@@ -315,6 +315,11 @@ fn space_pauses_and_resumes_and_x_ends_the_turn() {
     assert_eq!(world.asked.pop().as_deref(), Some("Loop(Resume)"));
     world.tell("press x");
     assert_eq!(world.asked.pop().as_deref(), Some("Loop(EndTurn)"));
+    let words = world.words();
+    assert!(
+        words.contains("the turn ends; the loop then waits: Space lets it go on"),
+        "{words}"
+    );
     world.loops = Ok(LoopView {
         state: Some(state("paused")),
         ..editing()

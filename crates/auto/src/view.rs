@@ -47,7 +47,7 @@ pub struct LoopView {
     pub edit: Result<String, String>,
     /// The end of the command's output, clean.
     pub output: Vec<String>,
-    /// The incumbent's newest run.
+    /// The run that made the incumbent; where no record of it is here, the newest of its bytes.
     pub incumbent: Option<LoopRun>,
     /// The newest runs of the kernel, the newest first: the loop's, and those of a person beside
     /// it.
@@ -117,10 +117,14 @@ impl LoopView {
         let repo = Repo::open(project)?;
         let blob = incumbent(&repo)?;
         let has_verdict = |run: &&RunSummary| run.judges(project) && run.verdict.is_some();
-        let incumbent = index
-            .newest_of_blob(&blob)
-            .find(has_verdict)
-            .map(LoopRun::of);
+        // A rerun of the incumbent that nobody decided has another figure.
+        let is_kept = |run: &&RunSummary| {
+            let decision = run.decision.as_ref();
+            decision.is_some_and(|decision| decision.status == Status::Keep)
+        };
+        let judged = || index.newest_of_blob(&blob).filter(has_verdict);
+        let kept = judged().find(is_kept);
+        let incumbent = kept.or_else(|| judged().next()).map(LoopRun::of);
         let of_kernel = || index.newest_of_kernel(&project.kernel_name, |_| true);
         let runs = of_kernel()
             .filter(|run| run.judges(project))

@@ -46,6 +46,12 @@ impl Model {
             }
             (Ok(()), Request::Resume) => self.inform("the loop goes on"),
             (Ok(()), Request::Stop) => self.inform("the loop ends after this turn"),
+            (Ok(()), Request::EndTurn) if self.loops.is_pausing() => {
+                let key = self.way(Action::PauseLoop);
+                self.inform(format!(
+                    "the turn ends; the loop then waits: {key} lets it go on"
+                ));
+            }
             (Ok(()), Request::EndTurn) => self.inform("the turn ends; the loop goes on"),
         }
         self.load_loop();

@@ -58,5 +58,5 @@ pub fn nothing(data: ScreenData, columns: usize) -> Lines {
         Some(_) => "no difference to the incumbent",
         None => "the edit of the loop's command is shown here while it is made",
     };
-    vec![Line::styled(text, QUIET)]
+    paragraph(text, columns, QUIET)
 }

@@ -6,7 +6,7 @@
 //!  now         the command edits · 34 s
 //!  lane        kernels/rmsnorm/kernel.cu on main · NVIDIA H200
 //!  experiments 40, 18 an hour: 3 kept, 30 discarded, 2 crashed, 5 left
-//!  best so far 165,210 sps, run 15: two fewer loads
+//!  incumbent   165,210 sps, run 15: two fewer loads
 //!  budget      40 of 200 experiments · 2 h 10 min of 8 h
 //!  last turn   turn 11: discarded run 41
 //! ```
@@ -114,7 +114,7 @@ fn of_loop(data: ScreenData, view: &LoopView, state: &State) -> Vec<Fact> {
         let text = format!("{discards} turns in a row brought no keep");
         facts.push(("plateau", text, WARN));
     }
-    facts.push(("best so far", best(data, view), TEXT));
+    facts.push(("incumbent", incumbent(data, view), TEXT));
     facts.push(("budget", budget(view, state, now), TEXT));
     if let Some(turn) = &state.last_turn {
         let style = outcome_style(turn.outcome);
@@ -220,10 +220,11 @@ fn experiments(view: &LoopView, state: &State, now: Timestamp) -> String {
     text
 }
 
-/// The incumbent: the loop keeps only what is faster.
-fn best(data: ScreenData, view: &LoopView) -> String {
+/// The incumbent's figure. A rerun of an older figure may have been higher, so it is not called the
+/// best.
+fn incumbent(data: ScreenData, view: &LoopView) -> String {
     let Some(run) = &view.incumbent else {
-        return "the incumbent, which no run has judged yet".to_owned();
+        return "no run has judged it yet".to_owned();
     };
     let mut text = String::new();
     if let Some(measure) = run.objective {
