@@ -160,6 +160,44 @@ pub fn percents<const N: usize>(ratios: [f64; N]) -> [String; N] {
         .unwrap_or_else(|| values.map(|value| format!("{value:+}")))
 }
 
+/// From this ratio on a change is said as a factor: 45,810 percent more say less than 459 times.
+pub const FACTOR: f64 = 10.0;
+
+/// Changes that stand beside each other, each a ratio less 1: percentages without their unit, and the
+/// unit. From [`FACTOR`] on, which the first of them decides, factors, whose unit is empty.
+///
+/// ```
+/// use lab_text::figures::changes;
+/// assert_eq!(changes([0.031, 0.028]), (["+3.1".into(), "+2.8".into()], " %"));
+/// assert_eq!(changes([458.1, 424.5]), (["×459.1".into(), "×425.5".into()], ""));
+/// ```
+pub fn changes<const N: usize>(ratios: [f64; N]) -> ([String; N], &'static str) {
+    let is_factor = ratios.first().is_some_and(|ratio| ratio + 1.0 >= FACTOR);
+    if !is_factor {
+        return (percents(ratios), " %");
+    }
+    let factors = distinct(ratios.map(|ratio| ratio + 1.0), figure);
+    (factors.map(|factor| format!("×{factor}")), "")
+}
+
+/// A change with the half width of its interval: `+3.1 % ± 0.3`, `×12.5 ± 0.2`.
+///
+/// ```
+/// use lab_text::figures::change;
+/// assert_eq!(change(0.031, Some(0.003)), "+3.1 % ± 0.3");
+/// assert_eq!(change(11.5, Some(0.2)), "×12.5 ± 0.2");
+/// ```
+pub fn change(ratio: f64, spread: Option<f64>) -> String {
+    let ([text], unit) = changes([ratio]);
+    let spread = spread.map(|spread| match unit {
+        "" => figure(spread),
+        // A spread has no sign.
+        _ => percent(spread).trim_start_matches('+').to_owned(),
+    });
+    let spread = spread.map_or_else(String::new, |spread| format!(" ± {spread}"));
+    format!("{text}{unit}{spread}")
+}
+
 /// A measure, with as many decimals as its interval's ends have: whole from 100 on, 2 decimals from
 /// 1 on, 4 decimals from 0.0001 on.
 ///

@@ -8,13 +8,14 @@ use std::time::Duration;
 
 pub use lab_text::figures::{count, counted, distinct, gate, short};
 
-/// A ratio as a signed percentage. A change never reads as none.
+/// A ratio less 1 as a signed percentage, or as a factor where it is large. A change never reads as
+/// none.
 ///
 /// ```
-/// assert_eq!([0.031, 0.0004].map(lab_tui::format::percent), ["+3.1 %", "+0.04 %"]);
+/// assert_eq!([0.031, 0.0004, 458.1].map(lab_tui::format::percent), ["+3.1 %", "+0.04 %", "×459.1"]);
 /// ```
 pub fn percent(ratio: f64) -> String {
-    format!("{} %", figures::percent(ratio))
+    figures::change(ratio, None)
 }
 
 /// A time in microseconds: `6.05 µs`.

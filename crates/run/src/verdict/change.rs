@@ -3,7 +3,7 @@
 use lab_project::config::Goal;
 use lab_project::objective::Objective;
 use lab_protocol::report::{AggregateOf, Comparison, Measure, Report, Speed};
-use lab_text::figures::{percent, percents};
+use lab_text::figures;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -140,25 +140,18 @@ impl Change {
     }
 }
 
-/// `faster +2.1 % (+1.9 … +2.4)`, of several workloads with `, geometric mean of 3`; against a
+/// `faster +2.1 % (+1.9 … +2.4)`, `faster ×459.1 (×425.5 … ×495.4)`, of several workloads with `, geometric mean of 3`; against a
 /// recorded figure `+3.1 % ± 0.3`.
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some((low, high)) = self.interval else {
-            // A spread has no sign.
-            let spread = |s: f64| format!(" ± {}", percent(s).trim_start_matches('+'));
-            return write!(
-                f,
-                "{} %{}",
-                percent(self.ratio),
-                self.spread.map_or_else(String::new, spread)
-            );
+            return f.write_str(&figures::change(self.ratio, self.spread));
         };
-        let [ratio, low, high] = percents([self.ratio, low, high]);
+        let ([ratio, low, high], unit) = figures::changes([self.ratio, low, high]);
         let speed = self
             .speed
             .map_or_else(String::new, |speed| format!("{} ", speed.word()));
-        write!(f, "{speed}{ratio} % ({low} … {high})")?;
+        write!(f, "{speed}{ratio}{unit} ({low} … {high})")?;
         self.aggregate
             .map_or(Ok(()), |aggregate| write!(f, ", {aggregate}"))
     }
@@ -186,6 +179,24 @@ mod tests {
             Change::of_figures(&measure(1.0, 1.0, 1.0), &measure(0.0, 0.0, 0.0)),
             None
         );
+    }
+
+    #[test]
+    fn many_times_as_fast_is_a_factor() {
+        let change = Change {
+            ratio: 458.1025,
+            interval: Some((424.464, 494.4005)),
+            speed: Some(Speed::Faster),
+            ..Change::default()
+        };
+        assert_eq!(change.to_string(), "faster ×459.1 (×425.5 … ×495.4)");
+        let recorded = Change {
+            interval: None,
+            speed: None,
+            spread: Some(35.0),
+            ..change
+        };
+        assert_eq!(recorded.to_string(), "×459.1 ± 35");
     }
 
     #[test]

@@ -4,18 +4,18 @@
 pub const ROWS: usize = 3;
 
 /// Each letter with its five rows from the top; the bits of a digit are the dots of a row.
-const FONT: [&str; 38] = [
+const FONT: [&str; 39] = [
     "0 75557", "1 26227", "2 71747", "3 71317", "4 55711", "5 74717", "6 74757", "7 71122",
     "8 75757", "9 75717", "A 25755", "B 65656", "C 74447", "D 65556", "E 74647", "F 74644",
     "G 74557", "H 55755", "I 72227", "J 11157", "L 44447", "M 57755", "N 65555", "O 75557",
     "P 75744", "R 75655", "S 74717", "T 72222", "U 55557", "V 55552", "Y 55222", "k 45655",
-    ". 00001", ", 00011", "+ 02720", "- 00700", "% 51245", "  00000",
+    ". 00001", ", 00011", "+ 02720", "- 00700", "% 51245", "× 05250", "  00000",
 ];
 
 /// The rows of a letter from the top, if it is in the font.
 fn dots(letter: char) -> Option<[u8; 5]> {
     let glyph = FONT.iter().find(|glyph| glyph.starts_with(letter))?;
-    let rows = glyph.as_bytes().get(2..)?;
+    let rows = glyph.as_bytes().get(letter.len_utf8() + 1..)?;
     Some(<[u8; 5]>::try_from(rows).ok()?.map(|digit| digit - b'0'))
 }
 

@@ -108,13 +108,20 @@ fn which_run(model: &Model) -> String {
 /// Draws three rows of big letters, and three lines of text beside them.
 pub(super) fn draw_large(model: &Model, frame: &mut Frame, area: Rect) {
     let mut x = area.x + 2;
-    for (text, style) in big_words(model) {
+    let second = Line::from(second_line(model));
+    for (at, (text, style)) in big_words(model).into_iter().enumerate() {
         let Some(rows) = big_letters::rows(&text) else {
             continue;
         };
         let columns = big_letters::width(&text) as u16;
-        // The text beside the letters needs 40 columns.
-        if x + columns + 40 > area.right() {
+        // The text beside the letters needs 40 columns. Figures stand in it too, with their interval:
+        // large ones must not push it off the screen.
+        let beside = if at == 0 {
+            40
+        } else {
+            40.max(second.width() as u16 + 5)
+        };
+        if x + columns + beside > area.right() {
             continue;
         }
         for (line, y) in rows.iter().zip(area.y + 1..) {
@@ -128,8 +135,8 @@ pub(super) fn draw_large(model: &Model, frame: &mut Frame, area: Rect) {
         width: area.right().saturating_sub(x + 1),
         height: area.height.saturating_sub(1),
     };
-    let lines = [first_line(model), second_line(model), third_line(model)];
-    draw_rows(frame, beside, lines.map(Line::from));
+    let lines = [first_line(model).into(), second, third_line(model).into()];
+    draw_rows(frame, beside, lines);
 }
 
 fn big_words(model: &Model) -> Vec<(String, Style)> {

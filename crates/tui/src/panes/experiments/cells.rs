@@ -8,9 +8,7 @@ use lab_protocol::report::{PeerRatio, Speed};
 use lab_run::experiment::{Experiment, Status};
 use lab_run::peers::{self, PeerFigure};
 use lab_run::verdict::Change;
-
-/// A change by at least this factor is shown as a factor.
-const FACTOR: f64 = 10.0;
+use lab_text::figures;
 
 pub fn text(
     column: Column,
@@ -42,7 +40,7 @@ pub fn text(
         }
         Column::Figure => figure(experiment, width),
         Column::Change => change.map(|c| against_incumbent(&c)).unwrap_or_default(),
-        Column::Best => facts.over_best.map(by).unwrap_or_default(),
+        Column::Best => facts.over_best.map(format::percent).unwrap_or_default(),
         Column::Peer => {
             // The ratio alone: the details show its interval.
             let without_ends = |ratio| PeerRatio {
@@ -113,20 +111,7 @@ pub fn description(
 
 /// `+3.1 % ± 0.3`.
 fn against_incumbent(change: &Change) -> String {
-    let spread = change
-        .spread
-        .map(|s| format!(" ± {}", format::percent(s).trim_matches(['+', ' ', '%'])));
-    let spread = spread.unwrap_or_default();
-    format!("{}{spread}", by(change.ratio))
-}
-
-/// `+3.1 %`; a kernel that is many times as fast is `× 12.5`.
-fn by(ratio: f64) -> String {
-    if ratio + 1.0 >= FACTOR {
-        format!("× {:.1}", ratio + 1.0)
-    } else {
-        format::percent(ratio)
-    }
+    figures::change(change.ratio, change.spread)
 }
 
 pub fn style(column: Column, experiment: &Experiment, facts: &RowFacts) -> Style {
