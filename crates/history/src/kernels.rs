@@ -40,6 +40,8 @@ pub struct ListedKernel {
 pub struct LastRun {
     pub run: RunId,
     pub outcome: Outcome,
+    /// The kernel did not build.
+    pub build_failed: bool,
     /// `None` if it is undecided.
     pub decided: Option<Status>,
 }
@@ -230,6 +232,7 @@ impl LastRun {
         Some(LastRun {
             run: summary.id,
             outcome: summary.outcome()?,
+            build_failed: summary.verdict.is_some_and(|verdict| verdict.build_failed),
             decided,
         })
     }

@@ -67,6 +67,14 @@ impl Outcome {
         self.shown().0
     }
 
+    /// The sign and the word; a crash whose build failed is a build error.
+    pub fn words(self, build_failed: bool) -> (&'static str, &'static str) {
+        match build_failed {
+            true => (Outcome::Fail.sign(), "BUILD ERROR"),
+            false => self.shown(),
+        }
+    }
+
     fn shown(self) -> (&'static str, &'static str) {
         match self {
             Outcome::Pass => ("●", "PASS"),
@@ -217,20 +225,12 @@ const UNMEASURED: &str = "nothing was measured";
 impl Verdict {
     /// The word for the user: in ledger and records a failed build is a crash, but nothing ran.
     pub fn word(&self) -> &'static str {
-        if self.build_failed {
-            "BUILD ERROR"
-        } else {
-            self.outcome.word()
-        }
+        self.outcome.words(self.build_failed).1
     }
 
     /// The sign to show beside the word.
     pub fn sign(&self) -> &'static str {
-        if self.build_failed {
-            Outcome::Fail.sign()
-        } else {
-            self.outcome.sign()
-        }
+        self.outcome.words(self.build_failed).0
     }
 
     /// A verdict with no figure and no caveat.

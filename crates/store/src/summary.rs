@@ -60,6 +60,9 @@ pub struct HeldOutSummary {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VerdictSummary {
     pub outcome: Outcome,
+    /// The build did not succeed: the outcome is a crash, and nothing ran.
+    #[serde(default)]
+    pub build_failed: bool,
     pub emulated: bool,
     pub objective: Option<Measure>,
     /// The figure that problem.toml chose instead.
@@ -109,6 +112,7 @@ impl From<&Verdict> for VerdictSummary {
         } = verdict.into();
         VerdictSummary {
             outcome: verdict.outcome,
+            build_failed: verdict.build_failed,
             emulated: verdict.emulated,
             objective,
             chosen,

@@ -165,7 +165,7 @@ fn kernel_row(model: &Model, kernel: &ListedKernel, columns: usize) -> Line<'sta
     });
     let last = kernel.last.map(|last| {
         let decided = last.decided.map(|status| format!(" {}", status.word()));
-        let (sign, word) = (last.outcome.sign(), last.outcome.word());
+        let (sign, word) = last.outcome.words(last.build_failed);
         let text = format!("{sign} {word}{}", decided.unwrap_or_default());
         (text, style::verdict(last.outcome))
     });
