@@ -63,7 +63,7 @@ pub fn lines(data: ScreenData, columns: usize) -> Lines {
     out.extend(diagnostics(report, build_failed, columns));
     if let Some(place) = report.value(FIRST_FAILURE) {
         // The gates name their worst value, which may be another one.
-        let first = format!("first failure: {place}");
+        let first = format!("first failure: {}", evidence::shortened(place));
         out.extend(signed("✗ ", &first, columns, BAD));
     }
     out.extend(evidence::wrong_cells::summary(report, columns));
@@ -84,7 +84,7 @@ pub fn lines(data: ScreenData, columns: usize) -> Lines {
     };
     let symbols = data.appearance.symbols;
     out.extend(evidence::gates(report, &pending, columns, symbols));
-    out.extend(evidence::correct(report));
+    out.extend(evidence::correct(report, verdict.map(|v| v.outcome)));
     for tensor in report.wrong_tensors() {
         out.push(Line::default());
         out.extend(evidence::wrong_cells::lines(

@@ -8,7 +8,7 @@ use crate::state::Setup;
 use crate::widgets::evidence::{self, device_state};
 use lab_history::details::ExperimentDetails;
 use lab_protocol::report::Report;
-use lab_run::experiment::Experiment;
+use lab_run::experiment::{Experiment, Status};
 use lab_run::message::Trailer;
 use lab_run::record::{HeldOut, Record};
 use lab_run::verdict::{Change, Outcome, Verdict};
@@ -47,6 +47,11 @@ pub fn sections<'a>(
     add("trailers", trailers(present, columns));
     match record {
         Some(record) => all.extend(measured(record, page)),
+        None if experiment.row.status == Status::Rules => {
+            let text = "A change of the rules is no run: it has no record. The figures before it and after it were judged \
+                        by different rules.";
+            add("", paragraph(text, columns, QUIET));
+        }
         None => {
             let text = "Its record is not here: neither the runs of this repository nor its git notes hold it. `lab fetch` \
                         fetches records of other clones, from a bundle in the repository or from its remote.";
@@ -180,8 +185,12 @@ fn trailers(trailers: &[Trailer], columns: usize) -> Lines {
 fn measured(record: &Record, page: Page) -> Vec<Section<'static>> {
     let Page { data, columns, .. } = page;
     let report = record.report();
-    let failed = record.verdict.as_ref().is_some_and(|v| v.build_failed);
-    let proof = evidence::proof(&report, failed, columns, data.appearance.symbols);
+    let verdict = record.verdict.as_ref();
+    let ended = (
+        verdict.map(|v| v.outcome),
+        verdict.is_some_and(|v| v.build_failed),
+    );
+    let proof = evidence::proof(&report, ended, columns, data.appearance.symbols);
     let objective = data.setup.objective.name();
     let held_out = record.held_out.as_ref();
     let held_out = held_out.map(|held_out| held_out_check(held_out, page));
@@ -256,6 +265,7 @@ fn held_out_check(held_out: &HeldOut, page: Page) -> Lines {
         report.push_line(&format!("{key}: {value}"));
     }
     let symbols = data.appearance.symbols;
-    out.extend(evidence::proof(&report, false, columns, symbols));
+    let ended = (Some(outcome), false);
+    out.extend(evidence::proof(&report, ended, columns, symbols));
     out
 }

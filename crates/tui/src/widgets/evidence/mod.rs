@@ -8,14 +8,16 @@ pub mod table;
 pub mod wrong_cells;
 
 use super::bounds;
-use super::paragraph::{Lines, quiet_facts};
+use super::paragraph::{Lines, hanging, quiet_facts};
 use crate::chart::SymbolSet;
 use crate::format;
-use crate::text::{pad, pad_left, printable, widest, width};
+use crate::text::{pad, pad_left, printable, widest, width, wrap};
 use crate::theme::style::{BAD, GOOD, Meaning, QUIET, STRONG, TEXT};
 use crate::words::meaning_of_key;
 use lab_protocol::report::wrong_cells::is_drawn;
 use lab_protocol::report::{AggregateOf, Gate, Report, attribute, first_word, number};
+use lab_run::verdict::Outcome;
+use lab_text::figures;
 use ratatui::prelude::*;
 
 /// The built-in harness's key for the place of the first wrong value.
@@ -43,10 +45,15 @@ pub fn sign(passes: bool) -> (&'static str, Style) {
 }
 
 /// The evidence of a finished run: build, gates with their strips, workloads.
-pub fn proof(report: &Report, build_failed: bool, columns: usize, symbols: SymbolSet) -> Lines {
+pub fn proof(
+    report: &Report,
+    (outcome, build_failed): (Option<Outcome>, bool),
+    columns: usize,
+    symbols: SymbolSet,
+) -> Lines {
     let mut out: Vec<Line> = build(report, build_failed).into_iter().collect();
     out.extend(gates(report, &[], columns, symbols));
-    out.extend(correct(report));
+    out.extend(correct(report, outcome));
     out.extend(table::of_report(report, columns));
     out
 }
@@ -86,9 +93,12 @@ pub fn gates(report: &Report, pending: &[Gate], columns: usize, symbols: SymbolS
     let waiting: Vec<&Gate> = pending.iter().filter(is_pending).collect();
     let names = gates.iter().chain(waiting.iter().copied());
     let name_columns = widest(names.map(|gate| &*gate.name)).min(columns.saturating_sub(24));
+    let values = gates.iter().map(|gate| gate_texts(gate)[0].clone());
+    let value_columns = values.map(|value| width(&value)).max().unwrap_or(0).max(9);
+    let value_columns = value_columns.min(columns.saturating_sub(name_columns + 6));
     let mut out = Vec::new();
     for gate in &gates {
-        out.push(gate_line(gate, name_columns, columns));
+        out.push(gate_line(gate, [name_columns, value_columns], columns));
         let series = series_name(report, &gate.name);
         out.extend(series.and_then(|name| strip::line(report, gate, name, columns, symbols)));
     }
@@ -101,17 +111,29 @@ pub fn gates(report: &Report, pending: &[Gate], columns: usize, symbols: SymbolS
     out
 }
 
-fn gate_line(gate: &Gate, name_columns: usize, columns: usize) -> Line<'static> {
+/// The value of a gate and its limit.
+fn gate_texts(gate: &Gate) -> [String; 2] {
+    format::distinct([gate.value, gate.limit], format::gate)
+}
+
+fn gate_line(
+    gate: &Gate,
+    [name_columns, value_columns]: [usize; 2],
+    columns: usize,
+) -> Line<'static> {
     let passes = gate.passes();
     let (sign, style) = sign(passes);
     let unless_failed = |own| if passes { own } else { style };
     let relation = if passes { "≤" } else { ">" };
-    let [value, limit] = format::distinct([gate.value, gate.limit], format::gate);
+    let [value, limit] = gate_texts(gate);
     let mut line = Line::from(vec![
         Span::styled(sign, style),
         Span::styled(pad(&gate.name, name_columns), unless_failed(TEXT)),
-        Span::styled(format!(" {}", pad_left(&value, 9)), unless_failed(STRONG)),
-        format!(" {relation} {}", pad(&limit, 7)).quiet(),
+        Span::styled(
+            format!(" {}", pad_left(&value, value_columns)),
+            unless_failed(STRONG),
+        ),
+        format!(" {relation} {}", pad(&limit, width(&limit).max(7))).quiet(),
     ]);
     // The used share of the limit: a gate that is near its limit is noticed.
     let share = gate.value / gate.limit;
@@ -132,10 +154,16 @@ pub fn series_name<'a>(report: &'a Report, gate: &str) -> Option<&'a str> {
         .max_by_key(|n| n.len())
 }
 
-/// The line `correctness` of the harness.
-pub fn correct(report: &Report) -> Option<Line<'static>> {
+/// The line `correctness` of the harness. A pass of a run that did not pass, as one that contradicts
+/// itself, has no tick.
+pub fn correct(report: &Report, outcome: Option<Outcome>) -> Option<Line<'static>> {
     let value = report.value("correctness")?;
-    let (sign, style) = sign(first_word(value) == "pass");
+    let says_pass = first_word(value) == "pass";
+    let is_believed = outcome.is_none_or(|outcome| outcome == Outcome::Pass);
+    let (sign, style) = match says_pass && !is_believed {
+        true => ("· ", QUIET),
+        false => sign(says_pass),
+    };
     Some(Line::from(vec![
         Span::styled(sign, style),
         Span::raw("correctness  "),
@@ -178,18 +206,20 @@ pub fn others(report: &Report, objective: &str, columns: usize) -> Lines {
             "speed_ratio" => ratio_text(value),
             _ => value_text(value),
         };
-        let mut line = Line::from(vec![
-            format!("  {}  ", pad(key, name_columns)).quiet(),
-            Span::styled(text, style),
-        ]);
+        let head = format!("  {}  ", pad(key, name_columns)).quiet();
+        let room = columns.saturating_sub(head.width());
+        if width(&text) > room {
+            return hanging(head, wrap(&text, room), style);
+        }
+        let mut line = Line::from(vec![head, Span::styled(text, style)]);
         // What the figure is, where the whole sentence has room beside it.
         let meaning = meaning_of_key(key);
         if let Some(meaning) = meaning.filter(|text| line.width() + 3 + width(text) <= columns) {
             line.push_span(format!("   {meaning}").quiet());
         }
-        line
+        vec![line]
     };
-    rest.into_iter().map(row).collect()
+    rest.into_iter().flat_map(row).collect()
 }
 
 /// `1.0310 (1.0280 … 1.0340) in 3 ABBA blocks`, and what it is of several workloads.
@@ -215,6 +245,26 @@ pub fn provenance(report: &Report) -> Option<Line<'static>> {
     quiet_facts(keys.filter_map(|key| Some(format!("{key} {}", printable(report.value(key)?)))))
 }
 
+/// A text of the harness with as many digits of each number as f32 has: `0.02383427880704403` is
+/// `0.02383428`.
+pub fn shortened(text: &str) -> String {
+    const DIGITS: usize = 8;
+    let short = |word: &str| {
+        let digits = word.chars().filter(char::is_ascii_digit).count();
+        let is_number = word.contains('.') && digits > DIGITS;
+        let value = number(word).filter(|value| is_number && value.is_finite())?;
+        let rounded = format!("{value:.0$e}", DIGITS - 1);
+        Some(rounded.parse().unwrap_or(value).to_string())
+    };
+    let mut out = String::new();
+    for piece in text.split_inclusive([' ', ',', ';', '(', ')']) {
+        let word = piece.trim_end_matches([' ', ',', ';', '(', ')']);
+        out += &short(word).unwrap_or_else(|| word.to_owned());
+        out += &piece[word.len()..];
+    }
+    out
+}
+
 /// The value of a result line: a number with its interval as `value  (low … high)`, and what it is
 /// of several workloads; of a count the number alone, or `3 of 54`; anything else unchanged.
 pub fn value_text(value: &str) -> String {
@@ -225,6 +275,10 @@ pub fn value_text(value: &str) -> String {
     let ends = end("low").zip(end("high"));
     match (AggregateOf::of_value(value), ends, attribute(value, "of")) {
         (None, None, Some(of)) => format!("{} of {}", printable(first_word(value)), printable(of)),
+        // A number alone: as all others on the screen.
+        (None, None, None) if number(value).is_some() && !value.contains(',') => {
+            figures::figure(figure)
+        }
         (None, None, None) => printable(value),
         (aggregate, ends, _) => {
             let (figure, ends) = format::measure(figure, ends);
