@@ -292,6 +292,23 @@ fn a_change_of_the_rules_is_seen_in_the_history() {
         words.contains("≠ rules") && words.contains("a wider tolerance"),
         "{words}"
     );
+    // It is a row, and no experiment: it has no record that could be missing.
+    assert!(words.contains("Experiments 2"), "{words}");
+    world.tell("press j");
+    let words = world.words();
+    assert!(
+        words.contains("A change of the rules is no run") && !words.contains("lab fetch"),
+        "{words}"
+    );
+    // Figures on its two sides are not compared.
+    world.tell("press esc; press 1");
+    check("rules_chart", &mut world);
+    let words = world.words();
+    assert!(
+        words.contains("2 experiments") && words.contains("≠ rules 1"),
+        "{words}"
+    );
+    assert!(!words.contains("vs the best before"), "{words}");
 }
 
 /// A screen that decides by rule; its newest run ends like this.

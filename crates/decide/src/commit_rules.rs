@@ -5,7 +5,7 @@ use super::decision::Decision;
 use super::finish::append_step;
 use super::intent::{Step, What};
 use super::{Decided, NotAllowed, Refusal, no, require_subject};
-use crate::rules::{self, Rules};
+use crate::rules::{self, RuleChange, Rules};
 use lab_git::{ChangedFile, Move, Repo};
 use lab_project::Project;
 use lab_run::experiment::{Correctness, Row, Status};
@@ -43,12 +43,9 @@ pub fn change_rules(project: &Project, message: &Message) -> StdResult<Decided, 
         return Err(NotAllowed::Git(obstacle).into());
     }
     let description = message.subject().trim_start_matches(PREFIX).to_owned();
-    let what: Vec<String> = rules
-        .changed
-        .iter()
-        .map(ToString::to_string)
-        .chain(rules.first)
-        .collect();
+    let changed = rules.changed.iter().map(RuleChange::committed);
+    let first = rules.first.iter().map(|path| format!("{path} is added"));
+    let what: Vec<String> = changed.chain(first).collect();
     let commit_message = Message::new(
         &format!("{PREFIX}{description}"),
         message.trailers().iter().cloned(),

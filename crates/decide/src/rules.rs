@@ -59,6 +59,18 @@ impl fmt::Display for RuleChange {
 }
 
 impl RuleChange {
+    /// What a commit of this change does: `lab.toml is changed (measure.same_within)`. Beside the
+    /// commit HEAD is another one.
+    pub fn committed(&self) -> String {
+        let path = &self.path;
+        match &self.what {
+            RuleDifference::Content => format!("{path} is changed"),
+            RuleDifference::NotInHead => format!("{path} is added"),
+            RuleDifference::Gone => format!("{path} is removed"),
+            RuleDifference::Keys(keys) => format!("{path} is changed ({})", keys.join(", ")),
+        }
+    }
+
     fn new(path: impl Into<String>, what: RuleDifference) -> RuleChange {
         RuleChange {
             path: path.into(),

@@ -21,6 +21,8 @@ pub struct Kinds<P> {
     /// Experiments without a figure. They are drawn on the ground line.
     pub wrong: P,
     pub crashed: P,
+    /// Changes of the rules, which are no experiments.
+    pub rules: P,
 }
 
 /// All experiments as the chart needs them: made once, and only looked at when it is drawn.
@@ -28,7 +30,8 @@ pub struct Kinds<P> {
 pub struct ChartPoints {
     kinds: Kinds<Vec<(f64, f64)>>,
     /// The best passing and kept figure, at each place where it is a better one than before; of the
-    /// experiments that judged as many workloads as the newest one. Empty on an emulated device.
+    /// experiments that judged as many workloads as the newest one. A change of the rules ends it
+    /// with a NaN: what other rules judged is not compared. Empty on an emulated device.
     best: Vec<(f64, f64)>,
     /// The workloads of those experiments, if they judged a part of them.
     part: Option<usize>,
@@ -87,13 +90,17 @@ impl ChartPoints {
         for (at, experiment) in experiments.enumerate() {
             *count = at + 1;
             if experiment.row.status == Status::Rules {
+                kinds.rules.push((place(at), f64::NEG_INFINITY));
+                if !best.is_empty() {
+                    best.push((place(at), f64::NAN));
+                }
                 continue;
             }
             let points = match figure(experiment) {
                 Some(value) if experiment.is_kept() => {
                     let is_better = best
                         .last()
-                        .is_none_or(|(_, best)| goal.prefers(value, *best));
+                        .is_none_or(|(_, best)| best.is_nan() || goal.prefers(value, *best));
                     // An emulated time is no better than another.
                     let is_own = !experiment.foreign && !experiment.emulated;
                     if is_own && is_better && experiment.measured.part == part {
@@ -160,6 +167,7 @@ impl ChartPoints {
             foreign,
             wrong,
             crashed,
+            rules,
         } = &self.kinds;
         Kinds {
             kept: within(kept, shown),
@@ -167,6 +175,7 @@ impl ChartPoints {
             foreign: within(foreign, shown),
             wrong: within(wrong, shown),
             crashed: within(crashed, shown),
+            rules: within(rules, shown),
         }
     }
 
@@ -196,16 +205,23 @@ impl ChartPoints {
         figure(experiment, self.measure)
     }
 
-    /// The best up to this experiment, itself included.
+    /// The best up to this experiment, itself included, of those that were judged by its rules.
     pub fn best(&self, at: usize) -> Option<f64> {
         let count = self.best.partition_point(|(x, _)| *x <= place(at));
         count
             .checked_sub(1)
             .and_then(|last| self.best.get(last))
             .map(|(_, best)| *best)
+            .filter(|best| !best.is_nan())
     }
 
-    /// The best at the first of these experiments, and wherever it changes among them.
+    /// How many experiments there are. A change of the rules has a place, and is none.
+    pub fn experiments(&self) -> usize {
+        self.count - self.kinds.rules.len()
+    }
+
+    /// The best at the first of these experiments, and wherever it changes among them; NaN where a
+    /// change of the rules ends it.
     pub fn steps(&self, shown: &Range<usize>) -> Vec<(f64, f64)> {
         let first = self
             .best(shown.start)
@@ -351,6 +367,20 @@ mod tests {
         let chart = ChartPoints::of(all.iter(), Goal::Maximize);
         assert_eq!((chart.best(1), chart.steps(&(0..2))), (None, Vec::new()));
         assert_eq!(chart.kinds(&(0..2)).kept.len(), 2);
+    }
+
+    #[test]
+    fn a_change_of_the_rules_ends_the_best_and_is_no_experiment() {
+        let mut all = [10.0, 0.0, 4.0, 5.0].map(|figure| experiment(figure, Status::Keep));
+        all[1].row.status = Status::Rules;
+        let chart = ChartPoints::of(all.iter(), Goal::Maximize);
+        assert_eq!(
+            [0, 1, 2, 3].map(|at| chart.best(at)),
+            [Some(10.0), None, Some(4.0), Some(5.0)]
+        );
+        let kinds = chart.kinds(&(0..4));
+        assert_eq!((kinds.kept.len(), kinds.rules.len()), (3, 1));
+        assert_eq!(chart.experiments(), 3);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! them.
 
 use crate::profile::{self, compare::Moved};
+use crate::same_rules;
 use itertools::Itertools;
 use lab_bench::{BenchDigest, BenchStore};
 use lab_git::{Notes, Repo};
@@ -67,11 +68,33 @@ pub fn experiment_details(
         record,
         trailers: with(&repo, |repo| lab_git::trailers_of(repo, &key.commit)).unwrap_or_default(),
         source: with(&repo, |repo| lab_git::show(repo, &key.commit)),
-        diff: with(&repo, |repo| lab_git::change(repo, &key.commit, around)),
+        diff: with(&repo, |repo| changes(repo, &key.commit, around)),
         around,
         log,
         key: key.clone(),
     }
+}
+
+/// The change of the kernel by a commit; of a commit that leaves the kernel as it is, as a change of
+/// the rules does, that of all its files. Each hunk's head then names its file.
+fn changes(repo: &Repo, commit: &str, around: u32) -> anyhow::Result<String> {
+    let of_kernel = lab_git::change(repo, commit, around)?;
+    if !of_kernel.is_empty() {
+        return Ok(of_kernel);
+    }
+    let mut all = String::new();
+    for file in lab_git::commit_details(repo, commit, around)?.files {
+        for line in file.diff.lines() {
+            match line
+                .strip_prefix("@@ ")
+                .and_then(|head| head.split_once(" @@"))
+            {
+                Some((ranges, _)) => all.push_str(&format!("@@ {ranges} @@ {}\n", file.path)),
+                None => all.extend([line, "\n"]),
+            }
+        }
+    }
+    Ok(all)
 }
 
 /// The lines that commits changed in a kernel, in small letters: each by its commit, and empty where
@@ -146,6 +169,8 @@ pub struct Compared {
     pub diff: Result<String, String>,
     /// Unchanged lines that were asked for around each change.
     pub around: u32,
+    /// The files of the rules that the two were judged by differently.
+    pub rules: Vec<String>,
     /// What they have in common, if they did not judge the same workloads.
     pub common: CommonWorkloads,
     /// What moved from the profile of the first to that of the second.
@@ -187,6 +212,10 @@ pub fn compare(project: &Project, keys: [ExperimentKey; 2], around: u32) -> Comp
             .and_then(|r| lab_git::renamed_to(r, &start.kernel));
         start.kernel = renamed.unwrap_or_else(|| start.kernel.clone());
     }
+    let rules = match &records {
+        [Some(a), Some(b)] => same_rules::differences(repo.as_ref().ok(), [a, b]),
+        _ => Vec::new(),
+    };
     let kernels = records
         .each_ref()
         .map(|r| r.as_ref().map(|r| r.start.kernel.as_str()));
@@ -214,6 +243,7 @@ pub fn compare(project: &Project, keys: [ExperimentKey; 2], around: u32) -> Comp
         records,
         diff,
         around,
+        rules,
         common,
         profiles,
     }
@@ -279,6 +309,9 @@ impl Compared {
         if let Some(difference) = difference(a, b, self.common) {
             return Err(difference);
         }
+        if !self.rules.is_empty() {
+            return Err(format!("their rules differ: {}", self.rules.join(", ")));
+        }
         match self.common {
             CommonWorkloads::Same => {
                 Change::of_figures(&new, &old).ok_or_else(|| "the figures have no ratio".to_owned())
@@ -300,13 +333,6 @@ impl Compared {
 /// Why two measures are not of the same kind, if so.
 fn difference(a: &Record, b: &Record, common: CommonWorkloads) -> Option<String> {
     let is_trials = |r: &Record| r.start.reason == Reason::Measure;
-    // Besides the kernel, only problem.toml decides what is measured.
-    let problem = |r: &Record| {
-        r.inputs
-            .iter()
-            .find(|f| f.path.ends_with("problem.toml"))
-            .map(|f| f.hash.clone())
-    };
     if a.start.kernel != b.start.kernel {
         return Some("they are kernels of different problems".to_owned());
     }
@@ -320,10 +346,8 @@ fn difference(a: &Record, b: &Record, common: CommonWorkloads) -> Option<String>
         return Some("they were measured by different harnesses".to_owned());
     }
     // `lab bench --verdict` judges more workloads than a save: what both timed is compared.
-    if is_trials(a) != is_trials(b) && common == CommonWorkloads::Same {
-        return Some("one was measured by `lab bench --verdict`, the other on a save".to_owned());
-    }
-    (problem(a) != problem(b)).then(|| "their problem.toml is not the same".to_owned())
+    let is_other = is_trials(a) != is_trials(b) && common == CommonWorkloads::Same;
+    is_other.then(|| "one was measured by `lab bench --verdict`, the other on a save".to_owned())
 }
 
 #[cfg(test)]
@@ -331,6 +355,7 @@ mod tests {
     use super::*;
     use lab_project::objective::Objective;
     use lab_protocol::report::Measure;
+    use lab_run::record::InputFile;
     use lab_run::verdict::{Outcome, Verdict};
     use lab_testing::record;
 
@@ -360,6 +385,7 @@ mod tests {
         let keys = [key.clone(), key];
         let common = common_workloads::compare(&a.report(), &b.report(), &Objective::Throughput);
         Compared {
+            rules: same_rules::differences(None, [&a, &b]),
             keys,
             records: [Some(a), Some(b)],
             diff: Ok(String::new()),
@@ -407,5 +433,24 @@ mod tests {
         assert!(said(|r| r.start.reason = Reason::Measure).contains("lab bench --verdict"));
         assert!(said(|r| r.start.external = false).contains("different harnesses"));
         assert!(said(|r| r.verdict = None).contains("measured nothing"));
+        let with = |path: &str, hash: &str| InputFile {
+            path: path.into(),
+            hash: Some(hash.into()),
+        };
+        let of = |harness: &str| Record {
+            inputs: vec![
+                with("a/kernel.py", harness),
+                with("a/tile.py", harness),
+                with("lab.toml", "0"),
+                with("a/harness.py", harness),
+            ],
+            ..measured(100.0)
+        };
+        assert_eq!(ratio(of("1"), of("1")), Ok("+0.0 % ± 1.4".to_owned()));
+        assert_eq!(
+            ratio(of("1"), of("2")),
+            Err("their rules differ: a/harness.py".to_owned()),
+            "the kernel and what it imports are what is compared"
+        );
     }
 }

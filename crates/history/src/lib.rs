@@ -14,6 +14,7 @@ pub mod kernels;
 pub mod last_peers;
 pub mod lessons;
 pub mod names;
+mod same_rules;
 pub mod tested;
 
 pub use judged_before::{JudgedBefore, judged_before};

@@ -44,6 +44,11 @@ impl Plot {
             y: place(self.y.share(y), BOTTOM, TOP),
         }
     }
+
+    /// A line from the top to the base line.
+    pub fn across(&self, x: f64) -> String {
+        format!("M{} {TOP}V{BOTTOM}", self.at(x, 0.0).x)
+    }
 }
 
 /// A place in the drawing.

@@ -74,6 +74,9 @@ impl<'e> Charted<'e> {
             chart.level(&plot, *at, name);
         }
         let kinds = self.points.kinds(&all);
+        let changed = kinds.rules;
+        let across = changed.iter().map(|(x, _)| plot.across(*x));
+        chart.line("rules", across.collect());
         // Later ones lie over earlier ones.
         let kinds = [
             ("discard", "discarded", kinds.discarded),
@@ -88,7 +91,12 @@ impl<'e> Charted<'e> {
             said.push(format!("{} {name}", of_kind.len()));
             chart.name(class, format!("{name} {}", of_kind.len()));
         }
-        if let Some((_, best)) = steps.last() {
+        if !changed.is_empty() {
+            let text = format!("rules changed {}", changed.len());
+            said.push(text.clone());
+            chart.name("rules", text);
+        }
+        if let Some((_, best)) = steps.last().filter(|(_, best)| !best.is_nan()) {
             chart.name("best", format!("best {}", count(*best)));
             said.push(format!("best {} {}", count(*best), self.objective.unit()));
         }
@@ -164,13 +172,18 @@ fn step_line(plot: &Plot, steps: &[(f64, f64)], last: f64) -> String {
     // Of several steps in one place the last one is seen.
     spots.reverse();
     spots.dedup_by_key(|spot| spot.x.to_bits());
+    let mut is_open = false;
     for Spot { x, y } in spots.into_iter().rev() {
-        let _ = match path.is_empty() {
-            true => write!(path, "M{x} {y}"),
-            false => write!(path, "H{x}V{y}"),
+        let _ = match (is_open, y.is_nan()) {
+            // A change of the rules ends the line.
+            (true, true) => write!(path, "H{x}"),
+            (false, true) => Ok(()),
+            (true, false) => write!(path, "H{x}V{y}"),
+            (false, false) => write!(path, "M{x} {y}"),
         };
+        is_open = !y.is_nan();
     }
-    if !path.is_empty() {
+    if is_open {
         let _ = write!(path, "H{}", plot.at(last + 0.5, 0.0).x);
     }
     path

@@ -101,10 +101,16 @@ pub fn html(project: &Project, wanted: &[String]) -> Result<Html> {
             board.as_ref().ok(),
         )?);
     }
-    let experiments = read.iter().map(|read| read.experiments.len()).sum();
+    // A change of the rules is a row, and no experiment.
+    let counted = |read: &Read| {
+        let all = read.experiments.iter();
+        all.filter(|e| e.row.status != Status::Rules).count()
+    };
+    let experiments = read.iter().map(counted).sum();
     let sections = sections(read)?;
     let devices = || sections.iter().flat_map(|section| &section.devices);
-    let listed = devices().map(|device| device.rows.len()).sum();
+    let listed = devices().map(|device| device.rows.len());
+    let listed = listed.sum::<usize>().min(experiments);
     let unknown = history.experiments.iter();
     let is_unknown = |e: &&Experiment| e.kernel.is_none() && e.row.status != Status::Rules;
     let name = project.root.file_name().unwrap_or_default();

@@ -11,7 +11,7 @@ pub use filter::{FIELDS, Filter};
 use crate::state::repository::{Device, is_on};
 use lab_project::config::Goal;
 use lab_run::chosen::ChosenMeasure;
-use lab_run::experiment::{Experiment, ExperimentKey};
+use lab_run::experiment::{Experiment, ExperimentKey, Status};
 use lab_run::verdict::Change;
 use std::collections::HashMap;
 
@@ -57,8 +57,11 @@ pub struct Table {
     is_of_one_problem: bool,
     /// Only the experiments of this device are shown.
     pub device: Option<Device>,
-    /// Experiments of other problems.
+    /// All experiments, those of other problems, and those that are shown. A change of the rules is a
+    /// row, and no experiment.
+    pub experiments: usize,
     pub of_others: usize,
+    pub shown: usize,
     /// One entry for each experiment, in the order of the history.
     facts: Vec<RowFacts>,
     /// Indices into the history, the topmost row first.
@@ -97,6 +100,11 @@ fn compared_with(experiment: &Experiment) -> ComparedWith<'_> {
     )
 }
 
+/// A change of the rules is none.
+fn is_experiment(experiment: &Experiment) -> bool {
+    experiment.row.status != Status::Rules
+}
+
 impl Default for Table {
     fn default() -> Self {
         Table {
@@ -107,7 +115,9 @@ impl Default for Table {
             filter: Filter::default(),
             is_of_one_problem: false,
             device: None,
+            experiments: 0,
             of_others: 0,
+            shown: 0,
             facts: Vec::new(),
             order: Vec::new(),
             empty_columns: Vec::new(),
@@ -174,14 +184,19 @@ impl Table {
 
     /// Takes a new history, or another kernel or device: computes the facts, the filter and the
     /// order again.
-    pub fn set_history(&mut self, history: &[Experiment], context: TableContext) {
+    pub fn set_history<'h>(&mut self, history: &'h [Experiment], context: TableContext) {
         self.context = (
             context.kernel.to_owned(),
             context.device.map(str::to_owned),
             context.emulated,
         );
         let mut best: HashMap<ComparedWith, f64> = HashMap::new();
-        let facts = |experiment| {
+        let facts = |experiment: &'h Experiment| {
+            if !is_experiment(experiment) {
+                // What other rules judged is not compared.
+                let kernel = experiment.kernel.as_deref();
+                best.retain(|of, _| kernel.is_some() && of.0 != kernel);
+            }
             let of = compared_with(experiment);
             let before = best.get(&of).copied();
             let figure = experiment.figure();
@@ -211,10 +226,11 @@ impl Table {
             }
         };
         self.facts = history.iter().map(facts).collect();
-        self.of_others = self
-            .facts
-            .iter()
-            .filter(|facts| facts.of_another_kernel)
+        let counted = history.iter().zip(&self.facts);
+        let counted = || counted.clone().filter(|(e, _)| is_experiment(e));
+        self.experiments = counted().count();
+        self.of_others = counted()
+            .filter(|(_, facts)| facts.of_another_kernel)
             .count();
         let has_values = |column: Column| {
             let mut rows = history.iter().zip(&self.facts).enumerate();
@@ -287,6 +303,7 @@ impl Table {
             filter,
             facts,
             order,
+            shown,
             device,
             changed,
             ..
@@ -303,6 +320,10 @@ impl Table {
             })
             .map(|(index, _)| index),
         );
+        let experiments = order
+            .iter()
+            .filter(|index| is_experiment(&history[**index]));
+        *shown = experiments.count();
         // Of equal rows the newest comes first.
         order.reverse();
         let value = |index: usize| sort.column.value(index, &history[index], &facts[index]);

@@ -107,6 +107,8 @@ pub struct World {
     pub incumbent_profile: Option<lab_protocol::profile::Profile>,
     /// The text of comparisons about the profiles.
     pub compared_profiles: ComparedProfiles,
+    /// The files of the rules that differ between two compared experiments.
+    pub differing_rules: Vec<String>,
     /// The fault of the ledger.
     pub problems: Vec<String>,
 }
@@ -164,6 +166,7 @@ impl World {
             profile: None,
             incumbent_profile: None,
             compared_profiles: ComparedProfiles::default(),
+            differing_rules: Vec::new(),
             problems: Vec::new(),
         }
     }

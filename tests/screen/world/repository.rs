@@ -33,12 +33,14 @@ impl World {
             Some(LastRun {
                 run: record.start.id,
                 outcome: record.verdict.as_ref()?.outcome,
+                build_failed: false,
                 decided,
             })
         });
         let failed = LastRun {
             run: RunId(7),
-            outcome: Outcome::Fail,
+            outcome: Outcome::Crash,
+            build_failed: true,
             decided: None,
         };
         let kernels = [
@@ -91,6 +93,7 @@ impl World {
                         records,
                         diff,
                         around: around.lines(),
+                        rules: self.differing_rules.clone(),
                         common,
                         profiles: self.compared_profiles.clone(),
                     }))));

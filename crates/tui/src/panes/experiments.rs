@@ -95,7 +95,7 @@ fn nothing(table: &Table, data: ScreenData) -> String {
 /// problems.
 fn note(table: &Table, data: ScreenData) -> String {
     let all_key = data.appearance.keymap.key(Action::AllProblems);
-    let all = data.repository.experiments.len();
+    let all = table.experiments;
     let (others, is_of_one) = (table.of_others, table.is_of_one_problem());
     let sort = table.sort;
     let order = format!(
@@ -115,7 +115,7 @@ fn note(table: &Table, data: ScreenData) -> String {
     let device = table.device.as_ref().and_then(|(name, _)| name.as_deref());
     let on = device.map(|name| format!(" on {}", in_short(name)));
     let filter = &table.filter;
-    let mut count = thousands(table.len() as f64);
+    let mut count = thousands(table.shown as f64);
     if !filter.is_empty() {
         let of = if is_of_one { all - others } else { all };
         count += &format!(" of {}", thousands(of as f64));

@@ -148,8 +148,15 @@ fn nothing(data: ScreenData) -> String {
     let counted: Vec<String> = counted.collect();
     let mut text = format!("no experiment of this kernel{here} yet: {decide}.");
     if !counted.is_empty() {
-        let (counted, results) = (counted.join(", "), data.way(Action::Results));
-        text.push_str(&format!(" There are {counted}: {results} shows them."));
+        let (counted, mut way) = (counted.join(", "), data.way(Action::Results));
+        // The table shows the experiments of this kernel alone at first.
+        if others
+            .iter()
+            .any(|(other, _)| matches!(other, Other::Kernel(_)))
+        {
+            way.push_str(&format!(", then {},", data.way(Action::AllProblems)));
+        }
+        text.push_str(&format!(" There are {counted}: {way} shows them."));
     }
     let number = |wanted: Other| {
         let found = others.iter().find(|(other, _)| *other == wanted);
@@ -187,7 +194,7 @@ fn note(data: ScreenData, state: &HistoryState) -> String {
     let Some(newest) = comparable.len().checked_sub(1) else {
         return unit;
     };
-    let count = format::counted(comparable.len(), "experiment");
+    let count = format::counted(comparable.points.experiments(), "experiment");
     let count = match state.newest.filter(|newest| *newest < comparable.len()) {
         None => count,
         Some(newest) => format!("{newest} of {count}"),
@@ -304,6 +311,13 @@ fn draw_chart(
     let cursor_sign = if is_wrong { WRONG[0] } else { mark(status) };
     let highlighted: Vec<(f64, f64)> = highlighted.into_iter().collect();
 
+    // A line across the figures where the rules changed: those on its sides do not compare.
+    let changes = kinds.rules.iter().map(|(at, _)| ReferenceLine {
+        axis: AxisId::X,
+        at: *at,
+        name: String::new(),
+        style: WARN,
+    });
     let series = |name: String, style, shape| Series { name, style, shape };
     let best = points.best(shown.end - 1);
     let best = best.map_or(String::new(), |best| {
@@ -323,6 +337,7 @@ fn draw_chart(
             series(best, GOOD, SeriesShape::Step(&steps)),
             counted("discarded", discard, discarded, kinds.discarded),
             counted("foreign", WARN, ["◇", "f"], kinds.foreign),
+            counted("rules", WARN, [mark(Status::Rules), "="], kinds.rules),
             counted("wrong", WARN, WRONG, kinds.wrong),
             counted("crash", crash, [mark(Status::Crash), "x"], kinds.crashed),
             counted("kept", keep, [mark(Status::Keep), "O"], kinds.kept),
@@ -335,15 +350,7 @@ fn draw_chart(
                 &highlighted,
             ),
         ],
-        reference_lines: bounds
-            .into_iter()
-            .map(|(at, name)| ReferenceLine {
-                axis: AxisId::Y,
-                at,
-                name,
-                style: QUIET,
-            })
-            .collect(),
+        reference_lines: bounds.into_iter().map(level).chain(changes).collect(),
         cursor: chosen.map(|(at, experiment)| Cursor {
             x: place(at),
             text: format!("{}: {}", at + 1, read_out(experiment, points)),
@@ -359,6 +366,16 @@ fn draw_chart(
         x: chart.x,
         shown,
     })
+}
+
+/// The line of a floor, an estimate or a peer.
+fn level((at, name): (f64, String)) -> ReferenceLine {
+    ReferenceLine {
+        axis: AxisId::Y,
+        at,
+        name,
+        style: QUIET,
+    }
 }
 
 /// `60.9k`; an experiment without a figure has a word instead.

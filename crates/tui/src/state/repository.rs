@@ -218,7 +218,7 @@ impl Repository {
         let present = self.present_device(last, setup);
         let present = present.map(|(name, emulated)| (name.map(str::to_owned), emulated));
         let has_own = |device: &Device| {
-            let mut all = self.experiments.iter().filter(|e| setup.is_about(e));
+            let mut all = self.experiments.iter().filter(|e| is_measured(e, setup));
             all.any(|e| is_on(e, device))
         };
         let usual = || match &present {
@@ -267,11 +267,12 @@ impl Repository {
     }
 }
 
-/// Whether an experiment ran on this device, as far as is known.
+/// Whether an experiment ran on this device, as far as is known. A change of the rules is about
+/// every device.
 pub fn is_on(experiment: &Experiment, (name, emulated): &Device) -> bool {
     let own = experiment.device.as_ref();
     let same = own.is_none() || name.is_none() || own == name.as_ref();
-    experiment.emulated == *emulated && same
+    experiment.row.status == Status::Rules || experiment.emulated == *emulated && same
 }
 
 /// Counts experiments by their device, or by their kernel where that is another. The larger number

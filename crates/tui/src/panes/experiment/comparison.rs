@@ -197,7 +197,17 @@ fn ratio(both: &Compared, sides: Sides) -> Lines {
     let quiet = |text: &str| paragraph(text, sides.columns, QUIET);
     let change = match both.ratio() {
         Ok(change) => change,
-        Err(why) => return quiet(&format!("none: {why}")),
+        Err(why) => {
+            let mut out = quiet(&format!("none: {why}"));
+            if !both.rules.is_empty() {
+                let text = format!(
+                    "The two were judged by different rules ({}): their figures do not compare.",
+                    both.rules.join(", ")
+                );
+                out.extend(prefixed("! ", &text, sides.columns, WARN));
+            }
+            return out;
+        }
     };
     let words = sides.setup.in_words(&change);
     let mut out = paragraph(&words, sides.columns, STRONG);
