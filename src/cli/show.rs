@@ -116,7 +116,8 @@ fn cells_at(store: &RunStore, record: &Record, tensor: &str, cell: [usize; 2]) -
     );
     let tile = store.all_cells(run, tensor, map.shape)?.around(cell)?;
     let fits = evidence::wrong_cells::fits(&tile, [usize::MAX, paper.columns]);
-    let lines = evidence::wrong_cells::around(tensor, &tile, (map.shape, cell), fits);
+    let top = [0, 1].map(|axis| cell[axis].saturating_sub(fits[axis] / 2));
+    let lines = evidence::wrong_cells::around(tensor, &tile, (map.shape, cell, top), fits);
     lines.iter().for_each(|line| paper.say(line));
     Ok(ExitCode::SUCCESS)
 }

@@ -62,12 +62,54 @@ fn a_failed_gate_shows_which_cells_are_wrong() {
     shows(&mut world, "n", "no further cell is wrong");
     shows(&mut world, "N", "rows 37…41 of 64, columns 251…255 of 256");
     shows(&mut world, "g", "rows 0…4 of 64, columns 0…4 of 256");
-    shows(&mut world, "ctrl-d", "rows 3…7 of 64, columns 0…4 of 256");
-    shows(&mut world, ">", "rows 3…7 of 64, columns 3…7 of 256");
-    shows(&mut world, "j", "rows 4…8 of 64");
-    shows(&mut world, "l", "columns 4…8 of 256");
+    // Page by page, without a row twice.
+    shows(&mut world, "ctrl-d", "rows 5…9 of 64, columns 0…4 of 256");
+    shows(&mut world, ">", "rows 5…9 of 64, columns 5…9 of 256");
+    shows(&mut world, "ctrl-u", "rows 0…4 of 64, columns 5…9 of 256");
+    shows(&mut world, "j j j j j", "rows 1…5 of 64");
+    shows(&mut world, "l l l l l", "columns 6…10 of 256");
     world.cells = None;
     shows(&mut world, "k", "only the first wrong cells are there");
     world.tell("press esc");
     assert!(!world.words().contains("Cells of run"));
+}
+
+/// Two rows of blocks whose shares differ, and look alike.
+#[test]
+fn rows_that_look_alike_are_one_line_and_a_whole_block_is_told_from_a_part_of_it() {
+    let mut world = World::new();
+    world.tell(
+        "open; say stage: verify | y_wrong_map: 99/78/67/00 shape=8x2 block=2x1 wrong=14 pattern=some~cells workload=n=8 | \
+         y_mismatched: 0.9 limit=0 | correctness: fail; end fail y_mismatched 0.9 > 0; press z",
+    );
+    let screen = world.screen(80, 24);
+    for line in ["0…1  ██", "2…5  ▓▓", "6…7  ··"] {
+        assert!(screen.contains(line), "{line}: {screen}");
+    }
+}
+
+#[test]
+fn a_harness_that_prints_no_cells_is_named_as_the_reason() {
+    let mut world = World::new();
+    world.tell("open; say correctness: pass; end pass 1; press i");
+    let words = world.words();
+    assert!(
+        words.contains("the last run got no output wrong"),
+        "{words}"
+    );
+    world.model.setup.external = Some("python3 harness.py".to_owned());
+    let failed = "save; say y_error: 2 limit=1 | first_failure: y_error: cell 639 is 0, expected 320.23000000000002 | \
+                  correctness: fail; end fail y_error 2 > 1; press i";
+    world.tell(failed);
+    let words = world.words();
+    assert!(
+        words.contains("the harness printed no cells of the output that is wrong"),
+        "{words}"
+    );
+    // With as many digits as a person reads.
+    assert!(
+        words.contains("first failure: y_error: cell 639 is 0, expected 320.23"),
+        "{words}"
+    );
+    assert!(!words.contains("320.2300000"), "{words}");
 }

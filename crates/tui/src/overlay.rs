@@ -84,12 +84,16 @@ pub struct Help {
 #[derive(Clone, Debug)]
 pub struct WrongCells {
     pub run: RunId,
+    /// The workload in which each output is wrong.
+    pub workloads: Vec<String>,
     /// Each output, with its rows and columns.
     pub tensors: Vec<(String, [usize; 2])>,
     /// The output that is shown.
     pub at: usize,
     /// The place in that output.
     pub cell: [usize; 2],
+    /// The first row and column that are shown.
+    pub top: [usize; 2],
     /// What was read last, of which output, and why nothing was read since.
     pub shown: (usize, CellsRead),
     pub problem: Option<String>,

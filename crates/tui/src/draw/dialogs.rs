@@ -5,6 +5,7 @@ use super::{help, message_dialog, pick_list};
 use crate::model::Model;
 use crate::overlay::{About, LineOf, Overlay, WrongCells};
 use crate::prelude::*;
+use crate::request::Change;
 use crate::widgets::evidence;
 use crate::widgets::window::{COLUMNS, WIDE, draw_hints, draw_scrolled, text_columns};
 use ratatui::widgets::Paragraph;
@@ -34,6 +35,12 @@ pub(super) fn draw(
         }
         Overlay::Question { text, about } => {
             let title = match (about, &model.runs.present) {
+                (About::Change(Change::ApplyPoint(number)), _) => {
+                    format!("Write point {number} into the kernel?")
+                }
+                (About::Change(Change::Restore(commit)), _) => {
+                    format!("Restore {}?", printable(commit))
+                }
                 (About::Change(change), _) => format!("{}?", change.action().title()),
                 (About::Rule, _) => "Decide by rule?".to_owned(),
                 (About::NewerBytes(_), Some(Err(_))) => "Discard?".to_owned(),
@@ -170,9 +177,13 @@ pub(super) fn draw_cells(
     let problem = prefixed("! ", &problem.unwrap_or_default(), columns, WARN);
     let room = usize::from(area.height.saturating_sub(2)).saturating_sub(problem.len());
     let fits = evidence::wrong_cells::fits(tile, [room, columns]);
-    let mut lines = evidence::wrong_cells::around(name, tile, (*shape, *cell), fits);
+    let mut lines = evidence::wrong_cells::around(name, tile, (*shape, *cell, cells.top), fits);
     lines.extend(problem);
-    let title = format!("Cells of run {}", cells.run);
+    let workload = cells.workloads.get(*at).map(|name| printable(name));
+    let title = joined([
+        format!("Cells of run {}", cells.run),
+        workload.unwrap_or_default(),
+    ]);
     let inner = draw_window(frame, area, &title, (CELLS_COLUMNS, lines.len()));
     frame.render_widget(Paragraph::new(lines), inner);
     let both = |[first, second]: [Action; 2], what: &str| {
@@ -180,8 +191,11 @@ pub(super) fn draw_cells(
     };
     let hints = vec![
         both([Action::NextMatch, Action::PreviousMatch], "wrong cells"),
+        both([Action::Up, Action::Down], "row"),
         both([Action::HalfUp, Action::HalfDown], "rows"),
+        both([Action::FocusPrevious, Action::FocusNext], "column"),
         both([Action::ScrollLeft, Action::ScrollRight], "columns"),
+        both([Action::Top, Action::Bottom], "first and last"),
         format!("{} closes", keymap.way(Action::Close)),
     ];
     draw_hints(frame, area, inner, hints);

@@ -7,6 +7,9 @@ use crate::request::{CellsAsked, ViewRequest};
 use lab_protocol::report::Report;
 use lab_protocol::report::all_cells::{CellsRead, Seek};
 
+/// Rows and columns that are shown before the first wrong cell.
+const BEFORE: usize = 2;
+
 impl WrongCells {
     fn asked(&self, seek: Option<Seek>) -> Option<CellsAsked> {
         let (tensor, shape) = self.tensors.get(self.at)?.clone();
@@ -19,14 +22,32 @@ impl WrongCells {
         })
     }
 
-    /// Moves by so many rows and columns, as far as the output goes.
-    fn step(&mut self, by: [isize; 2]) {
+    /// Moves by so many rows and columns, as far as the output goes. `page` are the rows and columns
+    /// that are shown: a step by as many moves what is shown, too.
+    fn step(&mut self, by: [isize; 2], page: [usize; 2]) {
         let Some((_, shape)) = self.tensors.get(self.at) else {
             return;
         };
         for axis in [0, 1] {
             let to = self.cell[axis].saturating_add_signed(by[axis]);
             self.cell[axis] = to.min(shape[axis].saturating_sub(1));
+            if by[axis].unsigned_abs() == page[axis] {
+                self.top[axis] = self.top[axis].saturating_add_signed(by[axis]);
+            }
+        }
+        self.show_cell(page);
+    }
+
+    /// Shows the rows and columns that are nearest to those that were shown and have the cell.
+    fn show_cell(&mut self, page: [usize; 2]) {
+        let Some((_, shape)) = self.tensors.get(self.at) else {
+            return;
+        };
+        for axis in [0, 1] {
+            let (cell, page) = (self.cell[axis], page[axis].max(1));
+            let last = shape[axis].saturating_sub(page);
+            let least = (cell + 1).saturating_sub(page);
+            self.top[axis] = self.top[axis].clamp(least, cell).min(last);
         }
     }
 
@@ -57,12 +78,19 @@ impl Model {
         };
         let report = &last.report;
         let tensors = report.wrong_tensors().into_iter();
-        let tensors = tensors.filter_map(|of| Some((of.to_owned(), report.wrong_map(of)?.shape)));
+        let known = tensors.filter_map(|of| {
+            let map = report.wrong_map(of)?;
+            Some(((of.to_owned(), map.shape), map.workload))
+        });
+        let (tensors, workloads) = known.unzip();
         self.overlays.push(Overlay::Cells(WrongCells {
             run: last.start.id,
-            tensors: tensors.collect(),
+            workloads,
+            tensors,
             at: 0,
             cell: shown.0,
+            // With a few rows and columns before it.
+            top: shown.0.map(|at| at.saturating_sub(BEFORE)),
             shown: (0, shown),
             problem: None,
         }));
@@ -74,7 +102,8 @@ impl Model {
         let Some(Overlay::Cells(cells)) = self.overlays.last_mut() else {
             return false;
         };
-        let [rows, columns] = self.frame.geometry.cells.map(|page| page.max(1) as isize);
+        let page = self.frame.geometry.cells.map(|page| page.max(1));
+        let [rows, columns] = page.map(|page| page as isize);
         let all = isize::MAX;
         let by = match action {
             Action::Up => [-1, 0],
@@ -97,7 +126,7 @@ impl Model {
             }
             _ => return false,
         };
-        cells.step(by);
+        cells.step(by, page);
         self.ask_cells(None);
         true
     }
@@ -111,6 +140,7 @@ impl Model {
     }
 
     pub(super) fn on_cells(&mut self, asked: &CellsAsked, read: Result<Option<CellsRead>, String>) {
+        let page = self.frame.geometry.cells;
         let is_open = |overlay: &&mut Overlay| match overlay {
             Overlay::Cells(cells) => cells.asked(asked.seek).as_ref() == Some(asked),
             _ => false,
@@ -121,6 +151,7 @@ impl Model {
         match (read, asked.seek) {
             (Ok(Some(read)), _) => {
                 cells.cell = read.0;
+                cells.show_cell(page);
                 (cells.shown, cells.problem) = ((cells.at, read), None);
             }
             (Err(why), _) => {

@@ -5,10 +5,14 @@
 use super::wrong_cells::{TileCell, WrongTile};
 use std::fs::File;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 /// Most cells of an output that such a file and a picture are made of.
 pub const MOST_CELLS: usize = 8 << 20;
+
+/// Most rows and columns of a page. A screen shows at most half of them.
+pub const PAGE_SIZE: [usize; 2] = [64, 40];
 
 const RIGHT: u8 = 0;
 const WRONG: u8 = 1;
@@ -75,7 +79,20 @@ impl AllCells {
 
     /// The cells around this one. Reads only them.
     pub fn around(&self, [row, column]: [usize; 2]) -> io::Result<WrongTile> {
-        let [rows, columns] = WrongTile::around(self.shape, row * self.shape[1] + column);
+        self.tile(WrongTile::around(self.shape, row * self.shape[1] + column))
+    }
+
+    /// As many cells on each side of this one as a large screen shows. Reads only them.
+    pub fn page(&self, cell: [usize; 2]) -> io::Result<WrongTile> {
+        self.tile(std::array::from_fn(|axis| {
+            let size = PAGE_SIZE[axis].min(self.shape[axis]);
+            let first = cell[axis].saturating_sub(size / 2);
+            let first = first.min(self.shape[axis] - size);
+            first..first + size
+        }))
+    }
+
+    fn tile(&self, [rows, columns]: [Range<usize>; 2]) -> io::Result<WrongTile> {
         Ok(WrongTile {
             at: [rows.start, columns.start],
             cells: rows
@@ -115,14 +132,14 @@ impl AllCells {
         Ok(signs)
     }
 
-    /// The cells around a cell, or around the next wrong one in this direction from there; with the
+    /// The page around a cell, or around the next wrong one in this direction from there; with the
     /// cell. `None` where no further cell is wrong.
     pub fn read(&self, cell: [usize; 2], seek: Option<Seek>) -> io::Result<Option<CellsRead>> {
         let cell = match seek {
             None => Some(cell),
             Some(seek) => self.wrong_cell(cell, seek)?,
         };
-        let read = cell.map(|cell| Ok((cell, self.around(cell)?)));
+        let read = cell.map(|cell| Ok((cell, self.page(cell)?)));
         read.transpose()
     }
 
@@ -185,6 +202,18 @@ mod tests {
         });
         assert!(unwritten.is_wrong && unwritten.got.is_none());
         assert!(wrong.is_wrong && wrong.got.is_some_and(f64::is_nan));
+    }
+
+    #[test]
+    fn a_page_holds_half_of_its_size_on_each_side() {
+        let cells = written(true);
+        let tile = cells.page([50, 20]).unwrap();
+        assert_eq!(
+            (tile.at, tile.cells.len(), tile.columns()),
+            ([18, 0], 64, 40)
+        );
+        assert_eq!(cells.page([99, 39]).unwrap().at, [36, 0]);
+        assert_eq!(cells.page([0, 0]).unwrap().at, [0, 0]);
     }
 
     #[test]

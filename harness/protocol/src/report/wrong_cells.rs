@@ -224,6 +224,13 @@ fn pair(text: &str, between: char) -> Option<[usize; 2]> {
 fn pattern(by_row: &[u64], by_column: &[u64], wrong: u64) -> String {
     let (rows, columns) = (Places::of(by_row), Places::of(by_column));
     let is_product = wrong == (rows.found.len() * columns.found.len()) as u64;
+    if !is_product {
+        let in_rows = beside_whole([by_row, by_column], ["row", "column"], wrong);
+        let in_columns = || beside_whole([by_column, by_row], ["column", "row"], wrong);
+        if let Some(both) = in_rows.or_else(in_columns) {
+            return both;
+        }
+    }
     let some = if is_product { "" } else { "some cells of " };
     match (rows.words("row"), columns.words("column")) {
         _ if wrong == (rows.of * columns.of) as u64 => "every cell".to_owned(),
@@ -231,6 +238,44 @@ fn pattern(by_row: &[u64], by_column: &[u64], wrong: u64) -> String {
         (rows, columns) if columns == "every column" => format!("{some}{rows}, in {columns}"),
         (rows, columns) => format!("{some}{columns}, in {rows}"),
     }
+}
+
+/// The pattern where some lines are wrong in every cell, and all other wrong cells are those of some
+/// lines across: `every 32nd column from 31, in every row; and row 63, in every column`. A line is a
+/// row or a column, as `what` and `across` say.
+fn beside_whole(
+    [by_line, by_across]: [&[u64]; 2],
+    [what, across]: [&str; 2],
+    wrong: u64,
+) -> Option<String> {
+    let length = by_across.len() as u64;
+    let is_whole = |count: &u64| *count == length;
+    let of = |take: &dyn Fn(&u64) -> u64| by_line.iter().map(take).collect::<Vec<u64>>();
+    let whole = Places::of(&of(&|count| u64::from(is_whole(count))));
+    let count = whole.found.len() as u64;
+    if count == 0 {
+        return None;
+    }
+    // What the whole lines leave.
+    let others = Places::of(&of(&|count| if is_whole(count) { 0 } else { *count }));
+    let rest: Vec<u64> = by_across
+        .iter()
+        .map(|all| all.saturating_sub(count))
+        .collect();
+    let rest = Places::of(&rest);
+    let left = wrong.saturating_sub(count * length);
+    if left == 0 || left != (others.found.len() * rest.found.len()) as u64 {
+        return None;
+    }
+    let is_everywhere = others.found.len() + whole.found.len() == by_line.len();
+    let lines = match is_everywhere {
+        true => format!("every {what}"),
+        false => others.words(what),
+    };
+    let (rest, whole) = (rest.words(across), whole.words(what));
+    Some(format!(
+        "{rest}, in {lines}; and {whole}, in every {across}"
+    ))
 }
 
 /// The rows or columns that hold a wrong cell.
@@ -309,6 +354,14 @@ mod tests {
         assert_eq!(
             pattern_of(|row, column| row == column),
             "some cells of columns 0 to 63, in every row"
+        );
+        assert_eq!(
+            pattern_of(|row, column| column % 32 == 31 || row == 63),
+            "every 32nd column from 31, in every row; and row 63, in every column"
+        );
+        assert_eq!(
+            pattern_of(|row, column| column == 127 || (row < 8 && column < 16)),
+            "rows 0 to 7, in columns 0 to 15; and column 127, in every row"
         );
         assert_eq!(
             pattern_of(|row, column| (row, column) == (3, 7)),

@@ -3,10 +3,11 @@
 
 use crate::chart::SymbolSet;
 use crate::format;
-use crate::text::{fit, pad_left, printable, wrap};
+use crate::text::{pad_left, printable, wrap};
 use crate::theme::style::{BAD, Meaning, QUIET, TEXT, WARN};
 use crate::widgets::paragraph::{Lines, hanging};
 use lab_protocol::report::Report;
+use lab_protocol::report::all_cells::PAGE_SIZE;
 use lab_protocol::report::wrong_cells::{TileCell, WrongMap, WrongTile};
 use ratatui::style::Stylize;
 use ratatui::text::{Line, Span};
@@ -50,6 +51,17 @@ fn head(tensor: &str, map: &WrongMap, columns: usize) -> Lines {
     hanging(Span::styled("✗ ", BAD), rows, BAD)
 }
 
+/// The sign of a share of wrong cells, in tenths: from none over a few to all or nearly all.
+fn level(tenths: u8) -> usize {
+    match tenths {
+        0 => 0,
+        1..=2 => 1,
+        3..=5 => 2,
+        6..=8 => 3,
+        _ => 4,
+    }
+}
+
 /// The map: the numbers of the rows, and a sign for each block. Rows of blocks that are alike are drawn
 /// once. Where the columns do not fit, a sign stands for several blocks, of which the worst counts.
 fn heat(tensor: &str, map: &WrongMap, columns: usize, symbols: SymbolSet) -> Lines {
@@ -58,14 +70,20 @@ fn heat(tensor: &str, map: &WrongMap, columns: usize, symbols: SymbolSet) -> Lin
     let room = columns.saturating_sub(2 * digits + 5).max(1);
     let blocks = map.shares.first().map_or(1, Vec::len);
     let stretch = blocks.div_ceil(room).max(1);
-    let sign = |share: u8| match share {
+    let sign = |level: usize| match level {
         0 => Span::styled(symbols.pick("·", "."), QUIET),
-        1..=2 => Span::styled(symbols.pick("░", "+"), WARN),
-        3..=6 => Span::styled(symbols.pick("▒", "x"), BAD),
+        1 => Span::styled(symbols.pick("░", "+"), WARN),
+        2 => Span::styled(symbols.pick("▒", "x"), BAD),
+        3 => Span::styled(symbols.pick("▓", "X"), BAD),
         _ => Span::styled(symbols.pick("█", "#"), BAD),
     };
+    let levels = |shares: &Vec<u8>| -> Vec<usize> {
+        let worst = shares.chunks(stretch).filter_map(|part| part.iter().max());
+        worst.map(|share| level(*share)).collect()
+    };
+    let signs: Vec<Vec<usize>> = map.shares.iter().map(levels).collect();
     let size = format!("{high} × {} cells", wide * stretch);
-    let is_merged = map.shares.windows(2).any(|two| two[0] == two[1]);
+    let is_merged = signs.windows(2).any(|two| two[0] == two[1]);
     let merged = if is_merged {
         "; equal rows are one line"
     } else {
@@ -73,9 +91,10 @@ fn heat(tensor: &str, map: &WrongMap, columns: usize, symbols: SymbolSet) -> Lin
     };
     let name = printable(tensor);
     let title = format!("  {name}, {rows} × {all}; a sign is {size}{merged}");
-    let mut out = vec![Line::styled(fit(&title, columns), QUIET)];
+    let title = wrap(title.trim_start(), columns.saturating_sub(2));
+    let mut out = hanging(Span::raw("  "), title, QUIET);
     let mut at = 0;
-    for alike in map.shares.chunk_by(|a, b| a == b) {
+    for alike in signs.chunk_by(|a, b| a == b) {
         let (first, end) = (at * high, ((at + alike.len()) * high).min(rows));
         at += alike.len();
         let numbers = match end - first {
@@ -84,10 +103,7 @@ fn heat(tensor: &str, map: &WrongMap, columns: usize, symbols: SymbolSet) -> Lin
         };
         let label = pad_left(&numbers, 2 * digits + 1);
         let mut line = Line::from(format!("  {label}  ").quiet());
-        let worst = alike[0]
-            .chunks(stretch)
-            .filter_map(|part| part.iter().max());
-        line.extend(worst.map(|share| sign(*share)));
+        line.extend(alike[0].iter().map(|level| sign(*level)));
         out.push(line);
     }
     out
@@ -99,24 +115,34 @@ const ROW: usize = 3;
 /// The rows and columns of a tile that fit into so many lines and columns.
 pub fn fits(tile: &WrongTile, [lines, columns]: [usize; 2]) -> [usize; 2] {
     [
-        (lines.saturating_sub(2) / ROW).min(tile.cells.len()),
-        room(tile, columns).min(tile.columns()),
+        (lines.saturating_sub(2) / ROW)
+            .min(tile.cells.len())
+            .min(PAGE_SIZE[0] / 2),
+        room(tile, columns)
+            .min(tile.columns())
+            .min(PAGE_SIZE[1] / 2),
     ]
 }
 
-/// The values around a cell of a tensor of this shape, in the rows and columns of the tile that fit,
-/// and their place in the tensor.
+/// The values around a cell of a tensor of this shape, from row and column `top` on, in the rows and
+/// columns of the tile that fit, and their place in the tensor.
 pub fn around(
     name: &str,
     tile: &WrongTile,
-    (shape, cell): ([usize; 2], [usize; 2]),
+    (shape, cell, top): ([usize; 2], [usize; 2], [usize; 2]),
     fits: [usize; 2],
 ) -> Lines {
     let marked = [0, 1].map(|axis| cell[axis].saturating_sub(tile.at[axis]));
-    let shown = [
-        part(tile.cells.len(), marked[0], fits[0]),
-        part(tile.columns(), marked[1], fits[1]),
-    ];
+    let shown = [tile.cells.len(), tile.columns()];
+    let shown: [Range<usize>; 2] = std::array::from_fn(|axis| {
+        let room = fits[axis].clamp(1, shown[axis].max(1)).min(shown[axis]);
+        // The cell is among them: a tile may hold less than what was shown.
+        let least = (marked[axis] + 1).saturating_sub(room);
+        let first = top[axis].saturating_sub(tile.at[axis]);
+        let first = first.clamp(least, marked[axis]);
+        let first = first.min(shown[axis] - room);
+        first..first + room
+    });
     let place = |axis: usize, what: &str| {
         let (first, of) = (tile.at[axis] + shown[axis].start, shape[axis]);
         let last = first + shown[axis].len().max(1) - 1;
