@@ -70,3 +70,36 @@ fn a_check_follows_a_run_and_needs_the_built_in_harness() {
         world.screen(160, 45)
     );
 }
+
+#[test]
+fn a_python_kernel_is_neither_checked_nor_profiled_and_the_key_says_so_at_once() {
+    let mut world = World::new();
+    world.model.setup.kernel = "kernels/rmsnorm/kernel.py".into();
+    world.tell("open; say correctness: pass; end pass 1");
+    let before = world.runs();
+    world.tell("press s");
+    let words = world.words();
+    assert!(words.contains("its tools cannot watch Python"), "{words}");
+    world.tell("press P");
+    let words = world.words();
+    assert!(words.contains("this kernel is Python"), "{words}");
+    assert_eq!(world.runs(), before);
+    world.tell("press 5");
+    let words = world.words();
+    assert!(
+        words.contains("profiles CUDA C++, and this kernel is Python"),
+        "{words}"
+    );
+    assert!(!words.contains("restore it first"), "{words}");
+}
+
+#[test]
+fn a_pass_that_the_run_contradicts_has_no_tick() {
+    let mut world = World::new();
+    world.tell(
+        "open; say correctness: fail | correctness: pass; end not-judged the harness said fail and pass",
+    );
+    let words = world.words();
+    assert!(words.contains("· correctness pass"), "{words}");
+    assert!(!words.contains("✓ correctness"), "{words}");
+}

@@ -13,6 +13,7 @@ use lab_board::Source;
 use lab_decide::policy::{Allowed, Candidate, NotAllowed, RunInProgress, Snapshot, allowed};
 use lab_run::RunId;
 use lab_run::experiment::ExperimentKey;
+use lab_run::verdict::Outcome;
 use ratatui::layout::Direction;
 
 impl Model {
@@ -31,6 +32,12 @@ impl Model {
             }
             Action::Check | Action::Profile if is_external => {
                 Err("needs the built-in harness".to_owned())
+            }
+            Action::Check if self.setup.is_python() => {
+                Err("watches CUDA C++: its tools cannot watch Python".to_owned())
+            }
+            Action::Profile if self.setup.is_python() => {
+                Err("profiles CUDA C++: this kernel is Python".to_owned())
             }
             Action::Rerun | Action::Measure if is_deciding => {
                 Err("a decision is in progress".to_owned())
@@ -70,15 +77,7 @@ impl Model {
                 (View::Source | View::Results | View::Git | View::Loop, _) => Ok(()),
             },
             Action::WrongCells if !self.runs.is_idle() => Err("a run is in progress".to_owned()),
-            Action::WrongCells
-                if self
-                    .runs
-                    .last
-                    .as_ref()
-                    .is_none_or(|last| last.report.wrong_tensors().is_empty()) =>
-            {
-                Err("the last run got no output wrong, as far as its log tells".to_owned())
-            }
+            Action::WrongCells => self.has_cells(),
             Action::NextPair if self.repository.sweep_pairs() < 2 => {
                 Err("no sweep of three constants or more".to_owned())
             }
@@ -122,6 +121,31 @@ impl Model {
                 | NotAllowed::UncommittedInclude { .. }
         );
         names_files.then(|| printable(&why.to_string()))
+    }
+
+    /// Whether the last run's log holds the cells of an output that is wrong.
+    fn has_cells(&self) -> Result<(), String> {
+        let last = self.runs.last.as_ref().ok_or("no run yet")?;
+        if !last.report.wrong_tensors().is_empty() {
+            return Ok(());
+        }
+        let why = match last.verdict.outcome {
+            Outcome::Fail if self.setup.external.is_some() => {
+                "the harness printed no cells of the output that is wrong (NAME_wrong_map)"
+            }
+            Outcome::Fail => "the run's log holds no cells of the output that is wrong",
+            Outcome::Pass => "the last run got no output wrong",
+            _ => "the last run compared no output",
+        };
+        Err(why.to_owned())
+    }
+
+    /// Why a discard is refused, with what to do. `None` where the few words of the hint tell all.
+    pub fn why_no_discard(&self) -> Option<String> {
+        self.is_calm().ok()?;
+        self.decision_run()?;
+        let why = self.allowed().discard.err()?;
+        Some(printable(&why.to_string()))
     }
 
     fn can_discard(&self) -> Result<(), String> {

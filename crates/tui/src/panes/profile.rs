@@ -56,6 +56,11 @@ pub fn rows(data: ScreenData, columns: usize) -> Lines {
             out.extend(sections.into_iter().flat_map(headed));
         }
         Some(Err(why)) => out.extend(paragraph(&format!("✗ {why}"))),
+        Some(Ok(None)) | None if data.setup.is_python() => {
+            out.extend(paragraph(
+                "no profile: `lab profile` profiles CUDA C++, and this kernel is Python",
+            ));
+        }
         Some(Ok(None)) | None if data.profiles.running.is_none() => {
             let key = data.way(Action::Profile);
             // A cpu has no counters.

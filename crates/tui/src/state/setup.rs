@@ -4,6 +4,7 @@ use crate::text::{printable, problem};
 use lab_project::Project;
 use lab_project::config::{AutoConfig, Config, Goal};
 use lab_project::objective::Objective;
+use lab_protocol::Language;
 use lab_run::experiment::Experiment;
 use lab_run::verdict::Change;
 
@@ -41,6 +42,11 @@ impl Setup {
     /// The kernel's file without its folder, as sentences name it.
     pub fn file(&self) -> String {
         printable(self.kernel.rsplit('/').next().unwrap_or(&self.kernel))
+    }
+
+    /// The kernel is Python, which the tools for CUDA C++ cannot read.
+    pub fn is_python(&self) -> bool {
+        Language::of(&self.kernel) == Language::Python
     }
 
     /// The experiment is about this kernel.

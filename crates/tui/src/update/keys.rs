@@ -87,7 +87,10 @@ impl Model {
                     let reason = self.why_no_keep().unwrap_or(reason);
                     self.refuse(action, reason);
                 }
-                Action::Discard => self.refuse(action, reason),
+                Action::Discard => {
+                    let reason = self.why_no_discard().unwrap_or(reason);
+                    self.refuse(action, reason);
+                }
                 _ => self.warn(format!("{}: {reason}", action.binding().name)),
             }
             if action == Action::Cite {
