@@ -516,3 +516,26 @@ fn a_run_that_just_ended_can_be_kept_though_the_last_look_found_it_in_progress()
         world.model.allowed().keep
     );
 }
+
+#[test]
+fn the_dialog_of_a_keep_says_that_the_run_is_caveated() {
+    let run =
+        "say caveat: the clock moved | correctness: pass | throughput_sps: 12.5; end pass 12.5";
+    check(
+        &format!("open; {run}; press c"),
+        &["● PASS 12.50 sps caveated"],
+    );
+}
+
+/// Nothing is faster on an emulated device: the question says so before the first run is decided.
+#[test]
+fn the_rule_says_that_it_keeps_nothing_on_an_emulated_device() {
+    let run = "say device: cpu (emulated, 2 threads) | correctness: pass | throughput_sps: 12.5; end pass 12.5";
+    let world = check(
+        &format!("open; {run}; press a"),
+        &["nothing is faster: the rule keeps nothing there"],
+    );
+    drop(world);
+    let world = check(&format!("open; {PASS}; press a"), &["Decide by rule?"]);
+    assert!(!world.words().contains("emulated"), "{}", world.words());
+}

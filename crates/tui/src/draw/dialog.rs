@@ -84,6 +84,9 @@ pub(super) fn verdict_line(model: &Model, action: Action, run: RunId) -> Line<'s
     if verdict.emulated {
         line.push_span("  emulated".warn());
     }
+    if !verdict.caveats.is_empty() {
+        line.push_span("  caveated".warn());
+    }
     if let Some(change) = verdict.change {
         let words = model.setup.in_words(&change);
         line.push_span(format!("  {words} vs {}", change.against()));

@@ -85,7 +85,13 @@ fn sections(model: &Model, screen: &str) -> Vec<Entries> {
     let here = KeyScope::In(model.panes.view);
     let keys = |scope: KeyScope| {
         let own = TABLE.iter().filter(|binding| binding.scope == scope);
-        (scope.heading(), own.map(|b| key_entry(model, b)).collect())
+        // A key of the present view may hide one that works everywhere else.
+        let place = match scope {
+            KeyScope::Screen => Some(here),
+            _ => None,
+        };
+        let entries = own.map(|b| key_entry(model, b, place));
+        (scope.heading(), entries.collect())
     };
     let words = |heading: &str, on_screen: bool| {
         let own = WORDS.iter().filter(|word| word.is_in(screen) == on_screen);
@@ -102,10 +108,16 @@ fn sections(model: &Model, screen: &str) -> Vec<Entries> {
     all
 }
 
-fn key_entry(model: &Model, binding: &Binding) -> Entry {
+/// An action with all its keys, or with those that work in a place.
+fn key_entry(model: &Model, binding: &Binding, place: Option<KeyScope>) -> Entry {
     let keymap = &model.appearance.keymap;
-    let label = match keymap.keys(binding.action) {
-        none if none.is_empty() => keymap.way(binding.action),
+    let action = binding.action;
+    let keys = place.map_or_else(
+        || keymap.keys(action),
+        |place| keymap.keys_in(place, action),
+    );
+    let label = match keys {
+        none if none.is_empty() => format!(":{}", binding.name),
         keys => keys,
     };
     Entry {

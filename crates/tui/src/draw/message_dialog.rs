@@ -110,7 +110,7 @@ fn hints(model: &Model, action: Action, draft: &Draft) -> Line<'static> {
     let all = [
         (Action::Accept, action.binding().name),
         (Action::Abandon, "go back"),
-        (Action::NextField, "next line"),
+        (Action::NextField, "next trailer"),
         (Action::Fold, fold),
         (Action::NextChoice, "next word"),
     ];

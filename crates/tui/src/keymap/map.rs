@@ -134,6 +134,14 @@ impl Keymap {
         bound.iter().map(label).collect::<Vec<_>>().join(" ")
     }
 
+    /// All keys of an action that work in `scope`: without those that act otherwise there.
+    pub fn keys_in(&self, scope: KeyScope, action: Action) -> String {
+        let of_it = self.active(scope).filter(|bound| bound.action == action);
+        let acts = of_it.filter(|bound| self.find(scope, bound.key) == Some(action));
+        let labels: Vec<String> = acts.map(|bound| bound.key.label()).collect();
+        labels.join(" ")
+    }
+
     /// A key that is bound to two actions in the same scope, if there is one.
     pub fn conflict(&self) -> Option<KeyConflict> {
         KeyScope::all().find_map(|scope| {

@@ -18,9 +18,20 @@ impl Model {
             return;
         }
         let (rule, way) = (auto::rule(&self.setup.auto), self.way(Action::ByRule));
+        let last = self.runs.last.as_ref();
+        let device = self.repository.present_device(last, &self.setup);
+        let is_emulated = device.is_some_and(|(_, is_emulated)| is_emulated);
+        // Emulated times are not compared, so nothing is faster there.
+        let here = match is_emulated && !self.setup.auto.keep_correct {
+            true => {
+                " On this device, which is emulated, nothing is faster: the rule keeps nothing there, unless lab.toml says \
+                 auto.keep_correct = true."
+            }
+            false => "",
+        };
         let text = format!(
             "Each run of a save is then decided without a question, and a discard puts the incumbent's bytes back over your edit \
-             (it stays in git). {rule}. {way} again ends it."
+             (it stays in git). {rule}.{here} {way} again ends it."
         );
         let about = About::Rule;
         self.ask_question(Overlay::Question { text, about });
