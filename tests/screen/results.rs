@@ -127,7 +127,13 @@ fn a_problem_without_experiments_names_the_way_to_those_of_others() {
         .history
         .iter_mut()
         .for_each(|e| e.kernel = Some("kernels/softmax/kernel.cu".into()));
-    world.tell("open; press 3");
+    world.tell("open");
+    let words = world.words();
+    assert!(
+        words.contains("There are 8 of kernels/softmax/kernel.cu: 3, then P, shows them"),
+        "{words}"
+    );
+    world.tell("press 3");
     let words = world.words();
     assert!(
         words.contains("no experiment of this problem yet")
@@ -498,4 +504,37 @@ fn the_details_show_the_trailers_as_they_were_described_last() {
     let words = world.words();
     assert!(words.contains("Note slower on small rows"), "{words}");
     assert!(!words.contains("Constraint"), "{words}");
+}
+
+#[test]
+fn a_wrong_field_leaves_the_rows_and_enter_keeps_the_filter_open() {
+    let mut world = world();
+    world.tell("press f; type statsu:keep warp; press enter");
+    let words = world.words();
+    assert!(
+        words.contains("no field 'statsu' (did you mean status?)"),
+        "{words}"
+    );
+    assert!(words.contains("one warp a row"), "{words}");
+    assert!(!words.contains("no experiment matches"), "{words}");
+    world.tell("press esc");
+    assert!(
+        world.words().contains("Experiments 11"),
+        "{}",
+        world.words()
+    );
+}
+
+#[test]
+fn experiments_that_different_rules_judged_are_not_compared() {
+    let mut world = world();
+    world.differing_rules = vec!["kernels/rmsnorm/problem.toml".to_owned()];
+    world.tell("press space; press j space; press =");
+    let words = world.words();
+    for said in [
+        "their rules differ: kernels/rmsnorm/problem.toml",
+        "! The two were judged by different rules",
+    ] {
+        assert!(words.contains(said), "{said}: {words}");
+    }
 }

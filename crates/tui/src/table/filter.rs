@@ -9,7 +9,7 @@ use lab_text::suggest::nearest;
 
 /// The fields that a word can name. A field matches where it contains the text after the colon, in
 /// capitals or not; a run matches by its whole number.
-pub const FIELDS: [&str; 10] = [
+pub const FIELDS: [&str; 12] = [
     "status",
     "device",
     "kernel",
@@ -19,6 +19,8 @@ pub const FIELDS: [&str; 10] = [
     "commit",
     "run",
     "trailer",
+    "tags",
+    "note",
     "diff",
 ];
 
@@ -65,6 +67,19 @@ impl Filter {
             text: text.trim().to_owned(),
             terms,
         })
+    }
+
+    /// The words of a filter that are right; the others are left out.
+    pub fn of_right_words(text: &str) -> Filter {
+        let right: Vec<(&str, Term)> = text
+            .split_whitespace()
+            .filter_map(|word| Some((word, term(word).ok()?)))
+            .collect();
+        let words: Vec<&str> = right.iter().map(|(word, _)| *word).collect();
+        Filter {
+            text: words.join(" "),
+            terms: right.into_iter().map(|(_, term)| term).collect(),
+        }
     }
 
     /// The filter as the user typed it.
@@ -172,6 +187,13 @@ impl Condition {
                     "caveat" => Some(caveat),
                     "commit" => Some(&*row.commit),
                     "diff" => changed,
+                    // The trailer of this key.
+                    "tags" | "note" => {
+                        let mut trailers = experiment.trailers.iter();
+                        return trailers.any(|(key, text)| {
+                            key.word().eq_ignore_ascii_case(field) && holds(text)
+                        });
+                    }
                     "trailer" => {
                         let mut trailers = experiment.trailers.iter();
                         return trailers

@@ -251,13 +251,13 @@ impl Model {
         }
     }
 
-    /// Filters the table. A filter with an error leaves the rows as they are.
+    /// Filters the table. Of a filter with an error the right words count.
     pub(super) fn filter_by(&mut self, text: &str) {
         let read = Filter::parse(text);
         if let Some(Overlay::Filter { problem, .. }) = self.overlays.last_mut() {
             *problem = read.as_ref().err().cloned();
         }
-        let Ok(filter) = read else { return };
+        let filter = read.unwrap_or_else(|_| Filter::of_right_words(text));
         self.panes
             .experiments
             .table

@@ -9,7 +9,7 @@ use lab_project::objective::Objective;
 /// A description that would get narrower than this gives no columns to others …
 const DESCRIPTION: usize = 26;
 
-/// … and one narrower than this none to the least important ones.
+/// … and one narrower than this none to the least important one.
 const SENTENCE: usize = 34;
 
 /// In a narrower table a status is its sign alone.
@@ -22,13 +22,14 @@ const FIRST: [Column; 3] = [Column::Commit, Column::Status, Column::Figure];
 const FURTHER: [Column; 10] = [
     Column::Problem,
     Column::Change,
+    // Commands name an experiment by it.
+    Column::Run,
     Column::Best,
     Column::Peer,
     Column::When,
     Column::Speed,
     Column::KernelUs,
     Column::Device,
-    Column::Run,
     Column::Correctness,
 ];
 
@@ -48,7 +49,7 @@ pub fn choose(room: usize, data: ScreenData, table: &Table) -> Vec<TableColumn<C
         column => !table.empty_columns.contains(column),
     };
     for column in FURTHER.into_iter().filter(is_told) {
-        let is_minor = matches!(column, Column::Run | Column::Correctness);
+        let is_minor = column == Column::Correctness;
         if left < taken(column) + if is_minor { SENTENCE } else { DESCRIPTION } {
             break;
         }
