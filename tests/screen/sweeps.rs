@@ -169,7 +169,8 @@ fn the_best_point_is_written_into_the_kernel_once_asked_and_judged() {
 fn another_point_of_the_list_is_chosen_and_stays_so() {
     let mut all = points();
     let mut world = world(Some(sweep(all.clone(), true)));
-    world.tell("press tab; press j; press R");
+    // The points have the focus: they are chosen from.
+    world.tell("press j; press R");
     let of_first = "Write point 1 (BLOCK=64 ROWS=1 LATE=0) into kernels/rmsnorm/kernel.cu?";
     assert!(world.words().contains(of_first), "{}", world.words());
     world.tell("press n");
@@ -212,6 +213,7 @@ fn an_emulated_sweep_names_no_best_point() {
     all.push(point(5, 12.0, PointOutcome::Pass, ""));
     all.iter_mut().for_each(|point| point.emulated = true);
     let words = world(Some(sweep(all, false))).words();
+    assert!(words.contains("~12.00"), "{words}");
     assert!(
         words.contains("choose a point: emulated times have no best. `lab sweep"),
         "{words}"

@@ -218,7 +218,9 @@ fn result(point: &SweepPoint) -> (String, Style) {
     match (&point.figure, point.outcome) {
         (Some(figure), PointOutcome::Pass) => {
             let unit = figure.objective.unit();
-            let text = format!("{} {unit}", with_ends(&figure.measure, figures::count));
+            let about = if point.emulated { "~" } else { "" };
+            let figure = with_ends(&figure.measure, figures::count);
+            let text = format!("{about}{figure} {unit}");
             let change = point.improvement().map(|change| change.to_string());
             (joined([text, change.unwrap_or_default()]), TEXT)
         }

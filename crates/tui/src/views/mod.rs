@@ -62,7 +62,8 @@ impl View {
         }
     }
 
-    /// The view's panes in the order of the focus: as one reads. `has_workloads`: there are several
+    /// The view's panes in the order of the focus: as one reads, except that the points of a sweep,
+    /// which are chosen from, come before its map. `has_workloads`: there are several
     /// workloads to show.
     pub fn panes(self, has_workloads: bool) -> &'static [Pane] {
         match self {
@@ -83,7 +84,7 @@ impl View {
             View::Device => &[Pane::Gauges, Pane::Build, Pane::Profile],
             View::Decisions => &[Pane::Board, Pane::Decision],
             View::Loop => &[Pane::Loop, Pane::Edit, Pane::Verdicts, Pane::Command],
-            View::Sweep => &[Pane::Sweep, Pane::Points],
+            View::Sweep => &[Pane::Points, Pane::Sweep],
         }
     }
 }
