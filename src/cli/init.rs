@@ -80,8 +80,10 @@ struct InitFindings {
     harness: Option<(Harness, String)>,
     /// Something in Python is judged, or judges.
     needs_python: bool,
-    /// What the user has to do before anything can judge.
-    lacks: Option<&'static str>,
+    /// By this file there is a harness of the user's own, whose command nobody names yet.
+    sign: Option<String>,
+    /// Neither problem.toml nor a harness is there to judge by.
+    lacks_problem: bool,
     notes: Vec<String>,
 }
 
@@ -150,6 +152,7 @@ pub fn main(options: &InitArgs) -> Result<ExitCode> {
             Some(harness) => {
                 format!("  harness: `{harness}`, which runs with your rights once you trust it")
             }
+            None if found.sign.is_some() => "  harness: none yet".to_owned(),
             None => "  harness: the built-in harness, which reads problem.toml beside the kernel"
                 .to_owned(),
         });
@@ -160,15 +163,15 @@ pub fn main(options: &InitArgs) -> Result<ExitCode> {
 
 /// What to do next, in the order in which it is needed.
 fn next(found: &InitFindings) -> String {
-    let mut steps: Vec<&str> = found.lacks.into_iter().collect();
+    let mut steps = Vec::new();
+    steps.extend(found.lacks_problem.then_some(match &found.sign {
+        None => "write problem.toml and a reference (docs/problems.md)",
+        Some(_) => "set `harness` in lab.toml (`lab help your-own-harness`), then `lab trust`",
+    }));
     if found.needs_python || found.harness.is_some() {
         steps.push("`lab trust`");
     }
-    let first = if steps.is_empty() {
-        String::new()
-    } else {
-        format!("{}, then ", steps.join(", then "))
-    };
+    let first: String = steps.iter().map(|step| format!("{step}, then ")).collect();
     format!("next: {first}`lab` opens the screen, `lab run` judges the kernel once")
 }
 
@@ -231,13 +234,8 @@ fn find(folder: &Path, given: Option<&Path>) -> Result<InitFindings> {
         kernel: name,
         harness,
         needs_python,
-        lacks: match (lacks_problem, &sign) {
-            (false, _) => None,
-            (true, None) => Some("write problem.toml and a reference (docs/problems.md)"),
-            (true, Some(_)) => {
-                Some("set `harness` in lab.toml (`lab help your-own-harness`), then `lab trust`")
-            }
-        },
+        lacks_problem,
+        sign,
         notes,
     })
 }
@@ -368,7 +366,8 @@ mod tests {
                 "my harness.py".into(),
             )),
             needs_python: true,
-            lacks: None,
+            lacks_problem: false,
+            sign: None,
             notes: Vec::new(),
         };
         let config = Config::parse(&text(&found), FILE).expect("it reads back");

@@ -205,6 +205,7 @@ fn a_kernel_that_a_harness_of_ones_own_builds_stays_as_it_is() {
     lab.lab("init")
         .is(0)
         .says("wrote lab.toml: kernel kernel.cu")
+        .says("  harness: none yet\n")
         .says("Makefile is here, so a harness of your own judges kernel.cu")
         .says("next: set `harness` in lab.toml (`lab help your-own-harness`), then `lab trust`");
     assert_eq!(lab.read("kernel.cu"), ROWS);

@@ -52,7 +52,7 @@ impl Amounts {
         if let Some(latency) = latency {
             words += &format!(" latency_us={:.3}", latency * 1e6);
         }
-        let rate = |amount: f64| in_four_digits(amount / seconds.median / 1e9);
+        let rate = |amount: f64| in_decimals(amount / seconds.median / 1e9);
         words += &format!(" gbps={}", rate(self.bytes));
         if let Some(flops) = self.flops {
             words += &format!(" gflops={}", rate(flops));
@@ -65,10 +65,10 @@ impl Amounts {
     }
 }
 
-/// A rate with two decimals, and a small one with as many as four digits need.
-fn in_four_digits(rate: f64) -> String {
+/// A rate with two decimals, and a small one with up to four.
+fn in_decimals(rate: f64) -> String {
     let decimals = match rate > 0.0 {
-        true => (3.0 - rate.log10().floor()).clamp(2.0, 12.0) as usize,
+        true => (3.0 - rate.log10().floor()).clamp(2.0, 4.0) as usize,
         false => 2,
     };
     format!("{rate:.decimals$}")
