@@ -85,7 +85,7 @@ fn a_run_with_a_newer_twin_is_named_in_its_hint() {
     finish(first)
         .is(0)
         .says("PASS  run 1")
-        .says("`lab keep --run 1 -m TEXT` commits it, `lab discard --run 1 -m TEXT` puts");
+        .says("`lab keep --run 1 -m TEXT` commits it; `lab discard --run 1 -m TEXT` puts");
     lab.lab("keep --run 1 -m 'the one that was shown'")
         .is(0)
         .says("keep run 1");

@@ -32,7 +32,7 @@ fn a_loosened_tolerance_is_no_part_of_a_keep() {
     let text = lab.read(PROBLEM);
     lab.write(PROBLEM, text.clone() + "\n# rtol = 9999\n");
     lab.lab("run").is(0).says(
-        "the rules are not as in HEAD: `lab rules -m TEXT` commits them, then `lab keep -m TEXT` commits it, `lab discard",
+        "the rules are not as in HEAD: `lab rules -m TEXT` commits them, then `lab keep -m TEXT` commits it; `lab discard",
     );
     let refusal = "kernels/rmsnorm/problem.toml is not as in HEAD, and a keep takes no change of the rules along: put the \
                    file back, or commit the change on its own first (`lab rules -m TEXT`)";

@@ -33,7 +33,7 @@ fn what_a_hint_says_decides_the_kernel_that_was_judged() {
     lab.lab("run p2")
         .is(0)
         .says("PASS  run 2 of p2/kernel.cu")
-        .says("`lab keep p2 -m TEXT` commits it, `lab discard p2 -m TEXT` puts");
+        .says("`lab keep p2 -m TEXT` commits it; `lab discard p2 -m TEXT` puts");
     lab.lab("keep --run 2 -m better")
         .is(1)
         .says("run 2 judged p2/kernel.cu, not kernel.cu");
