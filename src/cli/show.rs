@@ -7,8 +7,8 @@ use super::{JsonArg, answer, any, here, is_json, say, shown};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use lab_git::{Repo, short};
-use lab_history::{Session, details, names};
-use lab_project::Project;
+use lab_history::{Session, details, kernels as list, names};
+use lab_project::{Project, kernels};
 use lab_protocol::Exit;
 use lab_run::RunId;
 use lab_run::record::Record;
@@ -16,6 +16,7 @@ use lab_store::{RunIndex, RunStore};
 use lab_tui::theme::style::QUIET;
 use lab_tui::widgets::evidence;
 use ratatui::text::Line;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(Args, Debug)]
@@ -39,10 +40,7 @@ pub fn main(options: &ShowArgs) -> Result<ExitCode> {
     let any = any()?;
     let record = read(&any, &options.run)?;
     let run = record.start.id;
-    let (from, kernel) = (here()?.canonicalize()?, any.root.join(&record.start.kernel));
-    // Named as a command in this folder names it.
-    let kernel = kernel.strip_prefix(&from).unwrap_or(&kernel);
-    let project = Project::open(&from, Some(kernel))
+    let project = named_here(&any, &record.start.kernel)
         .with_context(|| format!("run {run} is of {}", record.start.kernel))?;
     let (repo, index) = (Repo::open(&project).ok(), RunIndex::open(&project));
     let judged = Judged::of(&project, repo.as_ref(), &index, &record)
@@ -67,6 +65,25 @@ pub fn main(options: &ShowArgs) -> Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The project of a kernel, which commands in this folder name as short as they can: by its folder.
+fn named_here(any: &Project, kernel: &str) -> Result<Project> {
+    let from = here()?.canonicalize()?;
+    let open = |name: &str| {
+        let path = any.root.join(name);
+        let path = match path.strip_prefix(&from) {
+            Ok(here) if here == Path::new("") => PathBuf::from("."),
+            Ok(below) => below.to_owned(),
+            Err(_) => path,
+        };
+        Project::open(&from, Some(&path))
+    };
+    let by_folder = open(kernels::shown(kernel, &list::names(any)));
+    match by_folder {
+        Ok(project) if project.kernel_name == kernel => Ok(project),
+        _ => open(kernel),
+    }
 }
 
 /// The newest run with a verdict, of whichever kernel.
