@@ -4,11 +4,12 @@
 use crate::lab::Lab;
 use std::fs;
 
-const VARIANTS: [(&str, &[u8]); 4] = [
+const VARIANTS: [(&str, &[u8]); 5] = [
     ("lf", b"// one\n// two\n"),
     ("crlf", b"// a\r\n// b\r\n"),
     ("mixed", b"// first\r\n// second\n"),
     ("ident", b"// $Id$\n// one\n"),
+    ("bom", b"\xef\xbb\xbf// with a byte order mark\n"),
 ];
 
 fn bytes(lab: &Lab) -> Vec<u8> {
@@ -45,7 +46,7 @@ fn comes_back(lab: &Lab) {
     lab.write("other", "x\n");
     lab.git("add other");
     lab.git("commit -qm other");
-    kept.push(("HEAD".to_owned(), VARIANTS[3].1.to_vec()));
+    kept.push(("HEAD".to_owned(), VARIANTS[4].1.to_vec()));
     for (commit, text) in &kept {
         lab.lab(&format!("restore {commit}")).is(0);
         assert_eq!(

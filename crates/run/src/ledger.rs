@@ -14,6 +14,7 @@ pub use once::{append_once, length};
 use crate::experiment::{Row, Status, UnknownWord};
 use anyhow::{Context, Result, anyhow};
 use lab_project::Project;
+use lab_source::without_bom;
 use lab_system::root::{Access, Refused, Root, if_there, refusal};
 use lab_text::sanitise;
 use std::fs::File;
@@ -176,12 +177,8 @@ pub fn read_text(path: &Path) -> Result<String, String> {
         format!("cannot read {}: {error}{remedy}", path.display())
     })?;
     let bytes = bytes.unwrap_or_default();
-    Ok(String::from_utf8_lossy(without_mark(&bytes)).into_owned())
-}
-
-/// Some editors begin a file with a byte order mark. It belongs to no column.
-fn without_mark(bytes: &[u8]) -> &[u8] {
-    bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
+    // A byte order mark belongs to no column.
+    Ok(String::from_utf8_lossy(without_bom(&bytes)).into_owned())
 }
 
 /// The name of a ledger's file, for messages.

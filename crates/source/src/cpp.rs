@@ -7,9 +7,11 @@ pub mod launches;
 pub mod macros;
 pub mod signature;
 
+use crate::after_bom;
 use directive::Directive;
 use regex::Regex;
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 /// What a token is.
@@ -84,6 +86,9 @@ static RAW: LazyLock<Regex> =
 static SUFFIX: LazyLock<Regex> = LazyLock::new(|| regex("^WORD*"));
 static JOINTS: LazyLock<Regex> = LazyLock::new(|| regex("JOINT+"));
 
+/// White space within a line.
+pub(crate) const BLANKS: [char; 5] = [' ', '\t', '\r', '\x0b', '\x0c'];
+
 /// Compiles a pattern, in which `JOINT` stands for a backslash that joins the next line, `BLANK` for
 /// white space within a line, `WORD` for a character of a word, and `GAP` for white space and
 /// comments.
@@ -112,10 +117,24 @@ fn piece(text: &str) -> (Option<TokenKind>, usize) {
             None => (Some(TokenKind::Unclosed), text.len()),
         };
     }
-    let found = PATTERNS
+    let found = PATTERNS[that_may_match(text)]
         .iter()
         .find_map(|(kind, pattern)| Some((*kind, pattern.find(text)?.end())));
     found.unwrap_or((Some(TokenKind::Punct), 1))
+}
+
+/// Which of [`PATTERNS`] a text may match, by its first byte. A source of 8 MiB has millions of
+/// tokens.
+fn that_may_match(text: &str) -> Range<usize> {
+    match text.as_bytes().first() {
+        Some(b' ' | b'\t' | b'\r' | b'\n' | 0x0b | 0x0c | b'\\') => 0..1,
+        Some(b'/') => 0..2,
+        Some(b'"' | b'\'') => 2..5,
+        Some(b'u' | b'U' | b'L') => 2..7,
+        Some(b'.' | b'0'..=b'9') => 5..6,
+        Some(b'A'..=b'Z' | b'a'..=b'z' | b'_' | b'$' | 0x80..) => 6..7,
+        _ => 0..0,
+    }
 }
 
 /// The length of the directive that begins a text: to the end of its line, or of the lines that a
@@ -135,8 +154,16 @@ fn directive(text: &str) -> usize {
 /// Splits a source into tokens, without comments and white space. Takes any text, also one that is
 /// not valid C++.
 pub fn tokens(source: &str) -> Vec<Token> {
+    cut(source, after_bom(source), true)
+}
+
+/// Splits what follows the name of a directive into tokens: no other directive begins there.
+pub(crate) fn tokens_in_directive(rest: &str) -> Vec<Token> {
+    cut(rest, 0, false)
+}
+
+fn cut(source: &str, mut start: usize, mut line_begins: bool) -> Vec<Token> {
     let mut tokens = Vec::new();
-    let (mut start, mut line_begins) = (0, true);
     while start < source.len() {
         let text = &source[start..];
         let (kind, length) = if line_begins && Directive::begins(text) {
@@ -154,9 +181,14 @@ pub fn tokens(source: &str) -> Vec<Token> {
 
 /// The words of a source's code and of its directives.
 pub fn words(source: &str) -> Vec<&str> {
+    let is_word = |token: &Token| token.kind == TokenKind::Word;
     let words = |token: Token| match token.kind {
-        TokenKind::Word => vec![token.text(source)],
-        TokenKind::Directive => words(&token.text(source)[1..]),
+        TokenKind::Directive => {
+            let text = &token.text(source)[1..];
+            let tokens = tokens_in_directive(text).into_iter().filter(is_word);
+            tokens.map(|token| token.text(text)).collect()
+        }
+        _ if is_word(&token) => vec![token.text(source)],
         _ => Vec::new(),
     };
     tokens(source).into_iter().flat_map(words).collect()
@@ -169,8 +201,10 @@ pub fn joined(source: &str) -> Cow<'_, str> {
 
 /// The length of the backslashes that join lines at the beginning of a text.
 pub(crate) fn joint(text: &str) -> usize {
-    let found = JOINTS.find(text).filter(|found| found.start() == 0);
-    found.map_or(0, |found| found.len())
+    // The pattern looks further than at the beginning.
+    let found = text.starts_with('\\').then(|| JOINTS.find(text)).flatten();
+    let first = found.filter(|found| found.start() == 0);
+    first.map_or(0, |found| found.len())
 }
 
 /// A text with its tokens, and the brackets that belong together.
@@ -310,21 +344,27 @@ impl<T: AsRef<str>> Code<T> {
 
 fn partners(text: &str, tokens: &[Token]) -> Vec<usize> {
     let mut partners = vec![tokens.len().saturating_sub(1); tokens.len()];
-    let mut open: Vec<(usize, &str)> = Vec::new();
+    const PAIRS: [(&str, &str); 3] = [("(", ")"), ("[", "]"), ("{", "}")];
+    // The brackets that are open, each with its kind, and how many there are of each kind: without
+    // the numbers each one that closes nothing would be compared with all that are open.
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    let mut counts = [0_usize; 3];
     for (at, token) in tokens.iter().enumerate() {
-        match token.text(text) {
-            "(" => open.push((at, ")")),
-            "[" => open.push((at, "]")),
-            "{" => open.push((at, "}")),
-            close @ (")" | "]" | "}") => {
-                // A bracket that is missing ends with the one around it.
-                if let Some(depth) = open.iter().rposition(|(_, wanted)| *wanted == close) {
-                    partners[open[depth].0] = at;
-                    partners[at] = open[depth].0;
-                    open.truncate(depth);
+        let text = token.text(text);
+        if let Some(kind) = PAIRS.iter().position(|(opens, _)| *opens == text) {
+            open.push((at, kind));
+            counts[kind] += 1;
+        } else if let Some(kind) = PAIRS.iter().position(|(_, closes)| *closes == text) {
+            // A bracket that is missing ends with the one around it.
+            while counts[kind] > 0
+                && let Some((opened, of)) = open.pop()
+            {
+                counts[of] -= 1;
+                if of == kind {
+                    (partners[opened], partners[at]) = (at, opened);
+                    break;
                 }
             }
-            _ => {}
         }
     }
     partners

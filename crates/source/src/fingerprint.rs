@@ -2,7 +2,7 @@
 //! source whose tokens do not say everything gets a hash of its bytes, and so equals itself only.
 
 use crate::cpp::directive::Directive;
-use crate::cpp::{TokenKind, joined, joint, regex, tokens};
+use crate::cpp::{Token, TokenKind, joined, joint, regex, tokens, tokens_in_directive};
 use crate::python;
 use regex::Regex;
 use std::sync::LazyLock;
@@ -32,8 +32,7 @@ pub fn count(source: &[u8], cut: Cut) -> Option<usize> {
 }
 
 fn cut_bytes(source: &[u8], cut: Cut, tell: &mut dyn FnMut(&str)) -> Option<()> {
-    let text = std::str::from_utf8(source).ok()?;
-    cut(text.strip_prefix('\u{feff}').unwrap_or(text), tell)
+    cut(std::str::from_utf8(source).ok()?, tell)
 }
 
 /// Punctuation of more than one character, the longest first. Digraphs are left out: cut in two
@@ -58,7 +57,7 @@ pub fn cut_cpp(source: &str, tell: &mut dyn FnMut(&str)) -> Option<()> {
     if UNSURE.is_match(source) {
         return None;
     }
-    cut_code(source, false, tell)
+    cut_code(source, tokens(source), false, tell)
 }
 
 /// Trigraphs and digraphs, line ends of one carriage return, and backslashes with blanks behind
@@ -66,9 +65,13 @@ pub fn cut_cpp(source: &str, tell: &mut dyn FnMut(&str)) -> Option<()> {
 static UNSURE: LazyLock<Regex> =
     LazyLock::new(|| regex(r"\?\?/|%:|\r(?:[^\n]|$)|\\(?:[ \t\x0b\x0c]|\rBLANK)BLANK*\n"));
 
-/// Cuts code, or what follows `#define`.
-fn cut_code(text: &str, is_define: bool, tell: &mut dyn FnMut(&str)) -> Option<()> {
-    let tokens = tokens(text);
+/// Cuts code, or what follows the name of a directive, as in `#define`.
+fn cut_code(
+    text: &str,
+    tokens: Vec<Token>,
+    is_define: bool,
+    tell: &mut dyn FnMut(&str),
+) -> Option<()> {
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
         at += 1;
@@ -122,11 +125,9 @@ fn cut_directive(text: &str, tell: &mut dyn FnMut(&str)) -> Option<()> {
     if !header.is_empty() {
         tell(header);
     }
-    cut_code(
-        &directive.rest[header.len()..],
-        directive.name == "define",
-        tell,
-    )?;
+    let rest = &directive.rest[header.len()..];
+    let is_define = directive.name == "define";
+    cut_code(rest, tokens_in_directive(rest), is_define, tell)?;
     tell("\n");
     Some(())
 }

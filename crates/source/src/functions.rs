@@ -4,7 +4,7 @@ use crate::cpp::directive::Directive;
 use crate::cpp::items::declared;
 use crate::cpp::launches::launches;
 use crate::cpp::{Code, TokenKind};
-use crate::line_at;
+use crate::{LineCounter, line_at};
 
 /// A function that is a kernel or `extern "C"`.
 #[derive(Debug, PartialEq, Eq)]
@@ -21,6 +21,7 @@ pub struct Function<'s> {
 /// makes is not among them.
 pub fn functions(source: &str) -> Vec<Function<'_>> {
     let code = Code::new(source, true);
+    let mut lines = LineCounter::of(source);
     let found = (0..code.tokens.len()).filter_map(|at| {
         let is_kernel = code.at(at) == "__global__";
         let is_c = code.at(at) == "extern" && code.at(at + 1) == "\"C\"";
@@ -31,7 +32,7 @@ pub fn functions(source: &str) -> Vec<Function<'_>> {
         Some(Function {
             name: name.text(source),
             is_kernel,
-            line: line_at(source, name.start),
+            line: lines.line_at(name.start),
         })
     });
     found.collect()
@@ -46,12 +47,11 @@ pub fn launch_statements(source: &str) -> Vec<(&str, usize)> {
             && code.at(at + 1) == "("
             && code.at(at + 3) == ")"
     });
+    let mut lines = LineCounter::of(source);
     starts
         .map(|at| {
-            (
-                code.tokens[at + 2].text(source),
-                line_at(source, code.tokens[at].start),
-            )
+            let line = lines.line_at(code.tokens[at].start);
+            (code.tokens[at + 2].text(source), line)
         })
         .collect()
 }
@@ -77,7 +77,7 @@ const HOST_FAMILIES: [&str; 10] = [
 /// stands there: a header of the host, `main`, a binding, a launch with `<<<`.
 pub fn host_code(source: &str) -> Option<(usize, String)> {
     let code = Code::new(source, true);
-    let launch = launches(&code).into_iter().map(|launch| launch.at).min();
+    let launch = launches(&code).next().map(|launch| launch.at);
     (0..code.tokens.len()).find_map(|at| {
         let text = code.at(at);
         let what = match code.kind(at)? {

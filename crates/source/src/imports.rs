@@ -97,7 +97,7 @@ pub fn search_path(
 /// The imports of a source, in their order, each once.
 pub fn imports(source: &[u8]) -> Vec<Import> {
     let text = String::from_utf8_lossy(source);
-    let tokens = tokens(text.trim_start_matches('\u{feff}'));
+    let tokens = tokens(&text);
     let mut depth = 0_usize;
     // `if x: import a` and `import a; import b` are two statements each.
     let statements = tokens.split(|token| match token {

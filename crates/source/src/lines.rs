@@ -1,5 +1,6 @@
 //! The lines of a C++ source: which are code, directives, or neither.
 
+use crate::after_bom;
 use crate::cpp::directive::Directive;
 use crate::cpp::{TokenKind, tokens};
 
@@ -28,7 +29,7 @@ pub fn lines(source: &str) -> Vec<Line<'_>> {
     let mut tokens = tokens.iter().peekable();
     let mut found = Vec::new();
     // The end of the last token: a raw string may go over several lines.
-    let (mut at, mut covered) = (0, 0);
+    let (mut at, mut covered) = (after_bom(source), 0);
     while at < source.len() {
         let end_of_line =
             |from: usize| source[from..].find('\n').map_or(source.len(), |n| from + n);

@@ -1,6 +1,8 @@
 //! Cuts a Python source into tokens, well enough to find imports and to tell a change of code from
 //! a change of comments.
 
+use crate::after_bom;
+
 /// A part of a source. Comments, blanks within a line, and line ends inside brackets are no tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Token<'s> {
@@ -26,7 +28,7 @@ pub enum Token<'s> {
 /// if three quotes began it.
 pub fn tokens(source: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
-    let (mut rest, mut depth) = (source, 0_usize);
+    let (mut rest, mut depth) = (&source[after_bom(source)..], 0_usize);
     while let Some(first) = rest.chars().next() {
         let word = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
         let is_prefix = word <= 2 && rest[..word].bytes().all(|b| b"rRbBuUfFtT".contains(&b));

@@ -42,8 +42,6 @@ const LAST_ANSWERS: Duration = Duration::from_secs(2);
 /// Most bytes of a longer message in which its id is looked for: clients write it last.
 const SEARCHED: usize = 16 << 20;
 
-const BOM: &[u8] = "\u{feff}".as_bytes();
-
 /// A line of stdin: a message, or the answer that says why the line is not a message.
 type Incoming = Result<ClientJsonRpcMessage, Refused>;
 
@@ -208,7 +206,7 @@ fn read(mut input: impl BufRead, tell: &Sender<Incoming>) {
             Err(refused(ErrorCode::INVALID_REQUEST, why, &line))
         } else {
             // Some clients begin with a byte order mark.
-            let text = line.strip_prefix(BOM).unwrap_or(&line).trim_ascii();
+            let text = lab_source::without_bom(&line).trim_ascii();
             if text.is_empty() {
                 continue;
             }

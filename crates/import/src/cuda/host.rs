@@ -52,7 +52,7 @@ impl Host {
                 place: String::new(),
                 fields: Vec::new(),
             };
-            let all = launches(&host.code);
+            let all: Vec<Launch> = launches(&host.code).collect();
             let named = all.iter().find(|launch| launch.kernel == kernel);
             let through = || {
                 all.iter()
@@ -247,9 +247,15 @@ pub fn dim3(text: &str) -> Vec<String> {
     parts.map(|(from, to)| code.spelled(from, to)).collect()
 }
 
+/// Most bytes of an argument that is looked into: it may have as many brackets.
+const LONGEST: usize = 1000;
+
 /// An argument without brackets and casts around it, and a tensor of PyTorch without the call that
 /// gives its pointer.
 pub fn bare(text: &str) -> String {
+    if text.len() > LONGEST {
+        return text.to_owned();
+    }
     let code = Code::new(text.to_owned(), false);
     let last = code.tokens.len().saturating_sub(1);
     let inner = |from: usize, to: usize| bare(&code.spelled(from, to));

@@ -64,7 +64,7 @@ pub fn replace(path: &Path, row: &Row, edit: Edit) -> Result<bool> {
 pub fn edited(bytes: &[u8], row: &Row, edit: Edit) -> Option<Vec<u8>> {
     let lines: Vec<&[u8]> = bytes.split_inclusive(|b| *b == b'\n').collect();
     let is = |line: &[u8], wanted: &dyn Fn(&Row) -> bool| {
-        let line = super::without_mark(line);
+        let line = lab_source::without_bom(line);
         // Other processes wait for the lock: parse only the lines of this commit.
         if !line.trim_ascii_start().starts_with(row.commit.as_bytes()) {
             return false;

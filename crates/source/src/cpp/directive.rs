@@ -1,6 +1,7 @@
 //! Preprocessor lines, and the files that `#include` lines name.
 
-use super::{joined, regex};
+use super::{BLANKS, joined, regex};
+use crate::without_bom;
 use regex::Regex;
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -25,13 +26,15 @@ pub enum Include {
     Macro(String),
 }
 
-/// A preprocessor line after blanks and comments: its name, and the rest. `%:` and `??=` are other
+/// A preprocessor line after blanks and comments, up to the rest behind its name. `%:` and `??=` are other
 /// spellings of `#`.
-static LINE: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"^GAP(?:#|%:|\?\?=)GAP([0-9A-Za-z_]*)GAP((?s:.*))$"));
+static LINE: LazyLock<Regex> = LazyLock::new(|| regex(r"^GAP(?:#|%:|\?\?=)GAP([0-9A-Za-z_]*)GAP"));
 static HEADER: LazyLock<Regex> = LazyLock::new(|| regex(r#"^(?:"[^"]+"|<[^>]+>)"#));
 /// What an include line names otherwise, without a comment.
 static MACRO: LazyLock<Regex> = LazyLock::new(|| regex(r#"^[^"<](?s:.*?)(?://|/\*|$)"#));
+
+/// Most bytes of what an include line names, with its quotes.
+const LONGEST: usize = 4096 + 2;
 
 impl<'s> Directive<'s> {
     /// Whether a text begins with a spelling of `#`.
@@ -44,7 +47,7 @@ impl<'s> Directive<'s> {
         let found = LINE.captures(text)?;
         Some(Directive {
             name: found.get(1)?.as_str(),
-            rest: found.get(2)?.as_str(),
+            rest: &text[found.get(0)?.end()..],
         })
     }
 
@@ -55,8 +58,14 @@ impl<'s> Directive<'s> {
     /// The header that an include line names, with its quotes or brackets. `None` for any other
     /// line, and for a name that does not end.
     pub fn spelled_header(&self) -> Option<&'s str> {
-        let header = HEADER.find(self.rest).filter(|_| self.is_include());
-        header.map(|header| header.as_str())
+        let operand = self.operand()?;
+        HEADER.find(operand).map(|header| header.as_str())
+    }
+
+    /// The beginning of what an include line names: no path is longer. `None` for any other line.
+    fn operand(&self) -> Option<&'s str> {
+        let end = self.rest.floor_char_boundary(LONGEST);
+        self.is_include().then_some(&self.rest[..end])
     }
 
     /// What an include line includes.
@@ -68,7 +77,7 @@ impl<'s> Directive<'s> {
                 false => Include::Angled(name),
             });
         }
-        let name = MACRO.find(self.rest).filter(|_| self.is_include())?;
+        let name = MACRO.find(self.operand()?)?;
         let name = name.as_str().trim_end_matches(['/', '*']);
         Some(Include::Macro(name.trim().to_owned()))
     }
@@ -80,17 +89,18 @@ impl<'s> Directive<'s> {
 /// that are not compiled. A line that the scan missed would name a file that is judged and that no
 /// commit holds.
 pub fn includes(source: &[u8]) -> Vec<Include> {
-    let text = String::from_utf8_lossy(source);
+    let text = String::from_utf8_lossy(without_bom(source));
     let text = joined(&text);
     // A block comment may end before the `#`.
     let starts = text.lines().flat_map(|line| {
-        let after_comments = line
-            .match_indices("*/")
-            .map(|(at, end)| &line[at + end.len()..]);
-        std::iter::once(line).chain(after_comments.collect::<Vec<_>>())
+        let comments = line.match_indices("*/");
+        let after_comments = comments.map(|(at, end)| &line[at + end.len()..]);
+        std::iter::once(line).chain(after_comments)
     });
+    let starts = starts.map(|line| line.trim_start_matches(BLANKS));
     let mut seen = HashSet::new();
     starts
+        .filter(|line| Directive::begins(line))
         .filter_map(|line| Directive::parse(line)?.include())
         .filter(|include| seen.insert(include.clone()))
         .collect()
@@ -115,6 +125,7 @@ mod tests {
             ("/* of two\nlines */ #include \"a.h\"", quoted("a.h")),
             ("#include_next \"a.h\"", quoted("a.h")),
             ("#import \"a.h\"", quoted("a.h")),
+            ("\u{feff}#include \"a.h\"", quoted("a.h")),
             ("#embed \"a.bin\" limit(3)", quoted("a.bin")),
             (
                 "#include TILE_H // by an option",

@@ -88,15 +88,24 @@ pub fn items<T: AsRef<str>>(code: &Code<T>) -> Vec<Item> {
         code,
         found: Vec::new(),
         path: Vec::new(),
+        depth: 0,
     };
     scan.scope(0, code.tokens.len());
     scan.found
 }
 
+/// Most tokens of a declaration before its body, bracketed ones counted as one: a source without
+/// semicolons is not read to its end at each word that may begin one.
+const LONGEST: usize = 1024;
+
+/// Most namespaces and `extern "C"` blocks within each other whose items are read.
+const DEEPEST: usize = 64;
+
 /// The index of the last name before a bracket in the declaration at `at`, attributes aside.
 pub(crate) fn declared<T: AsRef<str>>(code: &Code<T>, mut at: usize) -> Option<usize> {
     let mut found = None;
-    while at < code.tokens.len() {
+    let end = code.tokens.len().min(at + LONGEST);
+    while at < end {
         match code.at(at) {
             "{" | "}" | ";" | "=" => break,
             _ if code.kind(at) == Some(TokenKind::Directive) => break,
@@ -139,6 +148,8 @@ struct Scan<'c, T> {
     code: &'c Code<T>,
     found: Vec<Item>,
     path: Vec<String>,
+    /// Of the braces whose items are read.
+    depth: usize,
 }
 
 impl<T: AsRef<str>> Scan<'_, T> {
@@ -259,6 +270,7 @@ impl<T: AsRef<str>> Scan<'_, T> {
     fn opens_namespace(&self, at: usize, end: usize) -> Option<usize> {
         let keyword = at + usize::from(self.code.at(at) == "inline");
         let is_namespace = self.code.at(keyword) == "namespace";
+        let end = end.min(keyword + LONGEST);
         let stop = (keyword..end).find(|i| matches!(self.code.at(*i), "{" | ";" | "="));
         stop.filter(|i| is_namespace && self.code.at(*i) == "{")
     }
@@ -282,7 +294,11 @@ impl<T: AsRef<str>> Scan<'_, T> {
         let opening = self.begin(ItemKind::Opening, first, open);
         self.push(opening, open);
         self.path.extend_from_slice(path);
-        self.scope(open + 1, close);
+        if self.depth < DEEPEST {
+            self.depth += 1;
+            self.scope(open + 1, close);
+            self.depth -= 1;
+        }
         self.path.truncate(self.path.len() - path.len());
         if close < self.code.tokens.len() {
             let closing = self.begin(ItemKind::Closing, close, close);

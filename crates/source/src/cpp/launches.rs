@@ -18,10 +18,9 @@ pub struct Launch {
 }
 
 /// The launches that a source writes out, in their order.
-pub fn launches<T: AsRef<str>>(code: &Code<T>) -> Vec<Launch> {
-    let is_open = |at: &usize| is_triple(code, *at, "<");
-    let starts = (0..code.tokens.len()).filter(is_open);
-    starts.filter_map(|at| launch(code, at)).collect()
+pub fn launches<T: AsRef<str>>(code: &Code<T>) -> impl Iterator<Item = Launch> {
+    let starts = (0..code.tokens.len()).filter(move |at| is_triple(code, *at, "<"));
+    starts.filter_map(move |at| launch(code, at))
 }
 
 /// Whether three of a sign stand at a token, with nothing between them.
@@ -81,7 +80,8 @@ mod tests {
     fn a_launch_has_its_template_its_configuration_and_its_arguments() {
         let source = "void f() { ns::k<float, g<float>, 4>  <<< dim3(a, b), 256,\n 0 >>> (x, (int)n); }\n\
                       void h() { plain<<<N / 2, B>>>(); cout << a << b; }";
-        let found = launches(&Code::new(source, true));
+        let code = Code::new(source, true);
+        let found: Vec<Launch> = launches(&code).collect();
         assert_eq!(found.len(), 2);
         assert_eq!(found[0].kernel, "k");
         assert_eq!(found[0].template, ["float", "g<float>", "4"]);

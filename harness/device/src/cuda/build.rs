@@ -7,6 +7,7 @@ use super::{headers, ptxas};
 use crate::api::{BuildRequest, Builder, Built, DeviceError, Resources, Result, TargetBuild};
 use crate::build_cache;
 use itertools::Itertools as _;
+use lab_source::without_bom;
 use lab_system::threads::{self, Beside};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -263,7 +264,8 @@ impl Builder for NvrtcBuilder {
 }
 
 fn source_text(request: &BuildRequest) -> Result<Vec<u8>> {
-    std::fs::read(&request.source).map_err(|e| cannot("read", &request.source, &e))
+    let text = std::fs::read(&request.source).map_err(|e| cannot("read", &request.source, &e))?;
+    Ok(without_bom(&text).to_vec())
 }
 
 /// Replaces the paths of the snapshot and of its headers in a log by the user's own paths.

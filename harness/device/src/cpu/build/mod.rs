@@ -16,6 +16,7 @@ use crate::api::{BuildRequest, Builder, Built, DeviceError, SharedFiles};
 use crate::build_cache;
 use crate::sandbox;
 use crate::standard_headers::LAB_H;
+use lab_source::without_bom;
 use lab_system::temporary::TemporaryFolder;
 use sources::Sources;
 use std::io;
@@ -60,7 +61,7 @@ impl Builder for HostCompiler {
         let folder = folder.path();
 
         let source = match std::fs::read(&request.source) {
-            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Ok(bytes) => String::from_utf8_lossy(without_bom(&bytes)).into_owned(),
             Err(error) => {
                 let log = format!("{}:1:1: error: cannot be read: {error}\n", request.shown_as);
                 return Ok(Built::failed(log, started));

@@ -2,7 +2,7 @@
 
 use crate::api::BuildRequest;
 use crate::cpu::rewrite::{self, Edit, Refusal};
-use lab_source::line_at;
+use lab_source::{line_at, without_bom};
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -133,12 +133,13 @@ impl<'r> Sources<'r> {
         if let Some(name) = self.known.get(&real) {
             return Ok(Some(name.clone()));
         }
-        let Ok(source) = std::fs::read_to_string(&real) else {
+        let bytes = std::fs::read(&real).ok();
+        let Some(Ok(source)) = bytes.as_deref().map(|it| str::from_utf8(without_bom(it))) else {
             return Ok(None);
         };
         let name = format!("include_{}.h", self.known.len());
         self.known.insert(real, name.clone());
-        let text = self.text(&source, shown_as, path.parent())?;
+        let text = self.text(source, shown_as, path.parent())?;
         std::fs::write(self.folder.join(&name), text)?;
         Ok(Some(name))
     }

@@ -445,3 +445,41 @@ fn a_source_for_the_host_may_use_a_header_that_has_cudas_keyword_as_an_attribute
     let built = builder().unwrap().build(&request).unwrap();
     assert!(built.image.is_some(), "{}", built.log);
 }
+
+/// Some editors begin each file with a byte order mark, which nvcc skips.
+#[test]
+fn a_byte_order_mark_at_the_head_of_a_file_is_skipped_and_an_error_keeps_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let (kernel, header) = (
+        folder.path().join("kernel.cu"),
+        folder.path().join("one.cuh"),
+    );
+    std::fs::write(&header, "\u{feff}#define ONE 1\n").unwrap();
+    let source = |value: &str| {
+        format!(
+            "\u{feff}#include \"one.cuh\"\nextern \"C\" __global__ void f(int* out) {{ out[0] = {value}; }}\n"
+        )
+    };
+    std::fs::write(&kernel, source("ONE")).unwrap();
+    let built = builder().unwrap().build(&request(kernel.clone())).unwrap();
+    assert!(built.image.is_some(), "{}", built.log);
+    std::fs::write(&kernel, source("TWO")).unwrap();
+    let built = builder().unwrap().build(&request(kernel.clone())).unwrap();
+    assert!(
+        built
+            .log
+            .contains("kernels/t/kernel.cu:2:52: error: 'TWO' was not declared"),
+        "{}",
+        built.log
+    );
+    // Anywhere else it is an error, as for nvcc.
+    std::fs::write(&kernel, source("1;\u{feff}")).unwrap();
+    assert!(
+        builder()
+            .unwrap()
+            .build(&request(kernel))
+            .unwrap()
+            .image
+            .is_none()
+    );
+}
