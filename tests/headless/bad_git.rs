@@ -415,24 +415,31 @@ fn a_history_that_is_cut_off_is_read_as_far_as_it_is_whole() {
         let id = lab.git(&format!("rev-parse {object}")).trim().to_owned();
         let file = lab.path(&format!(".git/objects/{}/{}", &id[..2], &id[2..]));
         let whole = fs::read(&file).unwrap();
-        fs::remove_file(&file).unwrap();
-        fs::write(&file, &whole[..whole.len() / 2]).unwrap();
-        lab.lab("log").is(0).says("third");
-        for command in [
-            "restore HEAD~1",
-            "restore HEAD~2",
-            "restore first",
-            "rules",
-            "report --markdown",
-        ] {
-            let done = lab.lab(command);
-            if done.code != 0 {
-                done.says(&format!("git cannot read the object {id}"));
+        for damaged in [Some(&whole[..whole.len() / 2]), Some(b"garbage"), None] {
+            fs::remove_file(&file).unwrap();
+            if let Some(bytes) = damaged {
+                fs::write(&file, bytes).unwrap();
             }
+            lab.lab("log").is(0).says("third");
+            for command in [
+                "restore HEAD~1",
+                "restore HEAD~2",
+                "restore HEAD^^",
+                "restore first",
+                "diff HEAD~2 HEAD",
+                "show HEAD~1",
+                "rules",
+                "report --markdown",
+                "report --markdown --base HEAD~2",
+            ] {
+                let done = lab.lab(command);
+                if done.code != 0 {
+                    done.says(&format!("git cannot read the object {id}"));
+                }
+            }
+            lab.lab("run").is(0);
+            fs::write(&file, &whole).unwrap();
         }
-        lab.lab("run").is(0);
-        fs::remove_file(&file).unwrap();
-        fs::write(&file, &whole).unwrap();
     }
     lab.lab("restore HEAD~1").is(0);
     assert_eq!(lab.read("kernel.cu"), "// the second\n");
@@ -491,4 +498,44 @@ fn a_git_file_that_names_no_folder_of_git_is_told_with_a_remedy() {
         fs::write(second.join(".git"), nonsense).unwrap();
         run().says("second/.git is a file that names no folder of git: clone the repository anew");
     }
+}
+
+/// What libgit2 says of them names no file and no remedy.
+#[test]
+fn damaged_refs_and_a_damaged_index_or_configuration_are_told_with_a_remedy() {
+    let lab = judged();
+    let damage = |file: &str, bytes: &str, command: &str, says: &str| {
+        let whole = fs::read(lab.path(file)).unwrap();
+        lab.write(file, bytes);
+        let told = lab.lab(command).says(says);
+        for words in ["class=", ".lab-new-"] {
+            assert!(
+                !told.out.contains(words) && !told.err.contains(words),
+                "{told:?}"
+            );
+        }
+        lab.write(file, whole);
+    };
+    for (file, bytes) in [
+        (".git/HEAD", "garbage\n"),
+        (".git/HEAD", "ref: refs/heads/loop\n"),
+        (".git/refs/heads/main", ""),
+    ] {
+        damage(file, bytes, "show HEAD", "`git fsck` names it");
+    }
+    damage(
+        ".git/config",
+        "[user]\n\tname = \\q\n",
+        "log",
+        "`git config --list --show-origin` names the file and the line",
+    );
+    damage(
+        ".git/index",
+        "garbage\n",
+        "keep -m better",
+        ".git/index: git's index is damaged: remove .git/index, then `git reset` writes it anew",
+    );
+    fs::remove_file(lab.path(".git/index")).unwrap();
+    lab.git("reset -q");
+    assert_eq!(lab.git("status --porcelain"), "");
 }

@@ -6,7 +6,7 @@
 //! `.gitattributes` that are not on disk.
 
 use super::git_program::{GitProgram, NoGit};
-use super::{CommitFile, Repo, blob_in_head, locks};
+use super::{CommitFile, Repo, blob_in_head, bounds, locks};
 use anyhow::{Context, Result, anyhow, bail};
 use git2::{ErrorClass, Index, Oid, Repository};
 use lab_system::listing;
@@ -125,8 +125,9 @@ pub fn stage(repo: &Repo, files: &[CommitFile]) -> Result<Vec<String>> {
         let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
         let names = names.join(" ");
         anyhow!(
-            "git's index still holds another {names} than HEAD: {error:#}. The next `lab` command writes it; by hand: remove \
-             .git/index.lock if it is there, then `git reset {names}`"
+            "git's index still holds another {names} than HEAD: {}. The next `lab` command writes it; by hand: remove \
+             .git/index.lock if it is there, then `git reset {names}`",
+            bounds::told(&error)
         )
     })
 }
@@ -142,7 +143,8 @@ fn replace(repo: &Repo, files: &[CommitFile]) -> Result<Vec<String>> {
         .with_context(|| format!("cannot copy {}", path.display()))?;
     let staged = |name: &str| match repo.index_by_git {
         true => staged_by_git(repo, Some(&copy), name),
-        false => Ok(Index::open(&copy)?
+        false => Ok(Index::open(&copy)
+            .map_err(|error| unread(&path, error))?
             .get_path(Path::new(name), 0)
             .map(|entry| entry.id)),
     };
@@ -177,6 +179,14 @@ fn replace(repo: &Repo, files: &[CommitFile]) -> Result<Vec<String>> {
     }
     rustix::fs::rename(&copy, &path).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(notes)
+}
+
+/// The error of a copy that libgit2 cannot read. Its message would name the copy.
+fn unread(path: &Path, error: git2::Error) -> anyhow::Error {
+    match error.class() {
+        ErrorClass::Index => anyhow!("{}: {}", path.display(), bounds::DAMAGED_INDEX),
+        _ => error.into(),
+    }
 }
 
 /// Sets the entries in this copy of the index.

@@ -3,7 +3,7 @@
 use super::history::{check_commits, refs_matching};
 use super::{Repo, bounds, log};
 use anyhow::{Result, anyhow, bail};
-use git2::{Commit, ErrorCode, Oid, Repository};
+use git2::{Commit, ErrorClass, ErrorCode, Oid, Repository};
 
 /// The places where git looks for a ref, the first one first (gitrevisions(7)).
 const PLACES: [&str; 6] = [
@@ -34,15 +34,33 @@ pub fn find<'r>(git: &'r Repository, name: &str) -> Result<Commit<'r>> {
     {
         return Ok(git.find_commit(only)?);
     }
-    check_expression(git, name)?;
-    git.revparse_single(name).and_then(|object| object.peel_to_commit()).map_err(|error| match error.code() {
-        ErrorCode::Ambiguous => anyhow!("'{name}' names more than one commit: give more digits"),
+    parsed(git, name)?.ok_or_else(|| match is_prefix(name) {
         // The id of a row or of a record, which another clone made.
-        _ if is_prefix(name) => {
+        true => {
             anyhow!("git does not hold the commit {name} here: `lab fetch` fetches commits of other clones")
         }
-        _ => unknown(name),
+        false => unknown(name),
     })
+}
+
+/// The commit that an expression like `HEAD~1` means; `None` if it means none. The error is about a
+/// name of several commits, or a commit on the way that git cannot read.
+fn parsed<'r>(git: &'r Repository, name: &str) -> Result<Option<Commit<'r>>> {
+    check_expression(git, name)?;
+    let object = git.revparse_single(name);
+    let error = match object.and_then(|object| object.peel_to_commit()) {
+        Ok(commit) => return Ok(Some(commit)),
+        Err(error) => error,
+    };
+    // An id may be of another clone, and a shallow clone has no older commits: neither is lost.
+    let may_be_elsewhere = is_prefix(name) || git.is_shallow();
+    match (error.code(), error.class()) {
+        (ErrorCode::Ambiguous, _) => {
+            bail!("'{name}' names more than one commit: give more digits")
+        }
+        (_, ErrorClass::Odb) if !may_be_elsewhere => Err(error.into()),
+        _ => Ok(None),
+    }
 }
 
 /// Every commit that a name may mean: a ref in any place where git looks, the prefix of an id, an
@@ -54,8 +72,12 @@ pub fn commits_named(repo: &Repo, name: &str) -> Result<Vec<NamedCommit>> {
     if name.len() < 40 || !is_prefix(name) {
         for place in PLACES {
             let full = format!("{place}{name}");
-            if let Ok(reference) = git.find_reference(&full) {
-                found.push((bounds::commit_at(git, &reference)?.id(), Some(full)));
+            match git.find_reference(&full) {
+                Ok(reference) => found.push((bounds::commit_at(git, &reference)?.id(), Some(full))),
+                Err(error)
+                    if matches!(error.code(), ErrorCode::NotFound | ErrorCode::InvalidSpec) => {}
+                // The ref is damaged.
+                Err(error) => return Err(error.into()),
             }
         }
     }
@@ -65,12 +87,9 @@ pub fn commits_named(repo: &Repo, name: &str) -> Result<Vec<NamedCommit>> {
     if name.bytes().all(|b| b.is_ascii_digit()) {
         found.extend(discarded(git, name)?);
     }
-    if found.is_empty() {
-        check_expression(git, name)?;
-        let object = git.revparse_single(name);
-        if let Ok(commit) = object.and_then(|object| object.peel_to_commit()) {
-            found.push((commit.id(), None));
-        }
+    // What is all hex digits is a number or an id, which was looked for.
+    if found.is_empty() && !name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        found.extend(parsed(git, name)?.map(|commit| (commit.id(), None)));
     }
     let mut named: Vec<NamedCommit> = Vec::new();
     for (id, reference) in found {

@@ -3,7 +3,7 @@
 
 use super::{LAB_DIR, trust_mark};
 use anyhow::{Context, Result, bail};
-use git2::{ErrorCode, Repository};
+use git2::{ErrorClass, ErrorCode, Repository};
 use lab_system::root::Root;
 use lab_system::special_files;
 use lab_text::sanitise;
@@ -178,6 +178,10 @@ pub fn cannot_open(path: &Path, error: &git2::Error) -> String {
         Some(extension) => format!(
             "{at} uses the extension extensions.{extension} of git, which lab cannot read: clone it anew without that \
              extension"
+        ),
+        None if error.class() == ErrorClass::Config => format!(
+            "cannot open {at}: git's configuration is damaged ({message}): `git config --list --show-origin` names the \
+             file and the line"
         ),
         None => format!("cannot open {at}: {message}"),
     }
