@@ -237,20 +237,14 @@ fn a_harness_that_the_machine_ended_is_judged_again_under_the_same_number() {
     lab.lab("run").is(0).says("PASS  run 1 of");
 }
 
-#[test]
-fn a_worker_that_the_machine_ended_is_no_crash_of_the_kernel() {
-    let lab = rmsnorm();
-    let kernel = format!("{FOLDER}/kernel.cu");
-    let plain = lab.read(&kernel);
-    let never_ends = "for (volatile int i = 0;; i++) {} __syncthreads();";
-    lab.write(&kernel, plain.replacen("__syncthreads();", never_ends, 1));
+/// `lab run`, whose first worker that is busy for a second gets this signal.
+fn with_a_worker_ended_by(lab: &Lab, signal: Signal) -> CommandOutput {
     let mut child = lab.lab_command("run").spawn().unwrap();
     let judge = Pid::from_child(&child);
     let read = |process: Pid, file: &str| {
         let file = format!("/proc/{}/{file}", process.as_raw_pid());
         fs::read_to_string(file).unwrap_or_default()
     };
-    // Those of the kernel: that of the reference is never busy for so long.
     let is_busy = |process: Pid| {
         let stat = read(process, "stat");
         let ticks = stat
@@ -265,16 +259,61 @@ fn a_worker_that_the_machine_ended_is_no_crash_of_the_kernel() {
         below
             .filter(|process| is_busy(*process))
             .for_each(|process| {
-                let _ = kill_process(process, Signal::KILL);
+                let _ = kill_process(process, signal);
             });
         child.try_wait().unwrap().is_some()
     });
+    finish(child)
+}
+
+/// A loop of a thread that never ends.
+const NEVER_ENDS: &str = "for (volatile int i = 0;; i++) {}";
+
+#[test]
+fn a_worker_that_the_machine_ended_is_no_crash_of_the_kernel() {
+    let lab = rmsnorm();
+    let kernel = format!("{FOLDER}/kernel.cu");
+    let plain = lab.read(&kernel);
+    let never_ends = format!("{NEVER_ENDS} __syncthreads();");
+    // The worker of the reference is never busy for so long.
+    lab.write(&kernel, plain.replacen("__syncthreads();", &never_ends, 1));
     not_judged(
-        finish(child),
+        with_a_worker_ended_by(&lab, Signal::KILL),
         "the kernel crashed: its process was ended by SIGKILL (ended from outside, or the machine ran out of memory); \
          judge again",
     );
     no_number_is_used(&lab);
     lab.write(&kernel, plain);
     lab.lab("run").is(0).says("PASS  run 1 of");
+}
+
+#[test]
+fn a_reference_that_the_machine_ended_is_no_fault_of_its_file() {
+    let lab = rmsnorm();
+    let plain = lab.read(&format!("{FOLDER}/reference.cu"));
+    let never_ends = plain.replacen(") {\n", &format!(") {{\n    {NEVER_ENDS}\n"), 1);
+    let native = format!(
+        "#include \"lab.h\"\nextern \"C\" __global__ void rmsnorm_f32(const void*, const void*, void*, float, int, int) {{ \
+         {NEVER_ENDS} }}\nextern \"C\" __global__ void rmsnorm_f16(const void*, const void*, void*, float, int, int) {{}}\n\
+         LAB_LAUNCH(rmsnorm_f32) {{ launch.block[0] = 1; }}\nLAB_LAUNCH(rmsnorm_f16) {{ launch.block[0] = 1; }}\n"
+    );
+    for (file, text) in [("reference.cu", &never_ends), ("reference.cpp", &native)] {
+        lab.write(&format!("{FOLDER}/{file}"), text);
+        for (signal, said) in [
+            (Signal::TERM, "SIGTERM (ended from outside)"),
+            (
+                Signal::KILL,
+                "SIGKILL (ended from outside, or the machine ran out of memory)",
+            ),
+        ] {
+            let output = with_a_worker_ended_by(&lab, signal);
+            let why = format!(
+                "{file}: the reference crashed: its process was ended by {said}; judge again"
+            );
+            let output = not_judged(output, &why);
+            assert!(!output.out.contains("fault: problem"), "{output:?}");
+            no_number_is_used(&lab);
+        }
+        lab.write(&format!("{FOLDER}/reference.cu"), &plain);
+    }
 }

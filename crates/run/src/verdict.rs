@@ -13,7 +13,7 @@ use lab_project::objective::Objective;
 use lab_protocol::report::{AggregateOf, JudgedWorkloads, Measure, Report, Speed, WorkloadSpeeds};
 use lab_protocol::{Exit, When};
 use lab_text::figures;
-pub use outcome::{gate_in_words, is_from_outside};
+pub use outcome::gate_in_words;
 use outcome::{not_built, outcome};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

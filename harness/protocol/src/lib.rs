@@ -40,7 +40,7 @@ pub use compile_options::{CompileOptions, RefusedOption};
 pub use exit::Exit;
 pub use language::Language;
 pub use request::{ENOUGH, EXIT, JudgeKind, JudgeRequest, ProfileRequest, Program};
-pub use signal::FatalSignal;
+pub use signal::{FatalSignal, is_from_outside};
 pub use target::Target;
 pub use tool::{Tool, tool_names};
 pub use when::When;

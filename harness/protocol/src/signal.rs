@@ -21,7 +21,45 @@ pub struct FatalSignal {
     pub cause: &'static str,
 }
 
+/// Signals that come from outside, or from a machine without memory: hang-up, interrupt, kill and
+/// termination.
+const FROM_OUTSIDE: [i32; 4] = [1, 2, 9, 15];
+
+/// Whether a reason says that a signal from outside ended a process: the kernel, or the reference,
+/// is not to blame for what its worker did not do after that.
+///
+/// ```
+/// use lab_protocol::is_from_outside;
+///
+/// assert!(is_from_outside("the kernel crashed: its process was ended by SIGKILL (kill)"));
+/// assert!(is_from_outside("the harness was ended by signal 15 (termination)"));
+/// assert!(!is_from_outside("the kernel crashed: its process was ended by SIGSEGV"));
+/// ```
+pub fn is_from_outside(why: &str) -> bool {
+    // The judge names a signal, and the lab counts it.
+    let signals = FROM_OUTSIDE.into_iter().filter_map(FatalSignal::of);
+    let mut said = signals.flat_map(
+        |FatalSignal {
+             number,
+             name,
+             meaning,
+             ..
+         }| {
+            [
+                format!("was ended by {name}"),
+                format!("was ended by signal {number} ({meaning})"),
+            ]
+        },
+    );
+    said.any(|said| why.contains(&said))
+}
+
 impl FatalSignal {
+    /// Whether it comes from outside, or from a machine without memory.
+    pub fn is_from_outside(self) -> bool {
+        FROM_OUTSIDE.contains(&self.number)
+    }
+
     /// Returns the signal with this number; `None` of any other number.
     pub fn of(number: i32) -> Option<FatalSignal> {
         let (name, meaning, cause) = match number {

@@ -2,7 +2,7 @@
 
 use super::{Ending, Facts, Outcome, contradictions};
 use lab_protocol::report::{Gate, Report, Severity, Stage, first_word};
-use lab_protocol::{Exit, FatalSignal};
+use lab_protocol::{Exit, FatalSignal, is_from_outside};
 use lab_text::{figures, signal};
 
 /// Whether the harness says that the kernel does not build. One of the user's own says so by
@@ -30,12 +30,11 @@ fn not_judged(facts: &Facts) -> Option<String> {
             return Some("the reference did not end in time".to_owned());
         }
         Ending::Signalled(_) if says_wrong(report) => return None,
-        Ending::Signalled(number) if FROM_OUTSIDE.contains(&number) => {
-            let cause = FatalSignal::of(number).map_or("", |signal| signal.cause);
-            return Some(format!(
-                "{}: {cause}; judge again",
-                by_signal(facts, number)
-            ));
+        Ending::Signalled(number)
+            if let Some(signal) = FatalSignal::of(number).filter(|it| it.is_from_outside()) =>
+        {
+            let (ended, cause) = (by_signal(facts, number), signal.cause);
+            return Some(format!("{ended}: {cause}; judge again"));
         }
         // Its kernel runs in a process of its own.
         Ending::Signalled(number) if !facts.external => return Some(by_signal(facts, number)),
@@ -67,31 +66,14 @@ fn not_judged(facts: &Facts) -> Option<String> {
         1 if let Some(script) = facts.script.filter(|_| !says_anything(report)) => {
             &format!("{script} failed before its first result line")
         }
-        127 if facts.external => "the harness command was not found",
-        126 if facts.external => "the harness command cannot be run",
+        // The lab's own line in the log says why it could not start a shell.
+        127 if facts.external && !facts.last_words.starts_with("lab: ") => {
+            "the harness command was not found"
+        }
+        126 | 127 if facts.external => "the harness command cannot be run",
         _ => return None,
     };
     Some(or_last_words(&format!("{what} (exit code {code})"), facts))
-}
-
-/// Signals that come from outside, or from a machine without memory: hang-up, interrupt, kill and
-/// termination.
-const FROM_OUTSIDE: [i32; 4] = [1, 2, 9, 15];
-
-/// Whether a reason says that one of these signals ended a process: the kernel is not to blame for
-/// what its worker, the judge or a harness of the user's own did not do after that.
-///
-/// ```
-/// use lab_run::verdict::is_from_outside;
-///
-/// assert!(is_from_outside("the kernel crashed: its process was ended by SIGKILL (kill)"));
-/// assert!(!is_from_outside("the kernel crashed: its process was ended by SIGSEGV"));
-/// ```
-pub fn is_from_outside(why: &str) -> bool {
-    // The judge names a signal, and the lab counts it.
-    let signals = FROM_OUTSIDE.into_iter().filter_map(FatalSignal::of);
-    let mut names = signals.flat_map(|one| [one.name.to_owned(), signal::name(one.number)]);
-    names.any(|name| why.contains(&format!("was ended by {name}")))
 }
 
 fn by_signal(facts: &Facts, number: i32) -> String {

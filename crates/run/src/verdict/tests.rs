@@ -1,6 +1,7 @@
 //! How lines and an ending become a verdict.
 
 use super::*;
+use lab_protocol::is_from_outside;
 use proptest::prelude::*;
 
 fn judged(log: &str, ending: Ending, external: bool) -> Verdict {

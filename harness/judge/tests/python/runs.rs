@@ -34,6 +34,10 @@ pub fn trials() -> Vec<Trial> {
         ("two_references", two_references),
         ("broken_reference", broken_reference),
         ("reference_that_hangs", reference_that_hangs),
+        (
+            "reference_that_the_machine_ended",
+            reference_that_the_machine_ended,
+        ),
         ("check_is_not_for_python", check_is_not_for_python),
         ("wavegru_is_not_for_python", wavegru_is_not_for_python),
         ("dump", dump),
@@ -164,6 +168,36 @@ fn broken_reference() -> Result<(), Failed> {
         write(folder.path(), "reference.py", reference)?;
         let judged = support::run(python::options(folder.path()));
         expect(&judged, Exit::NOT_JUDGED, &["fault: problem", words])?;
+    }
+    Ok(())
+}
+
+/// What the machine ends is no fault of the file.
+fn reference_that_the_machine_ended() -> Result<(), Failed> {
+    for (signal, said) in [
+        ("SIGTERM", "ended from outside"),
+        (
+            "SIGKILL",
+            "ended from outside, or the machine ran out of memory",
+        ),
+    ] {
+        let folder = problem_folder("axpy", RIGHT);
+        let ends = format!("os.kill(os.getpid(), signal.{signal})");
+        let how = format!("its process was ended by {signal} ({said}); judge again");
+        for (reference, words) in [
+            (
+                format!("import os, signal\ndef axpy(x, y, a):\n    {ends}\n"),
+                format!("reference.py: the reference crashed: {how}"),
+            ),
+            (
+                format!("import os, signal\n{ends}\n"),
+                format!("reference.py: the source crashed while it was loaded: {how}"),
+            ),
+        ] {
+            write(folder.path(), "reference.py", &reference)?;
+            let judged = support::run(python::options(folder.path()));
+            expect(&judged, Exit::NOT_JUDGED, &["fault: lab", &words])?;
+        }
     }
     Ok(())
 }

@@ -16,7 +16,7 @@ use crate::source_place::with_line;
 use crate::worker::{JudgeMemory, ModuleId, Worker};
 use itertools::Itertools as _;
 use lab_device::ExecutionOrder;
-use lab_protocol::Language;
+use lab_protocol::{Language, is_from_outside};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -314,6 +314,9 @@ fn as_problem(source: &Path, stop: Stop) -> Stop {
     let name = source.file_name().unwrap_or_default().display();
     match stop.map_text(about_the_reference) {
         Stop::Lab(why) => Stop::Lab(why),
+        stop if is_from_outside(&stop.first_line()) => {
+            Stop::Lab(format!("{name}: {stop}; judge again"))
+        }
         stop => {
             let text = std::fs::read_to_string(source).unwrap_or_default();
             let stop = with_line(stop, &text).to_string();
