@@ -1,8 +1,10 @@
-//! `lab clean`: packs git's loose objects and the lab's refs.
+//! `lab clean`: packs git's loose objects and the lab's refs, and removes the whole wrong outputs of
+//! failed runs.
 
 use super::{any, say, told};
 use anyhow::Result;
 use lab_git::{ObjectFiles, Repo};
+use lab_store::RunStore;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::process::ExitCode;
@@ -14,6 +16,8 @@ pub struct CleanAnswer {
     packed: usize,
     /// Refs of the lab that are in one file now.
     packed_refs: usize,
+    /// Bytes on disk of all cells of wrong outputs (`.lab/cells`) that were removed.
+    freed_cells: u64,
     /// Before the clean-up.
     before: ObjectFiles,
     /// After it.
@@ -24,9 +28,11 @@ pub fn main() -> Result<ExitCode> {
     let project = any()?;
     let packed_refs = lab_decide::pack_refs(&project)?;
     let cleaned = lab_git::clean(&Repo::open(&project)?)?;
+    let freed_cells = RunStore::new(&project.lab_dir).remove_cells()?;
     let answered = CleanAnswer {
         packed: cleaned.packed(),
         packed_refs,
+        freed_cells,
         before: cleaned.before,
         after: cleaned.after,
     };
@@ -34,6 +40,11 @@ pub fn main() -> Result<ExitCode> {
         say(&cleaned.to_string());
         say(&format!(
             "{packed_refs} refs of the lab are in one file now. Each of them is there"
+        ));
+        say(&format!(
+            "all cells of the wrong outputs of failed runs are removed from .lab/cells: {:.1} MB freed. Their logs keep the \
+             first wrong cells",
+            freed_cells as f64 / 1e6
         ));
     }))
 }

@@ -191,8 +191,8 @@ enum Command {
     /// Write the kept kernel as a Python file for PyTorch, or as one .cu with a main; each verifies
     /// and times it
     Export(export::ExportArgs),
-    /// Pack git's loose objects and the refs of the lab, which take many times the space together;
-    /// removes none
+    /// Pack git's loose objects and the refs of the lab, which take many times the space together, and
+    /// remove the whole wrong outputs of failed runs; removes no object and no ref
     Clean(JsonArg),
     /// Put the kernel of an experiment or a commit on disk
     Restore(restore::RestoreArgs),

@@ -122,3 +122,33 @@ fn the_newest_failed_runs_keep_their_cells() {
     let link = lab.lab("show 3 --tensor y --at 170,99").is(1);
     assert!(link.err.contains("link"), "{link:?}");
 }
+
+#[test]
+fn the_clean_up_removes_the_cells_and_says_what_it_freed() {
+    let lab = lab();
+    lab.lab("run").is(1);
+    // Those of a judge that waits for a save stay.
+    lab.sh("mkdir .lab/cells/standby-k && cp .lab/cells/1/y .lab/cells/standby-k")
+        .is(0);
+    let cleaned = lab.lab("clean --json").is(0).json();
+    let freed = cleaned["freed_cells"].as_u64().unwrap();
+    // 20,000 cells, expected and written.
+    assert!((160_000..400_000).contains(&freed), "{cleaned}");
+    let ls = lab.sh("ls .lab/cells").is(0);
+    assert_eq!(ls.out, "standby-k\n");
+    lab.lab("show 1 --tensor y").is(0).says("2 of 20,000 cells");
+    let gone = lab.lab("show 1 --tensor y --at 170,99").is(1);
+    assert!(
+        gone.err.contains("until `lab clean` removes them"),
+        "{gone:?}"
+    );
+    lab.lab("clean").is(0).says(
+        "all cells of the wrong outputs of failed runs are removed from .lab/cells: 0.0 MB freed",
+    );
+    // A link that somebody put there is removed, and what it leads to stays.
+    lab.sh("mkdir ../theirs && echo 1 > ../theirs/y && ln -s ../../../theirs .lab/cells/7")
+        .is(0);
+    lab.lab("clean").is(0);
+    lab.sh("test ! -e .lab/cells/7 && test -e ../theirs/y")
+        .is(0);
+}

@@ -6,6 +6,7 @@ use lab_protocol::report::all_cells::{AllCells, MOST_CELLS};
 use lab_run::RunId;
 use lab_system::root::Access;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// How many runs keep their cells.
@@ -42,6 +43,26 @@ impl RunStore {
         }
     }
 
+    /// Removes the cells of all runs that have ended. Returns the bytes on disk that this freed.
+    pub fn remove_cells(&self) -> Result<u64> {
+        let cannot = || format!("cannot remove the cells in {}", self.cells.display());
+        let mut freed = 0;
+        for run in self.files.numbers(&self.cells).with_context(cannot)? {
+            if self.is_in_progress(RunId(run)) {
+                continue;
+            }
+            let folder = self.cells(&run.to_string());
+            let names = self.files.entries(&folder).unwrap_or_default();
+            let files = names
+                .iter()
+                .map(|name| self.files.metadata(&folder.join(name)));
+            let bytes: u64 = files.flatten().map(|about| about.blocks() * 512).sum();
+            self.files.remove_dir_all(&folder).with_context(cannot)?;
+            freed += bytes;
+        }
+        Ok(freed)
+    }
+
     /// All cells of an output that a run got wrong.
     pub fn all_cells(&self, id: RunId, tensor: &str, shape: [usize; 2]) -> Result<AllCells> {
         let path = self.cells(&id.to_string()).join(tensor);
@@ -49,7 +70,7 @@ impl RunStore {
         let file = file.map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => anyhow!(
                 "only the first wrong cells of '{tensor}' are there: all cells are kept of the last \
-                 {KEPT} failed runs of the built-in harness, for outputs of at most {MOST_CELLS} cells"
+                 {KEPT} failed runs of the built-in harness, for outputs of at most {MOST_CELLS} cells, until `lab clean` removes them"
             ),
             _ => error.into(),
         })?;
