@@ -1,12 +1,13 @@
 //! `lab restore`: puts an older kernel.cu on disk.
 
 use super::{JsonArg, any, open, say, told};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 use lab_decide::Restored;
 use lab_git::{Repo, short};
 use lab_history::names::Named;
 use lab_project::Project;
+use lab_text::shell::quote;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -106,8 +107,17 @@ fn of_experiment(name: &str) -> Result<(Project, Named)> {
     let any = any()?;
     let named = lab_decide::named(&Repo::open(&any)?, name)?;
     let project = match &named.kernel {
-        Some(kernel) => Project::open(&any.root, Some(Path::new(kernel)))
-            .with_context(|| format!("{name} is about {kernel}"))?,
+        Some(kernel) => {
+            let project = Project::open(&any.root, Some(Path::new(kernel)))
+                .with_context(|| format!("{name} is about {kernel}"))?;
+            ensure!(
+                project.is_named_as_kernel(),
+                "{name} is about {kernel}, which is no kernel by its name: look at it, then `lab restore {name} {path}` puts it \
+                 on disk",
+                path = quote(kernel)
+            );
+            project
+        }
         None => open(None)?,
     };
     Ok((project, named))

@@ -249,3 +249,25 @@ fn the_locks_of_a_fetch_that_was_killed_keep_no_later_one_away() {
         .says("origin: 1 records, 1 refs");
     assert!(!folder.join("heads/main.lock").exists());
 }
+
+/// A stranger's discarded run may be about any file: a script that a trusted command runs, too.
+#[test]
+fn restore_puts_a_file_that_is_no_kernel_on_disk_only_where_it_is_named() {
+    let lab = Lab::new();
+    lab.write("prepare.sh", "echo mine\n");
+    lab.git("add prepare.sh");
+    lab.git("commit -qm prepare");
+    lab.sh(
+        "git clone -q . ../other && cd ../other && echo 'echo evil' > prepare.sh && git -c user.name=O -c user.email=o@e \
+         commit -qam evil && git update-ref refs/lab/discarded/9 HEAD",
+    )
+    .is(0);
+    lab.lab("fetch ../other").is(0);
+    lab.lab("restore 9").is(1).says(
+        "9 is about prepare.sh, which is no kernel by its name: look at it, then `lab restore 9 prepare.sh` puts it on disk",
+    );
+    assert_eq!(lab.read("prepare.sh"), "echo mine\n");
+    lab.lab("restore 9 kernel.cu").is(0);
+    lab.lab("restore 9 prepare.sh").is(0);
+    assert_eq!(lab.read("prepare.sh"), "echo evil\n");
+}

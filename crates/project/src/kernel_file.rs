@@ -36,14 +36,20 @@ pub fn both(shown: &Path) -> String {
     )
 }
 
-/// The .cu files of a folder, sorted, without reference.cu, which is no kernel to work on. A .py
-/// file has many purposes, so that only kernel.py counts without being named.
+/// Whether a file is a kernel by its name: a .cu that is no reference.cu, or kernel.py. A .py file has
+/// many purposes, so that no other one counts without being named.
+pub(super) fn is_by_name(path: &Path) -> bool {
+    let is_called = |name: &str| path.file_name().is_some_and(|own| own == name);
+    let is_cuda = path.extension().is_some_and(|ending| ending == "cu");
+    (is_cuda && !is_called("reference.cu")) || NAMES.into_iter().any(is_called)
+}
+
+/// The .cu files of a folder that are kernels by their names, sorted.
 pub fn sources_in(folder: &Path) -> Vec<PathBuf> {
     let entries = listing::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> = entries
         .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|e| e == "cu"))
-        .filter(|path| path.file_name().is_none_or(|n| n != "reference.cu"))
+        .filter(|path| path.extension().is_some_and(|e| e == "cu") && is_by_name(path))
         .collect();
     found.sort();
     found

@@ -169,6 +169,14 @@ impl Project {
             .or_else(|why| Project::open(from, Some(Path::new("kernel.cu"))).map_err(|_| why))
     }
 
+    /// Whether lab.toml or the file's own name says that it is a kernel. Any other file may be one
+    /// that a command runs.
+    pub fn is_named_as_kernel(&self) -> bool {
+        let named = self.config.kernel.as_ref().map(|name| self.home.join(name));
+        let is_named = named.and_then(|file| canonical(&file).ok());
+        is_named.is_some_and(|file| file == self.kernel) || kernel_file::is_by_name(&self.kernel)
+    }
+
     /// The language that the kernel is written in.
     pub fn language(&self) -> Language {
         Language::of(&self.kernel)
