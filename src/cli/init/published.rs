@@ -47,8 +47,14 @@ pub fn write(
         (false, _) => "",
     };
     let files = problem.files.into_iter().map(|file| (file.name, file.text));
-    let mut made = new_problem::create_from(folder, given, language, files.collect())
-        .context("choose another name with --name")?;
+    let is_taken = folder.join(given).symlink_metadata().is_ok();
+    let mut made =
+        new_problem::create_from(folder, given, language, files.collect()).map_err(|error| {
+            match is_taken {
+                true => error.context("choose another name with --name"),
+                false => error,
+            }
+        })?;
     made.notes.splice(0..0, problem.notes);
     Ok(tell(published, &problem.entry, first, &made))
 }
