@@ -4,10 +4,8 @@ use super::{code, complain};
 use clap::Args;
 use lab_judge::judge;
 use lab_project::{Project, kernel_file, python, trust};
-use lab_protocol::plan::{Discipline, Plan};
-use lab_protocol::profile::ProfileSet;
-use lab_protocol::{CompileOptions, Exit, JudgeKind, JudgeRequest, ProfileRequest};
-use lab_protocol::{Target, Tool, When};
+use lab_protocol::plan::Plan;
+use lab_protocol::{CompileOptions, Exit, JudgeKind, JudgeRequest, Target, When};
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -29,9 +27,6 @@ pub struct HarnessArgs {
     /// several times [default: the git work tree around FOLDER]
     #[arg(long = "root", value_name = "FOLDER")]
     roots: Vec<PathBuf>,
-    /// A further file or folder that the compiler may read; may be given several times
-    #[arg(long = "readable", value_name = "PATH")]
-    readable: Vec<PathBuf>,
     /// Run the kernel also where Linux cannot confine it, as every Python kernel
     #[arg(long)]
     trusted: bool,
@@ -73,31 +68,6 @@ pub struct HarnessArgs {
     /// With --held-out: sealed inputs that the kernel must pass in a row
     #[arg(long, value_name = "N", default_value = "1", requires = "held_out", value_parser = sealed)]
     sealed: usize,
-    /// Instead of judging, run the kernel under tools that watch each memory access
-    #[arg(long, conflicts_with = "dump")]
-    check: bool,
-    /// With --check: only this tool; may be given several times
-    #[arg(long = "tool", value_name = "TOOL", requires = "check")]
-    tools: Vec<Tool>,
-    /// Instead of judging, profile one launch under ncu: quick, full, source
-    #[arg(long, value_name = "SET", conflicts_with_all = ["check", "dump", "held_out", "trials"], requires = "profile_out")]
-    profile: Option<ProfileSet>,
-    /// With --profile: this workload, by its words or its number [default: the largest timed one];
-    /// `all` only times each
-    #[arg(long, value_name = "W", requires = "profile")]
-    workload: Option<String>,
-    /// With --profile: the folder for profile.json
-    #[arg(long, value_name = "FOLDER", requires = "profile")]
-    profile_out: Option<PathBuf>,
-    /// With --profile: write ncu's report there, too
-    #[arg(long, requires = "profile")]
-    keep_report: bool,
-    /// With --profile: write ncu's own text there, too
-    #[arg(long, requires = "profile")]
-    ncu_text: bool,
-    /// With --profile: seconds for the launch under ncu, with its replays
-    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = seconds)]
-    profile_limit: Duration,
     /// Use the random inputs of the run with this seed
     #[arg(long)]
     seed: Option<u64>,
@@ -107,22 +77,9 @@ pub struct HarnessArgs {
     /// Also time the kernel beside the problem's peers, `[[peer]]` in problem.toml
     #[arg(long)]
     peers: bool,
-    /// Time for timed launches in milliseconds; with --trials an upper limit
+    /// Time for timed launches in milliseconds
     #[arg(long, value_name = "MS", default_value = "250")]
     budget_ms: u64,
-    /// Measure this many trials, each in a new process
-    #[arg(long)]
-    trials: Option<usize>,
-    /// Timed launches in each trial
-    #[arg(long, default_value = "100", requires = "trials")]
-    iterations: usize,
-    /// Untimed launches at the beginning of each process
-    #[arg(long, default_value = "3", requires = "trials")]
-    warm_up: usize,
-    /// With --trials: measure the kernel alone, every workload with exactly these launches, as
-    /// `lab bench` does
-    #[arg(long, requires = "trials", conflicts_with_all = ["held_out", "check", "incumbent"])]
-    bench: bool,
     /// Prepare, then judge when a line arrives on stdin
     #[arg(long, hide = true)]
     standby: bool,
@@ -180,26 +137,10 @@ impl HarnessArgs {
             .incumbent
             .map(|path| incumbent_of(path, kernel.as_deref()))
             .transpose()?;
-        let discipline = self.trials.map(|trials| Discipline {
-            warm_up: self.warm_up,
-            iterations: self.iterations,
-            trials,
-        });
-        let kind = match (self.profile.zip(self.profile_out), discipline) {
-            (Some((set, out)), _) => JudgeKind::Profile(ProfileRequest {
-                workload: self.workload,
-                keeps_report: self.keep_report,
-                writes_text: self.ncu_text,
-                limit: self.profile_limit,
-                ..ProfileRequest::new(set, out)
-            }),
-            (None, Some(discipline)) if self.bench => JudgeKind::Bench(discipline),
-            (None, _) if self.check => JudgeKind::Check {
-                tools: self.tools,
-                sanitizer: None,
-            },
-            (None, _) if self.held_out => JudgeKind::SealedCheck { runs: self.sealed },
-            (None, _) => JudgeKind::Run,
+        let kind = if self.held_out {
+            JudgeKind::SealedCheck { runs: self.sealed }
+        } else {
+            JudgeKind::Run
         };
         let python = self.python.or_else(|| {
             let named = std::env::var_os(python::VARIABLE).filter(|named| !named.is_empty());
@@ -211,7 +152,6 @@ impl HarnessArgs {
             incumbent,
             trusted: self.trusted || (self.roots.is_empty() && is_trusted(&folder)),
             roots: self.roots,
-            readable: self.readable,
             shown_as: self.shown_as,
             device: self.device,
             compile_options: CompileOptions::parse(&self.options)
@@ -226,7 +166,6 @@ impl HarnessArgs {
             peers: self.peers,
             plan: Plan {
                 budget: Duration::from_millis(self.budget_ms),
-                trials: discipline,
                 ..Plan::default()
             },
             python_standby: self.python_standby,
