@@ -315,65 +315,70 @@ fn name_process(command: Option<&Command>) {
 }
 
 fn command(cli: Cli) -> ExitCode {
-    let outcome = match cli.command {
-        None => here().and_then(|from| {
-            screen::screen(&from, cli.kernel.kernel.as_deref(), cli.appearance.into())
-        }),
+    let Some(command) = cli.command else {
+        let kernel = cli.kernel.kernel.as_deref();
+        return ended(here().and_then(|from| screen::screen(&from, kernel, cli.appearance.into())));
+    };
+    let outcome = match command {
         // These report errors themselves, with the exit codes of the protocol.
-        Some(Command::Run(options)) if options.ncu => of_judging(run_ncu::main(&options.run)),
-        Some(Command::Run(options)) => of_judging(run::main(&options)),
-        Some(Command::Check(options)) => of_judging(check::main(&options)),
-        Some(Command::Profile(options)) => of_judging(profile::main(&options)),
-        Some(Command::Bench(options)) => of_judging(bench::main(&options)),
-        Some(Command::Sweep(options)) => of_judging(sweep::main(&options)),
-        Some(Command::Measure { options }) => {
+        Command::Run(options) if options.ncu => of_judging(run_ncu::main(&options.run)),
+        Command::Run(options) => of_judging(run::main(&options)),
+        Command::Check(options) => of_judging(check::main(&options)),
+        Command::Profile(options) => of_judging(profile::main(&options)),
+        Command::Bench(options) => of_judging(bench::main(&options)),
+        Command::Sweep(options) => of_judging(sweep::main(&options)),
+        Command::Measure { options } => {
             let now = with_words("lab bench --verdict", &options);
             return unknown(&format!("`lab measure` is gone: `{now}` does the same"));
         }
-        Some(Command::Import { options }) => {
+        Command::Import { options } => {
             let now = with_words("lab init", &options);
             return unknown(&format!(
                 "there is no `lab import`: `{now}` writes a problem for what somebody published"
             ));
         }
-        Some(Command::Supervise(options)) => return run::supervise(&options),
-        Some(Command::Probe(options)) => return probe::main(&options),
-        Some(Command::Harness(options)) => return harness::main(*options),
-        Some(Command::HarnessCompiler) => return lab_judge::compiler::main(),
-        Some(Command::HarnessWorker) => return lab_judge::worker::main(),
-        Some(Command::AgentGuide) => {
+        Command::Supervise(options) => return run::supervise(&options),
+        Command::Probe(options) => return probe::main(&options),
+        Command::Harness(options) => return harness::main(*options),
+        Command::HarnessCompiler => return lab_judge::compiler::main(),
+        Command::HarnessWorker => return lab_judge::worker::main(),
+        Command::AgentGuide => {
             output::say_lines(help::AGENT_GUIDE.trim_end());
             return ExitCode::SUCCESS;
         }
-        Some(Command::Auto(options)) => auto::main(&options),
-        Some(Command::Init(options)) => init::main(&options),
-        Some(Command::New(options)) => new::main(&options),
-        Some(Command::Keep(options)) => decide::keep(&options),
-        Some(Command::Discard(options)) => decide::discard(&options),
-        Some(Command::Undo(options)) => undo::main(&options),
-        Some(Command::Peers(options)) => peers::main(&options),
-        Some(Command::Rules(options)) => rules::main(&options),
-        Some(Command::Describe(options)) => describe::main(&options),
-        Some(Command::Lessons(options)) => lessons::main(&options),
-        Some(Command::Show(options)) => show::main(&options),
-        Some(Command::Diff(options)) => diff::main(&options),
-        Some(Command::Log(options)) => log::main(&options),
-        Some(Command::Ls(options)) => ls::main(&options),
-        Some(Command::Decisions(options)) => decisions::main(&options),
-        Some(Command::Report(options)) => report::main(&options),
-        Some(Command::Plot(options)) => report::plot(&options),
-        Some(Command::Clean(_)) => clean::main(),
-        Some(Command::Export(options)) => export::main(&options),
-        Some(Command::Fetch(options)) => fetch::main(&options),
-        Some(Command::Restore(options)) => restore::main(&options),
-        Some(Command::Doctor(options)) => doctor::main(&options),
-        Some(Command::Trust(options)) => trust::main(&options),
-        Some(Command::Mcp(options)) => mcp::main(&options),
-        Some(Command::Theme(options)) => theme::main(&options),
-        Some(Command::Help(options)) => return help::main(&options, definition()),
-        Some(Command::ManPages(options)) => help::man_pages(&options, definition()),
-        Some(Command::Completions(options)) => return completions::main(&options, definition()),
+        Command::Auto(options) => auto::main(&options),
+        Command::Init(options) => init::main(&options),
+        Command::New(options) => new::main(&options),
+        Command::Keep(options) => decide::keep(&options),
+        Command::Discard(options) => decide::discard(&options),
+        Command::Undo(options) => undo::main(&options),
+        Command::Peers(options) => peers::main(&options),
+        Command::Rules(options) => rules::main(&options),
+        Command::Describe(options) => describe::main(&options),
+        Command::Lessons(options) => lessons::main(&options),
+        Command::Show(options) => show::main(&options),
+        Command::Diff(options) => diff::main(&options),
+        Command::Log(options) => log::main(&options),
+        Command::Ls(options) => ls::main(&options),
+        Command::Decisions(options) => decisions::main(&options),
+        Command::Report(options) => report::main(&options),
+        Command::Plot(options) => report::plot(&options),
+        Command::Clean(_) => clean::main(),
+        Command::Export(options) => export::main(&options),
+        Command::Fetch(options) => fetch::main(&options),
+        Command::Restore(options) => restore::main(&options),
+        Command::Doctor(options) => doctor::main(&options),
+        Command::Trust(options) => trust::main(&options),
+        Command::Mcp(options) => mcp::main(&options),
+        Command::Theme(options) => theme::main(&options),
+        Command::Help(options) => return help::main(&options, definition()),
+        Command::ManPages(options) => help::man_pages(&options, definition()),
+        Command::Completions(options) => return completions::main(&options, definition()),
     };
+    ended(outcome)
+}
+
+fn ended(outcome: Result<ExitCode>) -> ExitCode {
     outcome.unwrap_or_else(|error| match error.downcast_ref() {
         Some(refusal) => refused(refusal),
         None => failed(&lab_git::told(&error), output::FAILED),
