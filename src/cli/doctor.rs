@@ -88,10 +88,8 @@ impl Subject {
 pub fn main(options: &DoctorArgs) -> Result<ExitCode> {
     let folder = here()?;
     let subject = Subject::of(&folder, options.kernel.kernel.as_deref());
-    let is_trusted = subject.project().map_or_else(
-        || is_trusted(&folder),
-        |it| trust::is_granted(it).unwrap_or(false),
-    );
+    let project = subject.project();
+    let is_trusted = project.map_or_else(|| is_trusted(&folder), trust::is_granted);
     let essential = [machine::git(), machine::repository(&folder)];
     let cpu = machine::compiler();
     let devices = device::findings(FolderTrust::of(is_trusted));

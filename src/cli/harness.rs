@@ -204,7 +204,5 @@ fn incumbent_of(given: PathBuf, candidate: Option<&Path>) -> Result<PathBuf, Str
 
 /// Whether the user trusts the repository that a folder lies in. False where there is none.
 pub fn is_trusted(folder: &Path) -> bool {
-    Project::of_any(folder)
-        .and_then(|project| trust::is_granted(&project))
-        .unwrap_or(false)
+    Project::of_any(folder).is_ok_and(|project| trust::is_granted(&project))
 }

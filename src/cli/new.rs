@@ -76,9 +76,10 @@ pub fn main(options: &NewArgs) -> Result<ExitCode> {
 
 /// Whether the new kernel runs only once the user trusts its folder.
 fn needs_trust(from: &Path, made: &NewProblem) -> bool {
-    let is_trusted = || {
+    let open = || {
         let root = lab_project::work_tree(from)?;
-        trust::is_granted(&Project::open(from, Some(&root.join(&made.kernel)))?)
+        Project::open(from, Some(&root.join(&made.kernel)))
     };
-    Language::of(&made.kernel) == Language::Python && !is_trusted().unwrap_or(false)
+    Language::of(&made.kernel) == Language::Python
+        && !open().is_ok_and(|project| trust::is_granted(&project))
 }

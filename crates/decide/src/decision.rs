@@ -122,7 +122,7 @@ impl<'p> Decision<'p> {
     pub fn require_trust(&self) -> StdResult<(), Refusal> {
         match lab_git::folder_programs(self.repo())? {
             // Without a place to remember trust, nothing is trusted.
-            Some(program) if !trust::is_granted(self.project).unwrap_or(false) => no(format!(
+            Some(program) if !trust::is_granted(self.project) => no(format!(
                 "a commit here would start {program}, which may have come with this folder: look at it, then `lab trust` lets it run"
             )),
             _ => Ok(()),

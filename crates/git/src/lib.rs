@@ -141,7 +141,7 @@ impl Repo {
     /// through a link.
     pub fn open(project: &Project) -> Result<Repo> {
         special_files::refuse_in_repository(&project.root, |_| true)?;
-        if !trust::is_granted(project).unwrap_or(false) {
+        if !trust::is_granted(project) {
             special_files::refuse_links_out(&project.root)?;
         }
         let folders = Path::new(&project.kernel_name).ancestors().skip(1);

@@ -161,7 +161,7 @@ pub fn fetch(repo: &Repo, here: &Path, from: Option<&str>) -> Result<Vec<(String
 fn require_trust(repo: &Repo) -> Result<()> {
     match lab_git::fetch_programs(repo)? {
         // Without a place to remember trust, nothing is trusted.
-        Some(program) if !trust::is_granted(&repo.project).unwrap_or(false) => bail!(
+        Some(program) if !trust::is_granted(&repo.project) => bail!(
             "a fetch here would use {program}, which may have come with this folder: look at it, then `lab trust` lets it run"
         ),
         _ => Ok(()),

@@ -315,7 +315,7 @@ fn visible(text: &str) -> String {
 /// kernel, where it cannot; it is asked only where that matters. Returns an error if no home
 /// folder is known.
 pub fn check(project: &Project, unconfined: impl FnOnce() -> Option<String>) -> Result<Trust> {
-    if is_granted(project)? {
+    if project.trust_mark.is_granted()? {
         return Ok(Trust::Given);
     }
     let unconfined = if project.external() {
@@ -331,10 +331,10 @@ pub fn check(project: &Project, unconfined: impl FnOnce() -> Option<String>) -> 
     ))))
 }
 
-/// Returns whether the user trusts the folder of a project: its lab.toml as it was read, or the
-/// repository where there is none.
-pub fn is_granted(project: &Project) -> Result<bool> {
-    project.trust_mark.is_granted()
+/// Whether the user trusts the folder of a project: its lab.toml as it was read, or the repository
+/// where there is none. Where trust cannot be read, nobody has given it.
+pub fn is_granted(project: &Project) -> bool {
+    project.trust_mark.is_granted().unwrap_or(false)
 }
 
 /// Trusts what the user was shown. The error says so where lab.toml holds something else by now.

@@ -133,7 +133,7 @@ impl RunSpec {
         command.arg0("lab").args(["harness", "--request"]);
         command.current_dir(&project.root);
         // A stranger's lab.toml must not hand a secret to a kernel.
-        if trust::is_granted(project).unwrap_or(false) && !project.config.environment.is_empty() {
+        if trust::is_granted(project) && !project.config.environment.is_empty() {
             let own = std::env::var(environment::NAMES).unwrap_or_default();
             let names = [own, project.config.environment.join(",")].join(",");
             command.env(environment::NAMES, names);
@@ -149,7 +149,7 @@ impl RunSpec {
         let config = &project.config;
         let paths = compile_paths::of(project);
         // Without a place to remember trust, nothing is trusted.
-        let trusted = trust::is_granted(project).unwrap_or(false);
+        let trusted = trust::is_granted(project);
         let measures = self.reason == Reason::Measure;
         let mut roots = module_folders(project, tree);
         roots.push(tree.to_owned());
@@ -249,7 +249,7 @@ fn module_folders(project: &Project, tree: &Path) -> Vec<PathBuf> {
 /// lab.toml. `None` where there is nothing.
 pub fn withheld(project: &Project) -> Option<String> {
     let outside = compile_paths::of(project).outside;
-    if outside.is_empty() || trust::is_granted(project).unwrap_or(false) {
+    if outside.is_empty() || trust::is_granted(project) {
         return None;
     }
     let named: Vec<String> = outside

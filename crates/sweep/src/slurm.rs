@@ -78,7 +78,7 @@ pub fn options(project: &Project, devices: &[Target]) -> Result<Option<Vec<Strin
     }
     let given = &project.config.slurm.options;
     // Without a place to remember trust, nothing is trusted.
-    if !given.is_empty() && !trust::is_granted(project).unwrap_or(false) {
+    if !given.is_empty() && !trust::is_granted(project) {
         return Err(NotRun::Refused(format!(
             "lab.toml has options for Slurm ({}), and you have not trusted it yet: read them, then `lab trust`",
             lab_text::sanitise::text(&given.join(" "))

@@ -190,9 +190,7 @@ fn of_task(
 /// none may.
 pub fn interpreter(folder: &Path) -> std::result::Result<(PathBuf, bool), String> {
     let project = Project::of_any(folder).ok();
-    let is_trusted = project
-        .as_ref()
-        .is_some_and(|project| trust::is_granted(project).unwrap_or(false));
+    let is_trusted = project.as_ref().is_some_and(trust::is_granted);
     let interpreter = project
         .as_ref()
         .map_or_else(|| Interpreter::without_project(folder), Interpreter::of);

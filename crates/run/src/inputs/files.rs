@@ -85,10 +85,9 @@ impl<'a> InputFiles<'a> {
         }
     }
 
-    /// Where trust cannot be read, nobody has given it.
     fn is_trusted(&self) -> bool {
         *self
             .is_trusted
-            .get_or_init(|| trust::is_granted(self.project).unwrap_or(false))
+            .get_or_init(|| trust::is_granted(self.project))
     }
 }
