@@ -10,11 +10,9 @@ use super::run::{self, RunArgs};
 use super::sweep::{ExecutorArg, Shown, counted_as};
 use super::{code, complain, failed, is_json, say, told_with};
 use crate::confinement;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
-use lab_bench::{
-    Bench, BenchEvent, BenchId, BenchRequest, BenchState, BenchStore, Session, export,
-};
+use lab_bench::{BenchEvent, BenchRequest, BenchState, BenchStore, Session, export};
 use lab_project::Project;
 use lab_protocol::console::say_lines;
 use lab_protocol::{Exit, Target};
@@ -106,7 +104,10 @@ pub fn main(options: &BenchArgs) -> Result<ExitCode> {
     );
     check_output(options)?;
     let state = match options.show {
-        Some(shown) => BenchState::found(find(&project, shown)?),
+        Some(shown) => {
+            let benches = BenchStore::of(&project);
+            BenchState::found(benches.of_number_or_newest(shown.0, &project)?)
+        }
         None => measure(&project, options)?,
     };
     Ok(report(&project, options, &state))
@@ -152,22 +153,6 @@ pub fn check_file(file: &Path) -> Result<()> {
         folder.display()
     );
     Ok(())
-}
-
-fn find(project: &Project, shown: Shown) -> Result<Bench> {
-    let store = BenchStore::new(&project.lab_dir);
-    match shown.0 {
-        Some(id) => store.read(BenchId(id)),
-        None => store
-            .all(|start| start.kernel == project.kernel_name)
-            .next()
-            .with_context(|| {
-                format!(
-                    "there is no bench of {} yet: `lab bench{}` makes one",
-                    project.kernel_name, project.argument
-                )
-            }),
-    }
 }
 
 fn measure(project: &Project, options: &BenchArgs) -> Result<BenchState, NotRun> {

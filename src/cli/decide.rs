@@ -214,7 +214,7 @@ pub fn refused_decision(
     run: Option<RunId>,
     refusal: &Refusal,
 ) -> RefusedDecision {
-    let record = run.and_then(|id| RunStore::new(&project.lab_dir).read(id).ok());
+    let record = run.and_then(|id| RunStore::of(project).read(id).ok());
     let state = match (refusal, record) {
         (Refusal::Resumed { .. }, _) => "other_completed",
         (_, None) => "no_run",
@@ -303,7 +303,7 @@ impl RulingReport {
 
     /// The decision for programs. Reads the record again, which holds the decision now.
     pub fn as_report(&self, project: &Project, record: &Record) -> DecisionReport {
-        let now = RunStore::new(&project.lab_dir).read(record.start.id);
+        let now = RunStore::of(project).read(record.start.id);
         let record = now.as_ref().unwrap_or(record);
         match &self.0 {
             Ruling::Decided(decided) => DecisionReport::of(decided, Some(record)),

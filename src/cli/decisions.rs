@@ -182,13 +182,13 @@ fn add(repo: &Repo, options: &AddArgs) -> Result<ExitCode> {
 pub fn record(project: &Project, source: Source, begun: Timestamp) -> Option<Vec<String>> {
     match source {
         Source::Bench(id) => {
-            let found = BenchStore::new(&project.lab_dir).read(id).ok()?;
+            let found = BenchStore::of(project).read(id).ok()?;
             let of = kernels::open(project, &found.start.kernel).ok()?.project;
             let lines = |found| bench::text::lines(&of, &BenchState::found(found));
             (found.start.started == begun).then(|| lines(found))
         }
         Source::Sweep(id) => {
-            let found = SweepStore::new(&project.lab_dir).read(id).ok()?;
+            let found = SweepStore::of(project).read(id).ok()?;
             let of = kernels::open(project, &found.start.kernel).ok()?.project;
             let pair = map::pair(&found, None).ok()?;
             let lines = || sweep::text::lines(&of, &found, None, pair);

@@ -220,7 +220,7 @@ impl OtherProblem {
 
 /// The benches of the present bytes. `None` if the kernel cannot be read.
 fn present_benches(project: &Project, status: &ProjectStatus) -> Option<Vec<BenchDigest>> {
-    let store = BenchStore::new(&project.lab_dir);
+    let store = BenchStore::of(project);
     Some(BenchDigest::of_bytes(
         &store,
         &project.kernel_name,

@@ -49,7 +49,7 @@ pub fn main(options: &ShowArgs) -> Result<ExitCode> {
         return Ok(answer(Exit::Passed, RunAnswer::of(&judged)));
     }
     if let Some(tensor) = &options.tensor {
-        let store = RunStore::new(&any.lab_dir);
+        let store = RunStore::of(&any);
         return match options.at {
             Some(cell) => cells_at(&store, &record, tensor, cell),
             None => wrong_cells(&record, tensor),

@@ -10,7 +10,7 @@ use super::json::sweep::SweepReport;
 use super::live::LiveLine;
 use super::{JsonArg, KernelArg, code, complain, is_json, say, told, told_with};
 use crate::confinement;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::{Args, ValueEnum};
 use lab_project::Project;
 use lab_project::config::Executor;
@@ -19,9 +19,7 @@ use lab_run::Reason;
 use lab_runner::execute::NotRun;
 use lab_runner::spec::RunSpec;
 use lab_sweep::task::ArrayName;
-use lab_sweep::{
-    Budget, Ended, Session, Strategy, Sweep, SweepEvent, SweepId, SweepRequest, SweepStore,
-};
+use lab_sweep::{Budget, Ended, Session, Strategy, Sweep, SweepEvent, SweepRequest, SweepStore};
 use serde::Deserialize;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -187,30 +185,16 @@ pub fn main(options: &SweepArgs) -> Result<ExitCode> {
         return apply::main(&project, point);
     }
     let (sweep, ended) = match options.show {
-        Some(shown) => (find(&project, shown)?, None),
+        Some(shown) => {
+            let sweeps = SweepStore::of(&project);
+            (sweeps.of_number_or_newest(shown.0, &project)?, None)
+        }
         None => {
             let (sweep, ended) = measure(&project, options)?;
             (sweep, Some(ended))
         }
     };
     report(&project, options, &sweep, ended)
-}
-
-/// The sweep of this number, or the kernel's last.
-fn find(project: &Project, shown: Shown) -> Result<Sweep> {
-    let store = SweepStore::new(&project.lab_dir);
-    match shown.0 {
-        Some(id) => store.read(SweepId(id)),
-        None => {
-            let mut sweeps = store.all(|start| start.kernel == project.kernel_name);
-            sweeps.next().with_context(|| {
-                format!(
-                    "there is no sweep of {} yet: `lab sweep{}` makes one",
-                    project.kernel_name, project.argument
-                )
-            })
-        }
-    }
 }
 
 fn measure(project: &Project, options: &SweepArgs) -> Result<(Sweep, Ended), NotRun> {

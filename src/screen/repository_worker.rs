@@ -326,7 +326,7 @@ impl RepositoryThread {
     /// Reads the log of a run. A log that cannot be read counts as empty: the record holds the
     /// verdict.
     fn load_log(&self, run: RunId) -> RunLog {
-        let records = RunStore::new(&self.project.lab_dir);
+        let records = RunStore::of(&self.project);
         let lines = records
             .open_log(run)
             .and_then(|log| read_log(log, LOG_LINES))

@@ -30,7 +30,7 @@ pub fn read(project: &Project, request: SourceRequest) -> SourceView {
         Ok((base, diff)) => (Ok(base), diff),
         Err(error) => (Err(in_words(error)), Diff::default()),
     };
-    let records = RunStore::new(&project.lab_dir);
+    let records = RunStore::of(project);
     let mut since = Vec::new();
     if let Ok(present) = &present {
         for run in &request.runs {

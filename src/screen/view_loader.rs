@@ -93,7 +93,7 @@ fn answer(
             ViewReply::ChangedLines(details::changed_lines(project, &commits))
         }
         ViewRequest::Cells(asked) => {
-            let store = RunStore::new(&project.lab_dir);
+            let store = RunStore::of(project);
             let all = store.all_cells(asked.run, &asked.tensor, asked.shape);
             let read = all.and_then(|all| Ok(all.read(asked.cell, asked.seek)?));
             ViewReply::Cells(asked, read.map_err(in_words))
@@ -118,7 +118,7 @@ fn answer(
         }
         ViewRequest::Board => {
             let board = Repo::open(project).and_then(|repo| Board::read(&repo));
-            let benches = BenchStore::new(&project.lab_dir);
+            let benches = BenchStore::of(project);
             let mut of_kernel = benches.starts(|start| start.kernel == project.kernel_name);
             let has_bench = of_kernel.next().is_some();
             ViewReply::Board(Box::new(board.map_err(in_words)), has_bench)

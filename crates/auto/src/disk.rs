@@ -33,11 +33,9 @@ pub fn disk_use(project: &Project) -> Result<DiskUse> {
     let ObjectFiles {
         bytes: git_bytes, ..
     } = lab_git::object_files(&Repo::open(project)?);
-    let entries =
-        |folder: &std::path::Path| listing::read_dir(folder).into_iter().flatten().flatten();
     let mut runs_bytes = 0;
-    for run in entries(RunStore::new(&project.lab_dir).runs()) {
-        for file in entries(&run.path()).chain([run]) {
+    for run in listing::entries(RunStore::of(project).runs()) {
+        for file in listing::entries(run.path()).chain([run]) {
             runs_bytes += file.metadata().map_or(0, |found| found.blocks() * 512);
         }
     }

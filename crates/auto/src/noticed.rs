@@ -26,7 +26,7 @@ pub struct UsersRepository {
 
 impl UsersRepository {
     pub fn look(repo: &Repo, project: &Project) -> Result<UsersRepository> {
-        let has_runs = RunStore::new(&project.lab_dir).runs().exists();
+        let has_runs = RunStore::of(project).runs().exists();
         Ok(UsersRepository {
             head: lab_git::head(repo)?,
             has_runs,
@@ -49,7 +49,7 @@ impl UsersRepository {
 
     /// What was removed of the lab's own files.
     fn removed(&self, project: &Project, files: &Files) -> Option<String> {
-        let store = RunStore::new(&project.lab_dir);
+        let store = RunStore::of(project);
         let (has_lost_runs, has_lock) =
             (self.has_runs && !store.runs().exists(), files.is_locked());
         let gone = match (has_lost_runs, has_lock) {

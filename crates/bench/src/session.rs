@@ -151,7 +151,7 @@ impl<'a> Session<'a> {
                 project.config.harness_command()
             )));
         }
-        let store = BenchStore::new(&project.lab_dir);
+        let store = BenchStore::of(project);
         let spec = RunSpec {
             inputs: Some(Arc::clone(&inputs)),
             ..spec

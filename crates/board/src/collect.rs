@@ -71,7 +71,7 @@ pub fn cite(repo: &Repo, decision: &str, source: Option<Source>) -> Result<Strin
     check_id(decision)?;
     let kernel = &repo.project.kernel_name;
     let newest = || {
-        let benches = BenchStore::new(&repo.project.lab_dir);
+        let benches = BenchStore::of(&repo.project);
         let newest = benches.starts(|start| start.kernel == *kernel).next();
         let newest = newest.map(|start| Source::Bench(start.bench));
         newest.with_context(|| format!("{kernel} has no bench yet: `lab bench` makes one"))
@@ -119,7 +119,7 @@ fn require_own(is_own: bool, what: &str) -> Result<()> {
 }
 
 fn own_record(project: &Project, run: RunId) -> Result<Record> {
-    let record = RunStore::new(&project.lab_dir).read(run)?;
+    let record = RunStore::of(project).read(run)?;
     require_own(!record.is_foreign(), &format!("run {run}"))?;
     Ok(record)
 }
@@ -188,7 +188,7 @@ fn of_record(repo: &Repo, record: &Record, kind: EvidenceKind, command: &str) ->
 }
 
 fn of_bench(repo: &Repo, id: BenchId) -> Result<Evidence> {
-    let bench = BenchStore::new(&repo.project.lab_dir).read(id)?;
+    let bench = BenchStore::of(&repo.project).read(id)?;
     let peers = bench.peers.as_ref();
     let is_own = bench.is_own() && peers.is_none_or(|peers| peers.origin == Origin::Own);
     require_own(is_own, &format!("bench {id}"))?;
@@ -245,7 +245,7 @@ fn of_bench(repo: &Repo, id: BenchId) -> Result<Evidence> {
 }
 
 fn of_sweep(repo: &Repo, id: SweepId) -> Result<Evidence> {
-    let sweep = SweepStore::new(&repo.project.lab_dir).read(id)?;
+    let sweep = SweepStore::of(&repo.project).read(id)?;
     require_own(sweep.is_own(), &format!("sweep {id}"))?;
     let Sweep { start, points } = &sweep;
     let ranked = summary::ranked(points);

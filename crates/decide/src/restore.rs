@@ -45,7 +45,7 @@ pub fn named(repo: &Repo, name: &str) -> Result<Named> {
     let Some(NotInGit { run, .. }) = error.downcast_ref() else {
         return Err(error);
     };
-    let store = RunStore::new(&repo.project.lab_dir);
+    let store = RunStore::of(&repo.project);
     let record = store.read(*run)?;
     let bytes = judged_bytes(&store, &record)?;
     let root = &repo.project.root;

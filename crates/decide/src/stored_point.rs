@@ -44,7 +44,7 @@ impl StoredPoint {
         let fingerprint = fingerprint_of(&present, &source, &space);
         let name = &project.kernel_name;
         let again = format!("`lab sweep{}`", project.argument);
-        let store = SweepStore::new(&project.lab_dir);
+        let store = SweepStore::of(project);
         let mut of_kernel = store.starts(|start| start.kernel == *name).peekable();
         let newest = of_kernel.peek().map(|start| start.sweep);
         let Some(newest) = newest else {

@@ -52,7 +52,7 @@ pub fn experiment_details(
     around: u32,
 ) -> ExperimentDetails {
     let repo = Repo::open(project);
-    let records = RunStore::new(&project.lab_dir);
+    let records = RunStore::of(project);
     let record = record(repo.as_ref().ok(), project, key);
     let repo = repo.map(|repo| about(repo, record.as_ref()));
     let log = key
@@ -60,7 +60,7 @@ pub fn experiment_details(
         .and_then(|run| read_log(records.open_log(run).ok()?, LOG_LINES).ok())
         .unwrap_or_default();
     let benches = record.as_ref().map(|record| {
-        let (store, start) = (BenchStore::new(&project.lab_dir), &record.start);
+        let (store, start) = (BenchStore::of(project), &record.start);
         BenchDigest::of_bytes(&store, &start.kernel, &start.fingerprint)
     });
     ExperimentDetails {
@@ -121,7 +121,7 @@ pub fn changed_lines(
 
 /// The times of the workload of this name in these runs, in µs. Reads each record.
 pub fn workload_times(project: &Project, runs: &[RunId], name: &str) -> HashMap<RunId, f64> {
-    let records = RunStore::new(&project.lab_dir);
+    let records = RunStore::of(project);
     let time = |run: &RunId| Some((*run, workload_time(&records.read(*run).ok()?, name)?));
     runs.iter().filter_map(time).collect()
 }
@@ -148,7 +148,7 @@ fn with<T>(
 pub fn record(repo: Option<&Repo>, project: &Project, key: &ExperimentKey) -> Option<Record> {
     let noted = || serde_json::from_str(&Notes::of(repo?).note(&key.commit)?).ok();
     key.run
-        .and_then(|run| RunStore::new(&project.lab_dir).read(run).ok())
+        .and_then(|run| RunStore::of(project).read(run).ok())
         .or_else(noted)
 }
 
@@ -253,7 +253,7 @@ pub fn compare(project: &Project, keys: [ExperimentKey; 2], around: u32) -> Comp
 fn kernel_of(project: &Project, repo: &Repo, key: &ExperimentKey) -> anyhow::Result<String> {
     match key.run.filter(|_| key.commit.is_empty()) {
         Some(run) => {
-            let judged = RunStore::new(&project.lab_dir).judged_kernel(run)?;
+            let judged = RunStore::of(project).judged_kernel(run)?;
             Ok(String::from_utf8_lossy(&judged).into_owned())
         }
         None => lab_git::show(repo, &key.commit),

@@ -67,7 +67,7 @@ fn newest(
     };
     let runs = index.newest_of(fingerprint).filter(is_ours);
     let of_run = runs.map(|run| run.peers.clone()).find(|peers| count(peers));
-    let bench = BenchPeers::newest(&BenchStore::new(&project.lab_dir), fingerprint, device);
+    let bench = BenchPeers::newest(&BenchStore::of(project), fingerprint, device);
     let of_bench = bench.map(|bench| peers::figures(&bench.peers));
     let found = of_run
         .into_iter()

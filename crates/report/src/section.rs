@@ -284,7 +284,7 @@ impl Read<'_> {
         if !record.peers.is_empty() {
             return record.peers.clone();
         }
-        let benches = BenchStore::new(&self.repo.project.lab_dir);
+        let benches = BenchStore::of(&self.repo.project);
         let (fingerprint, device) = (&record.start.fingerprint, record.device.as_deref());
         let bench = BenchPeers::newest(&benches, fingerprint, device);
         bench.map(|bench| bench.peers).unwrap_or_default()

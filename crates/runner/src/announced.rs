@@ -58,7 +58,7 @@ impl<'a> Announced<'a> {
             .map(|error| format!("{error:#}"))
             .into_iter()
             .collect();
-        let store = RunStore::new(&project.lab_dir);
+        let store = RunStore::of(project);
         // Listing 10,000 runs takes milliseconds.
         let created = match RunIndex::newest_run(project) {
             Some(newest) => store.create_after(Some(newest)),

@@ -233,7 +233,7 @@ pub fn claim(project: &Project, record: &mut Record) {
     let Ok(Some(_lock)) = decision_lock::hold_if_free(project) else {
         return;
     };
-    let store = RunStore::new(&project.lab_dir);
+    let store = RunStore::of(project);
     let Ok(mut now) = store.read(record.start.id) else {
         return;
     };

@@ -107,10 +107,7 @@ pub(super) fn begin<'a>(
             // could begin.
             if !is_of_loop && (!is_beside_loop || is_on_disk(project, &run.inputs())) {
                 drop(lock);
-                log_link::point_to(
-                    project,
-                    &RunStore::new(&project.lab_dir).folder(run.start().id),
-                );
+                log_link::point_to(project, &RunStore::of(project).folder(run.start().id));
                 tell(RunEvent::Started(Box::new(run.start().clone())));
                 return Ok(Begun::Own(Box::new(run)));
             }

@@ -49,7 +49,7 @@ pub fn check(
     sealed_runs: u32,
     context: &mut RunContext,
 ) -> Result<Option<HeldOut>> {
-    let store = RunStore::new(&project.lab_dir);
+    let store = RunStore::of(project);
     let log = store.log(record.start.id);
     let folder = store.folder(record.start.id).join("held-out");
     let checked = Check {

@@ -118,7 +118,7 @@ pub fn profile(
         Some(run) => run,
         None => judge(project, &spec.run, index, control, &mut tell)?,
     };
-    let store = RunStore::new(&project.lab_dir);
+    let store = RunStore::of(project);
     let folder = store.folder(run);
     let working = folder.join(WORKING);
     let log = folder.join(PROFILE_LOG);

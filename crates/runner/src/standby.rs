@@ -87,7 +87,7 @@ impl Standby {
         let incumbent = spec.write_incumbent(&repo, project, &incumbent_tree(project, owner))?;
         let request = request(project, spec, owner);
         if let Some(folder) = &request.cells {
-            RunStore::new(&project.lab_dir).make_cells(folder);
+            RunStore::of(project).make_cells(folder);
         }
         let (running, orders) = start_judge(project, spec, &request)?;
         let kernel = tree.join(&project.kernel_name);
@@ -182,8 +182,7 @@ fn incumbent_tree(project: &Project, owner: Owner) -> PathBuf {
 }
 
 fn request(project: &Project, spec: &RunSpec, owner: Owner) -> JudgeRequest {
-    let cells =
-        RunStore::new(&project.lab_dir).cells(&format!("standby-{}", owner.folder(project)));
+    let cells = RunStore::of(project).cells(&format!("standby-{}", owner.folder(project)));
     let mut request = JudgeRequest {
         on_standby: true,
         cells: spec.keeps_cells().then_some(cells),

@@ -69,7 +69,7 @@ impl DecisionLock {
         let was_killed = !last().unwrap_or(false);
         // Where this cannot be written, the next decision looks for temporary files in vain.
         let _ = (&*file).write_all(BEGAN.as_bytes());
-        let store = RunStore::new(&project.lab_dir);
+        let store = RunStore::of(project);
         DecisionLock {
             file,
             store,

@@ -7,6 +7,7 @@ use crate::signature::{self, Purpose};
 use crate::summary::RunSummary;
 use anyhow::{Context, Result, anyhow, ensure};
 use jiff::{SignedDuration, Timestamp};
+use lab_project::Project;
 use lab_protocol::Language;
 use lab_run::RunId;
 use lab_run::inputs::SIZE_LIMIT;
@@ -58,6 +59,11 @@ pub struct RunStore {
 const RECORD_LIMIT: u64 = 16 << 20;
 
 impl RunStore {
+    /// The store of a project.
+    pub fn of(project: &Project) -> Self {
+        RunStore::new(&project.lab_dir)
+    }
+
     /// The store in this `.lab` folder. Creates nothing.
     pub fn new(lab_dir: &Path) -> Self {
         let files = Root::new(lab_dir.parent().unwrap_or(lab_dir));

@@ -4,6 +4,7 @@
 
 use crate::signature::{self, Purpose};
 use anyhow::{Context, Result, bail, ensure};
+use lab_project::Project;
 use lab_run::record::{Origin, is_inside};
 use lab_system::file_lock::LockedFile;
 use lab_system::leftovers;
@@ -87,6 +88,11 @@ pub struct OpenFolder {
 }
 
 impl<S: SeriesStart> Series<S> {
+    /// The series of a project.
+    pub fn of(project: &Project) -> Self {
+        Series::new(&project.lab_dir)
+    }
+
     /// The series in this `.lab` folder. Creates nothing.
     pub fn new(lab_dir: &Path) -> Self {
         Series {
@@ -236,6 +242,20 @@ impl<S: SeriesStart> Series<S> {
     pub fn all(&self, wanted: impl Fn(&S) -> bool) -> impl Iterator<Item = S::Whole> {
         self.starts(wanted)
             .filter_map(|start| start.with_lines(self, &mut 0).ok())
+    }
+
+    /// The one of this number, or the newest of the project's kernel.
+    pub fn of_number_or_newest(&self, number: Option<u64>, project: &Project) -> Result<S::Whole> {
+        if let Some(number) = number {
+            return self.read(SeriesId(number));
+        }
+        let (kernel, this, name) = (&project.kernel_name, &project.argument, S::KIND.name);
+        let newest = self.starts(|_| true).find_map(|mut start| {
+            let is_of_kernel = start.about().1 == kernel;
+            is_of_kernel.then(|| start.with_lines(self, &mut 0).ok())?
+        });
+        let none = || format!("there is no {name} of {kernel} yet: `lab {name}{this}` makes one");
+        newest.with_context(none)
     }
 
     /// Tells the lines after the first `read` bytes, each with who wrote it, and adds their bytes to

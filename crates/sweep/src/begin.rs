@@ -97,7 +97,7 @@ impl<'a> Session<'a> {
         let repo = Repo::open(project)?;
         // Without it git would show .lab as untracked. The sweep is right all the same.
         let _ = lab_git::exclude(&repo);
-        let store = SweepStore::new(&project.lab_dir);
+        let store = SweepStore::of(project);
         let targets: Vec<String> = lanes.iter().map(|spec| spec.target(project)).collect();
         let of_cluster = cluster.as_ref().map_or("", |_| SLURM);
         let target = format!("{of_cluster}{}", targets.join(","));

@@ -120,7 +120,7 @@ impl<'s, 'a> Head<'s, 'a> {
             cancel_others(self.session);
             return Ok(false);
         };
-        let store = SweepStore::new(&self.session.project.lab_dir);
+        let store = SweepStore::of(self.session.project);
         let id = self.session.sweep.start.sweep;
         let array = Array::read(&store, id, newest);
         let is_newest = |jobs: &SweepJobs| jobs.array == newest && jobs.origin == Origin::Own;
@@ -382,7 +382,7 @@ impl<'s, 'a> Head<'s, 'a> {
 /// Ends the arrays of other sweeps of a kernel, whose processes were killed.
 fn cancel_others(session: &Session) {
     let start = &session.sweep.start;
-    let store = SweepStore::new(&session.project.lab_dir);
+    let store = SweepStore::of(session.project);
     let of_kernel = |other: &SweepStart| other.kernel == start.kernel && other.sweep != start.sweep;
     for other in store
         .starts(of_kernel)

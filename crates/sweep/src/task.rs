@@ -100,7 +100,7 @@ pub struct Task {
 impl Task {
     /// Reads what task `number` of an array judges.
     pub fn read(project: Project, name: ArrayName, number: usize) -> Result<Task, NotRun> {
-        let store = SweepStore::new(&project.lab_dir);
+        let store = SweepStore::of(&project);
         let array = Array::read(&store, name.sweep, name.array);
         let folder = store.folder(name.sweep).join(Array::folder(name.array));
         let array = array.with_context(|| {

@@ -26,7 +26,7 @@ impl RepositorySnapshot {
     /// `before` is the last snapshot: a folder of ten thousand runs is listed only where its stamp
     /// changed.
     pub fn take(project: &Project, before: Option<&RepositorySnapshot>) -> Self {
-        let store = RunStore::new(&project.lab_dir);
+        let store = RunStore::of(project);
         let root = project.files();
         let runs = stamp(&root, store.runs());
         let newest = match before.filter(|before| before.runs.is_some() && before.runs == runs) {

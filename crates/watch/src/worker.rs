@@ -278,7 +278,7 @@ impl Worker {
 type Swept = ([Option<Stamp>; 2], bool);
 
 fn swept(project: &Project) -> Option<Swept> {
-    let store = SweepStore::new(&project.lab_dir);
+    let store = SweepStore::of(project);
     let newest = store.ids().first().copied()?;
     let stamp = |path: PathBuf| stamp(&project.files(), &path);
     let files = [store.folder(newest), store.lines_file(newest)];
@@ -287,8 +287,5 @@ fn swept(project: &Project) -> Option<Swept> {
 
 /// The stamp of the file that each profile replaces; `None` before the first one.
 fn profiled(project: &Project) -> Option<Stamp> {
-    stamp(
-        &project.files(),
-        &RunStore::new(&project.lab_dir).profiled(),
-    )
+    stamp(&project.files(), &RunStore::of(project).profiled())
 }

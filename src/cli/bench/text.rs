@@ -88,7 +88,7 @@ pub fn lines(project: &Project, state: &BenchState) -> Vec<String> {
             };
             line(format!("not passed: {shown}{more}"));
         }
-        let log = BenchStore::new(&project.lab_dir).log(bench.start.bench, run.run);
+        let log = BenchStore::of(project).log(bench.start.bench, run.run);
         line(format!("its log is {}", log.display()));
     }
     if let Some(of) = &bench.peers {
@@ -145,7 +145,7 @@ fn what_to_do(project: &Project, state: &BenchState) -> String {
             format!("nothing is recorded; `lab bench{this}` begins again")
         }
         Some(Ended::NotJudged(_)) => goes_on,
-        None if BenchStore::new(&project.lab_dir).is_in_progress(number) => {
+        None if BenchStore::of(project).is_in_progress(number) => {
             format!("{done}; it goes on in another process")
         }
         None if !state.is_complete() && state.bench.failed_run().is_none() => {

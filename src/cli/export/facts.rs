@@ -105,7 +105,7 @@ fn record(
     blob: &str,
     is_incumbent: bool,
 ) -> Result<Option<Record>> {
-    let store = RunStore::new(&project.lab_dir);
+    let store = RunStore::of(project);
     let noted = || serde_json::from_str(&lab_git::incumbent_note(repo)?).ok();
     if let Some(noted) = is_incumbent.then(noted).flatten() {
         return Ok(Some(own(&store, noted)));

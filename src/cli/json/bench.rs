@@ -83,7 +83,7 @@ struct BenchRunReport<'a> {
 impl<'a> BenchReport<'a> {
     pub fn of(project: &Project, state: &'a BenchState) -> Self {
         let (bench, start) = (&state.bench, &state.bench.start);
-        let store = BenchStore::new(&project.lab_dir);
+        let store = BenchStore::of(project);
         let (outcome, why) = state.came_to();
         let run = |run: &'a BenchRun| BenchRunReport {
             run: run.run,

@@ -127,7 +127,7 @@ struct NewReport {
 impl NewDecision {
     /// Reads the record.
     pub fn of(project: &Project, decided: &Decided) -> Self {
-        let read = |id| RunStore::new(&project.lab_dir).read(id).ok();
+        let read = |id| RunStore::of(project).read(id).ok();
         let held_out = decided.run.and_then(read).and_then(|it| it.held_out);
         NewDecision {
             run: decided.run,
@@ -157,7 +157,7 @@ impl DecisionAnswer {
     pub fn of(project: &Project, index: &RunIndex, decided: &Decided) -> Self {
         let record = decided
             .run
-            .and_then(|id| RunStore::new(&project.lab_dir).read(id).ok());
+            .and_then(|id| RunStore::of(project).read(id).ok());
         let judged = record
             .as_ref()
             .and_then(|record| Judged::of(project, None, index, record));

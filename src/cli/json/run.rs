@@ -188,7 +188,7 @@ impl RunReport {
         } = *judged;
         let report = record.report();
         let start = &record.start;
-        let records = RunStore::new(&project.lab_dir);
+        let records = RunStore::of(project);
         let is_judged = verdict.outcome != Outcome::NotJudged;
         let config = &project.config;
         let figure = verdict.figure(&config.objective);

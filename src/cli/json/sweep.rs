@@ -133,7 +133,7 @@ impl<'a> SweepReport<'a> {
             Some(Ended::NotJudged(why)) => why.as_str(),
             _ => "",
         };
-        let store = SweepStore::new(&project.lab_dir);
+        let store = SweepStore::of(project);
         SweepReport {
             sweep: start.sweep,
             kernel: &start.kernel,

@@ -243,7 +243,7 @@ pub fn experiment(project: &Project, asked: ExperimentArguments, _: &Job) -> Res
 }
 
 fn of_run(project: &Project, index: &RunIndex, run: RunId) -> Result<Answer> {
-    let record = RunStore::new(&project.lab_dir).read(run)?;
+    let record = RunStore::of(project).read(run)?;
     let about = project.with_kernel(&record.start.kernel);
     let repo = Repo::open(&about).ok();
     let Some(judged) = Judged::of(&about, repo.as_ref(), index, &record) else {
@@ -302,7 +302,7 @@ pub fn diff_of_run(project: &Project, record: &Record) -> Result<String> {
     if let Some(commit) = record.decision.as_ref().and_then(|it| it.commit.as_ref()) {
         return lab_git::change(&repo, commit, AROUND);
     }
-    let judged = RunStore::new(&project.lab_dir).judged_kernel(record.start.id)?;
+    let judged = RunStore::of(project).judged_kernel(record.start.id)?;
     let old = match lab_git::incumbent(&repo)? {
         Some(_) => lab_git::show(&repo, "HEAD")?,
         None => String::new(),

@@ -128,7 +128,7 @@ pub fn read(open: impl FnOnce() -> Result<Project>, named: Named) -> Result<Stri
         }
         Named::Log(run) => {
             let project = open()?;
-            let store = RunStore::new(&project.lab_dir);
+            let store = RunStore::of(&project);
             let record = store.read(run)?;
             let log = store.open_log_of(run, record.verdict.as_ref());
             let log = log.and_then(|log| read_log(log, LOG_LINES));
@@ -137,7 +137,7 @@ pub fn read(open: impl FnOnce() -> Result<Project>, named: Named) -> Result<Stri
         }
         Named::Diff(run) => {
             let project = open()?;
-            let record = RunStore::new(&project.lab_dir).read(run)?;
+            let record = RunStore::of(&project).read(run)?;
             let diff = diff_of_run(&project.with_kernel(&record.start.kernel), &record)?;
             diff.lines()
                 .map(|line| sanitise::line(line.as_bytes()))

@@ -153,7 +153,7 @@ pub fn lines(
 
 /// The first points that are of no use, each with its log.
 fn not_passed(project: &Project, sweep: &Sweep) -> Vec<String> {
-    let store = SweepStore::new(&project.lab_dir);
+    let store = SweepStore::of(project);
     let bad = sweep
         .points
         .iter()
@@ -196,7 +196,7 @@ fn what_to_do(
     match (ended, best) {
         (Some(Ended::Interrupted), _) => format!("interrupted: {goes_on}"),
         (Some(Ended::NotJudged(_)), _) => goes_on,
-        (None, _) if SweepStore::new(&project.lab_dir).is_in_progress(sweep.start.sweep) => {
+        (None, _) if SweepStore::of(project).is_in_progress(sweep.start.sweep) => {
             "it goes on in another process".to_owned()
         }
         (_, None) => "no point passed: correct the kernel or its tune lines".to_owned(),

@@ -21,7 +21,7 @@ pub fn of_run(project: &Project, run: RunId) -> Result<Option<Profile>> {
 
 /// [`of_run`], and who wrote it.
 pub fn with_origin(project: &Project, run: RunId) -> Result<Option<(Profile, Origin)>> {
-    let store = RunStore::new(&project.lab_dir);
+    let store = RunStore::of(project);
     let path = store.folder(run).join(PROFILE);
     let bytes = match store.files().read(&path, LIMIT) {
         Ok(bytes) => bytes,
