@@ -5,7 +5,7 @@ use super::json::run::RunReport;
 use super::verdict::Judged;
 use super::{complain, failed, open, say};
 use crate::confinement;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::{Args, Subcommand};
 use lab_auto::{Auto, Budget, Editor, Ended, Options, Phase, Request, State};
 use lab_git::Repo;
@@ -16,6 +16,7 @@ use lab_run::{Reason, RunId};
 use lab_runner::process::Control;
 use lab_runner::spec::RunSpec;
 use lab_store::RunIndex;
+use lab_system::failure::Failure;
 use lab_system::threads;
 use lab_system::{child_group, lifetime};
 use serde_json::Value;
@@ -175,11 +176,7 @@ fn run(options: &AutoArgs) -> Result<ExitCode> {
     let mut project = open(options.kernel.as_deref())?;
     let loop_options = Options {
         editor: match &options.patches {
-            Some(folder) => Editor::Patches(
-                folder
-                    .canonicalize()
-                    .with_context(|| format!("cannot open {}", folder.display()))?,
-            ),
+            Some(folder) => Editor::Patches(folder.canonicalize().cannot("open", folder)?),
             None => Editor::Command(command),
         },
         budget: Budget {

@@ -21,6 +21,7 @@ use lab_runner::execute::NotRun;
 use lab_runner::spec::RunSpec;
 use lab_sweep::slurm;
 use lab_system::atomic_file;
+use lab_system::root::Root;
 use lab_text::figures::counted;
 use progress::Progress;
 use std::os::unix::process::CommandExt;
@@ -143,10 +144,8 @@ pub fn check_file(file: &Path) -> Result<()> {
         !file.is_dir(),
         "cannot write the export to {shown}: it is a folder"
     );
-    let folder = file
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
+    let around = Root::around(file);
+    let folder = around.path();
     ensure!(
         folder.is_dir(),
         "cannot write the export to {shown}: there is no folder {}",

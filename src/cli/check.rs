@@ -72,7 +72,6 @@ pub fn spec(project: &Project, device: Option<Target>, tools: Vec<Tool>) -> Resu
         );
     }
     Ok(RunSpec {
-        device,
         tools,
         ..RunSpec::new(Reason::Check)
     })

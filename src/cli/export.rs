@@ -16,7 +16,7 @@ use lab_project::Project;
 use lab_project::python::{self, Interpreter, NamedBy};
 use lab_protocol::Language;
 use lab_system::atomic_file;
-use lab_system::space;
+use lab_system::failure::Failure;
 use lab_text::{sanitise, shell};
 use published::Kept;
 use schemars::JsonSchema;
@@ -314,10 +314,7 @@ fn write(output: &Path, text: &str, replaces: bool) -> Result<()> {
     match written {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => bail!(exists(output)),
         written => written
-            .with_context(|| format!("cannot write {}", output.display()))
-            .map_err(|error| {
-                let lost = "nothing was exported; --output FILE names another place";
-                space::explain(error, lost)
-            }),
+            .cannot("write", output)
+            .and_so("nothing was exported; --output FILE names another place"),
     }
 }

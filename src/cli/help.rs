@@ -2,10 +2,11 @@
 //! program, so every page that a message names can be read without a network.
 
 use super::output;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::{Args, Command};
 use itertools::Itertools;
 use lab_protocol::Exit;
+use lab_system::failure::Failure;
 use lab_text::suggest::did_you_mean;
 use std::fs;
 use std::path::PathBuf;
@@ -142,6 +143,6 @@ pub fn main(options: &HelpArgs, mut lab: Command) -> ExitCode {
 pub fn man_pages(options: &ManPagesArgs, lab: Command) -> Result<ExitCode> {
     let folder = &options.folder;
     let written = fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(lab, folder));
-    written.with_context(|| format!("cannot write man pages to {}", folder.display()))?;
+    written.cannot("write man pages to", folder)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -15,8 +15,8 @@ use lab_project::config::{Config, FILE, Harness};
 use lab_project::kernel_file::{self, NAMES, sources_in};
 use lab_project::kernels::KernelList;
 use lab_protocol::Language;
+use lab_system::failure::Failure;
 use lab_system::root::Root;
-use lab_system::space;
 use lab_text::shell::quote;
 use python_source::PythonSource;
 use schemars::JsonSchema;
@@ -132,8 +132,8 @@ pub fn main(options: &InitArgs) -> Result<ExitCode> {
     // Whole, also if this process is killed.
     Root::new(&folder)
         .create_whole(Path::new(FILE), text.as_bytes())
-        .with_context(|| format!("cannot write {}", file.display()))
-        .map_err(|error| space::explain(error, "no lab.toml was written"))?;
+        .cannot("write", &file)
+        .and_so("no lab.toml was written")?;
     let harness = found.harness.as_ref();
     let harness = harness.map(|(harness, _)| harness.to_string());
     let written = InitAnswer {

@@ -3,12 +3,13 @@
 use super::bench::check_file;
 use super::output::{resume, say_lines};
 use super::{JsonArg, KernelArg, any, complain, open, say, told};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use clap::Args;
 use lab_git::Repo;
 use lab_protocol::console;
 use lab_report::{MARK, Plotted};
-use lab_system::{atomic_file, space};
+use lab_system::atomic_file;
+use lab_system::failure::Failure;
 use lab_tui::format::counted;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -100,7 +101,7 @@ pub fn main(options: &ReportArgs) -> Result<ExitCode> {
             let file = project.lab_dir.join("report.html");
             let _ = lab_git::exclude(&Repo::open(&project)?);
             let written = atomic_file::replace_in_cache(&file, report.text.as_bytes());
-            written.with_context(|| format!("cannot write {}", file.display()))?;
+            written.cannot("write", &file)?;
             file
         }
     };
@@ -181,10 +182,8 @@ fn refuse_others(out: &Path) -> Result<()> {
 fn write(out: &Path, content: &[u8]) -> Result<()> {
     let written = atomic_file::replace(out, content);
     written
-        .with_context(|| format!("cannot write {}", out.display()))
-        .map_err(|error| {
-            space::explain(error, "nothing was written; --out FILE names another place")
-        })
+        .cannot("write", out)
+        .and_so("nothing was written; --out FILE names another place")
 }
 
 /// Opens a file in the user's browser.

@@ -33,12 +33,7 @@ pub fn find(wanted: &str) -> Result<ThemeEntry, String> {
 /// The built-in themes, and every `*.yaml` and `*.yml` of `folder`, which need not exist. Files
 /// that cannot be used are among the catalogue's problems.
 fn read_catalogue(folder: &Path) -> Catalogue {
-    let mut files: Vec<PathBuf> = listing::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path())
-        .collect();
+    let mut files: Vec<PathBuf> = listing::entries(folder).map(|entry| entry.path()).collect();
     files.retain(|file| {
         file.extension()
             .is_some_and(|ending| ending == "yaml" || ending == "yml")

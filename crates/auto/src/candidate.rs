@@ -200,8 +200,7 @@ impl Running<'_, '_> {
     /// Puts the incumbent back in place of the candidate. Other bytes are a person's, and stay.
     pub fn put_back(&self, candidate: &Candidate) -> Result<()> {
         let present = inputs::on_disk(self.auto.project);
-        let is_candidate =
-            present.is_ok_and(|bytes| blake3::hash(&bytes).to_hex().as_str() == candidate.hash);
+        let is_candidate = present.is_ok_and(|bytes| inputs::hash_of(&bytes) == candidate.hash);
         if is_candidate && !is_incumbent(self.auto.project)? {
             let head = lab_git::head(&Repo::open(self.auto.project)?)?
                 .commit

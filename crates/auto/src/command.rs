@@ -15,6 +15,7 @@ use lab_run::Ending;
 use lab_runner::follow::{Follow, read_log};
 use lab_runner::process::{self, Control};
 use lab_runner::spec::own_program;
+use lab_system::failure::Failure;
 use lab_system::root::{Access, Root, if_there};
 use lab_text::{shell, signal};
 use std::fs::File;
@@ -61,9 +62,8 @@ impl Running<'_, '_> {
             .context("cannot read the kernel in the work tree of the command")?;
         let [state, answer] = ["state.json", "answer.json"].map(|name| self.files.user.join(name));
         user.replace_with(&state, |out| out.write_all(&told))
-            .with_context(|| format!("cannot write {}", state.display()))?;
-        user.remove_file(&answer)
-            .with_context(|| format!("cannot remove {}", answer.display()))?;
+            .cannot("write", &state)?;
+        user.remove_file(&answer).cannot("remove", &answer)?;
         let (log, log_path) = self.files.log()?;
         let command = self.command(words, &tree, &state, &answer);
         let limit = self.auto.options.turn_limit;

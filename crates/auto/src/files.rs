@@ -5,9 +5,11 @@ use super::state::{Phase, State, VERSION};
 use anyhow::{Context, Error, Result, anyhow, ensure};
 use lab_project::loop_claim::{self, STATE_LIMIT, folder};
 use lab_project::{Project, trust};
+use lab_run::inputs;
+use lab_system::failure::Failure;
 use lab_system::file_lock::LockedFile;
+use lab_system::leftovers;
 use lab_system::root::{Access, Root, if_there};
-use lab_system::{leftovers, space};
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -51,15 +53,13 @@ impl Files {
 
     /// Creates the folders, and removes what a killed loop left in its own.
     pub fn create(&self) -> Result<()> {
-        let failed = |path: &Path| format!("cannot create {}", path.display());
-        let made = self
-            .root
+        self.root
             .create_dir_all(&self.folder)
-            .with_context(|| failed(&self.folder));
-        made.map_err(|error| space::explain(error, "no loop could start"))?;
+            .cannot("create", &self.folder)
+            .and_so("no loop could start")?;
         leftovers::sweep(&self.root, &self.folder);
         #[allow(clippy::disallowed_methods)] // The folder is the user's own.
-        std::fs::create_dir_all(&self.user).with_context(|| failed(&self.user))
+        std::fs::create_dir_all(&self.user).cannot("create", &self.user)
     }
 
     /// Takes the locks of the loop. The error names the process that holds them.
@@ -67,7 +67,7 @@ impl Files {
         let hold = |(root, path): &(Root, PathBuf)| {
             for _ in 0..=ATTEMPTS {
                 let taken = root.take_lock(path, Access::ReadWrite);
-                let taken = taken.with_context(|| format!("cannot lock {}", path.display()));
+                let taken = taken.cannot("lock", path);
                 if let Some(lock) = taken? {
                     return Ok(lock);
                 }
@@ -94,7 +94,7 @@ impl Files {
     fn lock_files(&self) -> [(Root, PathBuf); 2] {
         let user = self.user.with_extension("lock");
         [
-            (Root::new(user.parent().unwrap_or(&user)), user),
+            (Root::around(&user), user),
             (self.root.clone(), self.folder.join("lock")),
         ]
     }
@@ -112,21 +112,20 @@ impl Files {
             }
             _ => self.root.replace(&path, &bytes),
         });
-        let written = written.with_context(|| format!("cannot write {}", path.display()));
-        written.map_err(|error| space::explain(error, "the loop ended"))
+        let written = written.cannot("write", &path);
+        written.and_so("the loop ended")
     }
 
     /// Stores the bytes that are to be judged.
     pub fn write_candidate(&self, bytes: &[u8]) -> Result<()> {
-        self.write("candidate", bytes)
-            .map_err(|error| space::explain(error, "the loop ended"))
+        self.write("candidate", bytes).and_so("the loop ended")
     }
 
     /// Replaces one of the loop's files. The bytes are on disk before this returns.
     fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let path = self.folder.join(name);
         let written = self.again_if_gone(|| self.root.replace(&path, bytes));
-        written.with_context(|| format!("cannot write {}", path.display()))
+        written.cannot("write", &path)
     }
 
     /// Reads a short file of the loop.
@@ -156,16 +155,16 @@ impl Files {
     pub fn candidate(&self, hash: &str) -> Option<Vec<u8>> {
         let bytes = self
             .root
-            .read(&self.folder.join("candidate"), lab_run::inputs::SIZE_LIMIT)
+            .read(&self.folder.join("candidate"), inputs::SIZE_LIMIT)
             .ok()?;
-        (blake3::hash(&bytes).to_hex().as_str() == hash).then_some(bytes)
+        (inputs::hash_of(&bytes) == hash).then_some(bytes)
     }
 
     /// An empty file for the output of the command, and its path.
     pub fn log(&self) -> Result<(File, PathBuf)> {
         let path = self.folder.join("command.log");
         let file = self.again_if_gone(|| self.root.create(&path));
-        let file = file.with_context(|| format!("cannot write {}", path.display()))?;
+        let file = file.cannot("write", &path)?;
         Ok((file, path))
     }
 
@@ -240,7 +239,7 @@ pub fn read_state(project: &Project) -> Result<Option<State>> {
 pub fn read_state_in(project: &Project, folder: &Path) -> Result<Option<State>> {
     let path = folder.join(STATE);
     let bytes = if_there(project.files().read(&path, STATE_LIMIT))
-        .with_context(|| format!("cannot read {}", path.display()))?
+        .cannot("read", &path)?
         .filter(|bytes| bytes.iter().any(|byte| *byte != 0));
     let Some(bytes) = bytes else {
         return Ok(None);

@@ -4,10 +4,11 @@
 use super::answer::Answer;
 use super::running::Edited;
 use super::state::{LastTurn, TurnOutcome};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use lab_git::Repo;
 use lab_project::Project;
 use lab_run::inputs::SIZE_LIMIT;
+use lab_system::failure::Failure;
 use lab_system::listing;
 use lab_system::root::Root;
 use std::path::Path;
@@ -15,8 +16,7 @@ use std::path::Path;
 /// Returns the name of the first patch in a folder that comes after `last`, by name. `None` after
 /// the last one.
 pub fn next(folder: &Path, last: Option<&str>) -> Result<Option<String>> {
-    let entries =
-        listing::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    let entries = listing::read_dir(folder).cannot("read", folder)?;
     let names = entries
         .flatten()
         .filter_map(|entry| entry.file_name().into_string().ok());
@@ -30,7 +30,7 @@ pub fn apply(project: &Project, folder: &Path, name: &str, turn: u64) -> Result<
     let mut told = LastTurn::begun(turn);
     told.command = format!("patch {name}");
     let read = Root::new(folder).read(Path::new(name), SIZE_LIMIT);
-    let read = read.with_context(|| format!("cannot read {}", folder.join(name).display()));
+    let read = read.cannot("read", &folder.join(name));
     let repo = Repo::open(project)?;
     match read.and_then(|patch| lab_git::apply_patch(&repo, &patch)) {
         Err(error) => {

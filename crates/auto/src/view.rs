@@ -139,10 +139,7 @@ impl LoopView {
             .and_then(|log| read_log(log, OUTPUT_LINES));
         let candidate = state.as_ref().and_then(|state| state.candidate.as_ref());
         let on_disk = match inputs::on_disk(project) {
-            Ok(present)
-                if candidate
-                    .is_some_and(|c| c.hash == blake3::hash(&present).to_hex().as_str()) =>
-            {
+            Ok(present) if candidate.is_some_and(|c| c.hash == inputs::hash_of(&present)) => {
                 OnDisk::Candidate
             }
             _ if is_incumbent(project)? => OnDisk::Incumbent,

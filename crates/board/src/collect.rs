@@ -20,6 +20,7 @@ use lab_run::verdict::{Figure, Outcome};
 use lab_store::RunStore;
 use lab_store::signature::public::{self, Statement};
 use lab_sweep::{Sweep, SweepId, SweepStore, summary};
+use lab_system::failure::Failure;
 use lab_system::root::Root;
 use lab_text::shell;
 use std::collections::BTreeSet;
@@ -61,7 +62,7 @@ pub fn add(repo: &Repo, id: &str, source: Source, replaces: bool) -> Result<(Pat
     let text = to_text(&serde_json::to_value(&evidence)?);
     let made = files.create_dir_all(&project.root.join(EVIDENCE));
     made.and_then(|()| files.replace(&path, text.as_bytes()))
-        .with_context(|| format!("cannot write {}", path.display()))?;
+        .cannot("write", &path)?;
     Ok((path, evidence))
 }
 

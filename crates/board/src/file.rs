@@ -6,6 +6,7 @@ use crate::status::{Expected, Status};
 use crate::{DECISIONS, ID_FORM};
 use anyhow::{Context, Result, anyhow, ensure};
 use lab_git::Repo;
+use lab_system::failure::Failure;
 use lab_system::root::{Root, if_there};
 use lab_text::toml_error;
 use serde::Deserialize;
@@ -88,8 +89,7 @@ impl DecisionsFile {
     /// Reads the file; a repository without one has no decisions. The error has line and column.
     pub fn read(root: &Path) -> Result<DecisionsFile> {
         let path = root.join(DECISIONS);
-        let text = if_there(Root::new(root).read_text(&path, LIMIT))
-            .with_context(|| format!("cannot read {}", path.display()))?;
+        let text = if_there(Root::new(root).read_text(&path, LIMIT)).cannot("read", &path)?;
         text.map_or_else(
             || Ok(DecisionsFile::default()),
             |text| DecisionsFile::parse(&text),
@@ -169,7 +169,7 @@ pub fn list(repo: &Repo, decision: &str, id: &str, evidence: &Evidence) -> Resul
     let path = root.join(DECISIONS);
     DecisionsFile::parse(&text).with_context(|| format!("{id} cannot be listed"))?;
     let written = Root::new(root).replace(&path, text.as_bytes());
-    written.with_context(|| format!("cannot write {}", path.display()))?;
+    written.cannot("write", &path)?;
     Ok(done
         .iter()
         .map(|next| next.what.get_ref().clone())

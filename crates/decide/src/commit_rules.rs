@@ -12,7 +12,7 @@ use lab_run::experiment::{Correctness, Row, Status};
 use lab_run::inputs::{self, Inputs};
 use lab_run::message::{Message, TrailerKey};
 use lab_store::{RunIndex, RunSummary};
-use lab_system::space;
+use lab_system::failure::Failure;
 use std::result::Result as StdResult;
 
 /// What stands before the subject of such a commit.
@@ -52,8 +52,8 @@ pub fn change_rules(project: &Project, message: &Message) -> StdResult<Decided, 
     )
     .with_default(TrailerKey::Other("Rules".to_owned()), &what.join("; "));
     let text = commit_message.render();
-    let prepared = lab_git::prepare_rules(changing.repo(), &files, &text)
-        .map_err(|error| space::explain(error, "nothing was committed"))?;
+    let prepared =
+        lab_git::prepare_rules(changing.repo(), &files, &text).and_so("nothing was committed")?;
     let commit = prepared.to.clone();
     let row = row(commit.as_deref().unwrap_or_default(), &description);
     changing.is_about(&format!("of {}", project.kernel_name), commit);

@@ -16,7 +16,7 @@ use lab_run::record::Record;
 use lab_run::verdict::Outcome;
 use lab_run::{RunId, inputs};
 use lab_store::RunIndex;
-use lab_system::space;
+use lab_system::failure::Failure;
 use std::result::Result as StdResult;
 
 /// Puts the incumbent's kernel back on disk; the attempt stays under `refs/lab/discarded/`. Bytes
@@ -84,7 +84,7 @@ impl Decision<'_> {
         };
         record.decision = Some(new_decision(index, status, message));
         let stored = lab_git::prepare_discarded(self.repo(), id, &bytes, &message.render())
-            .map_err(|error| space::explain(error, NOT_REPLACED))?;
+            .and_so(NOT_REPLACED)?;
         self.note([format!(
             "the attempt is kept as {} (`lab restore {}`)",
             stored.reference,

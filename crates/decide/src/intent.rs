@@ -4,13 +4,14 @@
 //! It holds every step that is to be taken, worked out beforehand. A lab that is killed leaves the
 //! file, and the next lab takes the steps again (`resume.rs`). Every step can be taken twice.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use lab_git::{CommitFile, Move, StoredCommit, short};
 use lab_project::Project;
 use lab_run::RunId;
 use lab_run::experiment::Row;
 use lab_run::record::{Decision, Origin};
 use lab_store::signature::{self, Purpose};
+use lab_system::failure::Failure;
 use lab_system::root::if_there;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -82,7 +83,7 @@ pub fn written_at(project: &Project) -> Option<SystemTime> {
 pub fn read(project: &Project) -> Result<Option<Intent>> {
     let path = path(project);
     let text = if_there(project.files().read(&path, READ_LIMIT));
-    let text = text.with_context(|| format!("cannot read {}", path.display()))?;
+    let text = text.cannot("read", &path)?;
     let Some(text) = text else {
         return Ok(None);
     };
@@ -110,7 +111,7 @@ pub fn read(project: &Project) -> Result<Option<Intent>> {
 pub fn remove(project: &Project) -> Result<()> {
     let path = path(project);
     let removed = project.files().remove_file(&path);
-    removed.with_context(|| format!("cannot remove {}", path.display()))
+    removed.cannot("remove", &path)
 }
 
 impl Intent {
@@ -155,7 +156,7 @@ impl Intent {
             };
             Ok(written?)
         };
-        write().with_context(|| format!("cannot write {}", path(project).display()))
+        write().cannot("write", &path(project))
     }
 
     /// Fills in the commit, once the git program has made it.

@@ -20,7 +20,7 @@ use lab_run::record::{HeldOut, Record, SealedFigures};
 use lab_run::{RunId, RunStart, peers};
 use lab_runner::held_out;
 use lab_store::RunIndex;
-use lab_system::space;
+use lab_system::failure::Failure;
 use lab_text::figures;
 use std::path::Path;
 use std::result::Result as StdResult;
@@ -103,7 +103,7 @@ impl Decision<'_> {
         let (text, run) = (message.render(), record.start.id);
         let blob = &record.start.blob;
         let prepared = lab_git::prepare_kernel(self.repo(), bytes, blob, rules, &text)
-            .map_err(|error| space::explain(error, "nothing was kept"))?;
+            .and_so("nothing was kept")?;
         let mut decision = new_decision(index, Status::Keep, message);
         decision.made = Some(matches!(prepared, ToCommit::New(_)));
         record.decision = Some(decision);

@@ -4,9 +4,9 @@ use anyhow::{Context, Result};
 use lab_git::{Repo, StoredCommit, short};
 use lab_project::Project;
 use lab_run::inputs;
+use lab_system::failure::Failure;
 use lab_system::leftovers;
 use lab_system::root::{Root, if_there};
-use lab_system::space;
 use std::path::Path;
 
 /// The kernel's bytes on disk, whatever they are; `None` if there is no such file.
@@ -28,7 +28,7 @@ pub const NOT_REPLACED: &str = "what could not be saved was not replaced";
 /// Saves bytes under `refs/lab/saved/`; `why` is the message of the commit. Bytes that are saved
 /// already keep their ref.
 pub fn save(repo: &Repo, bytes: &[u8], why: &str) -> Result<StoredCommit> {
-    lab_git::save(repo, bytes, why).map_err(|error| space::explain(error, NOT_REPLACED))
+    lab_git::save(repo, bytes, why).and_so(NOT_REPLACED)
 }
 
 /// Tells the user where the bytes are that were on disk. `commit` is the full id of the commit that
@@ -61,9 +61,7 @@ pub fn put(repo: &Repo, commit: &str, found: Option<&str>) -> Result<Vec<String>
         return Ok(notes);
     }
     let replaced = lab_git::checkout_kernel(repo, commit, present.as_deref());
-    replaced.map_err(|error| {
-        space::explain(error, &format!("{} was not put back", project.kernel_name))
-    })?;
+    replaced.and_so(&format!("{} was not put back", project.kernel_name))?;
     Ok(notes)
 }
 
@@ -75,7 +73,7 @@ pub fn recover(repo: &Repo, wanted: &[u8], found: Option<&str>) -> Result<Vec<St
     let project = &repo.project;
     let path = lab_git::link_target(project).unwrap_or_else(|| project.kernel.clone());
     let mut notes = Vec::new();
-    let files = Root::new(path.parent().unwrap_or(Path::new("/")));
+    let files = Root::around(&path);
     let left = leftovers::find(&files, Path::new("")).unwrap_or_default();
     for leftover in left.into_iter().filter(|leftover| leftover.is_of(&path)) {
         let Ok(bytes) = files.read(leftover.name(), inputs::SIZE_LIMIT) else {
@@ -88,7 +86,7 @@ pub fn recover(repo: &Repo, wanted: &[u8], found: Option<&str>) -> Result<Vec<St
         }
         leftover
             .remove()
-            .with_context(|| format!("cannot remove a temporary file beside {}", path.display()))?;
+            .cannot("remove a temporary file beside", &path)?;
     }
     Ok(notes)
 }

@@ -12,6 +12,7 @@ use lab_run::ledger::{self, Edit};
 use lab_run::record::{Decision, Origin, Record};
 use lab_store::DecisionLock;
 use lab_store::signature::public::{self, Statement};
+use lab_system::failure::Failure;
 use lab_system::space;
 use std::time::SystemTime;
 
@@ -251,9 +252,8 @@ fn add_to_commit(locked: &Locked, step: &Step) -> Result<()> {
             let Some(text) = of_record.transpose()?.or_else(|| text.clone()) else {
                 return Ok(());
             };
-            lab_git::note(&locked.repo, commit, &text).map_err(|error| {
-                space::explain(error, "the git note of the commit was not written")
-            })
+            lab_git::note(&locked.repo, commit, &text)
+                .and_so("the git note of the commit was not written")
         }
         Step::JudgedBytes { commit, run } => {
             let record = locked.lock.store.read(*run)?;
@@ -326,7 +326,7 @@ impl Locked {
         }
         let only_owed = Intent::new(What::Append, project, "");
         let written = Intent { owed, ..only_owed }.write(project);
-        written.map_err(|error| space::explain(error, "what is left to do is not noted"))
+        written.and_so("what is left to do is not noted")
     }
 
     /// Removes an intent that has changed nothing that the user sees.

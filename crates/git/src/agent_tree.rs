@@ -17,6 +17,7 @@ use git2::{FileMode, ObjectType, Oid, Repository, RepositoryInitOptions};
 use lab_project::Project;
 use lab_run::RunId;
 use lab_run::inputs::SIZE_LIMIT;
+use lab_system::failure::Failure;
 use lab_system::root::Root;
 use lab_system::{listing, special_files};
 use rustix::fs::FileType;
@@ -92,7 +93,7 @@ impl AgentTree {
         last.filter(|last| last.path() == path && last.base == head.id() && last.is_untouched())
             .map_or_else(|| fresh().filled(repo), Ok)
             .and_then(|tree| tree.begun(turn, &bytes))
-            .with_context(|| format!("cannot prepare the work tree {}", path.display()))
+            .cannot("prepare the work tree", path)
     }
 
     fn new(project: &Project, path: &Path, base: Oid) -> AgentTree {
@@ -117,7 +118,7 @@ impl AgentTree {
     /// Puts the kernel into the folder and notes the turn, which begins.
     fn begun(mut self, turn: u64, kernel: &[u8]) -> Result<AgentTree> {
         let path = self.root.path();
-        let parent = Root::new(path.parent().unwrap_or(path));
+        let parent = Root::around(path);
         write(&self.root, Path::new(&self.kernel), kernel)?;
         let noted = format!("{} {turn}", self.base);
         write(&parent, &note(path), noted.as_bytes())?;
@@ -128,7 +129,7 @@ impl AgentTree {
     /// Makes the folder with the repository and the files.
     fn filled(self, repo: &Repo) -> Result<AgentTree> {
         let path = self.root.path();
-        let parent = Root::new(path.parent().unwrap_or(path));
+        let parent = Root::around(path);
         AgentTree::forget(path)?;
         clear(&parent, path)?;
         parent.create_dir_all(path)?;
@@ -156,7 +157,7 @@ impl AgentTree {
     /// were taken from.
     pub fn find(repo: &Repo, path: &Path) -> Result<Option<(AgentTree, u64)>> {
         let git = &repo.git;
-        let parent = Root::new(path.parent().unwrap_or(path));
+        let parent = Root::around(path);
         let Ok(noted) = parent.read_text(&note(path), 64) else {
             return Ok(None);
         };
@@ -191,7 +192,7 @@ impl AgentTree {
     /// Notes that the turn of the work tree in the folder `path` has ended: [`AgentTree::find`]
     /// does not find it any more.
     pub fn forget(path: &Path) -> io::Result<()> {
-        Root::new(path.parent().unwrap_or(path)).remove_file(&note(path))
+        Root::around(path).remove_file(&note(path))
     }
 
     /// The folder.
@@ -391,7 +392,7 @@ fn clear(parent: &Root, path: &Path) -> io::Result<()> {
 /// again where it is removed.
 fn make_writable(folder: &Path) {
     let _ = std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700));
-    for entry in listing::read_dir(folder).into_iter().flatten().flatten() {
+    for entry in listing::entries(folder) {
         if entry.file_type().is_ok_and(FileType::is_dir) {
             make_writable(&entry.path());
         }
@@ -460,10 +461,7 @@ fn copy(from: &Repository, to: &Repository, id: Oid, copied: &mut Vec<Oid>) -> O
 /// Calls `found` for everything below a folder, with its relative path, in the order of the names.
 /// Follows no link, and enters the folders for which `found` says so.
 fn walk(root: &Path, folder: &Path, found: &mut dyn FnMut(&Path, &Metadata) -> bool) {
-    let Ok(entries) = listing::read_dir(root.join(folder)) else {
-        return;
-    };
-    let mut entries: Vec<_> = entries.flatten().collect();
+    let mut entries: Vec<_> = listing::entries(root.join(folder)).collect();
     entries.sort_by_key(listing::Entry::file_name);
     for entry in entries {
         let name = folder.join(entry.file_name());

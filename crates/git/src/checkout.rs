@@ -33,7 +33,7 @@ pub fn checkout_kernel(repo: &Repo, commit: &str, saved: Option<&[u8]>) -> Resul
         return Err(error.context(format!("a save came in between and is kept as {place}")));
     }
     // What was there is saved. A file that cannot be removed is a leftover of the next command.
-    let _ = folder_of(&path).remove_file(&replaced);
+    let _ = Root::around(&path).remove_file(&replaced);
     Ok(())
 }
 
@@ -65,10 +65,6 @@ fn held(repo: &Repo, commit: &str) -> Result<(Vec<u8>, i32)> {
     Ok((exact::bytes(repo, &commit, &name, blob)?, mode))
 }
 
-fn folder_of(file: &Path) -> Root {
-    Root::new(file.parent().unwrap_or(Path::new("/")))
-}
-
 /// Writes a file and lets it change places with the one at `path`, in one step. Returns the
 /// replaced file: it holds the last bytes that anybody wrote there. `None` if there was no file, or
 /// if the file system cannot exchange two files.
@@ -77,7 +73,7 @@ fn replace(path: &Path, bytes: &[u8], new_mode: u32) -> std::io::Result<Option<P
         Ok(present) => present.permissions(),
         Err(_) => Permissions::from_mode(new_mode),
     };
-    folder_of(path).exchange(path, bytes, permissions)
+    Root::around(path).exchange(path, bytes, permissions)
 }
 
 /// Whether the index holds another version of the kernel than HEAD.

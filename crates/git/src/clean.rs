@@ -5,10 +5,10 @@
 
 use super::Repo;
 use super::git_program::GitProgram;
-use anyhow::{Context, Result};
+use anyhow::Result;
+use lab_system::failure::Failure;
 use lab_system::listing;
 use lab_system::root::{Access, Root};
-use lab_system::space;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::os::unix::fs::MetadataExt;
@@ -57,7 +57,7 @@ pub fn loose_refs(repo: &Repo, limit: usize) -> usize {
 }
 
 fn count_files(folder: &Path, depth: usize, limit: usize, count: &mut usize) {
-    for entry in listing::read_dir(folder).into_iter().flatten().flatten() {
+    for entry in listing::entries(folder) {
         match entry.file_type() {
             _ if *count >= limit => return,
             Ok(kind) if kind.is_dir() && depth > 0 => {
@@ -96,7 +96,7 @@ pub fn clean(repo: &Repo) -> Result<Cleaned> {
     let folder = repo.git.commondir();
     let _packing = Root::new(folder)
         .wait_for_lock(Path::new("config"), Access::Read)
-        .with_context(|| format!("cannot lock {}", folder.join("config").display()))?;
+        .cannot("lock", &folder.join("config"))?;
     let before = object_files(repo);
     // Geometric: the loose objects become one pack, and small packs are merged. Objects that no ref
     // reaches stay. -n: a git that is killed leaves no half-written list for servers without git.
@@ -106,7 +106,7 @@ pub fn clean(repo: &Repo) -> Result<Cleaned> {
     // had listed. The second one packs the objects that refs reach, and leaves the others loose.
     pack(&["--geometric=2"])
         .or_else(|_| pack(&[]))
-        .map_err(|error| space::explain(error, "nothing was packed"))?;
+        .and_so("nothing was packed")?;
     Ok(Cleaned {
         before,
         after: object_files(repo),
@@ -116,10 +116,9 @@ pub fn clean(repo: &Repo) -> Result<Cleaned> {
 /// What git's objects take on disk now.
 pub fn object_files(repo: &Repo) -> ObjectFiles {
     let mut found = ObjectFiles::default();
-    let entries = |folder: &Path| listing::read_dir(folder).into_iter().flatten().flatten();
-    for folder in entries(&repo.git.commondir().join("objects")) {
+    for folder in listing::entries(repo.git.commondir().join("objects")) {
         let is_loose = folder.file_name().len() == 2;
-        for file in entries(&folder.path()) {
+        for file in listing::entries(folder.path()) {
             let Ok(about) = file.metadata() else { continue };
             if about.is_file() {
                 found.loose += usize::from(is_loose);

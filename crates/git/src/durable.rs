@@ -2,11 +2,10 @@
 //! write the name of a file before its content: after a power cut an object or a ref can be there
 //! and empty.
 
-use super::locks::folder_and_name;
 use super::{CommitFile, Repo, bounds};
 use anyhow::{Context, Result};
 use git2::{Commit, Oid};
-use lab_system::root::{Access, if_there};
+use lab_system::root::{Access, Root, if_there};
 use std::io;
 use std::path::Path;
 
@@ -41,6 +40,6 @@ pub fn reference(repo: &Repo, name: &str) -> Result<()> {
 
 /// Waits for a file. A file that is not there is in a pack by now, which git waits for itself.
 fn wait_for(path: &Path) -> io::Result<()> {
-    let (folder, name) = folder_and_name(path);
-    if_there(folder.open(name, Access::Read))?.map_or(Ok(()), |file| file.sync_data())
+    let opened = Root::around(path).open(path, Access::Read);
+    if_there(opened)?.map_or(Ok(()), |file| file.sync_data())
 }

@@ -1,7 +1,8 @@
 //! Keeps the lab's own files out of `git status`, and changes no file that git tracks.
 
 use super::{Repo, index};
-use anyhow::{Context, Result};
+use anyhow::Result;
+use lab_system::failure::Failure;
 use lab_system::root::{Access, Root, if_there};
 use std::io::Write;
 use std::path::Path;
@@ -27,8 +28,7 @@ pub fn exclude(repo: &Repo) -> Result<()> {
     .map(str::to_owned);
     let (files, file) = (Root::new(git.commondir()), Path::new("info/exclude"));
     let shown = git.commondir().join(file);
-    let failed = || format!("cannot write {}", shown.display());
-    let present = if_there(files.read(file, READ_LIMIT)).with_context(failed)?;
+    let present = if_there(files.read(file, READ_LIMIT)).cannot("write", &shown)?;
     let present = String::from_utf8_lossy(&present.unwrap_or_default()).into_owned();
     let mut missing = Vec::new();
     for name in wanted {
@@ -54,7 +54,7 @@ pub fn exclude(repo: &Repo) -> Result<()> {
                 .open(file, Access::ReadAppend)?
                 .write_all(text.as_bytes())
         })
-        .with_context(failed)
+        .cannot("write", &shown)
 }
 
 /// Whether git leaves a file at this path out, by a .gitignore or its own lists.

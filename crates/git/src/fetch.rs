@@ -34,9 +34,7 @@ impl Bundle {
     /// Reads the header of a bundle; `None` if the file is not a bundle.
     pub fn read(path: &Path) -> Option<Bundle> {
         // A pipe in its place is refused, and so is a link.
-        let file = Root::new(path.parent()?)
-            .open(Path::new(path.file_name()?), Access::Read)
-            .ok()?;
+        let file = Root::around(path).open(path, Access::Read).ok()?;
         let mut lines = BufReader::new(file.take(HEADER_LIMIT)).split(b'\n');
         let first = lines.next()?.ok()?;
         if !first.starts_with(b"# v2 git bundle") && !first.starts_with(b"# v3 git bundle") {
@@ -82,7 +80,7 @@ const BESIDE: [&str; 4] = ["kernel.cu", "kernel.py", "problem.toml", "lab.toml"]
 pub fn bundles(repo: &Repo, folders: &[&Path]) -> Vec<Bundle> {
     let mut paths = BTreeSet::new();
     for folder in folders {
-        let entries = listing::read_dir(folder).into_iter().flatten().flatten();
+        let entries = listing::entries(folder);
         paths.extend(
             entries
                 .map(|entry| entry.path())
@@ -249,9 +247,7 @@ pub fn records_in(repo: &Repo, bundle: &Bundle) -> Result<Vec<(String, String)>>
 
 /// The bytes behind the header of a bundle.
 fn pack_of(bundle: &Bundle) -> Result<impl Read> {
-    let (folder, name) = (bundle.path.parent(), bundle.path.file_name());
-    let (folder, name) = folder.zip(name).context("it has no name")?;
-    let file = Root::new(folder).open(name.as_ref(), Access::Read)?;
+    let file = Root::around(&bundle.path).open(&bundle.path, Access::Read)?;
     ensure!(file.metadata()?.len() <= SIZE_LIMIT, "it is too large");
     let mut rest = BufReader::new(file.take(SIZE_LIMIT));
     let mut line = Vec::new();

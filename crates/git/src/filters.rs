@@ -7,6 +7,7 @@ use super::{Repo, bounds};
 use anyhow::{Context, Result, bail};
 use git2::{AttrCheckFlags, AttrValue, Blob, Oid, Repository, build::CheckoutBuilder};
 use lab_run::inputs::SIZE_LIMIT;
+use lab_system::failure::Failure;
 use lab_system::root::Root;
 use lab_system::temporary::TemporaryFolder;
 use std::cell::OnceCell;
@@ -130,9 +131,9 @@ fn checked_out(repo: &Repo, commit: &git2::Commit, name: &str) -> Result<Vec<u8>
     project
         .files()
         .create_dir_all(&project.lab_dir)
-        .with_context(|| format!("cannot make {}", project.lab_dir.display()))?;
-    let folder = TemporaryFolder::inside(&project.lab_dir)
-        .with_context(|| format!("cannot write into {}", project.lab_dir.display()))?;
+        .cannot("make", &project.lab_dir)?;
+    let folder =
+        TemporaryFolder::inside(&project.lab_dir).cannot("write into", &project.lab_dir)?;
     let mut how = CheckoutBuilder::new();
     how.target_dir(folder.path())
         .path(name)
@@ -207,10 +208,7 @@ fn refuse_drivers(repo: &Repo, name: &str) -> Result<()> {
 }
 
 fn names(file: &Path, attribute: &str) -> bool {
-    let (Some(folder), Some(name)) = (file.parent(), file.file_name()) else {
-        return false;
-    };
-    let text = Root::new(folder).read_text(Path::new(name), SIZE_LIMIT);
+    let text = Root::around(file).read_text(file, SIZE_LIMIT);
     text.is_ok_and(|text| text.contains(attribute))
 }
 

@@ -13,6 +13,7 @@ use super::{CommitFile, Repo, bounds, durable, head_commit, locks, log, short, v
 use anyhow::{Context, Result, bail, ensure};
 use git2::{Commit, Oid};
 use lab_project::Project;
+use lab_system::failure::Failure;
 use lab_system::file_lock::LockedFile;
 use lab_system::root::{Access, Root};
 use lab_system::temporary::TemporaryFolder;
@@ -93,7 +94,7 @@ fn lock(project: &Project) -> Result<LockedFile> {
                 "git and its hooks still make the commit that an earlier lab began: try again when they have ended"
             ),
             Err(error) => {
-                return Err(error).with_context(|| format!("cannot lock {}", path.display()));
+                return Err(error).cannot("lock", &path);
             }
         }
         std::thread::sleep(Duration::from_millis(10));

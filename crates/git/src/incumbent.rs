@@ -1,12 +1,13 @@
 //! The incumbent's files, as HEAD holds them: the kernel and its local includes or imports.
 
 use crate::{Repo, blob_in, bounds, exact, file_in, head_commit};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use git2::{Commit, Oid};
 use lab_protocol::Language;
 use lab_run::inputs;
 use lab_source::cpp::directive::{Include, includes};
 use lab_source::imports::{Import, imports};
+use lab_system::failure::Failure;
 use std::path::{Path, PathBuf};
 
 /// More local includes than this are not followed.
@@ -37,8 +38,7 @@ pub fn write_incumbent(repo: &Repo, tree: &Path) -> Result<Vec<HeldFile>> {
     let files = incumbent.map_or_else(Vec::new, |incumbent| incumbent.files);
     for (file, bytes) in &files {
         let path = tree.join(&file.path);
-        disk.write(&path, bytes)
-            .with_context(|| format!("cannot write {}", path.display()))?;
+        disk.write(&path, bytes).cannot("write", &path)?;
     }
     Ok(files.into_iter().map(|(file, _)| file).collect())
 }

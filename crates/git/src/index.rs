@@ -7,8 +7,9 @@
 
 use super::git_program::{GitProgram, NoGit};
 use super::{CommitFile, Repo, blob_in_head, bounds, locks};
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use git2::{ErrorClass, Index, Oid, Repository};
+use lab_system::failure::Failure;
 use lab_system::listing;
 use lab_system::root::{Root, if_there};
 use lab_system::space;
@@ -38,11 +39,7 @@ pub fn replace_unreadable(git: &Repository) -> Result<bool> {
 /// patterns.
 fn may_be_split_or_sparse(git: &Repository) -> bool {
     let is_shared = |name: &OsStr| name.as_encoded_bytes().starts_with(b"sharedindex.");
-    let mut names = listing::read_dir(git.path())
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|e| e.file_name());
+    let mut names = listing::entries(git.path()).map(|e| e.file_name());
     git.path().join("info/sparse-checkout").exists() || names.any(|name| is_shared(&name))
 }
 
@@ -139,8 +136,7 @@ fn replace(repo: &Repo, files: &[CommitFile]) -> Result<Vec<String>> {
     let path = repo.git.path().join("index");
     let folder = TemporaryFolder::inside(repo.git.path())?;
     let copy = folder.path().join("index");
-    copy_with_time(repo, folder.path())
-        .with_context(|| format!("cannot copy {}", path.display()))?;
+    copy_with_time(repo, folder.path()).cannot("copy", &path)?;
     let staged = |name: &str| match repo.index_by_git {
         true => staged_by_git(repo, Some(&copy), name),
         false => Ok(Index::open(&copy)
@@ -177,7 +173,7 @@ fn replace(repo: &Repo, files: &[CommitFile]) -> Result<Vec<String>> {
             bail!("git reported no error, but it is not written: is the disk full?");
         }
     }
-    rustix::fs::rename(&copy, &path).with_context(|| format!("cannot write {}", path.display()))?;
+    rustix::fs::rename(&copy, &path).cannot("write", &path)?;
     Ok(notes)
 }
 

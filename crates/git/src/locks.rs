@@ -9,6 +9,7 @@ use super::{Repo, bounds};
 use crate::CommitFile;
 use anyhow::{Context, Result, bail};
 use git2::Oid;
+use lab_system::failure::Failure;
 use lab_system::leftovers;
 use lab_system::listing;
 use lab_system::root::Root;
@@ -31,13 +32,6 @@ const HELD: &str = "held by lab during a decision; the next lab command removes 
 /// Most bytes of a lock that are read. A longer lock of the index holds a whole index, so git wrote
 /// it and not the lab.
 const READ_LIMIT: u64 = 4096;
-
-/// The folder of a file, and the file's name in it.
-pub fn folder_and_name(path: &Path) -> (Root, &Path) {
-    let name = path.file_name().unwrap_or_default();
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    (Root::new(folder), Path::new(name))
-}
 
 impl Repo {
     /// The file of a loose ref: `refs/…` are shared between work trees, HEAD is not.
@@ -73,7 +67,7 @@ pub fn clear_own_folder(repo: &Repo, folder: &str) -> bool {
     let (mut folders, mut left) = (vec![repo.ref_file(folder)], Vec::new());
     while let Some(folder) = folders.pop() {
         left.extend(named(&folder, |name| name.ends_with(".lock")));
-        let entries = listing::read_dir(folder).into_iter().flatten().flatten();
+        let entries = listing::entries(folder);
         let below = entries.filter(|entry| entry.file_type().is_ok_and(FileType::is_dir));
         folders.extend(below.map(|entry| entry.path()));
     }
@@ -117,14 +111,13 @@ pub fn lock_index(repo: &Repo) -> Result<()> {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             bail!("{}", super::Obstacle::Locked(lock))
         }
-        created => created.with_context(|| format!("cannot write {}", lock.display())),
+        created => created.cannot("write", &lock),
     }
 }
 
 /// The text of a lock. git writes an id into it.
 fn read_text(lock: &Path) -> std::io::Result<String> {
-    let (folder, name) = folder_and_name(lock);
-    folder.read_text(name, READ_LIMIT)
+    Root::around(lock).read_text(lock, READ_LIMIT)
 }
 
 /// Releases the lock of [`lock_index`]. A lock of somebody else stays.
@@ -172,11 +165,7 @@ pub fn remove_leftovers(repo: &Repo, since: Option<SystemTime>) {
     left.extend(named(&folder.join("objects"), |name| {
         name.starts_with("tmp_object_git2_")
     }));
-    for entry in listing::read_dir(folder.join("objects"))
-        .into_iter()
-        .flatten()
-        .flatten()
-    {
+    for entry in listing::entries(folder.join("objects")) {
         if entry.file_name().len() == 2 {
             left.extend(named(&entry.path(), |name| name.starts_with("tmp_obj_")));
         }
@@ -206,7 +195,7 @@ fn remove_unchanged(left: Vec<PathBuf>) {
 
 /// The plain files of a folder with such a name.
 fn named(folder: &Path, is_wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
-    let entries = listing::read_dir(folder).into_iter().flatten().flatten();
+    let entries = listing::entries(folder);
     let wanted = entries.filter(|entry| entry.file_name().to_str().is_some_and(&is_wanted));
     wanted
         .filter(|entry| entry.file_type().is_ok_and(FileType::is_file))
@@ -237,8 +226,7 @@ fn unchanged(files: Vec<PathBuf>) -> Vec<PathBuf> {
 }
 
 fn remove(lock: &Path) -> Result<()> {
-    let (folder, name) = folder_and_name(lock);
-    folder.remove_file(name).with_context(|| {
+    Root::around(lock).remove_file(lock).with_context(|| {
         format!(
             "{} is left of a process that ended: remove it",
             lock.display()

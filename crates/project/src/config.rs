@@ -10,6 +10,7 @@ pub use slurm::{Executor, SlurmConfig};
 use crate::objective::Objective;
 use anyhow::{Context, Result, bail};
 use lab_protocol::{CompileOptions, Target};
+use lab_system::failure::Failure;
 use lab_system::root::Root;
 use lab_text::{glob, toml_error};
 use serde::{Deserialize, Serialize};
@@ -248,7 +249,7 @@ impl Config {
     /// later.
     pub fn read_with_content(file: &Path, root: &Path) -> Result<(Config, String)> {
         let bytes = Root::new(root).read_resolved(file, SIZE_LIMIT);
-        let bytes = bytes.with_context(|| format!("cannot read {}", file.display()))?;
+        let bytes = bytes.cannot("read", file)?;
         let text =
             String::from_utf8(bytes).with_context(|| format!("{} is no UTF-8", file.display()))?;
         Ok((Config::parse(&text, &file.display().to_string())?, text))

@@ -46,7 +46,7 @@ pub(super) fn is_by_name(path: &Path) -> bool {
 
 /// The .cu files of a folder that are kernels by their names, sorted.
 pub fn sources_in(folder: &Path) -> Vec<PathBuf> {
-    let entries = listing::read_dir(folder).into_iter().flatten().flatten();
+    let entries = listing::entries(folder);
     let mut found: Vec<PathBuf> = entries
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|e| e == "cu") && is_by_name(path))

@@ -140,7 +140,7 @@ impl KernelList<'_> {
                 break;
             }
             let (mut kernels, mut has_problem) = (Vec::new(), false);
-            for entry in listing::read_dir(&folder).into_iter().flatten().flatten() {
+            for entry in listing::entries(&folder) {
                 let (Ok(kind), name) = (entry.file_type(), entry.file_name()) else {
                     continue;
                 };

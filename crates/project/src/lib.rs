@@ -27,6 +27,7 @@ use crate::python::Interpreter;
 use crate::trust_mark::TrustMark;
 use anyhow::{Context, Result, anyhow, bail};
 use lab_protocol::Language;
+use lab_system::failure::Failure;
 use lab_system::root::Root;
 use lab_text::shell::quote;
 use std::path::{Component, Path, PathBuf};
@@ -73,9 +74,7 @@ impl Project {
     /// Opens the project that the folder `from` lies in. `kernel` goes before lab.toml; it is a
     /// file, or a folder with a kernel.cu or a kernel.py. Errors say what to do.
     pub fn open(from: &Path, kernel: Option<&Path>) -> Result<Project> {
-        let from = from
-            .canonicalize()
-            .with_context(|| format!("cannot open {}", from.display()))?;
+        let from = from.canonicalize().cannot("open", from)?;
         let given = kernel.map(|path| from.join(path));
         // A kernel given by its path may lie in another repository than the current folder.
         let start = match &given {

@@ -6,9 +6,9 @@ use super::{plain, work_tree};
 use crate::config::{self, Config};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use lab_protocol::{Language, Target};
+use lab_system::failure::Failure;
 use lab_system::leftovers;
 use lab_system::root::Root;
-use lab_system::space;
 use lab_system::temporary::TemporaryFolder;
 use lab_text::shell::quote;
 use schemars::JsonSchema;
@@ -140,9 +140,7 @@ pub fn create_from(
     language: Language,
     mut files: Vec<(String, String)>,
 ) -> Result<NewProblem> {
-    let from = from
-        .canonicalize()
-        .with_context(|| format!("cannot open {}", from.display()))?;
+    let from = from.canonicalize().cannot("open", from)?;
     let name = name_of(given)?;
     let text = given.to_str().unwrap_or(name);
     let argument = match text.contains('/') {
@@ -197,8 +195,7 @@ pub fn create_from(
             config::FILE
         ));
     }
-    write(&Root::new(&root), folder, &files)
-        .map_err(|error| space::explain(error, "no problem was written"))?;
+    write(&Root::new(&root), folder, &files).and_so("no problem was written")?;
     let kernel = format!("{folder}/{}", language.kernel_name());
     if !KernelList::of(&root, &target).lists(&kernel) {
         notes.push(format!(

@@ -1,10 +1,10 @@
 //! One screen per kernel: the screen holds the lock on `.lab/screen-KEY.lock`.
 
 use crate::Project;
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
+use lab_system::failure::Failure;
 use lab_system::file_lock::LockedFile;
 use lab_system::root::Access;
-use lab_system::space;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -20,17 +20,15 @@ fn path_of(project: &Project) -> PathBuf {
 /// Takes the lock. The error says which process holds it, and what to do.
 pub fn take(project: &Project) -> Result<ScreenLock> {
     let path = path_of(project);
-    let failed = || format!("cannot write {}", path.display());
     let files = project.files();
     let lock = || -> Result<_> {
         files
             .create_dir_all(&project.lab_dir)
-            .with_context(failed)?;
+            .cannot("write", &path)?;
         let taken = files.take_lock(&path, Access::ReadWrite);
-        taken.with_context(|| format!("cannot lock {}", path.display()))
+        taken.cannot("lock", &path)
     };
-    let taken =
-        lock().map_err(|error| space::explain(error, "no screen was opened; `lab log` only reads"));
+    let taken = lock().and_so("no screen was opened; `lab log` only reads");
     let Some(mut file) = taken? else {
         // The file may hold anything; a process is a number.
         let owner = files
@@ -48,7 +46,7 @@ pub fn take(project: &Project) -> Result<ScreenLock> {
     };
     file.set_len(0)
         .and_then(|()| write!(file, "{}", std::process::id()))
-        .with_context(failed)?;
+        .cannot("write", &path)?;
     Ok(file)
 }
 

@@ -13,6 +13,7 @@
 use crate::config::{self, Config};
 use anyhow::{Context, Result, bail};
 use etcetera::app_strategy::{AppStrategy, AppStrategyArgs, Xdg};
+use lab_system::failure::Failure;
 use std::path::{Path, PathBuf};
 
 /// Environment variable that overrides the state folder, for tests. An absolute path.
@@ -51,7 +52,7 @@ impl TrustMark {
         let folder = folder()?;
         std::fs::create_dir_all(&folder)
             .and_then(|()| std::fs::write(folder.join(&self.0), format!("{}\n", place.display())))
-            .with_context(|| format!("cannot remember the trust in {}", folder.display()))
+            .cannot("remember the trust in", &folder)
     }
 }
 

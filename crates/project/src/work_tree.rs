@@ -4,6 +4,7 @@
 use super::{LAB_DIR, trust_mark};
 use anyhow::{Context, Result, bail};
 use git2::{ErrorClass, ErrorCode, Repository};
+use lab_system::failure::Failure;
 use lab_system::root::Root;
 use lab_system::special_files;
 use lab_text::sanitise;
@@ -41,9 +42,7 @@ pub fn work_tree(from: &Path) -> Result<PathBuf> {
             repo.path().display()
         )
     })?;
-    let root = root
-        .canonicalize()
-        .with_context(|| format!("cannot find {}", root.display()))?;
+    let root = root.canonicalize().cannot("find", root)?;
     refuse_foreign_folder(&repo, &root)?;
     Ok(root)
 }

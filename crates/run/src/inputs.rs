@@ -368,7 +368,7 @@ pub fn is_rule(name: &str) -> bool {
 
 /// The names of the files in a folder that say how its kernel is judged, sorted.
 fn rule_files(folder: &Path) -> Vec<String> {
-    let entries = listing::read_dir(folder).into_iter().flatten().flatten();
+    let entries = listing::entries(folder);
     let mut names: Vec<String> = entries
         .filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_dir()))
         .filter_map(|entry| entry.file_name().into_string().ok())

@@ -44,9 +44,9 @@ pub fn path(project: &Project, emulated: bool) -> PathBuf {
 /// Appends one row, and the header to an empty file. On an error the file is as it was.
 pub fn append(path: &Path, row: &Row) -> Result<()> {
     let fail = |error: io::Error| cannot_append(path, &error);
-    let (files, name) = place(path);
-    let mut file = files
-        .wait_for_lock(name, Access::ReadAppend)
+    // A link of that name is not followed.
+    let mut file = Root::around(path)
+        .wait_for_lock(path, Access::ReadAppend)
         .map_err(fail)?;
     let length = file.metadata().map_err(fail)?.len();
     let mut text = Vec::new();
@@ -134,13 +134,6 @@ const READ_LIMIT: u64 = 64 << 20;
 /// Most lines of a ledger that are read, the newest.
 const LINES: usize = 200_000;
 
-/// The folder and the name of a ledger. It is opened in the folder, so that a link of that name is
-/// not followed.
-fn place(path: &Path) -> (Root, &Path) {
-    let name = path.file_name().map_or(path, Path::new);
-    (Root::new(path.parent().unwrap_or(Path::new("/"))), name)
-}
-
 /// The content of a ledger.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ledger {
@@ -168,8 +161,7 @@ pub fn read(path: &Path) -> Ledger {
 
 /// The text of a ledger; empty where there is no file. The error is a sentence.
 pub fn read_text(path: &Path) -> Result<String, String> {
-    let (files, name) = place(path);
-    let bytes = if_there(files.read(name, READ_LIMIT)).map_err(|error| {
+    let bytes = if_there(Root::around(path).read(path, READ_LIMIT)).map_err(|error| {
         let remedy = match refusal(&error) {
             Some(Refused::TooLarge { .. }) => ". Move its old rows into another file",
             _ => "",

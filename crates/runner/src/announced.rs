@@ -23,6 +23,7 @@ use lab_run::verdict::{Change, Outcome, Verdict};
 use lab_run::{RunId, RunStart};
 use lab_store::signature;
 use lab_store::{INCUMBENT, RunIndex, RunStore, RunSummary, TREE};
+use lab_system::failure::Failure;
 use lab_system::file_lock::LockedFile;
 use lab_system::root::Access;
 use lab_system::space;
@@ -64,7 +65,7 @@ impl<'a> Announced<'a> {
             Some(newest) => store.create_after(Some(newest)),
             None => store.create(),
         };
-        let id = created.map_err(|error| space::explain(error, "no run could start"))?;
+        let id = created.and_so("no run could start")?;
         let created = create_files(&repo, project, spec, &store, id, &inputs);
         let created = created.and_then(|(log, record)| Ok((log.try_clone()?, log, record)));
         let (file, log, record) = created.map_err(|error| {

@@ -6,10 +6,11 @@
 //! be, so most runs write nothing: making and removing a dozen files would take longer than the
 //! rest of a short turn.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use lab_git::Repo;
 use lab_project::Project;
 use lab_python::PackageFile;
+use lab_system::failure::Failure;
 use lab_system::root::Root;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -35,8 +36,7 @@ pub fn incumbent(repo: &Repo, project: &Project) -> Result<Option<PathBuf>> {
     let files = project.files();
     for (file, bytes) in &incumbent.files {
         let path = folder.join(&file.path);
-        put(&files, &folder, &path, bytes)
-            .with_context(|| format!("cannot write {}", path.display()))?;
+        put(&files, &folder, &path, bytes).cannot("write", &path)?;
     }
     Ok(Some(folder.join(&project.kernel_name)))
 }

@@ -21,6 +21,7 @@ use lab_run::sealed::{self, Speeds};
 use lab_run::verdict::{Outcome, Verdict, gate_in_words};
 use lab_run::{Ending, Reason, RunId};
 use lab_store::RunStore;
+use lab_system::failure::Failure;
 use lab_system::root::Access;
 use lab_text::signal;
 use std::path::{Path, PathBuf};
@@ -156,7 +157,7 @@ impl Check<'_> {
     ) -> Result<(Follow, Ended)> {
         let (project, id, log) = (self.project, self.record.start.id, self.log);
         let file = project.files().open(log, Access::Append);
-        let file = file.with_context(|| format!("cannot write {}", log.display()))?;
+        let file = file.cannot("write", log)?;
         let mut follow = Job::follow(project, file);
         follow.say(&match (sealed_runs, wanted) {
             (_, 1) => "checking held-out inputs before the keep".to_owned(),

@@ -7,8 +7,8 @@
 use anyhow::{Context, Result, bail, ensure};
 use lab_project::Project;
 use lab_run::inputs;
+use lab_system::failure::Failure;
 use lab_system::root::if_there;
-use lab_system::space;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt::Write;
@@ -128,8 +128,8 @@ fn read(project: &Project, path: &Path) -> Result<Option<String>> {
 
 fn replace(project: &Project, path: &Path, text: &str) -> Result<()> {
     let written = project.files().replace(path, text.as_bytes());
-    let written = written.with_context(|| format!("cannot write {}", path.display()));
-    written.map_err(|error| space::explain(error, "no peer was added"))
+    let written = written.cannot("write", path);
+    written.and_so("no peer was added")
 }
 
 /// The name of a reference.py's function as a `[[peer]]` table has it: the problem's entry, with

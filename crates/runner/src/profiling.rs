@@ -17,8 +17,8 @@ use lab_run::verdict::Outcome;
 use lab_run::{Ending, Reason, RunId};
 use lab_store::signature::{self, Purpose};
 use lab_store::{RunIndex, RunStore};
+use lab_system::failure::Failure;
 use lab_system::root::Access;
-use lab_system::space;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -124,8 +124,8 @@ pub fn profile(
     let log = folder.join(PROFILE_LOG);
     let lock = project.lab_dir.join(LOCK);
     let taken = store.files().take_lock(&lock, Access::ReadAppend);
-    let taken = taken.with_context(|| format!("cannot lock {}", lock.display()));
-    let Some(_lock) = taken.map_err(|error| space::explain(error, "nothing was profiled"))? else {
+    let taken = taken.cannot("lock", &lock);
+    let Some(_lock) = taken.and_so("nothing was profiled")? else {
         return Err(NotRun::Failed(anyhow!(
             "another process profiles in this repository: wait for its end"
         )));
@@ -189,13 +189,9 @@ impl Attempt<'_> {
     ) -> Result<Profiled> {
         let (project, files) = (self.project, self.store.files());
         let (tree, out) = (self.working.join("tree"), self.working.join("out"));
-        let log = files
-            .create(self.log)
-            .with_context(|| format!("cannot write {}", self.log.display()))?;
+        let log = files.create(self.log).cannot("write", self.log)?;
         let mut follow = Job::follow(project, log);
-        files
-            .create_dir_all(&out)
-            .with_context(|| format!("cannot make {}", out.display()))?;
+        files.create_dir_all(&out).cannot("make", &out)?;
         let profile = ProfileRequest {
             workload: self.spec.workload.clone(),
             keeps_report: self.spec.keeps_report,
@@ -264,20 +260,14 @@ impl Attempt<'_> {
         if name == PROFILE {
             let (from, to) = (out.join(REPORT), folder.join(REPORT));
             // The report of an older profile would not belong to this one.
-            files
-                .remove_file(&to)
-                .with_context(|| format!("cannot remove {}", to.display()))?;
+            files.remove_file(&to).cannot("remove", &to)?;
             if self.spec.keeps_report && files.metadata(&from).is_ok_and(|about| is_plain(&about)) {
-                files
-                    .rename(&from, &to)
-                    .with_context(|| format!("cannot write {}", to.display()))?;
+                files.rename(&from, &to).cannot("write", &to)?;
             }
             bytes = self.finished(bytes, device);
         }
         let path = folder.join(name);
-        files
-            .replace(&path, &bytes)
-            .with_context(|| format!("cannot write {}", path.display()))?;
+        files.replace(&path, &bytes).cannot("write", &path)?;
         if name == PROFILE {
             // Only a screen that is open needs it, and it reads the profile at its next start
             // anyway.

@@ -16,6 +16,7 @@ use lab_protocol::{ENOUGH, JudgeRequest};
 use lab_run::inputs::Inputs;
 use lab_run::record::InputFile;
 use lab_store::RunStore;
+use lab_system::failure::Failure;
 use std::io::{PipeWriter, Write};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -138,7 +139,7 @@ impl Standby {
         let kernel = project.files().create(&self.kernel);
         kernel
             .and_then(|mut file| file.write_all(inputs.kernel()))
-            .with_context(|| format!("cannot write {}", self.kernel.display()))?;
+            .cannot("write", &self.kernel)?;
         self.orders
             .write_all(b"judge\n")
             .context("cannot send its order")?;

@@ -7,13 +7,13 @@
 //! without the second, its process was killed.
 
 use crate::run_store::RunStore;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use lab_project::Project;
 use lab_run::RunId;
 use lab_run::record::Record;
+use lab_system::failure::Failure;
 use lab_system::file_lock::LockedFile;
 use lab_system::root::{Access, Root};
-use lab_system::space;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -45,8 +45,8 @@ impl DecisionLock {
             files.create_dir_all(&project.lab_dir)?;
             files.wait_for_lock(&path, Access::ReadAppend)
         };
-        let file = open().with_context(|| format!("cannot lock {}", path.display()));
-        let file = file.map_err(|error| space::explain(error, "nothing was decided"))?;
+        let file = open().cannot("lock", &path);
+        let file = file.and_so("nothing was decided")?;
         Ok(DecisionLock::held(project, file))
     }
 
@@ -54,7 +54,7 @@ impl DecisionLock {
     pub fn try_take(project: &Project) -> Result<Option<DecisionLock>> {
         let path = path(&project.lab_dir);
         let file = project.files().take_lock(&path, Access::ReadAppend);
-        let file = file.with_context(|| format!("cannot lock {}", path.display()))?;
+        let file = file.cannot("lock", &path)?;
         Ok(file.map(|file| DecisionLock::held(project, file)))
     }
 

@@ -13,9 +13,9 @@ use lab_run::RunId;
 use lab_run::inputs::SIZE_LIMIT;
 use lab_run::record::{Origin, Record, is_inside};
 use lab_run::verdict::{Outcome, Verdict};
+use lab_system::failure::Failure;
 use lab_system::leftovers;
 use lab_system::root::{Access, OpenFolder, Root};
-use lab_system::space;
 use lab_system::stamp::{Stamp, stamp_in};
 use lab_text::sanitise;
 use serde::de::DeserializeOwned;
@@ -66,9 +66,8 @@ impl RunStore {
 
     /// The store in this `.lab` folder. Creates nothing.
     pub fn new(lab_dir: &Path) -> Self {
-        let files = Root::new(lab_dir.parent().unwrap_or(lab_dir));
         RunStore {
-            files,
+            files: Root::around(lab_dir),
             runs: lab_dir.join("runs"),
             not_judged: lab_dir.join(NOT_JUDGED),
             cells: lab_dir.join(CELLS),
@@ -263,16 +262,16 @@ impl RunStore {
         let path = self.record(record.start.id);
         let text = text_of(record)?;
         let written = self.files.replace_with(&path, |out| out.write_all(&text));
-        written.with_context(|| format!("cannot write {}", path.display()))
+        written.cannot("write", &path)
     }
 
     /// The same, in a folder that [`RunStore::set_aside`] returned.
     pub fn write_in(&self, folder: &Path, record: &Record) -> Result<()> {
         let path = folder.join(RECORD);
         let written = self.files.replace(&path, &text_of(record)?);
-        let written = written.with_context(|| format!("cannot write {}", path.display()));
+        let written = written.cannot("write", &path);
         let what = format!("the record of run {} was not written", record.start.id);
-        written.map_err(|error| space::explain(error, &what))
+        written.and_so(&what)
     }
 
     /// Reads one record. A run whose lab died before the verdict was not judged.
@@ -337,7 +336,7 @@ impl RunStore {
 
     fn parse_at<T: DeserializeOwned>(&self, path: &Path) -> Result<(T, Origin)> {
         let text = self.files.read(path, RECORD_LIMIT);
-        let text = text.with_context(|| format!("cannot read {}", path.display()))?;
+        let text = text.cannot("read", path)?;
         signature::read_file(Purpose::Record, path, &text, "")
     }
 

@@ -6,6 +6,7 @@ use crate::signature::{self, Purpose};
 use anyhow::{Context, Result, bail, ensure};
 use lab_project::Project;
 use lab_run::record::{Origin, is_inside};
+use lab_system::failure::Failure;
 use lab_system::file_lock::LockedFile;
 use lab_system::leftovers;
 use lab_system::root::{Access, Root, if_there};
@@ -96,7 +97,7 @@ impl<S: SeriesStart> Series<S> {
     /// The series in this `.lab` folder. Creates nothing.
     pub fn new(lab_dir: &Path) -> Self {
         Series {
-            files: Root::new(lab_dir.parent().unwrap_or(lab_dir)),
+            files: Root::around(lab_dir),
             folder: lab_dir.join(S::KIND.name),
             of: PhantomData,
         }
@@ -180,7 +181,7 @@ impl<S: SeriesStart> Series<S> {
     pub fn open(&self, id: SeriesId) -> Result<Option<OpenFolder>> {
         let path = self.lines_file(id);
         let lines = self.files.take_lock(&path, Access::ReadAppend);
-        let lines = lines.with_context(|| format!("cannot open {}", path.display()))?;
+        let lines = lines.cannot("open", &path)?;
         let open = lines.map(|lines| OpenFolder {
             files: self.files.clone(),
             folder: self.folder(id),
@@ -268,17 +269,16 @@ impl<S: SeriesStart> Series<S> {
         mut tell: impl FnMut(T, Origin),
     ) -> Result<()> {
         let path = self.lines_file(id);
-        let failed = || format!("cannot read {}", path.display());
         let file = if_there(self.files.open(&path, Access::Read));
-        let Some(mut file) = file.with_context(failed)? else {
+        let Some(mut file) = file.cannot("read", &path)? else {
             return Ok(());
         };
-        file.seek(SeekFrom::Start(*read)).with_context(failed)?;
+        file.seek(SeekFrom::Start(*read)).cannot("read", &path)?;
         let (mut file, mut line) = (BufReader::new(file), Vec::new());
         loop {
             line.clear();
             let mut part = file.by_ref().take(LINE_LIMIT);
-            let bytes = part.read_until(b'\n', &mut line).with_context(failed)? as u64;
+            let bytes = part.read_until(b'\n', &mut line).cannot("read", &path)? as u64;
             let value = signature::read(S::KIND.purposes.1, &line).ok();
             // The end of the file, or half a line, whose other half may come.
             if value.is_none() && bytes < LINE_LIMIT && !line.ends_with(b"\n") {
@@ -324,14 +324,14 @@ impl OpenFolder {
         let written = lines.write_all(line.as_bytes());
         let synced = written.and_then(|()| self.lines.sync_data());
         let path = self.path(kind.lines);
-        let error = synced.with_context(|| format!("cannot write {}", path.display()));
+        let error = synced.cannot("write", &path);
         let lost = || {
             format!(
                 "{} {number} of {} {id} was not recorded",
                 kind.line, kind.name
             )
         };
-        error.map_err(|error| space::explain(error, &lost()))
+        error.and_so(&lost())
     }
 
     /// Replaces a file of the folder.
@@ -339,7 +339,7 @@ impl OpenFolder {
         let path = self.path(name);
         let text = signed(purpose, value)?;
         let written = self.files.replace(&path, text.as_bytes());
-        written.with_context(|| format!("cannot write {}", path.display()))
+        written.cannot("write", &path)
     }
 
     /// Path of a file of the folder.
@@ -367,8 +367,8 @@ impl OpenFolder {
     pub fn create_log(&self, path: &Path) -> Result<File> {
         let created = self.files.create(path);
         created
-            .with_context(|| format!("cannot write {}", path.display()))
-            .map_err(|error| space::explain(error, "the run could not start"))
+            .cannot("write", path)
+            .and_so("the run could not start")
     }
 
     /// Removes the log that belongs to a line.

@@ -15,6 +15,7 @@ use lab_run::record::Origin;
 use lab_runner::process::Control;
 use lab_store::series::own_origin;
 use lab_store::signature::Purpose;
+use lab_system::failure::Failure;
 use lab_text::shell::quote;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -150,7 +151,7 @@ impl<'s, 'a> Head<'s, 'a> {
         let folder = session.open.path(&Array::folder(number));
         let written = project.files().create_dir_all(&folder);
         let written = written.and_then(|()| session.inputs.write(project, &folder.join("tree")));
-        written.with_context(|| format!("cannot write {}", folder.display()))?;
+        written.cannot("write", &folder)?;
         let file = Array::file(number);
         session.open.write(&file, Purpose::SweepArray, &array)?;
         let tasks = array.tasks().count();

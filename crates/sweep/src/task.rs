@@ -19,6 +19,7 @@ use lab_run::record::Origin;
 use lab_runner::execute::NotRun;
 use lab_store::series::SeriesStart;
 use lab_store::signature::KEY_FILE;
+use lab_system::failure::Failure;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -114,7 +115,7 @@ impl Task {
         let mut inputs = array.inputs;
         let tree = folder.join("tree");
         let read = inputs.read_back(&project, &tree);
-        read.with_context(|| format!("cannot read the files to judge in {}", tree.display()))?;
+        read.cannot("read the files to judge in", &tree)?;
         // It says how the judge measures, and this process has read it as it is now.
         let mut configs = inputs.sources.iter().filter(|it| it.role == Role::Config);
         if configs.any(|it| inputs::hash(&project, &it.path) != it.file.hash) {

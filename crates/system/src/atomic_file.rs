@@ -3,7 +3,6 @@
 //! process leaves.
 
 use crate::root::Root;
-use rustix::io::Errno;
 use std::fs::Permissions;
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -20,31 +19,24 @@ use std::path::Path;
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn replace(target: &Path, bytes: &[u8]) -> io::Result<()> {
-    Root::new(folder_of(target)).replace(name_of(target)?, bytes)
+    Root::around(target).replace(name_of(target), bytes)
 }
 
 /// [`replace`] for a file that can be made again: creates its folder too, and does not wait for the
 /// disk. If the machine loses its power, the file may be damaged, so its reader must check it. Only
 /// the user may read the file.
 pub fn replace_in_cache(target: &Path, bytes: &[u8]) -> io::Result<()> {
-    std::fs::create_dir_all(folder_of(target))?;
-    Root::new(folder_of(target)).replace_by(name_of(target)?, |new| {
+    let folder = Root::around(target);
+    std::fs::create_dir_all(folder.path())?;
+    folder.replace_by(name_of(target), |new| {
         new.set_permissions(Permissions::from_mode(0o600))?;
         new.write_all(bytes)
     })
 }
 
-/// The folder of a file; `.` for a bare name.
-fn folder_of(file: &Path) -> &Path {
-    file.parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."))
-}
-
-fn name_of(file: &Path) -> io::Result<&Path> {
-    file.file_name()
-        .map(Path::new)
-        .ok_or_else(|| Errno::ISDIR.into())
+/// Its name in its folder.
+fn name_of(file: &Path) -> &Path {
+    Path::new(file.file_name().unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub struct Descendant {
 /// [`adopt_orphans`].
 pub fn of(root: Pid) -> Vec<Descendant> {
     let mut children: HashMap<i32, Vec<Descendant>> = HashMap::new();
-    for entry in listing::read_dir("/proc").into_iter().flatten().flatten() {
+    for entry in listing::entries("/proc") {
         let Some(id) = entry
             .file_name()
             .to_str()
@@ -131,8 +131,7 @@ pub fn descends_from(process: u32, ancestor: u32) -> bool {
 
 /// The threads of a process in `/proc`. None if it has ended.
 fn tasks(process: Pid) -> impl Iterator<Item = listing::Entry> {
-    let tasks = listing::read_dir(format!("/proc/{}/task", process.as_raw_pid()));
-    tasks.into_iter().flatten().flatten()
+    listing::entries(format!("/proc/{}/task", process.as_raw_pid()))
 }
 
 /// The number of threads of a process. 0 if it has ended.

@@ -3,6 +3,7 @@
 //! | module | what it does |
 //! |---|---|
 //! | [`atomic_file`] | replaces a file in one step |
+//! | [`failure`] | says of a failure which file it is about, and what came of it |
 //! | [`file_lock`] | locks a file, so that processes wait for each other |
 //! | [`temporary`] | creates files and folders under temporary names |
 //! | [`leftovers`] | removes those of killed processes |
@@ -28,6 +29,7 @@ pub mod atomic_file;
 pub mod child_group;
 pub mod descendants;
 pub mod environment;
+pub mod failure;
 pub mod file_lock;
 pub mod large_pages;
 pub mod leftovers;

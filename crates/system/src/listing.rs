@@ -94,6 +94,12 @@ pub fn read_dir(folder: impl AsRef<Path>) -> io::Result<Listing> {
     })
 }
 
+/// The entries of a folder that can be read; none of one that is not there. Follows a link to the
+/// folder.
+pub fn entries(folder: impl AsRef<Path>) -> impl Iterator<Item = Entry> {
+    read_dir(folder).into_iter().flatten().flatten()
+}
+
 /// Deepest folder that is entered to be removed.
 const DEPTH: usize = 256;
 

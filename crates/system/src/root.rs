@@ -81,6 +81,15 @@ impl Root {
         }
     }
 
+    /// The folder that `path` lies in. An absolute path is a path of it.
+    pub fn around(path: &Path) -> Root {
+        match path.parent() {
+            None => Root::new(Path::new("/")),
+            Some(folder) if folder.as_os_str().is_empty() => Root::new(Path::new(".")),
+            Some(folder) => Root::new(folder),
+        }
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -65,7 +65,7 @@ pub fn link_out(root: &Path) -> Option<PathBuf> {
     let in_folder = |folder: &PathBuf| {
         let named = FOLDERS.into_iter().chain(FILES).chain([OBJECTS]);
         let named = named.map(|name| folder.join(name));
-        let of_objects = entries(&folder.join(OBJECTS)).map(|entry| entry.path());
+        let of_objects = listing::entries(folder.join(OBJECTS)).map(|entry| entry.path());
         let mut written = named.chain(of_objects);
         let is_link = |entry: &Entry| leads_out(&entry.path(), folder);
         let deeper = |name| below(&folder.join(name), DEEPEST, &is_link);
@@ -137,7 +137,9 @@ fn git_folders(dot_git: &Path) -> Vec<PathBuf> {
 }
 
 fn in_git_folder(folder: &Path, below_it: &[&str]) -> Option<PathBuf> {
-    let own = entries(folder).find(special).map(|entry| entry.path());
+    let own = listing::entries(folder)
+        .find(special)
+        .map(|entry| entry.path());
     own.or_else(|| {
         below_it
             .iter()
@@ -147,7 +149,7 @@ fn in_git_folder(folder: &Path, below_it: &[&str]) -> Option<PathBuf> {
 
 /// The first path below a folder that is neither a file nor a folder and that is `wanted`.
 fn below(folder: &Path, depth: usize, wanted: &dyn Fn(&Entry) -> bool) -> Option<PathBuf> {
-    entries(folder).find_map(|entry| match entry.file_type() {
+    listing::entries(folder).find_map(|entry| match entry.file_type() {
         Ok(kind) if kind.is_file() => None,
         Ok(kind) if kind.is_dir() && depth > 0 => below(&entry.path(), depth - 1, wanted),
         _ => wanted(&entry).then(|| entry.path()),
@@ -159,8 +161,4 @@ fn special(entry: &Entry) -> bool {
         .file_type()
         .is_ok_and(|kind| kind.is_file() || kind.is_dir());
     !is_usual && is_special(&entry.path())
-}
-
-fn entries(folder: &Path) -> impl Iterator<Item = Entry> + use<> {
-    listing::read_dir(folder).into_iter().flatten().flatten()
 }

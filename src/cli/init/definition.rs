@@ -175,7 +175,7 @@ fn definition_of(solution: &Path, name: &str) -> Result<PathBuf> {
 
 /// The .json files of a folder and of those below it.
 fn jsons(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
-    let entries = listing::read_dir(folder).into_iter().flatten().flatten();
+    let entries = listing::entries(folder);
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     paths.sort();
     for path in paths {

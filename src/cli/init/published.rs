@@ -8,6 +8,7 @@ use lab_import::Problem;
 use lab_import::cuda::Published;
 use lab_project::new_problem::{self, NewProblem};
 use lab_protocol::Language;
+use lab_system::failure::Failure;
 use lab_system::root::read_anywhere;
 use lab_text::shell::quote;
 use lab_text::suggest::did_you_mean;
@@ -20,8 +21,7 @@ pub const SIZE_LIMIT: u64 = 4 << 20;
 
 /// Reads a published file.
 pub fn read(path: &Path) -> Result<String> {
-    let bytes = read_anywhere(path, SIZE_LIMIT)
-        .with_context(|| format!("cannot read {}", path.display()))?;
+    let bytes = read_anywhere(path, SIZE_LIMIT).cannot("read", path)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

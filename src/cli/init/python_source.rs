@@ -212,11 +212,7 @@ fn parameter_names(text: &str, with_defaults: bool) -> Vec<String> {
 
 /// The .py files of a folder that hold a kernel by what they import, sorted.
 pub fn kernels_in(folder: &Path) -> Vec<(PathBuf, PythonSource)> {
-    let entries = listing::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path());
+    let entries = listing::entries(folder).map(|entry| entry.path());
     let is_python = |path: &PathBuf| {
         let name = path
             .file_name()

@@ -4,7 +4,7 @@
 use super::history::diff_of_run;
 use super::limits::{RESOURCE, head_and_tail};
 use crate::cli::help::AGENT_GUIDE;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use itertools::Itertools;
 use lab_project::Project;
 use lab_run::RunId;
@@ -12,6 +12,7 @@ use lab_run::inputs::{self, Role, Source};
 use lab_run::ledger;
 use lab_runner::follow::read_log;
 use lab_store::RunStore;
+use lab_system::failure::Failure;
 use lab_text::sanitise;
 use rmcp::model::{Resource, ResourceTemplate};
 
@@ -132,7 +133,7 @@ pub fn read(open: impl FnOnce() -> Result<Project>, named: Named) -> Result<Stri
             let record = store.read(run)?;
             let log = store.open_log_of(run, record.verdict.as_ref());
             let log = log.and_then(|log| read_log(log, LOG_LINES));
-            let log = log.with_context(|| format!("cannot read {}", store.log(run).display()))?;
+            let log = log.cannot("read", &store.log(run))?;
             log.into_iter().map(|line| line.text).collect::<Vec<_>>()
         }
         Named::Diff(run) => {

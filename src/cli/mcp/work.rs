@@ -82,7 +82,6 @@ pub fn judge(project: &Project, asked: JudgeArguments, job: &Job) -> Result<Answ
 /// Judges the present bytes with the long measurement of lab.toml.
 pub fn measure(project: &Project, asked: MeasureArguments, job: &Job) -> Result<Answer> {
     let spec = RunSpec {
-        device: asked.device,
         peers: !asked.no_peers,
         ..RunSpec::new(Reason::Measure)
     };

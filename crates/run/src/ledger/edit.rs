@@ -1,8 +1,8 @@
 //! Replaces or removes the line of one row: the one exception to a ledger that is only appended to.
 
-use super::{COLUMNS, READ_LIMIT, Row, place};
+use super::{COLUMNS, READ_LIMIT, Row};
 use anyhow::{Result, anyhow};
-use lab_system::root::{Access, if_there};
+use lab_system::root::{Access, Root, if_there};
 use lab_text::sanitise;
 use std::io::{self, Read};
 use std::path::Path;
@@ -30,8 +30,8 @@ pub fn replace(path: &Path, row: &Row, edit: Edit) -> Result<bool> {
             path.display()
         )
     };
-    let (files, name) = place(path);
-    let locked = if_there(files.wait_for_lock(name, Access::Read));
+    let files = Root::around(path);
+    let locked = if_there(files.wait_for_lock(path, Access::Read));
     let Some(file) = locked.map_err(fail)? else {
         return Ok(false);
     };
@@ -54,7 +54,7 @@ pub fn replace(path: &Path, row: &Row, edit: Edit) -> Result<bool> {
     }
     // The old file stays locked until the new one has its name.
     files
-        .replace_keeping_mode(name, &edited, about.permissions())
+        .replace_keeping_mode(path, &edited, about.permissions())
         .map_err(fail)?;
     drop(file);
     Ok(true)

@@ -1,15 +1,15 @@
 //! Appends a row that an earlier process may have appended already.
 
-use super::{READ_LIMIT, Row, append, cannot_append, header, line, place};
+use super::{READ_LIMIT, Row, append, cannot_append, header, line};
 use anyhow::Result;
-use lab_system::root::{Access, if_there};
+use lab_system::root::{Access, Root, if_there};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 /// Size of the ledger in bytes; 0 if there is none.
 pub fn length(path: &Path) -> u64 {
-    let (files, name) = place(path);
-    files.metadata(name).map_or(0, |about| about.len())
+    let about = Root::around(path).metadata(path);
+    about.map_or(0, |about| about.len())
 }
 
 /// Appends a row, unless it stands behind the first `from` bytes: that was the size of the ledger
@@ -24,12 +24,12 @@ pub fn append_once(path: &Path, row: &Row, from: u64) -> Result<()> {
 }
 
 fn is_there(path: &Path, row: &Row, from: u64) -> io::Result<bool> {
-    let (files, name) = place(path);
+    let files = Root::around(path);
     // A ledger that did not grow does not hold the row.
-    if files.metadata(name)?.len() == from {
+    if files.metadata(path)?.len() == from {
         return Ok(false);
     }
-    let mut file = files.wait_for_lock(name, Access::ReadAppend)?;
+    let mut file = files.wait_for_lock(path, Access::ReadAppend)?;
     let length = file.metadata()?.len();
     // Somebody took lines out meanwhile.
     let from = if length < from { 0 } else { from };

@@ -1,9 +1,10 @@
 //! All cells of the outputs that the newest failed runs got wrong.
 
 use super::RunStore;
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 use lab_protocol::report::all_cells::{AllCells, MOST_CELLS};
 use lab_run::RunId;
+use lab_system::failure::Failure;
 use lab_system::root::Access;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -74,6 +75,6 @@ impl RunStore {
             ),
             _ => error.into(),
         })?;
-        AllCells::of(file, shape).with_context(|| format!("cannot read {}", path.display()))
+        AllCells::of(file, shape).cannot("read", &path)
     }
 }

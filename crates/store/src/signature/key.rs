@@ -4,6 +4,7 @@
 use anyhow::{Context, Result};
 use hmac::{Hmac, KeyInit};
 use lab_project::trust;
+use lab_system::failure::Failure;
 use lab_system::random;
 use lab_system::root::{if_there, read_anywhere};
 use sha2::Sha256;
@@ -57,8 +58,7 @@ impl Key {
         let file = place()?;
         match Key::read(&file)? {
             Some(key) => Ok(key),
-            None => Key::create(&file)
-                .with_context(|| format!("cannot make the key {}", file.display())),
+            None => Key::create(&file).cannot("make the key", &file),
         }
     }
 

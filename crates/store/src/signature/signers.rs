@@ -1,7 +1,8 @@
 //! The public keys that a repository trusts.
 
 use super::public;
-use anyhow::{Context, Result};
+use anyhow::Result;
+use lab_system::failure::Failure;
 use lab_system::root::{Root, if_there};
 use lab_text::sanitise;
 use std::path::Path;
@@ -24,8 +25,7 @@ impl Signers {
     /// Reads evidence/allowed_signers: a line for each key, the name before it.
     pub fn read(root: &Path) -> Result<Signers> {
         let path = root.join(SIGNERS);
-        let text = if_there(Root::new(root).read_text(&path, LIMIT))
-            .with_context(|| format!("cannot read {}", path.display()))?;
+        let text = if_there(Root::new(root).read_text(&path, LIMIT)).cannot("read", &path)?;
         let mut signers = Signers::default();
         for (at, line) in text.unwrap_or_default().lines().enumerate() {
             let line = line.trim();

@@ -124,10 +124,7 @@ fn candidates(environment: &SearchEnvironment) -> Vec<(String, Candidate)> {
 /// Returns `lib/python3.12/site-packages` and Debian's `lib/python3/dist-packages` of a Python
 /// prefix.
 fn site_packages(prefix: &Path) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = listing::read_dir(prefix.join("lib"))
-        .into_iter()
-        .flatten()
-        .flatten()
+    let mut found: Vec<PathBuf> = listing::entries(prefix.join("lib"))
         .filter(|entry| entry.file_name().to_string_lossy().starts_with("python3"))
         .flat_map(|entry| ["site-packages", "dist-packages"].map(|name| entry.path().join(name)))
         .filter(|folder| folder.join("nvidia").is_dir())

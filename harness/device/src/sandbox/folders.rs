@@ -52,11 +52,7 @@ pub fn toolchain_folders(program: &OsStr) -> Vec<PathBuf> {
     let Some(prefix) = prefix(&program) else {
         return program.parent().map(Path::to_owned).into_iter().collect();
     };
-    let targets = listing::read_dir(&prefix)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path());
+    let targets = listing::entries(&prefix).map(|entry| entry.path());
     let targets = targets.filter(|path| {
         path.file_name()
             .is_some_and(|n| n.to_string_lossy().contains("-linux-"))
@@ -80,7 +76,7 @@ pub fn include_entries(folder: &Path) -> Vec<PathBuf> {
     {
         return vec![folder.to_owned()];
     }
-    let entries = listing::read_dir(folder).into_iter().flatten().flatten();
+    let entries = listing::entries(folder);
     let shown = entries.filter(|entry| !hidden.iter().any(|name| entry.file_name() == *name));
     // A link does not make readable what it leads to.
     shown
@@ -92,7 +88,7 @@ pub fn include_entries(folder: &Path) -> Vec<PathBuf> {
 /// The device files of NVIDIA's driver, and the plain ones that every program may open.
 pub fn gpu_devices() -> Vec<PathBuf> {
     let is_gpus = |name: &OsStr| name.to_string_lossy().starts_with("nvidia") || name == "dri";
-    let entries = listing::read_dir("/dev").into_iter().flatten().flatten();
+    let entries = listing::entries("/dev");
     let found = entries
         .filter(|entry| is_gpus(&entry.file_name()))
         .map(|entry| entry.path());
