@@ -536,6 +536,6 @@ fn the_rule_says_that_it_keeps_nothing_on_an_emulated_device() {
         &["nothing is faster: the rule keeps nothing there"],
     );
     drop(world);
-    let world = check(&format!("open; {PASS}; press a"), &["Decide by rule?"]);
+    let mut world = check(&format!("open; {PASS}; press a"), &["Decide by rule?"]);
     assert!(!world.words().contains("emulated"), "{}", world.words());
 }

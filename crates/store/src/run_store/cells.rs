@@ -46,9 +46,12 @@ impl RunStore {
 
     /// Removes the cells of all runs that have ended. Returns the bytes on disk that this freed.
     pub fn remove_cells(&self) -> Result<u64> {
-        let cannot = || format!("cannot remove the cells in {}", self.cells.display());
         let mut freed = 0;
-        for run in self.files.numbers(&self.cells).with_context(cannot)? {
+        for run in self
+            .files
+            .numbers(&self.cells)
+            .cannot("read", &self.cells)?
+        {
             if self.is_in_progress(RunId(run)) {
                 continue;
             }
@@ -58,7 +61,9 @@ impl RunStore {
                 .iter()
                 .map(|name| self.files.metadata(&folder.join(name)));
             let bytes: u64 = files.flatten().map(|about| about.blocks() * 512).sum();
-            self.files.remove_dir_all(&folder).with_context(cannot)?;
+            self.files
+                .remove_dir_all(&folder)
+                .cannot("remove", &folder)?;
             freed += bytes;
         }
         Ok(freed)
