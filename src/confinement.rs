@@ -2,6 +2,17 @@
 
 use lab_device::sandbox;
 use lab_protocol::Target;
+use lab_run::Reason;
+use lab_runner::spec::RunSpec;
+
+/// A run whose kernel is confined where this machine can.
+pub fn spec(reason: Reason, device: Option<Target>) -> RunSpec {
+    RunSpec {
+        device,
+        confinement: missing,
+        ..RunSpec::new(reason)
+    }
+}
 
 /// Why kernels cannot be confined on a device. `None` where they can, and for a GPU, where a kernel
 /// makes no system calls.

@@ -14,7 +14,6 @@ use lab_protocol::{Exit, Target};
 use lab_run::record::Record;
 use lab_run::{Reason, RunId};
 use lab_runner::process::Control;
-use lab_runner::spec::RunSpec;
 use lab_store::RunIndex;
 use lab_system::failure::Failure;
 use lab_system::threads;
@@ -284,11 +283,7 @@ impl Running<'_> {
     /// Runs a loop to its end. `lane` goes before each line. Returns the exit code.
     fn run(&self, project: &Project, device: Option<Target>, lane: &str) -> Result<u8> {
         let say = |text: &str| say(&format!("{lane}{text}"));
-        let spec = RunSpec {
-            device,
-            confinement: confinement::missing,
-            ..RunSpec::new(Reason::Command)
-        };
+        let spec = confinement::spec(Reason::Command, device);
         let report = |index: &RunIndex, record: &Record| as_json(project, index, record);
         // The last turn of an earlier loop was told by that loop.
         let earlier = lab_auto::read_state(project)

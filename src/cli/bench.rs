@@ -95,7 +95,7 @@ pub fn main(options: &BenchArgs) -> Result<ExitCode> {
     if options.verdict {
         let spec = RunSpec {
             peers: !options.no_peers,
-            ..RunSpec::new(Reason::Measure)
+            ..confinement::spec(Reason::Measure, options.run.device)
         };
         return run::judged(&options.run, spec);
     }
@@ -156,11 +156,7 @@ pub fn check_file(file: &Path) -> Result<()> {
 
 fn measure(project: &Project, options: &BenchArgs) -> Result<BenchState, NotRun> {
     let control = controlled()?;
-    let spec = RunSpec {
-        device: options.run.device,
-        confinement: confinement::missing,
-        ..RunSpec::new(Reason::Command)
-    };
+    let spec = confinement::spec(Reason::Command, options.run.device);
     let request = BenchRequest {
         runs: options.runs,
         warm_up: options.warm_up,

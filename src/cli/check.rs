@@ -5,6 +5,7 @@ use super::live::{HarnessLines, Printed};
 use super::run::judge;
 use super::verdict::Judged;
 use super::{JsonArg, KernelArg, failed, say, told_with};
+use crate::confinement;
 use anyhow::{Result, bail};
 use clap::Args;
 use lab_project::Project;
@@ -73,7 +74,7 @@ pub fn spec(project: &Project, device: Option<Target>, tools: Vec<Tool>) -> Resu
     }
     Ok(RunSpec {
         tools,
-        ..RunSpec::new(Reason::Check)
+        ..confinement::spec(Reason::Check, device)
     })
 }
 

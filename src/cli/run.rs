@@ -102,7 +102,7 @@ pub fn main(options: &RunOnceArgs) -> Result<ExitCode> {
     }
     match options.quiet {
         true => in_one_line(run),
-        false => judged(run, Reason::Command.into()),
+        false => judged(run, confinement::spec(Reason::Command, run.device)),
     }
 }
 
@@ -111,10 +111,7 @@ fn in_one_line(options: &RunArgs) -> Result<ExitCode> {
     let project = options.kernel.open()?;
     go_on(&project, options);
     let mut index = RunIndex::new(&project);
-    let spec = RunSpec {
-        device: options.device,
-        ..Reason::Command.into()
-    };
+    let spec = confinement::spec(Reason::Command, options.device);
     let record = judge(&project, spec, &mut index, |_| {})?;
     index.refresh();
     let judged = Judged::of(&project, None, &index, &record).context(NO_VERDICT)?;
@@ -162,8 +159,8 @@ fn tell_known(project: &Project, options: &RunOnceArgs) -> Option<ExitCode> {
     Some(code(exit))
 }
 
-/// Judges the kernel as `spec` says, on the device of the options. Reports the verdict, and decides
-/// it by rule if that was asked for.
+/// Judges the kernel as `spec` says. Reports the verdict, and decides it by rule if that was asked
+/// for.
 pub fn judged(options: &RunArgs, spec: RunSpec) -> Result<ExitCode> {
     let project = options.kernel.open()?;
     ensure!(
@@ -174,10 +171,6 @@ pub fn judged(options: &RunArgs, spec: RunSpec) -> Result<ExitCode> {
         return Ok(exit);
     }
     let mut index = RunIndex::new(&project);
-    let spec = RunSpec {
-        device: options.device,
-        ..spec
-    };
     // The verdict repeats why a run stopped.
     let mut lines = HarnessLines::new(match options.log {
         true => Printed::AllBut("stopped"),
@@ -265,9 +258,5 @@ pub fn judge(
     index: &mut RunIndex,
     tell: impl FnMut(RunEvent),
 ) -> Result<Record, NotRun> {
-    let spec = RunSpec {
-        confinement: confinement::missing,
-        ..spec
-    };
     execute::execute(None, project, &spec, index, &*controlled()?, tell)
 }

@@ -3,12 +3,12 @@
 use super::run::{NO_VERDICT, RunArgs, judge};
 use super::verdict::Judged;
 use super::{code, complain, failed, profile, say};
+use crate::confinement;
 use anyhow::{Context, Result};
 use lab_protocol::Exit;
 use lab_protocol::profile::ProfileSet;
 use lab_run::Reason;
 use lab_runner::profiling::ProfileSpec;
-use lab_runner::spec::RunSpec;
 use lab_store::RunIndex;
 use std::process::ExitCode;
 
@@ -17,10 +17,7 @@ use std::process::ExitCode;
 pub fn main(options: &RunArgs) -> Result<ExitCode> {
     let (project, device) = (options.kernel.open()?, options.device);
     let mut index = RunIndex::new(&project);
-    let run = RunSpec {
-        device,
-        ..RunSpec::new(Reason::Command)
-    };
+    let run = confinement::spec(Reason::Command, device);
     let record = judge(&project, run, &mut index, |_| {})?;
     let judged = Judged::of(&project, None, &index, &record).context(NO_VERDICT)?;
     complain(&judged.line());

@@ -17,7 +17,6 @@ use lab_project::config::Executor;
 use lab_protocol::{Exit, Target};
 use lab_run::Reason;
 use lab_runner::execute::NotRun;
-use lab_runner::spec::RunSpec;
 use lab_sweep::task::ArrayName;
 use lab_sweep::{Budget, Ended, Session, Strategy, Sweep, SweepEvent, SweepRequest, SweepStore};
 use serde::Deserialize;
@@ -199,11 +198,7 @@ pub fn main(options: &SweepArgs) -> Result<ExitCode> {
 
 fn measure(project: &Project, options: &SweepArgs) -> Result<(Sweep, Ended), NotRun> {
     let control = controlled()?;
-    let spec = RunSpec {
-        device: options.device.first().copied(),
-        confinement: confinement::missing,
-        ..RunSpec::new(Reason::Command)
-    };
+    let spec = confinement::spec(Reason::Command, options.device.first().copied());
     let request = SweepRequest {
         devices: options.device.clone(),
         strategy: options.strategy.into(),

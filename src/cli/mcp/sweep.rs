@@ -11,7 +11,6 @@ use crate::confinement;
 use anyhow::{Result, ensure};
 use lab_project::Project;
 use lab_run::Reason;
-use lab_runner::spec::RunSpec;
 use lab_sweep::summary::{self, Importance, PointCounts};
 use lab_sweep::{Ended, Session, Sweep, SweepEvent, SweepId, SweepRequest};
 use schemars::JsonSchema;
@@ -34,11 +33,7 @@ pub fn sweep(project: &Project, asked: SweepArguments, job: &Job) -> Result<Answ
         budget: asked.budget().map_err(Wrong)?,
         ..SweepRequest::default()
     };
-    let spec = RunSpec {
-        device: asked.device,
-        confinement: confinement::missing,
-        ..RunSpec::new(Reason::Command)
-    };
+    let spec = confinement::spec(Reason::Command, asked.device);
     let mut session = Session::begin(project, spec, &request)?;
     let (wanted, mut done) = (session.wanted(), session.sweep.points.len());
     let ended = session.run(&job.control, &mut |event| match event {

@@ -72,10 +72,7 @@ pub fn judge(project: &Project, asked: JudgeArguments, job: &Job) -> Result<Answ
     {
         return Ok(noted(answer, notes));
     }
-    let spec = RunSpec {
-        device: asked.device,
-        ..RunSpec::new(Reason::Command)
-    };
+    let spec = confinement::spec(Reason::Command, asked.device);
     execute(project, spec, notes, job)
 }
 
@@ -83,7 +80,7 @@ pub fn judge(project: &Project, asked: JudgeArguments, job: &Job) -> Result<Answ
 pub fn measure(project: &Project, asked: MeasureArguments, job: &Job) -> Result<Answer> {
     let spec = RunSpec {
         peers: !asked.no_peers,
-        ..RunSpec::new(Reason::Measure)
+        ..confinement::spec(Reason::Measure, asked.device)
     };
     execute(project, spec, resumed(project), job)
 }
@@ -163,10 +160,6 @@ fn run_job(
     index: &mut RunIndex,
     job: &Job,
 ) -> Result<Record, NotRun> {
-    let spec = RunSpec {
-        confinement: confinement::missing,
-        ..spec
-    };
     if spec.reason == Reason::Measure {
         // It is what `lab bench --verdict` does.
         let name = format!("lab-bench-{:016x}", random::number());

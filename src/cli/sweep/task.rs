@@ -33,9 +33,7 @@ pub fn main(mut project: Project, array: ArrayName, options: &SweepArgs) -> Resu
     }
     let spec = RunSpec {
         inputs: Some(Arc::new(task.inputs)),
-        device: options.device.first().copied(),
-        confinement: confinement::missing,
-        ..RunSpec::new(Reason::Command)
+        ..confinement::spec(Reason::Command, options.device.first().copied())
     };
     let request = SweepRequest {
         devices: options.device.clone(),
