@@ -5,6 +5,7 @@ use anyhow::{Context, Result};
 use lab_project::config::Harness;
 use lab_system::listing;
 use lab_text::shell::quote;
+use rustix::fs::FileType;
 use std::fs;
 use std::path::Path;
 
@@ -26,7 +27,7 @@ const JUDGES: [&str; 2] = ["judge", "harness"];
 /// The name of a file in the folder by which the user has a harness of their own there.
 pub fn sign(folder: &Path) -> Option<String> {
     let entries = listing::read_dir(folder).into_iter().flatten().flatten();
-    let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+    let files = entries.filter(|entry| entry.file_type().is_ok_and(FileType::is_file));
     let names = files.filter_map(|entry| entry.file_name().into_string().ok());
     let is_sign = |name: &String| {
         let stem = name.split('.').next().unwrap_or_default();

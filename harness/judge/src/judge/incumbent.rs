@@ -33,7 +33,7 @@ pub enum IncumbentState {
     /// The run has no incumbent, or its times would mean nothing.
     #[default]
     Absent,
-    Starting(StartingWorker),
+    Starting(Box<StartingWorker>),
     /// It was set up.
     Spent,
     Failed(Stop),
@@ -69,7 +69,9 @@ pub fn start(request: &JudgeRequest) -> IncumbentState {
         let why = "it is written in another language than the kernel";
         Err(Stop::Lab(why.into()))
     };
-    started.map_or_else(IncumbentState::Failed, IncumbentState::Starting)
+    started.map_or_else(IncumbentState::Failed, |starting| {
+        IncumbentState::Starting(Box::new(starting))
+    })
 }
 
 impl IncumbentState {
@@ -88,7 +90,7 @@ impl IncumbentState {
                 return None;
             }
         };
-        let ready = set_up(starting, session, problem, needs);
+        let ready = set_up(*starting, session, problem, needs);
         let (state, incumbent) = match ready {
             Ok(incumbent) => (IncumbentState::Spent, Some(incumbent)),
             Err(stop) => (IncumbentState::Failed(stop), None),

@@ -28,7 +28,7 @@ LAB_LAUNCH(axpy) {
 type NamedTest = (&'static str, fn() -> Result<(), Failed>);
 
 pub fn trials() -> Vec<Trial> {
-    let tests: [NamedTest; 10] = [
+    let tests: [NamedTest; 11] = [
         ("reference_in_cuda", reference_in_cuda),
         ("cuda_kernel_judged_by_python", cuda_kernel_judged_by_python),
         ("two_references", two_references),
