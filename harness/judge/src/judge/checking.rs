@@ -1,4 +1,4 @@
-//! `lab harness --check`: runs the candidate under each tool, one after the other. Compares no
+//! `lab check`: runs the candidate under each tool, one after the other. Compares no
 //! results and times nothing.
 
 use super::kernel_snapshot::KernelSnapshot;

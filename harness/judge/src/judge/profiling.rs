@@ -1,4 +1,4 @@
-//! `lab harness --profile`: launches one workload of the candidate under ncu and writes
+//! `lab profile`: launches one workload of the candidate under ncu and writes
 //! profile.json. Where no counters can be read, it writes what the image says. Compares no results
 //! and times nothing.
 

@@ -1,4 +1,4 @@
-//! `lab harness --profile` with an ncu that runs the program it is given and then prints recorded
+//! `lab profile` with an ncu that runs the program it is given and then prints recorded
 //! pages.
 
 mod proof;
