@@ -404,13 +404,4 @@ fn what_no_problem_can_hold_is_refused_by_its_name() {
     lab.lab("init a.cu --entry k")
         .is(1)
         .says("it has no `__global__` function with a body");
-    lab.write("kernel.cu", EXTENSION);
-    lab.write("published.cu", "// mine\n");
-    lab.lab("init kernel.cu")
-        .is(1)
-        .says("published.cu is there already");
-    assert_eq!(
-        (lab.read("kernel.cu"), lab.read("published.cu")),
-        (EXTENSION.to_owned(), "// mine\n".to_owned())
-    );
 }
