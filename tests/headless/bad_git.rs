@@ -535,7 +535,10 @@ fn damaged_refs_and_a_damaged_index_or_configuration_are_told_with_a_remedy() {
         "keep -m better",
         ".git/index: git's index is damaged: remove .git/index, then `git reset` writes it anew",
     );
-    fs::remove_file(lab.path(".git/index")).unwrap();
+    // As the message says.
+    for file in [".git/index", ".git/index.lock"] {
+        fs::remove_file(lab.path(file)).unwrap();
+    }
     lab.git("reset -q");
     assert_eq!(lab.git("status --porcelain"), "");
 }

@@ -37,7 +37,10 @@ fn the_circle() {
         .says("this first keep also commits the rules of the problem: lab.toml");
     assert_eq!(lab.git("log --format=%s"), "the baseline\n");
     assert_eq!(lab.git("show HEAD:kernel.cu"), "// the first\n");
-    assert_eq!(lab.git("ls-tree --name-only HEAD"), "kernel.cu\nlab.toml\n");
+    assert_eq!(
+        lab.git("ls-tree --name-only HEAD"),
+        "harness.py\nkernel.cu\nlab.toml\n"
+    );
     assert!(
         lab.git("notes --ref=lab show HEAD")
             .contains("\"throughput_sps\"")
@@ -100,7 +103,7 @@ fn the_circle() {
     lab.lab("restore HEAD").is(0).says("already");
     assert_eq!(
         lab.git("status --porcelain"),
-        "?? harness.py\n",
+        " M harness.py\n",
         "the lab's own files are not in the way"
     );
 }

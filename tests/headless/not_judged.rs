@@ -297,23 +297,27 @@ fn a_reference_that_the_machine_ended_is_no_fault_of_its_file() {
          {NEVER_ENDS} }}\nextern \"C\" __global__ void rmsnorm_f16(const void*, const void*, void*, float, int, int) {{}}\n\
          LAB_LAUNCH(rmsnorm_f32) {{ launch.block[0] = 1; }}\nLAB_LAUNCH(rmsnorm_f16) {{ launch.block[0] = 1; }}\n"
     );
-    for (file, text) in [("reference.cu", &never_ends), ("reference.cpp", &native)] {
+    for (file, text, signal, said) in [
+        (
+            "reference.cu",
+            &never_ends,
+            Signal::TERM,
+            "SIGTERM (ended from outside)",
+        ),
+        (
+            "reference.cpp",
+            &native,
+            Signal::KILL,
+            "SIGKILL (ended from outside, or the machine ran out of memory)",
+        ),
+    ] {
         lab.write(&format!("{FOLDER}/{file}"), text);
-        for (signal, said) in [
-            (Signal::TERM, "SIGTERM (ended from outside)"),
-            (
-                Signal::KILL,
-                "SIGKILL (ended from outside, or the machine ran out of memory)",
-            ),
-        ] {
-            let output = with_a_worker_ended_by(&lab, signal);
-            let why = format!(
-                "{file}: the reference crashed: its process was ended by {said}; judge again"
-            );
-            let output = not_judged(output, &why);
-            assert!(!output.out.contains("fault: problem"), "{output:?}");
-            no_number_is_used(&lab);
-        }
+        let output = with_a_worker_ended_by(&lab, signal);
+        let why =
+            format!("{file}: the reference crashed: its process was ended by {said}; judge again");
+        let output = not_judged(output, &why);
+        assert!(!output.out.contains("fault: problem"), "{output:?}");
+        no_number_is_used(&lab);
         lab.write(&format!("{FOLDER}/reference.cu"), &plain);
     }
 }

@@ -38,6 +38,19 @@ impl WrongCells {
         self.show_cell(page);
     }
 
+    /// Shows a cell that was jumped to with a few rows and columns before it, unless it is shown.
+    fn reveal(&mut self, page: [usize; 2]) {
+        for axis in [0, 1] {
+            let shown = self.top[axis]..self.top[axis] + page[axis];
+            if !shown.contains(&self.cell[axis]) {
+                self.top[axis] = self.cell[axis].saturating_sub(BEFORE);
+            }
+        }
+        if page.iter().all(|page| *page > 0) {
+            self.show_cell(page);
+        }
+    }
+
     /// Shows the rows and columns that are nearest to those that were shown and have the cell.
     fn show_cell(&mut self, page: [usize; 2]) {
         let Some((_, shape)) = self.tensors.get(self.at) else {
@@ -151,7 +164,7 @@ impl Model {
         match (read, asked.seek) {
             (Ok(Some(read)), _) => {
                 cells.cell = read.0;
-                cells.show_cell(page);
+                cells.reveal(page);
                 (cells.shown, cells.problem) = ((cells.at, read), None);
             }
             (Err(why), _) => {

@@ -22,13 +22,13 @@ const FIRST: [Column; 3] = [Column::Commit, Column::Status, Column::Figure];
 const FURTHER: [Column; 10] = [
     Column::Problem,
     Column::Change,
-    // Commands name an experiment by it.
-    Column::Run,
     Column::Best,
     Column::Peer,
     Column::When,
     Column::Speed,
     Column::KernelUs,
+    // Commands name an experiment by it.
+    Column::Run,
     Column::Device,
     Column::Correctness,
 ];

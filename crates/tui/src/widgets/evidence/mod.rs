@@ -20,6 +20,9 @@ use lab_run::verdict::Outcome;
 use lab_text::figures;
 use ratatui::prelude::*;
 
+/// Most lines of a value that is wider than its column.
+const VALUE_LINES: usize = 3;
+
 /// The built-in harness's key for the place of the first wrong value.
 pub const FIRST_FAILURE: &str = "first_failure";
 
@@ -209,7 +212,12 @@ pub fn others(report: &Report, objective: &str, columns: usize) -> Lines {
         let head = format!("  {}  ", pad(key, name_columns)).quiet();
         let room = columns.saturating_sub(head.width());
         if width(&text) > room {
-            return hanging(head, wrap(&text, room), style);
+            let mut lines = wrap(&text, room);
+            if lines.len() > VALUE_LINES {
+                lines.truncate(VALUE_LINES);
+                lines[VALUE_LINES - 1] = "…".to_owned();
+            }
+            return hanging(head, lines, style);
         }
         let mut line = Line::from(vec![head, Span::styled(text, style)]);
         // What the figure is, where the whole sentence has room beside it.

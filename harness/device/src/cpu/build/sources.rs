@@ -133,13 +133,18 @@ impl<'r> Sources<'r> {
         if let Some(name) = self.known.get(&real) {
             return Ok(Some(name.clone()));
         }
-        let bytes = std::fs::read(&real).ok();
-        let Some(Ok(source)) = bytes.as_deref().map(|it| str::from_utf8(without_bom(it))) else {
+        let Ok(source) = std::fs::read_to_string(&real) else {
             return Ok(None);
         };
+        if without_bom(source.as_bytes()).len() < source.len() {
+            self.unreadable += &format!(
+                "{shown_as}:1: error: the header begins with a byte order mark, which NVRTC refuses. Save it as UTF-8 without one.\n"
+            );
+            return Ok(None);
+        }
         let name = format!("include_{}.h", self.known.len());
         self.known.insert(real, name.clone());
-        let text = self.text(source, shown_as, path.parent())?;
+        let text = self.text(&source, shown_as, path.parent())?;
         std::fs::write(self.folder.join(&name), text)?;
         Ok(Some(name))
     }

@@ -446,40 +446,46 @@ fn a_source_for_the_host_may_use_a_header_that_has_cudas_keyword_as_an_attribute
     assert!(built.image.is_some(), "{}", built.log);
 }
 
-/// Some editors begin each file with a byte order mark, which nvcc skips.
+/// Some editors begin each file with a byte order mark. nvcc skips it, and lab takes it from the kernel
+/// for both compilers. NVRTC reads the headers itself, and refuses it there.
 #[test]
-fn a_byte_order_mark_at_the_head_of_a_file_is_skipped_and_an_error_keeps_its_place() {
+fn a_byte_order_mark_is_skipped_in_the_kernel_and_refused_in_a_header() {
     let folder = tempfile::tempdir().unwrap();
     let (kernel, header) = (
         folder.path().join("kernel.cu"),
         folder.path().join("one.cuh"),
     );
-    std::fs::write(&header, "\u{feff}#define ONE 1\n").unwrap();
     let source = |value: &str| {
         format!(
             "\u{feff}#include \"one.cuh\"\nextern \"C\" __global__ void f(int* out) {{ out[0] = {value}; }}\n"
         )
     };
-    std::fs::write(&kernel, source("ONE")).unwrap();
-    let built = builder().unwrap().build(&request(kernel.clone())).unwrap();
+    let build = |header_text: &str, text: &str| {
+        std::fs::write(&header, header_text).unwrap();
+        std::fs::write(&kernel, text).unwrap();
+        builder().unwrap().build(&request(kernel.clone())).unwrap()
+    };
+    let one = "#define ONE 1\n";
+    let built = build(one, &source("ONE"));
     assert!(built.image.is_some(), "{}", built.log);
-    std::fs::write(&kernel, source("TWO")).unwrap();
-    let built = builder().unwrap().build(&request(kernel.clone())).unwrap();
-    assert!(
-        built
-            .log
-            .contains("kernels/t/kernel.cu:2:52: error: 'TWO' was not declared"),
-        "{}",
-        built.log
-    );
-    // Anywhere else it is an error, as for nvcc.
-    std::fs::write(&kernel, source("1;\u{feff}")).unwrap();
-    assert!(
-        builder()
-            .unwrap()
-            .build(&request(kernel))
-            .unwrap()
-            .image
-            .is_none()
-    );
+    for (header_text, text, error) in [
+        (
+            one,
+            source("TWO"),
+            "kernels/t/kernel.cu:2:51: error: 'TWO' was not declared",
+        ),
+        (one, source("1;\u{feff}"), "kernels/t/kernel.cu:2:"),
+        (
+            "\u{feff}#define ONE 1\n",
+            source("ONE"),
+            "kernels/t/one.cuh:1: error: the header begins with a byte order mark, which NVRTC refuses",
+        ),
+    ] {
+        let built = build(header_text, &text);
+        assert!(
+            built.image.is_none() && built.log.contains(error),
+            "{}",
+            built.log
+        );
+    }
 }
