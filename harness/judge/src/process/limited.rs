@@ -18,7 +18,7 @@ pub struct Limit {
 pub struct Printed {
     pub status: ExitStatus,
     pub output: Vec<u8>,
-    /// What it printed on stderr, of at most [`MOST_ERRORS`].
+    /// What it printed on stderr, of at most 1 MiB.
     pub errors: Vec<u8>,
 }
 
