@@ -7,7 +7,7 @@ pub mod launches;
 pub mod macros;
 pub mod signature;
 
-use crate::after_bom;
+use crate::{after_bom, without_bom};
 use directive::Directive;
 use regex::Regex;
 use std::borrow::Cow;

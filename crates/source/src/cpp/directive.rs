@@ -1,7 +1,6 @@
 //! Preprocessor lines, and the files that `#include` lines name.
 
-use super::{BLANKS, joined, regex};
-use crate::without_bom;
+use super::{BLANKS, joined, regex, without_bom};
 use regex::Regex;
 use std::collections::HashSet;
 use std::sync::LazyLock;

@@ -170,7 +170,7 @@ fn a_wrong_word_is_an_error_that_says_what_to_write() {
     let error = |text| Filter::parse(text).expect_err(text);
     assert_eq!(
         error("what:keep"),
-        "no field 'what': choose one of status, device, kernel, speed, correctness, caveat, commit, run, trailer, diff"
+        "no field 'what': choose one of status, device, kernel, speed, correctness, caveat, commit, run, trailer, tags, note, diff"
     );
     assert_eq!(error("stat:keep"), "no field 'stat' (did you mean status?)");
     assert_eq!(

@@ -5,12 +5,6 @@ use super::text::{ProblemFile, TensorText};
 use crate::problem::key_error::{InKey, KeyError, Result, wrong};
 use lab_protocol::text::{is_among, is_identifier};
 
-/// The words of Python that name nothing else.
-pub const PYTHON_WORDS: &str = "\
-    False None True __debug__ and as assert async await break class continue def del elif else \
-    except finally for from global if import in is lambda nonlocal not or pass raise return \
-    try while with yield";
-
 /// The variable that holds the bytes of the type parameter.
 pub const SIZE_OF_T: &str = "sizeof_T";
 

@@ -1,7 +1,6 @@
 //! `[[peer]]`: other implementations of the problem that the kernel is timed beside.
 
 use super::super::beside::is_below;
-use super::names::PYTHON_WORDS;
 use crate::dtype::Dtype;
 use crate::problem::key_error::{InKey, Result, wrong};
 use crate::problem::peer::PeerSpec;
@@ -10,6 +9,12 @@ use lab_protocol::report::peers::MOST_PEERS;
 use lab_protocol::text::{is_among, is_identifier};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
+
+/// The words of Python that name nothing else.
+pub const PYTHON_WORDS: &str = "\
+    False None True __debug__ and as assert async await break class continue def del elif else \
+    except finally for from global if import in is lambda nonlocal not or pass raise return \
+    try while with yield";
 
 /// The file of a peer's function, if nothing else is said.
 const USUAL_FILE: &str = "peer.py";
