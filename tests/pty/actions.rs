@@ -146,7 +146,7 @@ const STORIES: &[Story] = &[
         Judged,
         ("", "━ Experiments"),
         "restore",
-        Text("Restore?"),
+        Text("Restore "),
         "n",
     ),
     story(Judged, "describe", Text("╭ Describe "), CTRL_C),

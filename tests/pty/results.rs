@@ -61,7 +61,7 @@ fn an_older_one_is_put_back_judged_and_put_in_other_words() {
         text.contains("speed of 3000") && !text.contains("speed of 2000")
     });
     lab.press("\u{1b}").see("speed of 2000");
-    lab.press("jR").see("Restore?");
+    lab.press("jR").see("Restore ");
     lab.press("y").see("now has the bytes of");
     assert_eq!(bench.kernel(), "speed 2000\n");
     // The run that judged these bytes is remembered: none begins.
