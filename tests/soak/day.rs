@@ -342,7 +342,8 @@ impl<'a> Day<'a> {
             on_disk(self.bench),
             self.books.rows[at].kernel.text(),
         );
-        self.lab.press("R").see("Restore?");
+        let question = format!("Restore {}?", self.books.rows[at].commit);
+        self.lab.press("R").see(&question);
         // The words alone may be from the restore before this one.
         self.lab.press("y").wait("the restore", |screen| {
             on_disk(bench) == wanted && screen.contents().contains("now has the bytes of")
