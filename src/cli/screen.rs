@@ -48,9 +48,11 @@ pub fn screen(from: &Path, kernel: Option<&Path>, choice: AppearanceChoice) -> R
         project,
         opening,
         lock,
+        typed,
     }) = next.take()
     {
-        let user = user(&project, config.clone(), settings.clone(), choice.clone())?;
+        let mut user = user(&project, config.clone(), settings.clone(), choice.clone())?;
+        user.typed = typed;
         let ended =
             screen::run(project, opening, user).context("the terminal could not be used")?;
         drop(lock);
@@ -110,6 +112,7 @@ fn on_kernel(from: &Path, kernel: Option<&Path>, project: Project) -> Result<Nex
         project: Arc::new(project),
         opening,
         lock,
+        typed: Vec::new(),
     })
 }
 
@@ -156,6 +159,7 @@ fn user(
         choice: std::mem::take(user_choice),
         problem,
         record: decisions::record,
+        typed: Vec::new(),
         files: UserFiles {
             config,
             layout: file,

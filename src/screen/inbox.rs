@@ -1,7 +1,7 @@
 //! The events that wait for the main loop. Signals and the size of the terminal come first: a pasted
 //! megabyte of keys does not delay the signal that ends the screen.
 
-use lab_tui::event::{Event, TerminalEvent};
+use lab_tui::event::{Event, TerminalEvent, UserInput};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -92,6 +92,15 @@ impl Inbox {
         Some(event)
     }
 
+    /// The keys and pastes that still wait.
+    pub fn unread(&mut self) -> Vec<Event> {
+        let is_typed =
+            |event: &Event| matches!(event, Event::Input(UserInput::Key(_) | UserInput::Paste(_)));
+        std::iter::from_fn(|| self.try_next())
+            .filter(is_typed)
+            .collect()
+    }
+
     /// Puts the event back that [`Inbox::try_next`] has returned last. It is not a key.
     pub fn put_back(&mut self, event: Event) {
         self.others.push_front(event);
@@ -111,7 +120,6 @@ impl Inbox {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lab_tui::event::UserInput;
     use std::sync::mpsc;
 
     fn inbox() -> Inbox {

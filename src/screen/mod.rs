@@ -34,8 +34,9 @@ use lab_project::Project;
 use lab_project::screen_lock::{self, ScreenLock};
 use lab_runner::spec::RunSpec;
 use lab_tui::effect::{Effect, Redraw};
-use lab_tui::event::{Event, TerminalEvent};
+use lab_tui::event::{Event, TerminalEvent, UserInput};
 use lab_tui::geometry::FrameGeometry;
+use lab_tui::keymap::Action;
 use lab_tui::layout::{Layout, UserChoice};
 use lab_tui::model::Model;
 use lab_tui::reply::RepositoryReply;
@@ -69,6 +70,8 @@ pub struct User {
     pub files: UserFiles,
     /// Shows a bench or a sweep as its command does.
     pub record: RecordText,
+    /// The keys that were typed for this screen before it opened.
+    pub typed: Vec<Event>,
 }
 
 /// How the screen ended.
@@ -86,6 +89,8 @@ pub struct Next {
     pub project: Arc<Project>,
     pub opening: Opening,
     pub lock: ScreenLock,
+    /// The keys that were typed since it was asked for.
+    pub typed: Vec<Event>,
 }
 
 impl Next {
@@ -108,6 +113,7 @@ impl Next {
             project,
             opening,
             lock,
+            typed: Vec::new(),
         })
     }
 }
@@ -155,6 +161,10 @@ fn show(project: Arc<Project>, opening: Opening, user: User) -> io::Result<Ended
     };
     // The first frame is drawn before anything that could be slow.
     screen.draw()?;
+    for key in user.typed {
+        // This function holds the receiver, so this cannot fail.
+        let _ = screen.inbox.keys().send(key);
+    }
     let mut threads = Threads::start(
         &project,
         opening,
@@ -170,6 +180,10 @@ fn show(project: Arc<Project>, opening: Opening, user: User) -> io::Result<Ended
     screen.guard.leave();
     threads.signals.give_back(screen.ended.signal);
     drop(threads);
+    // Nobody reads keys any more: those that were read are for the next screen.
+    if let Some(next) = &mut screen.ended.next {
+        next.typed.extend(screen.inbox.unread());
+    }
     stayed.map(|()| screen.ended)
 }
 
@@ -343,12 +357,17 @@ impl Screen {
             Effect::Highlight(request) => threads.highlighter.ask(request),
             Effect::OpenEditor(spot) => self.edit(spot, threads)?,
             Effect::OpenKernel(kernel) => match Next::open(&self.project, &self.opening, &kernel) {
-                Ok(next) => {
+                Ok(mut next) => {
+                    let typed = self.model.frame.typed.take().unwrap_or_default();
+                    let typed = typed.into_iter().map(UserInput::Key);
+                    next.typed.extend(typed.map(Event::Input));
                     self.ended.next = Some(next);
                     return Ok(true);
                 }
                 Err(why) => {
-                    self.model.say(MessageLevel::Error, format!("{why:#}"));
+                    // What was typed for the other kernel must not act on this one.
+                    self.model.frame.typed = None;
+                    self.model.refuse(Action::Kernels, format!("{why:#}"));
                     self.redraw = Redraw::AtOnce;
                 }
             },

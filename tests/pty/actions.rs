@@ -280,7 +280,7 @@ const STORIES: &[Story] = &[
         Text("no experiment to compare with yet"),
         "1",
     ),
-    story(Undecided, "undo", Text("undo: "), ""),
+    story(Undecided, "undo", Text("Undo: not now"), ESC),
     story(Undecided, "keep", Text("What did you try?"), CTRL_C),
     then(
         Undecided,

@@ -92,6 +92,25 @@ fn a_wrong_kernel_is_discarded_and_the_incumbent_is_back() {
 }
 
 #[test]
+fn text_typed_at_once_behind_a_discard_leaves_unjudged_bytes_on_disk() {
+    let bench = Bench::new();
+    let mut lab = bench.open();
+    lab.see("1,000 sps");
+    lab.press("p").see("paused");
+    bench.save_by_rename("speed 7\n");
+    lab.see("stale");
+    lab.press("dyes, no gain\r")
+        .see("Discard?")
+        .see("no row is written");
+    assert_eq!(bench.kernel(), "speed 7\n");
+    lab.press("y").see("discarded");
+    assert_eq!(bench.kernel(), "speed 1000\n");
+    // Git keeps them, with these words.
+    let kept = bench.git(&["for-each-ref", "--format=%(subject)", "refs/lab"]);
+    assert_eq!(kept, "yes, no gain\n");
+}
+
+#[test]
 fn a_newer_save_ends_the_run_before_it() {
     let bench = Bench::new();
     let lab = bench.open();

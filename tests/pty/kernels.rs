@@ -48,6 +48,17 @@ fn the_list_leads_to_the_other_kernel_and_back() {
 }
 
 #[test]
+fn keys_typed_behind_the_choice_of_a_kernel_reach_its_screen() {
+    let bench = two();
+    let mut lab = bench.open();
+    lab.see("● PASS").see("1,000 sps");
+    lab.press("\u{f}p2\r3");
+    lab.see("7,000 sps").see("▸3 Results");
+    lab.press("q");
+    assert_eq!(lab.end(), 0);
+}
+
+#[test]
 fn a_stopped_run_replaces_no_verdict_in_the_list() {
     let bench = two();
     let mut lab = bench.open();
@@ -83,6 +94,7 @@ fn each_kernel_can_have_a_screen_of_its_own() {
     // The kernel of the other screen cannot be opened here, and this screen stays.
     second.press("\u{f}").see("Kernels").see("this screen");
     second.press("\u{1b}[A\r").see("a screen is open on");
+    second.press("\r");
     fs::write(bench.repo().join("p2/kernel.cu"), "speed 9000\n").unwrap();
     second.see("9,000 sps");
     first.see("1,000 sps");

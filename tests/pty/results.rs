@@ -26,8 +26,8 @@ fn a_keep_with_trailers_is_taken_back_and_made_again() {
         ),
         "{message}"
     );
-    lab.press("u").see("Undo?");
-    lab.press("y").see("run 2 is open again");
+    // The answer waits for the question.
+    lab.press("uy").see("run 2 is open again");
     assert_eq!(
         bench.git(&["log", "-1", "--format=%s"]),
         "the first kernel\n"

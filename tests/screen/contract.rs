@@ -173,10 +173,9 @@ fn in_world(world: &mut World, step: Step) {
             world.tell("press d; type some words; press enter");
         }
         DiscardAnyway => {
-            world.tell("press d; press y");
-            // A discard without a row asks for no words.
+            world.tell("press d; type some words; press enter");
             if !world.model.overlays.is_empty() {
-                world.tell("type some words; press enter");
+                world.tell("press y");
             }
         }
         Undo => {

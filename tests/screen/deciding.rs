@@ -125,14 +125,14 @@ fn a_long_subject_is_said_to_be_long() {
 fn the_last_decision_is_taken_back_once_asked() {
     let mut world = world();
     world.tell("press u");
+    let words = world.words();
     assert!(
-        world
-            .words()
-            .contains("undo: nothing was decided about kernels/rmsnorm/kernel.cu yet"),
+        words.contains("Undo: not now")
+            && words.contains("nothing was decided about kernels/rmsnorm/kernel.cu yet"),
         "{}",
         world.screen(160, 45)
     );
-    world.tell("press c; type float4 stores; press enter; press u");
+    world.tell("press enter; press c; type float4 stores; press enter; press u");
     check("undo", &mut world);
     world.tell("press n");
     assert_eq!(world.history.len(), 9);

@@ -52,7 +52,7 @@ fn a_discard_of_a_kernel_that_is_away_does_not_speak_of_newer_bytes() {
     world.tell("elsewhere; press d");
     let words = world.words();
     assert!(
-        words.contains("kernel.cu cannot be read."),
+        words.contains("kernel.cu cannot be read:"),
         "{}",
         world.screen(160, 45)
     );

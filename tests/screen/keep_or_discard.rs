@@ -358,20 +358,28 @@ fn a_discard_to_bytes_that_nobody_judged_judges_them() {
 #[test]
 fn a_discard_of_newer_bytes_asks_once() {
     let story = format!("open; {PASS}; save; {PASS}; press p; save; press d");
-    check(&story, &["Discard newer bytes?"]);
-    let world = check(
-        &format!("{story} y; type both; press enter"),
-        &["run 2 discarded"],
+    check(
+        &story,
+        &[
+            "Discard run 2",
+            "has changed since run 2 judged it: the newer",
+        ],
     );
+    let asked = format!("{story}; type both; press enter");
+    check(
+        &asked,
+        &["Discard?", "has changed since run 2 judged it: the newer"],
+    );
+    let world = check(&format!("{asked} y"), &["run 2 discarded"]);
     assert_eq!(world.history[0].row.description, "both");
-    let world = check(&format!("{story} n"), &["stale"]);
+    let world = check(&format!("{asked} n"), &["stale"]);
     assert!(world.history.is_empty());
 }
 
 #[test]
 fn a_question_before_a_discard_ends_with_a_newer_run() {
     let mut world = check(
-        &format!("open; {PASS}; save; end void stopped; press d"),
+        &format!("open; {PASS}; save; end void stopped; press d enter"),
         &["Discard?", "No verdict belongs to the present bytes"],
     );
     world.tell(&format!("save; {PASS}"));
@@ -384,11 +392,29 @@ fn a_question_before_a_discard_ends_with_a_newer_run() {
 }
 
 #[test]
-fn a_discard_that_writes_no_row_asks_for_no_text() {
-    let story = format!("open; {PASS}; save; end void stopped; press c esc; press d; press y");
+fn a_discard_that_writes_no_row_needs_no_text() {
+    let before = format!("open; {PASS}; save; end void stopped; press c esc; press d");
+    let ask = "kept in git, but no row is written.";
+    check(&before, &["Discard unjudged", "∅ no verdict", ask]);
+    let story = format!("{before} enter; press y");
     let saved = "discarded · the bytes that were on disk are kept as 5a7ed00";
     let world = check(&story, &[saved, "1,000 sps"]);
     assert!(world.model.overlays.is_empty() && world.history.is_empty());
+}
+
+#[test]
+fn text_typed_behind_the_key_of_a_discard_is_text_whatever_is_discarded() {
+    let typed = "press d; type yes, no gain by __expf; press enter";
+    let mut world = check(
+        &format!("open; {PASS}; save; end void stopped; {typed}"),
+        &["Discard?", "No verdict belongs to the present bytes"],
+    );
+    // A text for another dialog is no answer, until the typing rests.
+    world.tell("type tried yes");
+    assert!(world.words().contains("this question takes no text"));
+    assert!(!world.words().contains("5a7ed00"));
+    world.tell("wait 600; press y");
+    assert!(world.words().contains("kept as 5a7ed00"));
 }
 
 #[test]

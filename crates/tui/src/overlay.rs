@@ -102,8 +102,6 @@ pub struct WrongCells {
 /// What a question is about.
 #[derive(Clone, Debug)]
 pub enum About {
-    /// May bytes that are newer than the run's verdict be discarded?
-    NewerBytes(RunId),
     /// Is each run to be decided by rule?
     Rule,
     /// Is this change to be made?
@@ -139,8 +137,12 @@ pub enum Overlay {
         draft: Draft,
         /// Keep or Discard. The message of a discard may stay empty.
         action: Action,
-        /// Bytes that are newer than the verdict may be discarded too.
-        confirmed: bool,
+    },
+    /// A question is being read that this action asks. The keys that were typed behind it are held
+    /// until the question is there.
+    Preparing {
+        action: Action,
+        held: Vec<KeyEvent>,
     },
     /// Asks whether to do something.
     Question {
@@ -206,7 +208,7 @@ impl Overlay {
         matches!(
             self,
             Overlay::Question {
-                about: About::NewerBytes(_) | About::Change(Change::Discard { .. }),
+                about: About::Change(Change::Discard { .. }),
                 ..
             }
         )

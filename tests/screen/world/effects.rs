@@ -66,7 +66,11 @@ impl World {
                         colours,
                     }));
                 }
-                other => self.asked.push(format!("{other:?}")),
+                other => {
+                    // No other screen opens here: the keys are for this one.
+                    self.model.frame.typed = None;
+                    self.asked.push(format!("{other:?}"));
+                }
             }
         }
     }

@@ -62,6 +62,9 @@ pub(super) fn keep_question(model: &Model, run: RunId) -> String {
 
 /// What the decision is about: the verdict and its figure.
 pub(super) fn verdict_line(model: &Model, action: Action, run: RunId) -> Line<'static> {
+    if action == Action::Discard && model.discards_unjudged(run) {
+        return Line::styled("∅ no verdict", WARN);
+    }
     let Some(last) = model.runs.last_if(run) else {
         if model.awaited_run(action) == Some(run) {
             let name = action.binding().name;

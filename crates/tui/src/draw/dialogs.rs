@@ -23,28 +23,23 @@ pub(super) fn draw(
 ) -> Option<usize> {
     match overlay {
         Overlay::Help(state) => return Some(help::draw(model, frame, area, state)),
-        Overlay::Message { draft, action, .. } => {
+        Overlay::Message { draft, action } => {
             let ask = match action {
                 Action::Keep => keep_question(model, draft.run),
-                _ => {
-                    let default = model.default_description();
-                    format!("What did you try? Left empty: \"{default}\".")
-                }
+                _ => model.discard_prompt(draft.run),
             };
             message_dialog::draw(model, frame, area, *action, &ask, draft);
         }
         Overlay::Question { text, about } => {
-            let title = match (about, &model.runs.present) {
-                (About::Change(Change::ApplyPoint(number)), _) => {
+            let title = match about {
+                About::Change(Change::ApplyPoint(number)) => {
                     format!("Write point {number} into the kernel?")
                 }
-                (About::Change(Change::Restore(commit)), _) => {
+                About::Change(Change::Restore(commit)) => {
                     format!("Restore {}?", printable(commit))
                 }
-                (About::Change(change), _) => format!("{}?", change.action().title()),
-                (About::Rule, _) => "Decide by rule?".to_owned(),
-                (About::NewerBytes(_), Some(Err(_))) => "Discard?".to_owned(),
-                (About::NewerBytes(_), _) => "Discard newer bytes?".to_owned(),
+                About::Change(change) => format!("{}?", change.action().title()),
+                About::Rule => "Decide by rule?".to_owned(),
             };
             let keys = keys(model, &[(Action::Yes, "yes"), (Action::No, "no")]);
             draw_notice(frame, area, &title, text, keys);
@@ -63,7 +58,7 @@ pub(super) fn draw(
             scroll,
         } => return Some(draw_listing(model, frame, area, (title, rows), *scroll)),
         Overlay::Pick { pick, of } => pick_list::draw(model, frame, area, pick, of),
-        Overlay::Search { .. } | Overlay::Filter { .. } => {}
+        Overlay::Search { .. } | Overlay::Filter { .. } | Overlay::Preparing { .. } => {}
         // They tell the next update how much of them is visible, so they are drawn by themselves.
         Overlay::Trust { .. } | Overlay::Cells(_) => {}
     }

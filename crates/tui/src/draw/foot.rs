@@ -5,6 +5,7 @@ use super::view_names::{ButtonTexts, ViewNames, columns, draw_buttons, draw_view
 use crate::geometry::Button;
 use crate::keymap::{Binding, KeyScope, TABLE};
 use crate::model::Model;
+use crate::overlay::Overlay;
 use crate::palette::Offer;
 use crate::prelude::*;
 use crate::status::MessageLevel;
@@ -53,6 +54,9 @@ pub(super) fn draw(
 }
 
 fn message(model: &Model) -> Option<(String, Style)> {
+    if let Some(Overlay::Preparing { action, .. }) = model.overlays.last() {
+        return Some((format!("◐ {}: reading …", action.binding().name), ACCENT));
+    }
     let doing = model.decision.in_progress.map(|deciding| match deciding {
         // A commit's hooks may take their time.
         Action::Keep => "◐ keeping …",

@@ -30,7 +30,10 @@ pub(super) fn draw(
         None => vec![folded(model, draft)],
     };
     let rows = above.len() + fields.len() + below.len() + 1;
-    let title = format!("{} run {}", action.title(), draft.run);
+    let title = match action {
+        Action::Discard if model.discards_unjudged(draft.run) => "Discard unjudged".to_owned(),
+        _ => format!("{} run {}", action.title(), draft.run),
+    };
     let inner = draw_window(frame, area, &title, (COLUMNS, rows));
     let [inner, keys] = Layout::vertical([Constraint::Fill(1), Constraint::Length(1)]).areas(inner);
     frame.render_widget(hints(model, action, draft), keys);

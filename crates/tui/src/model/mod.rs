@@ -2,6 +2,7 @@
 //! Only [`crate::update()`] changes it.
 
 pub mod copy;
+mod discarding;
 mod rows;
 mod usable;
 
@@ -20,11 +21,11 @@ use crate::state::{
     ScreenSettings, Selection, Setup,
 };
 use crate::status::{MessageLevel, StatusLine};
-use crate::text::printable;
 use crate::theme::Theme;
 use crate::views::View;
 use jiff::tz::TimeZone;
 use lab_run::experiment::{Experiment, ExperimentKey};
+use ratatui::crossterm::event::KeyEvent;
 use std::time::Duration;
 
 /// How often the clock of a run in progress is drawn.
@@ -61,6 +62,10 @@ pub struct FrameState {
     pub redraw: Redraw,
     /// What the update in progress wants done, in this order.
     pub effects: Vec<Effect>,
+    /// When a letter was last typed into a question that is no answer to it.
+    pub strayed: Option<Now>,
+    /// The keys that were typed since another kernel was chosen: they are for its screen.
+    pub typed: Option<Vec<KeyEvent>>,
 }
 
 impl Model {
@@ -197,14 +202,6 @@ impl Model {
     pub fn note_workloads(&mut self) {
         let has_workloads = self.panes.has_workloads(self.data());
         self.panes.has_workloads[self.panes.view as usize] = has_workloads;
-    }
-
-    /// The description of a discard for which nothing was typed: the run's reason.
-    pub fn default_description(&self) -> String {
-        match &self.runs.last {
-            Some(last) if !last.verdict.why.is_empty() => printable(&last.verdict.why),
-            _ => "no reason given".to_owned(),
-        }
     }
 
     /// The actions that match the typed words.

@@ -9,7 +9,7 @@ use crate::reply::Changed;
 use crate::request::{Change, RepositoryRequest};
 use crate::state::{ExpectedBytes, FinishedRun, HeldOutCheck};
 use crate::text::printable;
-use lab_decide::policy::{Discard, Newer};
+use lab_decide::policy::Discard;
 use lab_decide::{Decided, Refusal, Undoable, Undone};
 use lab_git::short;
 use lab_history::tested::tested;
@@ -24,86 +24,62 @@ impl Model {
     pub(super) fn describe_keep(&mut self) {
         let awaited = self.awaited_run(Action::Keep);
         if let Some(run) = awaited.or_else(|| self.decision_run()) {
-            self.open_message(run, Action::Keep, false);
+            self.open_message(run, Action::Keep);
         }
     }
 
-    /// Opens the dialog for the message of a discard. Where bytes other than the judged ones would
-    /// be discarded, asks first.
+    /// Opens the dialog for the message of a discard. It opens at once, whatever is discarded, so
+    /// that text typed behind the key is text; what needs a yes is asked after it.
     pub(super) fn describe_discard(&mut self) {
-        if let Some(run) = self.awaited_run(Action::Discard) {
-            return self.open_message(run, Action::Discard, false);
+        let awaited = self.awaited_run(Action::Discard);
+        if let Some(run) = awaited.or_else(|| self.decision_run()) {
+            self.open_message(run, Action::Discard);
         }
-        let Some(run) = self.decision_run() else {
-            return;
-        };
-        let kernel = &self.setup.kernel;
-        let question = match self.allowed().discard {
-            Ok(Discard::Run(_)) => {
-                return self.open_message(run, Action::Discard, false);
-            }
-            Ok(Discard::Decided(run, status)) => {
-                let decided = if status == Status::Keep {
-                    "kept"
-                } else {
-                    "discarded"
-                };
-                format!(
-                    "The present bytes of {kernel} are those of run {run}, which was {decided} already. Put the \
-                     incumbent's back? No further row is written."
-                )
-            }
-            Ok(Discard::Unjudged {
-                unreadable: true, ..
-            }) => {
-                format!("{kernel} cannot be read. Put the incumbent's back? No row is written.")
-            }
-            Ok(Discard::Unjudged { .. }) => format!(
-                "No verdict belongs to the present bytes of {kernel}. Discard them unjudged? They are kept in git, \
-                 but no row is written."
-            ),
-            Ok(Discard::AlsoNewer(run, Newer::Unreadable(_))) => format!(
-                "{kernel} cannot be read. Discard what run {run} judged, and put the incumbent's back? What was \
-                 judged is kept in git."
-            ),
-            Ok(Discard::AlsoNewer(run, Newer::Changed(_))) => format!(
-                "{kernel} has changed since run {run} judged it. Discard the newer bytes too? Both are kept in git."
-            ),
-            Err(why) => return self.warn(why.to_string()),
-        };
-        self.ask_discard(question);
     }
 
-    /// Asks before a discard. Where no row is written, the discard needs no further text.
-    pub(super) fn ask_discard(&mut self, text: String) {
-        let Some(run) = self.decision_run() else {
-            return;
-        };
-        let about = match self.allowed().discard {
-            Ok(Discard::Unjudged { .. } | Discard::Decided(..)) => About::Change(Change::Discard {
+    /// Asks what the rules ask: newer bytes came while the discard began.
+    fn ask_after(&mut self, action: Action, question: String) {
+        match self.decision.drafts.get(&action) {
+            Some(draft) => {
+                let message = draft.message(&self.default_description());
+                self.ask_discard(question, draft.run, message);
+            }
+            None => self.refuse(action, question),
+        }
+    }
+
+    /// Asks before a discard that needs a yes. Its text stays as the draft.
+    fn ask_discard(&mut self, text: String, run: RunId, message: Message) {
+        self.ask_question(Overlay::Question {
+            text,
+            about: About::Change(Change::Discard {
                 run,
-                message: Message::new("discarded without a verdict", []),
+                message,
                 confirmed: true,
             }),
-            _ => About::NewerBytes(run),
-        };
-        self.ask_question(Overlay::Question { text, about });
+        });
     }
 
     /// Opens the dialog for the message of a keep or a discard.
-    pub(super) fn open_message(&mut self, run: RunId, action: Action, confirmed: bool) {
+    pub(super) fn open_message(&mut self, run: RunId, action: Action) {
         // A draft ends when its run is decided, also in a shell.
         let mut experiments = self.repository.experiments.iter();
         let typed = self.decision.drafts.get(&action);
         let typed =
             typed.filter(|draft| !experiments.any(|e| e.run == Some(draft.run) && !e.foreign));
-        let judged = self.runs.last_if(run);
-        let tested = judged.map(|judged| self.tested(judged));
+        let tested = self.tested_by(run, action).unwrap_or_default();
         self.overlays.push(Overlay::Message {
-            draft: Draft::resume(typed, run, tested.unwrap_or_default()),
+            draft: Draft::resume(typed, run, tested),
             action,
-            confirmed,
         });
+    }
+
+    /// The text of the trailer `Tested` in the message of a decision; `None` without a verdict of
+    /// the bytes that it is about.
+    fn tested_by(&self, run: RunId, action: Action) -> Option<String> {
+        let is_judged = action == Action::Keep || !self.discards_unjudged(run);
+        let judged = self.runs.last_if(run).filter(|_| is_judged);
+        judged.map(|judged| self.tested(judged))
     }
 
     /// The text of the trailer `Tested` of a run.
@@ -152,7 +128,7 @@ impl Model {
         self.decision.follows = None;
         let draft = self.decision.drafts.get(&action).cloned();
         match (why, draft) {
-            (None, Some(draft)) => self.accept_message(draft, action, false),
+            (None, Some(draft)) => self.accept_message(draft, action),
             (None, None) => {}
             (Some(why), _) => {
                 let name = action.binding().name;
@@ -162,10 +138,10 @@ impl Model {
         }
     }
 
-    pub(super) fn accept_message(&mut self, mut draft: Draft, action: Action, confirmed: bool) {
+    pub(super) fn accept_message(&mut self, mut draft: Draft, action: Action) {
         draft.complete();
-        if let Some(judged) = self.runs.last_if(draft.run) {
-            draft.fill(self.tested(judged));
+        if let Some(tested) = self.tested_by(draft.run, action) {
+            draft.fill(tested);
         }
         let run = draft.run;
         let waits = self.awaited_run(action) == Some(run);
@@ -178,11 +154,7 @@ impl Model {
                 .or_else(|| draft.wrong())
         };
         if draft.problem.is_some() {
-            return self.overlays.push(Overlay::Message {
-                draft,
-                action,
-                confirmed,
-            });
+            return self.overlays.push(Overlay::Message { draft, action });
         }
         if waits {
             self.decision.drafts.insert(action, draft);
@@ -196,21 +168,29 @@ impl Model {
                 "the {name} follows this run{if_it}; {key} again takes that back"
             ));
         }
-        let change = match action {
-            Action::Keep => Change::Keep {
-                run,
-                message: draft.message(""),
-                by_rule: false,
-            },
-            _ => Change::Discard {
-                run,
-                message: draft.message(&self.default_description()),
-                confirmed,
-            },
-        };
+        let message = draft.message(&match action {
+            Action::Keep => String::new(),
+            _ => self.default_description(),
+        });
         // The draft stays until the decision succeeds: it may still be refused.
         self.decision.drafts.insert(action, draft);
-        self.change(change);
+        let question = match action {
+            Action::Keep => None,
+            _ => self.discard_question(),
+        };
+        match question {
+            Some(question) => self.ask_discard(question, run, message),
+            None if action == Action::Keep => self.change(Change::Keep {
+                run,
+                message,
+                by_rule: false,
+            }),
+            None => self.change(Change::Discard {
+                run,
+                message,
+                confirmed: false,
+            }),
+        }
     }
 
     /// Has a change made.
@@ -290,16 +270,18 @@ impl Model {
             Err(refusal) if by_rule => {
                 self.warn(format!("the rule leaves the run to you: {refusal}"));
             }
-            Err(Refusal::Ask(question)) if action == Action::Discard => self.ask_discard(question),
+            Err(Refusal::Ask(question)) => self.ask_after(action, question),
             Err(refusal) => self.refuse(action, refusal.to_string()),
         }
         self.emit(Effect::Refresh);
     }
 
     fn on_decided(&mut self, decided: &Decided, by_rule: bool) {
-        // A decision by rule and one without a row used no draft.
-        if !by_rule && decided.run.is_some() {
-            self.decision.drafts.clear();
+        // A decision by rule used no draft, and one without a row no other than its own.
+        match decided.run {
+            _ if by_rule => {}
+            Some(_) => self.decision.drafts.clear(),
+            None => drop(self.decision.drafts.remove(&Action::Discard)),
         }
         self.say_decided(decided);
         self.decision.expected_bytes =
@@ -341,26 +323,38 @@ impl Model {
         self.say_done(text, &decided.notes);
     }
 
-    /// Asks whether the last decision is to be undone.
+    /// Reads what an undo would take back. Its question opens when that is known.
+    pub(super) fn ask_undo(&mut self) {
+        self.overlays.push(Overlay::Preparing {
+            action: Action::Undo,
+            held: Vec::new(),
+        });
+        self.ask(RepositoryRequest::Undoable);
+    }
+
+    /// Asks whether the last decision is to be undone, or says why it cannot be. The keys that were
+    /// held act on that.
     pub(super) fn on_undoable(&mut self, undoable: Result<Undoable, String>) {
-        match undoable {
-            Ok(Undoable { last, question }) if self.is_calm().is_ok() => {
-                self.overlays.retain(|overlay| {
-                    !matches!(
-                        overlay,
-                        Overlay::Question {
-                            about: About::Change(Change::Undo(_)),
-                            ..
-                        }
-                    )
-                });
-                self.ask_question(Overlay::Question {
-                    text: printable(&question),
-                    about: About::Change(Change::Undo(last.run)),
-                });
-            }
-            Ok(_) => {}
-            Err(why) => self.warn(format!("undo: {why}")),
-        }
+        let mut overlays = self.overlays.iter();
+        let at = overlays.position(|overlay| matches!(overlay, Overlay::Preparing { .. }));
+        // Esc takes the question back before it opens.
+        let Some((at, Overlay::Preparing { action, held })) =
+            at.map(|at| (at, self.overlays.remove(at)))
+        else {
+            return self.ignore();
+        };
+        let question = undoable.and_then(|undoable| self.is_calm().map(|()| undoable));
+        let overlay = match question {
+            Ok(Undoable { last, question }) => Overlay::Question {
+                text: printable(&question),
+                about: About::Change(Change::Undo(last.run)),
+            },
+            Err(why) => Overlay::Refused {
+                title: format!("{}: not now", action.title()),
+                text: why,
+            },
+        };
+        self.overlays.insert(at, overlay);
+        held.into_iter().for_each(|key| self.on_key(key));
     }
 }

@@ -4,12 +4,16 @@ use crate::keymap::{Action, KeyScope};
 use crate::model::Model;
 use crate::overlay::{About, Help, Overlay, PickFrom};
 use crate::request::RepositoryRequest;
-use ratatui::crossterm::event::{Event as Raw, KeyEvent, KeyModifiers};
+use crate::state::Now;
+use ratatui::crossterm::event::{Event as Raw, KeyCode, KeyEvent, KeyModifiers};
+use std::time::Duration;
 use tui_input::Input;
 use tui_input::backend::crossterm::EventHandler;
 
 /// Rows that a key for half a page scrolls in a text that is only read.
 const PAGE: usize = 10;
+/// This long after a letter that answers no question the next one answers again.
+const REST: Duration = Duration::from_millis(500);
 /// A typed line has at most this many letters.
 const LINE: usize = 500;
 
@@ -60,11 +64,14 @@ impl Model {
                 let page = reading.drawn.map_or(1, |fit| fit.rows.max(1));
                 let action = self.appearance.keymap.find(KeyScope::Screen, key.into());
                 let row = action.and_then(|action| scrolled(reading.scroll, action, page));
-                reading.scroll_to(row.unwrap_or(reading.scroll));
+                match row {
+                    Some(row) => reading.scroll_to(row),
+                    None => drop(self.strays(None, key)),
+                }
                 return;
             }
         }
-        if !matches!(answer, Some(Action::Yes | Action::No)) {
+        if self.strays(answer, key) {
             return;
         }
         match (self.overlays.pop(), answer) {
@@ -79,17 +86,38 @@ impl Model {
             }
             (Some(Overlay::Question { about, .. }), Some(Action::Yes)) => match about {
                 About::Change(change) => self.change_if_calm(change),
-                About::NewerBytes(run) if self.decision_run() == Some(run) => {
-                    self.open_message(run, Action::Discard, true);
-                }
-                About::NewerBytes(_) => self.describe_discard(),
                 About::Rule => self.decision.auto = true,
             },
             _ => {}
         }
     }
 
+    /// Whether a key of a question is no answer to it. A letter that is none is the beginning of a
+    /// text that was meant for another dialog: no letter answers until the typing rests.
+    fn strays(&mut self, answer: Option<Action>, key: KeyEvent) -> bool {
+        let is_answer = matches!(answer, Some(Action::Yes | Action::No));
+        let is_letter = matches!(key.code, KeyCode::Char(_));
+        let now = self.now;
+        let is_typing = |at: Now| now.saturating_sub(at) < REST;
+        let strays = !is_answer || (is_letter && self.frame.strayed.is_some_and(is_typing));
+        if strays && is_letter {
+            self.frame.strayed = Some(now);
+            let (yes, no) = (self.way(Action::Yes), self.way(Action::No));
+            self.warn(format!(
+                "this question takes no text: {yes} and {no} answer half a second after the last other letter"
+            ));
+        }
+        strays
+    }
+
     pub(super) fn on_input_key(&mut self, action: Option<Action>, key: KeyEvent) {
+        if let Some(Overlay::Preparing { held, .. }) = self.overlays.last_mut() {
+            match action {
+                Some(Action::Abandon) => drop(self.overlays.pop()),
+                _ => held.push(key),
+            }
+            return;
+        }
         if self.holds(action, key) {
             return;
         }
@@ -160,11 +188,7 @@ impl Model {
                     problem: Some(_), ..
                 },
             ) => self.overlays.push(filter),
-            Some(Overlay::Message {
-                draft,
-                action,
-                confirmed,
-            }) => self.accept_message(draft, action, confirmed),
+            Some(Overlay::Message { draft, action }) => self.accept_message(draft, action),
             Some(Overlay::Line { of, input, .. }) => self.accept_line(of, input),
             Some(pick @ Overlay::Pick { .. }) => {
                 self.overlays.push(pick);
@@ -179,7 +203,7 @@ impl Model {
             Some(Overlay::Help(_)) => self.overlays.push(Overlay::Help(Help::default())),
             Some(Overlay::Filter { before, .. }) => self.filter_by(&before),
             Some(Overlay::Search { pane, before, .. }) => self.set_needle(pane, &before),
-            Some(Overlay::Message { draft, action, .. }) => {
+            Some(Overlay::Message { draft, action }) => {
                 self.decision.drafts.insert(action, draft);
             }
             Some(Overlay::Pick {

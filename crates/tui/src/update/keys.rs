@@ -6,7 +6,7 @@ use crate::keymap::{Action, KeyScope};
 use crate::model::Model;
 use crate::overlay::{Help, Overlay, PickFrom};
 use crate::panes::graph::ReadTarget;
-use crate::request::{RepositoryRequest, SettingsRequest};
+use crate::request::SettingsRequest;
 use crate::text::printable;
 use crate::views::{Pane, View};
 use lab_run::Reason;
@@ -39,6 +39,9 @@ impl Model {
     }
 
     pub(super) fn on_key(&mut self, key: KeyEvent) {
+        if let Some(typed) = &mut self.frame.typed {
+            return typed.push(key);
+        }
         if self.frame.geometry.too_small {
             // Nothing is shown: only the keys that leave the screen act.
             if let Some(action @ (Action::Quit | Action::Suspend)) =
@@ -113,7 +116,7 @@ impl Model {
             }
             Action::Keep => self.describe_keep(),
             Action::Discard => self.describe_discard(),
-            Action::Undo => self.ask(RepositoryRequest::Undoable),
+            Action::Undo => self.ask_undo(),
             Action::ByRule => self.toggle_rule(),
             Action::Rerun => self.start(Reason::Rerun),
             Action::Measure => self.start(Reason::Measure),
@@ -261,7 +264,7 @@ impl Model {
     }
 
     /// Shows why an action is not possible. The dialog takes the keys until it is closed.
-    pub(super) fn refuse(&mut self, action: Action, text: String) {
+    pub fn refuse(&mut self, action: Action, text: String) {
         let title = format!("{}: not now", action.title());
         self.overlays.push(Overlay::Refused { title, text });
     }

@@ -109,7 +109,10 @@ impl Model {
         }
         match self.decision.in_progress {
             Some(_) => self.warn("a decision is in progress: choose the kernel when it is done"),
-            None => self.emit(Effect::OpenKernel(kernel)),
+            None => {
+                self.frame.typed = Some(Vec::new());
+                self.emit(Effect::OpenKernel(kernel));
+            }
         }
     }
 
