@@ -1,6 +1,7 @@
-// The function that device code calls at a load or a store at an address that is no multiple of its size, which ends a launch on a
-// GPU and not on this processor. It is an entry point of UndefinedBehaviorSanitizer, but libubsan is not linked. The compilers
-// define the name and the parameters (GCC: gcc/ubsan.cc).
+// The functions that device code calls where a GPU does otherwise than this processor: at a load or a store at an address that is no
+// multiple of its size, which ends a launch on a GPU; and at an implicit conversion of a number that the type cannot hold, which a GPU
+// brings to the nearest one (`rewrite/casts.rs` does the same for a cast). They are entry points of UndefinedBehaviorSanitizer, but
+// libubsan is not linked. The compilers define the names and the parameters (GCC: gcc/ubsan.cc).
 #pragma once
 
 struct lab_cpu_place {
@@ -17,9 +18,13 @@ struct lab_cpu_misaligned {
     const lab_cpu_type* type;
     unsigned char log_alignment, access;
 };
+struct lab_cpu_conversion {
+    lab_cpu_place place;
+    const lab_cpu_type *from, *to;
+};
 // A sentence in parts.
 class lab_cpu_sentence {
-    char text[200];
+    char text[240];
     unsigned length = 0;
 
   public:
@@ -53,6 +58,15 @@ extern "C" {
         .add(" bytes, and the address is ")
         .add(off)
         .add(" bytes behind one")
+        .fail(found->place);
+}
+[[noreturn]] __attribute__((used, cold, noinline, visibility("hidden"))) inline void __ubsan_handle_float_cast_overflow_abort(lab_cpu_conversion* found, void*) {
+    lab_cpu_sentence()
+        .add("an implicit conversion of ")
+        .add(found->from->name)
+        .add(" to ")
+        .add(found->to->name)
+        .add(", which cannot hold the number: a GPU takes the nearest one, the emulated device at a cast alone (write the cast)")
         .fail(found->place);
 }
 }

@@ -4,7 +4,10 @@
 use crate::api::Sanitizer;
 
 /// What a GPU does otherwise than this processor is found by the functions in `lab_cpu/checked.h`.
-pub const MACHINE: &[&str] = &["-fsanitize=alignment", "-fno-sanitize-recover=alignment"];
+pub const MACHINE: &[&str] = &[
+    "-fsanitize=alignment,float-cast-overflow",
+    "-fno-sanitize-recover=alignment,float-cast-overflow",
+];
 
 /// Returns the compiler's options. With all of them the kernel goes on after a finding.
 pub fn flags(sanitizer: Sanitizer, clang: bool) -> &'static [&'static str] {

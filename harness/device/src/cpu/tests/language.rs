@@ -254,3 +254,23 @@ fn an_address_that_is_no_multiple_of_the_size_ends_the_launch() {
     let words = "its __launch_bounds__ allows blocks of 32 threads, and launch.block asks for 33";
     assert!(error.to_string().contains(words), "{error}");
 }
+
+#[test]
+fn an_implicit_conversion_that_a_gpu_would_saturate_ends_the_launch() {
+    let mut bench = Bench::new(
+        "#include \"lab.h\"\nextern \"C\" __global__ void k(const float* in, int* out, int n) {\n    \
+         out[0] = (int)in[0];\n    out[1] = in[1];\n}\n",
+    );
+    let mut run = |in_it: [f32; 2]| {
+        bench.run::<f32, i32>("k", &shape(1, 1), &in_it, 2, ExecutionOrder::Forward)
+    };
+    assert_eq!(run([3e9, -7.5]).unwrap(), [i32::MAX, -7]);
+    for beyond in [3e9, f32::NAN] {
+        let error = run([0.0, beyond]).unwrap_err().to_string();
+        let words = "an implicit conversion of 'float' to 'int', which cannot hold the number";
+        assert!(
+            error.contains(words) && error.contains("kernel.cu:4"),
+            "{error}"
+        );
+    }
+}

@@ -1,8 +1,8 @@
 // A number that is too large for an int becomes the largest int on a GPU, and the smallest one on x86. The factor depends
 // on it.
 // problem: twice
-// judged: fail or caveat
-// gap on cpu: pass
+// judged: crash
+// judged on cuda: fail or caveat
 #include "lab.h"
 
 extern "C" __global__ void twice(const float* x, float* y, int n) {
