@@ -383,7 +383,7 @@ fn a_damaged_record_that_may_hold_the_last_decision_stops_the_undo() {
         lab.write(".lab/runs/2/record.json", damaged);
         refuses(
             &lab,
-            "the record of run 2 is damaged, and it may hold the last decision: mend",
+            "the last decision was about run 2, and its record is damaged or gone: put .lab/runs/2/record.json back",
         );
     }
     lab.write(".lab/runs/2/record.json", &whole);
@@ -407,7 +407,7 @@ fn a_damaged_record_that_may_hold_the_last_decision_stops_the_undo() {
     lab.write("kernel.cu", "// better\n");
     lab.lab("keep --run 1 -m again").is(0);
     lab.write(".lab/runs/1/record.json", "{ half");
-    refuses(&lab, "the record of run 1 is damaged");
+    refuses(&lab, "the last decision was about run 1");
 }
 
 /// After a keep and a discard, the record of the discard is emptied, lost, or one byte of it changes.
@@ -423,12 +423,12 @@ fn an_undo_never_reaches_past_a_discard_whose_record_is_not_as_it_was_written() 
     lab.write(record, "");
     refuses(
         &lab,
-        "the record of run 2 is damaged, and it may hold the last decision",
+        "the last decision was about run 2, and its record is damaged or gone",
     );
     std::fs::remove_file(lab.path(record)).unwrap();
     refuses(
         &lab,
-        "the record of run 2 is damaged, and it may hold the last decision",
+        "the last decision was about run 2, and its record is damaged or gone",
     );
     lab.write(record, whole.replace("\"worse\"", "\"wrrse\""));
     refuses(
@@ -449,11 +449,43 @@ fn an_undo_never_reaches_past_a_discard_whose_record_is_not_as_it_was_written() 
     lab.lab(&format!("describe {} -m 'better still'", kept.trim()))
         .is(0);
     lab.write(record, "{ half");
-    refuses(&lab, "the record of run 2 is damaged");
+    refuses(&lab, "the last decision was about run 2");
     lab.write(record, &whole);
     lab.lab("undo")
         .is(0)
         .says("run 2 of kernel.cu is open again");
+    lab.lab("undo")
+        .is(0)
+        .says("run 1 of kernel.cu is open again");
+}
+
+/// The user removes the folder of a run whose record was damaged. Its discard was the last decision,
+/// and the keep before it stays, also once a new run has the number of the removed one.
+#[test]
+fn an_undo_never_reaches_past_a_discard_whose_run_was_removed() {
+    let lab = kept();
+    lab.write("kernel.cu", "// worse\n");
+    lab.lab("run").is(0);
+    lab.lab("discard -m worse").is(0);
+    lab.write(".lab/runs/2/record.json", "{ half");
+    std::fs::remove_dir_all(lab.path(".lab/runs/2")).unwrap();
+    let gone = "the last decision was about run 2, and its record is damaged or gone";
+    refuses(&lab, gone);
+    lab.write("kernel.cu", "// third\n");
+    lab.lab("run").is(0);
+    assert_eq!(undecided(&lab), Some(2), "the number is free again");
+    refuses(&lab, gone);
+    // A decision about the new run is the last one. It is undone, and the lost one is the last again.
+    lab.lab("discard -m third").is(0);
+    lab.lab("undo")
+        .is(0)
+        .says("run 2 of kernel.cu is open again");
+    refuses(&lab, gone);
+    // The way out that the refusal names.
+    lab.lab("restore refs/lab/discarded/2").is(0);
+    assert_eq!(lab.read("kernel.cu"), "// worse\n");
+    // A journal that was removed, too, does not tell.
+    std::fs::remove_file(lab.path(".lab/decide.lock")).unwrap();
     lab.lab("undo")
         .is(0)
         .says("run 1 of kernel.cu is open again");

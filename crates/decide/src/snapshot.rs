@@ -12,7 +12,7 @@ use lab_run::inputs::{self, Inputs, KernelError, Role};
 use lab_run::record::{Origin, Record};
 use lab_run::verdict::Outcome;
 use lab_run::{Fingerprint, RunId};
-use lab_store::{RunIndex, RunSummary, decision_lock};
+use lab_store::{RunIndex, RunSummary};
 use std::path::Path;
 use std::result::Result as StdResult;
 
@@ -118,17 +118,36 @@ pub fn keeps_at_same(repo: &Repo, kernel: &[u8]) -> bool {
     repo.project.config.auto.keep_shorter && is_shorter().unwrap_or(false)
 }
 
-/// The newest decision about this kernel that a commit holds, and a run whose damaged record may hold
-/// a newer one. A foreign decision is the last if this user made none, or if it was made here later:
-/// a folder could bring decisions of any date.
+/// The newest decision about this kernel that a commit holds, and a run whose lost record held a newer
+/// one. A foreign decision is the last if this user made none, or if it was made here later: a folder
+/// could bring decisions of any date.
 fn last_decision(project: &Project, index: &RunIndex) -> (Option<LastDecision>, Option<RunId>) {
     let last = index.last_decided(&project.kernel_name);
-    let damaged = damaged(project, index, last.map(|last| last.id));
-    let changed = damaged.and_then(|run| decided(index.summary(run)?));
-    match changed {
-        Some(_) => (changed, None),
-        None => (last.and_then(decided), damaged),
+    let own = last.filter(|last| last.origin == Origin::Own);
+    let order = own.and_then(|last| Some(last.decision.as_ref()?.order));
+    let Some((newest, run)) = index.journal().last(&project.kernel_name) else {
+        // No journal tells which decision was the last: a damaged record of a newer run may hold it.
+        let is_newer = |run: &RunId| own.is_none_or(|last| *run > last.id);
+        return (last.and_then(decided), index.damaged().find(is_newer));
+    };
+    if order >= Some(newest) {
+        return (last.and_then(decided), None);
     }
+    let of_run = index.summary(run);
+    let changed = of_run.filter(|summary| summary.origin != Origin::Own);
+    match changed.and_then(decided) {
+        Some(changed) => (Some(changed), None),
+        None if was_undone(index, run, newest) => (last.and_then(decided), None),
+        None => (last.and_then(decided), Some(run)),
+    }
+}
+
+/// Whether a run's record says that the decision of this order was taken back. The journal says so too,
+/// unless that line could not be written.
+fn was_undone(index: &RunIndex, run: RunId, order: u64) -> bool {
+    index.store().read(run).is_ok_and(|record| {
+        record.origin == Origin::Own && record.undone.iter().any(|undone| undone.order == order)
+    })
 }
 
 fn decided(summary: &RunSummary) -> Option<LastDecision> {
@@ -142,30 +161,6 @@ fn decided(summary: &RunSummary) -> Option<LastDecision> {
         is_foreign: summary.origin != Origin::Own,
         later_work: LaterWork::Unknown,
     })
-}
-
-/// A run whose record is damaged, empty or changed, and which may have been decided after the run
-/// `last`. The list of records that decisions wrote tells; where it does not go back so far, a newer
-/// run counts if its record is damaged. `lab describe` writes records too, so any of a record's
-/// lines may be that of its decision.
-fn damaged(project: &Project, index: &RunIndex, last: Option<RunId>) -> Option<RunId> {
-    index.unsound().next()?;
-    let written = decision_lock::written(&project.files(), &project.lab_dir);
-    let first = last.and_then(|last| written.iter().position(|run| *run == last));
-    let is_later = |run: RunId| match (written.iter().rposition(|of| *of == run), first) {
-        (Some(at), Some(first)) => at > first,
-        (Some(_), None) => true,
-        (None, Some(_)) => false,
-        (None, None) => index.damaged().any(|of| of == run) && last.is_none_or(|last| run > last),
-    };
-    // A changed record may name any kernel. That of a kernel here is another user's decision.
-    let is_of_another = |run| {
-        index.summary(run).is_some_and(|summary| {
-            summary.kernel != project.kernel_name && project.root.join(&summary.kernel).exists()
-        })
-    };
-    let mut unsound = index.unsound().filter(|run| Some(*run) != last);
-    unsound.find(|run| is_later(*run) && !is_of_another(*run))
 }
 
 /// The run that a decision without a number is about: the newest ended run that judged exactly the

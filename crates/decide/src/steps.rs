@@ -210,6 +210,8 @@ impl Taking<'_> {
             decision.row_written &= !self.is_row_missing;
         }
         if record == before {
+            // A lab that was killed may have written the record and not noted it.
+            lock.note(&record);
             return Ok(());
         }
         lock.write(&record)

@@ -16,7 +16,7 @@ mod keys;
 mod queries;
 mod scan;
 
-use crate::decision_lock::{self, Position};
+use crate::decision_lock::{self, Journal, Position};
 use crate::row_kernels::KernelNames;
 use crate::run_store::RunStore;
 use anyhow::{Result, bail};
@@ -27,6 +27,7 @@ use lab_project::Project;
 use lab_run::RunId;
 use lab_system::stamp::{Stamp, stamp};
 use scan::{Found, read};
+use std::cell::{Ref, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -60,6 +61,7 @@ pub struct RunIndex {
     /// Messages about damaged records, with the stamps of their files.
     damaged: BTreeMap<RunId, (Option<Stamp>, String)>,
     in_notes: InNotes,
+    journal: RefCell<Journal>,
     /// What the kernels are called today, as far as it was looked up.
     pub kernel_names: KernelNames,
 }
@@ -84,6 +86,7 @@ impl RunIndex {
             unlisted: None,
             damaged: BTreeMap::new(),
             in_notes: InNotes::default(),
+            journal: RefCell::default(),
             kernel_names: KernelNames::default(),
         }
     }
@@ -113,6 +116,14 @@ impl RunIndex {
             Some(why) => bail!("{why}"),
             None => Ok(()),
         }
+    }
+
+    /// The journal of decisions, up to date. It is read when somebody asks for it.
+    pub fn journal(&self) -> Ref<'_, Journal> {
+        let mut journal = self.journal.borrow_mut();
+        journal.refresh(self.store.files(), &self.lab_dir);
+        drop(journal);
+        self.journal.borrow()
     }
 
     /// Reads new and changed records, and forgets the runs that were deleted.

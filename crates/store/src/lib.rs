@@ -8,6 +8,7 @@
 // Tests make the files of strangers.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
+mod checked;
 pub mod decision_lock;
 pub mod index;
 mod row_kernels;

@@ -109,8 +109,9 @@ pub enum NotAllowed {
     #[error("nothing was decided about {kernel} yet")]
     NothingDecided { kernel: String },
     #[error(
-        "the record of run {run} is damaged, and it may hold the last decision: mend .lab/runs/{run}/record.json (the note \
-         of its commit is a copy: `git notes --ref=lab show COMMIT`), or remove .lab/runs/{run} to forget the run"
+        "the last decision was about run {run}, and its record is damaged or gone: put .lab/runs/{run}/record.json back from a \
+         copy of yours. By hand, `lab restore refs/lab/discarded/{run}` puts a discarded kernel back, and `git reset --soft HEAD^` \
+         takes a commit back"
     )]
     Damaged { run: RunId },
     #[error("{subject} cannot be undone: {work}")]
@@ -170,7 +171,7 @@ impl NotAllowed {
                 "the incumbent's own bytes".to_owned()
             }
             NotAllowed::NothingDecided { .. } => "nothing was decided yet".to_owned(),
-            NotAllowed::Damaged { run } => format!("the record of run {run} is damaged"),
+            NotAllowed::Damaged { run } => format!("the record of run {run} is damaged or gone"),
             // The hint is short: the remedy comes after the semicolon.
             NotAllowed::LaterWork { work, .. } => {
                 work.split(';').next().unwrap_or_default().to_owned()

@@ -36,7 +36,7 @@ pub struct Snapshot {
     pub last_decision: Option<LastDecision>,
     /// The keeps of the bytes that HEAD holds, the newest first.
     pub kept: Vec<Kept>,
-    /// A run whose record is damaged, and which may have been decided later.
+    /// The run of the last decision, if its record is damaged or gone.
     pub damaged: Option<RunId>,
 }
 

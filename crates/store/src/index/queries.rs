@@ -127,18 +127,6 @@ impl RunIndex {
         self.damaged.keys().rev().copied()
     }
 
-    /// The runs whose records are damaged, empty, missing or not this user's.
-    pub fn unsound(&self) -> impl Iterator<Item = RunId> {
-        let foreign = self
-            .known
-            .iter()
-            .filter(|(_, known)| !known.keys.is(Fact::IsOwn));
-        let foreign = foreign.map(|(id, _)| *id);
-        self.damaged()
-            .chain(self.without_record.iter().copied())
-            .chain(foreign)
-    }
-
     /// The kernels that decided runs and notes name, relative to the work tree.
     pub fn kernels(&self) -> BTreeSet<String> {
         let is_decided = |known: &Known| known.keys.is(Fact::IsDecided);
@@ -153,10 +141,13 @@ impl RunIndex {
         kernels.filter(|kernel| is_inside(kernel)).collect()
     }
 
-    /// The greatest order of all decisions; 0 if there is none.
+    /// The greatest order of all decisions, also of one whose record is gone; 0 if there is none.
     pub fn greatest_order(&self) -> u64 {
         let orders = self.known.values().map(|known| known.keys.order);
-        orders.max().unwrap_or(0)
+        orders
+            .max()
+            .unwrap_or(0)
+            .max(self.journal().greatest_order())
     }
 
     /// Where each decision of this clone stands among all: at its time in microseconds since 1970,
