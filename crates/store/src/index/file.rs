@@ -1,11 +1,12 @@
-//! The index on disk, `.lab/runs/index.bin`: a header line (JSON), a table with one row of fixed
-//! length for each run, and the summaries (JSON) in the order of the table. Opening the file reads
-//! the header and the table. A summary is read when somebody asks for it.
+//! The index on disk, `.lab/runs/index.bin`: a header line (JSON behind its checksum), a table with
+//! one row of fixed length for each run, and the summaries (JSON) in the order of the table. Opening
+//! the file reads the header and the table. A summary is read when somebody asks for it.
 //!
 //! The file is a cache. It is replaced in one step and not synced to disk. A file that is damaged,
 //! or that another version of the lab wrote, counts as missing: the records are read again.
 
 use super::keys::Keys;
+use crate::checked;
 use crate::decision_lock::Position;
 use crate::summary::RunSummary;
 use lab_run::RunId;
@@ -21,7 +22,7 @@ use std::path::Path;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 
 /// Version of the file. It counts up with every change of [`Row`], [`Keys`] or [`RunSummary`].
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Most bytes of the file. Instead of a larger one the records are read.
 const LIMIT: u64 = 256 << 20;
@@ -35,7 +36,7 @@ struct Header {
     runs: u64,
     /// The run with the greatest number among them.
     newest: RunId,
-    /// The [`checksum`] of the table.
+    /// The [`checked::sum`] of the table.
     table: u64,
 }
 
@@ -45,16 +46,9 @@ struct Row {
     id: u64,
     stamp: [u64; 4],
     keys: Keys,
-    /// Bytes of the summary, and their [`checksum`].
+    /// Bytes of the summary, and their [`checked::sum`].
     length: u64,
     checksum: u64,
-}
-
-/// Of a part of the file, which a disk or another program may have changed.
-fn checksum(bytes: &[u8]) -> u64 {
-    let hash = *blake3::hash(bytes).as_bytes();
-    hash.first_chunk()
-        .map_or(0, |first| u64::from_le_bytes(*first))
 }
 
 /// Where the summary of a run is in the file.
@@ -102,7 +96,7 @@ impl Known {
             let place = self.place?;
             let mut text = vec![0; place.length as usize];
             file?.read_exact_at(&mut text, place.at).ok()?;
-            let is_whole = checksum(&text) == place.checksum;
+            let is_whole = checked::sum(&text) == place.checksum;
             is_whole.then(|| serde_json::from_slice(&text).ok())?
         };
         let read = || from_file().or_else(otherwise).map(Box::new);
@@ -128,7 +122,7 @@ pub fn load(files: &Root, path: &Path) -> Option<Loaded> {
     }
     let mut rows = vec![Row::new_zeroed(); header.runs as usize];
     file.read_exact_at(rows.as_mut_bytes(), at).ok()?;
-    if checksum(rows.as_bytes()) != header.table {
+    if checked::sum(rows.as_bytes()) != header.table {
         return None;
     }
     at += table;
@@ -168,7 +162,8 @@ fn header(file: &File) -> Option<(Header, u64)> {
     let mut line = [0; 512];
     let read = file.read_at(&mut line, 0).ok()?;
     let end = line[..read].iter().position(|byte| *byte == b'\n')?;
-    let header: Header = serde_json::from_slice(&line[..end]).ok()?;
+    let text = checked::read(str::from_utf8(&line[..end]).ok()?)?;
+    let header: Header = serde_json::from_str(text).ok()?;
     (header.version == VERSION).then_some((header, end as u64 + 1))
 }
 
@@ -197,7 +192,7 @@ pub fn store(
             }
             (None, Some(summary)) => {
                 serde_json::to_writer(&mut summaries, summary)?;
-                checksum(&summaries[before..])
+                checked::sum(&summaries[before..])
             }
             (None, None) => continue,
         };
@@ -216,11 +211,11 @@ pub fn store(
         seen,
         runs: rows.len() as u64,
         newest,
-        table: checksum(rows.as_bytes()),
+        table: checked::sum(rows.as_bytes()),
     };
+    let header = checked::line(&serde_json::to_string(&header)?);
     files.replace_with(path, |out| {
-        serde_json::to_writer(&mut *out, &header)?;
-        out.write_all(b"\n")?;
+        out.write_all(format!("{header}\n").as_bytes())?;
         out.write_all(rows.as_bytes())?;
         out.write_all(&summaries)
     })
