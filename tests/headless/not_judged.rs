@@ -237,9 +237,9 @@ fn a_harness_that_the_machine_ended_is_judged_again_under_the_same_number() {
     lab.lab("run").is(0).says("PASS  run 1 of");
 }
 
-/// `lab run`, whose first worker that is busy for a second gets this signal.
-fn with_a_worker_ended_by(lab: &Lab, signal: Signal) -> CommandOutput {
-    let mut child = lab.lab_command("run").spawn().unwrap();
+/// A `lab` command, whose first worker that is busy for a second gets this signal.
+pub fn with_a_worker_ended_by(lab: &Lab, args: &str, signal: Signal) -> CommandOutput {
+    let mut child = lab.lab_command(args).spawn().unwrap();
     let judge = Pid::from_child(&child);
     let read = |process: Pid, file: &str| {
         let file = format!("/proc/{}/{file}", process.as_raw_pid());
@@ -278,7 +278,7 @@ fn a_worker_that_the_machine_ended_is_no_crash_of_the_kernel() {
     // The worker of the reference is never busy for so long.
     lab.write(&kernel, plain.replacen("__syncthreads();", &never_ends, 1));
     not_judged(
-        with_a_worker_ended_by(&lab, Signal::KILL),
+        with_a_worker_ended_by(&lab, "run", Signal::KILL),
         "the kernel crashed: its process was ended by SIGKILL (ended from outside, or the machine ran out of memory); \
          judge again",
     );
@@ -312,7 +312,7 @@ fn a_reference_that_the_machine_ended_is_no_fault_of_its_file() {
         ),
     ] {
         lab.write(&format!("{FOLDER}/{file}"), text);
-        let output = with_a_worker_ended_by(&lab, signal);
+        let output = with_a_worker_ended_by(&lab, "run", signal);
         let why =
             format!("{file}: the reference crashed: its process was ended by {said}; judge again");
         let output = not_judged(output, &why);

@@ -2,6 +2,7 @@
 //! and `lab peers`. The judge is the real one on the emulated device.
 
 use crate::lab::{Beside, Lab};
+use crate::not_judged::with_a_worker_ended_by;
 use crate::twice::{self, KERNEL};
 use lab_testing::until;
 use rustix::process::Signal;
@@ -182,14 +183,46 @@ fn a_bench_times_the_peers_once_after_its_last_run() {
     );
 }
 
-#[test]
-fn peers_that_were_timed_before_an_interruption_stay() {
-    let peers = PEERS.replace("wrong", "endless");
-    let lab = twice(&peers);
-    // The second one never ends: the judge would wait for its limit.
+/// The second of its peers never ends: the judge would wait for its limit.
+fn with_an_endless_peer() -> Lab {
+    let lab = twice(&PEERS.replace("wrong", "endless"));
     let endless = KERNEL.replace("{ y", "{ while (atomicAdd(&zero, 0) == 0); y");
     let endless = endless.replace("extern", "__device__ int zero;\nextern");
     lab.write("endless.cu", endless);
+    lab
+}
+
+/// A peer whose process the machine ended, as for want of memory, did not fail. `lab bench --resume`
+/// times the peers again.
+#[test]
+fn a_peer_that_the_machine_ended_is_timed_again() {
+    let lab = with_an_endless_peer();
+    let few = "bench --runs 1 --warm-up 0 --iterations 1 --trials 1";
+    let ended = "its process was ended by SIGKILL (ended from outside, or the machine ran out of memory); measure again";
+    with_a_worker_ended_by(&lab, few, Signal::KILL)
+        .is(0)
+        .says(&format!("not compared with endless: {ended}"));
+    let shown = lab.lab("bench --show last --json").is(0).json();
+    assert_eq!(names(&shown["peers"]), (vec!["other"], vec!["endless"]));
+    assert_eq!(
+        shown["peers"][1]["left_out"],
+        json!([]),
+        "no workload of it"
+    );
+    assert_eq!(shown["peers_failure"], format!("endless: {ended}"));
+    let log = lab.path(".lab/bench/1/peers.log");
+    fs::remove_file(&log).unwrap();
+    let resumed = Beside::spawn(lab.lab_command("bench --resume"));
+    until("the first peer is timed again", || {
+        fs::read_to_string(&log).is_ok_and(|log| log.contains("\npeer: other ratio="))
+    });
+    resumed.signal(Signal::INT);
+    resumed.finish().is(3);
+}
+
+#[test]
+fn peers_that_were_timed_before_an_interruption_stay() {
+    let lab = with_an_endless_peer();
     let few = "bench --runs 1 --warm-up 0 --iterations 1 --trials 1";
     let bench = Beside::spawn(lab.lab_command(few));
     until("the first peer is timed", || {

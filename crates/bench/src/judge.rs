@@ -7,7 +7,7 @@ use crate::store::PEERS_LOG;
 use anyhow::Result;
 use jiff::Timestamp;
 use lab_protocol::report::{Report, first_word};
-use lab_protocol::{JudgeKind, When};
+use lab_protocol::{JudgeKind, When, is_from_outside};
 use lab_run::Ending;
 use lab_run::peers::MeasuredPeer;
 use lab_run::verdict::{Outcome, Verdict};
@@ -105,9 +105,14 @@ impl Session<'_> {
                 log.display()
             )
         };
+        let by_machine = peers.iter().find_map(|MeasuredPeer { peer, .. }| {
+            let why = peer.failure.as_deref().filter(|why| is_from_outside(why))?;
+            Some(format!("{}: {why}", peer.name))
+        });
         let failure = is_wrong
             .then(wrong)
             .or_else(|| is_interrupted.then(interrupted))
+            .or(by_machine)
             .or_else(|| peers.is_empty().then(nothing));
         let ended = match is_interrupted {
             true => Ended::Interrupted,

@@ -10,8 +10,8 @@ use crate::outcome::{Result, Stop, unless_wrong};
 use crate::problem::{LeftOut, PeerSpec, Problem, SetsUp, WorkerRole};
 use crate::worker::{ModuleId, StartingWorker, Worker};
 use itertools::Itertools as _;
-use lab_protocol::Language;
 use lab_protocol::report::Report;
+use lab_protocol::{Language, is_from_outside};
 use lab_system::threads::{Beside, beside};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -261,7 +261,7 @@ fn check(
                 .unwrap_or_default();
             return fails(format!("its results are wrong: {what}"), goes_on(loaded));
         }
-        Err(Stop::Crash(why)) => return fails(why, None),
+        Err(Stop::Crash(why)) if !is_from_outside(&why) => return fails(why, None),
         Err(stop) => return Err(stop),
     };
     let began = Instant::now();
@@ -311,9 +311,14 @@ fn failures(log: &str, why: &str) -> Option<Vec<LeftOut>> {
     Some(failed.collect_vec()).filter(|failed| !failed.is_empty())
 }
 
-/// The first line of why a peer has no figure, with its file and its function.
+/// The first line of why a peer has no figure, with its file and its function. If the machine ended
+/// it, that says nothing of its source.
 pub fn with_place(why: &str, peer: &PeerSpec, source: &str) -> String {
     let why = why.lines().next().unwrap_or_default();
+    if is_from_outside(why) {
+        let how = why.strip_prefix("the kernel crashed: ").unwrap_or(why);
+        return format!("{how}; measure again");
+    }
     let file = peer.source.display().to_string();
     // A worker knows a source by the name of its copy.
     let own = peer
@@ -363,5 +368,9 @@ mod tests {
             "it crashed: so (f, other/peer.py:2)"
         );
         assert_eq!(said("other/peer.py is empty"), "other/peer.py is empty");
+        assert_eq!(
+            said("the kernel crashed: its process was ended by SIGKILL (so)"),
+            "its process was ended by SIGKILL (so); measure again"
+        );
     }
 }

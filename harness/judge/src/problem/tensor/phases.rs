@@ -17,6 +17,7 @@ use crate::problem::api::{
 };
 use crate::worker::{ModuleId, Worker};
 use lab_device::{DeviceInfo, ExecutionOrder, ILLEGAL_ADDRESS};
+use lab_protocol::is_from_outside;
 use lab_protocol::report::{JudgedWorkloads, Log};
 use lab_system::memory;
 use std::ops::Deref;
@@ -75,6 +76,9 @@ impl Prepared {
             let launched = launched
                 .and_then(|()| launcher.launch(worker, module, &data, 0, ExecutionOrder::Forward));
             if let Err(stop) = launched {
+                if is_from_outside(&stop.first_line()) {
+                    return Err(stop);
+                }
                 failed.push(LeftOut {
                     label: case.label.clone(),
                     why: stop.to_string(),
