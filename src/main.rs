@@ -1,3 +1,7 @@
 fn main() -> std::process::ExitCode {
-    lab::cli::main()
+    // A stack that is too small would end the process without a sentence.
+    match lab_system::memory::small_stack() {
+        Some(why) => lab::cli::without_stack(&why),
+        None => lab::cli::main(),
+    }
 }

@@ -243,6 +243,14 @@ pub fn definition() -> clap::Command {
     Cli::command()
 }
 
+/// Says that a command did nothing, because the stack of this process is too small for [`main`].
+pub fn without_stack(why: &str) -> ExitCode {
+    complain(why);
+    code(Exit::Usage)
+}
+
+// Its frame must not become part of its caller's, which looks at the stack first.
+#[inline(never)]
 pub fn main() -> ExitCode {
     output::remember_request(definition);
     output::install_panic_hook();

@@ -102,6 +102,21 @@ fn sigterm_ends_a_command_whose_work_never_ends() {
     lab.lab("undo").is(0);
 }
 
+/// A batch system may give a process a small stack. The limit is raised where that is allowed.
+#[test]
+fn a_stack_that_is_too_small_is_told_or_raised() {
+    let lab = judged();
+    lab.sh("ulimit -S -s 128; exec $LAB log").is(0);
+    let output = lab.sh("ulimit -s 128; exec $LAB keep -m better");
+    match output.code {
+        // Root may raise it.
+        0 => assert_eq!(lab.git("log -1 --format=%s"), "better\n"),
+        _ => drop(output.is(64).says(
+            "the stack of this process is limited to 128 KiB, and lab needs 1 MiB: raise the limit (`ulimit -s 1024`)",
+        )),
+    }
+}
+
 #[test]
 fn what_stdout_does_not_take_is_told_and_is_no_success() {
     let lab = Lab::new();
