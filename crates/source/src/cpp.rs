@@ -90,11 +90,9 @@ static JOINTS: LazyLock<Regex> = LazyLock::new(|| regex("JOINT+"));
 pub(crate) const BLANKS: [char; 5] = [' ', '\t', '\r', '\x0b', '\x0c'];
 
 /// Compiles a pattern, in which `JOINT` stands for a backslash that joins the next line, `BLANK` for
-/// white space within a line, `WORD` for a character of a word, and `GAP` for white space and
-/// comments.
+/// white space within a line, and `WORD` for a character of a word.
 pub(crate) fn regex(pattern: &str) -> Regex {
     let pattern = pattern
-        .replace("GAP", r"(?s:BLANK|\n|/\*.*?\*/)*")
         .replace("JOINT", r"(?:\\BLANK*\n)")
         .replace("BLANK", r"[ \t\r\x0b\x0c]")
         .replace("WORD", r"[0-9A-Za-z_$[^\x00-\x7f]]");

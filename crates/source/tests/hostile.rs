@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const LENGTH: usize = 256 << 10;
 
 /// What a source repeats.
-const PIECES: [&str; 28] = [
+const PIECES: [&str; 33] = [
     "(",
     "<",
     "\"",
@@ -32,6 +32,11 @@ const PIECES: [&str; 28] = [
     "#include /**/",
     "a\\\n",
     "R\"(a ",
+    "a<",
+    "a<b ",
+    "template<",
+    "# /*\n",
+    "*/# /* ",
     "LAB_LAUNCH(a)\n",
     "__global__ f\n",
     "__global__ void f(\n",

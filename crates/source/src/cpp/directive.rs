@@ -25,12 +25,23 @@ pub enum Include {
     Macro(String),
 }
 
-/// A preprocessor line after blanks and comments, up to the rest behind its name. `%:` and `??=` are other
-/// spellings of `#`.
-static LINE: LazyLock<Regex> = LazyLock::new(|| regex(r"^GAP(?:#|%:|\?\?=)GAP([0-9A-Za-z_]*)GAP"));
+/// The spellings of `#`.
+const SIGNS: [&str; 3] = ["#", "%:", "??="];
 static HEADER: LazyLock<Regex> = LazyLock::new(|| regex(r#"^(?:"[^"]+"|<[^>]+>)"#));
 /// What an include line names otherwise, without a comment.
 static MACRO: LazyLock<Regex> = LazyLock::new(|| regex(r#"^[^"<](?s:.*?)(?://|/\*|$)"#));
+
+/// A text behind the white space and the comments that begin it.
+fn after_gap(mut text: &str) -> &str {
+    loop {
+        text = text.trim_start_matches(|c| c == '\n' || BLANKS.contains(&c));
+        let inside = text.strip_prefix("/*");
+        let Some((_, after)) = inside.and_then(|inside| inside.split_once("*/")) else {
+            return text;
+        };
+        text = after;
+    }
+}
 
 /// Most bytes of what an include line names, with its quotes.
 const LONGEST: usize = 4096 + 2;
@@ -38,15 +49,20 @@ const LONGEST: usize = 4096 + 2;
 impl<'s> Directive<'s> {
     /// Whether a text begins with a spelling of `#`.
     pub(crate) fn begins(text: &str) -> bool {
-        ["#", "%:", "??="].iter().any(|sign| text.starts_with(sign))
+        SIGNS.iter().any(|sign| text.starts_with(sign))
     }
 
     /// Reads the directive that begins a text after blanks and comments.
     pub fn parse(text: &'s str) -> Option<Directive<'s>> {
-        let found = LINE.captures(text)?;
+        // A source of 8 MiB has millions of directives: no regular expression looks at each.
+        let line = after_gap(text);
+        let after_sign = SIGNS.iter().find_map(|sign| line.strip_prefix(sign))?;
+        let named = after_gap(after_sign);
+        let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let end = named.find(|c| !is_of_name(c)).unwrap_or(named.len());
         Some(Directive {
-            name: found.get(1)?.as_str(),
-            rest: &text[found.get(0)?.end()..],
+            name: &named[..end],
+            rest: after_gap(&named[end..]),
         })
     }
 
@@ -108,6 +124,34 @@ pub fn includes(source: &[u8]) -> Vec<Include> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    /// The form of a directive, as a regular expression.
+    static LINE: LazyLock<Regex> = LazyLock::new(|| {
+        let gap = r"(?:BLANK|\n|/\*(?:[^*]|\*+[^*/])*\*+/)*";
+        let line = r"^GAP(?:#|%:|\?\?=)GAP([0-9A-Za-z_]*)GAP";
+        regex(&line.replace("GAP", gap))
+    });
+
+    proptest! {
+        #[test]
+        fn a_strangers_directive_is_read_as_its_form_says(
+            pieces in prop::collection::vec(
+                prop::sample::select(vec![
+                    "#", "%:", "??=", "%", "??", " ", "\t", "\r", "\n", "\u{b}", "\u{c}", "/*", "*/", "/", "*", "//", "define",
+                    "_1", "é", "\u{a0}", "\"a\"", "\\\n",
+                ]),
+                0..12,
+            ),
+        ) {
+            let text = pieces.concat();
+            let wanted = LINE.captures(&text).map(|found| Directive {
+                name: found.get(1).map_or("", |name| name.as_str()),
+                rest: &text[found[0].len()..],
+            });
+            prop_assert_eq!(Directive::parse(&text), wanted);
+        }
+    }
 
     #[test]
     fn every_spelling_of_an_include_line_is_found() {
