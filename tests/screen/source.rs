@@ -212,6 +212,49 @@ fn the_view_opens_at_the_first_change() {
 }
 
 #[test]
+fn a_text_that_is_older_than_the_save_says_so_until_the_save_is_read() {
+    let mut world = with(
+        World::new(),
+        "open; say correctness: pass; end pass 1000; press 2",
+    );
+    assert!(world.words().contains("Source same as incumbent"));
+    world.edit(&[("// The sum", "// Moved\n\n// The sum")]);
+    world.reads_late = true;
+    world.tell("save");
+    let words = world.words();
+    assert!(
+        words.contains("Source reading …") && !words.contains("same as"),
+        "{}",
+        world.screen(160, 45)
+    );
+    world.tell("read");
+    assert!(
+        world.words().contains("Source +2 −0 against incumbent"),
+        "{}",
+        world.screen(160, 45)
+    );
+    // The end of the run asks again, for the places of its messages: the text is the present one.
+    world.tell("say stage: build | kernels/rmsnorm/kernel.cu(3): warning: odd; end pass 1000");
+    assert!(world.words().contains("+2 −0 against incumbent"));
+}
+
+#[test]
+fn the_view_reads_the_file_again_when_it_is_shown() {
+    let mut world = with(
+        World::new(),
+        "open; say correctness: pass; end pass 1000; press 2 1",
+    );
+    // A save that nobody has noticed yet.
+    world.texts.push(("bytes-0".into(), "// another\n".into()));
+    world.tell("press 2");
+    assert!(
+        world.words().contains("// another"),
+        "{}",
+        world.screen(160, 45)
+    );
+}
+
+#[test]
 fn a_search_goes_through_the_file_and_through_the_diff() {
     let mut world = with(
         edited(),

@@ -23,6 +23,7 @@ use lab_tui::event::Event;
 use lab_tui::geometry::FrameGeometry;
 use lab_tui::layout::{Layout, UserChoice};
 use lab_tui::model::Model;
+use lab_tui::source::SourceRequest;
 use lab_tui::state::Setup;
 use lab_tui::theme::Theme;
 use made::{commit, no_loop};
@@ -69,6 +70,9 @@ pub struct World {
     /// Decisions are refused, for this reason.
     pub refusal: Option<String>,
     late: Option<Event>,
+    /// The kernel is read for the view Source at the step `read` only.
+    pub reads_late: bool,
+    unread: Option<SourceRequest>,
     /// The text of the kernel for each name of bytes; for other names it is [`SOURCE`].
     pub texts: Vec<(String, String)>,
     /// A commit that git no longer has.
@@ -146,6 +150,8 @@ impl World {
             unconfined: None,
             slow: false,
             late: None,
+            reads_late: false,
+            unread: None,
             texts: Vec::new(),
             gone: None,
             older: 0,

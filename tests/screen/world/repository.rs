@@ -98,6 +98,7 @@ impl World {
                         profiles: self.compared_profiles.clone(),
                     }))));
             }
+            ViewRequest::Source(request) if self.reads_late => self.unread = Some(request),
             ViewRequest::Source(request) => self.read_source(request),
             ViewRequest::ChangedLines(commits) => {
                 let line = |commit: String| (commit.clone(), format!("the bytes of {commit}"));

@@ -136,6 +136,10 @@ impl World {
                 self.answers.push_back(decided);
             }
             "page" => self.tell_page(),
+            "read" => {
+                let request = self.unread.take().expect("the kernel is wanted");
+                self.read_source(request);
+            }
             // Something of it changed.
             "loop" => {
                 let running = self.loops.as_ref().is_ok_and(|view| view.running);

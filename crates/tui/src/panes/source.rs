@@ -80,7 +80,12 @@ fn note(state: &SourceState, form: diff::DiffLayout, around: ContextLines, colum
     let Some(source) = &state.source else {
         return String::new();
     };
-    let (messages, base) = (state.messages.tally(), base(source));
+    let messages = state.messages.tally();
+    let base = if state.is_behind() {
+        "reading …".to_owned()
+    } else {
+        base(source)
+    };
     if state.mode == SourceMode::File {
         let hot = state.hot.note(state.hot.columns(columns));
         let place = state.text().zip(state.line());

@@ -176,9 +176,23 @@ impl SourceState {
         }
     }
 
-    /// The view is not shown.
+    /// The view is not shown. Once it is shown again, the file is read again: a save may not have
+    /// been noticed yet.
     pub fn hide(&mut self) {
         (self.moved, self.hidden) = (false, true);
+        self.request = None;
+    }
+
+    /// The text or what it is compared with is older than what is on disk, as far as is known: the
+    /// answer to the latest request is not here yet.
+    pub(super) fn is_behind(&self) -> bool {
+        let (Some(source), Some(asked)) = (&self.source, &self.request) else {
+            return false;
+        };
+        let shown = &source.request;
+        let read = source.present.as_ref().ok().map(|text| &text.fingerprint);
+        let is_same_text = asked.present == shown.present || asked.present.as_ref() == read;
+        !is_same_text || asked.baseline != shown.baseline || asked.head != shown.head
     }
 
     /// Goes to the first error, or else to the first change, of a new text, unless the user has moved
