@@ -33,6 +33,7 @@ use jiff::tz::TimeZone;
 use lab_project::Project;
 use lab_project::screen_lock::{self, ScreenLock};
 use lab_runner::spec::RunSpec;
+use lab_system::descendants;
 use lab_tui::effect::{Effect, Redraw};
 use lab_tui::event::{Event, TerminalEvent, UserInput};
 use lab_tui::geometry::FrameGeometry;
@@ -384,8 +385,15 @@ impl Screen {
     }
 
     /// Gives the terminal to the shell. The whole process group stops; otherwise a `cargo run`
-    /// around this process would go on and the shell would not notice.
+    /// around this process would go on and the shell would not notice. Without a shell, nothing
+    /// would continue the group.
     fn suspend(&mut self, threads: &Threads) -> io::Result<()> {
+        if !descendants::has_shell() {
+            let why = "suspend: no shell to return to".to_owned();
+            self.model.say(MessageLevel::Warning, why);
+            self.redraw = Redraw::AtOnce;
+            return Ok(());
+        }
         let _paused = threads.input.pause();
         self.guard.leave();
         kill_current_process_group(Signal::STOP)?;

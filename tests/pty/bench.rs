@@ -18,7 +18,7 @@ use tempfile::TempDir;
 
 pub use in_terminal::Lab;
 #[allow(unused_imports, reason = "soak uses this file too")]
-pub use processes::{child, children, is_alive, wait_until_gone};
+pub use processes::{child, children, is_alive, is_stopped, wait_until_gone};
 
 /// A harness in shell: the kernel's first line says how it fares.
 const HARNESS: &str = r#"
@@ -284,14 +284,22 @@ impl Bench {
         )
     }
 
-    /// Started by a shell, which stays until a line is typed; the screen's process is in `lab.pid`.
+    /// Started by a shell with job control, which then carries out the lines that are typed until an
+    /// empty one; the screen's process is in `lab.pid`.
     pub fn open_in_shell(&self) -> Lab {
         let mut command = CommandBuilder::new("sh");
-        let script = r#"sh -c 'echo $$ > "$1"; exec "$2"' sh "$1" "$2"; read -r line"#;
+        let script = r#"set -m; sh -c 'echo $$ > "$1"; exec "$2"' sh "$1" "$2"
+            while read -r line && [ -n "$line" ]; do $line; done"#;
         command.args(["-c", script, "sh"]);
         command.arg(self.folder.path().join("lab.pid"));
         command.arg(env!("CARGO_BIN_EXE_lab"));
         self.start(160, 45, &[], command)
+    }
+
+    /// The process of a screen that a shell has started.
+    pub fn screen(&self) -> String {
+        let pid = fs::read_to_string(self.folder.path().join("lab.pid")).unwrap();
+        pid.trim().to_owned()
     }
 
     /// The test program itself, with this argument, as the program in the terminal.

@@ -1,6 +1,7 @@
 //! The user's config, and the keys, clipboard, mouse and notifications of a real terminal.
 
-use super::bench::Bench;
+use super::bench::{Bench, is_stopped, wait_until_gone};
+use lab_testing::until;
 use std::fs;
 
 /// A click of the left button at a column and a row, both from 1, as a terminal in SGR mode sends
@@ -48,7 +49,7 @@ fn the_config_holds_and_its_changes_are_taken_up() {
 #[test]
 fn the_screen_hears_the_mouse_unless_it_is_turned_off() {
     let bench = Bench::new();
-    let mut lab = bench.open();
+    let mut lab = bench.open_in_shell();
     lab.see("● PASS").see("━ Correctness");
     lab.wait("the mouse", |s| {
         s.mouse_protocol_mode() == vt100::MouseProtocolMode::ButtonMotion
@@ -68,16 +69,14 @@ fn the_screen_hears_the_mouse_unless_it_is_turned_off() {
     lab.wait("the shell's mouse", |s| {
         s.mouse_protocol_mode() == vt100::MouseProtocolMode::None
     });
-    rustix::process::waitid(
-        rustix::process::WaitId::Pid(lab.pid()),
-        rustix::process::WaitIdOptions::STOPPED,
-    )
-    .unwrap();
-    lab.signal(rustix::process::Signal::CONT);
+    until("the screen is stopped", || is_stopped(&bench.screen()));
+    lab.press("fg\n");
     lab.wait("the mouse again", |s| {
         s.mouse_protocol_mode() == vt100::MouseProtocolMode::ButtonMotion
     });
     lab.press("q");
+    wait_until_gone(&bench.screen());
+    lab.press("\n");
     assert_eq!(lab.end(), 0);
 }
 

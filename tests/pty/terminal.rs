@@ -1,6 +1,6 @@
 //! The terminal: sizes, stopping and coming back, the editor, every way to end.
 
-use super::bench::{Bench, child, children, is_alive, wait_until_gone};
+use super::bench::{Bench, Lab, child, children, is_alive, is_stopped, wait_until_gone};
 use lab_testing::until;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use std::fs;
@@ -41,26 +41,53 @@ fn a_tiny_terminal_can_be_quit() {
 #[test]
 fn it_stops_and_comes_back_whole() {
     let bench = Bench::new();
-    let mut lab = bench.open();
-    lab.see("● PASS");
-    lab.press("\u{1a}");
-    waitid(WaitId::Pid(lab.pid()), WaitIdOptions::STOPPED).unwrap();
-    lab.wait("the shell's terminal", |screen| {
+    let mut shell = bench.open_in_shell();
+    shell.see("● PASS");
+    let pid = bench.screen();
+    shell.press("\u{1a}");
+    comes_back(&mut shell, &pid);
+    // Stopped from outside, as `kill -TSTP` does.
+    kill_process(process(&pid), Signal::TSTP).unwrap();
+    comes_back(&mut shell, &pid);
+    bench.save_in_place("speed 7000\n");
+    shell.see("7,000 sps");
+    shell.press("q");
+    wait_until_gone(&pid);
+    shell.press("\n");
+    assert_eq!(shell.end(), 0);
+}
+
+fn process(pid: &str) -> Pid {
+    Pid::from_raw(pid.parse().unwrap()).unwrap()
+}
+
+/// The shell gets the terminal from a screen that stops, and gives it back.
+fn comes_back(shell: &mut Lab, pid: &str) {
+    until("the screen is stopped", || is_stopped(pid));
+    shell.wait("the shell's terminal", |screen| {
         !screen.alternate_screen() && !screen.hide_cursor()
     });
-    lab.signal(Signal::CONT);
-    lab.wait("the screen again", |screen| {
+    shell.press("fg\n");
+    shell.wait("the screen again", |screen| {
         screen.alternate_screen() && screen.contents().contains("● PASS")
     });
-    // Stopped from outside, as `kill -TSTP` does.
+}
+
+/// As `ssh -t host lab` and `tmux new-window lab`: nobody would continue the screen.
+#[test]
+fn without_a_shell_above_the_screen_stays() {
+    let bench = Bench::new();
+    let mut lab = bench.open();
+    lab.see("● PASS");
+    lab.press("\u{1a}")
+        .see("suspend: no shell to return to")
+        .see("● PASS");
+    lab.press("3").wait("the message is gone", |screen| {
+        !screen.contents().contains("no shell")
+    });
+    // Stopped from outside.
     lab.signal(Signal::TSTP);
-    waitid(WaitId::Pid(lab.pid()), WaitIdOptions::STOPPED).unwrap();
-    lab.signal(Signal::CONT);
-    lab.wait("the screen again", |screen| {
-        screen.alternate_screen() && screen.contents().contains("● PASS")
-    });
-    bench.save_in_place("speed 7000\n");
-    lab.see("7,000 sps");
+    lab.see("suspend: no shell to return to");
     lab.press("q");
     assert_eq!(lab.end(), 0);
 }
@@ -192,13 +219,9 @@ fn a_killed_screen_leaves_the_terminal_sane() {
     // As from a shell: the terminal outlives the screen.
     let mut shell = bench.open_in_shell();
     shell.see("● PASS");
-    let pid = fs::read_to_string(bench.folder.path().join("lab.pid")).unwrap();
+    let pid = bench.screen();
     let watchdog = child(&pid, WATCHDOG);
-    kill_process(
-        Pid::from_raw(pid.trim().parse().unwrap()).unwrap(),
-        Signal::KILL,
-    )
-    .unwrap();
+    kill_process(process(&pid), Signal::KILL).unwrap();
     shell.see_sane();
     wait_until_gone(&watchdog);
     shell.press("\n");
@@ -275,24 +298,19 @@ fn keys_that_wait_together_are_drawn_together() {
 #[test]
 fn nobody_watches_a_terminal_that_was_given_back() {
     let bench = Bench::new();
-    let mut lab = bench.open();
-    lab.see("● PASS");
-    let pid = lab.pid().to_string();
+    let mut shell = bench.open_in_shell();
+    shell.see("● PASS");
+    let pid = bench.screen();
     let watchdog = child(&pid, WATCHDOG);
-    lab.press("\u{1a}");
-    waitid(WaitId::Pid(lab.pid()), WaitIdOptions::STOPPED).unwrap();
+    shell.press("\u{1a}");
+    until("the screen is stopped", || is_stopped(&pid));
     assert!(!is_alive(&watchdog) && children(&pid, WATCHDOG).is_empty());
-    // The wait is for a text from before the stop: late output from then looks like the screen.
-    lab.wait("the terminal given back", |screen| {
-        !screen.alternate_screen()
-    });
-    lab.signal(Signal::CONT);
-    lab.wait("the screen again", |screen| {
-        screen.alternate_screen() && screen.contents().contains("● PASS")
-    });
+    comes_back(&mut shell, &pid);
     let watchdog = child(&pid, WATCHDOG);
-    lab.press("q");
-    assert_eq!(lab.end(), 0);
+    shell.press("q");
+    wait_until_gone(&pid);
+    shell.press("\n");
+    assert_eq!(shell.end(), 0);
     assert!(!is_alive(&watchdog));
 }
 

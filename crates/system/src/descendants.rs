@@ -3,7 +3,10 @@
 
 use crate::listing;
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
+use rustix::process::{
+    Pid, Signal, WaitOptions, getpgid, getpgrp, getpid, getsid, kill_process, set_child_subreaper,
+    wait,
+};
 use std::collections::HashMap;
 use std::fs;
 use std::io;
@@ -115,18 +118,32 @@ pub fn kill_own() {
     }
 }
 
-/// Whether a process is `ancestor` or was started by it, over any number of generations.
-pub fn descends_from(process: u32, ancestor: u32) -> bool {
+/// A process, its parent, and so on.
+fn ancestry(process: i32) -> impl Iterator<Item = Pid> {
     // `None` where the process has ended.
-    let parent = |id: &u32| {
-        let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    let parent = |id: &Pid| {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", id.as_raw_pid())).ok()?;
         let (_, parent, _) = parse(&stat)?;
-        u32::try_from(parent).ok()
+        Pid::from_raw(parent)
     };
     // A bound, because a process may get another parent meanwhile. No chain of parents is this
     // long.
-    let mut line = successors(Some(process), parent).take(64);
-    line.any(|id| id == ancestor)
+    successors(Pid::from_raw(process), parent).take(64)
+}
+
+/// Whether a process is `ancestor` or was started by it, over any number of generations.
+pub fn descends_from(process: u32, ancestor: u32) -> bool {
+    let mut line = ancestry(process.cast_signed());
+    line.any(|id| id.as_raw_pid().cast_unsigned() == ancestor)
+}
+
+/// Whether a shell above this process can continue its process group after a stop: the nearest
+/// ancestor of another group belongs to the same session. Linux calls other groups orphaned.
+pub fn has_shell() -> bool {
+    let group = getpgrp();
+    let mut above = ancestry(getpid().as_raw_pid());
+    let above = above.find(|id| getpgid(Some(*id)).is_ok_and(|of| of != group));
+    above.is_some_and(|id| getsid(Some(id)).ok() == getsid(None).ok())
 }
 
 /// The threads of a process in `/proc`. None if it has ended.

@@ -60,10 +60,19 @@ pub fn child(parent: &str, word: &str) -> String {
     }
 }
 
+/// The letter of a process's state; `None` if it is gone.
+fn state(pid: &str) -> Option<char> {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).ok()?;
+    stat.rsplit(')').next()?.trim_start().chars().next()
+}
+
 /// Whether a process exists and is not a zombie.
 pub fn is_alive(pid: &str) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
-    stat.rsplit(')')
-        .next()
-        .is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
+    state(pid).is_some_and(|state| state != 'Z')
+}
+
+/// Whether a signal has stopped a process.
+#[allow(dead_code, reason = "soak uses this file too")]
+pub fn is_stopped(pid: &str) -> bool {
+    state(pid) == Some('T')
 }
