@@ -27,6 +27,7 @@
 #include "lab_cpu/vector_types.h"
 #include "lab_cpu/math.h"
 #include "lab_cpu/special.h"
+#include "lab_cpu/rounding.h"
 #include "lab_cpu/simd.h"
 #include "lab_cpu/memory.h"
 #include "lab_cpu/warp.h"

@@ -17,6 +17,7 @@ pub const HEADERS: &[(&str, &str)] = headers!["cpu/":
     "lab_cpu/vector_types.h",
     "lab_cpu/math.h",
     "lab_cpu/special.h",
+    "lab_cpu/rounding.h",
     "lab_cpu/simd.h",
     "lab_cpu/memory.h",
     "lab_cpu/warp.h",

@@ -1,6 +1,6 @@
 // The functions that device code calls where a GPU does otherwise than this processor: at a load or a store at an address that is no
 // multiple of its size, which ends a launch on a GPU; and at an implicit conversion of a number that the type cannot hold, which a GPU
-// brings to the nearest one (`rewrite/casts.rs` does the same for a cast). They are entry points of UndefinedBehaviorSanitizer, but
+// brings to the nearest one (`rewrite/casts.rs` does the same for a cast); and at a shift by all bits or more. They are entry points of UndefinedBehaviorSanitizer, but
 // libubsan is not linked. The compilers define the names and the parameters (GCC: gcc/ubsan.cc).
 #pragma once
 
@@ -21,6 +21,10 @@ struct lab_cpu_misaligned {
 struct lab_cpu_conversion {
     lab_cpu_place place;
     const lab_cpu_type *from, *to;
+};
+struct lab_cpu_shift {
+    lab_cpu_place place;
+    const lab_cpu_type *shifted, *by;
 };
 // A sentence in parts.
 class lab_cpu_sentence {
@@ -67,6 +71,15 @@ extern "C" {
         .add(" to ")
         .add(found->to->name)
         .add(", which cannot hold the number: a GPU takes the nearest one, the emulated device at a cast alone (write the cast)")
+        .fail(found->place);
+}
+[[noreturn]] __attribute__((used, cold, noinline, visibility("hidden"))) inline void __ubsan_handle_shift_out_of_bounds_abort(lab_cpu_shift* found, void*, void* by) {
+    lab_cpu_sentence()
+        .add("a shift of ")
+        .add(found->shifted->name)
+        .add(" by ")
+        .add(unsigned(reinterpret_cast<size_t>(by)))
+        .add(" bits, which C++ does not define: a GPU shifts all bits out, the emulated device does not")
         .fail(found->place);
 }
 }

@@ -77,26 +77,25 @@ struct lab_cpu_bf16 {
 
 // Shared by the one-argument functions of both formats.
 #define LAB_CPU_SMALL_FUNCTIONS(F)                                         \
-    F(hexp, exp(float(a)))                                                 \
-    F(hexp2, exp2(float(a)))                                               \
-    F(hexp10, float(pow(10.0, double(float(a)))))                          \
-    F(hlog, log(float(a)))                                                 \
-    F(hlog2, log2(float(a)))                                               \
-    F(hlog10, log10(float(a)))                                             \
-    F(hsqrt, sqrt(float(a)))                                               \
-    F(hrsqrt, 1.0 / sqrt(double(float(a))))                                \
-    F(hrcp, 1.0 / double(float(a)))                                        \
-    F(hsin, sin(float(a)))                                                 \
-    F(hcos, cos(float(a)))                                                 \
-    F(htanh, tanh(float(a)))                                               \
-    F(hfloor, floor(float(a)))                                             \
-    F(hceil, ceil(float(a)))                                               \
-    F(htrunc, trunc(float(a)))                                             \
-    F(hrint, nearbyint(float(a)))
+    F(exp, exp(float(a)))                                                 \
+    F(exp2, exp2(float(a)))                                               \
+    F(exp10, float(pow(10.0, double(float(a)))))                          \
+    F(log, log(float(a)))                                                 \
+    F(log2, log2(float(a)))                                               \
+    F(log10, log10(float(a)))                                             \
+    F(sqrt, sqrt(float(a)))                                               \
+    F(rsqrt, 1.0 / sqrt(double(float(a))))                                \
+    F(rcp, 1.0 / double(float(a)))                                        \
+    F(sin, sin(float(a)))                                                 \
+    F(cos, cos(float(a)))                                                 \
+    F(tanh, tanh(float(a)))                                               \
+    F(tanh_approx, tanh(float(a)))                                        \
+    F(floor, floor(float(a)))                                             \
+    F(ceil, ceil(float(a)))                                               \
+    F(trunc, trunc(float(a)))                                             \
+    F(rint, nearbyint(float(a)))
 
-#define LAB_CPU_SMALL_COMPARISONS(F)                                                     \
-    F(__heq, __heq2, __hbeq2, ==) F(__hne, __hne2, __hbne2, !=) F(__hlt, __hlt2, __hblt2, <)      \
-    F(__hle, __hle2, __hble2, <=) F(__hgt, __hgt2, __hbgt2, >) F(__hge, __hge2, __hbge2, >=)
+#define LAB_CPU_SMALL_COMPARISONS(F) F(eq, ==) F(ne, !=) F(lt, <) F(le, <=) F(gt, >) F(ge, >=)
 
 template <class Format>
 struct lab_cpu_small {
@@ -144,6 +143,7 @@ struct lab_cpu_small {
     friend T __hsub_sat(T a, T b) { return __saturatef(a - b); }
     friend T __hmul_sat(T a, T b) { return __saturatef(a * b); }
     friend T __hfma(T a, T b, T c) { return lab_cpu_fma_to_odd(float(a), float(b), float(c)); }
+    friend T __hfma_sat(T a, T b, T c) { return __saturatef(__hfma(a, b, c)); }
     friend T __hfma_relu(T a, T b, T c) { return __hmax(__hfma(a, b, c), of(0)); }
     friend T __hneg(T a) { return -a; }
     friend T __habs(T a) { return of(a.__x & 0x7fff); }
@@ -155,13 +155,15 @@ struct lab_cpu_small {
     friend T __hmin_nan(T a, T b) { return __hisnan(a) || __hisnan(b) ? of(0x7fff) : __hmin(a, b); }
     friend T __hmax_nan(T a, T b) { return __hisnan(a) || __hisnan(b) ? of(0x7fff) : __hmax(a, b); }
 
-#define LAB_CPU_COMPARISON(name, pair, both, op)                              \
-    friend bool operator op(T a, T b) { return float(a) op float(b); }        \
-    friend bool name(T a, T b) { return float(a) op float(b); }
+// A comparison with a NaN is false, and true under the names with a u.
+#define LAB_CPU_COMPARISON(name, op)                                                                            \
+    friend bool operator op(T a, T b) { return float(a) op float(b); }                                          \
+    friend bool __h##name(T a, T b) { return float(a) op float(b) && !__hisnan(a) && !__hisnan(b); }            \
+    friend bool __h##name##u(T a, T b) { return float(a) op float(b) || __hisnan(a) || __hisnan(b); }
     LAB_CPU_SMALL_COMPARISONS(LAB_CPU_COMPARISON)
 #undef LAB_CPU_COMPARISON
 #define LAB_CPU_FUNCTION(name, expression) \
-    friend T name(T a) { return expression; }
+    friend T h##name(T a) { return expression; }
     LAB_CPU_SMALL_FUNCTIONS(LAB_CPU_FUNCTION)
 #undef LAB_CPU_FUNCTION
 };
@@ -184,8 +186,6 @@ struct alignas(4) lab_cpu_small2 {
     P& operator-=(P b) { return *this = *this - b; }
     P& operator*=(P b) { return *this = *this * b; }
     P& operator/=(P b) { return *this = *this / b; }
-    friend bool operator==(P a, P b) { return a.x == b.x && a.y == b.y; }
-    friend bool operator!=(P a, P b) { return a.x != b.x && a.y != b.y; }
 
     friend P __hadd2(P a, P b) { return a + b; }
     friend P __hsub2(P a, P b) { return a - b; }
@@ -195,33 +195,41 @@ struct alignas(4) lab_cpu_small2 {
     friend P __hsub2_rn(P a, P b) { return a - b; }
     friend P __hmul2_rn(P a, P b) { return a * b; }
     friend P __hadd2_sat(P a, P b) { return {__hadd_sat(a.x, b.x), __hadd_sat(a.y, b.y)}; }
+    friend P __hsub2_sat(P a, P b) { return {__hsub_sat(a.x, b.x), __hsub_sat(a.y, b.y)}; }
     friend P __hmul2_sat(P a, P b) { return {__hmul_sat(a.x, b.x), __hmul_sat(a.y, b.y)}; }
     friend P __hfma2(P a, P b, P c) { return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)}; }
     friend P __hfma2_relu(P a, P b, P c) { return {__hfma_relu(a.x, b.x, c.x), __hfma_relu(a.y, b.y, c.y)}; }
+    friend P __hfma2_sat(P a, P b, P c) { return {__hfma_sat(a.x, b.x, c.x), __hfma_sat(a.y, b.y, c.y)}; }
+    // Of complex numbers, as CUDA's header computes it.
+    friend P __hcmadd(P a, P b, P c) {
+        return {__hfma(-a.y, b.y, __hfma(a.x, b.x, c.x)), __hfma(a.y, b.x, __hfma(a.x, b.y, c.y))};
+    }
     friend P __hneg2(P a) { return -a; }
     friend P __habs2(P a) { return {__habs(a.x), __habs(a.y)}; }
     friend P __hmin2(P a, P b) { return {__hmin(a.x, b.x), __hmin(a.y, b.y)}; }
     friend P __hmax2(P a, P b) { return {__hmax(a.x, b.x), __hmax(a.y, b.y)}; }
+    friend P __hmin2_nan(P a, P b) { return {__hmin_nan(a.x, b.x), __hmin_nan(a.y, b.y)}; }
+    friend P __hmax2_nan(P a, P b) { return {__hmax_nan(a.x, b.x), __hmax_nan(a.y, b.y)}; }
     friend P __hisnan2(P a) { return {T(float(__hisnan(a.x))), T(float(__hisnan(a.y)))}; }
     friend float __low2float(P a) { return a.x; }
     friend float __high2float(P a) { return a.y; }
     friend P __lowhigh2highlow(P a) { return {a.y, a.x}; }
 
-#define LAB_CPU_COMPARISON(name, pair, both, op)                                                 \
-    friend P pair(P a, P b) { return {T(name(a.x, b.x) ? 1.0f : 0.0f), T(name(a.y, b.y) ? 1.0f : 0.0f)}; } \
-    friend bool both(P a, P b) { return name(a.x, b.x) && name(a.y, b.y); }
+#define LAB_CPU_COMPARISON(name, op)                                                                            \
+    friend bool operator op(P a, P b) { return a.x op b.x && a.y op b.y; }                                      \
+    LAB_CPU_COMPARED(__h##name, __h##name##2, __hb##name##2, __h##name##2_mask)                                 \
+    LAB_CPU_COMPARED(__h##name##u, __h##name##u2, __hb##name##u2, __h##name##u2_mask)
+#define LAB_CPU_COMPARED(name, pair, both, mask)                                                                \
+    friend P pair(P a, P b) { return {T(name(a.x, b.x) ? 1.0f : 0.0f), T(name(a.y, b.y) ? 1.0f : 0.0f)}; }      \
+    friend bool both(P a, P b) { return name(a.x, b.x) && name(a.y, b.y); }                                     \
+    friend unsigned mask(P a, P b) { return (name(a.x, b.x) ? 0xffffu : 0) | (name(a.y, b.y) ? 0xffff0000u : 0); }
     LAB_CPU_SMALL_COMPARISONS(LAB_CPU_COMPARISON)
+#undef LAB_CPU_COMPARED
 #undef LAB_CPU_COMPARISON
-    friend P h2exp(P a) { return {hexp(a.x), hexp(a.y)}; }
-    friend P h2exp2(P a) { return {hexp2(a.x), hexp2(a.y)}; }
-    friend P h2log(P a) { return {hlog(a.x), hlog(a.y)}; }
-    friend P h2log2(P a) { return {hlog2(a.x), hlog2(a.y)}; }
-    friend P h2sqrt(P a) { return {hsqrt(a.x), hsqrt(a.y)}; }
-    friend P h2rsqrt(P a) { return {hrsqrt(a.x), hrsqrt(a.y)}; }
-    friend P h2rcp(P a) { return {hrcp(a.x), hrcp(a.y)}; }
-    friend P h2sin(P a) { return {hsin(a.x), hsin(a.y)}; }
-    friend P h2cos(P a) { return {hcos(a.x), hcos(a.y)}; }
-    friend P h2tanh(P a) { return {htanh(a.x), htanh(a.y)}; }
+#define LAB_CPU_FUNCTION(name, expression) \
+    friend P h2##name(P a) { return {h##name(a.x), h##name(a.y)}; }
+    LAB_CPU_SMALL_FUNCTIONS(LAB_CPU_FUNCTION)
+#undef LAB_CPU_FUNCTION
 };
 
 template <class Format>
@@ -255,6 +263,36 @@ struct __nv_bfloat162_raw {
     operator __nv_bfloat162() const { return {__nv_bfloat16::of(x), __nv_bfloat16::of(y)}; }
 };
 
+// A number, as the neighbour on one side in a format of 16 bits.
+template <class T>
+inline T lab_cpu_small_to(double exact, lab_cpu_to to) {
+    const T near = exact;
+    const double off = exact - double(float(near));
+    const bool is_below = near.__x >> 15, goes_up = to == lab_cpu_to::up || (to == lab_cpu_to::zero && is_below);
+    if (off != off || off == 0 || goes_up != (off > 0)) return near;
+    if (!(near.__x & 0x7fff)) return T::of(goes_up ? 1 : 0x8001);
+    return T::of((unsigned short)(near.__x + (goes_up == is_below ? -1 : 1)));
+}
+// An integer as a double, rounded to odd: a later rounding to a narrower format is then correct.
+template <class Integer>
+inline double lab_cpu_to_odd(Integer x) {
+    const double near = lab_cpu_from<double>(x, lab_cpu_to::zero);
+    return Integer(near) == x ? near : lab_cpu_bits<double>(lab_cpu_bits<unsigned long long>(near) | 1);
+}
+#define LAB_CPU_TO_SIDES(T, name, From)                                                      \
+    inline T name##_rd(From x) { return lab_cpu_small_to<T>(x, lab_cpu_to::down); }          \
+    inline T name##_ru(From x) { return lab_cpu_small_to<T>(x, lab_cpu_to::up); }            \
+    inline T name##_rz(From x) { return lab_cpu_small_to<T>(x, lab_cpu_to::zero); }
+#define LAB_CPU_CONVERTED(T, one, name, Integer)                                                        \
+    inline T __##name##2##one##_rn(Integer x) { return lab_cpu_to_odd(x); }                  \
+    inline T __##name##2##one##_rd(Integer x) { return lab_cpu_small_to<T>(lab_cpu_to_odd(x), lab_cpu_to::down); } \
+    inline T __##name##2##one##_ru(Integer x) { return lab_cpu_small_to<T>(lab_cpu_to_odd(x), lab_cpu_to::up); }   \
+    inline T __##name##2##one##_rz(Integer x) { return lab_cpu_small_to<T>(lab_cpu_to_odd(x), lab_cpu_to::zero); } \
+    inline Integer __##one##2##name##_rn(T x) { return lab_cpu_saturate<Integer>(nearbyint(float(x))); } \
+    inline Integer __##one##2##name##_rd(T x) { return lab_cpu_saturate<Integer>(floor(float(x))); }    \
+    inline Integer __##one##2##name##_ru(T x) { return lab_cpu_saturate<Integer>(ceil(float(x))); }     \
+    inline Integer __##one##2##name##_rz(T x) { return lab_cpu_saturate<Integer>(trunc(float(x))); }
+
 // These functions under the names of each format: `half` and `half2`, or `bfloat16` and `bfloat162`.
 #define LAB_CPU_NAMES(T, P, one, pair)                                                       \
     inline T __float2##one(float x) { return x; }                                            \
@@ -278,17 +316,15 @@ struct __nv_bfloat162_raw {
     inline short __##one##_as_short(T x) { return short(x.__x); }                            \
     inline T __ushort_as_##one(unsigned short x) { return T::of(x); }                        \
     inline T __short_as_##one(short x) { return T::of((unsigned short)x); }                  \
-    inline T __int2##one##_rn(int x) { return x; }                                           \
-    inline T __uint2##one##_rn(unsigned x) { return x; }                                     \
-    inline T __short2##one##_rn(short x) { return int(x); }                                  \
-    inline T __ushort2##one##_rn(unsigned short x) { return int(x); }                        \
-    inline T __ll2##one##_rn(long long x) { return x; }                                      \
-    inline int __##one##2int_rn(T x) { return __float2int_rn(x); }                           \
-    inline int __##one##2int_rz(T x) { return __float2int_rz(x); }                           \
-    inline int __##one##2int_rd(T x) { return __float2int_rd(x); }                           \
-    inline int __##one##2int_ru(T x) { return __float2int_ru(x); }                           \
-    inline unsigned __##one##2uint_rn(T x) { return __float2uint_rn(x); }                    \
-    inline unsigned __##one##2uint_rz(T x) { return __float2uint_rz(x); }                    \
+    LAB_CPU_CONVERTED(T, one, int, int)                                                      \
+    LAB_CPU_CONVERTED(T, one, uint, unsigned)                                                \
+    LAB_CPU_CONVERTED(T, one, short, short)                                                  \
+    LAB_CPU_CONVERTED(T, one, ushort, unsigned short)                                        \
+    LAB_CPU_CONVERTED(T, one, ll, long long)                                                 \
+    LAB_CPU_CONVERTED(T, one, ull, unsigned long long)                                       \
+    inline signed char __##one##2char_rz(T x) { return lab_cpu_saturate<signed char>(trunc(float(x))); } \
+    inline unsigned char __##one##2uchar_rz(T x) { return lab_cpu_saturate<unsigned char>(trunc(float(x))); } \
+    LAB_CPU_TO_SIDES(T, __float2##one, float)                                                \
     inline T atomicAdd(T* address, T value) {                                                \
         return lab_cpu_atomic(address, [=](T x) { return __hadd(x, value); });               \
     }                                                                                        \
@@ -298,6 +334,8 @@ struct __nv_bfloat162_raw {
 LAB_CPU_NAMES(__half, __half2, half, half2)
 LAB_CPU_NAMES(__nv_bfloat16, __nv_bfloat162, bfloat16, bfloat162)
 #undef LAB_CPU_NAMES
+#undef LAB_CPU_CONVERTED
+#undef LAB_CPU_TO_SIDES
 
 // Infinities and NaNs under the names of CUDA's headers.
 #define CUDART_INF_FP16 __ushort_as_half((unsigned short)0x7c00)

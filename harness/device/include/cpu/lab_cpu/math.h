@@ -103,6 +103,8 @@ int abs(int x);
 long labs(long x);
 long long llabs(long long x);
 }
+LAB_CPU_OVERLOAD double copysign(float x, double y) { return __builtin_copysign(x, y); }
+LAB_CPU_OVERLOAD double copysign(double x, float y) { return __builtin_copysign(x, y); }
 LAB_CPU_OVERLOAD float fma(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
 LAB_CPU_OVERLOAD double fma(double x, double y, double z) { return __builtin_fma(x, y, z); }
 LAB_CPU_OVERLOAD float modf(float x, float* whole) { return __builtin_modff(x, whole); }
@@ -118,12 +120,16 @@ LAB_CPU_OVERLOAD double abs(double x) { return __builtin_fabs(x); }
 
 #define LAB_CPU_QUESTION(name, builtin)                               \
     LAB_CPU_OVERLOAD bool name(float x) { return builtin(x) != 0; }   \
-    LAB_CPU_OVERLOAD bool name(double x) { return builtin(x) != 0; }
+    LAB_CPU_OVERLOAD bool name(double x) { return builtin(x) != 0; }  \
+    inline int __##name(double x) { return builtin(x) != 0; }         \
+    inline int __##name##f(float x) { return builtin(x) != 0; }
 LAB_CPU_QUESTION(isnan, __builtin_isnan)
 LAB_CPU_QUESTION(isinf, __builtin_isinf)
 LAB_CPU_QUESTION(isfinite, __builtin_isfinite)
 LAB_CPU_QUESTION(signbit, __builtin_signbit)
 #undef LAB_CPU_QUESTION
+inline int __finite(double x) { return __builtin_isfinite(x); }
+inline int __finitef(float x) { return __builtin_isfinite(x); }
 #else
 #define LAB_CPU_OVERLOAD template <int = 0> inline
 #endif
@@ -189,7 +195,11 @@ inline float rsqrtf(float x) { return float(1.0 / sqrt(double(x))); }
 inline double rsqrt(double x) { return 1.0 / sqrt(x); }
 inline float rsqrt(float x) { return rsqrtf(x); }
 inline float rcbrtf(float x) { return float(1.0 / cbrt(double(x))); }
+inline double rcbrt(double x) { return 1.0 / cbrt(x); }
+inline float rcbrt(float x) { return rcbrtf(x); }
 inline float fdividef(float a, float b) { return a / b; }
+LAB_CPU_OVERLOAD double fdivide(double a, double b) { return a / b; }
+LAB_CPU_OVERLOAD float fdivide(float a, float b) { return a / b; }
 inline float exp10f(float x) { return float(pow(10.0, double(x))); }
 inline double exp10(double x) { return pow(10.0, x); }
 inline float sinpif(float x) { return float(sin(3.14159265358979323846 * remainder(double(x), 2.0))); }
@@ -212,7 +222,11 @@ inline float __cosf(float x) { return cos(x); }
 inline float __tanf(float x) { return tan(x); }
 inline float __tanhf(float x) { return tanh(x); }
 inline void __sincosf(float x, float* s, float* c) { *s = sin(x), *c = cos(x); }
-inline float __fdividef(float a, float b) { return a / b; }
+// Of a divisor beyond 2^126 the quotient is 0 (CUDA Programming Guide, intrinsic functions).
+inline float __fdividef(float a, float b) {
+    const float large = fabs(b);
+    return large > 0x1p126f && !isinf(large) ? a * 0.0f : a / b;
+}
 inline float __frsqrt_rn(float x) { return rsqrtf(x); }
 
 // The host rounds to nearest.
@@ -326,6 +340,9 @@ inline int __mul24(int a, int b) { return (a << 8 >> 8) * (b << 8 >> 8); }
 inline unsigned __umul24(unsigned a, unsigned b) { return (a & 0xffffffu) * (b & 0xffffffu); }
 inline unsigned __sad(int a, int b, unsigned c) { return unsigned(a < b ? b - a : a - b) + c; }
 inline int __hadd(int a, int b) { return int((static_cast<long long>(a) + b) >> 1); }
+inline unsigned __uhadd(unsigned a, unsigned b) { return unsigned((static_cast<unsigned long long>(a) + b) >> 1); }
+inline unsigned __urhadd(unsigned a, unsigned b) { return unsigned((static_cast<unsigned long long>(a) + b + 1) >> 1); }
+inline unsigned __usad(unsigned a, unsigned b, unsigned c) { return (a < b ? b - a : a - b) + c; }
 inline int __rhadd(int a, int b) { return int((static_cast<long long>(a) + b + 1) >> 1); }
 inline int __dp4a(int a, int b, int c) {
     for (int i = 0; i < 32; i += 8) c += static_cast<signed char>(a >> i) * static_cast<signed char>(b >> i);

@@ -138,6 +138,16 @@ LAB_CPU_WORDS(4)
     }                                                                                                           \
     LAB_CPU_OF_TWO(lab_cpu_##end##_s16x2, 2, true, y op x ? y : x)                                              \
     LAB_CPU_OF_TWO(lab_cpu_##end##_u16x2, 2, false, y op x ? y : x)                                             \
+    inline unsigned __vib##end##_s16x2(unsigned a, unsigned b, bool* first_high, bool* first_low) {             \
+        const unsigned c = lab_cpu_##end##_s16x2(a, b);                                                         \
+        *first_high = c >> 16 == a >> 16, *first_low = (c & 0xffff) == (a & 0xffff);                            \
+        return c;                                                                                               \
+    }                                                                                                           \
+    inline unsigned __vib##end##_u16x2(unsigned a, unsigned b, bool* first_high, bool* first_low) {             \
+        const unsigned c = lab_cpu_##end##_u16x2(a, b);                                                         \
+        *first_high = c >> 16 == a >> 16, *first_low = (c & 0xffff) == (a & 0xffff);                            \
+        return c;                                                                                               \
+    }                                                                                                           \
     inline unsigned __vi##end##_s16x2_relu(unsigned a, unsigned b) {                                            \
         return __vmaxs2(lab_cpu_##end##_s16x2(a, b), 0);                                                        \
     }                                                                                                           \

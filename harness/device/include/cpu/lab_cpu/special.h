@@ -6,6 +6,7 @@ inline void sincosf(float x, float* s, float* c) { *s = sin(x), *c = cos(x); }
 inline void sincos(double x, double* s, double* c) { *s = sin(x), *c = cos(x); }
 inline void sincos(float x, float* s, float* c) { sincosf(x, s, c); }
 inline void sincospi(double x, double* s, double* c) { *s = sinpi(x), *c = cospi(x); }
+inline void sincospi(float x, float* s, float* c) { sincospif(x, s, c); }
 
 // Lengths of vectors, and their reciprocals.
 inline double norm3d(double a, double b, double c) { return sqrt(a * a + b * b + c * c); }
@@ -13,6 +14,21 @@ inline double norm4d(double a, double b, double c, double d) { return sqrt(a * a
 inline double rhypot(double a, double b) { return 1.0 / hypot(a, b); }
 inline double rnorm3d(double a, double b, double c) { return 1.0 / norm3d(a, b, c); }
 inline double rnorm4d(double a, double b, double c, double d) { return 1.0 / norm4d(a, b, c, d); }
+// Of any number of coordinates.
+extern "C" {
+inline double norm(int count, const double* x) {
+    double sum = 0;
+    for (int i = 0; i < count; i++) sum += x[i] * x[i];
+    return sqrt(sum);
+}
+inline float normf(int count, const float* x) {
+    double sum = 0;
+    for (int i = 0; i < count; i++) sum += double(x[i]) * x[i];
+    return float(sqrt(sum));
+}
+inline double rnorm(int count, const double* x) { return 1.0 / norm(count, x); }
+inline float rnormf(int count, const float* x) { return 1.0f / normf(count, x); }
+}
 inline float norm4df(float a, float b, float c, float d) { return float(norm4d(a, b, c, d)); }
 inline float rhypotf(float a, float b) { return float(rhypot(double(a), double(b))); }
 inline float rnorm3df(float a, float b, float c) { return float(rnorm3d(a, b, c)); }

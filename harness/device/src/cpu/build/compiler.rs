@@ -39,6 +39,10 @@ const FLAGS: &[&str] = &[
 /// types, and without the host's headers.
 const DEVICE_FLAGS: &[&str] = &["-std=c++17", "-nostdinc", "-fno-rtti"];
 
+/// What device code leaves in a variable without a value is a number that no kernel means: as a float
+/// -1.7e38.
+const POISONED_VARIABLES: &[&str] = &["-ftrivial-auto-var-init=pattern"];
+
 /// Device code has no wider floating type than `double`.
 const X86_FLAGS: &[&str] = &["-mlong-double-64"];
 
@@ -164,7 +168,26 @@ impl HostCompiler {
         // libasan brings its own entry points.
         let is_checked = !is_host && sanitizer != Some(Sanitizer::Address);
         let machine_checks = if is_checked { sanitizer::MACHINE } else { &[] };
-        [FLAGS, language, machine, gnu, machine_checks, checks].concat()
+        let poison = if !is_host && self.fills_variables() {
+            POISONED_VARIABLES
+        } else {
+            &[]
+        };
+        [
+            FLAGS,
+            language,
+            machine,
+            gnu,
+            poison,
+            machine_checks,
+            checks,
+        ]
+        .concat()
+    }
+
+    /// Whether the compiler can fill variables that get no value. g++ 11 cannot.
+    fn fills_variables(&self) -> bool {
+        self.clang || !self.version.starts_with("g++ 11.")
     }
 
     /// Returns the folder with the cpu device's headers and the precompiled header. Writes and

@@ -5,8 +5,8 @@ use crate::api::Sanitizer;
 
 /// What a GPU does otherwise than this processor is found by the functions in `lab_cpu/checked.h`.
 pub const MACHINE: &[&str] = &[
-    "-fsanitize=alignment,float-cast-overflow",
-    "-fno-sanitize-recover=alignment,float-cast-overflow",
+    "-fsanitize=alignment,float-cast-overflow,shift-exponent",
+    "-fno-sanitize-recover=alignment,float-cast-overflow,shift-exponent",
 ];
 
 /// Returns the compiler's options. With all of them the kernel goes on after a finding.

@@ -223,3 +223,31 @@ fn pairs_compute_as_two_single_values() {
     ];
     assert_eq!(out, expected);
 }
+
+#[test]
+fn comparisons_masks_and_conversions_are_those_of_cudas_header() {
+    let got: Vec<i32> = Bench::new(
+        r#"#include <cuda_fp16.h>
+#include <cuda_bf16.h>
+extern "C" __global__ void halves(const int*, int* out, int n) {
+    int k = 0;
+    const __half one = 1.0f, nan = __ushort_as_half(0x7fff), third = __float2half_rd(1.0f / 3.0f);
+    out[k++] = __hne(one, nan) * 10 + __hneu(one, nan), out[k++] = __hlt(one, nan) * 10 + __hltu(one, nan);
+    const __half2 pair = {one, third}, other = {nan, third};
+    out[k++] = __heq2_mask(pair, other) == 0xffff0000u, out[k++] = __hequ2_mask(pair, other) == 0xffffffffu;
+    out[k++] = __hbeq2(pair, other) * 10 + __hbequ2(pair, other), out[k++] = __hbneu2(pair, other);
+    out[k++] = __half_as_ushort(__float2half_ru(1.0f / 3.0f)) - __half_as_ushort(third);
+    out[k++] = __half2short_rn(__half(40000.0f)), out[k++] = __half2uchar_rz(__half(-3.0f)), out[k++] = __half2ushort_ru(__half(2.5f));
+    out[k++] = __bfloat16_as_ushort(__ll2bfloat16_rz(257)) == 0x4380, out[k++] = __bfloat16_as_ushort(__int2bfloat16_ru(257)) == 0x4381;
+    out[k++] = __half_as_ushort(__int2half_rd(70000)) == 0x7bff, out[k++] = __half_as_ushort(__int2half_rz(-70000)) == 0xfbff;
+    const __half2 i = {0.0f, 1.0f}, product = __hcmadd(i, i, __half2(0.0f, 0.0f));
+    out[k++] = int(float(product.x)), out[k++] = int(float(product.y));
+    out[k++] = int(float(h2ceil(pair).y)), out[k++] = int(float(__hfma_sat(one, one, one)));
+}
+"#,
+    )
+    .run("halves", &shape(1, 1), &[0i32], 18, ExecutionOrder::Forward)
+    .unwrap();
+    let wanted = [1, 1, 1, 1, 1, 0, 1, 32767, 0, 3, 1, 1, 1, 1, -1, 0, 1, 1];
+    assert_eq!(got, wanted);
+}

@@ -274,3 +274,21 @@ fn an_implicit_conversion_that_a_gpu_would_saturate_ends_the_launch() {
         );
     }
 }
+
+#[test]
+fn a_shift_by_all_bits_and_a_variable_without_a_value_are_not_this_processors() {
+    let mut bench = Bench::new(
+        "#include \"lab.h\"\nextern \"C\" __global__ void k(const float* in, int* out, int n) {\n    \
+         out[0] = 4 >> (int)in[0];\n    float sum;\n    \
+         for (int i = 0; i < 2; i++) sum += in[i];\n    out[1] = sum < -1e37f;\n}\n",
+    );
+    let mut run = |bits: f32| {
+        bench.run::<f32, i32>("k", &shape(1, 1), &[bits, 1.0], 2, ExecutionOrder::Forward)
+    };
+    assert_eq!(run(1.0).unwrap(), [2, 1]);
+    let error = run(33.0).unwrap_err().to_string();
+    assert!(
+        error.contains("a shift of 'int' by 33 bits") && error.contains("kernel.cu:3"),
+        "{error}"
+    );
+}

@@ -60,3 +60,52 @@ fn special_functions_have_the_values_of_tables() {
         assert!((got - want).abs() <= bound, "{number}: {got} is not {want}");
     }
 }
+
+#[test]
+fn what_is_rounded_down_up_or_towards_zero_is_the_neighbour_on_that_side() {
+    let pairs = [
+        (0.1f32, 0.2f32),
+        (-0.1, 0.3),
+        (1.0, -1.0),
+        (3e38, 3e38),
+        (-7.0, 3.0),
+        (1e-30, 1e-20),
+        (16_777_216.0, 1.0),
+        (5.5, -0.25),
+    ];
+    let input: Vec<f32> = pairs.iter().flat_map(|(a, b)| [*a, *b]).collect();
+    let got: Vec<f32> = Bench::new(
+        r#"
+extern "C" __global__ void rounded(const float* in, float* out, int n) {
+    int k = 0;
+    for (int i = 0; i < 16; i += 2) {
+        const float a = in[i], b = in[i + 1];
+        out[k++] = __fadd_rd(a, b), out[k++] = __fadd_ru(a, b), out[k++] = __fadd_rz(a, b);
+        out[k++] = __fmul_rd(a, b), out[k++] = __fmul_ru(a, b), out[k++] = __fmul_rz(a, b);
+        out[k++] = __double2float_rd(a / 3.0), out[k++] = __double2float_ru(a / 3.0), out[k++] = __double2float_rz(a / 3.0);
+    }
+}
+"#,
+    )
+    .run("rounded", &shape(1, 1), &input, 72, ExecutionOrder::Forward)
+    .unwrap();
+    let wanted = pairs.iter().flat_map(|(a, b)| {
+        let (a, b) = (f64::from(*a), f64::from(*b));
+        [a + b, a * b, a / 3.0].map(|exact| {
+            let near = exact as f32;
+            let down = if f64::from(near) > exact {
+                near.next_down()
+            } else {
+                near
+            };
+            let up = if f64::from(near) < exact {
+                near.next_up()
+            } else {
+                near
+            };
+            [down, up, if exact < 0.0 { up } else { down }]
+        })
+    });
+    // The sum of a number and its opposite is -0 where it is rounded down, and they compare equal.
+    assert_eq!(got, wanted.flatten().collect::<Vec<_>>());
+}

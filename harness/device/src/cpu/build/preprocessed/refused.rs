@@ -37,7 +37,8 @@ fn reason(word: &str) -> Option<String> {
         "typeof" | "__typeof__" | "__typeof" | "__auto_type" => {
             Some(format!("NVRTC does not know {word}: use decltype or auto"))
         }
-        "__extension__" | "__label__" | "__real__" | "__imag__" | "__float128" => {
+        "__extension__" | "__label__" | "__real__" | "__imag__" | "_Complex" | "__complex__"
+        | "__float128" | "_Float16" | "__const" | "__const__" | "__signed" | "__signed__" => {
             Some(format!("NVRTC does not know {word}"))
         }
         _ if is_builtin && !is_among(word, BUILTINS) => Some(format!(
