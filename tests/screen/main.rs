@@ -22,6 +22,7 @@ mod hands;
 mod keep_or_discard;
 mod looks;
 mod loops;
+mod narrow;
 mod peers;
 mod profile;
 mod random;

@@ -44,13 +44,14 @@ pub fn note(data: ScreenData) -> String {
     devices.unwrap_or_default()
 }
 
-/// The sweep with the map over the pair of constants that comes after so many others.
-pub fn rows(data: ScreenData, pair: usize) -> Lines {
+/// The sweep with the map over the pair of constants that comes after so many others, in so many
+/// columns.
+pub fn rows(data: ScreenData, pair: usize, columns: usize) -> Lines {
     let Some(view) = shown(data) else {
         return Vec::new();
     };
     let sweep = &view.sweep;
-    let mut lines = progress(view);
+    let mut lines = progress(view, columns);
     lines.extend(importance(sweep));
     let pairs = summary::pairs(sweep);
     if let Some(pair) = pairs.get(pair % pairs.len().max(1)) {
@@ -59,12 +60,12 @@ pub fn rows(data: ScreenData, pair: usize) -> Lines {
     lines
 }
 
-fn progress(view: &SweepView) -> Lines {
+fn progress(view: &SweepView, columns: usize) -> Lines {
     let Sweep { start, points } = &view.sweep;
     let counts = PointCounts::of(points).in_words();
     let (done, all, kernel) = (points.len(), start.points, printable(&start.kernel));
     let first = format!("sweep {}: {done} of {all} points: {counts}", start.sweep);
-    let mut lines = vec![Line::styled(first, STRONG)];
+    let mut lines = paragraph(&first, columns, STRONG);
     let how = match (view.in_progress, view.time_left()) {
         (true, Some(left)) => format!("about {} left for all points", in_words(left)),
         (true, None) => "it goes on".to_owned(),
@@ -82,14 +83,14 @@ fn progress(view: &SweepView) -> Lines {
             None => "no point passed: correct the kernel or its tune lines".to_owned(),
         },
     };
-    lines.push(Line::styled(how, QUIET));
+    lines.extend(paragraph(&how, columns, QUIET));
     if let Some(jobs) = &view.jobs {
         let style = if jobs.lost > 0 { WARN } else { QUIET };
-        lines.push(Line::styled(printable(&jobs.in_words()), style));
+        lines.extend(paragraph(&jobs.in_words(), columns, style));
     }
     if view.sweep.is_emulated() {
         let text = "the device is emulated: these times say nothing about a GPU";
-        lines.push(Line::styled(text, WARN));
+        lines.extend(paragraph(text, columns, WARN));
     }
     lines
 }

@@ -67,9 +67,9 @@ impl Panes {
                 "the output of the loop's command is shown here",
             ),
             Pane::Sweep => (
-                Document::of(sweep::rows(data, self.sweep_pair)),
+                Document::of(sweep::rows(data, self.sweep_pair, columns)),
                 sweep::note(data),
-                vec![Line::styled(sweep::nothing(data), QUIET)],
+                paragraph(&sweep::nothing(data), columns, QUIET),
             ),
             Pane::Edit => (
                 self.edit.document(),
