@@ -29,3 +29,11 @@ fn the_advice_of_a_sweep_is_read_whole() {
         "`lab sweep kernels/attention_decode/kernel.cu --apply 3` writes point 3 into the kernel";
     assert!(words.contains(advice), "{words}");
 }
+
+#[test]
+fn a_cached_build_has_no_seconds() {
+    let mut world =
+        world("say stage: build | build_s: 0.00 reused=yes | correctness: pass; end pass 1");
+    let screen = world.screen(80, 24);
+    assert!(screen.contains("✓ build  cached"), "{screen}");
+}

@@ -3,9 +3,9 @@
 use crate::prelude::*;
 use crate::state::Runs;
 use crate::widgets::bounds;
-use crate::widgets::evidence::device_state;
+use crate::widgets::evidence::{device_state, is_cached};
 use lab_history::bounds::has_several;
-use lab_protocol::report::{LaunchLine, Report, TargetLine, attribute};
+use lab_protocol::report::{LaunchLine, Report, TargetLine};
 use lab_run::RunId;
 
 /// Columns of the names.
@@ -45,10 +45,8 @@ pub fn rows(data: ScreenData, columns: usize) -> Lines {
 fn facts(report: &Report) -> Vec<(&'static str, String)> {
     let words = |key| report.value(key).map(printable);
     let number = |key| report.number(key);
-    let build = report.value("build_s");
-    let is_reused = build.is_some_and(|value| attribute(value, "reused").is_some());
     let built = number("build_s").map(|s| {
-        if is_reused {
+        if is_cached(report) {
             "from the cache: these bytes were built before".to_owned()
         } else {
             format::seconds(s)

@@ -61,7 +61,8 @@ pub fn proof(
     out
 }
 
-/// `✓ build  0.38 s   168 registers   0 spilled   12.0 KiB shared`.
+/// `✓ build  0.38 s   168 registers   0 spilled   12.0 KiB shared`; in place of the seconds `cached`
+/// where the build cache had it.
 pub fn build(report: &Report, failed: bool) -> Option<Line<'static>> {
     let spills = |n| {
         if n > 0.0 {
@@ -71,8 +72,9 @@ pub fn build(report: &Report, failed: bool) -> Option<Line<'static>> {
         }
     };
     let number = |key| report.number(key);
+    let cached = is_cached(report).then(|| "cached".to_owned());
     let facts = [
-        number("build_s").map(format::seconds),
+        cached.or_else(|| number("build_s").map(format::seconds)),
         number("registers").map(|n| format!("{n:.0} registers")),
         number("spill_bytes").map(spills),
         number("shared_bytes").map(|n| format!("{} shared", format::bytes(n))),
@@ -86,6 +88,12 @@ pub fn build(report: &Report, failed: bool) -> Option<Line<'static>> {
             format!("  {}", facts.join("   ")).quiet(),
         ])
     })
+}
+
+/// The build cache had the build.
+pub fn is_cached(report: &Report) -> bool {
+    let build = report.value("build_s");
+    build.is_some_and(|value| attribute(value, "reused").is_some())
 }
 
 /// One row for each gate: sign, name, value, limit; below it its strip. `pending` are gates of the
