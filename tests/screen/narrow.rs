@@ -13,6 +13,29 @@ fn world(run: &str) -> World {
 }
 
 #[test]
+fn a_line_that_goes_on_beyond_the_border_says_so() {
+    let mut world = world(GATES);
+    let why =
+        "y is wrong in 3 of 4,096 cells, the first at y[0, 17], which is 0.25 and must be 0.5";
+    world.tell(&format!("save; say correctness: fail; end fail {why}"));
+    let screen = world.screen(80, 24);
+    let verdict = screen.lines().next().unwrap_or_default();
+    assert!(verdict.ends_with('…'), "{screen}");
+    let line = "    float sum = first[threadIdx.x] + second[threadIdx.x] + third[threadIdx.x] + 1;";
+    world
+        .texts
+        .push(("bytes-2".into(), format!("{line}\nshort\n")));
+    world.tell("save; press 2");
+    let screen = world.screen(80, 24);
+    let ends = |text: &str| screen.lines().any(|row| row.trim_end().ends_with(text));
+    assert!(ends("+ third[threa…") && ends("short"), "{screen}");
+    // The end of the line has no mark.
+    world.tell("press > >");
+    let screen = world.screen(80, 24);
+    assert!(screen.contains("third[threadIdx.x] + 1;"), "{screen}");
+}
+
+#[test]
 fn the_advice_of_a_sweep_is_read_whole() {
     let mut world = world(GATES);
     let mut swept = sweeps::swept();

@@ -15,8 +15,8 @@ pub type StyledRange = (Range<usize>, Style);
 
 /// The columns `left..left + columns` of a line. The styles of `layers` are patched over `base`,
 /// the last layer last. Tabs become blanks. Characters that a terminal would obey, and those that
-/// hide or reorder text, are replaced by a visible symbol. The text past the last column is not
-/// read.
+/// hide or reorder text, are replaced by a visible symbol. If more than blanks follow, the last
+/// column says so; what follows is not laid out.
 pub fn layout_line(
     text: &str,
     base: Style,
@@ -33,6 +33,7 @@ pub fn layout_line(
     let mut next = vec![0; layers.len()];
     for (at, letter) in text.char_indices() {
         if out.column >= out.right {
+            out.end(&text[at..]);
             break;
         }
         let mut style = base;
@@ -45,6 +46,10 @@ pub fn layout_line(
             }
         }
         out.put(letter, style);
+        // The right edge halves a wide character.
+        if out.column > out.right {
+            out.end(&text[at..]);
+        }
     }
     out.spans
 }
@@ -83,6 +88,23 @@ impl Builder {
         } else {
             self.push(letter, style);
         }
+    }
+
+    /// Puts a mark into the last column if more than blanks follow there.
+    fn end(&mut self, rest: &str) {
+        let columns = self.right - self.left;
+        if columns == 0 || rest.chars().all(char::is_whitespace) {
+            return;
+        }
+        while spans_width(&self.spans) >= columns {
+            let last = self.spans.last_mut();
+            let is_empty = last.is_none_or(|last| last.content.to_mut().pop().is_none());
+            if is_empty {
+                self.spans.pop();
+            }
+        }
+        let style = self.spans.last().map_or(Style::new(), |last| last.style);
+        self.push('…', style);
     }
 
     fn push(&mut self, letter: char, style: Style) {
@@ -124,9 +146,20 @@ mod tests {
     #[test]
     fn tabs_go_to_the_next_stop_and_wide_characters_are_never_halved() {
         assert_eq!(text("\ta\tb", 0, 80), "    a   b");
-        assert_eq!(text("\ta\tb", 3, 4), " a  ");
-        assert_eq!(text("漢字かな", 0, 5), "漢字");
-        assert_eq!(text("漢字かな", 1, 5), " 字か");
+        assert_eq!(text("\ta\tb", 3, 6), " a   b");
+        assert_eq!(text("漢字か", 1, 5), " 字か");
+    }
+
+    #[test]
+    fn a_line_that_goes_on_beyond_the_border_has_a_mark() {
+        assert_eq!(text("abcdef", 0, 6), "abcdef");
+        assert_eq!(text("abcdef", 0, 5), "abcd…");
+        assert_eq!(text("abcdef", 2, 3), "cd…");
+        assert_eq!(text("abc   ", 0, 3), "abc");
+        assert_eq!(text("\ta\tb", 3, 4), " a …");
+        assert_eq!(text("漢字かな", 0, 5), "漢字…");
+        assert_eq!(text("漢字かな", 1, 5), " 字…");
+        assert_eq!(text("abc", 0, 0), "");
     }
 
     #[test]

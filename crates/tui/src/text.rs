@@ -53,7 +53,7 @@ pub fn pad_left(text: &str, columns: usize) -> String {
 }
 
 /// The byte length of the longest prefix of at most `columns` columns.
-fn end_within(text: &str, columns: usize) -> usize {
+pub fn end_within(text: &str, columns: usize) -> usize {
     let mut used = 0;
     for (index, letter) in text.char_indices() {
         used += letter.width().unwrap_or(0);

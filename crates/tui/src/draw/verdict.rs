@@ -57,7 +57,7 @@ pub(super) fn draw_head(model: &Model, frame: &mut Frame, area: Rect) -> (Vec<Bu
         width: area.width.saturating_sub(from + taken + 2),
         ..area
     };
-    frame.render_widget(left, area);
+    draw_rows(frame, area, [left]);
     let buttons = draw_views(model, frame, views, &ViewNames::ALL);
     let place = Rect {
         x: area.right() - taken,
@@ -238,7 +238,7 @@ pub(super) fn draw_line(model: &Model, frame: &mut Frame, area: Rect, has_head: 
     }
     let line = Line::from(line);
     let used = line.width() as u16;
-    frame.render_widget(line, area);
+    draw_rows(frame, area, [line]);
     let right = if has_head {
         String::new()
     } else {

@@ -103,7 +103,7 @@ pub fn draw(canvas: &mut Canvas, state: &HistoryState) -> Option<HistoryPlot> {
         inner.height -= 1;
         let line = Line::styled(format!("  {bounds}"), QUIET);
         let place = row_of(inner, inner.bottom());
-        canvas.frame.render_widget(line, place);
+        draw_rows(canvas.frame, place, [line]);
     }
     let count = data.repository.comparable().len();
     if count == 0 {
@@ -124,7 +124,7 @@ pub fn draw(canvas: &mut Canvas, state: &HistoryState) -> Option<HistoryPlot> {
         if !is_here {
             line = Line::styled(line.to_string(), QUIET);
         }
-        canvas.frame.render_widget(line, detail);
+        draw_rows(canvas.frame, detail, [line]);
     }
     plot
 }

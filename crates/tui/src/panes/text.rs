@@ -33,7 +33,7 @@ impl Panes {
         match pane {
             Pane::Correctness => {
                 let document = Document::of(correctness::lines(data, columns));
-                of(document.fitted(columns), String::new(), "")
+                of(document, String::new(), "")
             }
             Pane::Log => {
                 let log = Body::Log(&self.log.log().lines);
@@ -83,7 +83,7 @@ impl Panes {
             Pane::Experiment => {
                 let (shown, state) = (self.shown(data), &self.experiment);
                 let document = experiment::document(data, shown, state, around, columns);
-                of(document.fitted(columns), experiment::note(data, shown), "")
+                of(document, experiment::note(data, shown), "")
             }
             _ => text(Vec::new(), String::new(), ""),
         }

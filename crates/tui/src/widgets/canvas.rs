@@ -3,6 +3,7 @@
 
 use super::document::{Document, Sheet};
 use super::list::{ListArea, ListState};
+use super::paragraph::fit_line;
 use super::{ScrolledText, joined, paragraph};
 use crate::keymap::Action;
 use crate::search_highlight;
@@ -62,9 +63,11 @@ pub fn row_of(area: Rect, y: u16) -> Rect {
     }
 }
 
-/// Draws lines one below the other, as far as there is room.
+/// Draws lines one below the other, as far as there is room. A line that goes on beyond the border
+/// ends with a mark.
 pub fn draw_rows<'l>(frame: &mut Frame, area: Rect, lines: impl IntoIterator<Item = Line<'l>>) {
-    for (line, row) in lines.into_iter().zip(area.rows()) {
+    for (mut line, row) in lines.into_iter().zip(area.rows()) {
+        fit_line(&mut line, row.width.into());
         frame.render_widget(line, row);
     }
 }
@@ -103,11 +106,10 @@ impl Canvas<'_, '_> {
         if !notes.is_empty() {
             title.push(format!("{notes} ").quiet());
         }
-        title.push(Span::styled(
-            rule.repeat(usize::from(self.area.width)),
-            style,
-        ));
-        draw_rows(self.frame, self.area, [Line::from(title)]);
+        let mut title = Line::from(title);
+        let left = usize::from(self.area.width).saturating_sub(title.width());
+        title.push_span(Span::styled(rule.repeat(left), style));
+        draw_rows(self.frame, self.area, [title]);
         self.body()
     }
 

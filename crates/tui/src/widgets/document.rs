@@ -1,7 +1,7 @@
 //! Text in sections. Only the visible rows are formatted: a run.log may have thousands.
 
 use super::log_line::paint;
-use super::paragraph::{Lines, fit_line};
+use super::paragraph::Lines;
 use crate::diff::{DiffView, JumpTarget, RowPainter, no_line_styles};
 use crate::search_highlight;
 use crate::text::fit;
@@ -47,17 +47,6 @@ impl<'a> Document<'a> {
         Document {
             sections: sections.into_iter().filter(|s| s.body.len() > 0).collect(),
         }
-    }
-
-    /// Cuts each line to so many columns.
-    #[must_use]
-    pub fn fitted(mut self, columns: usize) -> Self {
-        for section in &mut self.sections {
-            if let Body::Lines(lines) = &mut section.body {
-                lines.iter_mut().for_each(|line| fit_line(line, columns));
-            }
-        }
-        self
     }
 
     /// How many rows the text has.

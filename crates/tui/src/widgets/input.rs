@@ -11,7 +11,13 @@ pub fn draw_input(frame: &mut Frame, area: Rect, prompt: &str, input: &Input) {
     let room = usize::from(area.width).saturating_sub(width(prompt) + 1);
     let from = input.visual_scroll(room);
     let mut line = Line::from(prompt.to_owned().key());
-    line.extend(layout_line(input.value(), Style::new(), &[], from, room));
+    line.extend(layout_line(
+        input.value(),
+        Style::new(),
+        &[],
+        from,
+        room + 1,
+    ));
     frame.render_widget(line, area);
     let column = width(prompt) + input.visual_cursor().saturating_sub(from);
     frame.set_cursor_position(cursor(area, column));

@@ -24,7 +24,7 @@ pub fn draw(frame: &mut Frame, area: Rect, report: &Report, symbols: SymbolSet) 
     let fit = usize::from(area.height / ROWS.0).max(1).min(gates.len());
     if fit == 0 {
         let text = "no histogram yet: the harness prints one when it has verified";
-        frame.render_widget(Line::styled(text, QUIET), area);
+        draw_rows(frame, area, [Line::styled(text, QUIET)]);
         return;
     }
     let each = (area.height / fit as u16).min(ROWS.1);
@@ -38,7 +38,7 @@ pub fn draw(frame: &mut Frame, area: Rect, report: &Report, symbols: SymbolSet) 
             more if more > 0 && usize::from(at) + 1 == fit => format!("  ({more} more)"),
             _ => String::new(),
         };
-        frame.render_widget(title(report, gate, more), row_of(place, place.y));
+        draw_rows(frame, row_of(place, place.y), [title(report, gate, more)]);
         // A blank row separates it from the next.
         place.y += 1;
         place.height = each.saturating_sub(if fit > 1 && each > ROWS.0 { 2 } else { 1 });
