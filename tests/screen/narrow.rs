@@ -4,6 +4,8 @@ use super::sweeps;
 use super::world::World;
 
 const GATES: &str = "say stage: build | build_s: 0.38 | correctness: pass; end pass 1200";
+const SEVERAL: &str = "say workload: rows=1 cols=4096 kernel_us=2.104 correctness=pass | \
+    workload: rows=128 cols=4096 kernel_us=6.052 correctness=pass | correctness: pass; end pass 1200";
 
 fn world(run: &str) -> World {
     let mut world = World::new().with_history();
@@ -33,6 +35,27 @@ fn a_line_that_goes_on_beyond_the_border_says_so() {
     world.tell("press > >");
     let screen = world.screen(80, 24);
     assert!(screen.contains("third[threadIdx.x] + 1;"), "{screen}");
+}
+
+#[test]
+fn esc_goes_from_the_chart_of_a_workload_to_the_chart_of_all() {
+    let mut world = world(SEVERAL);
+    world.tell("press v enter");
+    let chart = |world: &mut World| world.screen(80, 24).contains("Workload rows=1 cols=4096");
+    assert!(chart(&mut world), "{}", world.screen(80, 24));
+    world.tell("press esc");
+    assert!(!chart(&mut world));
+    // Also where it has the whole screen.
+    world.tell("press tab enter z");
+    assert!(chart(&mut world), "{}", world.screen(80, 24));
+    world.tell("press esc");
+    let screen = world.screen(80, 24);
+    assert!(
+        screen.contains("━ Throughput") && !screen.contains("Workloads"),
+        "{screen}"
+    );
+    world.tell("press esc");
+    assert!(world.screen(80, 24).contains("Workloads"));
 }
 
 #[test]

@@ -218,7 +218,7 @@ impl Model {
             }
             Action::Close
                 if self.panes.view == View::Bench
-                    && !self.panes.zoom()
+                    && (!self.panes.zoom() || self.panes.focus() == Pane::History)
                     && self.panes.history.workload.take().is_some() => {}
             Action::TurnSource => self.panes.source.turn(),
             Action::SwitchBase => self.switch_base(),
