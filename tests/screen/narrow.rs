@@ -38,6 +38,32 @@ fn a_line_that_goes_on_beyond_the_border_says_so() {
 }
 
 #[test]
+fn tab_goes_to_the_visible_pane_before_it_shows_another() {
+    let mut world = world(SEVERAL);
+    let mut focus = |story: &str| {
+        world.tell(story);
+        let screen = world.screen(80, 24);
+        let title = |sign: char| {
+            let rows = screen.lines().filter(move |row| row.starts_with(sign));
+            rows.map(|row| row.split_whitespace().nth(1).unwrap_or_default())
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        (title('━'), title('─'))
+    };
+    let seen = |focused: &str, other: &str| (focused.to_owned(), other.to_owned());
+    assert_eq!(focus(""), seen("Correctness", "run.log"));
+    assert_eq!(focus("press tab"), seen("run.log", "Correctness"));
+    assert_eq!(focus("press tab"), seen("Throughput", "Correctness"));
+    assert_eq!(focus("press tab"), seen("Git", "Correctness"));
+    assert_eq!(focus("press tab"), seen("Workloads", "Correctness"));
+    assert_eq!(focus("press tab"), seen("Correctness", "run.log"));
+    assert_eq!(focus("press v"), seen("Workloads", "Throughput"));
+    assert_eq!(focus("press tab"), seen("Correctness", "Throughput"));
+    assert_eq!(focus("press shift-tab"), seen("Workloads", "Throughput"));
+}
+
+#[test]
 fn esc_goes_from_the_chart_of_a_workload_to_the_chart_of_all() {
     let mut world = world(SEVERAL);
     world.tell("press v enter");

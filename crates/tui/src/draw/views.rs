@@ -41,18 +41,13 @@ impl PanePainter<'_, '_> {
     pub(super) fn draw_view(&mut self, area: Rect, is_large: bool) {
         match self.model.panes.view {
             View::Bench if is_large => self.draw_bench(area),
-            View::Bench if self.model.panes.has_charts => {
-                let last = if self.model.panes.shows(Pane::Workloads) {
-                    Pane::Workloads
-                } else {
-                    Pane::Commits
-                };
-                let panes = [Pane::History, last];
-                self.draw_stack(Split::BenchStack, area, area.height / 2, panes);
-            }
             View::Bench => {
-                let above = self.correctness_rows().clamp(5, area.height / 2);
-                let panes = [Pane::Correctness, Pane::Log];
+                let above = if self.model.panes.has_charts {
+                    area.height / 2
+                } else {
+                    self.correctness_rows().clamp(5, area.height / 2)
+                };
+                let panes = self.model.panes.bench_stack();
                 self.draw_stack(Split::BenchStack, area, above, panes);
             }
             View::Source => self.draw_pane(area, Pane::Source),

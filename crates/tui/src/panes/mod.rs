@@ -74,6 +74,8 @@ pub struct Panes {
     pub workloads: WorkloadsState,
     /// A small Bench shows the chart in place of the gates.
     pub has_charts: bool,
+    /// The last frame had no room for all panes of the view.
+    pub is_stacked: bool,
     pub edit: EditState,
     /// The rows of the board.
     pub board: ListState,
@@ -123,10 +125,26 @@ impl Panes {
         self.zoomed[self.view as usize] = zoom;
     }
 
-    /// Moves the focus to the next or previous pane of the view, from the last to the first.
+    /// The two panes that a small Bench shows until another one gets the focus, which then replaces
+    /// the second.
+    pub fn bench_stack(&self) -> [Pane; 2] {
+        match (self.has_charts, self.shows(Pane::Workloads)) {
+            (true, true) => [Pane::History, Pane::Workloads],
+            (true, false) => [Pane::History, Pane::Commits],
+            (false, _) => [Pane::Correctness, Pane::Log],
+        }
+    }
+
+    /// Moves the focus to the next or previous pane of the view, from the last to the first. In a
+    /// small Bench the two panes that are visible come before those that would replace one.
     pub fn step_focus(&mut self, forward: bool) {
-        let panes = self.panes();
+        let mut panes = self.panes().to_vec();
         let focus = self.focus();
+        if self.view == View::Bench && self.is_stacked {
+            let stack = self.bench_stack();
+            let place = |pane: &Pane| stack.iter().position(|it| it == pane);
+            panes.sort_by_key(|pane| place(pane).unwrap_or(stack.len()));
+        }
         let at = panes.iter().position(|pane| *pane == focus).unwrap_or(0);
         let next = (at + if forward { 1 } else { panes.len() - 1 }) % panes.len();
         self.focus[self.view as usize] = Some(panes[next]);

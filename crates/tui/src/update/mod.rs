@@ -154,6 +154,8 @@ impl Model {
         {
             *scroll = row;
         }
+        let is_whole = geometry.panes.len() >= self.panes.panes().len();
+        self.panes.is_stacked = !is_whole && !self.panes.zoom();
         self.frame.geometry = geometry;
     }
 
