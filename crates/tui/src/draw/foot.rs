@@ -25,10 +25,25 @@ const HINT_ROWS: u16 = 16;
 /// Blanks behind a hint.
 const GAP: usize = 2;
 
-/// Rows of the foot on a screen of this size.
-pub(super) fn rows(model: &Model, screen: Rect) -> u16 {
-    let message = lines(model, screen.width).len().max(1) as u16;
-    message + u16::from(screen.height >= HINT_ROWS)
+/// Rows of the foot on a screen of this size. `is_large`: the head names the views.
+pub(super) fn rows(model: &Model, screen: Rect, is_large: bool) -> u16 {
+    let lines = lines(model, screen.width);
+    let has_hints = screen.height >= HINT_ROWS;
+    let has_views =
+        has_hints && !is_large && room_beside(&lines, model, screen.width, is_large).is_none();
+    lines.len().max(1) as u16 + u16::from(has_hints) + u16::from(has_views)
+}
+
+/// Columns beside the message, where it has one row and the views fit there.
+fn room_beside(lines: &[Line], model: &Model, columns: u16, is_large: bool) -> Option<u16> {
+    let taken = lines.first().map_or(0, Line::width) + 2;
+    let room = usize::from(columns).checked_sub(taken)?;
+    let views = if is_large {
+        0
+    } else {
+        ViewNames::Present.columns(model)
+    };
+    (lines.len() < 2 && room >= views).then_some(room as u16)
 }
 
 /// Returns the hints as buttons. `is_large`: the screen has a head, which may name the branch.
@@ -124,8 +139,8 @@ fn standing(model: &Model, names_branch: bool) -> Vec<String> {
     ]
 }
 
-/// Draws the message; behind a short one the state of the screen, and on a
-/// middle-sized screen the views. Returns the views as buttons.
+/// Draws the message; behind a short one the state of the screen, and on a middle-sized screen the
+/// views, which have a row below a long one. Returns the views as buttons.
 fn draw_message(
     model: &Model,
     frame: &mut Frame,
@@ -134,22 +149,23 @@ fn draw_message(
     is_large: bool,
 ) -> Vec<Button> {
     let lines = lines(model, area.width);
-    let taken = lines.first().map_or(0, Line::width) as u16 + 2;
-    let mut right = Rect {
-        x: area.x + taken.min(area.width),
-        width: area.width.saturating_sub(taken),
-        ..area
+    let beside = room_beside(&lines, model, area.width, is_large);
+    let mut right = match beside {
+        Some(width) => Rect {
+            x: area.right() - width,
+            width,
+            ..area
+        },
+        None => row_of(area, area.y + lines.len() as u16).intersection(area),
     };
     let mut buttons = Vec::new();
-    if lines.len() < 2 {
-        if !is_large && frame.area().height >= HINT_ROWS && taken <= area.width {
-            buttons = draw_views(model, frame, right, &ViewNames::ALL);
-            right.width -= buttons.iter().map(|(place, _)| place.width).sum::<u16>();
-        }
-        let fits = |text: &String| width(text) < usize::from(right.width);
-        if let Some(text) = standing.into_iter().find(fits) {
-            frame.render_widget(Line::styled(text, QUIET).right_aligned(), right);
-        }
+    if !is_large && frame.area().height >= HINT_ROWS {
+        buttons = draw_views(model, frame, right, &ViewNames::ALL);
+        right.width -= buttons.iter().map(|(place, _)| place.width).sum::<u16>();
+    }
+    let fits = |text: &String| width(text) < usize::from(right.width);
+    if let Some(text) = standing.into_iter().find(fits) {
+        frame.render_widget(Line::styled(text, QUIET).right_aligned(), right);
     }
     draw_rows(frame, area, lines);
     buttons

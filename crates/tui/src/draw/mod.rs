@@ -72,7 +72,7 @@ fn draw(model: &Model, frame: &mut Frame, area: Rect) -> FrameGeometry {
         Constraint::Length(u16::from(is_large)),
         Constraint::Length(if is_tall { 4 } else { 1 }),
         Constraint::Fill(1),
-        Constraint::Length(foot::rows(model, area)),
+        Constraint::Length(foot::rows(model, area, is_large)),
     ])
     .areas(area);
     let mut names_branch = false;
