@@ -300,7 +300,11 @@ fn as_text(experiment: &Experiment, with_kernel: bool, objective: &Objective) ->
         .map(|it| format!("  ({it})"))
         .collect();
     let (commit, status, description) = (&row.commit, row.status.word(), &row.description);
-    format!("{commit:<8} {status:<7} {figures}  {kernel}{description}{remarks}")
+    let tags = match experiment.tags() {
+        tags if tags.is_empty() => tags,
+        tags => format!("  {tags}"),
+    };
+    format!("{commit:<8} {status:<7} {figures}  {kernel}{description}{tags}{remarks}")
 }
 
 /// An experiment as JSON.

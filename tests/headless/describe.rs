@@ -67,6 +67,7 @@ fn a_description_is_told_better() {
     lab.lab("show 2")
         .is(0)
         .says("    Note: slower on small rows\n    Tags: warp, smem");
+    lab.lab("log").is(0).says("  a second try  #warp #smem  (");
 
     // A kept one by its number.
     lab.lab("describe 1 --lesson 'wider is better'")

@@ -128,3 +128,25 @@ fn a_cached_build_has_no_seconds() {
     let screen = world.screen(80, 24);
     assert!(screen.contains("✓ build  cached"), "{screen}");
 }
+
+#[test]
+fn tags_are_typed_with_tab_and_stand_behind_the_description() {
+    let mut world = world(GATES);
+    world.tell("press 3 T");
+    let words = world.words();
+    assert!(
+        words.contains("› Note:") && words.contains("Tab note or tags"),
+        "{words}"
+    );
+    world.tell("type warp, smem; press tab");
+    assert!(world.words().contains("› Tags: warp, smem"));
+    world.tell("press tab");
+    assert!(world.words().contains("› Note: warp, smem"));
+    world.tell("press tab enter; elsewhere");
+    let screen = world.screen(80, 24);
+    let row = screen.lines().find(|row| row.contains("#warp #smem"));
+    assert!(row.is_some_and(|row| row.contains("9f8e7d7")), "{screen}");
+    // The next time, the line has the present value.
+    world.tell("press T tab");
+    assert!(world.words().contains("› Tags: warp, smem"));
+}

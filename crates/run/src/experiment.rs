@@ -2,7 +2,7 @@
 
 use crate::RunId;
 use crate::chosen::{Chosen, ChosenMeasure};
-use crate::message::Trailer;
+use crate::message::{TAGS, Trailer};
 use crate::peers::PeerFigure;
 use crate::verdict::{Change, Verdict};
 use jiff::Timestamp;
@@ -232,6 +232,16 @@ impl Measured {
 }
 
 impl Experiment {
+    /// Its tags in words, `#warp #smem`: the parts of its trailer `Tags`. Empty without any.
+    pub fn tags(&self) -> String {
+        let is_tags = |(key, _): &&Trailer| key.word().eq_ignore_ascii_case(TAGS);
+        let tags = self.trailers.iter().filter(is_tags);
+        let tags = tags.flat_map(|(_, text)| text.split(','));
+        let tags = tags.map(str::trim).filter(|tag| !tag.is_empty());
+        let tags: Vec<String> = tags.map(|tag| format!("#{tag}")).collect();
+        tags.join(" ")
+    }
+
     /// Whether its figure counts: the result was correct and no crash.
     pub fn counts(&self) -> bool {
         matches!(self.row.status, Status::Keep | Status::Discard) && self.row.correctness.passed()

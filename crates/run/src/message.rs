@@ -8,6 +8,10 @@ use lab_text::sanitise;
 use lab_text::suggest::did_you_mean;
 use serde::{Deserialize, Serialize};
 
+/// The keys of the two trailers that an experiment gets after its decision.
+pub const NOTE: &str = "Note";
+pub const TAGS: &str = "Tags";
+
 /// What a trailer tells. Read and written as git does: capitals in a key make no difference.
 #[derive(
     Clone,

@@ -187,7 +187,7 @@ actions! {
     Input Abandon "abandon" "Close the dialog and do nothing; typed text stays as a draft" ["esc", "ctrl-c"] "";
     Input PreviousChoice "previous-choice" "Select the previous item of a list, or the previous value of a trailer" ["up", "ctrl-p"] "";
     Input NextChoice "next-choice" "Select the next item of a list, or the next value of a trailer" ["down", "ctrl-n"] "";
-    Input NextField "next-line" "Go to the next trailer of the message; folded trailers open" ["tab"] "";
+    Input NextField "next-line" "Go to the next trailer of the message; folded trailers open; in an annotation, from the note to the tags and back" ["tab"] "";
     Input PreviousField "previous-line" "Go to the previous trailer of the message, or back to its subject" ["shift-tab"] "";
     Input Fold "trailers" "Show or hide the trailers of the commit message" ["ctrl-t"] "";
     Question Yes "yes" "Answer yes" ["y"] "";

@@ -119,11 +119,11 @@ fn draw_line(
     let at = lines.len() as u16;
     lines.push(Line::default());
     lines.extend(prefixed("✗ ", problem, columns + 2, BAD));
-    let keys = keys(
-        model,
-        &[(Action::Accept, "write"), (Action::Abandon, "go back")],
-    );
-    let inner = draw_text(frame, area, &title, lines, keys);
+    let mut offered = vec![(Action::Accept, "write"), (Action::Abandon, "go back")];
+    if matches!(of, LineOf::Trailer(_)) {
+        offered.insert(1, (Action::NextField, "note or tags"));
+    }
+    let inner = draw_text(frame, area, &title, lines, keys(model, &offered));
     if at < inner.height {
         draw_input(frame, row_of(inner, inner.y + at), "› ", input);
     }

@@ -166,8 +166,8 @@ fn row(
             Column::Description => cells::description(
                 experiment,
                 &facts,
-                shows(Column::Problem),
-                shows(Column::Device),
+                width,
+                [Column::Problem, Column::Device].map(shows),
             ),
             _ => cells::text(column, width, experiment, (&facts, data)),
         };

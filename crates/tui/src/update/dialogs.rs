@@ -2,7 +2,7 @@
 
 use crate::keymap::{Action, KeyScope};
 use crate::model::Model;
-use crate::overlay::{About, Help, Overlay, PickFrom};
+use crate::overlay::{About, Help, LineOf, Overlay, PickFrom};
 use crate::request::RepositoryRequest;
 use crate::state::Now;
 use ratatui::crossterm::event::{Event as Raw, KeyCode, KeyEvent, KeyModifiers};
@@ -149,6 +149,13 @@ impl Model {
                 Some(action @ (Action::NextField | Action::PreviousField)),
                 Overlay::Message { draft, .. },
             ) => draft.step(action == Action::NextField),
+            (
+                Some(Action::NextField | Action::PreviousField),
+                Overlay::Line {
+                    of: LineOf::Trailer(_),
+                    ..
+                },
+            ) => self.switch_trailer(),
             (Some(Action::NextField | Action::PreviousField | Action::Fold), overlay)
                 if !matches!(overlay, Overlay::Help(_)) => {}
             (_, overlay) => {

@@ -10,12 +10,9 @@ use crate::text::printable;
 use crate::views::Pane;
 use lab_git::short;
 use lab_run::experiment::Experiment;
-use lab_run::message;
+use lab_run::message::{self, NOTE, TAGS};
 use std::collections::HashMap;
 use tui_input::Input;
-
-/// The key of the trailer that is asked for at first.
-const NOTE: &str = "Note";
 
 impl Model {
     pub(super) fn sort_by_next(&mut self) {
@@ -184,11 +181,33 @@ impl Model {
         let Ok((commit, _)) = self.can_describe() else {
             return;
         };
+        self.ask_line(LineOf::Trailer(commit), self.trailer_line(NOTE));
+    }
+
+    /// The line of a trailer of the shown experiment: its key and its present value.
+    fn trailer_line(&self, key: &str) -> String {
         let trailers = self.shown().map(|experiment| &experiment.trailers);
         let mut trailers = trailers.into_iter().flatten();
-        let note = trailers.find(|(key, _)| key.word() == NOTE);
-        let note = note.map_or("", |(_, note)| note.lines().next().unwrap_or(""));
-        self.ask_line(LineOf::Trailer(commit), format!("{NOTE}: {note}"));
+        let known = trailers.find(|(known, _)| known.word().eq_ignore_ascii_case(key));
+        let value = known.map_or("", |(_, value)| value.lines().next().unwrap_or(""));
+        format!("{key}: {value}")
+    }
+
+    /// Asks for the tags in place of the note, or for the note again. A text that was typed stays.
+    pub(super) fn switch_trailer(&mut self) {
+        let lines = [NOTE, TAGS].map(|key| self.trailer_line(key));
+        let Some(Overlay::Line { input, problem, .. }) = self.overlays.last_mut() else {
+            return;
+        };
+        let typed = input.value();
+        let (key, value) = typed.split_once(':').unwrap_or(("", typed));
+        let next = usize::from(!key.trim().eq_ignore_ascii_case(TAGS));
+        let text = if lines.iter().any(|line| line == typed) {
+            lines[next].clone()
+        } else {
+            format!("{}: {}", [NOTE, TAGS][next], value.trim())
+        };
+        (*input, *problem) = (Input::new(text), None);
     }
 
     /// Asks for the decision that the shown record is to be evidence of.

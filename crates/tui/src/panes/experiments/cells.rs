@@ -85,13 +85,14 @@ pub fn text(
     }
 }
 
-/// The description; an experiment of another kernel or device names it in front, if no column does,
-/// and one that no record of this user's vouches for is marked there.
+/// The description and the tags behind it, in so many columns; an experiment of another kernel or
+/// device names it in front, if no column does, and one that no record of this user's vouches for is
+/// marked there.
 pub fn description(
     experiment: &Experiment,
     facts: &RowFacts,
-    shows_problem: bool,
-    shows_device: bool,
+    columns: usize,
+    [shows_problem, shows_device]: [bool; 2],
 ) -> String {
     let mut about = Vec::new();
     if facts.of_another_kernel && !shows_problem {
@@ -101,12 +102,17 @@ pub fn description(
         about.extend(experiment.device.as_deref().map(in_short));
     }
     about.extend(experiment.foreign.then_some("foreign"));
-    let text = printable(&experiment.row.description);
-    if about.is_empty() {
-        text
-    } else {
-        format!("[{}] {text}", printable(&about.join(", ")))
+    let mut text = printable(&experiment.row.description);
+    if !about.is_empty() {
+        text = format!("[{}] {text}", printable(&about.join(", ")));
     }
+    // A long description leaves them half of the room.
+    let tags = fit(&printable(&experiment.tags()), columns / 2);
+    if tags.is_empty() {
+        return text;
+    }
+    let room = columns.saturating_sub(width(&tags) + 2);
+    format!("{}  {tags}", fit(&text, room))
 }
 
 /// `+3.1 % ± 0.3`.
