@@ -14,6 +14,30 @@ fn world(run: &str) -> World {
     world
 }
 
+/// The row of the hints.
+fn hints(world: &mut World, story: &str) -> String {
+    world.tell(story);
+    let screen = world.screen(80, 24);
+    screen.lines().last().unwrap_or_default().trim().to_owned()
+}
+
+#[test]
+fn each_view_offers_its_own_keys_first() {
+    let mut world = world(GATES);
+    for (story, first) in [
+        ("press 4", "Enter commit  ] next  w context  c keep"),
+        ("press tab", "] next  w context  c keep"),
+        ("press 5", "P profile  + add evidence"),
+        ("press 6", "+ add evidence"),
+        ("press 7", "w context"),
+        ("press 8", "o next pair"),
+    ] {
+        let row = hints(&mut world, story);
+        assert!(row.starts_with(first), "{story}: {row}");
+        assert!(row.ends_with("? help  q quit"), "{story}: {row}");
+    }
+}
+
 #[test]
 fn a_message_leaves_the_views_on_the_screen() {
     let mut world = world(GATES);

@@ -177,7 +177,7 @@ actions! {
     In(Results) Annotate "annotate" "Give the selected experiment a note, tags or another trailer, in its record" ["T"] "";
     In(Results) NextSection "next-section" "Go to the next section of the details, or to the next change of the diff" ["]"] "";
     In(Results) PreviousSection "previous-section" "Go to the previous section or change" ["["] "";
-    In(Git) NextChange "next-change" "Go to the next file or change of the commit" ["]"] "";
+    In(Git) NextChange "next-change" "Go to the next file or change of the commit" ["]"] "next";
     In(Git) PreviousChange "previous-change" "Go to the previous file or change of the commit" ["["] "";
     In(Loop) PauseLoop "pause-loop" "Let the loop pause after this turn, or go on again" ["space"] "pause loop";
     In(Loop) EndTurn "end-turn" "End this turn of the loop: its command, or the run that judges its kernel, ends at once" ["x"] "end turn";

@@ -25,6 +25,27 @@ const HINT_ROWS: u16 = 16;
 /// Blanks behind a hint.
 const GAP: usize = 2;
 
+/// Actions of every view that matter most in one view, with their words there. They come first.
+const LEADING: [(View, Action, &str); 10] = [
+    (View::Git, Action::Open, "commit"),
+    (View::Git, Action::NextChange, "next"),
+    (View::Git, Action::Context, "context"),
+    (View::Device, Action::Profile, "profile"),
+    (View::Device, Action::Cite, "add evidence"),
+    (View::Decisions, Action::Open, "evidence"),
+    (View::Decisions, Action::Cite, "add evidence"),
+    (View::Loop, Action::PauseLoop, "pause loop"),
+    (View::Loop, Action::EndTurn, "end turn"),
+    (View::Loop, Action::Context, "context"),
+];
+
+/// The place of an action among those that lead in the present view, and its word.
+fn leads(model: &Model, action: Action) -> Option<(usize, &'static str)> {
+    let is_it = |(view, of, _): &(View, Action, &str)| *view == model.panes.view && *of == action;
+    let at = LEADING.iter().position(is_it)?;
+    Some((at, LEADING[at].2))
+}
+
 /// Rows of the foot on a screen of this size. `is_large`: the head names the views.
 pub(super) fn rows(model: &Model, screen: Rect, is_large: bool) -> u16 {
     let lines = lines(model, screen.width);
@@ -178,6 +199,12 @@ fn draw_hints(model: &Model, frame: &mut Frame, area: Rect, is_large: bool) -> V
     let here = KeyScope::In(model.panes.view);
     let is_here = |b: &Binding| b.scope == KeyScope::Screen || b.scope == here;
     let is_heard = |b: &&Binding| match b.action {
+        // Elsewhere it zooms.
+        Action::Open => match model.panes.focus() {
+            Pane::Graph => true,
+            Pane::Board | Pane::Decision => !model.repository.decisions().is_empty(),
+            _ => false,
+        },
         Action::Freeze => model.panes.focus() == Pane::Log,
         // The hint that runs are decided by rule stands in front already.
         Action::ByRule => !model.decision.auto,
@@ -189,7 +216,8 @@ fn draw_hints(model: &Model, frame: &mut Frame, area: Rect, is_large: bool) -> V
         Action::Exchange => is_here(b) && !is_large && !model.panes.zoom(),
         _ => is_here(b),
     };
-    let listed = TABLE.iter().filter(|b| !b.hint.is_empty()).filter(is_heard);
+    let has_word = |b: &&Binding| !b.hint.is_empty() || leads(model, b.action).is_some();
+    let listed = TABLE.iter().filter(has_word).filter(is_heard);
     let mut shown: Vec<Offer> = listed
         .map(|binding| Offer {
             binding,
@@ -198,7 +226,11 @@ fn draw_hints(model: &Model, frame: &mut Frame, area: Rect, is_large: bool) -> V
         .collect();
     // The view's own actions come first, except in Bench.
     if model.panes.view != View::Bench {
-        shown.sort_by_key(|offer| offer.binding.scope == KeyScope::Screen);
+        let place = |offer: &Offer| match leads(model, offer.binding.action) {
+            Some((at, _)) => at,
+            None => LEADING.len() + usize::from(offer.binding.scope == KeyScope::Screen),
+        };
+        shown.sort_by_key(place);
     }
     let row = Rect {
         x: area.x + 1,
@@ -237,13 +269,14 @@ fn hints(model: &Model, shown: &[Offer], reason_columns: usize) -> ButtonTexts {
         if key.is_empty() {
             continue;
         }
+        let word = word(model, binding);
         let text = match usable {
-            Ok(()) => vec![key.key(), Span::raw(format!(" {}", word(model, binding)))].into(),
+            Ok(()) => vec![key.key(), Span::raw(format!(" {word}"))].into(),
             Err(reason) if reason_columns > 0 => {
                 let reason = fit(reason, reason_columns);
-                Line::styled(format!("{key} {} ({reason})", binding.hint), QUIET)
+                Line::styled(format!("{key} {word} ({reason})"), QUIET)
             }
-            Err(_) => Line::styled(format!("{key} {}", binding.hint), QUIET),
+            Err(_) => Line::styled(format!("{key} {word}"), QUIET),
         };
         hints.push((binding.action, text));
     }
@@ -258,7 +291,7 @@ fn word(model: &Model, binding: &Binding) -> &'static str {
         Action::Exchange if model.panes.has_charts => "gates",
         Action::Freeze if model.panes.log.is_frozen() => "unfreeze",
         Action::PauseLoop if model.loops.is_pausing() => "resume loop",
-        _ => binding.hint,
+        action => leads(model, action).map_or(binding.hint, |(_, word)| word),
     }
 }
 
