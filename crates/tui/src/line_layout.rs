@@ -172,7 +172,7 @@ mod tests {
         let bold = Style::new().add_modifier(Modifier::BOLD);
         let dim = Style::new().add_modifier(Modifier::DIM);
         let spans = layout_line(
-            "abcdef",
+            "abcde",
             Style::new(),
             &[&[(0..4, bold)], &[(2..3, dim)]],
             1,
