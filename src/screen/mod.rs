@@ -8,10 +8,12 @@ pub mod highlighter;
 pub mod inbox;
 pub mod input;
 pub mod layout_file;
+mod pace;
 pub mod preferences;
 pub mod profile_files;
 pub mod profiler;
 pub mod repository_worker;
+mod scrolling;
 pub mod settings_files;
 pub mod settings_worker;
 pub mod signals;
@@ -24,6 +26,7 @@ mod watchdog;
 pub mod worker;
 
 use crate::screen::inbox::Inbox;
+use crate::screen::pace::Pace;
 use crate::screen::repository_worker::Opening;
 use crate::screen::settings_worker::UserFiles;
 use crate::screen::terminal::{Guard, install_panic_hook};
@@ -51,9 +54,6 @@ use std::io;
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
-
-/// The shortest time between two frames that show data. A key is drawn at once.
-const FRAME: Duration = Duration::from_millis(16);
 
 /// At most this much time passes before a frame is drawn, however many keys wait.
 const TURN: Duration = Duration::from_millis(8);
@@ -153,7 +153,7 @@ fn show(project: Arc<Project>, opening: Opening, user: User) -> io::Result<Ended
         inbox,
         project: Arc::clone(&project),
         opened: Instant::now(),
-        drawn: None,
+        pace: Pace::default(),
         redraw: Redraw::AtOnce,
         places: Places::Known,
         ended: Ended::default(),
@@ -194,7 +194,7 @@ struct Screen {
     inbox: Inbox,
     project: Arc<Project>,
     opened: Instant,
-    drawn: Option<Instant>,
+    pace: Pace,
     /// What the events since the last frame ask for.
     redraw: Redraw,
     places: Places,
@@ -213,11 +213,12 @@ impl Screen {
     fn draw(&mut self) -> io::Result<()> {
         self.guard.set_modes(self.model.appearance.modes())?;
         let mut geometry = FrameGeometry::default();
-        self.guard
+        let cells = self
+            .guard
             .draw(|frame| geometry = view(&self.model, frame))?;
         self.take(geometry);
         self.redraw = Redraw::No;
-        self.drawn = Some(Instant::now());
+        self.pace.drew(cells);
         Ok(())
     }
 
@@ -245,10 +246,7 @@ impl Screen {
             if self.take_in(event, threads)? {
                 return Ok(());
             }
-            if self.redraw == Redraw::AtOnce
-                || (self.redraw == Redraw::NextFrame
-                    && self.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME))
-            {
+            if self.pace.allows(self.redraw) {
                 self.draw()?;
             }
         }
@@ -257,10 +255,7 @@ impl Screen {
     /// Waits for an event, the next frame, or the timer that the model asked for.
     fn wait(&mut self) -> Event {
         let is_changed = self.redraw != Redraw::No;
-        let frame = self
-            .drawn
-            .filter(|_| is_changed)
-            .map(|drawn| FRAME.saturating_sub(drawn.elapsed()));
+        let frame = is_changed.then(|| self.pace.rest());
         let clock = self
             .model
             .wakes_at()

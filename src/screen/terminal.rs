@@ -5,6 +5,7 @@
     reason = "it draws cells, whose text lab-tui has cleaned"
 )]
 
+use crate::screen::scrolling::Scrolling;
 use crate::screen::watchdog::Watchdog;
 use lab_protocol::text::is_visible;
 use lab_tui::event::Event;
@@ -48,7 +49,7 @@ const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1002l\x1b[?1000l";
 pub struct Guard {
     /// It is not dropped: its drop shows the cursor, as [`restore`] does, and panics if the
     /// terminal is gone.
-    terminal: ManuallyDrop<ratatui::Terminal<CrosstermBackend<BufWriter<Stdout>>>>,
+    terminal: ManuallyDrop<ratatui::Terminal<Scrolling<BufWriter<Stdout>>>>,
     modes: Modes,
     /// The content of the terminal is unknown: the next frame is drawn whole.
     is_forgotten: bool,
@@ -59,7 +60,8 @@ impl Guard {
     pub fn enter() -> io::Result<Self> {
         take()?;
         let backend = CrosstermBackend::new(BufWriter::with_capacity(FRAME_BYTES, io::stdout()));
-        let terminal = ratatui::Terminal::new(backend).inspect_err(|_| restore())?;
+        let terminal = Scrolling::new(backend).and_then(ratatui::Terminal::new);
+        let terminal = terminal.inspect_err(|_| restore())?;
         let terminal = ManuallyDrop::new(terminal);
         Ok(Guard {
             terminal,
@@ -68,14 +70,16 @@ impl Guard {
         })
     }
 
-    /// Draws one frame. A terminal that supports synchronized updates shows it in one step.
-    pub fn draw(&mut self, render: impl FnOnce(&mut Frame)) -> io::Result<()> {
+    /// Draws one frame. A terminal that supports synchronized updates shows it in one step. Returns
+    /// how many cells were written.
+    pub fn draw(&mut self, render: impl FnOnce(&mut Frame)) -> io::Result<usize> {
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
         let drawn = self
             .redraw_if_forgotten()
             .and_then(|()| self.terminal.draw(render).map(|_| ()));
         let closed = execute!(self.terminal.backend_mut(), EndSynchronizedUpdate);
-        drawn.and(closed)
+        drawn.and(closed)?;
+        Ok(self.terminal.backend_mut().take_written())
     }
 
     /// Has the terminal report these events from now on, also after an editor had it.

@@ -452,7 +452,10 @@ fn an_idle_screen_wants_no_clock() {
     let world = check(&format!("open; {PASS}"), &[]);
     assert_eq!(world.model.wakes_at(), None);
     let world = check("open", &[]);
-    assert_eq!(world.model.wakes_at(), Some(Duration::from_millis(100)));
+    assert_eq!(world.model.wakes_at(), Some(Duration::from_millis(500)));
+    // A clock that shows seconds is drawn each second.
+    let world = check("open; wait 12300", &["START 12 s"]);
+    assert_eq!(world.model.wakes_at(), Some(Duration::from_millis(13_300)));
     let world = check(&format!("open; {PASS}; press p; wait 10000"), &[]);
     assert_eq!(world.model.wakes_at(), None, "the message has gone");
 }

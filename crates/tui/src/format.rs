@@ -49,10 +49,18 @@ pub fn seconds(time: f64) -> String {
     }
 }
 
-/// The time since a start, for a clock that ticks ten times a second: with 1 decimal below 2
-/// minutes, else in minutes and seconds.
+/// So long a clock shows tenths of a second.
+pub const IN_TENTHS: Duration = Duration::from_secs(10);
+
+/// The time since a start, for a clock: in tenths of a second at first, then in seconds, from 2
+/// minutes on in minutes and seconds.
 pub fn elapsed(time: Duration) -> String {
-    tenths(time.as_secs_f64())
+    let seconds = time.as_secs();
+    match seconds {
+        _ if time < IN_TENTHS => tenths(time.as_secs_f64()),
+        ..120 => format!("{seconds} s"),
+        _ => format!("{} min {:02} s", seconds / 60, seconds % 60),
+    }
 }
 
 fn tenths(time: f64) -> String {
@@ -115,7 +123,10 @@ mod tests {
             ["1.0 KiB", "1.0 MiB", "4656.6 GiB"]
         );
         assert_eq!([f64::NAN, -1.0].map(seconds), ["?", "?"]);
-        assert_eq!(elapsed(Duration::from_millis(12_340)), "12.3 s");
+        assert_eq!(
+            [9_940, 12_940, 119_999, 125_400].map(|ms| elapsed(Duration::from_millis(ms))),
+            ["9.9 s", "12 s", "119 s", "2 min 05 s"]
+        );
         assert_eq!(percent(0.031), "+3.1 %");
     }
 }

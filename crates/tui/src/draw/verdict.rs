@@ -341,7 +341,7 @@ fn progress(model: &Model) -> Vec<Span<'static>> {
         (Running::Asked(_, since), _) => ("start", *since, None),
         (Running::No, None) => return Vec::new(),
     };
-    let turn = ["◐", "◓", "◑", "◒"][(model.now.as_millis() / 200 % 4) as usize];
+    let turn = ["◐", "◓", "◑", "◒"][(model.now.as_millis() / 500 % 4) as usize];
     let mut line = vec![format!("{turn} {}", word.to_uppercase()).key()];
     if let Some((done, all)) = done.filter(|(_, all)| *all > 0) {
         let full = (done.min(all).saturating_mul(BAR) / all).min(BAR);

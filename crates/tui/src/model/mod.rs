@@ -9,6 +9,7 @@ mod usable;
 pub use rows::Rows;
 
 use crate::effect::{Effect, Redraw};
+use crate::format;
 use crate::geometry::FrameGeometry;
 use crate::keymap::{Action, KeyScope};
 use crate::layout::{Layout, UserChoice};
@@ -17,7 +18,7 @@ use crate::palette::{self, Offer, PickRows};
 use crate::panes::Panes;
 use crate::request::Preferences;
 use crate::state::{
-    DecisionState, DeviceHistory, LoopState, Now, Profiles, Repository, Runs, ScreenData,
+    DecisionState, DeviceHistory, LoopState, Now, Profiles, Repository, Running, Runs, ScreenData,
     ScreenSettings, Selection, Setup,
 };
 use crate::status::{MessageLevel, StatusLine};
@@ -28,11 +29,11 @@ use lab_run::experiment::{Experiment, ExperimentKey};
 use ratatui::crossterm::event::KeyEvent;
 use std::time::Duration;
 
-/// How often the clock of a run in progress is drawn.
-const TICK: Duration = Duration::from_millis(100);
+/// How often the clock of a run in progress is drawn, while it shows tenths of a second.
+const TICK: Duration = Duration::from_millis(500);
 
-/// How often the clock of a loop is drawn.
-const LOOP_TICK: Duration = Duration::from_secs(1);
+/// How often a clock that shows seconds is drawn.
+const SLOW_TICK: Duration = Duration::from_secs(1);
 
 pub struct Model {
     pub setup: Setup,
@@ -145,8 +146,12 @@ impl Model {
 
     /// When the next [`crate::event::Event::Tick`] is wanted; `None` while nothing moves.
     pub fn wakes_at(&self) -> Option<Now> {
-        let clock = self.shows_clock().then(|| self.now + TICK);
-        let loops = self.shows_loop_clock().then(|| self.now + LOOP_TICK);
+        let tick = |began| match self.now.saturating_sub(began) {
+            elapsed if elapsed < format::IN_TENTHS => TICK,
+            _ => SLOW_TICK,
+        };
+        let clock = self.clock().map(|began| self.now + tick(began));
+        let loops = self.shows_loop_clock().then(|| self.now + SLOW_TICK);
         [clock, loops, self.message.expires()]
             .into_iter()
             .flatten()
@@ -158,9 +163,14 @@ impl Model {
         self.panes.view == View::Loop && self.loops.any_runs()
     }
 
-    /// A run or a check is in progress, whose clock is shown.
-    pub fn shows_clock(&self) -> bool {
-        !self.runs.is_idle() || self.decision.held_out.is_some()
+    /// When the run, the check or the check before a keep began whose clock is shown.
+    pub fn clock(&self) -> Option<Now> {
+        match (&self.decision.held_out, &self.runs.running) {
+            (Some(checking), _) => Some(checking.began),
+            (None, Running::Live(live)) => Some(live.began),
+            (None, Running::Asked(_, since)) => Some(*since),
+            (None, Running::No) => None,
+        }
     }
 
     /// The selected experiment, if the history has it.

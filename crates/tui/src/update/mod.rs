@@ -132,7 +132,7 @@ impl Model {
 
     fn on_tick(&mut self) {
         let expired = self.message.tick(self.now);
-        if !expired && !self.shows_clock() && !self.shows_loop_clock() {
+        if !expired && self.clock().is_none() && !self.shows_loop_clock() {
             self.ignore();
         }
     }
