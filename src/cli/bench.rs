@@ -6,6 +6,7 @@ pub mod text;
 
 use super::interrupt::controlled;
 use super::json::bench::{BenchReport, as_export, as_text};
+use super::output::complain_of;
 use super::run::{self, RunArgs};
 use super::sweep::{ExecutorArg, Shown, counted_as};
 use super::{code, complain, failed, is_json, say, told_with};
@@ -107,6 +108,7 @@ pub fn main(options: &BenchArgs) -> Result<ExitCode> {
     let state = match options.show {
         Some(shown) => {
             let benches = BenchStore::of(&project);
+            complain_of(&benches);
             BenchState::found(benches.of_number_or_newest(shown.0, &project)?)
         }
         None => measure(&project, options)?,

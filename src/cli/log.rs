@@ -60,8 +60,11 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
     let Session {
         repo,
         index,
-        history,
+        mut history,
     } = Session::open(&project)?;
+    let benches = BenchStore::of(&project);
+    let problems = benches.problems().map(|error| format!("{error:#}"));
+    history.problems.extend(problems);
     let status = status::look(&repo, &index)?;
     let show_all = options.all || !is_meant;
     // An experiment of an unknown problem may be of any kernel.

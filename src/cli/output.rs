@@ -6,6 +6,7 @@ use crate::screen::terminal::panicked;
 use lab_decide::Refusal;
 use lab_project::Project;
 use lab_protocol::{Exit, console};
+use lab_store::series::{Series, SeriesStart};
 use serde::Serialize;
 use std::fmt::Display;
 use std::io::BufWriter;
@@ -106,6 +107,12 @@ pub fn failed_with(why: &str, exit: impl Into<u8>, rest: impl Serialize) -> Exit
     }
     complain(why);
     ExitCode::from(exit)
+}
+
+/// Says on stderr which benches or sweeps cannot be read: an answer leaves them out.
+pub fn complain_of<S: SeriesStart>(series: &Series<S>) {
+    let problems = series.problems();
+    problems.for_each(|problem| complain(&format!("{problem:#}")));
 }
 
 /// Goes on with the decision of a lab that was killed, and says on stderr what was done or why

@@ -8,6 +8,7 @@ pub mod text;
 use super::interrupt::controlled;
 use super::json::sweep::SweepReport;
 use super::live::LiveLine;
+use super::output::complain_of;
 use super::{JsonArg, KernelArg, code, complain, is_json, say, told, told_with};
 use crate::confinement;
 use anyhow::Result;
@@ -186,6 +187,7 @@ pub fn main(options: &SweepArgs) -> Result<ExitCode> {
     let (sweep, ended) = match options.show {
         Some(shown) => {
             let sweeps = SweepStore::of(&project);
+            complain_of(&sweeps);
             (sweeps.of_number_or_newest(shown.0, &project)?, None)
         }
         None => {

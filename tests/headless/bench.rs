@@ -401,7 +401,15 @@ fn records_that_somebody_else_wrote_or_changed_are_shown_and_not_resumed() {
         .says("bench.json is damaged");
     lab.lab("bench --show last")
         .is(0)
+        .says("2/bench.json is damaged")
         .says("bench 1 of kernel.cu");
+    let log = lab.lab("log --json").is(0);
+    assert!(
+        log.json()["problems"]
+            .to_string()
+            .contains("2/bench.json is damaged"),
+        "{log:?}"
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! records of runs are.
 
 use crate::signature::{self, Purpose};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Error, Result, bail, ensure};
 use lab_project::Project;
 use lab_run::record::{Origin, is_inside};
 use lab_system::failure::Failure;
@@ -150,14 +150,9 @@ impl<S: SeriesStart> Series<S> {
     fn new_folder(&self) -> Result<OpenFolder> {
         self.files.create_dir_all(&self.folder)?;
         let ids = self.ids();
-        let has_begun = |id| {
-            self.files
-                .metadata(&self.folder(id).join(S::KIND.start))
-                .is_ok()
-        };
-        for id in ids.iter().copied().filter(|id| !has_begun(*id)) {
+        for id in ids.iter().copied().filter(|id| !self.has_begun(*id)) {
             if let Ok(Some(open)) = self.open(id)
-                && !has_begun(id)
+                && !self.has_begun(id)
             {
                 return Ok(open);
             }
@@ -174,6 +169,12 @@ impl<S: SeriesStart> Series<S> {
             }
         }
         bail!("no number is left")
+    }
+
+    /// Whether the folder has a start file.
+    fn has_begun(&self, id: SeriesId) -> bool {
+        let start = self.folder(id).join(S::KIND.start);
+        self.files.metadata(&start).is_ok()
     }
 
     /// Takes the lock of a folder; `None` if another process adds lines to it. Removes what a killed
@@ -237,6 +238,12 @@ impl<S: SeriesStart> Series<S> {
     pub fn starts(&self, wanted: impl Fn(&S) -> bool) -> impl Iterator<Item = S> {
         let ids = self.ids().into_iter();
         ids.filter_map(|id| self.start(id).ok()).filter(wanted)
+    }
+
+    /// Why the start files that cannot be read cannot, newest first.
+    pub fn problems(&self) -> impl Iterator<Item = Error> {
+        let begun = self.ids().into_iter().filter(|id| self.has_begun(*id));
+        begun.filter_map(|id| self.start(id).err())
     }
 
     /// The same with their lines.
