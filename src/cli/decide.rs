@@ -55,6 +55,7 @@ impl KeepArgs {
         // The run is chosen once, so that the trailer Tested is about the run that is decided, even
         // if another run ends meanwhile.
         let mut index = RunIndex::open(&project);
+        index.require_listed()?;
         let run = self
             .run
             .map(RunId)
