@@ -172,6 +172,10 @@ impl Line {
     }
 }
 
+/// No lab makes so many decisions: a file of a stranger may name any number, and the next decision
+/// needs a greater one.
+pub const MOST_DECISIONS: u64 = 1 << 53;
+
 /// The decisions that stand, as the journal has them. A process that works for days reads what is new.
 #[derive(Default)]
 pub struct Journal {
@@ -201,7 +205,7 @@ impl Journal {
         for order in entry.undone {
             self.standing.remove(&(entry.kernel.clone(), order));
         }
-        if let Some(order) = entry.order {
+        if let Some(order) = entry.order.filter(|order| *order < MOST_DECISIONS) {
             self.standing.insert((entry.kernel, order), entry.run);
         }
     }

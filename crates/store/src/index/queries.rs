@@ -2,6 +2,7 @@
 
 use super::keys;
 use super::{Fact, Keys, Known, RunIndex};
+use crate::decision_lock::MOST_DECISIONS;
 use crate::run_store::RunStore;
 use crate::summary::RunSummary;
 use lab_run::experiment::Row;
@@ -144,10 +145,8 @@ impl RunIndex {
     /// The greatest order of all decisions, also of one whose record is gone; 0 if there is none.
     pub fn greatest_order(&self) -> u64 {
         let orders = self.known.values().map(|known| known.keys.order);
-        orders
-            .max()
-            .unwrap_or(0)
-            .max(self.journal().greatest_order())
+        let of_records = orders.filter(|order| *order < MOST_DECISIONS).max();
+        of_records.unwrap_or(0).max(self.journal().greatest_order())
     }
 
     /// Where each decision of this clone stands among all: at its time in microseconds since 1970,
