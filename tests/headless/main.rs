@@ -7,6 +7,7 @@ mod headers;
 #[path = "../../harness/device/tests/support/host_header.rs"]
 mod host_header;
 
+mod any_bytes;
 mod auto;
 mod auto_changed_harness;
 mod auto_ended_turns;

@@ -5,7 +5,7 @@ use serde_json::json;
 use std::fs;
 
 /// Two kernels, the function that checks them, and a main.
-const ROWS: &str = r#"// Copyright of somebody
+pub const ROWS: &str = r#"// Copyright of somebody
 #include <cuda_runtime.h>
 #include <stdio.h>
 #include "tools.h"

@@ -250,7 +250,7 @@ mod tests {
     proptest! {
         /// What asks the configuration answers or refuses, whatever it holds.
         #[test]
-        fn no_configuration_ends_the_lab(settings in proptest::collection::vec(setting(), 1..6)) {
+        fn any_configuration_is_read_or_refused(settings in proptest::collection::vec(setting(), 1..6)) {
             let (_temp, repo) = configured(&settings.concat());
             // Once with what libgit2 read before, once with what it reads of such a file.
             let mut repos = vec![repo];

@@ -154,14 +154,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_that_moves_a_cursor_comes_through(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+        fn any_text_is_cleaned_of_what_moves_a_cursor(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
             let shown = line(&bytes);
             prop_assert!(shown.chars().all(is_visible), "{shown:?}");
             prop_assert!(shown.chars().count() <= LENGTH_LIMIT + 1);
         }
 
         #[test]
-        fn no_escape_sequence_leaves_a_trace(codes in "[0-9;]{0,8}", word in "[a-z]{1,8}") {
+        fn any_escape_sequence_leaves_no_trace(codes in "[0-9;]{0,8}", word in "[a-z]{1,8}") {
             let wrapped = format!("\x1b[{codes}m{word}\x1b[{codes}K\x1b]2;{codes}\x07");
             prop_assert_eq!(line(wrapped.as_bytes()), word);
         }

@@ -274,7 +274,7 @@ mod tests {
         /// Whatever bytes come, in whatever pieces, a terminal gets characters that it shows, and
         /// all of them.
         #[test]
-        fn nothing_else_reaches_a_terminal(bytes in proptest::collection::vec(any::<u8>(), 0..64), cut in 0usize..64) {
+        fn any_text_reaches_a_terminal_cleaned(bytes in proptest::collection::vec(any::<u8>(), 0..64), cut in 0usize..64) {
             let mut pieces = Vec::new();
             let mut stream = Cleaned::new(&mut pieces);
             let (one, two) = bytes.split_at(cut.min(bytes.len()));

@@ -135,7 +135,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_strangers_directive_is_read_as_its_form_says(
+        fn any_directive_is_read_as_its_form_says(
             pieces in prop::collection::vec(
                 prop::sample::select(vec![
                     "#", "%:", "??=", "%", "??", " ", "\t", "\r", "\n", "\u{b}", "\u{c}", "/*", "*/", "/", "*", "//", "define",

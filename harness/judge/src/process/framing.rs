@@ -180,12 +180,12 @@ mod tests {
         }
 
         #[test]
-        fn arbitrary_bytes_are_an_error_and_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn any_bytes_are_an_error_and_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             prop_assert!(receive::<serde_json::Value>(&mut bytes.as_slice(), 1000).is_err());
         }
 
         #[test]
-        fn forged_lengths_are_an_error(header in any::<u32>(), body in any::<u64>(), rest in prop::collection::vec(any::<u8>(), 0..64)) {
+        fn any_forged_length_is_an_error(header in any::<u32>(), body in any::<u64>(), rest in prop::collection::vec(any::<u8>(), 0..64)) {
             let mut bytes = MAGIC.to_vec();
             bytes.extend(header.to_le_bytes());
             bytes.extend(body.to_le_bytes());
@@ -195,7 +195,7 @@ mod tests {
         }
 
         #[test]
-        fn a_flipped_bit_never_panics(at in 0usize..40, bit in 0u8..8) {
+        fn any_flipped_bit_is_read_or_refused(at in 0usize..40, bit in 0u8..8) {
             let mut bytes = frame("twelve bytes", b"and a body");
             let length = bytes.len();
             bytes[at % length] ^= 1 << bit;
@@ -203,7 +203,7 @@ mod tests {
         }
 
         #[test]
-        fn a_cut_frame_is_a_closed_end(cut in 0usize..41) {
+        fn any_cut_frame_is_a_closed_end(cut in 0usize..41) {
             let whole = frame("twelve bytes", b"and a body!");
             prop_assert_eq!(whole.len(), 41);
             let read = receive::<String>(&mut &whole[..cut], 11);

@@ -255,7 +255,7 @@ proptest! {
     }
 
     #[test]
-    fn text_and_kernel_output_are_never_results(lines in prop::collection::vec("[a-z:_ \r|]{0,12}|correctness: pass|\\PC{0,20}", 0..8)) {
+    fn any_text_or_kernel_output_is_no_result(lines in prop::collection::vec("[a-z:_ \r|]{0,12}|correctness: pass|\\PC{0,20}", 0..8)) {
         let text = lines.join("\n");
         let log = printed(|out| {
             out.text(&text)?;
@@ -267,7 +267,7 @@ proptest! {
     }
 
     #[test]
-    fn a_log_holds_only_what_a_terminal_shows(
+    fn any_log_holds_only_what_a_terminal_shows(
         key in "\\PC{0,10}|\\x1b\\[2J",
         text in any::<String>(),
         bytes in prop::collection::vec(any::<u8>(), 0..100),

@@ -356,7 +356,7 @@ proptest::proptest! {
 
     /// Rewriting a file that is not finished neither panics nor changes the number of lines.
     #[test]
-    fn rewriting_takes_any_text(parts in proptest::collection::vec(0..PARTS.len(), 0..60)) {
+    fn any_text_is_rewritten(parts in proptest::collection::vec(0..PARTS.len(), 0..60)) {
         let source: String = parts.iter().flat_map(|part| [PARTS[*part], " "]).collect();
         let rewritten = rewrite::rewrite(&source, "k.cu", 1);
         let text = rewrite::apply(&source, rewritten.edits);

@@ -319,7 +319,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn no_bytes_panic(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..64), version in 1u8..4) {
+        fn any_bytes_are_an_array_or_refused(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..64), version in 1u8..4) {
             let _ = header(&bytes);
             let _ = header(&[b"\x93NUMPY".as_slice(), &[version, 0, 40, 0], &bytes].concat());
         }
