@@ -542,3 +542,13 @@ fn damaged_refs_and_a_damaged_index_or_configuration_are_told_with_a_remedy() {
     lab.git("reset -q");
     assert_eq!(lab.git("status --porcelain"), "");
 }
+
+#[test]
+fn a_work_tree_that_is_gone_is_named() {
+    let lab = Lab::new();
+    lab.git("config core.worktree /nonexistent");
+    lab.lab("log")
+        .is(1)
+        .says("the work tree that core.worktree in")
+        .says("git config --unset core.worktree");
+}

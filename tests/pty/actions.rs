@@ -105,6 +105,7 @@ const STORIES: &[Story] = &[
     ),
     story(Judged, "pause-loop", Text("pause-loop: no loop runs"), ""),
     story(Judged, "end-turn", Text("end-turn: no loop runs"), ""),
+    story(Judged, "end-loop", Text("end-loop: no loop runs"), ""),
     story(Judged, "show-bench", Text("▸1 Bench"), ""),
     story(Judged, "next-pane", Text("━ Throughput"), ""),
     story(Judged, "fewer", Text("10 of 12 experiments"), ""),

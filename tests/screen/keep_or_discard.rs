@@ -68,7 +68,7 @@ fn what_is_typed_after_a_refused_key_is_no_command() {
         &["not now", "incumbent's own bytes", "Enter go back"],
     );
     assert!(world.asked.is_empty());
-    let mut world = check(&format!("{refused}; press enter"), &["● PASS"]);
+    let mut world = check(&format!("{refused}; wait 600; press enter"), &["● PASS"]);
     assert!(
         world.model.overlays.is_empty() && world.history.is_empty() && !world.model.runs.paused
     );
@@ -184,7 +184,7 @@ fn a_message_that_was_not_used_is_there_again() {
         ("left", "press esc; press c; type  a warp"),
         (
             "a newer run",
-            "save; press enter esc; say correctness: pass; end pass 5; press c; type  a warp",
+            "save; press enter esc; say correctness: pass; end pass 5; press c; press end; type  a warp",
         ),
     ] {
         let mut world = World::new();
@@ -564,4 +564,44 @@ fn the_rule_says_that_it_keeps_nothing_on_an_emulated_device() {
     drop(world);
     let mut world = check(&format!("open; {PASS}; press a"), &["Decide by rule?"]);
     assert!(!world.words().contains("emulated"), "{}", world.words());
+}
+
+#[test]
+fn text_of_an_earlier_run_is_replaced_by_what_is_typed() {
+    let before = format!("open; {PASS}; press c; type two rows; press esc; save; {PASS}; press c");
+    check(&before, &["two rows", "the text of an earlier run"]);
+    let world = check(
+        &format!("{before}; type four rows; press enter"),
+        &["run 2 kept"],
+    );
+    assert_eq!(world.history[0].row.description, "four rows");
+    let world = check(
+        &format!("{before}; press end; type , again; press enter"),
+        &["run 2 kept"],
+    );
+    assert_eq!(world.history[0].row.description, "two rows, again");
+}
+
+#[test]
+fn leaving_before_a_decision_is_made_is_asked() {
+    let waits = format!("open; {PASS}; save; press c; type two rows; press enter; press q");
+    let mut world = check(
+        &waits,
+        &["Quit?", "The keep of run 2 waits for its verdict."],
+    );
+    assert!(world.asked.is_empty());
+    world.tell("press n");
+    assert!(world.asked.is_empty() && world.model.overlays.is_empty());
+    world.tell("press q y");
+    assert_eq!(world.asked, ["Quit"]);
+}
+
+#[test]
+fn a_refusal_stays_until_the_text_that_ran_into_it_has_ended() {
+    let mut world = check(
+        "open; say correctness: fail; end fail; press c; type no gain; press enter",
+        &["Keep: not now"],
+    );
+    world.tell("wait 600; press enter");
+    assert!(world.model.overlays.is_empty());
 }

@@ -203,6 +203,8 @@ fn lanes_that_ended_were_killed_or_cannot_be_read_say_so_and_the_keys_are_about_
     }
     world.tell("press x");
     assert_eq!(world.asked.pop().as_deref(), Some("Loop(EndTurn)"));
+    world.tell("press X");
+    assert_eq!(world.asked.pop().as_deref(), Some("Loop(Stop)"));
     world.tell("press space");
     assert_eq!(world.asked.pop().as_deref(), Some("Loop(Pause)"));
     view.lanes.truncate(2);

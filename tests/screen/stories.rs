@@ -481,7 +481,7 @@ fn the_help_says_all_of_it_on_a_small_screen() {
     let mut world = World::new();
     world.tell("open; press ?");
     let mut seen = String::new();
-    for _ in 0..170 {
+    for _ in 0..180 {
         seen.push_str(&world.screen(80, 24));
         world.tell("press j");
     }

@@ -21,6 +21,11 @@ pub fn work_tree(from: &Path) -> Result<PathBuf> {
     let repo = match Repository::discover(from) {
         Ok(repo) => repo,
         Err(_) if let Some(why) = wrong_pointer(from) => bail!("{why}"),
+        Err(error) if error.code() == ErrorCode::NotFound && is_repository(from) => bail!(
+            "the work tree that core.worktree in {} names is not there: name the right one, or take the line out with \
+             `git config --unset core.worktree`",
+            owned_root(from).join(".git/config").display()
+        ),
         Err(error) if error.code() == ErrorCode::NotFound => bail!(
             "no git repository at {} or above: experiments are kept as commits. Make one with `git init`",
             from.display()
@@ -55,6 +60,14 @@ fn owned_root(from: &Path) -> PathBuf {
         .ancestors()
         .find(|folder| folder.join(".git").symlink_metadata().is_ok());
     root.unwrap_or(&from).to_owned()
+}
+
+/// Whether git's folder is where it is looked for.
+fn is_repository(from: &Path) -> bool {
+    owned_root(from)
+        .join(".git/HEAD")
+        .symlink_metadata()
+        .is_ok()
 }
 
 /// What is wrong with the `.git` file of a further work tree or of a submodule, which names git's

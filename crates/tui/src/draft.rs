@@ -31,6 +31,8 @@ pub struct Draft {
     tested: String,
     /// Why the message was not accepted.
     pub problem: Option<String>,
+    /// The subject was typed for another run: text that is typed now replaces it.
+    pub is_old: bool,
 }
 
 impl Draft {
@@ -38,6 +40,7 @@ impl Draft {
     /// subject; else an empty one. `tested` is the verdict in words, for the trailer `Tested`.
     pub fn resume(typed: Option<&Draft>, run: RunId, tested: String) -> Self {
         let mut draft = typed.cloned().unwrap_or_else(|| Draft::empty(run));
+        draft.is_old = draft.run != run && !draft.subject().is_empty();
         (draft.run, draft.at, draft.problem) = (run, 0, None);
         for field in &mut draft.fields {
             field.input = Input::new(field.input.value().to_owned());
@@ -69,6 +72,15 @@ impl Draft {
             open: false,
             tested: String::new(),
             problem: None,
+            is_old: false,
+        }
+    }
+
+    /// A key acts on the line that is typed into. Text replaces a subject of another run; a key that
+    /// edits or moves keeps it.
+    pub fn begin(&mut self, is_text: bool) {
+        if std::mem::take(&mut self.is_old) && is_text && self.at == 0 {
+            self.fields[0].input = Input::default();
         }
     }
 
@@ -228,14 +240,23 @@ mod tests {
             draft.message("").render(),
             "two rows\n\nConstraint: 48 kB\nTested: 180 sps\n"
         );
+        assert!(draft.is_old);
+        draft.begin(false);
+        draft.begin(true);
         draft
             .input()
             .handle(tui_input::InputRequest::InsertChar('!'));
         assert_eq!(
             draft.subject(),
             "two rows!",
-            "typing goes on at the end of the subject"
+            "after a key that moves, typing goes on at the end of the subject"
         );
+        let mut other = Draft::resume(Some(&draft), RunId(9), String::new());
+        other.begin(true);
+        assert_eq!(other.subject(), "", "text of another run is replaced");
+        let mut same = Draft::resume(Some(&draft), RunId(8), String::new());
+        same.begin(true);
+        assert_eq!(same.subject(), "two rows!");
         // The text typed over the verdict's words stays, even an empty one.
         draft.step(false);
         draft.step(false);

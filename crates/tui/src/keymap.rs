@@ -180,6 +180,7 @@ actions! {
     In(Git) NextChange "next-change" "Go to the next file or change of the commit" ["]"] "next";
     In(Git) PreviousChange "previous-change" "Go to the previous file or change of the commit" ["["] "";
     In(Loop) PauseLoop "pause-loop" "Let the loop pause after this turn, or go on again" ["space"] "pause loop";
+    In(Loop) EndLoop "end-loop" "Let the loop end after this turn" ["X"] "end loop";
     In(Loop) EndTurn "end-turn" "End this turn of the loop: its command, or the run that judges its kernel, ends at once" ["x"] "end turn";
     In(Sweep) NextPair "next-pair" "Show the map over the next two constants" ["o"] "next pair";
     In(Sweep) ApplyPoint "apply-point" "Write the selected point of the sweep, at first the best, into the kernel on disk; the present one stays in git" ["R"] "apply";

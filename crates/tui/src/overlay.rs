@@ -106,6 +106,8 @@ pub enum About {
     Rule,
     /// Is this change to be made?
     Change(Change),
+    /// Is the screen to close, although a decision is not made yet?
+    Quit,
 }
 
 /// What a list offers.

@@ -8,6 +8,9 @@ use lab_run::ledger;
 use lab_store::RunStore;
 use lab_system::stamp::{Stamp, stamp};
 
+/// The file of the board, in the root.
+const BOARD: &str = "decisions.toml";
+
 /// The state of the repository and of the lab's files. Two equal snapshots show the same. Taking
 /// one is cheap: it reads no record and no row.
 #[derive(Debug, PartialEq, Eq)]
@@ -36,6 +39,8 @@ impl RepositorySnapshot {
         let mut files = [false, true]
             .map(|emulated| stamp(&root, &ledger::path(project, emulated)))
             .to_vec();
+        // The board of decisions.
+        files.push(stamp(&root, &project.root.join(BOARD)));
         // The stamp of the run's folder changes when its record is replaced.
         files.extend(newest.map(|id| stamp(&root, &store.folder(id))));
         let repo = Repo::open(project);

@@ -40,6 +40,7 @@ pub(super) fn draw(
                 }
                 About::Change(change) => format!("{}?", change.action().title()),
                 About::Rule => "Decide by rule?".to_owned(),
+                About::Quit => "Quit?".to_owned(),
             };
             let keys = keys(model, &[(Action::Yes, "yes"), (Action::No, "no")]);
             draw_notice(frame, area, &title, text, keys);

@@ -209,7 +209,7 @@ fn draw_hints(model: &Model, frame: &mut Frame, area: Rect, is_large: bool) -> V
         // The hint that runs are decided by rule stands in front already.
         Action::ByRule => !model.decision.auto,
         // These stand among the hints only where they can be used.
-        Action::Stop | Action::PauseLoop | Action::EndTurn => {
+        Action::Stop | Action::PauseLoop | Action::EndTurn | Action::EndLoop => {
             is_here(b) && model.usable(b.action).is_ok()
         }
         Action::Undo => model.allowed().undo.is_ok(),

@@ -27,6 +27,10 @@ pub(super) fn draw(
     above.extend(paragraph(ask, columns, QUIET));
     let mut below = match &draft.problem {
         Some(problem) => prefixed("✗ ", problem, columns, BAD),
+        None if draft.is_old => vec![Line::styled(
+            "the text of an earlier run: typing replaces it, ← keeps it",
+            QUIET,
+        )],
         None => vec![folded(model, draft)],
     };
     let rows = above.len() + fields.len() + below.len() + 1;

@@ -90,7 +90,7 @@ impl Model {
                 Err(format!("search first, with {}", self.way(Action::Search)))
             }
             Action::Search => self.can_search(),
-            Action::PauseLoop | Action::EndTurn => self.can_ask_loop(action),
+            Action::PauseLoop | Action::EndTurn | Action::EndLoop => self.can_ask_loop(action),
             Action::Copy => self.to_copy().map(drop),
             Action::CopyAll => self.all_to_copy().map(drop),
             Action::BorderLeft | Action::BorderRight | Action::BorderUp | Action::BorderDown => {

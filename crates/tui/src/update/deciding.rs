@@ -88,6 +88,30 @@ impl Model {
         tested(&run.record, experiments, &self.setup.config())
     }
 
+    /// Closes the screen. Asks first while a decision is being made or waits for its run.
+    pub(super) fn ask_quit(&mut self) {
+        let follows = self.decision.follows.map(|(action, run)| {
+            format!(
+                "The {} of run {run} waits for its verdict.",
+                action.binding().name
+            )
+        });
+        let deciding = self.decision.in_progress;
+        let deciding = deciding.map(|it| format!("The {} is not done yet.", it.binding().name));
+        match deciding.or(follows) {
+            Some(what) => self.ask_question(Overlay::Question {
+                text: format!("{what} Quit without it? The run stays open, and its text is lost."),
+                about: About::Quit,
+            }),
+            None => self.quit(),
+        }
+    }
+
+    pub(super) fn quit(&mut self) {
+        self.emit(Effect::KillRun);
+        self.emit(Effect::Quit);
+    }
+
     /// The action follows the run in progress no longer; false where it did not.
     pub(super) fn takes_back(&mut self, action: Action) -> bool {
         let is_it = |(follows, _): &mut (Action, RunId)| *follows == action;

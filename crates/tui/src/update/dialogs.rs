@@ -87,6 +87,7 @@ impl Model {
             (Some(Overlay::Question { about, .. }), Some(Action::Yes)) => match about {
                 About::Change(change) => self.change_if_calm(change),
                 About::Rule => self.decision.auto = true,
+                About::Quit => self.quit(),
             },
             _ => {}
         }
@@ -97,11 +98,9 @@ impl Model {
     fn strays(&mut self, answer: Option<Action>, key: KeyEvent) -> bool {
         let is_answer = matches!(answer, Some(Action::Yes | Action::No));
         let is_letter = matches!(key.code, KeyCode::Char(_));
-        let now = self.now;
-        let is_typing = |at: Now| now.saturating_sub(at) < REST;
-        let strays = !is_answer || (is_letter && self.frame.strayed.is_some_and(is_typing));
+        let strays = !is_answer || (is_letter && self.is_typed_into());
         if strays && is_letter {
-            self.frame.strayed = Some(now);
+            self.frame.strayed = Some(self.now);
             let (yes, no) = (self.way(Action::Yes), self.way(Action::No));
             self.warn(format!(
                 "this question takes no text: {yes} and {no} answer half a second after the last other letter"
@@ -110,13 +109,32 @@ impl Model {
         strays
     }
 
+    /// Whether a text that was meant for another dialog is being typed into this one.
+    fn is_typed_into(&self) -> bool {
+        let is_recent = |at: Now| self.now.saturating_sub(at) < REST;
+        self.frame.strayed.is_some_and(is_recent)
+    }
+
     pub(super) fn on_input_key(&mut self, action: Option<Action>, key: KeyEvent) {
-        if let Some(Overlay::Preparing { held, .. }) = self.overlays.last_mut() {
-            match action {
-                Some(Action::Abandon) => drop(self.overlays.pop()),
-                _ => held.push(key),
+        match self.overlays.last_mut() {
+            Some(Overlay::Preparing { held, .. }) => {
+                match action {
+                    Some(Action::Abandon) => drop(self.overlays.pop()),
+                    _ => held.push(key),
+                }
+                return;
             }
-            return;
+            // A refusal that text ran into stays until somebody can have read it.
+            Some(Overlay::Refused { .. }) if action != Some(Action::Abandon) => {
+                if matches!(key.code, KeyCode::Char(_)) {
+                    self.frame.strayed = Some(self.now);
+                    return;
+                }
+                if self.is_typed_into() {
+                    return;
+                }
+            }
+            _ => {}
         }
         if self.holds(action, key) {
             return;
@@ -161,6 +179,11 @@ impl Model {
             (_, overlay) => {
                 if let Some(scroll) = overlay.scroll() {
                     *scroll = 0;
+                }
+                if let Overlay::Message { draft, .. } = overlay {
+                    let is_text = matches!(key.code, KeyCode::Char(_));
+                    draft
+                        .begin(is_text && key.modifiers.difference(KeyModifiers::SHIFT).is_empty());
                 }
                 self.edit(|input| type_key(input, key));
             }

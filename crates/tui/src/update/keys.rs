@@ -80,6 +80,9 @@ impl Model {
             .filter(|line| !line.is_empty());
         let text = text.collect::<Vec<_>>().join(" ");
         let text = printable(&text);
+        if let Some(Overlay::Message { draft, .. }) = self.overlays.last_mut() {
+            draft.begin(true);
+        }
         self.edit(|input| text.chars().for_each(|letter| insert(input, letter)));
     }
 
@@ -94,6 +97,7 @@ impl Model {
                     let reason = self.why_no_discard().unwrap_or(reason);
                     self.refuse(action, reason);
                 }
+                Action::Undo => self.refuse(action, reason),
                 _ => self.warn(format!("{}: {reason}", action.binding().name)),
             }
             if action == Action::Cite {
@@ -147,7 +151,7 @@ impl Model {
             Action::Sweep => self.show(View::Sweep),
             Action::NextPair => self.panes.sweep_pair += 1,
             Action::Loop => self.show(View::Loop),
-            Action::PauseLoop | Action::EndTurn => self.ask_loop(action),
+            Action::PauseLoop | Action::EndTurn | Action::EndLoop => self.ask_loop(action),
             Action::FocusNext => self.panes.step_focus(true),
             Action::FocusPrevious => self.panes.step_focus(false),
             Action::Open if self.panes.focus() == Pane::Experiments => self.open_details(),
@@ -246,10 +250,7 @@ impl Model {
             Action::Help => self.overlays.push(Overlay::Help(Help::default())),
             Action::Suspend => self.emit(Effect::Suspend),
             Action::Redraw => self.emit(Effect::Repaint),
-            Action::Quit => {
-                self.emit(Effect::KillRun);
-                self.emit(Effect::Quit);
-            }
+            Action::Quit => self.ask_quit(),
             // These act in dialogs only.
             Action::Accept
             | Action::Abandon

@@ -29,6 +29,7 @@ impl Model {
     pub(super) fn ask_loop(&mut self, action: Action) {
         let asked = match action {
             Action::EndTurn => Request::EndTurn,
+            Action::EndLoop => Request::Stop,
             _ if self.loops.is_pausing() => Request::Resume,
             _ => Request::Pause,
         };

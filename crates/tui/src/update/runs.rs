@@ -184,6 +184,7 @@ impl Model {
             WatchEvent::RepositoryChanged => {
                 self.emit(Effect::Refresh);
                 self.load_loop();
+                self.load_board();
             }
             WatchEvent::Swept => self.load_sweep(),
             WatchEvent::Profiled => {
