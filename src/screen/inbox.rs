@@ -43,6 +43,9 @@ pub struct Inbox {
     /// Signals, and the size of the terminal.
     urgent: VecDeque<Event>,
     others: VecDeque<Event>,
+    /// The event returned last was a new size: where the size changes all the time, the others have
+    /// their turn between.
+    was_resize: bool,
     keys: KeySender,
 }
 
@@ -53,6 +56,7 @@ impl Inbox {
             receiver,
             urgent: VecDeque::new(),
             others: VecDeque::new(),
+            was_resize: false,
             keys: KeySender {
                 waiting: Arc::default(),
                 events: sender,
@@ -82,10 +86,16 @@ impl Inbox {
         while let Ok(event) = self.receiver.try_recv() {
             self.queue(event);
         }
-        let event = self
-            .urgent
-            .pop_front()
-            .or_else(|| self.others.pop_front())?;
+        let yields = std::mem::take(&mut self.was_resize)
+            && self.urgent.front().is_some_and(is_resize)
+            && !self.others.is_empty();
+        let urgent = if yields {
+            None
+        } else {
+            self.urgent.pop_front()
+        };
+        let event = urgent.or_else(|| self.others.pop_front())?;
+        self.was_resize = is_resize(&event);
         if matches!(event, Event::Input(_)) {
             self.keys.waiting.fetch_sub(1, Ordering::SeqCst);
         }
@@ -111,10 +121,16 @@ impl Inbox {
             Event::Terminal(TerminalEvent::Focus(_) | TerminalEvent::EditorClosed(_)) => {
                 self.others.push_back(event);
             }
+            // One new size is as good as several.
+            Event::Terminal(TerminalEvent::Resize) if self.urgent.iter().any(is_resize) => {}
             Event::Terminal(_) => self.urgent.push_back(event),
             _ => self.others.push_back(event),
         }
     }
+}
+
+fn is_resize(event: &Event) -> bool {
+    matches!(event, Event::Terminal(TerminalEvent::Resize))
 }
 
 #[cfg(test)]
@@ -162,6 +178,19 @@ mod tests {
         // The focus changes in between two keys.
         send(&inbox, TerminalEvent::Focus(true));
         assert!(matches!(inbox.try_next(), Some(Event::Input(UserInput::Paste(b))) if b == "b"));
+    }
+
+    #[test]
+    fn a_terminal_that_changes_its_size_all_the_time_stops_nothing() {
+        let mut inbox = inbox();
+        typed(&inbox, "a");
+        send(&inbox, TerminalEvent::Resize);
+        send(&inbox, TerminalEvent::Resize);
+        assert!(inbox.try_next().is_some_and(|event| is_resize(&event)));
+        send(&inbox, TerminalEvent::Resize);
+        assert!(matches!(inbox.try_next(), Some(Event::Input(_))));
+        assert!(inbox.try_next().is_some_and(|event| is_resize(&event)));
+        assert!(inbox.try_next().is_none());
     }
 
     #[test]
