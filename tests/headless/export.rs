@@ -194,6 +194,18 @@ fn an_exported_program_verifies_its_kernel() {
 }
 
 #[test]
+fn an_exported_program_is_no_kernel_of_its_folder() {
+    let lab = problem();
+    let listed = "The kernels of this repository:";
+    lab.lab("log").says(listed);
+    lab.lab("export kernels/shift/kernel.cu --to standalone")
+        .is(0);
+    for command in ["log", "run", "keep -m x"] {
+        lab.lab(command).says(listed).says("kernels/shift");
+    }
+}
+
+#[test]
 fn an_exported_program_finds_a_wrong_kernel() {
     for (right, wrong, found) in [
         // A wrong cell, a cell that is never written, a state that is wrong only after two

@@ -6,6 +6,7 @@
 pub mod config;
 pub mod objective;
 
+mod choice;
 pub mod compile_paths;
 pub mod kernel_file;
 pub mod kernels;
@@ -21,8 +22,8 @@ mod work_tree;
 
 pub use work_tree::{cannot_open, work_tree};
 
+use crate::choice::{default_kernel, of_folder};
 use crate::config::{Config, Harness};
-use crate::kernel_file::{NAMES, sources_in};
 use crate::python::Interpreter;
 use crate::trust_mark::TrustMark;
 use anyhow::{Context, Result, anyhow, bail};
@@ -109,7 +110,7 @@ impl Project {
                 of_folder(&path, shown, &root, named.as_deref())?
             }
             Some(path) => path,
-            None => default_kernel(&from, &home, &root, named)?,
+            None => default_kernel(&from, &home, &root, named, config.harness.is_some())?,
         };
         let given = kernel;
         let kernel = canonical(&wanted)?;
@@ -289,60 +290,6 @@ pub fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-/// The kernel of a folder. `named` is the one that lab.toml names; `shown` is the folder's path in
-/// messages. Where the folder holds no kernel, the one that HEAD holds there is meant, else a
-/// kernel.cu that is not there yet.
-fn of_folder(folder: &Path, shown: &Path, root: &Path, named: Option<&Path>) -> Result<PathBuf> {
-    match kernel_file::in_folder(folder) {
-        Ok(Some(only)) => Ok(only),
-        Err(both) => {
-            let is_named = |file: &PathBuf| {
-                named.is_some_and(|named| {
-                    canonical(named).is_ok_and(|n| canonical(file).is_ok_and(|f| f == n))
-                })
-            };
-            let of_config = both.into_iter().find(is_named);
-            of_config.with_context(|| kernel_file::both(shown))
-        }
-        Ok(None) => {
-            let [cuda, python] = NAMES.map(|name| folder.join(name));
-            let held = |file: &Path| {
-                let file = canonical(file).ok();
-                file.as_deref()
-                    .and_then(|file| file.strip_prefix(root).ok())
-                    .is_some_and(|f| work_tree::head_holds(root, f))
-            };
-            Ok(if !held(&cuda) && held(&python) {
-                python
-            } else {
-                cuda
-            })
-        }
-    }
-}
-
-/// The kernel of a command that names none: that of the current folder, if the folder lies below
-/// lab.toml's and has a kernel of its own; else the one that lab.toml names; else the only one that
-/// is found.
-fn default_kernel(
-    from: &Path,
-    home: &Path,
-    root: &Path,
-    named: Option<PathBuf>,
-) -> Result<PathBuf> {
-    let own = || {
-        NAMES
-            .iter()
-            .chain(&["problem.toml"])
-            .any(|name| from.join(name).symlink_metadata().is_ok())
-    };
-    match named {
-        Some(named) if from != home && own() => of_folder(from, Path::new(""), root, Some(&named)),
-        Some(named) => Ok(named),
-        None => only_kernel(from, home, root),
-    }
-}
-
 /// See [`Project::argument`]. `kernel` is what `given` means.
 fn argument(from: &Path, given: Option<&Path>, kernel: &Path) -> String {
     let Some(given) = given else {
@@ -353,44 +300,5 @@ fn argument(from: &Path, given: Option<&Path>, kernel: &Path) -> String {
         String::new()
     } else {
         format!(" {}", quote(&given.to_string_lossy()))
-    }
-}
-
-/// The kernel that nobody named: kernel.cu or kernel.py here or beside lab.toml, or the only .cu
-/// file here.
-fn only_kernel(from: &Path, home: &Path, root: &Path) -> Result<PathBuf> {
-    for folder in [from, home] {
-        let shown = if folder == from {
-            Path::new("")
-        } else {
-            folder
-        };
-        let found = kernel_file::in_folder(folder);
-        if let Some(only) = found.map_err(|_| anyhow!(kernel_file::both(shown)))? {
-            return Ok(only);
-        }
-    }
-    let kernels = sources_in(from);
-    match kernels.as_slice() {
-        [only] => Ok(only.clone()),
-        [] => bail!(
-            "no kernel.cu and no kernel.py in {}: name one in the command (`path/to/kernel.cu`), or write `kernel = \"…\"` into \
-             lab.toml{}",
-            from.display(),
-            kernels::listed(root, from)
-        ),
-        several => {
-            let names: Vec<_> = several
-                .iter()
-                .filter_map(|p| p.file_name())
-                .map(|n| n.to_string_lossy())
-                .collect();
-            bail!(
-                "{} .cu files in {} ({}): name one, or write `kernel = \"…\"` into lab.toml",
-                several.len(),
-                from.display(),
-                names.join(", ")
-            )
-        }
     }
 }
