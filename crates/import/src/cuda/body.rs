@@ -71,6 +71,15 @@ impl<'a> Body<'a> {
         body
     }
 
+    /// Gives a name these values everywhere, or again those that follow from the code. Returns what
+    /// the name was given before.
+    pub fn give(&mut self, name: &str, values: Option<Interval>) -> Option<Interval> {
+        match values {
+            Some(values) => self.known.insert(name.to_owned(), values),
+            None => self.known.remove(name),
+        }
+    }
+
     fn read(&mut self, at: usize) {
         let code = self.code;
         let name = code.word(at);

@@ -4,7 +4,7 @@ use super::emission::{self, Entry};
 use super::headers::needed;
 use super::kernel::Kernel;
 use super::list::Stage;
-use super::plan::{Plan, Scalar};
+use super::plan::{Plan, Scalar, Value};
 use super::roles::Role;
 use super::slice::Slice;
 use super::types::cpp;
@@ -232,9 +232,9 @@ fn passed(unit: &Unit, kernel: &Kernel, own: &Plan, plan: &Plan, number: usize) 
     let scalar = own.scalars.iter().find(|scalar| scalar.number == number);
     let dim = own.dim(number).map(|dim| dim.name.clone());
     scalar
-        .map(|scalar| match scalar.first {
-            None => scalar.name.clone(),
-            Some(_) => {
+        .map(|scalar| match scalar.value {
+            Value::Guess | Value::Stride(_) => scalar.name.clone(),
+            Value::Enumerator(..) => {
                 let base = kernel.resolved(unit, &kernel.arguments[number].parameter.base);
                 format!("({}){}", unit.scoped(&base), scalar.name)
             }

@@ -1,48 +1,13 @@
 //! The launch statement, from the launch in the host code.
 
+use super::guess::{sounds_like_threads, threads};
 use super::host::{Host, bare, dim3};
 use super::interval::TYPES;
+use super::statement::{Named, Shared, Statement};
 use super::types::element;
 use super::unit::Unit;
 use lab_source::cpp::items::ItemKind;
 use lab_source::cpp::{Code, TokenKind};
-
-/// A launch statement.
-#[derive(Clone, Debug, Default)]
-pub struct Statement {
-    /// Where the launch is in the published files, and its text; `None` if none was found.
-    pub found: Option<(String, String)>,
-    /// Expressions of device code for each extent.
-    pub grid: Vec<String>,
-    pub block: Vec<String>,
-    pub shared: Option<String>,
-    /// Names that the host code does not explain, each with a guess.
-    pub guesses: Vec<(String, i128)>,
-    /// Names that the host code sets in several ways, of which one was taken.
-    pub several: Vec<String>,
-    /// Names that only the grid has: they become dimensions.
-    pub dims: Vec<String>,
-    /// The numbers of the kernel's parameters that the statement names.
-    pub used: Vec<usize>,
-    /// Constants of the published file that the statement names.
-    pub constants: Vec<String>,
-}
-
-/// A parameter of the kernel as a launch statement can name it.
-pub struct Named {
-    /// The name in the published kernel.
-    pub name: String,
-    /// The dimension's name in problem.toml; `None` if it is no whole number.
-    pub dim: Option<String>,
-}
-
-/// Threads where nothing says how many: what the kernel's template has under nearly the same name,
-/// else 256 in a block.
-fn threads(name: &str, directions: usize, known: &[(String, i128)]) -> i128 {
-    let plain = |name: &str| name.to_lowercase().replace('_', "");
-    let same = known.iter().find(|(known, _)| plain(known) == plain(name));
-    same.map_or(if directions > 1 { 16 } else { 256 }, |(_, value)| *value)
-}
 
 /// Translates the launch of a host function. `None` if it has what device code cannot say. The
 /// kernel's template has `known` numbers for names.
@@ -51,8 +16,10 @@ pub fn statement(
     host: &Host,
     parameters: &[Named],
     known: &[(String, i128)],
+    shared: &Shared,
 ) -> Option<Statement> {
-    let mut translation = Translation::new(unit, host, parameters);
+    let others = shared;
+    let mut translation = Translation::new(unit, host, parameters, others);
     let part = |number: usize| host.launch.configuration.get(number).cloned();
     let each = |translation: &mut Translation, number: usize| -> Vec<String> {
         let text = part(number).unwrap_or_default();
@@ -76,7 +43,7 @@ pub fn statement(
     let (guessed, dims): (Vec<String>, Vec<String>) = in_grid
         .into_iter()
         .filter(|name| !in_block.contains(name))
-        .partition(|name| sounds_like_threads(name));
+        .partition(|name| sounds_like_threads(name) || others.guesses.contains_key(name));
     let guesses = in_block.into_iter().chain(guessed);
     let directions = block.iter().filter(|extent| *extent != "1").count();
     if translation.is_unread || grid.is_empty() || block.is_empty() {
@@ -88,12 +55,17 @@ pub fn statement(
         block,
         shared: shared.filter(|text| text != "0"),
         guesses: guesses
-            .map(|name| (name.clone(), threads(&name, directions, known)))
+            .map(|name| {
+                let guessed = others.guesses.get(&name).copied();
+                let guessed = guessed.unwrap_or_else(|| threads(&name, directions, known));
+                (name, guessed)
+            })
             .collect(),
         dims,
         several: translation.several,
         used: translation.used,
         constants: translation.constants,
+        shared_names: translation.shared_names,
     })
 }
 
@@ -118,50 +90,24 @@ pub fn template_arguments(unit: &Unit, host: &Host) -> Vec<Option<String>> {
         let mut items = unit.places().map(|place| unit.item(place).1);
         items.any(|item| item.kind == ItemKind::Function && item.name() == name)
     };
+    let alone = Shared::default();
     let each = host.launch.template.iter().map(|text| {
         if is_type(text) || is_function(text) || ["true", "false"].contains(&text.as_str()) {
             return Some(text.clone());
         }
-        let mut translation = Translation::new(unit, host, &[]);
+        let mut translation = Translation::new(unit, host, &[], &alone);
         let text = translation.text(text, 8);
         (translation.unknown.is_empty() && !translation.is_unread).then_some(text)
     });
     each.collect()
 }
 
-/// A statement where the host code has no launch that can be read: a thread for each cell along the
-/// first dimension, or 16 × 16 threads if the kernel counts its blocks in two directions.
-pub fn guess(dims: &[String], is_flat: bool) -> Statement {
-    let over = |dim: &str, threads: usize| {
-        format!("(dims.{dim} + {} ) / {threads}", threads - 1).replace(" )", ")")
-    };
-    let (first, last) = (dims.first(), dims.last());
-    let (grid, block) = match first.zip(last) {
-        Some((first, last)) if !is_flat && dims.len() > 1 => (
-            vec![over(last, 16), over(first, 16)],
-            vec!["16".to_owned(), "16".to_owned()],
-        ),
-        Some((first, _)) => (vec![over(first, 256)], vec!["256".to_owned()]),
-        None => (vec!["1".to_owned()], vec!["256".to_owned()]),
-    };
-    Statement {
-        grid,
-        block,
-        ..Statement::default()
-    }
-}
-
-fn sounds_like_threads(name: &str) -> bool {
-    let lower = name.to_lowercase();
-    ["block_size", "blocksize", "thread", "warp", "tile", "bdim"]
-        .iter()
-        .any(|part| lower.contains(part))
-}
-
 struct Translation<'a> {
     unit: &'a Unit,
     host: &'a Host,
     parameters: &'a [Named],
+    shared: &'a Shared,
+    shared_names: Vec<String>,
     /// The arguments of the launch, without casts, with their numbers.
     arguments: Vec<(usize, String)>,
     unknown: Vec<String>,
@@ -173,12 +119,19 @@ struct Translation<'a> {
 }
 
 impl<'a> Translation<'a> {
-    fn new(unit: &'a Unit, host: &'a Host, parameters: &'a [Named]) -> Translation<'a> {
+    fn new(
+        unit: &'a Unit,
+        host: &'a Host,
+        parameters: &'a [Named],
+        shared: &'a Shared,
+    ) -> Translation<'a> {
         let arguments = host.launch.arguments.iter().enumerate();
         Translation {
             unit,
             host,
             parameters,
+            shared,
+            shared_names: Vec::new(),
             arguments: arguments
                 .map(|(number, text)| (number, bare(text)))
                 .chain(host.fields.iter().cloned())
@@ -344,6 +297,13 @@ impl<'a> Translation<'a> {
     }
 
     fn name(&mut self, name: &str, depth: usize) -> String {
+        // In a list a variable of the host is the same everywhere.
+        if self.shared.numbers.contains_key(name) && self.unit.value_of(name).is_none() {
+            if !self.shared_names.iter().any(|known| known == name) {
+                self.shared_names.push(name.to_owned());
+            }
+            return name.to_owned();
+        }
         self.note_several(name);
         let defined = self.host.definition(name).filter(|_| depth > 0);
         if let Some([value]) = defined.as_deref() {

@@ -1,11 +1,13 @@
 //! The problem for kernels that are launched one after the other: what several of them take is one
 //! tensor, one scalar or one dimension.
 
-use super::kernel::{Kernel, Unfit};
+use super::kernel::{Kernel, Kind, Unfit};
 use super::plan::{Plan, Tensor};
 use super::roles::Role;
+use super::statement::Shared;
 use super::unit::Unit;
 use crate::names::Names;
+use std::collections::BTreeSet;
 
 /// A launch of the list: its kernel, and what the problem for it alone is.
 pub struct Stage {
@@ -15,13 +17,60 @@ pub struct Stage {
 
 /// Reads the kernels with these names, in the order of their launches.
 pub fn stages(unit: &Unit, kernels: &[String]) -> Result<Vec<Stage>, Unfit> {
+    let is_in_list = kernels.len() > 1;
+    let each = kernels.iter();
+    let each = each.map(|name| Kernel::read(unit, name, is_in_list));
+    let kernels = each.collect::<Result<Vec<Kernel>, Unfit>>()?;
+    let shared = match is_in_list {
+        true => shared(unit, &kernels),
+        false => Shared::default(),
+    };
     let mut names = Names::default();
-    let each = kernels.iter().map(|name| {
-        let kernel = Kernel::read(unit, name, kernels.len() > 1)?;
-        let plan = Plan::of(unit, &kernel, &mut names);
-        Ok(Stage { kernel, plan })
+    let each = kernels.into_iter().map(|kernel| Stage {
+        plan: Plan::of(unit, &kernel, &mut names, &shared),
+        kernel,
     });
-    each.collect()
+    let mut stages: Vec<Stage> = each.collect();
+    if is_in_list {
+        fix_constants(unit, &mut stages);
+    }
+    Ok(stages)
+}
+
+/// What the launches of a list must have in common: a variable of the host is one value or one
+/// dimension in all of them.
+fn shared(unit: &Unit, kernels: &[Kernel]) -> Shared {
+    let mut shared = Shared::default();
+    for kernel in kernels {
+        for (number, argument) in kernel.arguments.iter().enumerate() {
+            if matches!(argument.kind, Kind::Whole(_)) && kernel.host.is_some() {
+                let name = argument.parameter.name.clone();
+                let numbers = &mut shared.numbers;
+                numbers.entry(kernel.identity(number)).or_insert(name);
+            }
+        }
+    }
+    for kernel in kernels {
+        let alone = Plan::of(unit, kernel, &mut Names::default(), &shared);
+        shared.guesses.extend(alone.launch.guesses);
+    }
+    shared
+}
+
+/// A constant of the file that a launch of the list names is one value for the kernels that get it.
+fn fix_constants(unit: &Unit, stages: &mut [Stage]) {
+    let constants = stages.iter().flat_map(|stage| &stage.plan.launch.constants);
+    let constants: BTreeSet<String> = constants.cloned().collect();
+    for Stage { kernel, plan } in stages {
+        for dim in &mut plan.dims {
+            let Some(number) = dim.number else { continue };
+            let identity = kernel.identity(number);
+            let value = unit.constant(&identity).filter(|value| *value > 0);
+            dim.fixed = dim
+                .fixed
+                .or(value.filter(|_| constants.contains(&identity)));
+        }
+    }
 }
 
 /// The problem for all of them. Their launch statements stay with them.
@@ -46,7 +95,10 @@ pub fn merged(stages: &[Stage]) -> Plan {
         }
         for dim in &plan.dims {
             match whole.dims.iter_mut().find(|known| known.name == dim.name) {
-                Some(known) => known.fixed = known.fixed.or(dim.fixed),
+                Some(known) => {
+                    known.fixed = known.fixed.or(dim.fixed);
+                    known.is_threads |= dim.is_threads;
+                }
                 None => whole.dims.push(dim.clone()),
             }
         }

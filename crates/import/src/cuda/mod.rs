@@ -2,6 +2,7 @@
 
 mod body;
 mod emission;
+mod guess;
 mod headers;
 mod host;
 mod interval;
@@ -9,13 +10,16 @@ mod kernel;
 mod kernel_text;
 mod launch;
 mod list;
+mod order;
 mod origin;
+mod parts;
 pub(crate) mod plan;
 pub(crate) mod problem_text;
 mod reference;
 pub(crate) mod roles;
 mod shapes;
 mod slice;
+mod statement;
 mod structs;
 mod torch;
 pub(crate) mod types;
@@ -25,6 +29,7 @@ mod uses;
 pub use emission::LeftOut;
 pub use kernel::Unfit;
 pub use unit::ReadHeader;
+pub(crate) use unit::with_word;
 
 use crate::names::listed;
 use crate::{NewFile, Problem};

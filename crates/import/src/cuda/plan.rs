@@ -2,63 +2,21 @@
 //! launch statement.
 
 use super::body::Body;
+use super::guess;
 use super::host::{bare, number};
 use super::interval::{self, Interval};
 use super::kernel::{Kernel, Kind};
-use super::launch::{self, Named, Statement};
+use super::launch;
+use super::order::{self, Step};
+pub use super::parts::{Dim, Scalar, Tensor, Value};
 use super::roles::{Role, role, tensors, uses_of};
 use super::shapes::{near, shape, trial, with_number};
+use super::statement::{Named, Shared, Statement};
 use super::torch;
-use super::types::Element;
 use super::unit::{Unit, with_word};
 use super::uses::{Access, Use};
 use crate::names::Names;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// A tensor of the problem.
-#[derive(Clone, Debug)]
-pub struct Tensor {
-    /// The number of the kernel's parameter.
-    pub number: usize,
-    pub name: String,
-    pub element: Element,
-    pub role: Role,
-    pub shape: Vec<String>,
-    /// The shape does not follow from the kernel's indices.
-    pub is_guess: bool,
-    /// The published kernel takes a pointer to `const`.
-    pub is_const: bool,
-    /// Only a later launch of a list reads it.
-    pub is_between: bool,
-}
-
-impl Tensor {
-    /// Whether its cells are compared with the reference's.
-    pub fn is_result(&self) -> bool {
-        self.role != Role::In && !self.is_between
-    }
-}
-
-/// A dimension of the problem.
-#[derive(Clone, Debug)]
-pub struct Dim {
-    /// The number of the kernel's parameter; `None` if only the launch has it.
-    pub number: Option<usize>,
-    pub name: String,
-    /// The only extent with which the launch uses this kernel.
-    pub fixed: Option<i128>,
-}
-
-/// A scalar of the problem.
-#[derive(Clone, Debug)]
-pub struct Scalar {
-    pub number: usize,
-    pub name: String,
-    /// The type in problem.toml.
-    pub kind: &'static str,
-    /// For an enumeration: its first enumerator, and the value of that.
-    pub first: Option<(String, i128)>,
-}
 
 /// The problem for a kernel.
 #[derive(Clone, Default)]
@@ -69,14 +27,17 @@ pub struct Plan {
     pub launch: Statement,
     /// The launch is not that of the host code.
     pub is_launch_guessed: bool,
+    /// Dimensions that are the distance of two rows, each with the number of columns.
+    strides: Vec<(String, String)>,
 }
 
 impl Plan {
-    /// `names` are those of the kernels before it in a list.
-    pub fn of(unit: &Unit, kernel: &Kernel, names: &mut Names) -> Plan {
+    /// `names` are those of the kernels before it in a list, `shared` what other launches of the
+    /// list say.
+    pub fn of(unit: &Unit, kernel: &Kernel, names: &mut Names, shared: &Shared) -> Plan {
         let mut plan = Plan::default();
         plan.name_numbers(unit, kernel, names);
-        plan.read_launch(unit, kernel, names);
+        plan.read_launch(unit, kernel, names, shared);
         let known = plan.known(unit, kernel);
         let sizes = plan
             .published(kernel)
@@ -85,9 +46,10 @@ impl Plan {
             .collect();
         let constant = |name: &str| unit.constant(name);
         let width = |base: &str| kernel.element(unit, base).map(|element| element.width);
-        let body = Body::new(&kernel.body, known, sizes, &constant, &width);
+        let mut body = Body::new(&kernel.body, known, sizes, &constant, &width);
         let found = uses_of(unit, kernel, &body);
-        plan.add_tensors(kernel, &body, &found, names);
+        let steps = order::steps(unit, kernel, &mut body, &found);
+        plan.add_tensors(kernel, &body, &found, &steps, names);
         plan.demote_numbers(kernel, &body);
         plan
     }
@@ -105,19 +67,23 @@ impl Plan {
                     number: Some(number),
                     name: names.of(&kernel.identity(number), name, false),
                     fixed: given(number).filter(|value| is_fixed(kernel, *value)),
+                    is_threads: false,
                 }),
                 Kind::Scalar(kind) => self.scalars.push(Scalar {
                     number,
                     name: names.of(&kernel.identity(number), name, false),
                     kind,
-                    first: argument.first.clone(),
+                    value: match argument.first.clone() {
+                        Some((name, value)) => Value::Enumerator(name, value),
+                        None => Value::Guess,
+                    },
                 }),
                 Kind::Tensor(_) => {}
             }
         }
     }
 
-    fn read_launch(&mut self, unit: &Unit, kernel: &Kernel, names: &mut Names) {
+    fn read_launch(&mut self, unit: &Unit, kernel: &Kernel, names: &mut Names, shared: &Shared) {
         let named: Vec<Named> = (0..kernel.arguments.len())
             .map(|number| Named {
                 name: kernel.arguments[number].parameter.name.clone(),
@@ -130,7 +96,7 @@ impl Plan {
             .iter()
             .filter_map(|argument| Some((argument.name.clone(), number(unit, &argument.text)?)))
             .collect();
-        let read = host.and_then(|host| launch::statement(unit, host, &named, &known));
+        let read = host.and_then(|host| launch::statement(unit, host, &named, &known, shared));
         self.is_launch_guessed = read.is_none();
         let (source, item) = unit.item(kernel.place);
         let is_flat = !(item.first..item.last)
@@ -140,29 +106,29 @@ impl Plan {
             let found = host.map(launch::origin);
             Statement {
                 found,
-                ..launch::guess(&dims, is_flat)
+                ..guess::statement(&dims, is_flat)
             }
         });
         let bound = |text: &String| kernel.with_arguments(text);
         self.launch.grid = self.launch.grid.iter().map(bound).collect();
         self.launch.block = self.launch.block.iter().map(bound).collect();
         self.launch.shared = self.launch.shared.as_ref().map(bound);
-        for name in self.launch.dims.clone() {
-            let free = names.of(&name, &name, false);
+        for name in [self.launch.dims.clone(), self.launch.shared_names.clone()].concat() {
+            let free = names.of(&name, shared.numbers.get(&name).unwrap_or(&name), false);
             let renamed = |text: &String| with_word(text, &name, &format!("dims.{free}"));
             self.launch.grid = self.launch.grid.iter().map(renamed).collect();
-            self.dims.push(Dim {
-                number: None,
-                name: free,
-                fixed: None,
-            });
+            self.launch.block = self.launch.block.iter().map(renamed).collect();
+            self.launch.shared = self.launch.shared.as_ref().map(renamed);
+            if !self.dims.iter().any(|dim| dim.name == free) {
+                self.dims.push(Dim::of_launch(free));
+            }
         }
         if self.dims.is_empty() {
-            self.dims.push(Dim {
-                number: None,
-                name: names.free("n", false),
-                fixed: None,
-            });
+            self.dims.push(Dim::of_launch(names.free("n", false)));
+        }
+        for dim in &mut self.dims {
+            let threads = format!("dims.{}", dim.name);
+            dim.is_threads = self.launch.block.contains(&threads);
         }
     }
 
@@ -239,8 +205,15 @@ impl Plan {
         })
     }
 
-    fn add_tensors(&mut self, kernel: &Kernel, body: &Body, found: &[Use], names: &mut Names) {
-        let dims: Vec<(String, i128)> = self
+    fn add_tensors(
+        &mut self,
+        kernel: &Kernel,
+        body: &Body,
+        found: &[Use],
+        steps: &[Step],
+        names: &mut Names,
+    ) {
+        let all: Vec<(String, i128)> = self
             .dims
             .iter()
             .enumerate()
@@ -273,7 +246,16 @@ impl Plan {
                 .iter()
                 .any(|of| of.tensor == at && of.access == Access::Move);
             let reach = reaches.iter().flatten().max().filter(|_| !moves);
-            let known = reach.and_then(|reach| shape(*reach, &dims));
+            let steps = steps.iter().filter(|step| found[step.at].tensor == at);
+            let dims = order::outermost_first(&all, steps.clone());
+            let rows = reach.and_then(|reach| order::rows(*reach, &dims, steps));
+            let rows = rows.filter(|rows| self.is_only_stride(&rows.stride));
+            if let Some(rows) = &rows {
+                self.strides
+                    .push((rows.stride.clone(), rows.columns.clone()));
+            }
+            let known = rows.map(|rows| rows.shape);
+            let known = known.or_else(|| reach.and_then(|reach| shape(*reach, &dims)));
             let with_number = reach.and_then(|reach| with_number(*reach, &dims));
             let near = || reach.and_then(|reach| near(*reach, &dims));
             let published = &kernel.arguments[number].parameter;
@@ -295,6 +277,13 @@ impl Plan {
         }
         self.use_convention(kernel);
         self.use_sizes(kernel);
+    }
+
+    /// Whether a dimension is a parameter of the kernel that the launch does not need.
+    fn is_only_stride(&self, name: &str) -> bool {
+        let mut dims = self.dims.iter().filter(|dim| dim.name == name);
+        let number = dims.next().and_then(|dim| dim.number);
+        number.is_some_and(|number| !self.launch.used.contains(&number))
     }
 
     /// Tensors of PyTorch have the shape that the host code asks for or makes, where the indices
@@ -357,7 +346,11 @@ impl Plan {
         };
         let used = &self.launch.used;
         let (dims, others): (Vec<Dim>, Vec<Dim>) = self.dims.drain(..).partition(|dim| {
+            let is_stride = self.strides.iter().any(|(name, _)| *name == dim.name);
             dim.number.is_none_or(|number| {
+                if is_stride && !named.contains(dim.name.as_str()) {
+                    return false;
+                }
                 let published = kernel.arguments[number].origin.word();
                 named.contains(dim.name.as_str()) || used.contains(&number) || is_bound(&published)
             })
@@ -372,11 +365,12 @@ impl Plan {
             let Some(number) = dim.number else { continue };
             if let Kind::Whole(kind) = kernel.arguments[number].kind {
                 let name = dim.name;
+                let columns = self.strides.iter().find(|(stride, _)| *stride == name);
                 self.scalars.push(Scalar {
                     number,
-                    name,
                     kind,
-                    first: None,
+                    value: columns.map_or(Value::Guess, |(_, of)| Value::Stride(of.clone())),
+                    name,
                 });
             }
         }

@@ -1,6 +1,7 @@
 //! The text of problem.toml.
 
-use super::plan::{Dim, Plan, Scalar, Tensor};
+use super::interval;
+use super::plan::{Dim, Plan, Scalar, Tensor, Value};
 use super::roles::Role;
 use crate::names::listed;
 use crate::problem_toml::{self, ProblemToml};
@@ -15,6 +16,21 @@ const SIZES: [[i128; 3]; 4] = [
     [32, 64, 1024],
     [8, 16, 64],
 ];
+
+/// Most cells of a tensor in a workload: 256 MiB of f32.
+const MOST_CELLS: i128 = 1 << 26;
+
+/// Most cells of all tensors in the smallest workload, so that the emulated device takes it too.
+const ON_CPU: i128 = 300_000;
+
+/// Extents below this are not halved.
+const LEAST: i128 = 8;
+
+/// Threads of a block where a dimension says how many.
+const THREADS: i128 = 256;
+
+/// Most threads of a block.
+const MOST_THREADS: i128 = 1024;
 
 /// Most cells of a workload whose reference computes everything on one thread.
 const ON_ONE_THREAD: i128 = 1 << 20;
@@ -67,7 +83,7 @@ pub fn text(plan: &Plan, head: &Head) -> String {
         scalars: &plan.scalars.iter().map(scalar).collect::<Vec<_>>(),
         tolerances: &(tolerances + "# throughput_sps counts cells of the result.\n"),
         objective: &format!("samples = \"{}\"\n", samples.unwrap_or_default()),
-        workloads: &workloads(&plan.dims, is_slow),
+        workloads: &workloads(plan, is_slow),
     }
     .text()
 }
@@ -130,14 +146,18 @@ fn tensor(tensor: &Tensor) -> problem_toml::Tensor {
 }
 
 fn scalar(scalar: &Scalar) -> problem_toml::Scalar {
-    let value = match (scalar.kind, &scalar.first) {
-        (_, Some((name, value))) => format!("{value}  # {name}"),
+    let value = match (scalar.kind, &scalar.value) {
+        (_, Value::Enumerator(name, value)) => format!("{value}  # {name}"),
+        (_, Value::Stride(columns)) => format!("\"{columns}\""),
         ("f32" | "f64", _) => "0.5".to_owned(),
         ("bool", _) => "true".to_owned(),
         _ => "1".to_owned(),
     };
     problem_toml::Scalar {
-        about: "# A guess: the value with which it is used.\n",
+        about: match scalar.value {
+            Value::Stride(_) => "# A guess: a row begins right behind the row before it.\n",
+            _ => "# A guess: the value with which it is used.\n",
+        },
         name: scalar.name.clone(),
         kind: scalar.kind,
         value,
@@ -156,20 +176,31 @@ fn tolerance(kind: &str) -> (String, String) {
     (atol.to_owned(), rtol.to_owned())
 }
 
-fn workloads(dims: &[Dim], is_slow: bool) -> String {
-    let sizes = SIZES[(dims.len().max(1) - 1).min(SIZES.len() - 1)];
+/// The extents of the dimensions in a workload, in their order.
+type Extents<'a> = Vec<(&'a str, i128)>;
+
+fn workloads(plan: &Plan, is_slow: bool) -> String {
+    let dims = &plan.dims;
     let mut out = String::from(
         "# Workloads are checked and timed. These sizes are multiples of 8, because many published kernels need that. Replace\n\
          # them by those that matter to you. Sizes beside them are checked too, without a workload: `lab help kernels`, `ragged`.\n",
     );
+    let is_free = |dim: &&Dim| dim.fixed.is_none() && !is_block(plan, dim);
+    let count = dims.iter().filter(is_free).count();
     let mut seen = BTreeSet::new();
-    let fits = |size: &i128| {
-        let cells = size.checked_pow(u32::try_from(dims.len()).unwrap_or(u32::MAX));
-        !is_slow || cells.is_some_and(|cells| cells <= ON_ONE_THREAD)
-    };
-    for size in sizes.into_iter().filter(fits) {
-        let extent = |dim: &Dim| format!("{} = {}", dim.name, dim.fixed.unwrap_or(size));
-        let extents = dims.iter().map(extent).join(", ");
+    for (at, size) in SIZES[(count.max(1) - 1).min(SIZES.len() - 1)]
+        .into_iter()
+        .enumerate()
+    {
+        let extents = fitting(plan, size, at == 0);
+        let all = extents.iter().map(|(_, extent)| *extent);
+        let on_one_thread = all.fold(1, i128::saturating_mul);
+        if is_slow && on_one_thread > ON_ONE_THREAD {
+            continue;
+        }
+        let extents = extents.iter();
+        let extents = extents.map(|(name, extent)| format!("{name} = {extent}"));
+        let extents = extents.collect::<Vec<_>>().join(", ");
         if seen.insert(extents.clone()) {
             out += &format!("[[workload]]\ndims = {{ {extents} }}\n\n");
         }
@@ -178,5 +209,77 @@ fn workloads(dims: &[Dim], is_slow: bool) -> String {
     if let Some(fixed) = listed(fixed.map(|dim| &dim.name)) {
         out += &format!("# The published file launches this kernel only with this {fixed}.\n");
     }
+    let threads = dims.iter().filter(|dim| is_block(plan, dim));
+    if let Some(threads) = listed(threads.map(|dim| &dim.name)) {
+        out += &format!("# A guess: {threads}, the number of threads in a block.\n");
+    }
     out.trim_end().to_owned() + "\n"
+}
+
+/// Whether a dimension says how many threads a block has, and nothing else.
+fn is_block(plan: &Plan, dim: &Dim) -> bool {
+    let mut shapes = plan.tensors.iter().flat_map(|tensor| &tensor.shape);
+    dim.fixed.is_none() && dim.is_threads && !shapes.any(|extent| names(extent, &dim.name))
+}
+
+/// Whether an extent names a dimension.
+fn names(extent: &str, name: &str) -> bool {
+    lab_source::cpp::words(extent).contains(&name)
+}
+
+/// A workload of this size, or the next smaller one that `lab` takes. In the smallest workload no
+/// two neighbours are alike, so that a kernel that mixes up two dimensions fails there.
+fn fitting(plan: &Plan, size: i128, is_smallest: bool) -> Extents<'_> {
+    let mut size = size;
+    loop {
+        let mut number = 0;
+        let extent = |dim: &'_ Dim| {
+            if let Some(fixed) = dim.fixed {
+                return fixed;
+            }
+            if is_block(plan, dim) {
+                return THREADS;
+            }
+            let extent = if is_smallest {
+                size << (number % 3)
+            } else {
+                size
+            };
+            number += 1;
+            if dim.is_threads {
+                extent.min(MOST_THREADS)
+            } else {
+                extent
+            }
+        };
+        let each = plan.dims.iter();
+        let values: Vec<i128> = each.map(extent).collect();
+        let extents: Extents = plan
+            .dims
+            .iter()
+            .map(|dim| dim.name.as_str())
+            .zip(values)
+            .collect();
+        let cells = cells(plan, &extents);
+        let all = cells.iter().copied().fold(0, i128::saturating_add);
+        let largest = cells.into_iter().max().unwrap_or(0);
+        if size <= LEAST || (largest <= MOST_CELLS && (!is_smallest || all <= ON_CPU)) {
+            return extents;
+        }
+        size /= 2;
+    }
+}
+
+/// The cells of each tensor whose shape can be computed.
+fn cells(plan: &Plan, extents: &Extents) -> Vec<i128> {
+    let look = |name: &str| {
+        let mut known = extents.iter().filter(|(known, _)| *known == name);
+        known.next().map(|(_, extent)| *extent)
+    };
+    let of = plan.tensors.iter().map(|tensor| {
+        let extents = tensor.shape.iter();
+        let mut extents = extents.map(|extent| interval::constant(extent, &look));
+        extents.try_fold(1_i128, |all, extent| all.checked_mul(extent?))
+    });
+    of.flatten().collect()
 }

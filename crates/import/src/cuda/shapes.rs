@@ -55,7 +55,7 @@ pub fn near(reach: i128, dims: &[(String, i128)]) -> Option<Vec<String>> {
 }
 
 /// The factor, at most `largest`, and the power of each dimension, with the smallest factor.
-fn factors(largest: i128, reach: i128, dims: &[(String, i128)]) -> Option<(i128, Vec<u32>)> {
+pub fn factors(largest: i128, reach: i128, dims: &[(String, i128)]) -> Option<(i128, Vec<u32>)> {
     let Some(((_, value), rest)) = dims.split_first() else {
         return (1..=largest).contains(&reach).then(|| (reach, Vec::new()));
     };

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
 
+mod several;
 mod structs;
 
 fn problem(text: &str) -> Problem {
@@ -94,7 +95,7 @@ fn roles_and_shapes_follow_from_the_indices() {
                  k<scalar_t><<<grid, block, 0, stream>>>(out.data_ptr<scalar_t>(), in.data_ptr<scalar_t>(), d); }\n";
     assert_eq!(
         tensors(gated),
-        ["out out f32 [d, tokens]", "in in f32 [d, 2 * tokens]"]
+        ["out out f32 [tokens, d]", "in in f32 [tokens, 2 * d]"]
     );
     assert!(
         kernel(gated).contains("launch.block[0] = min((int)(dims.d), (int)(1024));"),

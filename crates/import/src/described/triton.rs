@@ -1,9 +1,9 @@
 //! The problem for a Triton kernel, from what [`SCRIPT`] reads in its source.
 
-use crate::cuda::plan::{Dim, Plan, Scalar, Tensor};
+use crate::cuda::plan::{Dim, Plan, Scalar, Tensor, Value};
 use crate::cuda::problem_text::{self, Head};
-use crate::cuda::{roles::Role, types};
-use crate::names::listed;
+use crate::cuda::{roles::Role, types, with_word};
+use crate::names::{Names, listed};
 use crate::problem::{NewFile, Problem};
 use crate::python;
 use itertools::Itertools;
@@ -49,24 +49,24 @@ impl Triton {
     /// The problem. `file` is the name of the published file.
     pub fn problem(&self, name: &str, file: &str) -> Result<Problem, String> {
         let kernel = &self.kernel;
-        let plan = self.plan()?;
+        let (plan, renamed) = self.plan()?;
         let entry = python::entry(&name.to_lowercase(), &[&self.code]);
-        let tensors = self.tensors.iter().map(|tensor| &tensor.name);
-        let parameters = tensors.chain(&self.scalars).chain(&self.dims).join(", ");
+        let tensors = plan.tensors.iter().map(|tensor| &tensor.name);
+        let scalars = plan.scalars.iter().map(|scalar| &scalar.name);
+        let dims = plan.dims.iter().map(|dim| &dim.name);
+        let parameters = tensors.chain(scalars).chain(dims).join(", ");
         let head = format!("def {entry}({parameters}):\n");
-        let body: String = self
-            .body
+        let body: String = renamed
             .iter()
+            .chain(&self.body)
             .map(|line| format!("    {line}\n"))
             .collect();
         let title = format!(
             "{kernel} of {file}. `lab init` wrote {entry}, and left out what {file} does when it is imported."
         );
         let of_role = |is_result: bool| {
-            let all = self
-                .tensors
-                .iter()
-                .filter(|of| (of.role != "in") == is_result);
+            let all = plan.tensors.iter();
+            let all = all.filter(|of| (of.role != Role::In) == is_result);
             all.map(|of| &of.name).join(", ")
         };
         let (results, inputs) = (of_role(true), of_role(false));
@@ -103,38 +103,58 @@ impl Triton {
         })
     }
 
-    fn plan(&self) -> Result<Plan, String> {
+    /// The problem, and lines that give its names those of the launch.
+    fn plan(&self) -> Result<(Plan, Vec<String>), String> {
         let float = types::element("float").ok_or("there is no float")?;
-        let tensor = |(number, of): (usize, &Described)| Tensor {
-            number,
-            name: of.name.clone(),
-            element: float.clone(),
-            role: match of.role.as_str() {
+        let mut names = Names::default();
+        let mut renamed = Vec::new();
+        let mut free = |name: &String, is_lower: bool| {
+            let free = names.free(name, is_lower);
+            if free != *name {
+                renamed.push(format!("{name} = {free}"));
+            }
+            free
+        };
+        // A size keeps its name where an output could have it too.
+        let dims: Vec<(&String, String)> = self
+            .dims
+            .iter()
+            .map(|name| (name, free(name, false)))
+            .collect();
+        let extent = |text: &String| {
+            let dims = dims.iter();
+            dims.fold(text.clone(), |text, (name, by)| with_word(&text, name, by))
+        };
+        let mut plan = Plan::default();
+        for (number, of) in self.tensors.iter().enumerate() {
+            let role = match of.role.as_str() {
                 "in" => Role::In,
                 "out" => Role::Out,
                 _ => Role::InOut,
-            },
-            shape: of.shape.clone(),
-            is_guess: true,
-            is_const: false,
-            is_between: false,
-        };
-        let scalar = |(number, name): (usize, &String)| Scalar {
-            number,
-            name: name.clone(),
-            kind: float.name,
-            first: None,
-        };
-        let dim = |name: &String| Dim {
-            number: None,
-            name: name.clone(),
-            fixed: None,
-        };
-        Ok(Plan {
-            tensors: self.tensors.iter().enumerate().map(tensor).collect(),
-            scalars: self.scalars.iter().enumerate().map(scalar).collect(),
-            dims: self.dims.iter().map(dim).collect(),
-            ..Plan::default()
-        })
+            };
+            plan.tensors.push(Tensor {
+                number,
+                name: free(&of.name, role != Role::In),
+                element: float.clone(),
+                role,
+                shape: of.shape.iter().map(extent).collect(),
+                is_guess: true,
+                is_const: false,
+                is_between: false,
+            });
+        }
+        for (number, name) in self.scalars.iter().enumerate() {
+            plan.scalars.push(Scalar {
+                number,
+                name: free(name, false),
+                kind: float.name,
+                value: Value::Guess,
+            });
+        }
+        plan.dims = dims
+            .into_iter()
+            .map(|(_, name)| Dim::of_launch(name))
+            .collect();
+        Ok((plan, renamed))
     }
 }

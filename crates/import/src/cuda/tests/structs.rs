@@ -22,9 +22,9 @@ fn the_fields_of_a_struct_are_parameters() {
          void f(float* x, float* w, float* y, int n, int m) { a::Params q = {x, w, y, n, m, 1e-5f};\n\
          a::k<<<q.rows, 128, 0, q.s>>>(q); }\n",
         &[
-            "in x f32 [cols, rows]",
+            "in x f32 [rows, cols]",
             "in w f32 [cols]",
-            "inout y f32 [cols, rows]",
+            "inout y f32 [rows, cols]",
         ],
         &[
             "    a::Params p{};\n    p.x = x;\n    p.w = w;\n    p.y = y;\n    p.cols = cols;\n    p.eps = eps;\n    a::k(p);",
