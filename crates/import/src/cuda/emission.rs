@@ -1,6 +1,7 @@
 //! The parts of a published source that stay, as text of a new file.
 
-use super::headers::is_of_host;
+use super::cub;
+use super::headers::{included, is_of_host};
 use super::slice::{Slice, is_device};
 use super::unit::{Place, Source, Unit};
 use lab_source::cpp::Code;
@@ -24,6 +25,7 @@ type Edit = (usize, usize, &'static str);
 /// The kept parts of all files, in their order.
 pub fn text(unit: &Unit, slice: &Slice, kernels: &[Place], entry: Entry) -> String {
     let mut out = String::new();
+    let cub = cub_headers(unit, slice).unwrap_or_default();
     for (file, source) in unit.sources.iter().enumerate() {
         let kept: Vec<usize> = (0..source.items.len())
             .filter(|at| slice.keeps((file, *at)))
@@ -37,12 +39,33 @@ pub fn text(unit: &Unit, slice: &Slice, kernels: &[Place], entry: Entry) -> Stri
         }
         for at in kept {
             let item = &source.items[at];
+            if is_cub(source, item) {
+                out.extend(cub.iter().map(|header| format!("#include <{header}>\n")));
+                continue;
+            }
             let mark = kernels.contains(&(file, at)).then_some(entry);
             let mark = mark.or(needs_device(unit, (file, at)).then_some(Entry::Host));
             out += &piece(source, item, mark);
         }
     }
     out
+}
+
+/// Whether an item includes all of CUB.
+fn is_cub(source: &Source, item: &Item) -> bool {
+    item.kind == ItemKind::Include && included(source.code.at(item.first)) == Some(cub::WHOLE)
+}
+
+/// The headers that take the place of the one that includes all of CUB; `None` if the kept parts do
+/// not include it.
+pub fn cub_headers(unit: &Unit, slice: &Slice) -> Option<Vec<String>> {
+    let kept = unit.places().filter(|place| slice.keeps(*place));
+    let kept: Vec<_> = kept.map(|place| unit.item(place)).collect();
+    let is_included = kept.iter().any(|(source, item)| is_cub(source, item));
+    let code = kept
+        .iter()
+        .map(|(source, item)| &source.code.text[item.start..item.end]);
+    is_included.then(|| cub::headers(&code.collect::<Vec<_>>().join("\n")))
 }
 
 /// Whether a function lacks `__device__`, which each function that a kernel calls must have.

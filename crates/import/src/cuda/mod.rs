@@ -1,6 +1,7 @@
 //! CUDA C++: `__global__` functions and the host code around them.
 
 mod body;
+mod cub;
 mod emission;
 mod guess;
 mod headers;
@@ -200,6 +201,13 @@ fn notes(
             beside.join(", "),
             beside.join(",")
         ));
+    }
+    if let Some(headers) = emission::cub_headers(unit, slice) {
+        let instead = listed(&headers).map_or_else(
+            || "names no header for what the kernel uses of it: write it".to_owned(),
+            |headers| format!("has {headers} in its place"),
+        );
+        notes.push(format!("NVRTC refuses {}: kernel.cu {instead}", cub::WHOLE));
     }
     for missing in &unit.missing {
         notes.push(format!(

@@ -107,6 +107,27 @@ fn the_distance_of_two_rows_is_their_number_of_columns() {
 }
 
 #[test]
+fn all_of_cub_becomes_the_headers_of_its_classes() {
+    let made = problem(NORM);
+    let text = file(&made, "kernel.cu");
+    assert!(
+        text.contains("#include <cub/block/block_reduce.cuh>\n") && !text.contains("cub/cub.cuh"),
+        "{text}"
+    );
+    let note = "NVRTC refuses cub/cub.cuh: kernel.cu has cub/block/block_reduce.cuh in its place";
+    assert!(
+        made.notes.iter().any(|said| said == note),
+        "{:?}",
+        made.notes
+    );
+    let sorts = NORM.replace(
+        "cub::BlockReduce<float, 1024>",
+        "cub::BlockRadixSort<float, 1024, 1>",
+    );
+    assert!(kernel(&sorts).contains("#include <cub/block/block_radix_sort.cuh>\n"));
+}
+
+#[test]
 fn no_workload_is_larger_than_lab_takes() {
     let square = "__global__ void k(float* y, const float* x, int n) {\n\
                   int i = blockIdx.x; for (int j = threadIdx.x; j < n; j += 256) y[i * n + j] = x[j * n + i];\n}\n\
