@@ -265,6 +265,71 @@ fn a_triton_kernel_becomes_a_problem() {
     assert!(!lab.path("odd").exists());
 }
 
+/// The first launch of a file has sizes that the kernel does not get, and options that depend on
+/// others.
+const ROWS: &str = r#"import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def _norm(X, Y, W, Mean, stride, N, eps, BLOCK_SIZE: tl.constexpr):
+    row = tl.program_id(0)
+    X += row * stride
+    Y += row * stride
+    cols = tl.arange(0, BLOCK_SIZE)
+    mask = cols < N
+    x = tl.load(X + cols, mask=mask, other=0.0)
+    tl.store(Mean + row, tl.sum(x, axis=0) / N)
+    tl.store(Y + cols, x * tl.load(W + cols, mask=mask) + eps, mask=mask)
+
+
+class Norm(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, eps):
+        y = torch.empty_like(x)
+        x_arg = x.reshape(-1, x.shape[-1])
+        M, N = x_arg.shape
+        mean = torch.empty((M, ), dtype=torch.float32, device=x.device)
+        MAX_FUSED_SIZE = 65536 // x.element_size()
+        BLOCK_SIZE = min(MAX_FUSED_SIZE, triton.next_power_of_2(N))
+        num_warps = 4
+        if BLOCK_SIZE >= 2048:
+            num_warps = 8
+        _norm[(M, )](x_arg, y, weight, mean, x_arg.stride(0), N, eps, BLOCK_SIZE=BLOCK_SIZE, num_warps=num_warps)
+        M = 1
+        return y
+"#;
+
+#[test]
+fn the_grid_and_the_options_of_a_triton_kernel_are_those_of_its_launch() {
+    let lab = Lab::empty();
+    lab.write("norm.py", ROWS);
+    let made = lab.lab("init norm.py --name norm").is(0);
+    assert!(
+        !format!("{made:?}").contains("of the launch: a guess"),
+        "{made:?}"
+    );
+    let problem = lab.read("norm/problem.toml");
+    for said in [
+        "dims = [\"M\", \"N\"]",
+        "name = \"X\"\nrole = \"in\"\ntype = \"f32\"\nshape = [\"M\", \"N\"]",
+        "name = \"y\"\nrole = \"out\"\ntype = \"f32\"\nshape = [\"M\", \"N\"]",
+        "name = \"W\"\nrole = \"in\"\ntype = \"f32\"\nshape = [\"N\"]",
+        "name = \"mean\"\nrole = \"out\"\ntype = \"f32\"\nshape = [\"M\"]",
+        "dims = { M = 64, N = 128 }",
+        "dims = { M = 4096, N = 4096 }",
+    ] {
+        assert!(problem.contains(said), "{said}: {problem}");
+    }
+    let kernel = lab.read("norm/kernel.py");
+    let entry = "def norm(X, y, W, mean, eps, M, N):\n    Y = y\n    Mean = mean\n    \
+                 BLOCK_SIZE = min(65536 // X.element_size(), triton.next_power_of_2(N))\n    grid = (M,)\n    \
+                 _norm[grid](X, Y, W, Mean, X.stride(0), N, eps, BLOCK_SIZE=BLOCK_SIZE, \
+                 num_warps=8 if BLOCK_SIZE >= 2048 else 4)\n";
+    assert!(kernel.ends_with(entry), "{kernel}");
+}
+
 #[test]
 fn a_solution_of_kernelbench_alone_asks_for_its_problem() {
     let lab = Lab::empty();
