@@ -157,7 +157,10 @@ fn what_the_harness_said_is_in_the_answer() {
     );
     assert_eq!(
         run["workloads"],
-        json!([{ "rows": 3, "T": "f32", "kernel_us": 4.5, "gbps": null, "correctness": "pass" }])
+        json!([{
+            "name": "rows=3 T=f32", "dimensions": { "rows": 3, "T": "f32" },
+            "rows": 3, "T": "f32", "kernel_us": 4.5, "gbps": null, "correctness": "pass"
+        }])
     );
     assert_eq!(run["first_failure"], "y[3]: 1 is not 2");
     assert_eq!(run["caveats"], json!(["the clocks moved"]));
@@ -345,7 +348,11 @@ fn odd_names_and_figures_break_no_answer() {
         (&run["objective"]["value"], &run["registers"]),
         (&Value::Null, &Value::Null)
     );
-    assert_eq!(run["workloads"], json!([{ "a": null, "b": "" }]));
+    let odd = json!({ "a": null, "b": "" });
+    assert_eq!(
+        run["workloads"],
+        json!([{ "name": "a=inf b=", "dimensions": odd, "a": null, "b": "" }])
+    );
     lab.lab("run --json --decide -m odd").is(12).json();
     lab.lab("discard --json -m odd").is(0).json();
     let ledger = lab.read("results.tsv");

@@ -3,8 +3,9 @@
 use crate::auto::in_turns;
 use crate::built_in::rmsnorm;
 use crate::lab::Lab;
-use crate::peers::{PEERS, twice};
+use crate::peers::{PEERS, twice as with_peers};
 use crate::schema::faults_by;
+use crate::twice;
 use lab_testing::{patience, until};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientJsonRpcMessage, ClientRequest,
@@ -459,7 +460,7 @@ fn a_kernel_that_was_discarded_can_be_judged_again_and_kept() {
 
 #[test]
 fn an_agent_asks_for_the_rules_and_the_peers() {
-    let lab = twice(PEERS);
+    let lab = with_peers(PEERS);
     let client = Client::of(&lab);
     let rules = client.call("rules", json!({}));
     let as_in_head = "the rules of kernel.cu are as in HEAD";
@@ -553,6 +554,36 @@ fn an_undecided_speed_is_measured_longer_and_a_run_that_is_not_there_is_named() 
     assert_eq!(client.close(), 0);
 }
 
+/// A dimension that is called `n`, as 0.1.0 called the number of timed launches.
+#[test]
+fn each_workload_tells_its_size_whatever_its_dimensions_are_called() {
+    let sizes = "[[workload]]\ndims = { n = 30 }\n[[workload]]\ndims = { n = 40 }\n";
+    let lab = twice::repository(&twice::problem(sizes), &[]);
+    let run = lab.lab("run --json").is(0).json();
+    let log = lab.read(".lab/runs/1/run.log");
+    assert!(log.contains("\nworkload: n=40 kernel_us="), "{log}");
+    for (at, n) in [30, 40].into_iter().enumerate() {
+        let row = &run["workloads"][at];
+        assert_eq!(
+            (&row["n"], &row["name"], &row["samples"]),
+            (&json!(n), &json!(format!("n={n}")), &json!(1)),
+            "{row}"
+        );
+        assert_eq!(row["dimensions"], json!({ "n": n }));
+        assert_eq!(lab.lab("show 1 --json").is(0).json()["workloads"][at], *row);
+    }
+    // An agent learns which size failed.
+    lab.write(
+        "kernel.cu",
+        twice::KERNEL.replace("2.0f *", "(n == 40 ? 3.0f : 2.0f) *"),
+    );
+    let client = Client::of(&lab);
+    let judged = client.call("judge", json!({}));
+    let rows = judged["workloads"].as_array().unwrap();
+    assert_eq!(rows[0], json!({ "name": "n=40", "correctness": "fail" }));
+    assert_eq!(client.close(), 0);
+}
+
 #[test]
 fn of_many_workloads_a_verdict_tells_the_worst() {
     let lab = Lab::new();
@@ -574,17 +605,11 @@ fn of_many_workloads_a_verdict_tells_the_worst() {
     let client = Client::of(&lab);
     let judged = client.call("judge", json!({}));
     let rows = judged["workloads"].as_array().unwrap();
-    let rows: Vec<&Value> = rows.iter().map(|row| &row["rows"]).collect();
-    assert_eq!(
-        rows,
-        [4, 3, 5, 1]
-            .map(|row| json!(row))
-            .iter()
-            .collect::<Vec<_>>()
-    );
+    let names: Vec<&Value> = rows.iter().map(|row| &row["name"]).collect();
+    assert_eq!(names, ["rows=4", "rows=3", "rows=5", "rows=1"]);
     assert_eq!(
         judged["workloads"][0],
-        json!({ "rows": 4, "kernel_us": 2, "ratio": 1.02, "correctness": "fail" })
+        json!({ "name": "rows=4", "kernel_us": 2, "ratio": 1.02, "correctness": "fail" })
     );
     assert_eq!(judged["left_out"], json!({ "workloads": 2 }));
     let all = client.call("experiment", json!({ "run": 1 }));

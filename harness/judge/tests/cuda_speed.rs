@@ -251,7 +251,7 @@ fn a_bench_times_each_of_54_workloads_in_every_trial() {
             .split(',')
             .map(|us| us.parse().unwrap())
             .collect();
-        assert_eq!((value("n"), trials.len()), ("20", 2), "{words:?}");
+        assert_eq!((value("samples"), trials.len()), ("20", 2), "{words:?}");
         let mean = trials.iter().sum::<f64>() / 2.0;
         let us: f64 = value("kernel_us").parse().unwrap();
         assert!((us - mean).abs() < 2e-3 && us > 0.5, "{words:?}");

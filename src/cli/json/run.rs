@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use lab_history::last_peers;
 use lab_project::config::{Config, Goal};
 use lab_project::objective::Objective;
+use lab_protocol::report::workloads::{name, named_of, named_words};
 use lab_protocol::report::{
     AggregateOf, Diagnostic, JudgedWorkloads, LaunchLine, Measure, Report, ScratchLine, Speed,
     TargetLine, WorkloadSpeeds, number,
@@ -292,8 +293,22 @@ impl ComparisonReport {
     }
 }
 
-/// A `workload:` line: its words are keys and values.
-type WorkloadReport = BTreeMap<String, Word>;
+/// A `workload:` line: its words are keys and values. A dimension of the problem may have the name of
+/// a figure.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "JudgedWorkload")]
+struct WorkloadReport {
+    /// The words that tell it from the other workloads, as in `rows=3 cols=257`.
+    name: String,
+    /// The same words as keys and values.
+    dimensions: Words,
+    /// All words of the line. If a dimension has the name of a figure, the figure is here.
+    #[serde(flatten)]
+    words: Words,
+}
+
+/// Words of a `workload:` line.
+type Words = BTreeMap<String, Word>;
 
 /// A value that is a number is one here.
 #[derive(JsonSchema, Serialize)]
@@ -310,12 +325,23 @@ fn workloads(report: &Report) -> Vec<WorkloadReport> {
         (_, Some(number)) => Word::Number(number),
         (_, None) => Word::Text(text.to_owned()),
     };
-    let row = |row: &Vec<(&str, &str)>| {
-        row.iter()
-            .map(|(k, v)| ((*k).to_owned(), typed(v)))
-            .collect()
+    let keyed = |words: &[(&str, &str)]| -> Words {
+        let keyed = words.iter();
+        keyed.map(|(k, v)| ((*k).to_owned(), typed(v))).collect()
     };
-    report.workloads().iter().map(row).collect()
+    let rows = report.workloads();
+    let named = named_words(&[&rows]);
+    let row = |row: &Vec<(&str, &str)>| {
+        let named = named_of(row, named).min(row.len());
+        let mut words = keyed(row);
+        words.retain(|key, _| !["name", "dimensions"].contains(&key.as_str()));
+        WorkloadReport {
+            name: name(row, named),
+            dimensions: keyed(&row[..named]),
+            words,
+        }
+    };
+    rows.iter().map(row).collect()
 }
 
 fn gates(report: &Report) -> Vec<GateReport> {
@@ -393,14 +419,29 @@ mod tests {
         );
     }
 
+    fn row(line: &str) -> serde_json::Value {
+        serde_json::json!(workloads(&Report::read(line))[0])
+    }
+
     #[test]
     fn numbers_of_a_workload_are_numbers() {
-        let report =
-            Report::read("workload: rows=3 T=f32 kernel_us=4.5 gbps=nan correctness=pass\n");
-        let row = serde_json::json!(workloads(&report)[0]);
         let wanted = serde_json::json!({
+            "name": "rows=3 T=f32", "dimensions": { "rows": 3, "T": "f32" },
             "rows": 3, "T": "f32", "kernel_us": 4.5, "gbps": null, "correctness": "pass"
         });
-        assert_eq!(row, wanted);
+        let line = "workload: rows=3 T=f32 kernel_us=4.5 gbps=nan correctness=pass\n";
+        assert_eq!(row(line), wanted);
+    }
+
+    #[test]
+    fn a_dimension_that_is_called_as_a_figure_hides_none_and_is_not_hidden() {
+        // Logs of 0.1.0 call the number of times `n`.
+        let wanted = serde_json::json!({
+            "name": "n=1000 name=7 ratio=4 nr=2",
+            "dimensions": { "n": 1000, "name": 7, "ratio": 4, "nr": 2 },
+            "n": 1, "ratio": 0.9, "nr": 2, "kernel_us": 4.5
+        });
+        let line = "workload: n=1000 name=7 ratio=4 nr=2 kernel_us=4.5 n=1 ratio=0.9\n";
+        assert_eq!(row(line), wanted);
     }
 }

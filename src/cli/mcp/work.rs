@@ -45,7 +45,7 @@ const WORKLOADS: usize = 4;
 
 /// What such an answer leaves out of a workload: how the times scatter, and what follows from its
 /// time.
-const OF_A_WORKLOAD: [&str; 11] = [
+const OF_A_WORKLOAD: [&str; 12] = [
     "bytes",
     "flops",
     "gbps",
@@ -57,6 +57,7 @@ const OF_A_WORKLOAD: [&str; 11] = [
     "n",
     "ratio_high",
     "ratio_low",
+    "samples",
 ];
 
 /// What the commands in an error mean to a client.
@@ -256,6 +257,9 @@ fn news(judged: &Judged) -> Answer {
             rows.sort_by(|a, b| badness(a).total_cmp(&badness(b)));
             rows.truncate(WORKLOADS);
             for row in rows.iter_mut().filter_map(Value::as_object_mut) {
+                // The name has them.
+                let dimensions = row.remove("dimensions").unwrap_or_default();
+                row.retain(|key, value| dimensions.get(key) != Some(&*value));
                 row.retain(|key, _| !OF_A_WORKLOAD.contains(&key.as_str()));
             }
         }

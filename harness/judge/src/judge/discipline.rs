@@ -172,7 +172,7 @@ fn write_times(
         let rates = rates.get(at).map_or("", String::as_str);
         let trials = time.trials.iter().map(|seconds| us(*seconds)).join(",");
         let line = format!(
-            "{label} kernel_us={} trials_us={} n={launches}{rates} correctness=pass",
+            "{label} kernel_us={} trials_us={} samples={launches}{rates} correctness=pass",
             us(time.seconds),
             trials,
         );

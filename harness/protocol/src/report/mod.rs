@@ -67,7 +67,7 @@
 //! - `spread_pct: 0.012 launches=6 trials=1`: the median distance of the candidate's turns from
 //!   their median, in percent.
 //! - `turns_series: 15436.500,…`: the microseconds of every turn, in order.
-//! - `workload: rows=3 cols=257 kernel_us=4.1 low_us=4.0 high_us=4.3 mad_us=… n=… gbps=… gflops=… bytes=… flops=… of_floor=61.2 incumbent_us=4.2 ratio=1.0213 ratio_low=1.0190 ratio_high=1.0236 speed=faster correctness=pass`:
+//! - `workload: rows=3 cols=257 kernel_us=4.1 low_us=4.0 high_us=4.3 mad_us=… samples=… gbps=… gflops=… bytes=… flops=… of_floor=61.2 incumbent_us=4.2 ratio=1.0213 ratio_low=1.0190 ratio_high=1.0236 speed=faster correctness=pass`:
 //!   one workload, as `key=value` words ([`Workload`]).
 //! - `workloads: 3 of=54 when=save`: how many of the problem's workloads were judged
 //!   ([`JudgedWorkloads`]).

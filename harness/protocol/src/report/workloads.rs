@@ -223,11 +223,8 @@ impl Report {
 }
 
 impl Workload {
-    /// Reads the words of a line, of which the first `named` are the name, with the word `nr=2` behind
-    /// them, which tells workloads of the same dimensions apart.
+    /// Reads the words of a line, of which the first `named` are the name.
     pub fn of(words: &Words, named: usize) -> Workload {
-        let is_numbered = words.get(named).is_some_and(|(key, _)| *key == "nr");
-        let named = named + usize::from(is_numbered);
         let value = |wanted: &str| value(words, wanted);
         let figure = |wanted: &str| value(wanted).and_then(finite);
         let time = TIMES.into_iter().find_map(|key| {
@@ -242,7 +239,7 @@ impl Workload {
             })
         };
         Workload {
-            name: name(words, named),
+            name: name(words, named_of(words, named)),
             us: measure(time, "low_us", "high_us"),
             incumbent_us: figure("incumbent_us"),
             of_floor: figure("of_floor"),
@@ -284,6 +281,13 @@ pub fn unmeasured_words(words: &Words) -> usize {
         .iter()
         .take_while(|(key, value)| !is_measured(key, value))
         .count()
+}
+
+/// How many of these words name the workload, if the first `named` do: the word `nr=2` behind them
+/// tells workloads of the same dimensions apart.
+pub fn named_of(words: &Words, named: usize) -> usize {
+    let is_numbered = words.get(named).is_some_and(|(key, _)| *key == "nr");
+    named + usize::from(is_numbered)
 }
 
 /// The first `named` words of a workload, as in `rows=3 cols=257`.

@@ -94,7 +94,7 @@ fn every_trial_is_a_process_with_its_untimed_and_its_timed_launches() {
     let expected = [
         ("kernel_us", "8000000.000"),
         ("trials_us", "4500000.000,11500000.000"),
-        ("n", "8"),
+        ("samples", "8"),
     ];
     assert_eq!(workload[..3], expected);
     assert_eq!(measured.report.number("mean_us"), Some(8e6));

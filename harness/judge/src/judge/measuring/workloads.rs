@@ -50,7 +50,7 @@ impl TimedWorkloads {
                 words,
             } = workload;
             let mut line = label.clone() + &time_words(seconds);
-            line += &format!(" mad_us={} n={}{words}", us(seconds.mad), seconds.n);
+            line += &format!(" mad_us={} samples={}{words}", us(seconds.mad), seconds.n);
             if let Some(floor) = self.floors.get(index).filter(|floor| **floor > 0.0) {
                 line += &format!(" of_floor={:.1}", floor / seconds.median * 100.0);
             }

@@ -171,7 +171,7 @@ fn each_workload_has_its_interval_its_floor_its_ratio_and_its_word() {
         "low_us",
         "high_us",
         "mad_us",
-        "n",
+        "samples",
         "gbps",
         "of_floor",
         "incumbent_us",
