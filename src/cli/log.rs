@@ -288,7 +288,7 @@ fn as_text(experiment: &Experiment, with_kernel: bool, objective: &Objective) ->
     };
     let remark = |is_so: bool, text: &str| is_so.then(|| text.to_owned());
     let remarks = [
-        peers::fastest(experiment.compared_peers()).map(std::string::ToString::to_string),
+        peers::fastest(&experiment.peers).map(std::string::ToString::to_string),
         remark(experiment.emulated, "emulated"),
         remark(experiment.foreign, "foreign"),
         experiment

@@ -190,15 +190,11 @@ impl ListedPeer {
             return "not timed yet".to_owned();
         }
         let age = measured.map(|then| format!(", {}", age::since(then, lab_run::now())));
+        let of_part = |text: String| part.map_or(text.clone(), |part| format!("{text}, {part}"));
         let text = match (ratio, failure) {
-            (Some(ratio), _) => {
-                let text = match is_emulated {
-                    true => NOT_COMPARED.to_owned(),
-                    false => ratio.to_string(),
-                };
-                part.map_or(text.clone(), |part| format!("{text}, {part}"))
-            }
+            (Some(ratio), _) => of_part(ratio.to_string()),
             (None, Some(why)) => format!("not compared: {why}"),
+            (None, None) if is_emulated => of_part(NOT_COMPARED.to_owned()),
             (None, None) => "not compared".to_owned(),
         };
         format!("{whose}{text}{}", age.unwrap_or_default())

@@ -1,9 +1,10 @@
 //! The problem's peers: the commands that time them, their figures in a record, a keep and a clone,
 //! and `lab peers`. The judge is the real one on the emulated device.
 
-use crate::lab::{Beside, Lab};
+use crate::lab::{Beside, Lab, signed};
 use crate::not_judged::with_a_worker_ended_by;
 use crate::twice::{self, KERNEL};
+use lab_store::signature::Purpose;
 use lab_testing::until;
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -25,14 +26,17 @@ pub fn twice(peers: &str) -> Lab {
     twice::repository(&(problem() + peers), &others)
 }
 
-/// The names of peers with a ratio, and those without.
+/// The names of peers that were timed, and of those that were not. Emulated times give no ratio.
 fn names(peers: &Value) -> (Vec<&str>, Vec<&str>) {
-    let of = |compared: bool| {
+    let peers = peers.as_array().unwrap();
+    assert!(
+        peers.iter().all(|peer| peer["ratio"].is_null()),
+        "{peers:?}"
+    );
+    let of = |timed: bool| {
         let peers = peers
-            .as_array()
-            .unwrap()
             .iter()
-            .filter(|peer| peer["ratio"].is_object() == compared);
+            .filter(|peer| peer["failure"].is_null() == timed);
         peers.map(|peer| peer["name"].as_str().unwrap()).collect()
     };
     (of(true), of(false))
@@ -66,10 +70,8 @@ fn a_measurement_times_the_peers_and_a_run_of_the_same_bytes_shows_its_figures()
         json!({ "path": "old/other.cu", "hash": hash })
     );
     let record: Value = serde_json::from_str(&lab.read(".lab/runs/2/record.json")).unwrap();
-    assert_eq!(
-        record["peers"][0]["ratio"]["value"],
-        other["ratio"]["value"]
-    );
+    assert_eq!(record["peers"][0]["peer_us"], other["peer_us"]);
+    assert!(other["peer_us"].is_number(), "{other}");
     // The last figure belongs to the same bytes.
     let run = lab.lab("run --json").is(0).json();
     assert_eq!(
@@ -106,45 +108,71 @@ fn a_measurement_times_the_peers_and_a_run_of_the_same_bytes_shows_its_figures()
     lab.lab("peers").is(0).says("not timed yet");
 }
 
+/// No commit, no report and no evidence has a ratio of emulated times, whatever an earlier lab recorded.
 #[test]
-fn a_keep_names_the_peers_in_its_trailers_and_a_clone_reads_them() {
+fn emulated_times_are_published_beside_no_peer() {
     let lab = twice(PEERS);
     lab.write("kernel.cu", KERNEL.to_owned() + "// tried\n");
     lab.lab("bench --verdict")
         .is(0)
         .says("not compared with wrong: its results are wrong");
+    let text = lab.read(".lab/runs/1/record.json");
+    let mut record: Value = serde_json::from_str(&text).unwrap();
+    record["peers"][0]["ratio"] = json!({ "value": 1.49, "low": null, "high": null });
+    lab.write(
+        ".lab/runs/1/record.json",
+        signed(Purpose::Record, &record.to_string()),
+    );
     lab.lab("run").is(0);
     lab.lab("keep -m tried").is(0);
     let message = lab.git("log -1 --format=%B");
-    let trailer = message
-        .lines()
-        .find_map(|line| line.strip_prefix("Lab-Peer: "))
-        .unwrap_or_default();
-    assert!(trailer.ends_with("× other"), "{message}");
-    assert!(!message.contains("wrong"), "{message}");
+    assert!(!message.contains("Lab-Peer"), "{message}");
     let log = lab.lab("log --json").is(0).json();
-    let kept = &log["experiments"][0];
-    assert_eq!(names(&kept["peers"]), (vec!["other"], vec![]));
-    // Emulated times are compared in no list.
-    let shown = lab.lab("log").is(0).says("(emulated)").out;
-    assert!(!shown.contains('×'), "{shown}");
+    assert_eq!(names(&log["experiments"][0]["peers"]), (vec![], vec![]));
+    for command in [
+        "show 1",
+        "log",
+        "ls",
+        "report --markdown --base HEAD~1",
+        "decisions add e --run 1",
+    ] {
+        let said = lab.lab(command).is(0).out;
+        assert!(!said.contains('×') && !said.contains("vs_other"), "{said}");
+    }
+    lab.lab("report").is(0);
+    assert!(!lab.read(".lab/report.html").contains("1.49"));
+}
+
+#[test]
+fn a_keep_names_the_peers_in_its_trailers_and_a_clone_reads_them() {
+    let lab = Lab::new();
+    lab.harness(
+        "echo 'device: Test GPU'; echo 'throughput_sps: 1000'; echo 'peer: other ratio=1.5 low=1.4 high=1.6'\n\
+         echo 'peer: wrong failed=its~results~are~wrong'; echo 'correctness: pass'",
+    );
+    lab.git("commit -qam harness");
+    lab.write("kernel.cu", "// tried\n");
+    lab.lab("run").is(0);
+    lab.lab("keep -m tried").is(0);
+    let message = lab.git("log -1 --format=%B");
+    let trailer = "\nLab-Peer: 1.50× other (1.40 … 1.60)\n";
+    assert!(message.contains(trailer), "{message}");
+    assert!(!message.contains("wrong"), "{message}");
     // A clone has the commit and the ledger, and no record.
     lab.git("clone -q . ../clone");
-    std::fs::copy(
-        lab.path("results.cpu.tsv"),
-        lab.path("../clone/results.cpu.tsv"),
-    )
-    .unwrap();
+    fs::copy(lab.path("results.tsv"), lab.path("../clone/results.tsv")).unwrap();
     let mut command = lab.lab_command("log --json");
     let clone = crate::lab::finish(command.current_dir(lab.path("../clone")).spawn().unwrap())
         .is(0)
         .json();
     let fetched = &clone["experiments"][0];
     assert_eq!(fetched["run"], Value::Null);
-    assert_eq!(fetched["peers"][0]["name"], "other");
     assert_eq!(
-        fetched["peers"][0]["ratio"]["value"],
-        kept["peers"][0]["ratio"]["value"]
+        (
+            &fetched["peers"][0]["name"],
+            &fetched["peers"][0]["ratio"]["value"]
+        ),
+        (&json!("other"), &json!(1.5))
     );
 }
 
@@ -387,7 +415,7 @@ fn a_peer_in_python_runs_in_a_trusted_folder_only() {
     assert!(!why.contains("lab trust"), "{measured}");
     assert_eq!(
         marker.exists(),
-        measured["peers"][0]["ratio"].is_object(),
+        measured["peers"][0]["failure"].is_null(),
         "{measured}"
     );
 }
@@ -402,8 +430,8 @@ fn a_peer_that_computes_some_workloads_is_compared_in_these() {
     let measured = lab.lab("bench --verdict --json").is(0).json();
     let peer = &measured["peers"][0];
     assert_eq!(
-        (&peer["part"], peer["ratio"].is_object()),
-        (&json!({ "compared": 1, "of": 2 }), true),
+        (&peer["part"], &peer["failure"]),
+        (&json!({ "compared": 1, "of": 2 }), &Value::Null),
         "{measured}"
     );
     assert_eq!(peer["left_out"][0]["name"], "n=40");
@@ -424,8 +452,6 @@ fn a_peer_that_computes_some_workloads_is_compared_in_these() {
         .says("small computes the same, and emulated times are not compared, 1 of 2 workloads")
         .says("    not n=40: its results are wrong");
     lab.lab("keep -m tried").is(0);
-    let message = lab.git("log -1 --format=%B");
-    assert!(message.contains("× small, 1 of 2 workloads\n"), "{message}");
     let kept = lab.lab("log --json").is(0).json();
     assert_eq!(kept["experiments"][0]["peers"][0]["part"], peer["part"]);
 }

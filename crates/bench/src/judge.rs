@@ -93,7 +93,7 @@ impl Session<'_> {
         let sources = self.inputs.peer_sources();
         let mut peers = MeasuredPeer::of_report(report, &sources, lab_run::now());
         // The last one may have begun, and has no result.
-        peers.retain(|it| !is_interrupted || it.peer.ratio.is_some() || it.peer.failure.is_some());
+        peers.retain(|it| !is_interrupted || it.peer.us.is_some() || it.peer.failure.is_some());
         let interrupted = || format!("interrupted after {}", counted(peers.len(), "peer"));
         let nothing = || format!("the harness named no peer: see {}", log.display());
         let is_wrong = report

@@ -3,7 +3,9 @@
 
 use crate::record::{Bench, BenchId, BenchPeers, BenchRun, BenchStart};
 use anyhow::Result;
+use lab_protocol::report::is_emulated;
 use lab_run::Fingerprint;
+use lab_run::peers::forget_emulated;
 use lab_run::record::Origin;
 use lab_store::series::{Series, SeriesId, SeriesKind, SeriesStart};
 use lab_store::signature::Purpose;
@@ -52,7 +54,9 @@ impl SeriesStart for BenchStart {
 impl BenchPeers {
     /// What was timed beside the peers; `None` if nothing was, or it cannot be read.
     fn read(store: &BenchStore, id: BenchId) -> Option<Self> {
-        let (peers, origin) = store.file::<BenchPeers>(id, PEERS, Purpose::BenchPeers)?;
+        let (mut peers, origin) = store.file::<BenchPeers>(id, PEERS, Purpose::BenchPeers)?;
+        let emulated = peers.device.as_deref().is_some_and(is_emulated);
+        forget_emulated(&mut peers.peers, emulated);
         (peers.bench == id).then_some(BenchPeers { origin, ..peers })
     }
 

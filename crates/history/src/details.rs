@@ -11,6 +11,7 @@ use lab_protocol::profile::Profile;
 use lab_run::common_workloads::{self, CommonWorkloads};
 use lab_run::experiment::ExperimentKey;
 use lab_run::message::Trailer;
+use lab_run::peers::forget_emulated;
 use lab_run::record::{Origin, Record};
 use lab_run::verdict::Change;
 use lab_run::{Reason, RunId};
@@ -146,7 +147,13 @@ fn with<T>(
 
 /// The record of an experiment: its run's here or, in another clone, the note of its commit.
 pub fn record(repo: Option<&Repo>, project: &Project, key: &ExperimentKey) -> Option<Record> {
-    let noted = || serde_json::from_str(&Notes::of(repo?).note(&key.commit)?).ok();
+    let noted = || {
+        let note = Notes::of(repo?).note(&key.commit)?;
+        let mut record: Record = serde_json::from_str(&note).ok()?;
+        let emulated = record.emulated();
+        forget_emulated(&mut record.peers, emulated);
+        Some(record)
+    };
     key.run
         .and_then(|run| RunStore::of(project).read(run).ok())
         .or_else(noted)

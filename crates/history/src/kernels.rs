@@ -136,10 +136,8 @@ impl<'e> Standing<'e> {
             let present = inputs::read(project).ok()?.files();
             last_peers::of_incumbent(repo, index, &present, e.device.as_deref())
         };
-        let peers = match incumbent.filter(|e| !e.emulated) {
-            Some(e) => last(e).map_or_else(|| e.peers.clone(), |last| last.peers),
-            None => Vec::new(),
-        };
+        let known = |e: &Experiment| last(e).map_or_else(|| e.peers.clone(), |last| last.peers);
+        let peers = incumbent.map(known).unwrap_or_default();
         let record = incumbent.and_then(|e| details::record(Some(repo), project, &e.key()));
         Standing {
             kept: count(&[Status::Keep]),

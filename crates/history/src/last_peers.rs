@@ -19,7 +19,7 @@ pub struct LastPeers {
     /// The bytes and rules that were measured.
     pub fingerprint: Fingerprint,
     pub device: Option<String>,
-    /// At least one has a ratio, unless it was only [`tried`].
+    /// At least one was timed, unless it was only [`tried`].
     pub peers: Vec<PeerFigure>,
 }
 
@@ -31,14 +31,14 @@ impl LastPeers {
 }
 
 /// The newest figures of these bytes and rules on this device, by a run or a bench of this user's
-/// lab.
+/// lab. Emulated ones have no ratio.
 pub fn of(
     project: &Project,
     index: &RunIndex,
     fingerprint: &Fingerprint,
     device: Option<&str>,
 ) -> Option<LastPeers> {
-    let has_figure = |peers: &[PeerFigure]| peers::fastest(peers).is_some();
+    let has_figure = |peers: &[PeerFigure]| peers.iter().any(PeerFigure::was_timed);
     newest(project, index, fingerprint, device, has_figure)
 }
 

@@ -353,8 +353,10 @@ pub(crate) fn experiment(
         Some(_) => peers::of_trailers(&trailers),
         None => names.peers.get(&row.commit).cloned().unwrap_or_default(),
     };
+    let mut peers = own.unwrap_or(of_trailers);
+    peers::forget_emulated(&mut peers, emulated);
     Experiment {
-        peers: own.unwrap_or(of_trailers),
+        peers,
         renamed_from: recorded
             .filter(|recorded| kernel != Some(recorded))
             .map(str::to_owned),

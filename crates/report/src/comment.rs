@@ -97,7 +97,7 @@ fn of_kernel<'a>(
     };
     let (before, last) = (branch.before(), branch.last());
     let figure = |e: Option<&Experiment>| e.map(|e| branch.figure(e)).unwrap_or_default();
-    let fastest = last.and_then(|e| peers::fastest(e.compared_peers()));
+    let fastest = last.and_then(|e| peers::fastest(&e.peers));
     let kept = branch.kept().map(|e| Kept {
         commit: &e.row.commit,
         description: cut(&e.row.description),

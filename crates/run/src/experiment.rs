@@ -182,6 +182,7 @@ pub struct Experiment {
     pub trailers: Vec<Trailer>,
     pub measured: Measured,
     /// What its kernel was timed beside: its own run's peers, else those that its trailers name.
+    /// Emulated ones have no ratio.
     pub peers: Vec<PeerFigure>,
 }
 
@@ -284,14 +285,6 @@ impl Experiment {
     /// Which of two such figures is better, where lab.toml says `configured`.
     pub fn goal(&self, configured: Goal) -> Goal {
         self.measure().map_or(configured, ChosenMeasure::goal)
-    }
-
-    /// What its kernel may be compared with: an emulated time is compared with nothing.
-    pub fn compared_peers(&self) -> &[PeerFigure] {
-        match self.emulated {
-            true => &[],
-            false => &self.peers,
-        }
     }
 
     /// Whether a branch holds its commit: the run was kept, or it is a change of the rules, which

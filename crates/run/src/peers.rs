@@ -42,6 +42,32 @@ pub struct PeerSource {
     pub hash: Option<String>,
 }
 
+/// A peer of which a ratio may be known.
+pub trait WithRatio {
+    fn forget_ratio(&mut self);
+}
+
+impl WithRatio for MeasuredPeer {
+    fn forget_ratio(&mut self) {
+        self.peer.ratio = None;
+        self.peer.workloads.clear();
+    }
+}
+
+impl WithRatio for PeerFigure {
+    fn forget_ratio(&mut self) {
+        self.ratio = None;
+    }
+}
+
+/// Emulated times say nothing about a GPU, so they give no ratio. Whatever reads or records peers
+/// passes them through here: what shows a ratio need not ask where it is from.
+pub fn forget_emulated<P: WithRatio>(peers: &mut [P], emulated: bool) {
+    if emulated {
+        peers.iter_mut().for_each(WithRatio::forget_ratio);
+    }
+}
+
 impl MeasuredPeer {
     /// The peers that a report names. `sources` has the file of each peer. A peer whose file was
     /// another when the harness read it has no figure: the figure would be that of other rules.
@@ -87,7 +113,9 @@ impl MeasuredPeer {
                 source,
             }
         };
-        report.peers().into_iter().map(recorded).collect()
+        let mut peers: Vec<Self> = report.peers().into_iter().map(recorded).collect();
+        forget_emulated(&mut peers, report.emulated());
+        peers
     }
 
     /// What lists show of it.
@@ -136,6 +164,11 @@ impl fmt::Display for PeerFigure {
 }
 
 impl PeerFigure {
+    /// Whether the peer computes what the kernel does and was timed beside it.
+    pub fn was_timed(&self) -> bool {
+        self.measured.is_some() && self.failure.is_none()
+    }
+
     /// Of a peer that nobody timed yet.
     pub fn untimed(name: String) -> Self {
         PeerFigure {
@@ -312,6 +345,21 @@ mod tests {
         );
         assert_eq!(changed.source.and_then(|source| source.hash), Some(run));
         assert!(changed.peer.ratio.is_none());
+    }
+
+    #[test]
+    fn emulated_times_give_no_ratio() {
+        let lines =
+            "peer_workload: eager n=3 ratio=1.5\npeer: eager ratio=1.5 us=12.3 own_us=8.2\n";
+        let of = |device: &str| {
+            let report = Report::read(&format!("device: {device}\n{lines}"));
+            MeasuredPeer::of_report(&report, &[], Timestamp::UNIX_EPOCH).remove(0)
+        };
+        assert_eq!(of("NVIDIA H200").peer.workloads.len(), 1);
+        let emulated = of("cpu (emulated)");
+        assert!(emulated.peer.workloads.is_empty() && emulated.peer.us == Some(12.3));
+        assert!(emulated.figure().was_timed(), "it was timed all the same");
+        assert_eq!(trailers(&[emulated.figure()]).count(), 0);
     }
 
     #[test]

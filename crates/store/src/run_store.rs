@@ -11,6 +11,7 @@ use lab_project::Project;
 use lab_protocol::Language;
 use lab_run::RunId;
 use lab_run::inputs::SIZE_LIMIT;
+use lab_run::peers;
 use lab_run::record::{Origin, Record, is_inside};
 use lab_run::verdict::{Outcome, Verdict};
 use lab_system::failure::Failure;
@@ -296,14 +297,18 @@ impl RunStore {
     }
 
     fn parse_record(&self, id: RunId) -> Result<Record> {
-        let (record, origin) = self.parse::<Record>(id)?;
+        let (mut record, origin) = self.parse::<Record>(id)?;
         self.check(id, record.start.id, &record.start.kernel)?;
+        let emulated = record.emulated();
+        peers::forget_emulated(&mut record.peers, emulated);
         Ok(Record { origin, ..record })
     }
 
     fn parse_summary(&self, id: RunId) -> Result<RunSummary> {
-        let (summary, origin) = self.parse::<RunSummary>(id)?;
+        let (mut summary, origin) = self.parse::<RunSummary>(id)?;
         self.check(id, summary.id, &summary.kernel)?;
+        let emulated = summary.emulated();
+        peers::forget_emulated(&mut summary.peers, emulated);
         Ok(RunSummary { origin, ..summary })
     }
 

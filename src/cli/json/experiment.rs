@@ -66,9 +66,10 @@ impl ExperimentReport {
         let measured = experiment.measured;
         let change = measured.change.filter(|_| correct);
         let of_trailers = || peers::of_trailers(of_commit);
-        let figures = Some(experiment.peers.clone())
+        let mut figures = Some(experiment.peers.clone())
             .filter(|own| !own.is_empty())
             .unwrap_or_else(of_trailers);
+        peers::forget_emulated(&mut figures, experiment.emulated);
         ExperimentReport {
             commit: row.commit.clone(),
             status: row.status,

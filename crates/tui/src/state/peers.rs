@@ -17,12 +17,8 @@ pub struct KnownPeers<'a> {
     pub of_incumbent: bool,
 }
 
-/// Returns the figures that are known for this run; none on an emulated device, whose times are not
-/// compared.
+/// Returns the figures that are known for this run.
 pub fn of<'a>(run: &'a FinishedRun, repository: &'a Repository) -> Option<KnownPeers<'a>> {
-    if run.verdict.emulated {
-        return None;
-    }
     let own = peers::figures(&run.record.peers);
     if peers::fastest(&own).is_some() {
         return Some(KnownPeers {

@@ -117,7 +117,7 @@ impl Column {
             Column::Figure => Number(experiment.figure()?),
             Column::Change => Number(change?.ratio),
             Column::Best => Number(facts.over_best?),
-            Column::Peer => Number(peers::fastest(experiment.compared_peers())?.ratio?.value),
+            Column::Peer => Number(peers::fastest(&experiment.peers)?.ratio?.value),
             Column::KernelUs => Number(Some(row.kernel_us).filter(|us| *us > 0.0)?),
             Column::Correctness => Text(row.correctness.word()),
             Column::Speed => Number(match change?.speed? {

@@ -54,7 +54,7 @@ fn of_peer(measured: &MeasuredPeer, columns: usize, data: ScreenData) -> Lines {
 
 /// A row for each peer of either experiment.
 pub fn side_by_side(experiments: [Option<&Experiment>; 2], table: PairTable) -> Lines {
-    let both = experiments.map(|e| e.map_or(&[][..], Experiment::compared_peers));
+    let both = experiments.map(|e| e.map_or(&[][..], |e| &e.peers));
     let names = of_either(both.iter().copied().flatten().map(|figure| &*figure.name));
     let cell = |of: &[PeerFigure], name: &str| {
         let figure = of.iter().find(|figure| figure.name == name)?;

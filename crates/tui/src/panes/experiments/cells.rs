@@ -51,7 +51,7 @@ pub fn text(
                 ratio: peer.ratio.map(without_ends),
                 ..peer.clone()
             };
-            let peer = peers::fastest(experiment.compared_peers()).map(alone);
+            let peer = peers::fastest(&experiment.peers).map(alone);
             let text = peer.map(|peer| peer.to_string());
             fit(&printable(&text.unwrap_or_default()), width)
         }

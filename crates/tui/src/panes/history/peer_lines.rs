@@ -40,8 +40,7 @@ pub fn peer_lines(data: ScreenData) -> Vec<(f64, String)> {
             .filter_map(|at| repository.nth_comparable(at));
         let mut experiments = experiments.filter(|e| points.is_beside_best(e));
         experiments.find_map(|e| {
-            Some((points.figure(e)?, e.compared_peers().to_vec()))
-                .filter(|(_, peers)| !peers.is_empty())
+            Some((points.figure(e)?, e.peers.clone())).filter(|(_, peers)| !peers.is_empty())
         })
     };
     let Some((value, figures)) = of_last().or_else(of_experiment) else {
