@@ -147,7 +147,22 @@ fn a_sweep_finds_what_is_right_and_a_point_becomes_one_experiment() {
     let (right, wrong) = (&of(["32", "2"])["number"], &of(["64", "2"])["number"]);
     let log = lab.read(&format!(".lab/sweep/1/point-{wrong}.log"));
     assert!(log.contains("correctness: fail"), "{log}");
+    by_hand(&lab);
     apply(&lab, right, wrong);
+}
+
+/// Values that a person writes are the person's, also where a sweep measured them too.
+fn by_hand(lab: &Lab) {
+    let before = lab.read("kernel.cu");
+    let head = lab.git("rev-parse HEAD");
+    lab.write("kernel.cu", before.replace("BLOCK 64\n", "BLOCK 32\n"));
+    lab.lab("run").is(0);
+    lab.lab("keep -m 'blocks of 32, by hand'").is(0);
+    let message = lab.git("log -1 --format=%B");
+    assert!(!message.contains("Sweep:"), "{message}");
+    lab.lab("undo").is(0);
+    assert_eq!(lab.git("rev-parse HEAD"), head);
+    lab.write("kernel.cu", before);
 }
 
 /// Puts a right point on disk, and keeps it. A wrong one, and one that is not there, are refused.

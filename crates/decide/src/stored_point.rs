@@ -10,7 +10,9 @@ use lab_project::Project;
 use lab_run::RunId;
 use lab_run::inputs;
 use lab_store::series::SeriesStart;
-use lab_sweep::{Sweep, SweepId, SweepPoint, SweepStore, fingerprint_of, space_of, summary};
+use lab_sweep::{
+    AppliedPoints, Sweep, SweepId, SweepPoint, SweepStore, fingerprint_of, space_of, summary,
+};
 use std::result::Result as StdResult;
 
 /// A point whose kernel is in git.
@@ -32,6 +34,8 @@ pub fn apply_point(
     let text = number.map_or_else(|| "best".to_owned(), |number| number.to_string());
     let restoring = Decision::begin(project, What::Restore, &format!("point {text}"))?;
     let point = StoredPoint::of(restoring.repo(), number)?;
+    // Before the kernel is written: a keep of bytes that lab did not write must not name the sweep.
+    AppliedPoints::remember(&SweepStore::of(project), point.sweep, point.number)?;
     let restored = put_on_disk(restoring, &point.commit)?;
     Ok((point, restored))
 }

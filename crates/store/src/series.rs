@@ -311,6 +311,21 @@ impl<S: SeriesStart> Series<S> {
             .ok()?;
         signature::read(purpose, &text).ok()
     }
+
+    /// Replaces another file of a folder, also while a process adds lines there.
+    pub fn replace<T: Serialize>(
+        &self,
+        id: SeriesId,
+        name: &str,
+        purpose: Purpose,
+        value: &T,
+    ) -> Result<()> {
+        let path = self.folder(id).join(name);
+        let text = signed(purpose, value)?;
+        self.files
+            .replace(&path, text.as_bytes())
+            .cannot("write", &path)
+    }
 }
 
 impl SeriesKind {

@@ -43,6 +43,8 @@ pub enum Purpose {
     SweepArray,
     /// How far a job array is, `.lab/sweep/N/jobs.json`.
     SweepJobs,
+    /// The points of a sweep that were written into the kernel, `.lab/sweep/N/applied.json`.
+    SweepApplied,
     /// A run's profile.json.
     Profile,
 }
@@ -59,6 +61,7 @@ impl Purpose {
             Purpose::SweepPoint => "lab sweep point",
             Purpose::SweepArray => "lab sweep array",
             Purpose::SweepJobs => "lab sweep jobs",
+            Purpose::SweepApplied => "lab sweep applied",
             Purpose::Profile => "lab profile",
         }
     }

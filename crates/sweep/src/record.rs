@@ -10,6 +10,7 @@ pub use lab_store::series::SeriesId as SweepId;
 use lab_text::figures::counted;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// What a sweep tries: `sweep.json`, written once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -206,6 +207,14 @@ pub struct Array {
     pub each: usize,
     /// The files when the sweep began, without their bytes.
     pub inputs: Inputs,
+}
+
+/// The points of a sweep that were written into the kernel: `applied.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AppliedPoints {
+    pub sweep: SweepId,
+    /// Their numbers.
+    pub points: BTreeSet<u32>,
 }
 
 /// How far the newest array of a sweep is: `jobs.json`.

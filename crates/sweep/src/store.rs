@@ -1,13 +1,15 @@
 //! The folder `.lab/sweep`: one folder a sweep, with `sweep.json`, a line in `points.jsonl` for each
 //! point, and the logs of points that did not pass.
 
-use crate::record::{Array, PointOutcome, Sweep, SweepId, SweepJobs, SweepPoint, SweepStart};
+use crate::record::{
+    AppliedPoints, Array, PointOutcome, Sweep, SweepId, SweepJobs, SweepPoint, SweepStart,
+};
 use anyhow::Result;
 use lab_run::record::Origin;
 use lab_source::tune::MOST_COMBINATIONS;
 use lab_store::series::{Series, SeriesId, SeriesKind, SeriesStart};
 use lab_store::signature::Purpose;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -16,6 +18,9 @@ pub type SweepStore = Series<SweepStart>;
 
 /// How far the newest job array is.
 pub const JOBS: &str = "jobs.json";
+
+/// Which points were written into the kernel.
+const APPLIED: &str = "applied.json";
 
 impl SeriesStart for SweepStart {
     const KIND: SeriesKind = SeriesKind {
@@ -62,6 +67,30 @@ impl SweepJobs {
     pub fn read(store: &SweepStore, id: SweepId) -> Option<SweepJobs> {
         let (jobs, origin) = store.file::<SweepJobs>(id, JOBS, Purpose::SweepJobs)?;
         Some(SweepJobs { origin, ..jobs })
+    }
+}
+
+impl AppliedPoints {
+    /// The points of this sweep that this user's lab wrote into the kernel.
+    fn read(store: &SweepStore, id: SweepId) -> AppliedPoints {
+        let file = store.file::<AppliedPoints>(id, APPLIED, Purpose::SweepApplied);
+        let own = file.filter(|(of, origin)| of.sweep == id && *origin == Origin::Own);
+        own.map_or_else(
+            || AppliedPoints {
+                sweep: id,
+                points: BTreeSet::new(),
+            },
+            |(of, _)| of,
+        )
+    }
+
+    /// Remembers that a point is written into the kernel.
+    pub fn remember(store: &SweepStore, id: SweepId, point: u32) -> Result<()> {
+        let mut applied = AppliedPoints::read(store, id);
+        match applied.points.insert(point) {
+            true => store.replace(id, APPLIED, Purpose::SweepApplied, &applied),
+            false => Ok(()),
+        }
     }
 }
 
@@ -124,8 +153,8 @@ impl SweepView {
 }
 
 /// Which point of which sweep these bytes of the kernel are, in words, as in `2, point 7 of 24:
-/// BLOCK=256 ROWS=2`. `None` if no sweep of this user's found them, or if the kernel was written so
-/// before the sweep.
+/// BLOCK=256 ROWS=2`. `None` if no such point of a sweep of this user's was written into the kernel, or
+/// if the kernel was written so before the sweep.
 pub fn origin_of(lab_dir: &Path, kernel: &str, blob: &str) -> Option<String> {
     let is_found = |point: &&SweepPoint| {
         let is_own = point.origin == Origin::Own;
@@ -135,15 +164,16 @@ pub fn origin_of(lab_dir: &Path, kernel: &str, blob: &str) -> Option<String> {
     let mut sweeps = store.all(|start| start.kernel == kernel);
     sweeps.find_map(|sweep| {
         let Sweep { start, points } = &sweep;
-        let point = points
-            .iter()
+        let applied = AppliedPoints::read(&store, start.sweep).points;
+        let mut applied = points.iter().filter(|it| applied.contains(&it.number));
+        let point = applied
             .find(is_found)
             .filter(|_| start.origin == Origin::Own)?;
         Some(format!(
             "{}, point {} of {}: {}",
             start.sweep,
             point.number,
-            points.len(),
+            start.points,
             start.in_words(point)
         ))
     })
