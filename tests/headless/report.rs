@@ -207,6 +207,14 @@ fn a_decision_is_shown_with_its_ratios_to_each_peer() {
         "{html}"
     );
     assert!(!html.contains("102×"), "a peer's time is no ratio: {html}");
+    // The time of a bench stands between its fastest and its slowest run.
+    assert!(html.contains("µs (fastest … slowest run)"), "{html}");
+    assert!(html.contains("<h4>Peers of the evidence</h4>"), "{html}");
+    fs::remove_file(lab.path(".lab/bench/1/peers.json")).unwrap();
+    lab.lab("decisions add scale --bench 1 --replace").is(0);
+    let html = report(&lab);
+    assert!(!html.contains("Peers of the evidence"), "{html}");
+    let lab = decisions::supported();
     let plot = lab.lab("plot --decision scale").is(0).out;
     assert!(
         plot.contains(bar) && plot.contains(">Scaling: speed beside each peer</text>"),

@@ -66,6 +66,14 @@ impl Page<'_> {
         let section = self.kernels.iter().find(|section| section.kernel == kernel);
         section.map(|section| section.id.as_str())
     }
+
+    /// Whether evidence of the board names peers.
+    fn has_peers(&self) -> bool {
+        let evidence = self.board.iter().flat_map(|board| board.evidence.values());
+        evidence
+            .map(|held| &held.evidence.peers)
+            .any(|it| !it.is_empty())
+    }
 }
 
 /// A report with what it shows.

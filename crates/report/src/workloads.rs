@@ -2,7 +2,7 @@
 
 use crate::chart::{Chart, Plot, X_TICKS, shape};
 use askama::Template;
-use lab_board::{Evidence, EvidenceWorkload, RATIO};
+use lab_board::{Evidence, EvidenceKind, EvidenceWorkload, RATIO};
 use lab_history::profile::roofline::Roofline;
 use lab_protocol::report::{Measure, PeerRatio, Workload};
 use lab_run::peers::MeasuredPeer;
@@ -13,12 +13,16 @@ use lab_text::figures::{count, distinct, figure, percents, thousands};
 /// Rows of a table at most.
 const MOST: usize = 100;
 
+const INTERVAL: &str = "95 % interval";
+
 /// The workloads of one run, or of evidence, as a table.
 #[derive(Template)]
 #[template(path = "workloads.html")]
 pub struct Workloads {
     /// The run, the experiment, the commit.
     pub of: String,
+    /// What stands in brackets behind a time.
+    pub bounds: &'static str,
     pub rows: Vec<WorkloadRow>,
     pub left_out: usize,
     /// Names of the peers that each row has a cell for.
@@ -58,7 +62,7 @@ impl Workloads {
             compared.iter().map(of_peer).collect()
         };
         let peers = compared.iter().map(|it| it.peer.name.clone());
-        Self::table(&all, peers.collect(), beside, of)
+        Self::table(&all, peers.collect(), beside, (of, INTERVAL))
     }
 
     /// `None` if the evidence holds no times of single workloads.
@@ -92,19 +96,24 @@ impl Workloads {
             let ratio = |metric| Some(PeerRatio::from(*found?.figures.get(metric)?));
             metrics.iter().map(ratio).collect()
         };
+        let bounds = match of.kind {
+            EvidenceKind::Bench => "fastest … slowest run",
+            _ => INTERVAL,
+        };
         of.is_timed()
-            .then(|| Self::table(&all, names, beside, String::new()))?
+            .then(|| Self::table(&all, names, beside, (String::new(), bounds)))?
     }
 
     fn table(
         all: &[Workload],
         peers: Vec<String>,
         beside: impl Fn(&Workload) -> Vec<Option<PeerRatio>>,
-        of: String,
+        (of, bounds): (String, &'static str),
     ) -> Option<Self> {
         let rows = all.iter().take(MOST);
         (!all.is_empty()).then(|| Workloads {
             of,
+            bounds,
             rows: rows.map(|it| row(it, beside(it))).collect(),
             left_out: all.len().saturating_sub(MOST),
             peers,
