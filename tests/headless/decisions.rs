@@ -514,3 +514,30 @@ fn the_board_of_this_repository_holds() {
     let wrong: Vec<&str> = checked.err.lines().filter(is_false).collect();
     assert_eq!(wrong, Vec::<&str>::new());
 }
+
+/// A figure is rounded once, where a person reads it: 2,274.46 reads as 2,274 everywhere.
+#[test]
+fn a_figure_of_evidence_is_the_measured_one() {
+    let lab = Lab::new();
+    lab.harness(
+        "echo 'device: NVIDIA H200'; echo 'workload: rows=1 kernel_us=2274.46 correctness=pass'; echo 'correctness: pass'",
+    );
+    lab.git("commit -qam harness");
+    lab.lab("bench --runs 1").is(0).says("2274.460 µs");
+    lab.lab("decisions add first --bench 1 --to first")
+        .is(0)
+        .says("{first.1.us}  2,274 µs");
+    // Two decisions of one kernel are told apart by their ids.
+    lab.lab("decisions add second --bench 1 --to second").is(0);
+    let board = lab.lab("decisions").is(0).out;
+    for id in ["first", "second"] {
+        assert!(board.contains(&format!("  {id}: ")), "{board}");
+    }
+    assert!(
+        board.contains("2,274 µs") && !board.contains("2,275"),
+        "{board}"
+    );
+    lab.lab("report").is(0);
+    let html = lab.read(".lab/report.html");
+    assert!(html.contains("<code>first</code>") && html.contains("<code>second</code>"));
+}

@@ -1,6 +1,6 @@
 //! Makes evidence from what this lab recorded.
 
-use crate::evidence::{Evidence, EvidenceKind, Source, metric_name, plain, rounded, to_text};
+use crate::evidence::{Evidence, EvidenceKind, Source, metric_name, plain, to_text};
 use crate::file::{check_id, list};
 use crate::parts::{call, named_figure, ratio};
 use crate::proof::{LIMIT, is_id, path_of};
@@ -54,7 +54,6 @@ pub fn add(repo: &Repo, id: &str, source: Source, replaces: bool) -> Result<(Pat
     let figures = evidence.workloads.values_mut().map(|it| &mut it.figures);
     for figures in figures.chain([&mut evidence.figures]) {
         figures.retain(|_, figure| figure.value.is_finite());
-        figures.values_mut().for_each(|it| *it = rounded(*it));
     }
     // The numbers as a reader will find them in the text.
     let value = serde_json::from_str(&to_text(&serde_json::to_value(&evidence)?))?;

@@ -283,16 +283,6 @@ pub fn plain(value: f64) -> Measure {
     }
 }
 
-/// Five significant digits: more would only make a diff larger.
-pub fn rounded(measure: Measure) -> Measure {
-    let round = |value: f64| format!("{value:.4e}").parse().unwrap_or(value);
-    Measure {
-        value: round(measure.value),
-        low: measure.low.map(round),
-        high: measure.high.map(round),
-    }
-}
-
 /// JSON that git can compare: the keys sorted, a line for each value, and a figure with its interval
 /// on one line.
 pub fn to_text(value: &Value) -> String {

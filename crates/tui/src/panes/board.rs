@@ -67,7 +67,10 @@ fn row(decision: &Decision, repeated: bool, domain: usize, columns: usize) -> Li
         Span::raw(" "),
     ]);
     let room = columns.saturating_sub(line.width());
-    let text = format!("{}: {}", decision.title, decision.claim.text);
+    let Decision {
+        id, title, claim, ..
+    } = decision;
+    let text = format!("{id}  {title}: {}", claim.text);
     line.push_span(Span::raw(fit(&printable(&text), room)));
     line
 }
