@@ -183,7 +183,7 @@ fn keep_on_the_bytes_of_head_names_the_commit_that_holds_them() {
     lab.write("kernel.cu", "// edited\n");
     lab.lab("keep -m again")
         .is(1)
-        .says("kernel.cu changed after the verdict of run 2: judge them first (`lab run`)");
+        .says("kernel.cu changed after the verdict of run 2: judge it first (`lab run`)");
     lab.write("kernel.cu", "");
     lab.lab("keep -m again")
         .is(1)
@@ -203,7 +203,7 @@ fn bytes_newer_than_the_verdict() {
     lab.write("kernel.cu", "// newer\n");
     lab.lab("keep -m x")
         .is(1)
-        .says("kernel.cu changed after the verdict of run 1: judge them first (`lab run`)");
+        .says("kernel.cu changed after the verdict of run 1: judge it first (`lab run`)");
     lab.lab("discard -m x")
         .is(1)
         .says("`lab discard -m TEXT --unjudged` discards run 1 all the same");

@@ -347,7 +347,21 @@ fn an_agent_judges_decides_and_reads_the_history() {
     let kept = client.call("history", json!({ "status": "keep" }));
     assert_eq!(kept["experiments"].as_array().unwrap().len(), 1);
 
+    assert_eq!(
+        (&history["objective"], &history["unit"]),
+        (&json!("throughput_sps"), &json!("sps"))
+    );
+
     let beside = client.call("experiment", json!({ "run": 3, "against": "1" }));
+    // A number is a name as text is.
+    let also = client.call("experiment", json!({ "run": "3", "against": 1 }));
+    assert_eq!(also, beside);
+    // The commands of a text are explained where it names one.
+    let refused = client.refused("experiment", json!({}));
+    assert!(
+        refused.starts_with("give either `run` or `commit`") && !refused.contains("lab run"),
+        "{refused}"
+    );
     assert_eq!(
         beside["compared"]["second"],
         beside["decision"]["commit"].as_str().unwrap()[..7]
@@ -423,7 +437,7 @@ fn a_kernel_that_was_discarded_can_be_judged_again_and_kept() {
         (
             "// faster, again\n",
             false,
-            "kernel.cu changed after the verdict of run 1: judge them first (`lab run`)",
+            "kernel.cu changed after the verdict of run 1: judge it first (`lab run`)",
         ),
     ] {
         lab.write("kernel.cu", bytes);

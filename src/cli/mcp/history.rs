@@ -40,6 +40,9 @@ pub struct HistoryReport<'a> {
     head: String,
     kernel: &'a str,
     undecided_run: Option<u64>,
+    /// The measure of every `objective` below, and its unit.
+    objective: &'a str,
+    unit: &'a str,
     /// How many experiments of the kernel there are, by their status.
     counts: BTreeMap<&'static str, usize>,
     /// The last experiment that was kept.
@@ -117,6 +120,8 @@ pub fn history(project: &Project, asked: HistoryArguments, _: &Job) -> Result<An
         head: status.head.label(),
         kernel: &project.kernel_name,
         undecided_run: log::undecided(&status),
+        objective: project.config.objective.name(),
+        unit: project.config.objective.unit(),
         counts: BTreeMap::new(),
         incumbent: None,
         experiments: Vec::new(),
@@ -222,11 +227,15 @@ pub fn peers(project: &Project, _: NoArguments, _: &Job) -> Result<Answer> {
 pub fn experiment(project: &Project, asked: ExperimentArguments, _: &Job) -> Result<Answer> {
     let (answer, name) = match (asked.run, asked.commit) {
         (Some(run), None) => {
+            let wrong = |_| work::Wrong(format!("`run`: '{run}' is no number of a run"));
+            let run: u64 = run.parse().map_err(wrong)?;
             let answer = of_run(project, &RunIndex::open(project), RunId(run))?;
             (answer, run.to_string())
         }
         (None, Some(commit)) => (of_commit(project, &commit)?, commit),
-        _ => bail!("give either `run` or `commit`: `history` lists both"),
+        _ => bail!(work::Wrong(
+            "give either `run` or `commit`: `history` lists both".to_owned()
+        )),
     };
     let Some(against) = asked.against else {
         return Ok(answer);

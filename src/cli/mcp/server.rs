@@ -270,7 +270,7 @@ impl Server {
             Ok(project) => {
                 work(&project, asked, job).unwrap_or_else(|error| work::failed(&project, &error))
             }
-            Err(error) => Answer::error(&lab_git::told(&error), work::AS_TOOLS),
+            Err(error) => work::not_done(&lab_git::told(&error)),
         };
         match self.jobs.add(lane, tool, work) {
             Ok(job) => {

@@ -3,7 +3,7 @@
 use super::answer::Answer;
 use super::jobs::Job;
 use super::tools::SweepArguments;
-use super::work::{AS_TOOLS, Wrong};
+use super::work::{Wrong, next_of};
 use crate::cli::json::sweep::{SweepEnd, SweepPointReport};
 use crate::cli::sweep::apply::apply;
 use crate::cli::sweep::text::{counts_line, progress_line};
@@ -61,7 +61,7 @@ pub struct ShortSweep<'a> {
 fn report(sweep: &Sweep, ended: &Ended) -> Answer {
     let ranked = summary::ranked(&sweep.points);
     let next = match (ended, ranked.first()) {
-        (Ended::NotJudged(_), _) => AS_TOOLS,
+        (Ended::NotJudged(why), _) => next_of(why),
         (Ended::Interrupted, _) => "Call sweep again: it goes on where it ended.",
         (_, None) => "Correct the kernel or its tune lines: no point passed.",
         (_, Some(best)) if best.emulated => {

@@ -39,6 +39,23 @@ where
         .map_err(Error::custom)
 }
 
+/// The number of a run or a commit, as a number or as text.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+enum Name {
+    Number(u64),
+    Text(String),
+}
+
+fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let name = Option::<Name>::deserialize(deserializer)?;
+    Ok(name.map(|name| match name {
+        Name::Number(number) => number.to_string(),
+        Name::Text(text) => text,
+    }))
+}
+
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JudgeArguments {
@@ -238,10 +255,15 @@ pub struct NoArguments {}
 #[serde(deny_unknown_fields)]
 pub struct ExperimentArguments {
     /// The run's number
-    pub run: Option<u64>,
+    #[serde(default, deserialize_with = "name")]
+    #[schemars(with = "Option<Name>")]
+    pub run: Option<String>,
     /// The commit of its row
+    #[serde(default, deserialize_with = "name")]
     pub commit: Option<String>,
     /// Compare with another: a run's number or a commit
+    #[serde(default, deserialize_with = "name")]
+    #[schemars(with = "Option<Name>")]
     pub against: Option<String>,
 }
 

@@ -60,9 +60,21 @@ const OF_A_WORKLOAD: [&str; 12] = [
     "samples",
 ];
 
-/// What the commands in an error mean to a client.
-pub const AS_TOOLS: &str = "The text says what to do. In it, `lab run` is the tool judge with \"unless_known\": false; other commands are tools of the same \
-     name, or a person's to run.";
+/// What to do about an error or a refusal: if its text names a command, what that means to a client.
+pub fn next_of(why: &str) -> &'static str {
+    match why.contains("`lab ") {
+        true => {
+            "The text says what to do. In it, `lab run` is the tool judge with \"unless_known\": false; other commands are tools of \
+             the same name, or a person's to run."
+        }
+        false => "The text says why. Call the tool again once that is mended.",
+    }
+}
+
+/// The answer about what failed or was refused.
+pub fn not_done(why: &str) -> Answer {
+    Answer::error(why, next_of(why))
+}
 
 /// Judges the present bytes. A kernel that was judged before gets that verdict, unless it is asked
 /// for anew.
@@ -236,8 +248,8 @@ pub fn failed(project: &Project, error: &anyhow::Error) -> Answer {
             &why.to_string(),
             "A person must run `lab trust` in a terminal there. No tool can do that.",
         ),
-        Some(why) => Answer::error(&why.to_string(), AS_TOOLS),
-        None => Answer::error(&lab_git::told(error), AS_TOOLS),
+        Some(why) => not_done(&why.to_string()),
+        None => not_done(&lab_git::told(error)),
     }
 }
 
@@ -254,7 +266,10 @@ fn news(judged: &Judged) -> Answer {
         }
         if let Some(rows) = keys.get_mut("workloads").and_then(Value::as_array_mut) {
             left_out = rows.len().saturating_sub(WORKLOADS);
-            rows.sort_by(|a, b| badness(a).total_cmp(&badness(b)));
+            rows.sort_by(|a, b| {
+                let [a, b] = [a, b].map(badness);
+                a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1))
+            });
             rows.truncate(WORKLOADS);
             for row in rows.iter_mut().filter_map(Value::as_object_mut) {
                 // The name has them.
@@ -272,12 +287,14 @@ fn news(judged: &Judged) -> Answer {
     answer
 }
 
-/// The rank of a workload in an answer: the wrong ones first, then the slowest beside the incumbent.
-fn badness(workload: &Value) -> f64 {
-    match workload["correctness"].as_str() {
-        Some("fail") => 0.0,
+/// The rank of a workload in an answer, and its time: the wrong ones first, then the slowest beside the
+/// incumbent. Those of the same rank stand by their times, the longest first.
+fn badness(workload: &Value) -> (f64, f64) {
+    let rank = match workload["correctness"].as_str() {
+        Some("fail" | "crash") => 0.0,
         _ => workload["ratio"].as_f64().unwrap_or(1.0),
-    }
+    };
+    (rank, workload["kernel_us"].as_f64().unwrap_or_default())
 }
 
 fn leave_out_empty(value: &mut Value) {
@@ -417,7 +434,7 @@ fn refused(project: &Project, refusal: &Refusal) -> Answer {
             question,
             "Call discard again with \"unjudged\": true if that is wanted.",
         ),
-        refusal => Answer::error(&refusal.to_string(), AS_TOOLS),
+        refusal => not_done(&refusal.to_string()),
     }
 }
 

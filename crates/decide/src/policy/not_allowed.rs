@@ -41,7 +41,11 @@ pub enum NotAllowed {
     /// The text names the kernel, and says what to do.
     #[error("{why}")]
     Unreadable { kernel: String, why: String },
-    #[error("{} changed after the verdict of run {run}: judge them first (`lab run{argument}`)", files.join(", "))]
+    #[error(
+        "{} changed after the verdict of run {run}: judge {} first (`lab run{argument}`)",
+        files.join(", "),
+        if files.len() == 1 { "it" } else { "them" }
+    )]
     Changed {
         run: RunId,
         files: Vec<String>,
