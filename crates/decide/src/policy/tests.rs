@@ -114,7 +114,7 @@ fn each_thing_that_forbids_a_keep_is_named() {
     );
     keep_is(
         &with(newer),
-        "kernel.cu is newer than the verdict | kernels/a/kernel.cu changed after the verdict of run 7: judge them \
+        "kernel.cu is newer than the verdict | kernels/a/kernel.cu changed after the verdict of run 7: judge it \
          first (`lab run a`)",
     );
     keep_is(
@@ -127,7 +127,7 @@ fn each_thing_that_forbids_a_keep_is_named() {
     );
     keep_is(
         &with(|s| s.present = Ok(Fingerprint("newer".into()).into())),
-        "kernel.cu is newer than the verdict | kernels/a/kernel.cu changed after the verdict of run 7: judge them \
+        "kernel.cu is newer than the verdict | kernels/a/kernel.cu changed after the verdict of run 7: judge it \
          first (`lab run a`)",
     );
     keep_is(
