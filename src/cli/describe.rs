@@ -19,8 +19,9 @@ pub struct DescribeArgs {
     /// What was tried, in one line
     #[arg(short, long, value_name = "TEXT", required_unless_present_any = ["hypothesis", "lesson", "trailer"])]
     message: Option<String>,
-    /// A note, tags, or any other trailer: 'Note: slower on small rows', 'Tags: warp, smem'
-    #[arg(long, value_name = "'KEY: VALUE'", value_parser = message::trailer)]
+    /// A note, tags, or any other trailer: 'Note: slower on small rows', 'Tags: warp, smem'; 'Note:'
+    /// removes the note
+    #[arg(long, value_name = "'KEY: VALUE'", value_parser = message::changed_trailer)]
     trailer: Vec<Trailer>,
     #[command(flatten)]
     learned: LearnedArgs,
@@ -35,7 +36,7 @@ pub struct DescribeAnswer<'a> {
     row: &'a Row,
     /// The description before.
     before: &'a str,
-    /// The trailers that were given: Hypothesis, Lesson.
+    /// The trailers that were given: Hypothesis, Lesson. An empty value: the trailer was removed.
     trailers: Vec<TrailerReport>,
     /// What the user should know besides.
     notes: &'a [String],
@@ -70,8 +71,11 @@ pub fn main(options: &DescribeArgs) -> Result<ExitCode> {
             ));
         }
         for (key, value) in &now {
-            let value = value.replace('\n', " ");
-            say(&format!("{key} of {} is now '{value}'", row.commit));
+            let now = match value.replace('\n', " ") {
+                none if none.is_empty() => "is removed".to_owned(),
+                value => format!("is now '{value}'"),
+            };
+            say(&format!("{key} of {} {now}", row.commit));
         }
         say("  the commit message stays as it is: a commit cannot change without its id");
         say_below(&notes);

@@ -69,6 +69,17 @@ fn a_description_is_told_better() {
         .says("    Note: slower on small rows\n    Tags: warp, smem");
     lab.lab("log").is(0).says("  a second try  #warp #smem  (");
 
+    // An empty value takes the note back.
+    lab.lab("describe 2 --trailer Note:")
+        .is(0)
+        .says("Note of ")
+        .says(" is removed");
+    let shown = lab.lab("show 2").is(0).out;
+    assert!(
+        !shown.contains("Note") && shown.contains("    Tags: warp, smem"),
+        "{shown}"
+    );
+
     // A kept one by its number.
     lab.lab("describe 1 --lesson 'wider is better'")
         .is(0)

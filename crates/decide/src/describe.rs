@@ -23,7 +23,7 @@ use std::result::Result as StdResult;
 pub struct Changes<'a> {
     /// `None` leaves the description as it is.
     pub description: Option<&'a str>,
-    /// Each replaces the trailers of its key. The others stay.
+    /// Each replaces the trailers of its key; an empty value removes them. The others stay.
     pub trailers: &'a [Trailer],
 }
 
@@ -43,7 +43,8 @@ impl Changes<'_> {
         decision
             .trailers
             .retain(|(known, _)| !self.trailers.iter().any(|(key, _)| key == known));
-        decision.trailers.extend(self.trailers.iter().cloned());
+        let given = self.trailers.iter().filter(|(_, value)| !value.is_empty());
+        decision.trailers.extend(given.cloned());
     }
 }
 
@@ -72,19 +73,24 @@ pub fn describe(
         description.as_deref().unwrap_or_default(),
         changes.trailers.iter().cloned(),
     );
-    let text = format!("{commit} {}", message.render());
+    let is_removed = |(key, value): &&Trailer| key.is_valid() && value.is_empty();
+    let removed = changes.trailers.iter().filter(is_removed).cloned();
+    let trailers: Vec<Trailer> = message.trailers().iter().cloned().chain(removed).collect();
+    let without = trailers.iter().filter(|(_, value)| value.is_empty());
+    let without: String = without.map(|(key, _)| format!("\n{key}:")).collect();
+    let text = format!("{commit} {}{without}", message.render());
     let mut describing = Decision::begin(project, What::Describe, &text)?;
     if description.as_ref().is_some_and(String::is_empty) {
         return no("say in a few words what was tried (`-m TEXT`)");
     }
-    if description.is_none() && message.trailers().is_empty() {
+    if description.is_none() && trailers.is_empty() {
         return no(
             "say what is to change: a description (`-m TEXT`), `--hypothesis TEXT`, `--lesson TEXT` or `--trailer 'Note: TEXT'`",
         );
     }
     let changes = Changes {
         description: description.as_deref(),
-        trailers: message.trailers(),
+        trailers: &trailers,
     };
     let experiment = find(&describing, commit)?;
     let row = experiment.row.clone();

@@ -233,6 +233,15 @@ pub fn value(typed: &str) -> Result<String, String> {
 
 /// Reads a trailer that was typed as `Key: value`. The error says what is wrong with it.
 pub fn trailer(text: &str) -> Result<Trailer, String> {
+    match changed_trailer(text)? {
+        (key, value) if value.is_empty() => Err(format!("{key}: has no value")),
+        trailer => Ok(trailer),
+    }
+}
+
+/// Reads what a describe gives a trailer: as [`trailer`], or `Key:` alone, which removes it and has
+/// an empty value.
+pub fn changed_trailer(text: &str) -> Result<Trailer, String> {
     let (key, value) = text
         .split_once(':')
         .ok_or_else(|| format!("'{text}' is no trailer: it is written 'Key: value'"))?;
@@ -242,10 +251,10 @@ pub fn trailer(text: &str) -> Result<Trailer, String> {
             "'{key}' is no key of a trailer: letters, digits and dashes, as in Not-tested"
         ));
     }
-    if clean(value).is_empty() {
-        return Err(format!("{key}: has no value"));
-    }
-    let value = key.value(value)?;
+    let value = match clean(value) {
+        none if none.is_empty() => none,
+        _ => key.value(value)?,
+    };
     Ok((key, value))
 }
 
