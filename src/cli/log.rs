@@ -251,6 +251,15 @@ fn open_runs(project: &Project, index: &RunIndex, of_all: bool) -> Vec<(Project,
         .filter(lab_decide::is_undecided)
         .map(|record| (project.with_kernel(&record.start.kernel), record))
         .collect();
+    // Nothing is to be decided about the incumbent's own bytes.
+    let mut incumbents: BTreeMap<String, Option<String>> = BTreeMap::new();
+    open.retain(|(of, record)| {
+        let look = || lab_git::incumbent(&Repo::open(of).ok()?).ok()?;
+        let incumbent = incumbents
+            .entry(of.kernel_name.clone())
+            .or_insert_with(look);
+        incumbent.as_deref() != Some(record.start.blob.as_str())
+    });
     open.reverse();
     open
 }
