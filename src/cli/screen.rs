@@ -22,6 +22,9 @@ use std::sync::Arc;
 /// terminal's own colours.
 pub fn screen(from: &Path, kernel: Option<&Path>, choice: AppearanceChoice) -> Result<ExitCode> {
     if !ask::can_ask() {
+        if kernel.is_some() {
+            is_there(&Project::open(from, kernel)?)?;
+        }
         bail!("the screen needs a terminal; `lab run` judges the kernel without one");
     }
     if env("TERM").is_some_and(|term| term == "dumb") {
@@ -89,17 +92,22 @@ fn first(from: &Path, kernel: Option<&Path>) -> Result<Next> {
     Err(refused.unwrap_or(why))
 }
 
-/// A screen on this kernel, which `kernel` names if a command does.
-fn on_kernel(from: &Path, kernel: Option<&Path>, project: Project) -> Result<Next> {
-    if kernel.is_some()
-        && !project.kernel.exists()
-        && lab_git::incumbent(&Repo::open(&project)?)?.is_none()
-    {
+/// Refuses a kernel that neither the disk nor HEAD holds.
+fn is_there(project: &Project) -> Result<()> {
+    if !project.kernel.exists() && lab_git::incumbent(&Repo::open(project)?)?.is_none() {
         bail!(
             "there is no {}, and HEAD does not hold it: `lab KERNEL_OR_FOLDER` opens the screen on a kernel, \
              `lab --help` lists the commands",
             project.kernel_name
         );
+    }
+    Ok(())
+}
+
+/// A screen on this kernel, which `kernel` names if a command does.
+fn on_kernel(from: &Path, kernel: Option<&Path>, project: Project) -> Result<Next> {
+    if kernel.is_some() {
+        is_there(&project)?;
     }
     // One screen can be open on each kernel. The lock is held until the screen closes.
     let lock = screen_lock::take(&project)?;

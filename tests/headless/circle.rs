@@ -397,6 +397,13 @@ fn init_finds_out_what_is_here() {
 fn wrong_usage_exits_with_64_and_help_with_0() {
     let lab = Lab::new();
     lab.lab("frobnicate --now").is(64);
+    // Without a terminal the reason is the same as with one.
+    let unknown = lab.lab("frobnicate");
+    let said = format!("{}{}", unknown.out, unknown.err);
+    assert!(
+        said.contains("frobnicate") && !said.contains("terminal"),
+        "{said}"
+    );
     lab.lab("run --device gpu")
         .is(64)
         .says("unknown device 'gpu'");
