@@ -281,6 +281,11 @@ pub fn shortened(text: &str) -> String {
     out
 }
 
+/// Whether a value has more digits than a number holds.
+fn is_long(value: &str) -> bool {
+    value.len() > 15 && value.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// The value of a result line: a number with its interval as `value  (low … high)`, and what it is
 /// of several workloads; of a count the number alone, or `3 of 54`; anything else unchanged.
 pub fn value_text(value: &str) -> String {
@@ -291,6 +296,8 @@ pub fn value_text(value: &str) -> String {
     let ends = end("low").zip(end("high"));
     match (AggregateOf::of_value(value), ends, attribute(value, "of")) {
         (None, None, Some(of)) => format!("{} of {}", printable(first_word(value)), printable(of)),
+        // A whole number of so many digits is a name, such as a seed.
+        (None, None, None) if is_long(value) => printable(value),
         // A number alone: as all others on the screen.
         (None, None, None) if number(value).is_some() && !value.contains(',') => {
             figures::figure(figure)

@@ -39,12 +39,17 @@ pub fn lines(report: &Report, tensor: &str, columns: usize, symbols: SymbolSet) 
 fn head(tensor: &str, map: &WrongMap, columns: usize) -> Lines {
     let [rows, wide] = map.shape;
     let count = |n: u64| format::gate(n as f64);
+    let all = (rows * wide) as u64;
+    // Cells without a pattern are only counted.
+    let pattern = match map.pattern == format!("{} of {all} cells", map.wrong) {
+        true => String::new(),
+        false => format!(": {}", printable(&map.pattern)),
+    };
     let text = format!(
-        "{}: {} of {} cells are wrong: {} ({})",
+        "{}: {} of {} cells are wrong{pattern} ({})",
         printable(tensor),
         count(map.wrong),
-        count((rows * wide) as u64),
-        printable(&map.pattern),
+        count(all),
         printable(&map.workload)
     );
     let rows = wrap(&text, columns.saturating_sub(2));
