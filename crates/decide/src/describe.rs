@@ -73,7 +73,7 @@ pub fn describe(
         description.as_deref().unwrap_or_default(),
         changes.trailers.iter().cloned(),
     );
-    let is_removed = |(key, value): &&Trailer| key.is_valid() && value.is_empty();
+    let is_removed = |(_, value): &&Trailer| value.is_empty();
     let removed = changes.trailers.iter().filter(is_removed).cloned();
     let trailers: Vec<Trailer> = message.trailers().iter().cloned().chain(removed).collect();
     let without = trailers.iter().filter(|(_, value)| value.is_empty());

@@ -40,9 +40,8 @@ where
 }
 
 /// The number of a run or a commit, as a number or as text.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
 #[serde(untagged)]
-#[schemars(inline)]
 enum Name {
     Number(u64),
     Text(String),
@@ -256,14 +255,14 @@ pub struct NoArguments {}
 pub struct ExperimentArguments {
     /// The run's number
     #[serde(default, deserialize_with = "name")]
-    #[schemars(with = "Option<Name>")]
+    #[schemars(with = "Option<String>", extend("type" = ["integer", "string", "null"]))]
     pub run: Option<String>,
     /// The commit of its row
     #[serde(default, deserialize_with = "name")]
     pub commit: Option<String>,
     /// Compare with another: a run's number or a commit
     #[serde(default, deserialize_with = "name")]
-    #[schemars(with = "Option<Name>")]
+    #[schemars(with = "Option<String>", extend("type" = ["integer", "string", "null"]))]
     pub against: Option<String>,
 }
 
