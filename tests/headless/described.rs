@@ -267,7 +267,7 @@ fn a_triton_kernel_becomes_a_problem() {
 
 /// The first launch of a file has sizes that the kernel does not get, and options that depend on
 /// others.
-const ROWS: &str = r#"import torch
+const ROWS: &str = r"import torch
 import triton
 import triton.language as tl
 
@@ -299,7 +299,7 @@ class Norm(torch.autograd.Function):
         _norm[(M, )](x_arg, y, weight, mean, x_arg.stride(0), N, eps, BLOCK_SIZE=BLOCK_SIZE, num_warps=num_warps)
         M = 1
         return y
-"#;
+";
 
 #[test]
 fn the_grid_and_the_options_of_a_triton_kernel_are_those_of_its_launch() {
