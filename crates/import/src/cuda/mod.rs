@@ -202,13 +202,7 @@ fn notes(
             beside.join(",")
         ));
     }
-    if let Some(headers) = emission::cub_headers(unit, slice) {
-        let instead = listed(&headers).map_or_else(
-            || "names no header for what the kernel uses of it: write it".to_owned(),
-            |headers| format!("has {headers} in its place"),
-        );
-        notes.push(format!("NVRTC refuses {}: kernel.cu {instead}", cub::WHOLE));
-    }
+    notes.extend(cub_note(unit, slice));
     for missing in &unit.missing {
         notes.push(format!(
             "{missing} is not beside the published file: what the kernel uses of it is missing in kernel.cu"
@@ -220,6 +214,16 @@ fn notes(
         notes.push(format!("left out of kernel.cu, by line: {runs}"));
     }
     notes
+}
+
+/// What became of the header that includes all of CUB.
+fn cub_note(unit: &Unit, slice: &Slice) -> Option<String> {
+    let headers = emission::cub_headers(unit, slice)?;
+    let instead = listed(&headers).map_or_else(
+        || "names no header for what the kernel uses of it: write it".to_owned(),
+        |headers| format!("has {headers} in its place"),
+    );
+    Some(format!("NVRTC refuses {}: kernel.cu {instead}", cub::WHOLE))
 }
 
 fn shown(run: &LeftOut) -> String {

@@ -219,26 +219,7 @@ impl Plan {
             .enumerate()
             .map(|(at, dim)| (dim.name.clone(), trial(at)))
             .collect();
-        let mut roles: Vec<Role> = tensors(kernel)
-            .enumerate()
-            .map(
-                |(at, (number, _))| match kernel.arguments[number].parameter.is_const {
-                    true => Role::In,
-                    false => role(body, found.iter().filter(|of| of.tensor == at)),
-                },
-            )
-            .collect();
-        if roles.iter().all(|role| *role == Role::In) {
-            let free =
-                tensors(kernel).map(|(number, _)| !kernel.arguments[number].parameter.is_const);
-            let last = free.collect::<Vec<bool>>().iter().rposition(|free| *free);
-            if let Some(role) = last
-                .or(roles.len().checked_sub(1))
-                .and_then(|at| roles.get_mut(at))
-            {
-                *role = Role::Out;
-            }
-        }
+        let roles = roles(kernel, body, found);
         for ((at, (number, element)), role) in tensors(kernel).enumerate().zip(roles) {
             let of = found.iter().filter(|of| of.tensor == at);
             let reaches: Vec<Option<i128>> = of.map(|of| of.reach).collect();
@@ -376,6 +357,31 @@ impl Plan {
         }
         self.scalars.sort_by_key(|scalar| scalar.number);
     }
+}
+
+/// The roles of the tensors. Where no kernel code writes one, the last that may be written is the
+/// output.
+fn roles(kernel: &Kernel, body: &Body, found: &[Use]) -> Vec<Role> {
+    let mut roles: Vec<Role> = tensors(kernel)
+        .enumerate()
+        .map(
+            |(at, (number, _))| match kernel.arguments[number].parameter.is_const {
+                true => Role::In,
+                false => role(body, found.iter().filter(|of| of.tensor == at)),
+            },
+        )
+        .collect();
+    if roles.iter().all(|role| *role == Role::In) {
+        let free = tensors(kernel).map(|(number, _)| !kernel.arguments[number].parameter.is_const);
+        let last = free.collect::<Vec<bool>>().iter().rposition(|free| *free);
+        if let Some(role) = last
+            .or(roles.len().checked_sub(1))
+            .and_then(|at| roles.get_mut(at))
+        {
+            *role = Role::Out;
+        }
+    }
+    roles
 }
 
 /// Whether the number that a launch gives is one that the kernel's template needs, and not only a

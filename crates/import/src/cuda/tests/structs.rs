@@ -38,7 +38,7 @@ fn the_fields_of_a_struct_are_parameters() {
          __global__ void k(Args p, int n) { int i = blockIdx.x * 16 + threadIdx.x, j = blockIdx.y;\n\
          if (i >= p.g.nx || j >= p.g.ny) return; p.out[j * p.g.nx + i] = p.p[j * p.g.nx + i] * n; }\n\
          void f(Args* args, int n) { dim3 grid((args->g.nx + 15) / 16, args->g.ny); k<<<grid, 16>>>(*args, n); }\n",
-        &["out out f64 [nx, ny]", "in p f64 [nx, ny]"],
+        &["out out f64 [ny, nx]", "in p f64 [ny, nx]"],
         &[
             "    Args p_{};\n    p_.out = out;\n    p_.p = p;\n    p_.g.nx = nx;\n    p_.g.ny = ny;\n    k(p_, n);",
             "launch.grid[0] = (dims.nx + 15) / 16;",
