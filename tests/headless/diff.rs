@@ -79,9 +79,7 @@ fn the_runs_that_nobody_decided_are_listed() {
     assert_eq!(open["undecided"][0]["run"], 2);
     lab.lab("discard -m second").is(0);
     // The bytes of HEAD on disk again: a run of them is nothing to decide.
-    lab.lab("run")
-        .is(0)
-        .says("these are the incumbent's own bytes");
+    lab.lab("run").is(0).says("HEAD holds these bytes already");
     lab.lab("log --undecided")
         .is(0)
         .says("no run waits for a decision");

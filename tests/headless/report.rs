@@ -188,7 +188,7 @@ fn a_report_begins_with_the_board() {
         "supported : the stated verdict holds on every named workload",
         "lab bench . --runs 3 on 20",
         "driver 580.1, SM clock 1980 (1975 … 1980) MHz",
-        "Each workload of scale workload µs (95 % interval) speed over F.scale",
+        "Each workload of scale workload µs (fastest … slowest run) speed over F.scale",
         "rows=1 cols=64 T=f16 10.00 (10.00 … 10.00) 10.2× (10.1 … 10.3)",
         "F.scale scale F.scale(x, 2.0) torch=2.11.0",
     ] {

@@ -228,10 +228,20 @@ fn tool<A: JsonSchema + 'static>(name: &'static str, about: &'static str, reads:
         .with_annotations(hints)
 }
 
-/// Removes the sizes and signs of integers, which a model pays for and does not need.
+/// Removes the sizes and signs of integers, and defaults that say nothing, which a model pays for and
+/// does not need.
 fn leave_out_formats(schema: &mut Value) {
     if let Value::Object(keys) = schema {
-        keys.retain(|key, value| !(key == "format" || key == "minimum" && *value == 0));
+        let says_nothing = |value: &Value| {
+            matches!(value, Value::Null | Value::Bool(false))
+                || value.as_array().is_some_and(Vec::is_empty)
+        };
+        keys.retain(|key, value| match key.as_str() {
+            "format" => false,
+            "minimum" => *value != 0,
+            "default" => !says_nothing(value),
+            _ => true,
+        });
         keys.values_mut().for_each(leave_out_formats);
     }
 }
