@@ -2,11 +2,10 @@
 //! one request after the other, so a look at the repository never sees half a decision.
 
 use crate::screen::worker::{Requests, Worker, in_words};
-use lab_board::Board;
 use lab_decide::status;
 use lab_decide::{Decided, Refusal, Restored};
 use lab_git::{Marks, Repo};
-use lab_history::kernels::{self, ListedKernel};
+use lab_history::kernels;
 use lab_project::Project;
 use lab_project::trust;
 use lab_run::RunId;
@@ -143,7 +142,6 @@ impl RepositoryThread {
             RepositoryRequest::Trust(request) => {
                 RepositoryReply::Trusted(trust::grant(&request).map_err(in_words))
             }
-            RepositoryRequest::Kernels => RepositoryReply::Kernels(self.kernels()),
             RepositoryRequest::Loop(asked) => RepositoryReply::LoopAsked(
                 asked,
                 lab_auto::request_everywhere(project, asked)
@@ -157,27 +155,6 @@ impl RepositoryThread {
             }
             RepositoryRequest::Reopen => self.reopen(),
         }
-    }
-
-    /// The kernels to choose from. Each that cannot be read is listed without figures: opening it
-    /// reports why.
-    fn kernels(&mut self) -> Vec<ListedKernel> {
-        let project = &*self.project;
-        self.index.refresh();
-        let mut listed = kernels::list(project, &self.index);
-        let Ok(repo) = Repo::open(project) else {
-            return listed;
-        };
-        let history = lab_history::look(&repo, &mut self.index);
-        let board = Board::read(&repo).unwrap_or_default();
-        for kernel in &mut listed {
-            let of = (project, &*kernel.name);
-            if let Ok(Some((_, standing))) = board.standing(of, &self.index, &history.experiments) {
-                kernel.of_floor = standing.bounds.map(|bounds| bounds.of_floor);
-                kernel.peers = standing.peers;
-            }
-        }
-        listed
     }
 
     /// Looks at disk and git with one repository handle.

@@ -10,6 +10,7 @@ use lab_bench::BenchStore;
 use lab_board::{Board, Source};
 use lab_git::{Graph, Marks, Repo};
 use lab_history::details;
+use lab_history::kernels::{self, ListedKernel};
 use lab_project::Project;
 use lab_store::{RunIndex, RunStore};
 use lab_sweep::SweepView;
@@ -50,7 +51,7 @@ pub fn replaces(known: &ViewRequest, new: &ViewRequest) -> bool {
 struct Known {
     /// The walk through the graph, as far as it has been read.
     walk: Option<Graph>,
-    /// The index of the runs of this project, for the loop.
+    /// The index of the runs of this project, for the loop and the list of kernels.
     index: Option<(Arc<Project>, RunIndex)>,
 }
 
@@ -61,6 +62,26 @@ impl Known {
         let new = || (Arc::clone(project), RunIndex::new(project));
         &mut self.index.get_or_insert_with(new).1
     }
+}
+
+/// The kernels to choose from. Each that cannot be read is listed without figures: opening it reports
+/// why.
+fn kernels(project: &Project, index: &mut RunIndex) -> Vec<ListedKernel> {
+    index.refresh();
+    let mut listed = kernels::list(project, index);
+    let Ok(repo) = Repo::open(project) else {
+        return listed;
+    };
+    let history = lab_history::look(&repo, index);
+    let board = Board::read(&repo).unwrap_or_default();
+    for kernel in &mut listed {
+        let of = (project, &*kernel.name);
+        if let Ok(Some((_, standing))) = board.standing(of, index, &history.experiments) {
+            kernel.of_floor = standing.bounds.map(|bounds| bounds.of_floor);
+            kernel.peers = standing.peers;
+        }
+    }
+    listed
 }
 
 fn answer(
@@ -116,6 +137,7 @@ fn answer(
         ViewRequest::Record(source, begun) => {
             ViewReply::Record(source, record(project, source, begun))
         }
+        ViewRequest::Kernels => ViewReply::Kernels(kernels(project, known.index(project))),
         ViewRequest::Board => {
             let board = Repo::open(project).and_then(|repo| Board::read(&repo));
             let benches = BenchStore::of(project);

@@ -69,7 +69,7 @@ fn every_view_keeps_its_key_on_a_narrow_screen() {
     for (width, height, names) in [
         (160, 45, all),
         (120, 45, all),
-        (110, 40, "1 2 ▸3 Results 4 5 6 7 8"),
+        (110, 40, all),
         (100, 30, "1 2 ▸3 Results 4 5 6 7 8"),
         (80, 24, all),
         (54, 16, "1 2 ▸3 Results 4 5 6 7 8"),

@@ -14,6 +14,10 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
+/// Most tokens of a list of template arguments. Without a limit, a file that repeats `a<` would be read
+/// to its end at each of them.
+const LONGEST_ARGUMENTS: usize = 1024;
+
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
@@ -278,6 +282,7 @@ impl<T: AsRef<str>> Code<T> {
     /// The index after the template arguments that begin at `open`; the next index where `<` begins
     /// none.
     pub fn after_angles(&self, open: usize, end: usize) -> usize {
+        let end = end.min(open.saturating_add(LONGEST_ARGUMENTS));
         let mut depth = 0usize;
         let mut at = open;
         while at < end {

@@ -1,7 +1,7 @@
 //! One decision at a time, even if commands run beside a screen; and the journal of the records that
 //! decisions wrote.
 //!
-//! The file `.lab/decide.lock` is both: processes lock it, and it holds one [`Entry`] for every record
+//! The file `.lab/decide.lock` is both: processes lock it, and it holds one entry for every record
 //! written under the lock. So the index finds the changed records among ten thousand without looking
 //! at each, and an undo knows the last decision even if its record is gone. Two further lines say that
 //! a decision began and that it ended: without the second, its process was killed.

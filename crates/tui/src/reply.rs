@@ -36,8 +36,6 @@ pub enum RepositoryReply {
     /// What undoing the last decision would do, or why it cannot be undone.
     Undoable(Result<Undoable, String>),
     Trusted(Result<(), String>),
-    /// The repository's kernels, sorted by name.
-    Kernels(Vec<ListedKernel>),
     /// The loop was asked for something.
     LoopAsked(Request, Result<(), String>),
     /// Evidence was written, in words, or why it was not.
@@ -62,6 +60,8 @@ pub enum ViewReply {
     Details(Box<ExperimentDetails>),
     Comparison(Box<Compared>),
     Source(Box<SourceView>),
+    /// The repository's kernels, sorted by name.
+    Kernels(Vec<ListedKernel>),
     Graph(Result<GraphPage, String>),
     Loop(Box<Result<LoopView, String>>),
     Profile(Box<ProfileView>),

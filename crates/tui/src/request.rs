@@ -34,8 +34,6 @@ pub enum RepositoryRequest {
     Undoable,
     /// Trust what the user was shown.
     Trust(Box<TrustRequest>),
-    /// List the kernels of the repository.
-    Kernels,
     /// Ask the running loop of `lab auto` for this.
     Loop(Request),
     /// Make evidence of this record, or of the newest bench, and list it in the decision of this id.
@@ -97,6 +95,8 @@ pub enum ViewRequest {
     Compare([ExperimentKey; 2], ContextLines),
     /// The kernel, and what it is compared with.
     Source(SourceRequest),
+    /// List the kernels of the repository.
+    Kernels,
     /// The newest commits of all branches.
     Graph,
     /// The commits that follow, of the same walk.

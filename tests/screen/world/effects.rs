@@ -101,11 +101,6 @@ impl World {
                 self.answers
                     .push_back(Event::Repository(RepositoryReply::Trusted(Ok(()))));
             }
-            RepositoryRequest::Kernels => {
-                let all = self.kernels();
-                self.answers
-                    .push_back(Event::Repository(RepositoryReply::Kernels(all)));
-            }
             RepositoryRequest::Loop(asked) => {
                 self.asked.push(format!("{request:?}"));
                 self.answers

@@ -98,6 +98,10 @@ impl World {
                         profiles: self.compared_profiles.clone(),
                     }))));
             }
+            ViewRequest::Kernels => {
+                let all = self.kernels();
+                self.answers.push_back(Event::View(ViewReply::Kernels(all)));
+            }
             ViewRequest::Source(request) if self.reads_late => self.unread = Some(request),
             ViewRequest::Source(request) => self.read_source(request),
             ViewRequest::ChangedLines(commits) => {

@@ -29,10 +29,14 @@ const BAR: u64 = 16;
 /// views come first: in a narrow head the branch stands in the foot, and the device has a short
 /// name or none. Returns the names of the views as buttons, and whether the branch is named.
 pub(super) fn draw_head(model: &Model, frame: &mut Frame, area: Rect) -> (Vec<Button>, bool) {
-    let right = Line::styled(format!("{} ", which_run(model)), QUIET).right_aligned();
-    let taken = (right.width() as u16).min(area.width / 2);
     // Two columns separate the names of the views from either part.
     let names = ViewNames::All.columns(model) as u16;
+    let least = head_text(model, "", false).width() + usize::from(names) + 5;
+    let rights = which_run(model);
+    let fits = |text: &&String| width(text) + least <= usize::from(area.width);
+    let right = rights.iter().find(fits).unwrap_or(&rights[0]);
+    let right = Line::styled(format!("{right} "), QUIET).right_aligned();
+    let taken = (right.width() as u16).min(area.width / 2);
     let room = area.width.saturating_sub(taken + names + 4);
     let device = model
         .runs
@@ -89,19 +93,30 @@ fn head_text(model: &Model, device: &str, branch: bool) -> Line<'static> {
     left
 }
 
-fn which_run(model: &Model) -> String {
+/// The run and why it started, the longest form first.
+fn which_run(model: &Model) -> [String; 3] {
     let when = |start: &RunStart| {
-        let time = format::clock(start.started, &model.appearance.zone);
-        format!("{} {time}", start.reason.word())
+        let (word, time) = (
+            start.reason.word(),
+            format::clock(start.started, &model.appearance.zone),
+        );
+        [format!("{word} {time}"), word.to_owned(), String::new()]
     };
-    let why = |start: &RunStart| format!("run {} · {}", start.id, when(start));
+    let why = |start: &RunStart| {
+        let [whole, word, _] = when(start);
+        let run = format!("run {}", start.id);
+        [format!("{run} · {whole}"), format!("{run} · {word}"), run]
+    };
     match (&model.runs.running, &model.runs.last) {
         (Running::Live(live), _) => why(&live.start),
-        (Running::Asked(reason, _), _) => format!("{} · starting", reason.word()),
+        (Running::Asked(reason, _), _) => {
+            let word = reason.word();
+            [format!("{word} · starting"), word.to_owned(), String::new()]
+        }
         // It has no number.
         (Running::No, Some(last)) if last.is_not_judged() => when(&last.start),
         (Running::No, Some(last)) => why(&last.start),
-        (Running::No, None) => String::new(),
+        (Running::No, None) => Default::default(),
     }
 }
 
@@ -239,13 +254,9 @@ pub(super) fn draw_line(model: &Model, frame: &mut Frame, area: Rect, has_head: 
     let line = Line::from(line);
     let used = line.width() as u16;
     draw_rows(frame, area, [line]);
-    let right = if has_head {
-        String::new()
-    } else {
-        which_run(model)
-    };
     let room = area.width.saturating_sub(used);
-    if width(&right) + 3 < usize::from(room) {
+    let [right, ..] = which_run(model);
+    if !has_head && width(&right) + 3 < usize::from(room) {
         let place = Rect {
             x: area.x + used,
             width: room,

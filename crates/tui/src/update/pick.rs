@@ -6,7 +6,7 @@ use crate::keymap::Action;
 use crate::model::Model;
 use crate::overlay::{Overlay, PickFrom, PickList};
 use crate::palette::PickRows;
-use crate::request::RepositoryRequest;
+use crate::request::{RepositoryRequest, ViewRequest};
 use crate::theme::Theme;
 use lab_history::kernels::ListedKernel;
 use ratatui::crossterm::event::KeyEvent;
@@ -41,7 +41,7 @@ impl Model {
 
     pub(super) fn open_kernels(&mut self) {
         self.open_pick(PickFrom::Kernels(None));
-        self.ask(RepositoryRequest::Kernels);
+        self.load(ViewRequest::Kernels);
     }
 
     /// The list begins at the kernel of this screen.
@@ -108,7 +108,10 @@ impl Model {
             return self.stay_here();
         }
         match self.decision.in_progress {
-            Some(_) => self.warn("a decision is in progress: choose the kernel when it is done"),
+            Some(_) => self.refuse(
+                Action::Kernels,
+                "a decision is in progress: choose the kernel when it is done".to_owned(),
+            ),
             None => {
                 self.frame.typed = Some(Vec::new());
                 self.emit(Effect::OpenKernel(kernel));

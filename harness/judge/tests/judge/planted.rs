@@ -136,20 +136,20 @@ fn a_gate_that_overflows_is_found_where_its_argument_is_large() {
 
 /// Divides each row by its root mean square, with an ε under the root.
 const NORM: &str = r#"#include "lab.h"
-extern "C" __global__ void norm(const float* x, float* y, float eps, int rows, int cols) {
+extern "C" __global__ void norm_rows(const float* x, float* y, float eps, int rows, int cols) {
     const int r = threadIdx.x;
     if (r >= rows) return;
     float sum = 0;
     for (int c = 0; c < cols; c++) sum += x[r * cols + c] * x[r * cols + c];
     for (int c = 0; c < cols; c++) y[r * cols + c] = x[r * cols + c] / sqrtf(sum / cols + eps);
 }
-LAB_LAUNCH(norm) { launch.block[0] = 32; }
+LAB_LAUNCH(norm_rows) { launch.block[0] = 32; }
 "#;
 
 /// `further` stands at the top of problem.toml, `tolerance` in `[tolerance.f32]`.
 fn norm(further: &str, tolerance: &str, kernel: &str) -> Judged {
     let problem = format!(
-        "entry = \"norm\"\n{further}\ndims = [\"rows\", \"cols\"]\n\
+        "entry = \"norm_rows\"\n{further}\ndims = [\"rows\", \"cols\"]\n\
          [[tensor]]\nname = \"x\"\nrole = \"in\"\ntype = \"f32\"\nshape = [\"rows\", \"cols\"]\nvalues = {{ normal = {{}} }}\n\
          [[tensor]]\nname = \"y\"\nrole = \"out\"\ntype = \"f32\"\nshape = [\"rows\", \"cols\"]\n\
          [[scalar]]\nname = \"eps\"\ntype = \"f32\"\nvalue = 1e-6\n\
