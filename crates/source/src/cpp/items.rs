@@ -191,7 +191,9 @@ impl<T: AsRef<str>> Scan<'_, T> {
                 self.braces(at, at + 2, end, &[])
             }
             "using" | "typedef" | "namespace" => self.alias(item, at, end),
-            "template" | "static_assert" => self.push(item, code.after_semicolon(at, end) - 1),
+            "template" | "static_assert" => {
+                self.push(item, code.after_semicolon(at, end).saturating_sub(1))
+            }
             "struct" | "class" | "union" | "enum" if self.is_type(at, end) => {
                 self.type_item(item, at, end)
             }
@@ -358,7 +360,7 @@ impl<T: AsRef<str>> Scan<'_, T> {
             item.names.extend(self.enumerators(at, end));
         }
         item.kind = ItemKind::Type;
-        self.push(item, code.after_semicolon(at, end) - 1)
+        self.push(item, code.after_semicolon(at, end).saturating_sub(1))
     }
 
     /// The names in the braces of the enumeration at `at`.
@@ -400,7 +402,7 @@ impl<T: AsRef<str>> Scan<'_, T> {
             item.name = Some(name);
             item.parameters = Some((name + 1, close));
             if code.at(after) != "{" {
-                return self.push(item, code.after_semicolon(after, end) - 1);
+                return self.push(item, code.after_semicolon(after, end).saturating_sub(1));
             }
             let last = code.partner(after);
             item.body = Some((after, last));
@@ -412,11 +414,13 @@ impl<T: AsRef<str>> Scan<'_, T> {
             item.kind = ItemKind::Function;
             item.names.push("operator".to_owned());
             let brace = (at..end).find(|i| matches!(code.at(*i), "{" | ";"));
-            let last = brace.map_or(end - 1, |brace| code.partner(brace).max(brace));
+            let last = brace.map_or(end.saturating_sub(1), |brace| {
+                code.partner(brace).max(brace)
+            });
             return self.push(item, if code.at(last) == "}" { last } else { stop });
         }
         item.kind = ItemKind::Variable;
-        let last = code.after_semicolon(at, end) - 1;
+        let last = code.after_semicolon(at, end).saturating_sub(1);
         item.names = self.variables(at, last);
         self.push(item, last)
     }
