@@ -8,7 +8,7 @@ use lab_run::ledger;
 use lab_store::RunStore;
 use lab_system::stamp::{Stamp, stamp};
 
-/// The file of the board, in the root.
+/// The file of the board, in the root: `lab_board::DECISIONS`, a crate that this one does not use.
 const BOARD: &str = "decisions.toml";
 
 /// The state of the repository and of the lab's files. Two equal snapshots show the same. Taking
