@@ -8,9 +8,7 @@
 
 use crate::descendants::{self, Descendant};
 use crate::threads;
-use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, getpgrp, getpid, kill_process_group, waitid,
-};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getpid, kill_process_group, waitid};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus};
@@ -167,9 +165,9 @@ fn kill_orphans(groups: &[Pid]) {
     if !descendants::adopts_orphans() {
         return;
     }
-    let own = getpgrp().as_raw_pid();
+    let own = descendants::own_group();
     let known =
-        |group: i32| group == own || groups.iter().any(|leader| leader.as_raw_pid() == group);
+        |group: i32| Some(group) == own || groups.iter().any(|leader| leader.as_raw_pid() == group);
     let left: Vec<Descendant> = descendants::of(getpid())
         .into_iter()
         .filter(|process| !known(process.group))

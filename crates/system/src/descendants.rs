@@ -3,10 +3,7 @@
 
 use crate::listing;
 use rustix::io::Errno;
-use rustix::process::{
-    Pid, Signal, WaitOptions, getpgid, getpgrp, getpid, getsid, kill_process, set_child_subreaper,
-    wait,
-};
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
 use std::collections::HashMap;
 use std::fs;
 use std::io;
@@ -39,16 +36,12 @@ pub fn of(root: Pid) -> Vec<Descendant> {
             continue;
         };
         // A process may end while the list is read.
-        let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else {
-            continue;
-        };
-        if let Some((state, parent, group)) = parse(&stat)
-            && !matches!(state, 'Z' | 'X')
+        if let Some(stat) = Stat::of(id)
+            && !matches!(stat.state, 'Z' | 'X')
         {
-            children
-                .entry(parent)
-                .or_default()
-                .push(Descendant { id, group });
+            let group = stat.group;
+            let process = Descendant { id, group };
+            children.entry(stat.parent).or_default().push(process);
         }
     }
     let mut found: Vec<Descendant> = children.remove(&root.as_raw_pid()).unwrap_or_default();
@@ -118,32 +111,39 @@ pub fn kill_own() {
     }
 }
 
-/// A process, its parent, and so on.
-fn ancestry(process: i32) -> impl Iterator<Item = Pid> {
-    // `None` where the process has ended.
-    let parent = |id: &Pid| {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", id.as_raw_pid())).ok()?;
-        let (_, parent, _) = parse(&stat)?;
-        Pid::from_raw(parent)
-    };
+/// A process, its parent, and so on, up to the first that this process cannot see.
+fn ancestry(process: i32) -> impl Iterator<Item = (Pid, Stat)> {
+    let seen = |id| Some((id, Stat::of(id)?));
     // A bound, because a process may get another parent meanwhile. No chain of parents is this
     // long.
-    successors(Pid::from_raw(process), parent).take(64)
+    let first = Pid::from_raw(process).and_then(seen);
+    successors(first, move |(_, stat)| seen(Pid::from_raw(stat.parent)?)).take(64)
 }
 
 /// Whether a process is `ancestor` or was started by it, over any number of generations.
 pub fn descends_from(process: u32, ancestor: u32) -> bool {
     let mut line = ancestry(process.cast_signed());
-    line.any(|id| id.as_raw_pid().cast_unsigned() == ancestor)
+    line.any(|(id, _)| id.as_raw_pid().cast_unsigned() == ancestor)
 }
 
 /// Whether a shell above this process can continue its process group after a stop: the nearest
 /// ancestor of another group belongs to the same session. Linux calls other groups orphaned.
 pub fn has_shell() -> bool {
-    let group = getpgrp();
-    let mut above = ancestry(getpid().as_raw_pid());
-    let above = above.find(|id| getpgid(Some(*id)).is_ok_and(|of| of != group));
-    above.is_some_and(|id| getsid(Some(id)).ok() == getsid(None).ok())
+    continues(ancestry(getpid().as_raw_pid()).map(|(_, stat)| stat))
+}
+
+/// [`has_shell`] for the first of these processes, each the parent of the one before.
+fn continues(mut line: impl Iterator<Item = Stat>) -> bool {
+    let Some(own) = line.next() else {
+        return false;
+    };
+    let above = line.find(|stat| stat.group != own.group);
+    above.is_some_and(|stat| stat.session == own.session)
+}
+
+/// The process group of this process, as its descendants show it. None without `/proc`.
+pub(crate) fn own_group() -> Option<i32> {
+    Stat::of(getpid()).map(|stat| stat.group)
 }
 
 /// The threads of a process in `/proc`. None if it has ended.
@@ -162,7 +162,7 @@ pub fn busy_threads(process: Pid) -> usize {
     let first = process.as_raw_pid().to_string();
     let is_busy = |task: &listing::Entry| {
         let stat = fs::read_to_string(task.path().join("stat")).unwrap_or_default();
-        task.file_name() != *first && parse(&stat).is_some_and(|(state, ..)| state == 'R')
+        task.file_name() != *first && Stat::parse(&stat).is_some_and(|stat| stat.state == 'R')
     };
     tasks(process).filter(is_busy).count()
 }
@@ -175,16 +175,35 @@ pub fn has_children(process: Pid) -> bool {
     })
 }
 
-/// Reads state, parent and process group from a line of `/proc/PID/stat`. The name before them is
-/// in brackets and may hold any character.
-fn parse(stat: &str) -> Option<(char, i32, i32)> {
-    let mut words = stat.rsplit_once(')')?.1.split_whitespace();
-    let state = words.next()?.chars().next()?;
-    Some((
-        state,
-        words.next()?.parse().ok()?,
-        words.next()?.parse().ok()?,
-    ))
+/// What `/proc/PID/stat` says of a process. An id is 0 where its process is outside of this PID
+/// namespace, as the parent of a container's first process is. So the ids are read here and not
+/// asked for with `getsid`, whose answer rustix takes for the id of a process.
+struct Stat {
+    state: char,
+    parent: i32,
+    group: i32,
+    session: i32,
+}
+
+impl Stat {
+    /// None if the process has ended.
+    fn of(process: Pid) -> Option<Self> {
+        let line = fs::read_to_string(format!("/proc/{}/stat", process.as_raw_pid())).ok()?;
+        Self::parse(&line)
+    }
+
+    /// The name before the state is in brackets and may hold any character.
+    fn parse(line: &str) -> Option<Self> {
+        let mut words = line.rsplit_once(')')?.1.split_whitespace();
+        let state = words.next()?.chars().next()?;
+        let mut id = || words.next()?.parse().ok();
+        Some(Self {
+            state,
+            parent: id()?,
+            group: id()?,
+            session: id()?,
+        })
+    }
 }
 
 #[cfg(test)]
@@ -194,8 +213,27 @@ mod tests {
 
     #[test]
     fn a_name_with_brackets_is_skipped() {
-        assert_eq!(parse("17 (a) b) S 4 17 17 0 -1"), Some(('S', 4, 17)));
-        assert_eq!(parse("17 (a"), None);
+        let stat = Stat::parse("17 (a) b) S 4 17 18 0 -1").unwrap();
+        let ids = (stat.state, stat.parent, stat.group, stat.session);
+        assert_eq!(ids, ('S', 4, 17, 18));
+        assert!(Stat::parse("17 (a").is_none());
+    }
+
+    #[test]
+    fn a_stopped_program_goes_on_under_a_shell_of_its_session_only() {
+        let continues = |line: &[&str]| {
+            let line: Vec<Stat> = line.iter().map(|line| Stat::parse(line).unwrap()).collect();
+            super::continues(line.into_iter())
+        };
+        let lab = "30 (lab) S 20 20 10 0 -1";
+        let script = "20 (run.sh) S 10 20 10 0 -1";
+        assert!(continues(&[lab, script, "10 (bash) S 9 10 10 0 -1"]));
+        assert!(!continues(&[lab, script, "10 (sshd) S 1 9 9 0 -1"]));
+        assert!(!continues(&[lab, script]));
+        // Started into a container from outside: the parent's group and session are not in it.
+        assert!(!continues(&[lab, script, "10 (runner) S 0 0 0 0 -1"]));
+        assert!(!continues(&["1 (lab) S 0 0 0 0 -1"]));
+        assert!(!continues(&[]));
     }
 
     #[test]
