@@ -47,6 +47,7 @@ mod sealed_check;
 mod session;
 mod standby;
 mod start_signal;
+mod steps;
 
 use crate::outcome::{Result, Stop};
 use crate::process::private_folder;

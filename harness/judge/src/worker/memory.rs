@@ -7,13 +7,15 @@
 //! looks; what is cheap on the device is compared by digest.
 
 mod allocating;
+mod buffer;
 mod sharing;
 
 use itertools::Itertools as _;
 pub use sharing::{SharedBlock, is_shared};
 
-use super::content::{Content, difference};
+use super::content::Content;
 use super::{Breach, BufferId};
+use buffer::Buffer;
 pub use lab_device::Filling;
 use lab_device::{DeviceError, DeviceInfo, Driver, MemoryRange, Noise, Result, is_poison};
 use lab_system::random;
@@ -82,86 +84,6 @@ struct Guards {
     key: u64,
     /// The digests of buffers that hold a pattern, by bytes and pattern.
     patterns: HashMap<(usize, u32), u64>,
-}
-
-struct Buffer {
-    name: String,
-    /// The worker that maps the buffer; [`OWN`] if none does.
-    owner: u32,
-    /// That worker can only read it, so that nothing here has to be watched.
-    is_read_only: bool,
-    /// Address of the allocation that its pages are part of.
-    block: u64,
-    /// Address of the guard zone before it.
-    base: u64,
-    /// Bytes of the guard zone before the buffer.
-    front: usize,
-    bytes: usize,
-    /// Bytes from there up to the next buffer.
-    allocated: usize,
-    /// It was freed. Its memory is watched until the device gets it back.
-    is_freed: bool,
-    /// The first word of the noise in its zones.
-    noise: u64,
-    content: Content,
-    /// Whether a launch was given the buffer since the last check.
-    given: bool,
-    /// The number of the last launch that was given the buffer.
-    launch: u64,
-    /// The digests of the zone before the buffer, of the buffer, and of the zone behind it, on a
-    /// device that computes digests. That of the buffer is `None` while a launch may write to the
-    /// buffer.
-    digests: [Option<u64>; 3],
-}
-
-impl Buffer {
-    fn address(&self) -> u64 {
-        self.base + self.front as u64
-    }
-
-    /// The zone before the buffer, the buffer, and the zone behind it.
-    fn ranges(&self) -> [MemoryRange; 3] {
-        let end = self.front + self.bytes;
-        [
-            (0, self.front),
-            (self.front, self.bytes),
-            (end, self.allocated - end),
-        ]
-        .map(|(offset, bytes)| MemoryRange {
-            address: self.base + offset as u64,
-            bytes,
-        })
-    }
-
-    /// Where a part of a guard zone differs from what it must hold, which is restored.
-    fn restore_zone(
-        &self,
-        driver: &mut dyn Driver,
-        zone: MemoryRange,
-        guards: &Guards,
-    ) -> Result<Option<usize>> {
-        let (mut offset, mut first) = (0, None);
-        for right in guards
-            .noise
-            .parts(4 * self.noise + (zone.address - self.base), zone.bytes)
-        {
-            let address = zone.address + offset as u64;
-            if let Some(at) = difference(driver, address, right)? {
-                driver.upload(address, right)?;
-                first.get_or_insert(offset + at);
-            }
-            offset += right.len();
-        }
-        Ok(first)
-    }
-
-    fn out_of_bounds(&self, zone: MemoryRange, at: usize) -> Breach {
-        let offset = zone.address as i64 + at as i64 - self.address() as i64;
-        Breach::OutOfBounds {
-            buffer: self.name.clone(),
-            offset,
-        }
-    }
 }
 
 impl Device {
@@ -476,66 +398,6 @@ impl Guards {
         }
         buffer.digests[1] = self.patterns.get(&key).copied();
         buffer.content = Content::Pattern(pattern);
-        Ok(())
-    }
-}
-
-impl Buffer {
-    fn fill(&self, driver: &mut dyn Driver, pattern: u32, how: Filling) -> Result {
-        driver.fill(self.ranges()[1], pattern, how)
-    }
-
-    /// A launch may write to the buffer from now on, or the judge has.
-    fn open(&mut self) {
-        (self.content, self.digests[1]) = (Content::Open, None);
-    }
-
-    /// Compares zones and content with what they must hold. `now` are their present digests, where
-    /// the device computes digests, and `launches` is the number of the last launch.
-    fn check(
-        &mut self,
-        driver: &mut dyn Driver,
-        guards: &Guards,
-        (now, launches): ([Option<u64>; 3], u64),
-        found: &mut Vec<(u32, Breach)>,
-    ) -> Result {
-        let ranges = self.ranges();
-        for zone in [0, 2] {
-            if now[zone].is_some() && now[zone] == self.digests[zone] {
-                continue;
-            }
-            let mut range = ranges[zone];
-            if now[zone].is_none() && !self.given {
-                let near = range.bytes.min(NEAR);
-                range.address += if zone == 0 {
-                    (range.bytes - near) as u64
-                } else {
-                    0
-                };
-                range.bytes = near;
-            }
-            if let Some(at) = self.restore_zone(driver, range, guards)? {
-                found.push((self.owner, self.out_of_bounds(range, at)));
-            }
-        }
-        self.given = false;
-        let unchanged = now[1].is_some() && now[1] == self.digests[1];
-        let mut is_new = matches!(self.content, Content::Open);
-        if !unchanged
-            && let Some(at) = self
-                .content
-                .difference(driver, ranges[1], now[1].is_some())?
-        {
-            let is_late = self.launch == launches;
-            found.push((self.owner, self.content.breach(&self.name, at, is_late)));
-            self.content.restore(driver, ranges[1])?;
-            is_new |= matches!(self.content, Content::Results(_));
-        }
-        // The results that a launch left are known from here on.
-        if is_new {
-            self.content = Content::results(driver, ranges[1], now[1].is_some())?;
-            self.digests[1] = now[1];
-        }
         Ok(())
     }
 }

@@ -4,6 +4,7 @@
 
 use super::*;
 use lab_stats::several::{self, LogRatios, WorkloadSpeed};
+use rand_distr::{Distribution as _, Normal};
 
 /// Measurements of each kind.
 const MEASUREMENTS: u64 = 600;
