@@ -80,24 +80,25 @@ pub struct Table {
 const READ_AT_ONCE: usize = 200;
 
 /// What two experiments must have in common so that their figures can be compared: the kernel, the
-/// device, whether the device is emulated, the number of judged workloads if some were left out,
-/// and the measure that the problem chose.
+/// device, whether the device is emulated and the figure another's, the number of judged workloads
+/// if some were left out, and the measure that the problem chose.
 type ComparedWith<'a> = (
+    &'a str,
     Option<&'a str>,
-    Option<&'a str>,
-    bool,
+    (bool, bool),
     Option<usize>,
     Option<ChosenMeasure>,
 );
 
-fn compared_with(experiment: &Experiment) -> ComparedWith<'_> {
-    (
-        experiment.kernel.as_deref(),
+/// `None` where nothing says which kernel the row is about.
+fn compared_with(experiment: &Experiment) -> Option<ComparedWith<'_>> {
+    Some((
+        experiment.kernel.as_deref()?,
         experiment.device.as_deref(),
-        experiment.emulated,
+        (experiment.emulated, experiment.foreign),
         experiment.measured.part,
         experiment.measure(),
-    )
+    ))
 }
 
 /// A change of the rules is none.
@@ -195,16 +196,16 @@ impl Table {
             if !is_experiment(experiment) {
                 // What other rules judged is not compared.
                 let kernel = experiment.kernel.as_deref();
-                best.retain(|of, _| kernel.is_some() && of.0 != kernel);
+                best.retain(|(of, ..), _| kernel.is_some_and(|kernel| *of != kernel));
             }
             let of = compared_with(experiment);
-            let before = best.get(&of).copied();
+            let before = of.and_then(|of| best.get(&of).copied());
             let figure = experiment.figure();
             let goal = experiment.goal(context.goal);
             let is_best = |figure: &f64| before.is_none_or(|before| goal.prefers(*figure, before));
             // Nothing is compared with an emulated time.
             let is_bar = experiment.is_kept() && !experiment.emulated;
-            if let Some(figure) = figure.filter(is_best).filter(|_| is_bar) {
+            if let Some((figure, of)) = figure.filter(is_best).filter(|_| is_bar).zip(of) {
                 best.insert(of, figure);
             }
             let (kernel, device) = (experiment.kernel.as_deref(), experiment.device.as_deref());

@@ -240,6 +240,24 @@ fn the_best_before_is_over_as_many_workloads() {
 }
 
 #[test]
+fn a_row_of_an_unknown_kernel_and_a_figure_of_another_are_no_best() {
+    let mut history = history(
+        "90 keep a H200 unknown\n10 keep a H200 own\n50 keep a H200 another's\n20 keep a H200 own\n\
+         40 keep a H200 another's",
+    );
+    history[0].kernel = None;
+    for at in [2, 4] {
+        history[at].foreign = true;
+    }
+    let over = table(&history)
+        .facts
+        .iter()
+        .map(|f| f.over_best.map(|r| (r * 100.0).round()))
+        .collect::<Vec<_>>();
+    assert_eq!(over, [None, None, None, Some(100.0), Some(-20.0)]);
+}
+
+#[test]
 fn the_best_before_is_of_the_same_kernel_on_the_same_device() {
     let table = table(&history(PAST));
     let over: Vec<Option<f64>> = table

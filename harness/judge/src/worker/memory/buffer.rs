@@ -1,7 +1,6 @@
 //! A buffer between its guard zones, and the check of what all three must hold.
 
-use super::{Guards, NEAR};
-use crate::worker::Breach;
+use super::{Breach, Guards, NEAR};
 use crate::worker::content::{Content, difference};
 use lab_device::{Driver, Filling, MemoryRange, Result};
 
