@@ -44,35 +44,41 @@ pub fn digest(bytes: &[u8], address: u64, key: u64) -> u64 {
 /// Words of noise, after which the noise repeats: 1 MiB.
 pub(crate) const NOISE_WORDS: usize = 1 << 18;
 
-/// Word `i` of the noise: random in 20 of its bits. Read as a float of 32 or 16 bits or as an
-/// integer, it is a huge number, positive if `i` is even and negative if it is odd. So a kernel
-/// that reads behind the end of an input finds what changes its sum, its maximum or its minimum.
+/// The first word of the noise that has small numbers in place of huge ones.
+pub const SMALL_NOISE: u64 = 1 << 60;
+
+/// Word `i` of the noise: random in some of its bits, positive if `i` is even and negative if it is
+/// odd.
+///
+/// Read as a float of 32 or 16 bits or as an integer, a word before [`SMALL_NOISE`] is a huge
+/// number. So a kernel that reads behind the end of an input finds what changes its sum, its maximum
+/// or its minimum. Each later word is a float between 1 and 2, which changes where a kernel adds to
+/// it behind the end of an output: a huge one would stay the same.
 pub(crate) fn noise_word(i: u64, key: u64) -> u32 {
     let random = (mix(i, key) >> 32) as u32;
-    let sign = if i.is_multiple_of(2) { 0 } else { NOISE_SIGN };
-    random & NOISE_RANDOM | NOISE_HUGE | sign
+    let sign = if i.is_multiple_of(2) { 0 } else { 0x8000_8000 };
+    let number = match i < SMALL_NOISE {
+        true => random & 0x03ff_03ff | 0x7800_7800,
+        false => random & 0x007f_007f | 0x3f80_3f80,
+    };
+    number | sign
 }
 
-const NOISE_RANDOM: u32 = 0x03ff_03ff;
-const NOISE_HUGE: u32 = 0x7800_7800;
-const NOISE_SIGN: u32 = 0x8000_8000;
-
-/// An endless sequence of words that a key determines. Each is a huge number, of either sign in
-/// turn.
+/// An endless sequence of words that a key determines: first huge numbers, then small ones.
 pub struct Noise {
     key: u64,
-    /// The first [`NOISE_WORDS`] in little endian.
-    bytes: Vec<u8>,
+    /// The first [`NOISE_WORDS`] in little endian, and those from [`SMALL_NOISE`] on.
+    bytes: [Vec<u8>; 2],
 }
 
 impl Noise {
     /// The noise of this key.
     pub fn new(key: u64) -> Noise {
-        let words = (0..NOISE_WORDS as u64).map(|i| noise_word(i, key));
-        Noise {
-            key,
-            bytes: words.flat_map(u32::to_le_bytes).collect(),
-        }
+        let bytes = [0, SMALL_NOISE].map(|first| {
+            let words = (first..first + NOISE_WORDS as u64).map(|i| noise_word(i, key));
+            words.flat_map(u32::to_le_bytes).collect()
+        });
+        Noise { key, bytes }
     }
 
     /// The key.
@@ -82,13 +88,11 @@ impl Noise {
 
     /// Returns `length` bytes, from byte `from` of the sequence, in parts.
     pub fn parts(&self, from: u64, length: usize) -> impl Iterator<Item = &[u8]> {
-        let (all, mut at, mut rest) = (
-            self.bytes.len(),
-            (from % self.bytes.len() as u64) as usize,
-            length,
-        );
+        let bytes = &self.bytes[usize::from(from >= 4 * SMALL_NOISE)];
+        let all = bytes.len();
+        let (mut at, mut rest) = ((from % all as u64) as usize, length);
         std::iter::from_fn(move || {
-            let part = &self.bytes[at..][..(all - at).min(rest)];
+            let part = &bytes[at..][..(all - at).min(rest)];
             (at, rest) = (0, rest - part.len());
             (!part.is_empty()).then_some(part)
         })
@@ -156,6 +160,21 @@ mod tests {
                     .into_iter()
                     .all(|half| (0x7800..0x7c00).contains(&(half & 0x7fff)))
             );
+        }
+    }
+
+    #[test]
+    fn whatever_is_added_to_small_noise_changes_it() {
+        let bytes = Noise::new(5).bytes(4 * SMALL_NOISE, 1 << 16);
+        for (i, word) in bytes.as_chunks::<4>().0.iter().enumerate() {
+            let float = f32::from_le_bytes(*word);
+            assert!((1.0..2.0).contains(&float.abs()), "{float}");
+            assert_eq!(float > 0.0, i % 2 == 0);
+            // In f16 between 1.875 and 2.
+            for half in word.as_chunks::<2>().0 {
+                let half = u16::from_le_bytes(*half) & 0x7fff;
+                assert!((0x3f80..0x4000).contains(&half), "{half:#x}");
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use super::cell_work::{
 };
 use super::images::Images;
 use super::link::{Link, Operation};
-use super::memory::{Device, SharedBlock};
+use super::memory::{BufferUse, Device, SharedBlock};
 use super::messages::{ForWorkers, WorkerRequest};
 use super::server::Served;
 use super::{Breach, BufferId, ModuleId};
@@ -147,19 +147,18 @@ impl JudgeMemory {
         lock(&self.inner).give_back()
     }
 
-    /// Allocates buffers for a worker: names and bytes. `is_read_only` says that it can only read
-    /// them.
+    /// Allocates buffers for a worker: names and bytes.
     pub fn allocate(
         &self,
         owner: u32,
         buffers: Vec<(String, usize)>,
-        is_read_only: bool,
+        used: BufferUse,
     ) -> Result<(SharedBlock, OwnedFd)> {
         let mut inner = lock(&self.inner);
         let request = WorkerRequest::ForWorkers(ForWorkers::Allocate {
             owner,
             buffers,
-            is_read_only,
+            used,
         });
         inner.give_back()?;
         let (shared, _) = inner.call(request, &[], 0)?;

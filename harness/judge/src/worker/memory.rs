@@ -16,6 +16,7 @@ pub use sharing::{SharedBlock, is_shared};
 use super::content::Content;
 use super::{Breach, BufferId};
 use buffer::Buffer;
+pub use buffer::BufferUse;
 pub use lab_device::Filling;
 use lab_device::{DeviceError, DeviceInfo, Driver, MemoryRange, Noise, Result, is_poison};
 use lab_system::random;

@@ -2,7 +2,7 @@
 //! and a failure is a [`Stop`].
 
 use super::cell_work::CellWork;
-use super::memory::{Filling, OWN, SharedBlock};
+use super::memory::{BufferUse, Filling, OWN, SharedBlock};
 use super::{BufferId, Launch, LaunchParameter, Launched, ModuleId, Repeated};
 use crate::outcome::Stop;
 use lab_device::sandbox::{FileAccess, SandboxState};
@@ -69,7 +69,10 @@ pub enum WorkerRequest {
         passed: Option<Passed>,
     },
     /// Allocates buffers: names and bytes. The reply is a [`BufferId`] for each, in this order.
-    Allocate { buffers: Vec<(String, usize)> },
+    Allocate {
+        buffers: Vec<(String, usize)>,
+        used: BufferUse,
+    },
     /// Writes whole buffers, whose contents follow one another in the body. `are_inputs` declares
     /// them inputs.
     Write {
@@ -130,7 +133,7 @@ pub enum ForWorkers {
     Allocate {
         owner: u32,
         buffers: Vec<(String, usize)>,
-        is_read_only: bool,
+        used: BufferUse,
     },
     /// A launch with these buffers follows, once these are filled.
     Prepare {

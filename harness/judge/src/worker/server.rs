@@ -144,7 +144,9 @@ impl Served {
                 parameters: _,
                 passed,
             } => json!(launching.missing(device, module, &entry, passed)?),
-            WorkerRequest::Allocate { buffers } => json!(device.allocate_all(buffers)?),
+            WorkerRequest::Allocate { buffers, used } => {
+                json!(device.allocate_all(buffers, used)?)
+            }
             WorkerRequest::Write {
                 buffers,
                 are_inputs,
@@ -224,9 +226,9 @@ impl Served {
             ForWorkers::Allocate {
                 owner,
                 buffers,
-                is_read_only,
+                used,
             } => {
-                let (shared, memory) = device.allocate_shared(owner, buffers, is_read_only)?;
+                let (shared, memory) = device.allocate_shared(owner, buffers, used)?;
                 self.outgoing = Some(memory);
                 json!(shared)
             }

@@ -4,7 +4,7 @@ use super::{BufferId, Known, Worker};
 use crate::outcome::{OrLab, Result};
 use crate::worker::judge_memory::{Cells, JudgeMemory, Share};
 use crate::worker::link::Operation;
-use crate::worker::memory::{Filling, SharedBlock, is_shared};
+use crate::worker::memory::{BufferUse, Filling, SharedBlock, is_shared};
 use crate::worker::messages::WorkerRequest;
 use itertools::Itertools as _;
 use lab_device::FLOAT_POISONS;
@@ -28,7 +28,7 @@ impl Worker {
 
     /// [`Worker::buffer`] for several buffers: names and bytes.
     pub fn buffers(&mut self, wanted: Vec<(String, usize)>) -> Result<Vec<BufferId>> {
-        Ok(self.allocate_all(wanted, false)?.0)
+        Ok(self.allocate_all(wanted, BufferUse::Written)?.0)
     }
 
     /// [`Worker::buffers`] for what the kernel only reads, and the judge writes with
@@ -42,7 +42,11 @@ impl Worker {
         &mut self,
         wanted: Vec<(String, usize)>,
     ) -> Result<(Vec<BufferId>, Option<LentInputs>)> {
-        self.allocate_all(wanted, self.only_reads_inputs())
+        let used = match self.only_reads_inputs() {
+            true => BufferUse::ReadOnly,
+            false => BufferUse::Read,
+        };
+        self.allocate_all(wanted, used)
     }
 
     /// Maps the inputs of another worker, with what they hold. They are not freed here.
@@ -68,7 +72,7 @@ impl Worker {
     fn allocate_all(
         &mut self,
         wanted: Vec<(String, usize)>,
-        is_read_only: bool,
+        used: BufferUse,
     ) -> Result<(Vec<BufferId>, Option<LentInputs>)> {
         if wanted.is_empty() {
             return Ok((Vec::new(), None));
@@ -76,13 +80,13 @@ impl Worker {
         let named = wanted.clone();
         let (ids, shared) = match &self.memory {
             Some(Share { memory, owner }) => {
-                let (block, memory) = memory.allocate(*owner, wanted, is_read_only)?;
+                let (block, memory) = memory.allocate(*owner, wanted, used)?;
                 (self.map(&block, &memory)?, Some((block, memory)))
             }
-            None => (self.allocate(wanted)?, None),
+            None => (self.allocate(wanted, used)?, None),
         };
         self.know(&ids, named.clone())?;
-        let lent = shared.filter(|_| is_read_only);
+        let lent = shared.filter(|_| used == BufferUse::ReadOnly);
         let lent = lent.map(|(block, memory)| LentInputs {
             block,
             memory,
@@ -94,13 +98,17 @@ impl Worker {
     /// [`Worker::buffer`] in the worker's own process: for what the kernel gets no address of.
     pub fn own_buffer(&mut self, name: &str, bytes: usize) -> Result<BufferId> {
         let named = vec![(name.to_owned(), bytes)];
-        let ids = self.allocate(named.clone())?;
+        let ids = self.allocate(named.clone(), BufferUse::Written)?;
         self.know(&ids, named)?;
         Ok(ids[0])
     }
 
-    fn allocate(&mut self, buffers: Vec<(String, usize)>) -> Result<Vec<BufferId>> {
-        self.request(&WorkerRequest::Allocate { buffers })
+    fn allocate(
+        &mut self,
+        buffers: Vec<(String, usize)>,
+        used: BufferUse,
+    ) -> Result<Vec<BufferId>> {
+        self.request(&WorkerRequest::Allocate { buffers, used })
     }
 
     /// Maps an allocation of the judge's own worker. Returns its buffers.

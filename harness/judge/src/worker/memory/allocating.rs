@@ -5,36 +5,43 @@
 //! others of their size.
 
 use super::{
-    BACK, BACK_OF_LAST, Buffer, BufferId, Content, Device, FRONT, Filling, Guards, OWN,
+    BACK, BACK_OF_LAST, Buffer, BufferId, BufferUse, Content, Device, FRONT, Filling, Guards, OWN,
     guarded_bytes,
 };
 use itertools::Itertools as _;
-use lab_device::{DeviceError, Driver, POISON, Result};
+use lab_device::{DeviceError, Driver, POISON, Result, SMALL_NOISE};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most bytes of freed allocations that wait for others of their size.
 const MOST_WAITING: usize = 256 << 20;
 
 impl Device {
-    /// Makes a buffer, filled with poison.
+    /// Makes a buffer that launches write to, filled with poison.
     pub fn allocate(&mut self, name: String, bytes: usize) -> Result<BufferId> {
-        Ok(self.allocate_together(vec![(name, bytes)])?[0])
+        Ok(self.allocate_together(vec![(name, bytes)], BufferUse::Written)?[0])
     }
 
     /// [`Device::allocate`] for several buffers: names and bytes. On a device with pages, they are
     /// freed together.
-    pub fn allocate_all(&mut self, wanted: Vec<(String, usize)>) -> Result<Vec<BufferId>> {
+    pub fn allocate_all(
+        &mut self,
+        wanted: Vec<(String, usize)>,
+        used: BufferUse,
+    ) -> Result<Vec<BufferId>> {
         if self.has_pages() {
-            return self.allocate_together(wanted);
+            return self.allocate_together(wanted, used);
         }
-        wanted
-            .into_iter()
-            .map(|(name, bytes)| self.allocate(name, bytes))
+        let each = wanted.into_iter();
+        each.map(|one| Ok(self.allocate_together(vec![one], used)?[0]))
             .collect()
     }
 
     /// Makes buffers in one allocation, and fills them unless a tool watches.
-    fn allocate_together(&mut self, wanted: Vec<(String, usize)>) -> Result<Vec<BufferId>> {
+    fn allocate_together(
+        &mut self,
+        wanted: Vec<(String, usize)>,
+        used: BufferUse,
+    ) -> Result<Vec<BufferId>> {
         let end = self.layout(OWN, &wanted)?.pop().unwrap_or(0);
         let (block, front) = match self.guards {
             None => (self.driver.alloc_exact(end)?, 0),
@@ -42,7 +49,7 @@ impl Device {
         };
         let first = self.next;
         self.next += wanted.len() as u32;
-        self.lay_out((OWN, false), block, front, first, wanted)
+        self.lay_out((OWN, used), block, front, first, wanted)
     }
 
     /// Where in one allocation each of these buffers of an owner ends, guard zones included.
@@ -72,11 +79,10 @@ impl Device {
         Ok(ends)
     }
 
-    /// Makes buffers of this owner, which may be able to read them only, in an allocation at
-    /// `block`, with numbers from `first` on.
+    /// Makes buffers of this owner in an allocation at `block`, with numbers from `first` on.
     pub(super) fn lay_out(
         &mut self,
-        (owner, is_read_only): (u32, bool),
+        (owner, used): (u32, BufferUse),
         block: u64,
         front: usize,
         first: u32,
@@ -90,14 +96,14 @@ impl Device {
             buffers.push(Buffer {
                 name,
                 owner,
-                is_read_only,
+                is_read_only: used == BufferUse::ReadOnly,
                 block,
                 base: block + begin as u64,
                 front,
                 bytes,
                 allocated: end - begin,
                 is_freed: false,
-                noise: noise_of(number, *number_of_name),
+                noise: noise_of(number, *number_of_name, used),
                 content: Content::Open,
                 given: false,
                 launch: 0,
@@ -197,9 +203,14 @@ impl Device {
 
 /// The first word of a buffer's noise, which has this number among those of its name. The windows
 /// of two buffers differ, so that a copy from one zone into another is a change. The signs of what
-/// lies behind the sets of a tensor alternate.
-fn noise_of(number: u32, number_of_name: usize) -> u64 {
-    u64::from(number) * 2 * 40_503 + (number_of_name % 2) as u64
+/// lies behind the sets of a tensor alternate. A launch may add to what lies behind a buffer that it
+/// writes to.
+fn noise_of(number: u32, number_of_name: usize, used: BufferUse) -> u64 {
+    let kind = match used {
+        BufferUse::Written => SMALL_NOISE,
+        BufferUse::Read | BufferUse::ReadOnly => 0,
+    };
+    kind + u64::from(number) * 2 * 40_503 + (number_of_name % 2) as u64
 }
 
 impl Guards {

@@ -3,6 +3,18 @@
 use super::{Breach, Guards, NEAR};
 use crate::worker::content::{Content, difference};
 use lab_device::{Driver, Filling, MemoryRange, Result};
+use serde::{Deserialize, Serialize};
+
+/// What launches do with a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum BufferUse {
+    /// They write to it.
+    Written,
+    /// They only read it, in memory that they could write to.
+    Read,
+    /// They only read it: a store ends the launch.
+    ReadOnly,
+}
 
 pub(super) struct Buffer {
     pub(super) name: String,

@@ -7,7 +7,7 @@
 //!
 //! A worker of CUDA C++ can only read its inputs: a store into one ends the launch.
 
-use super::{Buffer, BufferId, Content, Device, FRONT, present};
+use super::{Buffer, BufferId, BufferUse, Content, Device, FRONT, present};
 use itertools::Itertools as _;
 use lab_device::{DeviceError, MemoryRange, Result};
 use serde::{Deserialize, Serialize};
@@ -94,12 +94,11 @@ impl Device {
     }
 
     /// Makes buffers between guard zones that another process can map: names and bytes.
-    /// `is_read_only` says that it can only read them.
     pub fn allocate_shared(
         &mut self,
         owner: u32,
         wanted: Vec<(String, usize)>,
-        is_read_only: bool,
+        used: BufferUse,
     ) -> Result<(SharedBlock, OwnedFd)> {
         let bytes = self.layout(owner, &wanted)?.pop().unwrap_or(0);
         let (block, descriptor) = self.driver.alloc_shared(bytes).or_else(|_| {
@@ -107,7 +106,7 @@ impl Device {
             self.driver.alloc_shared(bytes)
         })?;
         let first = self.next_shared(wanted.len());
-        let ids = self.lay_out((owner, is_read_only), block, FRONT, first, wanted)?;
+        let ids = self.lay_out((owner, used), block, FRONT, first, wanted)?;
         // Another process reads what was filled here.
         self.driver.finish()?;
         let mut buffers = Vec::with_capacity(ids.len());
@@ -118,7 +117,7 @@ impl Device {
         let shared = SharedBlock {
             bytes,
             buffers,
-            is_read_only,
+            is_read_only: used == BufferUse::ReadOnly,
         };
         Ok((shared, descriptor))
     }
