@@ -413,6 +413,21 @@ impl Dtype {
         is_huge || self.marks().is_some_and(|all| all.contains(&pattern))
     }
 
+    /// Whether the value is one that memory may hold before a kernel writes it. Types of less than 32
+    /// bits have such values by chance.
+    pub fn is_unset(self, value: CellValue) -> bool {
+        let words = match (self, value) {
+            (Dtype::F32, CellValue::Float(value)) => [(value as f32).to_bits(); 2],
+            (Dtype::F64, CellValue::Float(value)) => {
+                let bits = value.to_bits();
+                [bits as u32, (bits >> 32) as u32]
+            }
+            (Dtype::I32 | Dtype::U32, CellValue::Integer(value)) => [value as u32; 2],
+            _ => return false,
+        };
+        words[0] == words[1] && lab_device::is_unset(words[0])
+    }
+
     /// Returns whether a cell still holds this pattern.
     #[inline]
     pub fn holds(self, cell: &[u8], pattern: u32) -> bool {

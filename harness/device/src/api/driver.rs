@@ -45,31 +45,45 @@ pub const FLOAT_POISONS: [u32; 4] = [POISONS[0], HUGE_POISONS[0], POISONS[1], HU
 /// ones.
 pub const NEGATIVE_POISONS: [u32; 2] = [0x8585_8585, 0x9a9a_9a9a];
 
-/// The patterns of shared memory before launches, in turn. The first is the NaN that operations
-/// give as f16. It is none of [`POISONS`], so an output into which a kernel copies shared memory
-/// that it never wrote counts as a NaN, and not as unwritten.
+/// The patterns of shared memory before launches, in turn. None is a pattern of outputs: an output
+/// into which a kernel copies what it never wrote is wrong, and not unwritten.
 /// Ordinary numbers and zeros show kernels that leave out what is no ordinary number.
 pub const SHARED_POISONS: [u32; 6] = [
-    0x7fff_7fff,
-    HUGE_POISONS[0],
+    QUIET_NANS[0],
+    HUGE_UNSET[0],
     ORDINARY_POISONS[0],
-    HUGE_POISONS[1],
+    HUGE_UNSET[1],
     0,
     ORDINARY_POISONS[1],
 ];
 
+/// NaNs that operations give as f16 and bf16, in memory that is no output.
+const QUIET_NANS: [u32; 2] = [0x7fff_7fff, 0x7ffe_7ffe];
+
+/// As [`HUGE_POISONS`], in memory that is no output.
+const HUGE_UNSET: [u32; 2] = [0x7a7a_7a7a, 0xfafa_fafa];
+
 /// Numbers between 0 and 1: the first as f32 and bf16, the second as f16 too.
 const ORDINARY_POISONS: [u32; 2] = [0x3f2a_3f2a, 0x3bff_3bff];
 
-/// The patterns of scratch, in turn, which is never compared.
+/// The patterns of scratch, in turn, which is never compared. As in shared memory, none is a pattern
+/// of outputs.
 pub const SCRATCH_POISONS: [u32; 6] = [
-    POISONS[0],
-    HUGE_POISONS[0],
+    QUIET_NANS[0],
+    HUGE_UNSET[0],
     ORDINARY_POISONS[0],
-    POISONS[1],
-    HUGE_POISONS[1],
+    QUIET_NANS[1],
+    HUGE_UNSET[1],
     ORDINARY_POISONS[1],
 ];
+
+/// Whether shared memory, scratch or a variable of the cpu device may hold this word before a kernel
+/// writes it. The last of them is GCC's pattern of variables without a value. Zero is no sign.
+pub fn is_unset(word: u32) -> bool {
+    const VARIABLE: u32 = 0xfefe_fefe;
+    let unset = [SHARED_POISONS, SCRATCH_POISONS].concat();
+    word != 0 && (word == VARIABLE || unset.contains(&word))
+}
 
 /// The pattern of a new buffer, one of [`POISONS`].
 pub const POISON: u32 = POISONS[0];

@@ -20,7 +20,7 @@ _STAGING_BYTES = 1 << 20
 _MAX_CHUNKS = _STAGING_BYTES // _CHUNK.itemsize
 _ALL = 0xFFFF_FFFF
 # A NaN, a huge number and a huge negative one.
-_SHARED_POISONS = (0x7FFF_7FFF, 0x7B7B_7B7B, 0xFBFB_FBFB)
+_SHARED_POISONS = (0x7FFF_7FFF, 0x7A7A_7A7A, 0xFAFA_FAFA)
 _NUM_REGS, _MAX_DYNAMIC_SHARED = 4, 8
 # Ranges whose chunks are remembered.
 _REMEMBERED = 4096

@@ -133,25 +133,38 @@ pub(super) fn first_wrong(compared: &TensorComparison, tensor: &CaseTensor) -> S
     let Some(&CellMismatch { index, got, want }) = compared.first_wrong() else {
         return "no cell is wrong".into();
     };
+    let unset = match tensor.dtype.is_unset(got) {
+        true => ". Shared memory, scratch and variables hold this before a kernel writes them",
+        false => "",
+    };
     let at = tensor.cell(index);
     let (got, want) = in_few_digits(got, want);
     let (n, all, error) = (compared.mismatched, compared.cells, compared.error);
     if compared.unwritten > 0 {
-        let n = compared.unwritten;
-        return format!("never wrote {at}, expected {want} ({n} cells unwritten)");
+        let n = cells(compared.unwritten);
+        return format!("never wrote {at}, expected {want} ({n} unwritten)");
     }
-    if compared.not_finite > 0 {
-        let n = compared.not_finite;
-        return format!("{at} is {got}, expected {want} ({n} cells not finite)");
-    }
-    // Without a tolerance an error has no size.
-    if error.is_infinite() {
-        return format!("{at} is {got}, expected {want} ({n} of {all} cells differ)");
-    }
-    let decimals = if error < 100.0 { 3 } else { 0 };
-    format!(
-        "{at} is {got}, expected {want} ({n} of {all} cells off, at worst {error:.decimals$} times the tolerance)"
-    )
+    let how_wrong = match () {
+        () if compared.not_finite > 0 => {
+            format!("{} not finite", cells(compared.not_finite))
+        }
+        // Without a tolerance an error has no size.
+        () if error.is_infinite() => format!("{n} of {all} cells differ"),
+        () => {
+            let error = match error {
+                0.0..100.0 => format!("{error:.3}"),
+                100.0..1e7 => format!("{error:.0}"),
+                _ => format!("{error:.1e}"),
+            };
+            format!("{n} of {all} cells off, at worst {error} times the tolerance")
+        }
+    };
+    format!("{at} is {got}, expected {want} ({how_wrong}){unset}")
+}
+
+fn cells(count: usize) -> String {
+    let cells = if count == 1 { "cell" } else { "cells" };
+    format!("{count} {cells}")
 }
 
 /// Two numbers with nine digits, which tell any two f32 apart; with all digits if they would read the
@@ -160,7 +173,10 @@ fn in_few_digits(got: CellValue, want: CellValue) -> (String, String) {
     let shown = |value: CellValue| match value {
         CellValue::Float(number) if number.is_finite() => {
             let short: f64 = format!("{number:.8e}").parse().unwrap_or(number);
-            short.to_string()
+            match short.abs() {
+                1e15.. => format!("{short:e}"),
+                _ => short.to_string(),
+            }
         }
         other => other.to_string(),
     };
