@@ -193,7 +193,9 @@ impl Axis {
             return Vec::new();
         }
         let span = self.high - self.low;
-        let mut step = nice(span / most as f64);
+        // Within a range there may be one round number more than there are distances. From here on each
+        // step that is tried has a number in the range, if two are wanted.
+        let mut step = nice(span / (most + 1) as f64);
         let (first, count) = loop {
             // The ends of the range may be multiples of the step, except for rounding.
             let slack = 1e-6 * (span / step).min(1.0);
@@ -326,6 +328,7 @@ mod tests {
         );
         assert_eq!(labels(linear(0.0, 3e-5), 4), "0 | 1e-5 | 2e-5 | 3e-5");
         assert_eq!(labels(linear(0.0, 2.4e7), 3), "0 | 10M | 20M");
+        assert_eq!(labels(linear(0.497e6, 4.58e6), 2), "2M | 4M");
     }
 
     #[test]
