@@ -86,13 +86,10 @@ LAB_CPU_FUNCTION_TO(long long, llrint)
 LAB_CPU_FUNCTION_WITH(ldexp, int)
 LAB_CPU_FUNCTION_WITH(scalbn, int)
 LAB_CPU_FUNCTION_WITH(scalbln, long)
-LAB_CPU_FUNCTION_WITH(frexp, int*)
 #undef LAB_CPU_FUNCTION_WITH
 
 extern "C" {
 float fmaf(float x, float y, float z);
-float modff(float x, float* whole);
-float remquof(float x, float y, int* quotient);
 float nanf(const char*);
 float jnf(int n, float x);
 float ynf(int n, float x);
@@ -107,16 +104,31 @@ LAB_CPU_OVERLOAD double copysign(float x, double y) { return __builtin_copysign(
 LAB_CPU_OVERLOAD double copysign(double x, float y) { return __builtin_copysign(x, y); }
 LAB_CPU_OVERLOAD float fma(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
 LAB_CPU_OVERLOAD double fma(double x, double y, double z) { return __builtin_fma(x, y, z); }
-LAB_CPU_OVERLOAD float modf(float x, float* whole) { return __builtin_modff(x, whole); }
-LAB_CPU_OVERLOAD double modf(double x, double* whole) { return __builtin_modf(x, whole); }
-LAB_CPU_OVERLOAD float remquo(float x, float y, int* quotient) { return __builtin_remquof(x, y, quotient); }
-LAB_CPU_OVERLOAD double remquo(double x, double y, int* quotient) { return __builtin_remquo(x, y, quotient); }
 LAB_CPU_OVERLOAD float pow(float x, int n) { return float(__builtin_powi(double(x), n)); }
 LAB_CPU_OVERLOAD double pow(double x, int n) { return __builtin_powi(x, n); }
 LAB_CPU_OVERLOAD long abs(long x) { return x < 0 ? -x : x; }
 LAB_CPU_OVERLOAD long long abs(long long x) { return x < 0 ? -x : x; }
 LAB_CPU_OVERLOAD float abs(float x) { return __builtin_fabsf(x); }
 LAB_CPU_OVERLOAD double abs(double x) { return __builtin_fabs(x); }
+
+// Functions with a second result. The C library would store it where the race detector does not look.
+#define LAB_CPU_SECOND(Number, name, Second, call, ...)                 \
+    LAB_CPU_OVERLOAD Number name(__VA_ARGS__, Second* second) {         \
+        Second found;                                                   \
+        const Number first = call;                                      \
+        *second = found;                                                \
+        return first;                                                   \
+    }
+LAB_CPU_SECOND(float, frexpf, int, __builtin_frexpf(x, &found), float x)
+LAB_CPU_SECOND(float, frexp, int, __builtin_frexpf(x, &found), float x)
+LAB_CPU_SECOND(double, frexp, int, __builtin_frexp(x, &found), double x)
+LAB_CPU_SECOND(float, modff, float, __builtin_modff(x, &found), float x)
+LAB_CPU_SECOND(float, modf, float, __builtin_modff(x, &found), float x)
+LAB_CPU_SECOND(double, modf, double, __builtin_modf(x, &found), double x)
+LAB_CPU_SECOND(float, remquof, int, __builtin_remquof(x, y, &found), float x, float y)
+LAB_CPU_SECOND(float, remquo, int, __builtin_remquof(x, y, &found), float x, float y)
+LAB_CPU_SECOND(double, remquo, int, __builtin_remquo(x, y, &found), double x, double y)
+#undef LAB_CPU_SECOND
 
 #define LAB_CPU_QUESTION(name, builtin)                               \
     LAB_CPU_OVERLOAD bool name(float x) { return builtin(x) != 0; }   \
@@ -259,10 +271,11 @@ inline constexpr To lab_cpu_saturate(From x) {
     if (x >= From(lab_cpu_highest<To>)) return lab_cpu_highest<To>;
     return To(x);
 }
-// A cast to an integer type, to which lab rewrites `(int)x`. A GPU converts to a type of fewer than 32 bits through 32 bits.
+// A cast, to which lab rewrites `(int)x`. The type may be a name that the user has given to some other one. A GPU converts to a type of fewer than 32 bits through 32 bits.
 template <class To, class From>
 inline constexpr To lab_cpu_cast(From x) {
-    if constexpr (!lab_cpu_is_floating<From>) return (To)x;
+    if constexpr (!lab_cpu_is_floating<From> || !lab_cpu_is_integral<To>) return (To)x;
+    else if constexpr (To(2) == To(1)) return (To)x;
     else if constexpr (sizeof(To) >= 4) return lab_cpu_saturate<To>(x);
     else return To(lab_cpu_saturate<lab_cpu_if<To(-1) < To(0), int, unsigned>>(x));
 }

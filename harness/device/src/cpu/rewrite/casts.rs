@@ -3,12 +3,42 @@
 
 use super::pass::Pass;
 use lab_protocol::text::is_among;
-use lab_source::cpp::TokenKind;
+use lab_source::cpp::{Code, TokenKind};
+use std::collections::HashSet;
 
 /// The words of integer types.
 const WORDS: &str = "\
     char short int long signed unsigned size_t ptrdiff_t int8_t int16_t int32_t int64_t uint8_t \
     uint16_t uint32_t uint64_t";
+
+/// The words of other types of numbers. A cast to one needs no call.
+const OTHER_WORDS: &str = "float double bool";
+
+/// The user's own names of types of numbers, and of types that a template is given.
+pub fn type_names<'s>(code: &Code<&'s str>) -> HashSet<&'s str> {
+    let is_number = |at: &usize| {
+        let word = code.at(*at);
+        is_among(word, WORDS) || is_among(word, OTHER_WORDS) || is_among(word, "const std :")
+    };
+    let name = |at: usize| {
+        let behind = |from: usize| (from..).find(|at| !is_number(at)).unwrap_or(from);
+        match code.at(at) {
+            "typedef" => {
+                let named = behind(at + 1);
+                (named > at + 1 && code.at(named + 1) == ";").then_some(named)
+            }
+            "using" if code.at(at + 2) == "=" => {
+                let end = behind(at + 3);
+                (end > at + 3 && code.at(end) == ";").then_some(at + 1)
+            }
+            "typename" | "class" if is_among(code.at(at + 2), ", > =") => Some(at + 1),
+            _ => None,
+        }
+    };
+    let names = (0..code.tokens.len()).filter_map(name);
+    let names = names.map(|at| code.tokens[at].text(code.text));
+    names.collect()
+}
 
 /// Words before a cast in brackets. After any other word the brackets hold parameters.
 const BEFORE: [&str; 4] = ["return", "case", "else", "do"];
@@ -76,13 +106,13 @@ impl Pass<'_> {
         self.edit(token.start, token.end, text);
     }
 
-    /// The first token that is no word of an integer type.
+    /// The first token that is no word of an integer type, or the one behind a name of the user's.
     fn behind_type(&self, at: usize) -> usize {
         let mut behind = at;
         while is_among(self.code.at(behind), WORDS) {
             behind += 1;
         }
-        behind
+        behind + usize::from(behind == at && self.types.contains(self.code.at(at)))
     }
 
     /// Whether a cast in brackets may stand at `open`.
@@ -114,12 +144,18 @@ impl Pass<'_> {
             "(" => {
                 let close = code.partner(at);
                 let behind = self.behind_type(at + 1);
-                let of_integers = behind > at + 1 && behind == close;
-                // Two operands never stand side by side, so brackets before one are a cast to some
-                // other type, whose name may be the user's own.
-                let before_operand = is_word(close + 1) || matches!(code.at(close + 1), "~" | "!");
-                if of_integers || before_operand {
+                let is_other = is_among(code.at(at + 1), OTHER_WORDS) && at + 2 == close;
+                if is_other || behind > at + 1 && behind == close {
                     return self.behind_operand(close + 1);
+                }
+                // Two operands never stand side by side, so brackets before one are casts to some
+                // other type.
+                let mut last = close;
+                while code.at(last + 1) == "(" {
+                    last = code.partner(last + 1);
+                }
+                if is_word(last + 1) || matches!(code.at(last + 1), "~" | "!") {
+                    return self.behind_operand(last + 1);
                 }
             }
             _ if is_word(at) => {}

@@ -1,21 +1,37 @@
 //! The walk over the tokens of a source: it follows scopes and conditions, and finds the constructs
 //! to rewrite.
 
-use super::unsupported::{unsupported, unsupported_header};
+use super::casts::type_names;
+use super::unsupported::{own_name, unsupported, unsupported_header};
 use super::{Edit, Refusal, Rewritten};
+use crate::standard_headers::LAB_H;
 use lab_protocol::text::is_among;
 use lab_source::cpp::directive::Directive;
 use lab_source::cpp::{Code, Token, TokenKind, words};
 use lab_source::line_at;
+use std::collections::HashSet;
 
 /// Names of questions, or what they begin with.
-const QUESTIONS: [&str; 5] = [
+const QUESTIONS: [&str; 7] = [
+    "__func__",
+    "__FUNCTION__",
     "__has_",
     "__BASE_FILE__",
     "__INCLUDE_LEVEL__",
     "__FILE_NAME__",
     "__PRETTY_FUNCTION__",
 ];
+
+/// Whether a directive is about the host's compiler, or about the place of the lines behind it.
+fn is_of_host(name: &str, rest: &str) -> bool {
+    let is_number = name.is_empty() || name.bytes().all(|byte| byte.is_ascii_digit());
+    let compiler = words(rest).into_iter().next();
+    match name {
+        "pragma" => matches!(compiler, Some("GCC" | "clang" | "STDC")),
+        "ident" | "sccs" | "assert" | "unassert" => true,
+        _ => name == "line" || is_number && !rest.is_empty(),
+    }
+}
 
 /// One walk over the tokens of a source.
 pub struct Pass<'s> {
@@ -32,6 +48,7 @@ pub struct Pass<'s> {
     pub done: Rewritten,
     /// Number of `__shared__` declarations so far.
     pub shared_declarations: usize,
+    pub types: HashSet<&'s str>,
 }
 
 impl<'s> Pass<'s> {
@@ -45,6 +62,7 @@ impl<'s> Pass<'s> {
             preprocessed: None,
             done: Rewritten::default(),
             shared_declarations: 0,
+            types: type_names(code),
         }
     }
 
@@ -87,7 +105,10 @@ impl<'s> Pass<'s> {
             }
             word if self.is_shared(word) => return self.shared_declaration(at),
             word => {
-                if let Some(reason) = unsupported(word) {
+                // The lab's own header uses them, and so does what its macros leave.
+                let is_users = self.preprocessed.is_none() && self.code.text != LAB_H;
+                let own = own_name(word).filter(|_| is_users);
+                if let Some(reason) = unsupported(word).or(own) {
                     self.refuse(token.start, token.start, reason, " ");
                 }
             }
@@ -182,6 +203,13 @@ impl<'s> Pass<'s> {
                 }
                 let start = token.end - directive.rest.len();
                 self.done.includes.push(start..start + header.len());
+            }
+            // Where a line comes from, and how the host's compiler is set: NVRTC leaves pragmas of
+            // other compilers out.
+            name if is_of_host(name, directive.rest) => {
+                let text = token.text(self.code.text);
+                let lines = "\n".repeat(text.matches('\n').count());
+                self.edit(token.start, token.end, lines);
             }
             _ => {}
         }

@@ -2,6 +2,12 @@
 
 use super::super::headers::is_known;
 
+/// Why a user's source cannot have a name that is the cpu device's own.
+pub fn own_name(word: &str) -> Option<&'static str> {
+    let is_own = word.trim_start_matches('_').starts_with("lab_cpu_");
+    is_own.then_some("names that begin with lab_cpu_ are the cpu device's own: choose another")
+}
+
 /// Returns why the cpu device cannot run a construct with this name. `None` where it can.
 pub fn unsupported(word: &str) -> Option<&'static str> {
     const TENSOR: &str =
@@ -14,6 +20,9 @@ pub fn unsupported(word: &str) -> Option<&'static str> {
     const TEXTURE: &str =
         "textures and surfaces cannot be used on the cpu device (guard them with #ifndef LAB_CPU)";
     Some(match word {
+        "__builtin_constant_p" => {
+            "the cpu device builds a kernel several times, and __builtin_constant_p may answer otherwise in each"
+        }
         "wmma" | "mma_sync" | "load_matrix_sync" | "store_matrix_sync" | "fill_fragment" => TENSOR,
         "memcpy_async" | "cp_async_bulk" | "__pipeline_memcpy_async" | "memcpy_async_tx" => BULK,
         "this_cluster" | "cluster_group" => CLUSTER,

@@ -69,7 +69,8 @@ pub struct Preprocessed {
     code: Code<String>,
     /// Where each line of the text begins, and where it comes from.
     lines: Vec<(usize, Origin)>,
-    files: Vec<String>,
+    /// Each with whether it is a header of the system or of the cpu device.
+    files: Vec<(String, bool)>,
 }
 
 impl Deref for Preprocessed {
@@ -85,19 +86,21 @@ impl Preprocessed {
     /// headers.
     pub fn read(text: String, own_headers: &Path) -> Preprocessed {
         let own_headers = own_headers.display().to_string();
-        let mut files = vec![String::new()];
+        let mut files = vec![(String::new(), true)];
         let mut lines = Vec::new();
         let mut next = UNKNOWN;
         let mut start = 0;
         for line in text.split_inclusive('\n') {
             match marker(line) {
                 Some((number, file, system)) => {
-                    let known = files.iter().position(|known| *known == file);
-                    let foreign = system || file.starts_with('<') || file.starts_with(&own_headers);
+                    let known = files.iter().position(|(known, _)| *known == file);
+                    // A file may call itself a header of the system from some line on.
                     let index = known.unwrap_or_else(|| {
-                        files.push(file);
+                        let is_lab = file.starts_with('<') || file.starts_with(&own_headers);
+                        files.push((file, system || is_lab));
                         files.len() - 1
                     });
+                    let foreign = files[index].1;
                     lines.push((start, next));
                     next = Origin {
                         file: index,
@@ -122,7 +125,7 @@ impl Preprocessed {
     /// The file and the line that a byte of the text comes from.
     pub fn place(&self, offset: usize) -> (&str, usize) {
         let origin = self.origin(offset);
-        (&self.files[origin.file], origin.line)
+        (&self.files[origin.file].0, origin.line)
     }
 
     /// Whether a byte of the text comes from a header of the system or of the cpu device.
