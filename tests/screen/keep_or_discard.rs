@@ -605,3 +605,19 @@ fn a_refusal_stays_until_the_text_that_ran_into_it_has_ended() {
     world.tell("wait 600; press enter");
     assert!(world.model.overlays.is_empty());
 }
+
+#[test]
+fn a_refusal_says_that_a_newer_run_has_ended_and_takes_the_text_that_runs_into_it() {
+    let refused = "open; say correctness: pass; end pass 5; save; say correctness: fail; end fail out is wrong; press c";
+    let mut world = check(refused, &["Keep: not now", "needs a passing verdict"]);
+    assert!(!world.words().contains("newer run"), "{}", world.words());
+    world.tell(&format!("save; {PASS}"));
+    let words = world.words();
+    let said = "A newer run has ended since: PASS. Before it: needs a passing verdict";
+    assert!(words.contains(said), "{words}");
+    // Its dialog was there first, so no letter keeps, discards or quits.
+    world.tell("type added dry run q");
+    assert!(world.history.is_empty() && world.asked.is_empty());
+    world.tell("wait 600; press enter; press c");
+    assert!(world.words().contains("Keep run 3"), "{}", world.words());
+}

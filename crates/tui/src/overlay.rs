@@ -162,6 +162,8 @@ pub enum Overlay {
     Refused {
         title: String,
         text: String,
+        /// Stands before the text: the verdict of a run that has ended since.
+        newer: String,
     },
     /// The machine code of a profiled line.
     Listing {
@@ -197,6 +199,15 @@ pub enum Overlay {
 }
 
 impl Overlay {
+    /// Why an action is not possible now.
+    pub fn refused(action: Action, text: String) -> Overlay {
+        Overlay::Refused {
+            title: format!("{}: not now", action.title()),
+            text,
+            newer: String::new(),
+        }
+    }
+
     /// The first visible row of a text that is only read.
     pub fn scroll(&mut self) -> Option<&mut usize> {
         match self {

@@ -49,9 +49,9 @@ pub(super) fn draw(
             let problem = problem.as_deref().unwrap_or_default();
             draw_line(model, frame, area, of, input, problem);
         }
-        Overlay::Refused { title, text } => {
+        Overlay::Refused { title, text, newer } => {
             let keys = keys(model, &[(Action::Accept, "go back")]);
-            draw_notice(frame, area, title, text, keys);
+            draw_notice(frame, area, title, &format!("{newer}{text}"), keys);
         }
         Overlay::Listing {
             title,

@@ -373,10 +373,7 @@ impl Model {
                 text: printable(&question),
                 about: About::Change(Change::Undo(last.run)),
             },
-            Err(why) => Overlay::Refused {
-                title: format!("{}: not now", action.title()),
-                text: why,
-            },
+            Err(why) => Overlay::refused(action, why),
         };
         self.overlays.insert(at, overlay);
         held.into_iter().for_each(|key| self.on_key(key));

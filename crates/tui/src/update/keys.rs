@@ -266,8 +266,7 @@ impl Model {
 
     /// Shows why an action is not possible. The dialog takes the keys until it is closed.
     pub fn refuse(&mut self, action: Action, text: String) {
-        let title = format!("{}: not now", action.title());
-        self.overlays.push(Overlay::Refused { title, text });
+        self.overlays.push(Overlay::refused(action, text));
     }
 
     fn toggle_pause(&mut self) {

@@ -148,6 +148,13 @@ impl Model {
             (true, false) => self.runs.check = FinishedRun::of(record, report),
             (false, _) => {
                 self.runs.last = FinishedRun::of(record, report).or(self.runs.last.take());
+                for overlay in &mut self.overlays {
+                    if let (Overlay::Refused { newer, .. }, Some(last)) = (overlay, &self.runs.last)
+                    {
+                        let word = last.verdict.word();
+                        *newer = format!("A newer run has ended since: {word}. Before it: ");
+                    }
+                }
             }
         }
         self.emit(Effect::Refresh);
