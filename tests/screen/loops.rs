@@ -115,6 +115,45 @@ fn a_loop_whose_command_edits() {
     check("loop_editing", &mut world(editing()));
 }
 
+#[test]
+fn a_small_screen_shows_what_there_is_in_place_of_an_empty_edit() {
+    let shown = |view: LoopView| {
+        let mut world = world(view);
+        let titles = |screen: String| {
+            let names = ["Edit", "Verdicts", "Command"];
+            let is_shown = |name: &&str| screen.contains(&format!("─ {name} "));
+            names.into_iter().filter(is_shown).collect::<Vec<_>>()
+        };
+        let first = titles(world.screen(80, 24));
+        world.tell("press tab");
+        assert!(
+            world.screen(80, 24).contains("━ Edit "),
+            "it is one key away"
+        );
+        first
+    };
+    let unchanged = LoopView {
+        edit: Ok(String::new()),
+        ..editing()
+    };
+    assert_eq!(shown(unchanged.clone()), ["Verdicts"]);
+    let first_turn = LoopView {
+        runs: Vec::new(),
+        ..unchanged
+    };
+    assert_eq!(shown(first_turn.clone()), ["Command"]);
+    let silent = LoopView {
+        output: Vec::new(),
+        ..first_turn
+    };
+    assert_eq!(shown(silent.clone()), [""; 0], "the pane Loop has all rows");
+    let unreadable = LoopView {
+        edit: Err("the kernel in the work tree of the command cannot be read".into()),
+        ..silent
+    };
+    assert_eq!(shown(unreadable), ["Edit"], "why there is no edit is told");
+}
+
 /// Two lanes, of which one edits and the other one judges, beside a kernel whose own work tree has
 /// no loop.
 fn lanes() -> LoopView {

@@ -52,9 +52,15 @@ impl PanePainter<'_, '_> {
             }
             View::Source => self.draw_pane(area, Pane::Source),
             View::Results => self.draw_results(area),
-            View::Git => self.draw_halves(Split::Git, area, [Pane::Graph, Pane::Commit]),
+            View::Git => {
+                self.draw_halves(Split::Git, area, [Pane::Graph, Pane::Commit], usize::MAX);
+            }
             View::Device => self.draw_device(area),
-            View::Sweep => self.draw_halves(Split::Sweep, area, [Pane::Sweep, Pane::Points]),
+            View::Sweep => {
+                let points = self.model.repository.points().len().max(1) + 1;
+                let panes = [Pane::Sweep, Pane::Points];
+                self.draw_halves(Split::Sweep, area, panes, points);
+            }
             View::Decisions => {
                 let direction = direction(area.width >= WIDE);
                 let first = match direction {
@@ -67,15 +73,22 @@ impl PanePainter<'_, '_> {
             View::Loop if is_large => self.draw_loop(area),
             View::Loop => {
                 let above = self.loop_rows(area.width).clamp(5, area.height * 6 / 10);
-                self.draw_stack(Split::LoopStack, area, above, [Pane::Loop, Pane::Edit]);
+                let panes = [Pane::Loop, self.model.loop_pane()];
+                self.draw_stack(Split::LoopStack, area, above, panes);
             }
         }
     }
 
-    /// Draws two panes side by side, or one below the other on a narrow screen.
-    fn draw_halves(&mut self, split: Split, area: Rect, panes: [Pane; 2]) {
+    /// Draws two panes side by side, or one below the other on a narrow screen. Rows that the second one
+    /// does not `need` there are the first one's.
+    fn draw_halves(&mut self, split: Split, area: Rect, panes: [Pane; 2], need: usize) {
         let direction = direction(area.width >= WIDE);
-        self.draw_both(split, direction, area, half(area, direction), panes);
+        let mut first = half(area, direction);
+        if direction == Direction::Vertical {
+            let need = u16::try_from(need).unwrap_or(u16::MAX);
+            first = first.max(area.height.saturating_sub(need));
+        }
+        self.draw_both(split, direction, area, first, panes);
     }
 
     /// Cuts an area in two, and draws a pane in each part.
@@ -93,10 +106,14 @@ impl PanePainter<'_, '_> {
         }
     }
 
-    /// The first pane above, and below it the focused one; the second while the first is focused.
+    /// The first pane above, and below it the focused one; the second while the first is focused. Where
+    /// the second is the first, the first has the whole area.
     fn draw_stack(&mut self, split: Split, area: Rect, above: u16, [first, second]: [Pane; 2]) {
         let focus = self.model.panes.focus();
         let other = if focus == first { second } else { focus };
+        if other == first {
+            return self.draw_pane(area, first);
+        }
         self.draw_both(split, Direction::Vertical, area, above, [first, other]);
     }
 

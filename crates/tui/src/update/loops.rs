@@ -25,6 +25,15 @@ impl Model {
         self.loops.take(read, self.now);
     }
 
+    /// The pane that a small screen shows below the pane Loop: the first one that has something to
+    /// show, else none but the pane Loop.
+    pub fn loop_pane(&self) -> Pane {
+        let is_unreadable = self.loops.view().is_some_and(|view| view.edit.is_err());
+        let has_rows = |pane: &Pane| is_unreadable || self.rows(*pane).count > 0;
+        let mut panes = [Pane::Edit, Pane::Verdicts, Pane::Command].into_iter();
+        panes.find(has_rows).unwrap_or(Pane::Loop)
+    }
+
     /// Asks the loop to pause or to go on, or to end its turn.
     pub(super) fn ask_loop(&mut self, action: Action) {
         let asked = match action {
