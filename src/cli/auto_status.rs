@@ -67,7 +67,8 @@ struct LaneAnswer {
 
 pub fn main(options: &StatusArgs) -> Result<ExitCode> {
     let project = options.kernel.open()?;
-    let lanes = lab_auto::lanes(&project).into_iter().map(|lane| {
+    let index = RunIndex::open(&project);
+    let lanes = lab_auto::lanes(&project, &index).into_iter().map(|lane| {
         Ok(LaneAnswer {
             lane: lane.name,
             running: lane.running,
@@ -76,7 +77,7 @@ pub fn main(options: &StatusArgs) -> Result<ExitCode> {
     });
     let status = StatusAnswer {
         running: lab_auto::is_running(&project)?,
-        state: lab_auto::read_state(&project)?,
+        state: lab_auto::read_state(&project)?.map(|state| state.follow(&index)),
         disk: lab_auto::disk_use(&project)?,
         lanes: lanes.collect::<Result<_>>()?,
     };

@@ -172,12 +172,47 @@ fn a_switch_that_was_killed_is_completed() {
     );
 }
 
+/// The verdict of a kernel whose last line says `left`.
+const UNDECIDED: &str = "case $(tail -n 1 kernel.cu) in *left*)\n\
+    echo 'device: Test GPU'; echo 'throughput_sps: 1000'; echo 'kernel_us: 1000'; echo 'correctness: pass'\n\
+    echo 'speed_ratio: 1.003 low=0.99 high=1.01 quads=3'; echo 'speed: undecided'; exit ;; esac";
+
+#[test]
+fn the_counts_follow_what_a_person_decides_after_the_loop() {
+    let lab = lab_with(UNDECIDED);
+    let line = "[ $LAB_TURN = 1 ] && echo 'run left' >> kernel.cu || echo \"run $LAB_TURN quick\" >> kernel.cu";
+    auto(&lab, "--experiments 3", line)
+        .is(0)
+        .says("3 experiments: 2 kept, 0 discarded, 0 crashed, 1 left");
+    let status = |counts: &str| {
+        let status = lab.lab("auto status").is(0);
+        let counts = format!("  3 experiments: {counts};");
+        assert!(status.out.contains(&counts), "{counts}: {status:?}");
+        status.out
+    };
+    let ended = status("2 kept, 0 discarded, 0 crashed, 1 left");
+    assert!(ended.contains("left to you: run 1 "), "{ended}");
+
+    lab.lab("undo")
+        .is(0)
+        .says("run 3 of kernel.cu is open again");
+    status("1 kept, 0 discarded, 0 crashed, 2 left");
+    lab.lab("discard -m 'not needed'").is(0);
+    status("1 kept, 1 discarded, 0 crashed, 1 left");
+    lab.lab("undo").is(0);
+    lab.lab("keep -m 'needed after all'").is(0);
+    status("2 kept, 0 discarded, 0 crashed, 1 left");
+
+    lab.lab("restore left/1").is(0);
+    lab.lab("run --unless-known").is(0);
+    lab.lab("discard -m 'no gain'").is(0);
+    let decided = status("2 kept, 1 discarded, 0 crashed, 0 left");
+    assert!(!decided.contains("left to you"), "{decided}");
+}
+
 #[test]
 fn a_run_that_is_left_keeps_what_the_command_said_and_its_bytes_have_a_name() {
-    let undecided = "case $(tail -n 1 kernel.cu) in *left*)\n\
-        echo 'device: Test GPU'; echo 'throughput_sps: 1000'; echo 'kernel_us: 1000'; echo 'correctness: pass'\n\
-        echo 'speed_ratio: 1.003 low=0.99 high=1.01 quads=3'; echo 'speed: undecided'; exit ;; esac";
-    let lab = lab_with(undecided);
+    let lab = lab_with(UNDECIDED);
     let line = "cp $LAB_AUTO_STATE $HOME/told.json\n\
         [ $LAB_TURN = 1 ] && echo 'run left' >> kernel.cu || echo 'run slower' >> kernel.cu\n\
         echo '{\"description\": \"two rows\", \"hypothesis\": \"fewer loads\", \"lesson\": \"measure longer\"}' > $LAB_ANSWER";

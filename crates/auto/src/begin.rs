@@ -44,10 +44,10 @@ pub fn begin(auto: &Auto) -> Result<State> {
         // It was killed, or a signal ended it while a kernel was judged. The same budget goes on;
         // another one begins.
         Some(old) if old.ended.is_none() || old.candidate.is_some() => {
-            let counts = if old.budget == budget {
-                old.counts.clone()
+            let (counts, counted) = if old.budget == budget {
+                (old.counts.clone(), old.counted.clone())
             } else {
-                Counts::default()
+                Default::default()
             };
             let counts = Counts {
                 failures_in_a_row: 0,
@@ -57,6 +57,7 @@ pub fn begin(auto: &Auto) -> Result<State> {
                 process: std::process::id(),
                 budget,
                 counts,
+                counted,
                 ended: None,
                 ..old
             }

@@ -123,7 +123,7 @@ impl Running<'_, '_> {
         };
         if let Some(decision) = &record.decision {
             return Ok(Came::Ended(
-                told.ended(outcome(decision.status), verdict.why.clone()),
+                told.ended(decision.status.into(), verdict.why.clone()),
             ));
         }
         match (verdict.outcome, self.judged_by.changed(project)) {
@@ -157,7 +157,7 @@ impl Running<'_, '_> {
             return Ok(
                 match lab_decide::discard(project, index, run, &message, false) {
                     Ok(decided) => {
-                        Came::Ended(told.ended(outcome(decided.status), verdict.why.clone()))
+                        Came::Ended(told.ended(decided.status.into(), verdict.why.clone()))
                     }
                     Err(refusal) => {
                         Came::Undecided(told.ended(TurnOutcome::Left, refusal.to_string()))
@@ -176,7 +176,7 @@ impl Running<'_, '_> {
         Ok(match ruling {
             _ if control.is_ended() && !matches!(ruling, Ruling::Decided(_)) => Came::Stopped,
             Ruling::Decided(decided) => {
-                Came::Ended(told.ended(outcome(decided.status), verdict.why.clone()))
+                Came::Ended(told.ended(decided.status.into(), verdict.why.clone()))
             }
             Ruling::Left(why) => Came::Ended(told.ended(TurnOutcome::Left, why)),
             Ruling::Failed(why) => Came::Undecided(told.ended(TurnOutcome::Left, why)),
@@ -268,10 +268,12 @@ pub fn is_incumbent(project: &Project) -> Result<bool> {
     Ok(inputs::on_disk(project).is_ok_and(|present| present == wanted))
 }
 
-fn outcome(status: Status) -> TurnOutcome {
-    match status {
-        Status::Keep => TurnOutcome::Kept,
-        Status::Crash => TurnOutcome::Crash,
-        _ => TurnOutcome::Discarded,
+impl From<Status> for TurnOutcome {
+    fn from(status: Status) -> TurnOutcome {
+        match status {
+            Status::Keep => TurnOutcome::Kept,
+            Status::Crash => TurnOutcome::Crash,
+            _ => TurnOutcome::Discarded,
+        }
     }
 }

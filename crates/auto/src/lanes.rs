@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use lab_git::Repo;
 use lab_project::{Project, loop_claim};
 use lab_protocol::Target;
+use lab_store::RunIndex;
 use lab_system::stamp::{Stamp, stamp};
 use std::path::PathBuf;
 
@@ -54,13 +55,15 @@ pub struct LaneView {
     pub state: Result<Option<State>, String>,
 }
 
-/// Reads all lanes of a kernel, by name. A lane has none.
-pub fn lanes(project: &Project) -> Vec<LaneView> {
+/// Reads all lanes of a kernel, by name. A lane has none. `index` is up to date.
+pub fn lanes(project: &Project, index: &RunIndex) -> Vec<LaneView> {
     let read = |(name, folder): (String, PathBuf)| LaneView {
         device: device_of(project, &name),
         name,
         running: loop_claim::is_running_in(project, &folder),
-        state: read_state_in(project, &folder).map_err(|error| format!("{error:#}")),
+        state: read_state_in(project, &folder)
+            .map(|state| Some(state?.follow(index)))
+            .map_err(|error| format!("{error:#}")),
     };
     names(project).map(read).collect()
 }

@@ -38,6 +38,8 @@ pub use lanes::{LaneView, device_name, lanes, open_lane};
 pub use options::{Auto, Editor, Ended, Options};
 pub use progress::{Best, KeptPoint};
 pub use requests::{Request, request, request_everywhere};
-pub use state::{Budget, Counts, LastTurn, LeftRun, Phase, State, TurnOutcome, VERSION};
+pub use state::{
+    Budget, CountedRun, Counts, LastTurn, LeftRun, Phase, State, TurnOutcome, VERSION,
+};
 pub use the_loop::run;
 pub use view::{LoopRun, LoopSnapshot, LoopView, OnDisk};

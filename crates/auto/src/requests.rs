@@ -5,6 +5,7 @@ use super::lanes::{LaneView, lanes};
 use super::state::Phase;
 use anyhow::{Result, bail};
 use lab_project::{Project, loop_claim};
+use lab_store::RunIndex;
 use std::path::PathBuf;
 
 /// What `lab auto pause`, `resume`, `stop` and `end-turn` ask for. The loop reads the first three
@@ -78,7 +79,7 @@ fn request_in(project: &Project, folder: PathBuf, asked: Request) -> Result<()> 
 /// refused, as a line each: of several lanes one may be between two turns. An error means that
 /// nobody took the request.
 pub fn request_everywhere(project: &Project, asked: Request) -> Result<Vec<String>> {
-    let mut running = lanes(project);
+    let mut running = lanes(project, &RunIndex::new(project));
     running.retain(|lane| lane.running);
     if running.is_empty() || loop_claim::is_running(project) {
         request(project, asked)?;

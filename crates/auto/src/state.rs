@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use lab_git::OtherChanges;
 use lab_history::bounds::Bounds;
 use lab_run::RunId;
+use lab_store::RunIndex;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -210,8 +211,19 @@ pub struct State {
     pub older_kept: Vec<KeptPoint>,
     /// Runs up to this one are cleaned up: a long run.log of a discarded run is cut.
     pub cleaned: u64,
-    /// The last runs that were left to a person.
+    /// The last runs that were left to a person, and are not decided.
     pub left: Vec<LeftRun>,
+    /// The last runs that are counted, and as what: an undo or a person's decision changes that.
+    #[serde(default)]
+    pub counted: Vec<CountedRun>,
+}
+
+/// A run that a turn had judged.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct CountedRun {
+    pub run: RunId,
+    /// What the run is counted as.
+    pub outcome: TurnOutcome,
 }
 
 /// A run that the rule left to a person.
@@ -224,6 +236,19 @@ pub struct LeftRun {
 }
 
 impl Counts {
+    /// How many turns ended so.
+    fn of(&mut self, outcome: TurnOutcome) -> &mut u64 {
+        match outcome {
+            TurnOutcome::Kept => &mut self.kept,
+            TurnOutcome::Discarded => &mut self.discarded,
+            TurnOutcome::Crash => &mut self.crashed,
+            TurnOutcome::Left => &mut self.left,
+            TurnOutcome::Known => &mut self.known,
+            TurnOutcome::Nothing => &mut self.nothing,
+            TurnOutcome::Failed => &mut self.failed,
+        }
+    }
+
     /// What counts towards a budget of experiments: a kernel that was judged before cost a turn of
     /// the command all the same.
     pub fn of_budget(&self) -> u64 {
@@ -236,8 +261,8 @@ impl Counts {
     }
 }
 
-/// Most runs that the state names as left.
-const LEFT_RUNS: usize = 20;
+/// Most runs that the state names as left or as counted.
+const RUNS: usize = 20;
 
 impl State {
     /// A loop that starts afresh after `turn` turns.
@@ -258,22 +283,33 @@ impl State {
     pub(super) fn note_left(&mut self, left: LeftRun) {
         self.left.retain(|known| known.run != left.run);
         self.left.push(left);
-        let surplus = self.left.len().saturating_sub(LEFT_RUNS);
-        self.left.drain(..surplus);
+        drop_oldest(&mut self.left);
+    }
+
+    /// The state with what was decided since: a decision that was undone leaves its run to a person, and
+    /// a person may decide a run that was left. `index` is up to date.
+    #[must_use]
+    pub fn follow(mut self, index: &RunIndex) -> State {
+        let now = |run| {
+            let decision = index.summary(run)?.decision.as_ref();
+            Some(decision.map_or(TurnOutcome::Left, |decision| decision.status.into()))
+        };
+        for CountedRun { run, outcome } in &mut self.counted {
+            let count = self.counts.of(*outcome);
+            *count = count.saturating_sub(1);
+            *outcome = now(*run).unwrap_or(*outcome);
+            *self.counts.of(*outcome) += 1;
+        }
+        let is = |run, outcome| now(run).is_none_or(|now| now == outcome);
+        self.left.retain(|left| is(left.run, TurnOutcome::Left));
+        self.best.take_if(|best| !is(best.run, TurnOutcome::Kept));
+        self
     }
 
     /// Counts a turn that has ended, and remembers how.
     pub(super) fn count(&mut self, told: LastTurn, mend: u32, plateau: u32) {
         let counts = &mut self.counts;
-        *match told.outcome {
-            TurnOutcome::Kept => &mut counts.kept,
-            TurnOutcome::Discarded => &mut counts.discarded,
-            TurnOutcome::Crash => &mut counts.crashed,
-            TurnOutcome::Left => &mut counts.left,
-            TurnOutcome::Known => &mut counts.known,
-            TurnOutcome::Nothing => &mut counts.nothing,
-            TurnOutcome::Failed => &mut counts.failed,
-        } += 1;
+        *counts.of(told.outcome) += 1;
         let is_failure = matches!(told.outcome, TurnOutcome::Nothing | TurnOutcome::Failed);
         // A command that leaves the same kernel again and again brings nothing either.
         counts.failures_in_a_row = if is_failure || told.outcome == TurnOutcome::Known {
@@ -289,6 +325,13 @@ impl State {
         let is_mended_next = told.outcome == TurnOutcome::Crash && counts.mended < mend;
         counts.mended = if is_mended_next { counts.mended + 1 } else { 0 };
         self.plateau = counts.discards_in_a_row >= plateau;
+        // A known kernel has the run that judged it before.
+        let judged = told.run.filter(|_| told.outcome != TurnOutcome::Known);
+        counts.experiments += u64::from(judged.is_some());
+        let outcome = told.outcome;
+        self.counted
+            .extend(judged.map(|run| CountedRun { run, outcome }));
+        drop_oldest(&mut self.counted);
         self.trouble = None;
         self.last_turn = Some(told);
         self.mending = self
@@ -342,4 +385,8 @@ impl State {
             spent.cost
         ))
     }
+}
+
+fn drop_oldest<T>(runs: &mut Vec<T>) {
+    runs.drain(..runs.len().saturating_sub(RUNS));
 }

@@ -157,6 +157,7 @@ impl Running<'_, '_> {
         index.refresh();
         // A disk that was full may have room again; else the next turn tries.
         let _ = lab_decide::append_owed(project, index);
+        self.state = std::mem::take(&mut self.state).follow(index);
         if self.head.is_none() || self.head != head {
             (self.state.best, self.state.bounds) = (
                 progress::best(project, index, &target),
@@ -197,9 +198,6 @@ impl Running<'_, '_> {
                 Ok(self.end_turn(told, false)?)
             }
             Ok(Came::Ended(told)) => {
-                // A known kernel has the run that judged it before.
-                let is_judged = told.run.is_some() && told.outcome != TurnOutcome::Known;
-                self.state.counts.experiments += u64::from(is_judged);
                 self.state.counts.cost += candidate.answer.cost.unwrap_or(0.0);
                 let (why, is_command) = (told.why.clone(), self.edits_by_command());
                 self.end_turn(told, is_command)?;

@@ -112,8 +112,8 @@ impl LoopView {
     pub fn read(project: &Project, index: &mut RunIndex, context: u32) -> Result<LoopView> {
         let files = Files::of(project)?;
         let running = loop_claim::is_running(project);
-        let state = read_state(project)?;
         index.refresh();
+        let state = read_state(project)?.map(|state| state.follow(index));
         let repo = Repo::open(project)?;
         let blob = incumbent(&repo)?;
         let has_verdict = |run: &&RunSummary| run.judges(project) && run.verdict.is_some();
@@ -171,7 +171,7 @@ impl LoopView {
                 "" => String::new(),
                 argument => format!(" --kernel{argument}"),
             },
-            lanes: lanes::lanes(project),
+            lanes: lanes::lanes(project, index),
             state,
         })
     }
