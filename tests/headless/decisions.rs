@@ -439,6 +439,32 @@ fn a_run_and_next_evidence_are_on_the_board_too() {
 }
 
 #[test]
+fn the_title_of_a_new_decision_is_what_was_tried_or_else_its_id() {
+    let lab = Lab::new();
+    lab.passing(2000.0);
+    lab.git("commit -qam harness");
+    let experiment = |number: u64, tried: &str, decision: &str| {
+        lab.write("kernel.cu", format!("// experiment {number}\n"));
+        lab.lab("run").is(0);
+        lab.sh(&format!("\"$LAB\" keep -m '{tried}'")).is(0);
+        lab.lab(&format!(
+            "decisions add {decision} --run {number} --to {decision}"
+        ))
+        .is(0);
+        lab.lab("decisions").is(0).out
+    };
+    let board = experiment(1, "two rows a warp, float4 stores", "rows");
+    assert!(
+        board.contains("  rows: two rows a warp, float4 stores"),
+        "{board}"
+    );
+    // A number of a title would be one that was typed by hand.
+    let board = experiment(2, "loads of 16 bytes", "wide-loads");
+    assert!(board.contains("  wide-loads: wide loads"), "{board}");
+    assert!(!board.contains("typed by hand"), "{board}");
+}
+
+#[test]
 fn a_claim_names_the_card_that_was_measured() {
     let lab = supported();
     let text = lab.read("decisions.toml");

@@ -1,15 +1,18 @@
 //! decisions.toml: its keys, and where in it something stands.
 
+use crate::claim::{Numbers, fill};
 use crate::evidence::Evidence;
 use crate::proof::is_id;
 use crate::status::{Expected, Status};
 use crate::{DECISIONS, ID_FORM};
 use anyhow::{Context, Result, anyhow, ensure};
 use lab_git::Repo;
+use lab_store::RunIndex;
 use lab_system::failure::Failure;
 use lab_system::root::{Root, if_there};
 use lab_text::toml_error;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::Path;
 use toml::Spanned;
 
@@ -147,7 +150,7 @@ pub fn list(repo: &Repo, decision: &str, id: &str, evidence: &Evidence) -> Resul
         }),
         None => edits.push(behind(
             file.text.len(),
-            new_decision(decision, id, evidence),
+            new_decision(repo, decision, id, evidence),
         )),
     }
     let next = entry.map_or(&[][..], |entry| &entry.next).iter();
@@ -176,10 +179,21 @@ pub fn list(repo: &Repo, decision: &str, id: &str, evidence: &Evidence) -> Resul
         .collect())
 }
 
-fn new_decision(decision: &str, id: &str, evidence: &Evidence) -> String {
+/// A decision for a person to write on. Its title is what was tried in the measured bytes. A text with a
+/// number of its own could be no title: then the decision's id stands there, in words.
+fn new_decision(repo: &Repo, decision: &str, id: &str, evidence: &Evidence) -> String {
     let quoted = |text: &str| toml::Value::from(text).to_string();
     let kernel = evidence.kernel.rsplit('/').nth(1);
     let kernel = kernel.unwrap_or(&evidence.kernel);
+    let index = RunIndex::open(&repo.project);
+    let decided = index.newest_of_blob(&evidence.blob);
+    let decided = decided.filter_map(|run| run.decision.as_ref());
+    let is_title = |text: &&str| {
+        let (_, faults) = fill(text, Numbers::Cited, &[], &BTreeMap::new());
+        !text.is_empty() && faults.is_empty()
+    };
+    let tried = decided.map(|it| it.description.as_str()).find(is_title);
+    let title = tried.map_or_else(|| decision.replace(['-', '_'], " "), str::to_owned);
     let claim = match evidence.figures.contains_key("us") {
         true => format!("{kernel} takes {{{id}.us}}."),
         false => format!("What follows for {kernel}?"),
@@ -187,7 +201,7 @@ fn new_decision(decision: &str, id: &str, evidence: &Evidence) -> String {
     format!(
         "\n[[decision]]\nid = {}\ndomain = \"New\"\ntitle = {}\nclaim = {}\nevidence = [\"{id}\"]\n",
         quoted(decision),
-        quoted(kernel),
+        quoted(&title),
         quoted(&claim),
     )
 }
