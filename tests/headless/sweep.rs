@@ -99,7 +99,7 @@ fn a_sweep_finds_what_is_right_and_a_point_becomes_one_experiment() {
     }
     for text in [
         "sweep 1 of kernel.cu: 5 of 5 points: 3 passed; 1 wrong; 1 not built  cpu (emulated, ",
-        "  BLOCK down and STEP across (✓ correct, ✗ not correct, · not tried):\n        1  2\n    32  ✓  ✓\n    64  ✓  ✗\n    96  ✗  ·\n",
+        "  BLOCK down, STEP across (✓ correct, ✗ not correct, · not tried, – excluded):\n        1  2\n    32  ✓  ✓\n    64  ✓  ✗\n    96  ✗  –\n",
         "  the device is emulated: these times say nothing about a GPU\n",
         "choose a point: emulated times have no best. `lab sweep --apply N` writes point N\n",
     ] {
@@ -138,7 +138,7 @@ fn a_sweep_finds_what_is_right_and_a_point_becomes_one_experiment() {
     assert_eq!(of(["96", "1"])["outcome"], json!("build_error"));
     let by = lab.lab("sweep --show 1 --by STEP,BLOCK").is(0).out;
     assert!(
-        by.contains("    32  64  96\n    1   ✓   ✓   ✗\n    2   ✓   ✗   ·\n"),
+        by.contains("    32  64  96\n    1   ✓   ✓   ✗\n    2   ✓   ✗   –\n"),
         "{by}"
     );
     lab.lab("sweep --show 1 --by BLOK,STEP")
@@ -384,7 +384,7 @@ fn one_judge_judges_all_points_and_one_that_is_surely_slower_ends_early() {
         .is(0)
         .says("slower, ended early")
         .says("  importance: BLOCK 100 %, STEP ")
-        .says("in percent of the best, BLOCK down and STEP across")
+        .says("BLOCK down, STEP across (% of the best, ✗ not correct, · not tried, – excluded):")
         .says("`lab sweep --apply` writes point ");
     lab.lab("sweep --apply").is(0).says(" has BLOCK=64 STEP=");
 }

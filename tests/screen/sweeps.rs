@@ -115,6 +115,21 @@ fn a_sweep_on_a_cluster_shows_its_tasks() {
 }
 
 #[test]
+fn a_point_that_a_condition_excludes_is_not_one_that_is_left_to_try() {
+    let mut view = sweep(points(), false);
+    let (block_256, rows_2) = ((0, 2), (1, 1));
+    view.sweep.start.excluded = [(block_256, rows_2), (rows_2, block_256)].into();
+    let mut world = world(Some(view));
+    check("sweep_excluded", &mut world);
+    let words = world.words();
+    assert!(
+        words.contains("(% of the best, ✗ not correct, · not tried, – excluded)"),
+        "{words}"
+    );
+    assert!(words.contains("256 71 –"), "{words}");
+}
+
+#[test]
 fn the_map_is_over_the_pair_of_constants_that_is_asked_for() {
     let mut world = world(Some(swept()));
     let mut seen = Vec::new();
@@ -190,6 +205,10 @@ fn another_point_of_the_list_is_chosen_and_stays_so() {
 #[test]
 fn without_a_sweep_the_view_says_how_to_begin_one() {
     let words = world(None).words();
+    assert!(
+        words.contains("the points are listed here, the best first"),
+        "{words}"
+    );
     assert!(
         words.contains(
             "`lab sweep` tries the values of the tune lines: `// lab: tune NAME = 64, 128`"

@@ -14,10 +14,14 @@ use crate::expression::Expression;
 use crate::line_at;
 use line::{Line, Require, Tune, grouped, number};
 use place::Place;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 
 /// Most combinations of the values, before `lab: require` leaves points out.
 pub const MOST_COMBINATIONS: usize = 1_000_000;
+
+/// Most pairs that [`Space::excluded_pairs`] names.
+const MOST_EXCLUDED: usize = 20_000;
 
 /// How a source writes comments and constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,6 +141,24 @@ impl Space {
             .collect();
         choices.reverse();
         choices
+    }
+
+    /// The pairs of values, in both orders, that no point has: of each value the places of its
+    /// parameter and of the value. None if there are so many that a record cannot hold them.
+    pub fn excluded_pairs(&self) -> BTreeSet<((usize, usize), (usize, usize))> {
+        let pairs = |point: usize| {
+            let all: Vec<_> = self.choices(point).into_iter().enumerate().collect();
+            let behind = |first| all.iter().map(move |second| (first, *second));
+            all.iter().copied().flat_map(behind).collect::<Vec<_>>()
+        };
+        // Each pair once: a million points have many.
+        let counts = self.parameters.iter().map(|it| it.values.len());
+        let mut all: HashSet<_> = (0..counts.product()).flat_map(pairs).collect();
+        for pair in self.points.iter().flat_map(|point| pairs(*point)) {
+            all.remove(&pair);
+        }
+        let is_little = all.len() <= MOST_EXCLUDED;
+        all.into_iter().filter(|_| is_little).collect()
     }
 
     /// The number of the point with these choices.

@@ -17,6 +17,7 @@ use lab_runner::spec::RunSpec;
 use lab_source::tune::{Space, Syntax};
 use lab_store::series::{OpenFolder, SeriesStart, own_origin};
 use lab_system::random;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What is asked for.
@@ -103,7 +104,7 @@ impl<'a> Session<'a> {
         let target = format!("{of_cluster}{}", targets.join(","));
         let (sweep, open) = match found(project, &target, &store, &fingerprint, request)? {
             Some(found) => found,
-            None => begun(project, target, &store, fingerprint, &space)?,
+            None => begun(project, target, &store, fingerprint, &space, request)?,
         };
         Ok(Session {
             project,
@@ -208,6 +209,7 @@ fn begun(
     store: &SweepStore,
     fingerprint: Fingerprint,
     space: &Space,
+    request: &SweepRequest,
 ) -> Result<(Sweep, OpenFolder), NotRun> {
     let parameters = space.parameters.iter().map(|parameter| SweepParameter {
         name: parameter.name.clone(),
@@ -224,6 +226,10 @@ fn begun(
         target,
         parameters: parameters.collect(),
         requires: space.requires.clone(),
+        excluded: match &request.only {
+            None if !space.requires.is_empty() => space.excluded_pairs(),
+            _ => BTreeSet::new(),
+        },
         points: space.points.len(),
         seed: random::number(),
         started: lab_run::now(),

@@ -31,6 +31,9 @@ pub struct SweepStart {
     pub parameters: Vec<SweepParameter>,
     /// The texts of the `lab: require` lines.
     pub requires: Vec<String>,
+    /// See [`lab_source::tune::Space::excluded_pairs`].
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub excluded: BTreeSet<((usize, usize), (usize, usize))>,
     /// How many points these leave.
     pub points: usize,
     /// What random orders follow from.

@@ -103,8 +103,8 @@ pub fn listed(points: &[SweepPoint]) -> Vec<&SweepPoint> {
 /// The best points for each pair of values of two parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeatMap {
-    /// The parameters of the rows and of the columns.
-    pub names: [String; 2],
+    /// The parameters of the rows and of the columns, and what the signs mean.
+    pub head: String,
     pub rows: Vec<String>,
     pub columns: Vec<String>,
     /// A row for each of `rows`.
@@ -114,6 +114,8 @@ pub struct HeatMap {
 /// What is known of the points with two values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Heat {
+    /// A `lab: require` line excludes all of them.
+    Excluded,
     /// None was tried.
     Unknown,
     /// None was correct.
@@ -122,6 +124,19 @@ pub enum Heat {
     Correct,
     /// The best of them, as a part of the best of all: from 0 to 1.
     Best(f64),
+}
+
+impl Heat {
+    /// What a cell of the map shows.
+    pub fn sign(self) -> String {
+        match self {
+            Heat::Excluded => "–".to_owned(),
+            Heat::Unknown => "·".to_owned(),
+            Heat::Bad => "✗".to_owned(),
+            Heat::Correct => "✓".to_owned(),
+            Heat::Best(part) => format!("{:.0}", 100.0 * part),
+        }
+    }
 }
 
 impl HeatMap {
@@ -137,22 +152,37 @@ impl HeatMap {
             let pair = (&point.values[row], &point.values[column]);
             at.entry(pair).or_default().push(point);
         }
-        let cell = |of_row: &String, of_column: &String| {
-            let here = at.get(&(of_row, of_column)).map_or(&[][..], Vec::as_slice);
+        let excluded = &sweep.start.excluded;
+        let cell = |of_row: usize, of_column: usize| {
+            let here = at.get(&(&rows[of_row], &columns[of_column]));
+            let here = here.map_or(&[][..], Vec::as_slice);
             let scores = here.iter().filter_map(|point| score(point));
             match scores.reduce(f64::max) {
                 Some(_) if is_emulated => Heat::Correct,
                 Some(score) => Heat::Best(score / best),
+                None if excluded.contains(&((row, of_row), (column, of_column))) => Heat::Excluded,
                 None if here.is_empty() => Heat::Unknown,
                 None => Heat::Bad,
             }
         };
-        let cells = rows
-            .iter()
-            .map(|row| columns.iter().map(|column| cell(row, column)).collect());
+        let places = 0..columns.len();
+        let cells = (0..rows.len()).map(|row| places.clone().map(|it| cell(row, it)).collect());
+        let cells = cells.collect();
+        let correct = if is_emulated {
+            "✓ correct"
+        } else {
+            "% of the best"
+        };
+        let others = match excluded.is_empty() {
+            true => "",
+            false => ", – excluded",
+        };
+        let [down, across] = [row, column].map(|at| &sweep.start.parameters[at].name);
         HeatMap {
-            cells: cells.collect(),
-            names: [row, column].map(|at| sweep.start.parameters[at].name.clone()),
+            cells,
+            head: format!(
+                "{down} down, {across} across ({correct}, ✗ not correct, · not tried{others})"
+            ),
             rows,
             columns,
         }
@@ -281,6 +311,7 @@ pub mod tests {
                 target: "auto".into(),
                 parameters: vec![parameter("A"), parameter("B")],
                 requires: Vec::new(),
+                excluded: Default::default(),
                 points: 4,
                 seed: 1,
                 started: lab_run::now(),
@@ -328,7 +359,7 @@ pub mod tests {
         let mut points = vec![point(1, 0, 50.0), point(2, 1, 100.0), point(3, 2, 80.0)];
         points[2].outcome = PointOutcome::Fail;
         let map = HeatMap::of(&sweep(points), [0, 1]);
-        assert_eq!(map.names, ["A", "B"]);
+        assert!(map.head.starts_with("A down, B across"), "{}", map.head);
         assert_eq!(map.cells[0], [Heat::Best(0.5), Heat::Best(1.0)]);
         assert_eq!(map.cells[1], [Heat::Bad, Heat::Unknown]);
         let mut emulated = sweep(vec![point(1, 0, 50.0)]);

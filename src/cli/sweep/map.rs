@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use itertools::Itertools;
 use lab_sweep::Sweep;
-use lab_sweep::summary::{Heat, HeatMap, importance, pairs};
+use lab_sweep::summary::{HeatMap, importance, pairs};
 use lab_text::suggest::did_you_mean;
 use lab_tui::text::width;
 
@@ -52,23 +52,16 @@ pub fn pair(sweep: &Sweep, by: Option<&str>) -> Result<Option<[usize; 2]>> {
 /// The map: a line that explains it, the values of the columns, and a line for each value of the rows.
 pub fn lines(sweep: &Sweep, pair: [usize; 2]) -> Vec<String> {
     let map = HeatMap::of(sweep, pair);
-    let [row, column] = &map.names;
-    let (what, correct) = match sweep.is_emulated() {
-        true => ("", "✓ correct, "),
-        false => ("in percent of the best, ", ""),
-    };
-    let mut lines = vec![format!(
-        "  {what}{row} down and {column} across ({correct}✗ not correct, · not tried):"
-    )];
-    let cell = |heat: &Heat| match heat {
-        Heat::Unknown => "·".to_owned(),
-        Heat::Bad => "✗".to_owned(),
-        Heat::Correct => "✓".to_owned(),
-        Heat::Best(part) => format!("{:.0}", 100.0 * part),
-    };
+    let mut lines = vec![format!("  {}:", map.head)];
     let mut rows: Vec<Vec<String>> = vec![[vec![String::new()], map.columns.clone()].concat()];
     for (value, cells) in map.rows.iter().zip(&map.cells) {
-        rows.push([vec![value.clone()], cells.iter().map(cell).collect()].concat());
+        rows.push(
+            [
+                vec![value.clone()],
+                cells.iter().map(|heat| heat.sign()).collect(),
+            ]
+            .concat(),
+        );
     }
     let column_width = |at: usize| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0);
     let widths: Vec<usize> = (0..=map.columns.len()).map(column_width).collect();

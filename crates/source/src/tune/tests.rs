@@ -46,6 +46,42 @@ fn a_point_is_the_source_with_other_values() {
 }
 
 #[test]
+fn the_pairs_of_values_that_no_point_has_are_known() {
+    let space = Space::read(KERNEL, Syntax::Cpp).unwrap();
+    let words = |(at, value): (usize, usize)| {
+        let parameter = &space.parameters[at];
+        format!("{}={}", parameter.name, parameter.values[value])
+    };
+    let of_block = space
+        .excluded_pairs()
+        .into_iter()
+        .filter(|(first, _)| first.0 == 0);
+    let pairs: Vec<String> = of_block.map(|(a, b)| words(a) + " " + &words(b)).collect();
+    assert_eq!(
+        pairs,
+        ["BLOCK=128 ROWS=8", "BLOCK=256 ROWS=4", "BLOCK=256 ROWS=8"]
+    );
+    let free = KERNEL.replace("// lab: require BLOCK * ROWS <= 512\n", "");
+    assert!(
+        Space::read(&free, Syntax::Cpp)
+            .unwrap()
+            .excluded_pairs()
+            .is_empty()
+    );
+    // A record does not hold a million of them.
+    let many = with(
+        "BLOCK = 1..200",
+        "// lab: tune N = 1..200\nconstexpr int N = 1;\nint m = N;\n// lab: require N < BLOCK\n",
+    );
+    assert!(
+        Space::read(&many, Syntax::Cpp)
+            .unwrap()
+            .excluded_pairs()
+            .is_empty()
+    );
+}
+
+#[test]
 fn a_source_without_tune_lines_has_no_points() {
     let space = Space::read("// lab: notes\nint x = 1;\n", Syntax::Cpp).unwrap();
     assert!(space.parameters.is_empty() && space.points.is_empty());

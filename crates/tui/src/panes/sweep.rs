@@ -8,10 +8,10 @@
 //! BLOCK  ██████████████  62 % of the variance
 //! ROWS   ███             14 %
 //!
-//! in percent of the best: BLOCK down, ROWS across
+//! BLOCK down, ROWS across (% of the best, ✗ not correct, · not tried, – excluded)
 //!         1    2    4
 //!  64    98  100   87
-//! 128     ✗    ·   90
+//! 128     ✗    ·    –
 //! ```
 
 use crate::prelude::*;
@@ -55,7 +55,7 @@ pub fn rows(data: ScreenData, pair: usize, columns: usize) -> Lines {
     lines.extend(importance(sweep));
     let pairs = summary::pairs(sweep);
     if let Some(pair) = pairs.get(pair % pairs.len().max(1)) {
-        lines.extend(map(&HeatMap::of(sweep, *pair), sweep.is_emulated()));
+        lines.extend(map(&HeatMap::of(sweep, *pair), columns));
     }
     lines
 }
@@ -113,23 +113,14 @@ fn importance(sweep: &Sweep) -> Lines {
     blank.into_iter().chain(rows).collect()
 }
 
-fn map(map: &HeatMap, is_emulated: bool) -> Lines {
-    let [row, column] = &map.names;
-    let what = if is_emulated {
-        "✓ correct"
-    } else {
-        "in percent of the best"
-    };
-    let head = format!("{what}, ✗ wrong, · not tried: {row} down, {column} across");
+fn map(map: &HeatMap, room: usize) -> Lines {
     let first = widest(map.rows.iter().map(String::as_str));
     let wide = widest(map.columns.iter().map(String::as_str)).max(3) + 2;
     let columns = map.columns.iter().map(|value| pad_left(value, wide));
     let columns = format!("{}{}", " ".repeat(first), columns.collect::<String>());
-    let mut lines = vec![
-        Line::default(),
-        Line::styled(head, QUIET),
-        Line::styled(columns, QUIET),
-    ];
+    let mut lines = vec![Line::default()];
+    lines.extend(paragraph(&map.head, room, QUIET));
+    lines.push(Line::styled(columns, QUIET));
     for (value, cells) in map.rows.iter().zip(&map.cells) {
         let mut line = Line::styled(pad_left(value, first), QUIET);
         line.extend(cells.iter().map(|heat| cell(*heat, wide)));
@@ -139,20 +130,15 @@ fn map(map: &HeatMap, is_emulated: bool) -> Lines {
 }
 
 fn cell(heat: Heat, wide: usize) -> Span<'static> {
-    let (text, style) = match heat {
-        Heat::Unknown => ("·".to_owned(), QUIET),
-        Heat::Bad => ("✗".to_owned(), BAD),
-        Heat::Correct => ("✓".to_owned(), GOOD),
-        Heat::Best(part) => {
-            let style = match part {
-                part if part >= NEAR => GOOD,
-                part if part >= FAR => TEXT,
-                _ => WARN,
-            };
-            (format!("{:.0}", 100.0 * part), style)
-        }
+    let style = match heat {
+        Heat::Unknown | Heat::Excluded => QUIET,
+        Heat::Bad => BAD,
+        Heat::Correct => GOOD,
+        Heat::Best(part) if part >= NEAR => GOOD,
+        Heat::Best(part) if part >= FAR => TEXT,
+        Heat::Best(_) => WARN,
     };
-    Span::styled(pad_left(&text, wide), style)
+    Span::styled(pad_left(&heat.sign(), wide), style)
 }
 
 /// The list of all points.
@@ -191,6 +177,10 @@ impl PointsState {
             ..self.list
         };
         let view = shown(canvas.data);
+        if points.is_empty() {
+            let hint = Line::styled("the points are listed here, the best first", QUIET);
+            draw_rows(canvas.frame, area, [hint]);
+        }
         canvas.draw_list(area, list, points.len(), true, |at| {
             let row = view.map(|view| row(&view.sweep.start, points[at], area.width.into()));
             row.unwrap_or_default()
