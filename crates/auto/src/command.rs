@@ -9,6 +9,7 @@ use super::noticed::UsersRepository;
 use super::running::{Edited, Running};
 use super::state::{LastTurn, TurnOutcome};
 use anyhow::{Context, Result};
+use itertools::Itertools;
 use lab_git::{AgentTree, Repo};
 use lab_project::Project;
 use lab_run::Ending;
@@ -137,8 +138,8 @@ impl Running<'_, '_> {
     }
 
     fn command(&self, words: &[String], tree: &AgentTree, state: &Path, answer: &Path) -> Command {
-        let words: Vec<String> = words.iter().map(|word| shell::quote(word)).collect();
-        let line = format!("exec {}", words.join(" "));
+        let words = words.iter().map(|word| shell::quote(word)).join(" ");
+        let line = format!("exec {words}");
         let mut command = Command::new(own_program());
         let own = std::process::id().to_string();
         command

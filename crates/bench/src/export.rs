@@ -2,6 +2,7 @@
 
 use crate::record::{Bench, BenchRun, WorkloadOutcome};
 use crate::summary::{Summary, TimeOverRuns, WorkloadSummary};
+use itertools::Itertools;
 use lab_protocol::text::escape_invisible;
 use lab_run::peers::MeasuredPeer;
 use serde_json::{Map, Value, json};
@@ -15,7 +16,7 @@ pub fn csv(bench: &Bench) -> String {
     let whose = if bench.is_own() { "own" } else { "foreign" };
     for run in &bench.runs {
         for workload in &run.workloads {
-            let trials: Vec<String> = workload.trials_us.iter().map(f64::to_string).collect();
+            let trials = workload.trials_us.iter().join(" ");
             let cells = [
                 bench.start.bench.to_string(),
                 bench.start.kernel.clone(),
@@ -24,7 +25,7 @@ pub fn csv(bench: &Bench) -> String {
                 workload.name.clone(),
                 workload.outcome.word().to_owned(),
                 workload.us.map(|us| us.to_string()).unwrap_or_default(),
-                trials.join(" "),
+                trials,
                 whose.to_owned(),
             ];
             text += &cells.map(|cell| csv_cell(&cell)).join(",");

@@ -3,6 +3,7 @@
 
 use crate::record::{Bench, BenchId, BenchRun, WorkloadOutcome, WorkloadRun, mean};
 use crate::store::BenchStore;
+use itertools::Itertools;
 use lab_run::Fingerprint;
 use lab_run::verdict::Outcome;
 use lab_text::figures::counted;
@@ -174,8 +175,8 @@ impl Summary {
         let text = |Group { runs, low, high }: &Group| {
             format!("runs {} at {low:.3} {to} {high:.3} µs", numbers(runs))
         };
-        let groups = self.groups.iter().map(text);
-        (!self.groups.is_empty()).then(|| groups.collect::<Vec<_>>().join("; "))
+        let mut groups = self.groups.iter().map(text);
+        (!self.groups.is_empty()).then(|| groups.join("; "))
     }
 }
 
@@ -262,10 +263,7 @@ fn caveats(runs: &[BenchRun]) -> Vec<String> {
 
 /// `1, 3, 5`.
 pub fn numbers(runs: &[u32]) -> String {
-    runs.iter()
-        .map(u32::to_string)
-        .collect::<Vec<_>>()
-        .join(", ")
+    runs.iter().map(u32::to_string).join(", ")
 }
 
 fn geometric_mean(values: &[f64]) -> f64 {

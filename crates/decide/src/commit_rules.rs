@@ -6,6 +6,7 @@ use super::finish::append_step;
 use super::intent::{Step, What};
 use super::{Decided, NotAllowed, Refusal, no, require_subject};
 use crate::rules::{self, RuleChange, Rules};
+use itertools::Itertools;
 use lab_git::{ChangedFile, Move, Repo};
 use lab_project::Project;
 use lab_run::experiment::{Correctness, Row, Status};
@@ -45,12 +46,12 @@ pub fn change_rules(project: &Project, message: &Message) -> StdResult<Decided, 
     let description = message.subject().trim_start_matches(PREFIX).to_owned();
     let changed = rules.changed.iter().map(RuleChange::committed);
     let first = rules.first.iter().map(|path| format!("{path} is added"));
-    let what: Vec<String> = changed.chain(first).collect();
+    let what = changed.chain(first).join("; ");
     let commit_message = Message::new(
         &format!("{PREFIX}{description}"),
         message.trailers().iter().cloned(),
     )
-    .with_default(TrailerKey::Other("Rules".to_owned()), &what.join("; "));
+    .with_default(TrailerKey::Other("Rules".to_owned()), &what);
     let text = commit_message.render();
     let prepared =
         lab_git::prepare_rules(changing.repo(), &files, &text).and_so("nothing was committed")?;

@@ -9,6 +9,7 @@ use super::policy::{Keep, Present, allowed};
 use super::upkeep::with_draft;
 use super::{Decided, Refusal, auto, judged_bytes, no, require_subject, snapshot};
 use anyhow::Result;
+use itertools::Itertools;
 use lab_git::{ChangedFile, Repo, ToCommit};
 use lab_history::{last_peers, tested};
 use lab_project::Project;
@@ -122,10 +123,9 @@ impl Decision<'_> {
             }
         }
         if !rules.is_empty() {
-            let names: Vec<&str> = rules.iter().map(|(name, _)| name.as_str()).collect();
+            let names = rules.iter().map(|(name, _)| name).join(", ");
             self.note([format!(
-                "this first keep also commits the rules of the problem: {}",
-                names.join(", ")
+                "this first keep also commits the rules of the problem: {names}"
             )]);
         }
         let commit = self.intent.commit.clone().unwrap_or_default();

@@ -7,6 +7,7 @@ use git2::build::CheckoutBuilder;
 use git2::{
     Commit, ErrorCode, Repository, StatusOptions, WorktreeAddOptions, WorktreePruneOptions,
 };
+use itertools::Itertools;
 use lab_system::root::Root;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -56,12 +57,7 @@ pub fn switch_to_branch(repo: &Repo, name: &str, commit: &str) -> Result<Switche
     let changed = changed_files(git)?;
     if !changed.is_empty() && !is_checked_out(git, &wanted)? {
         let more = if changed.len() > NAMED { ", …" } else { "" };
-        let named = changed
-            .iter()
-            .take(NAMED)
-            .cloned()
-            .collect::<Vec<_>>()
-            .join(", ");
+        let named = changed.iter().take(NAMED).cloned().join(", ");
         bail!(
             "files are changed ({named}{more}): commit them or take the changes back, then try again"
         );

@@ -3,6 +3,7 @@
 use super::kernel_file::{self, NAMES, sources_in};
 use super::{canonical, kernels, work_tree};
 use anyhow::{Context, Result, anyhow, bail};
+use itertools::Itertools;
 use std::path::{Path, PathBuf};
 
 /// The kernel of a folder. `named` is the one that lab.toml names; `shown` is the folder's path in
@@ -97,16 +98,15 @@ fn only_kernel(from: &Path, home: &Path, root: &Path, has_harness: bool) -> Resu
             from.display()
         ),
         several => {
-            let names: Vec<_> = several
+            let names = several
                 .iter()
                 .filter_map(|p| p.file_name())
                 .map(|n| n.to_string_lossy())
-                .collect();
+                .join(", ");
             bail!(
-                "{} .cu files in {} ({}): name one, or write `kernel = \"…\"` into lab.toml",
+                "{} .cu files in {} ({names}): name one, or write `kernel = \"…\"` into lab.toml",
                 several.len(),
-                from.display(),
-                names.join(", ")
+                from.display()
             )
         }
     }

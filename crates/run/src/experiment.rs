@@ -5,6 +5,7 @@ use crate::chosen::{Chosen, ChosenMeasure};
 use crate::message::{TAGS, Trailer};
 use crate::peers::PeerFigure;
 use crate::verdict::{Change, Verdict};
+use itertools::Itertools;
 use jiff::Timestamp;
 use lab_project::config::Goal;
 use lab_project::objective::Objective;
@@ -239,8 +240,7 @@ impl Experiment {
         let tags = self.trailers.iter().filter(is_tags);
         let tags = tags.flat_map(|(_, text)| text.split(','));
         let tags = tags.map(str::trim).filter(|tag| !tag.is_empty());
-        let tags: Vec<String> = tags.map(|tag| format!("#{tag}")).collect();
-        tags.join(" ")
+        tags.map(|tag| format!("#{tag}")).join(" ")
     }
 
     /// Whether its figure counts: the result was correct and no crash.

@@ -4,6 +4,7 @@
 //! one `Key: value` in each line; the further lines of a longer value begin with blanks.
 //! `repo::parse_message` reads a message back.
 
+use itertools::Itertools;
 use lab_text::sanitise;
 use lab_text::suggest::did_you_mean;
 use serde::{Deserialize, Serialize};
@@ -264,10 +265,7 @@ pub fn clean(value: &str) -> String {
     let lines = value
         .lines()
         .map(|line| sanitise::text(line).trim().to_owned());
-    lines
-        .filter(|line| !line.is_empty())
-        .collect::<Vec<_>>()
-        .join("\n")
+    lines.filter(|line| !line.is_empty()).join("\n")
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use crate::process::Control;
 use crate::spec::RunSpec;
 use crate::standby::Standby;
 use anyhow::{Context, Result};
+use itertools::Itertools;
 use lab_git::Repo;
 use lab_project::Project;
 use lab_protocol::report::{Measure, Report};
@@ -391,11 +392,9 @@ fn take(left: &mut usize, bytes: usize) -> bool {
 }
 
 fn pairs(row: &[(&str, &str)]) -> String {
-    let words: Vec<String> = row
-        .iter()
+    row.iter()
         .map(|(key, value)| format!("{key}={value}"))
-        .collect();
-    words.join(" ")
+        .join(" ")
 }
 
 #[cfg(test)]

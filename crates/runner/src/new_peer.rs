@@ -5,6 +5,7 @@
 //! reference.cu gets that file as a peer: its formula cannot be told in Python.
 
 use anyhow::{Context, Result, bail, ensure};
+use itertools::Itertools;
 use lab_project::Project;
 use lab_run::inputs;
 use lab_system::failure::Failure;
@@ -50,14 +51,11 @@ pub fn add(project: &Project) -> Result<NewPeer> {
         .parse()
         .with_context(|| format!("cannot read {shown}"))?;
     if table.contains_key("peer") {
-        let names: Vec<String> = inputs::peer_tables(text.as_bytes())
+        let names = inputs::peer_tables(text.as_bytes())
             .into_iter()
             .map(|peer| peer.name)
-            .collect();
-        bail!(
-            "{shown} has peers already ({}): add another [[peer]] table to it",
-            names.join(", ")
-        );
+            .join(", ");
+        bail!("{shown} has peers already ({names}): add another [[peer]] table to it");
     }
     let (peer, function) = match read(project, &project.problem_dir.join("reference.py"))? {
         Some(reference) => {

@@ -1,5 +1,6 @@
 //! What a run is started with, and the command lines that follow from it.
 
+use itertools::Itertools;
 use lab_git::{HeldFile, Repo};
 use lab_project::config::MeasureConfig;
 use lab_project::python::{self, Interpreter};
@@ -252,13 +253,9 @@ pub fn withheld(project: &Project) -> Option<String> {
     if outside.is_empty() || trust::is_granted(project) {
         return None;
     }
-    let named: Vec<String> = outside
-        .iter()
-        .map(|path| path.display().to_string())
-        .collect();
+    let named = outside.iter().map(|path| path.display()).join(", ");
     Some(format!(
-        "lab.toml names {}, outside the repository's sources: the compiler may read that after `lab trust`",
-        named.join(", ")
+        "lab.toml names {named}, outside the repository's sources: the compiler may read that after `lab trust`"
     ))
 }
 

@@ -6,6 +6,7 @@ use crate::session::Session;
 use crate::slurm::{self, Cluster};
 use crate::store::SweepStore;
 use crate::strategy::Strategy;
+use itertools::Itertools;
 use lab_git::Repo;
 use lab_project::Project;
 use lab_protocol::{Language, Target};
@@ -99,9 +100,9 @@ impl<'a> Session<'a> {
         // Without it git would show .lab as untracked. The sweep is right all the same.
         let _ = lab_git::exclude(&repo);
         let store = SweepStore::of(project);
-        let targets: Vec<String> = lanes.iter().map(|spec| spec.target(project)).collect();
+        let targets = lanes.iter().map(|spec| spec.target(project)).join(",");
         let of_cluster = cluster.as_ref().map_or("", |_| SLURM);
-        let target = format!("{of_cluster}{}", targets.join(","));
+        let target = format!("{of_cluster}{targets}");
         let (sweep, open) = match found(project, &target, &store, &fingerprint, request)? {
             Some(found) => found,
             None => begun(project, target, &store, fingerprint, &space, request)?,

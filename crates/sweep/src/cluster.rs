@@ -10,6 +10,7 @@ use crate::strategy::Chooser;
 use crate::task::TaskFolder;
 use crate::waiting::{AwaitedTask, counted, what_was_lost};
 use anyhow::{Context, Result};
+use itertools::Itertools;
 use lab_run::inputs::Inputs;
 use lab_run::record::Origin;
 use lab_runner::process::Control;
@@ -213,8 +214,8 @@ impl<'s, 'a> Head<'s, 'a> {
         words.extend(["sweep", "--task", &name].map(str::to_owned));
         words.extend(session.cluster.iter().flat_map(|it| it.words.clone()));
         words.push(session.project.kernel.to_string_lossy().into_owned());
-        let words: Vec<String> = words.iter().map(|word| quote(word)).collect();
-        Ok(format!("exec {}", words.join(" ")))
+        let words = words.iter().map(|word| quote(word)).join(" ");
+        Ok(format!("exec {words}"))
     }
 
     fn open_tasks(&mut self, array: &Array, jobs: SweepJobs) {

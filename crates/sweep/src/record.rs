@@ -1,5 +1,6 @@
 //! What is stored of a sweep and of each of its points.
 
+use itertools::Itertools;
 use jiff::Timestamp;
 use lab_project::config::Goal;
 use lab_run::Fingerprint;
@@ -184,8 +185,7 @@ impl Sweep {
         let lanes: Vec<&str> = self.start.target.split(',').collect();
         let count = lanes.len();
         let lanes = (count > 1).then(|| format!("{count} lanes: {}", lanes.join(", ")));
-        let words: Vec<String> = names.next().into_iter().chain(lanes).collect();
-        words.join(", ")
+        names.next().into_iter().chain(lanes).join(", ")
     }
 
     /// Seconds that the sweep has gone on.
@@ -255,11 +255,11 @@ impl SweepJobs {
             (self.lost, "lost"),
         ];
         let some = counts.into_iter().filter(|(count, _)| *count > 0);
-        let words: Vec<String> = some
+        let words = some
             .map(|(count, word)| format!("{count} {word}"))
-            .collect();
+            .join(", ");
         let tasks = counted(self.tasks, "task");
-        format!("Slurm job {}: {tasks}: {}", self.job, words.join(", "))
+        format!("Slurm job {}: {tasks}: {words}", self.job)
     }
 }
 

@@ -2,6 +2,7 @@
 //! decides where and when a task runs, and starts it again after it lost its node.
 
 use anyhow::Context;
+use itertools::Itertools;
 use lab_project::config::Executor;
 use lab_project::{Project, trust};
 use lab_protocol::{Exit, Target};
@@ -153,12 +154,12 @@ pub fn cancel(name: &str) -> Result<(), String> {
 
 /// Where these tasks of a job are. An error if nobody can say now.
 pub fn ask(job: &str, tasks: &[usize]) -> Result<HashMap<usize, TaskState>, String> {
-    let ids: Vec<String> = tasks.iter().map(|task| format!("{job}_{task}")).collect();
+    let ids = tasks.iter().map(|task| format!("{job}_{task}")).join(",");
     let queued = [
         "--noheader".to_owned(),
         "--array".to_owned(),
         "--states=all".to_owned(),
-        format!("--jobs={}", ids.join(",")),
+        format!("--jobs={ids}"),
         "--format=%K %T".to_owned(),
     ];
     let queued = match printed("squeue", &queued) {

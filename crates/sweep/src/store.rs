@@ -5,6 +5,7 @@ use crate::record::{
     AppliedPoints, Array, PointOutcome, Sweep, SweepId, SweepJobs, SweepPoint, SweepStart,
 };
 use anyhow::Result;
+use itertools::Itertools;
 use lab_run::record::Origin;
 use lab_source::tune::MOST_COMBINATIONS;
 use lab_store::series::{Series, SeriesId, SeriesKind, SeriesStart};
@@ -183,7 +184,8 @@ impl SweepStart {
     /// The values of a point, as in `BLOCK=256 ROWS=2`.
     pub fn in_words(&self, point: &SweepPoint) -> String {
         let words = self.parameters.iter().zip(&point.values);
-        let words = words.map(|(parameter, value)| format!("{}={value}", parameter.name));
-        words.collect::<Vec<_>>().join(" ")
+        words
+            .map(|(parameter, value)| format!("{}={value}", parameter.name))
+            .join(" ")
     }
 }

@@ -1,6 +1,7 @@
 //! What the points of a sweep come to: the best ones, and how much each parameter matters.
 
 use crate::record::{PointOutcome, Sweep, SweepPoint};
+use itertools::Itertools;
 use lab_project::config::Goal;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -47,10 +48,8 @@ impl PointCounts {
         let some = all
             .into_iter()
             .filter(|(count, word)| *count > 0 || *word == "passed");
-        let words: Vec<String> = some
-            .map(|(count, word)| format!("{count} {word}"))
-            .collect();
-        words.join("; ")
+        some.map(|(count, word)| format!("{count} {word}"))
+            .join("; ")
     }
 }
 

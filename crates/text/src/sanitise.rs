@@ -1,5 +1,6 @@
 //! Makes untrusted text safe for a screen, once, where the text enters.
 
+use itertools::Itertools;
 use lab_protocol::text::is_visible;
 
 /// One clean line of run.log: without control characters, marks that reorder text, and tabs, and no
@@ -77,8 +78,7 @@ pub fn text(text: &str) -> String {
 /// assert_eq!(words("  wider\ttiles,\n again "), "wider tiles, again");
 /// ```
 pub fn words(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    self::text(&words.join(" "))
+    self::text(&text.split_whitespace().join(" "))
 }
 
 #[derive(Default)]

@@ -1,6 +1,7 @@
 //! The tools of `lab check`.
 
 use crate::target::Target;
+use itertools::Itertools;
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
@@ -73,11 +74,7 @@ fn unknown(name: &str) -> String {
 
 /// Returns the names of these tools, as in `memcheck, racecheck`.
 pub fn tool_names(tools: &[Tool]) -> String {
-    tools
-        .iter()
-        .map(|tool| tool.name())
-        .collect::<Vec<_>>()
-        .join(", ")
+    tools.iter().map(|tool| tool.name()).join(", ")
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::refusals::AFTER_A_REFUSAL;
 use crate::rules::RuleChange;
+use itertools::Itertools;
 use lab_git::Obstacle;
 use lab_run::RunId;
 use lab_run::experiment::Status;
@@ -123,11 +124,7 @@ pub enum NotAllowed {
 }
 
 fn listed(changed: &[RuleChange]) -> String {
-    changed
-        .iter()
-        .map(RuleChange::to_string)
-        .collect::<Vec<_>>()
-        .join("; ")
+    changed.iter().map(RuleChange::to_string).join("; ")
 }
 
 impl NotAllowed {

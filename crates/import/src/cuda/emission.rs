@@ -4,6 +4,7 @@ use super::cub;
 use super::headers::{included, is_of_host};
 use super::slice::{Slice, is_device};
 use super::unit::{Place, Source, Unit};
+use itertools::Itertools;
 use lab_source::cpp::Code;
 use lab_source::cpp::items::{Item, ItemKind};
 use lab_source::line_at;
@@ -62,10 +63,10 @@ pub fn cub_headers(unit: &Unit, slice: &Slice) -> Option<Vec<String>> {
     let kept = unit.places().filter(|place| slice.keeps(*place));
     let kept: Vec<_> = kept.map(|place| unit.item(place)).collect();
     let is_included = kept.iter().any(|(source, item)| is_cub(source, item));
-    let code = kept
+    let mut code = kept
         .iter()
         .map(|(source, item)| &source.code.text[item.start..item.end]);
-    is_included.then(|| cub::headers(&code.collect::<Vec<_>>().join("\n")))
+    is_included.then(|| cub::headers(&code.join("\n")))
 }
 
 /// Whether a function lacks `__device__`, which each function that a kernel calls must have.

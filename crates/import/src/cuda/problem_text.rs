@@ -199,8 +199,8 @@ fn workloads(plan: &Plan, is_slow: bool) -> String {
             continue;
         }
         let extents = extents.iter();
-        let extents = extents.map(|(name, extent)| format!("{name} = {extent}"));
-        let extents = extents.collect::<Vec<_>>().join(", ");
+        let mut extents = extents.map(|(name, extent)| format!("{name} = {extent}"));
+        let extents = extents.join(", ");
         if seen.insert(extents.clone()) {
             out += &format!("[[workload]]\ndims = {{ {extents} }}\n\n");
         }

@@ -9,6 +9,7 @@
 //!
 //! A result that the harness calls wrong is wrong, whatever its figures are.
 
+use itertools::Itertools;
 use lab_project::objective::Objective;
 use lab_protocol::report::{Measure, Report, Speed, Workload};
 use lab_text::sanitise::cut;
@@ -118,11 +119,11 @@ fn beside_a_failure(report: &Report) -> Option<String> {
 }
 
 fn row_line(words: &[(&str, &str)]) -> String {
-    let words: Vec<String> = words
+    let words = words
         .iter()
         .map(|(key, value)| format!("{key}={value}"))
-        .collect();
-    cut(&format!("workload: {}", words.join(" ")), SHOWN)
+        .join(" ");
+    cut(&format!("workload: {words}"), SHOWN)
 }
 
 /// Why no measurement has this figure. One that is not finite counts as not measured.

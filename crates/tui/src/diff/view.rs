@@ -1,6 +1,7 @@
 //! The state of a diff in a pane: its layout, its rows, the cursor, the first visible row.
 
 use super::{ContextLines, Diff, DiffLayout, DiffLine, DiffRow, LineKind, Side};
+use itertools::Itertools;
 use std::sync::Arc;
 
 /// An area with at least this many columns can show both sides next to each other.
@@ -234,7 +235,7 @@ impl DiffView {
                     DiffLayout::Unified => 1,
                     DiffLayout::Split => 2,
                 };
-                Some(sides.take(shown).collect::<Vec<_>>().join("\n"))
+                Some(sides.take(shown).join("\n"))
             }
         };
         let row = self.rows.get(row).copied();

@@ -2,6 +2,7 @@
 
 use crate::model::Model;
 use crate::prelude::*;
+use itertools::Itertools;
 use lab_run::RunId;
 use lab_run::experiment::{Experiment, Status};
 use lab_run::verdict::Outcome;
@@ -16,8 +17,7 @@ pub(super) fn about_kernel(model: &Model, kernel: &str) -> String {
         0 => None,
         count => Some(format::counted(count, "experiment")),
     };
-    let parts: Vec<String> = [here, count].into_iter().flatten().collect();
-    parts.join(", ")
+    [here, count].into_iter().flatten().join(", ")
 }
 
 /// Keys, each with a word.

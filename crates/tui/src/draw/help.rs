@@ -8,6 +8,7 @@ use crate::prelude::*;
 use crate::search_highlight;
 use crate::widgets::window::{WIDE, draw_hints, draw_scrolled, text_columns};
 use crate::words::{WORDS, Word};
+use itertools::Itertools;
 use ratatui::buffer::Cell;
 
 /// A heading and the entries below it.
@@ -75,8 +76,8 @@ pub(super) fn draw(model: &Model, frame: &mut Frame, area: Rect, help: &Help) ->
 /// What stands on the screen below the help.
 fn text_of(buffer: &Buffer) -> String {
     let rows = buffer.content.chunks(usize::from(buffer.area.width.max(1)));
-    let rows = rows.map(|row| row.iter().map(Cell::symbol).collect::<String>());
-    rows.collect::<Vec<_>>().join("\n")
+    let mut rows = rows.map(|row| row.iter().map(Cell::symbol).collect::<String>());
+    rows.join("\n")
 }
 
 /// The keys of the present view, the words on the screen, the keys that work everywhere, and all
@@ -133,7 +134,7 @@ fn word_entry(word: &Word) -> Entry {
         label: word.name().to_owned(),
         style: STRONG,
         text: word.1.to_owned(),
-        also: word.forms().collect::<Vec<_>>().join(" "),
+        also: word.forms().join(" "),
     }
 }
 

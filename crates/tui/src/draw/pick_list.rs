@@ -8,6 +8,7 @@ use crate::overlay::{PickFrom, PickList};
 use crate::palette::{self, Offer, PickRows};
 use crate::prelude::*;
 use crate::widgets::window::WIDE;
+use itertools::Itertools;
 use lab_history::kernels::{ListedKernel, incumbent};
 use lab_protocol::report::PeerRatio;
 use lab_run::peers::PeerFigure;
@@ -207,5 +208,5 @@ fn peers_in_brief(peers: &[PeerFigure]) -> String {
         let interval = None;
         PeerRatio { interval, ..ratio }.with_name(name)
     };
-    ratios.into_iter().map(brief).collect::<Vec<_>>().join(", ")
+    ratios.into_iter().map(brief).join(", ")
 }

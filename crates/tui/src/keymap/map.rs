@@ -2,6 +2,7 @@
 
 use super::{Action, Key, KeyScope, TABLE};
 use crate::views::View;
+use itertools::Itertools;
 
 /// Actions of every view whose default key another action has in one view.
 const REPLACED: &[(KeyScope, Action)] = &[
@@ -131,15 +132,14 @@ impl Keymap {
             }
             _ => bound.key.label(),
         };
-        bound.iter().map(label).collect::<Vec<_>>().join(" ")
+        bound.iter().map(label).join(" ")
     }
 
     /// All keys of an action that work in `scope`: without those that act otherwise there.
     pub fn keys_in(&self, scope: KeyScope, action: Action) -> String {
         let of_it = self.active(scope).filter(|bound| bound.action == action);
         let acts = of_it.filter(|bound| self.find(scope, bound.key) == Some(action));
-        let labels: Vec<String> = acts.map(|bound| bound.key.label()).collect();
-        labels.join(" ")
+        acts.map(|bound| bound.key.label()).join(" ")
     }
 
     /// A key that is bound to two actions in the same scope, if there is one.

@@ -4,6 +4,7 @@ use super::Model;
 use super::rows::no_rows;
 use crate::source::severity_word;
 use crate::views::Pane;
+use itertools::Itertools;
 use lab_run::verdict::Outcome;
 
 /// Most bytes of a copied text. Terminals take up to 100,000 bytes in one OSC 52, and base64 makes
@@ -87,8 +88,8 @@ impl Model {
 
     fn all_rows(&self, pane: Pane) -> Option<String> {
         let rows = self.rows(pane);
-        let texts: Vec<_> = (0..rows.count).map(|at| rows.text(at)).collect();
-        Some(texts.join("\n")).filter(|_| rows.count > 0)
+        let text = (0..rows.count).map(|at| rows.text(at)).join("\n");
+        Some(text).filter(|_| rows.count > 0)
     }
 
     /// The marked line, else the visible lines of run.log.

@@ -12,6 +12,7 @@
 use crate::chart::{Axis, AxisId, Chart, ReferenceLine, Scale, Series, SeriesShape};
 use crate::prelude::*;
 use crate::state::Now;
+use itertools::Itertools;
 use lab_protocol::report::Report;
 use lab_protocol::telemetry::{Process, Reading};
 
@@ -143,8 +144,8 @@ fn summary(reading: &Reading) -> String {
         let value = format::gate(value?.round());
         Some(format!("{value} {unit}"))
     };
-    let reasons = reading.throttle_reasons.iter().map(|reason| reason.word());
-    let reasons = reasons.collect::<Vec<_>>().join(", ");
+    let reasons = reading.throttle_reasons.iter();
+    let reasons = reasons.map(|reason| reason.word()).join(", ");
     let facts = [
         fact(reading.sm_clock_mhz.map(f64::from), "MHz"),
         fact(reading.temperature_c.map(f64::from), "°C"),

@@ -4,6 +4,7 @@ mod image;
 mod roofline;
 
 use crate::prelude::*;
+use itertools::Itertools;
 use jiff::Timestamp;
 use lab_history::profile::facts::{self, percent};
 use lab_history::profile::least;
@@ -100,7 +101,7 @@ fn head(profile: &Profile, at: Option<Timestamp>) -> String {
         Some(origin),
         age,
     ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    parts.into_iter().flatten().join(" · ")
 }
 
 /// A heading and the lines below it.
@@ -212,5 +213,5 @@ fn occupancy(profile: &Profile) -> String {
             .map(|registers| format!("{registers:.0} registers a thread")),
         found.waves.map(|waves| format!("{waves:.2} waves")),
     ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    parts.into_iter().flatten().join(", ")
 }

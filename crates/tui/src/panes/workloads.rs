@@ -10,6 +10,7 @@ use crate::chart::SymbolSet;
 use crate::prelude::*;
 use crate::table::compare;
 use crate::widgets::canvas::{GUTTER, TableColumn, arrow, table_row};
+use itertools::Itertools;
 use lab_protocol::report::{AggregateOf, Report, Speed, Workload};
 use lab_run::experiment::ExperimentKey;
 use std::sync::Arc;
@@ -166,9 +167,9 @@ fn note(of: &str, table: &WorkloadTable, sort: Option<Sort>) -> String {
     let counts = [Speed::Faster, Speed::Same, Speed::Slower, Speed::Undecided];
     let counts = counts.map(|speed| (table.count(speed), speed.word()));
     let counts = counts.into_iter().filter(|(count, _)| *count > 0);
-    let counts: Vec<String> = counts
+    let counts = counts
         .map(|(count, word)| format!("{count} {word}"))
-        .collect();
+        .join(", ");
     let sort = sort.map(|sort| format!("by {} {}", sort.column.name(), arrow(sort.descending)));
     let aggregate = table.aggregate;
     let aggregate = aggregate.map(|of| format!("aggregate: {}", of.aggregate.name()));
@@ -176,7 +177,7 @@ fn note(of: &str, table: &WorkloadTable, sort: Option<Sort>) -> String {
         printable(of),
         table.workloads.len().to_string(),
         sort.unwrap_or_default(),
-        counts.join(", "),
+        counts,
         aggregate.unwrap_or_default(),
     ])
 }

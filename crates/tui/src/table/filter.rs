@@ -3,6 +3,7 @@
 //! word the commit or the description. `!` before a word excludes the rows that match it.
 
 use crate::settings::keys::near_or;
+use itertools::Itertools;
 use lab_protocol::report::Speed;
 use lab_run::experiment::Experiment;
 use lab_text::suggest::nearest;
@@ -75,9 +76,8 @@ impl Filter {
             .split_whitespace()
             .filter_map(|word| Some((word, term(word).ok()?)))
             .collect();
-        let words: Vec<&str> = right.iter().map(|(word, _)| *word).collect();
         Filter {
-            text: words.join(" "),
+            text: right.iter().map(|(word, _)| word).join(" "),
             terms: right.into_iter().map(|(_, term)| term).collect(),
         }
     }

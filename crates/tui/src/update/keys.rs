@@ -9,6 +9,7 @@ use crate::panes::graph::ReadTarget;
 use crate::request::SettingsRequest;
 use crate::text::printable;
 use crate::views::{Pane, View};
+use itertools::Itertools;
 use lab_run::Reason;
 use lab_run::experiment::Experiment;
 use ratatui::crossterm::event::KeyEvent;
@@ -77,8 +78,8 @@ impl Model {
         let text = text
             .split(['\r', '\n'])
             .map(str::trim)
-            .filter(|line| !line.is_empty());
-        let text = text.collect::<Vec<_>>().join(" ");
+            .filter(|line| !line.is_empty())
+            .join(" ");
         let text = printable(&text);
         if let Some(Overlay::Message { draft, .. }) = self.overlays.last_mut() {
             draft.begin(true);

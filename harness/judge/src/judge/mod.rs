@@ -52,6 +52,7 @@ mod steps;
 use crate::outcome::{Result, Stop};
 use crate::process::private_folder;
 use crate::sink::SharedSink;
+use itertools::Itertools;
 use lab_protocol::report::{Stage, Writer};
 use lab_protocol::{Exit, JudgeKind, JudgeRequest, Language, console};
 use lab_system::{descendants, lifetime};
@@ -173,8 +174,9 @@ fn of_the_kernel(request: &JudgeRequest, stop: &Stop) -> String {
     match stop {
         Stop::Build(_) | Stop::Crash(_) if request.language() == Language::Python => {
             let shown = request.shown_as();
-            let lines = text.lines().map(|line| python_line(line, &shown));
-            lines.collect::<Vec<_>>().join("\n")
+            text.lines()
+                .map(|line| python_line(line, &shown))
+                .join("\n")
         }
         _ => text,
     }

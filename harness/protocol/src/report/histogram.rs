@@ -1,6 +1,7 @@
 //! How many differences are how large, with one bin for each octave.
 
 use super::{attribute, first_word, number};
+use itertools::Itertools;
 use std::fmt;
 
 /// Counts of differences by size. Bin `i` counts the differences of at least `2^(-40 + i)` and less
@@ -135,15 +136,11 @@ impl Default for Histogram {
 impl fmt::Display for Histogram {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let (first, end) = self.used();
-        let counts: Vec<String> = self.octaves[first..end.max(first + 1)]
-            .iter()
-            .map(u64::to_string)
-            .collect();
+        let counts = self.octaves[first..end.max(first + 1)].iter().join(",");
         let (from, exact) = (Self::FIRST + first as i32, self.exact);
         write!(
             f,
-            "{} from={from} exact={exact} not_finite={}",
-            counts.join(","),
+            "{counts} from={from} exact={exact} not_finite={}",
             self.not_finite
         )
     }

@@ -4,6 +4,7 @@
 use super::number;
 use super::workloads::Words;
 use super::{AggregateOf, SERIES_POINTS};
+use itertools::Itertools;
 use lab_stats::abba::{AbbaBlock, Ratio};
 use lab_stats::aggregate::{Aggregate, Better};
 use lab_stats::several::{self, LogRatios, WorkloadSpeed};
@@ -314,7 +315,7 @@ pub fn us(seconds: f64) -> String {
 pub fn series_of(blocks: impl Iterator<Item = AbbaBlock>) -> String {
     let blocks = blocks.take(SERIES_POINTS / 4);
     let turns = blocks.flat_map(|block| [block.a[0], block.b[0], block.b[1], block.a[1]]);
-    turns.map(us).collect::<Vec<_>>().join(",")
+    turns.map(us).join(",")
 }
 
 fn log_ratios(blocks: &[AbbaBlock]) -> Vec<f64> {

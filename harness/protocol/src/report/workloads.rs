@@ -3,6 +3,7 @@
 
 use super::{Measure, Report, Speed, finite, parsed};
 use crate::when::When;
+use itertools::Itertools;
 use lab_stats::aggregate::Aggregate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -292,12 +293,11 @@ pub fn named_of(words: &Words, named: usize) -> usize {
 
 /// The first `named` words of a workload, as in `rows=3 cols=257`.
 pub fn name(words: &Words, named: usize) -> String {
-    let words: Vec<String> = words
+    words
         .iter()
         .take(named)
         .map(|(key, value)| format!("{key}={value}"))
-        .collect();
-    words.join(" ")
+        .join(" ")
 }
 
 /// How many of a workload's first words name it: those before the first measured one, and at least

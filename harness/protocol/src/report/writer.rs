@@ -2,6 +2,7 @@
 
 use super::{Histogram, Stage};
 use crate::text::escape_invisible;
+use itertools::Itertools;
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -128,13 +129,13 @@ impl Writer {
     /// number.
     pub fn series(&mut self, name: &str, points: &[f64]) -> io::Result<()> {
         let stretch = points.len().div_ceil(super::SERIES_POINTS).max(1);
-        let words: Vec<String> = points
+        let words = points
             .chunks(stretch)
             .map(|c| format!("{:.3e}", peak(c)))
-            .collect();
+            .join(",");
         self.line(
             &format!("{name}_series"),
-            format_args!("{} cells={}", words.join(","), points.len()),
+            format_args!("{words} cells={}", points.len()),
         )
     }
 

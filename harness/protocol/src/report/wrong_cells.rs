@@ -3,6 +3,7 @@
 //! other dimensions as rows.
 
 use super::{Report, attribute, first_word, number, parsed};
+use itertools::Itertools;
 use std::fmt;
 use std::ops::Range;
 
@@ -108,16 +109,13 @@ impl WrongMap {
 impl fmt::Display for WrongMap {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let rows = self.shares.iter();
-        let rows: Vec<String> = rows
-            .map(|row| row.iter().map(u8::to_string).collect())
-            .collect();
+        let rows = rows.map(|row| row.iter().join("")).join("/");
         let ([rows_of, columns], [high, wide]) = (self.shape, self.block);
         let [pattern, workload] = [&self.pattern, &self.workload].map(|it| it.replace(' ', "~"));
         write!(
             f,
-            "{} shape={rows_of}x{columns} block={high}x{wide} wrong={} pattern={pattern} \
+            "{rows} shape={rows_of}x{columns} block={high}x{wide} wrong={} pattern={pattern} \
              workload={workload}",
-            rows.join("/"),
             self.wrong
         )
     }
@@ -174,10 +172,7 @@ impl fmt::Display for WrongTile {
         };
         let text = |of: &dyn Fn(&TileCell) -> String| {
             let rows = self.cells.iter();
-            let rows: Vec<String> = rows
-                .map(|row| row.iter().map(of).collect::<Vec<_>>().join(","))
-                .collect();
-            rows.join("/")
+            rows.map(|row| row.iter().map(of).join(",")).join("/")
         };
         let expected = text(&|cell| short(cell.expected).to_string());
         let got = text(&|cell| {

@@ -4,6 +4,7 @@
 use crate::model::Model;
 use crate::prelude::*;
 use crate::state::{FinishedRun, peers};
+use itertools::Itertools;
 use lab_protocol::report::{Measure, Speed};
 use lab_run::experiment::Status;
 use lab_run::verdict::{Change, Figure, Outcome};
@@ -81,10 +82,10 @@ pub(super) fn third_line(model: &Model) -> Vec<Span<'static>> {
         last.seconds
             .map(|time| format!("verdict after {}", format::seconds(time))),
     ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let parts = parts.into_iter().flatten().join("   ");
     // During a run these belong to the last verdict, like the line above.
     let indent = if model.runs.is_idle() { "" } else { "      " };
-    vec![format!("{indent}{}", parts.join("   ")).quiet()]
+    vec![format!("{indent}{parts}").quiet()]
 }
 
 /// Which workloads are slower, or the first caveat.

@@ -2,6 +2,7 @@
 //! code of the loops.
 
 use crate::prelude::*;
+use itertools::Itertools;
 use lab_protocol::profile::{ImageFacts, Origin, Profile, SassLoop};
 
 /// Most instructions of a loop that are shown, and most kinds of instructions.
@@ -44,7 +45,7 @@ fn resources(image: &ImageFacts) -> String {
         spills,
         shared.map(|bytes| format!("{bytes} bytes of static shared memory a block")),
     ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    parts.into_iter().flatten().join(", ")
 }
 
 fn of_loop(found: &SassLoop, columns: usize) -> Lines {

@@ -3,6 +3,7 @@
 use super::Column;
 use crate::chart::SymbolSet;
 use crate::prelude::*;
+use itertools::Itertools;
 use lab_protocol::report::{Measure, Speed, Workload};
 
 /// Cells of the longest bar.
@@ -104,7 +105,7 @@ pub fn style(column: Column, workload: &Workload) -> Style {
 
 /// A row as text: what the table shows of it, without what only its width decides.
 pub fn in_words(workload: &Workload) -> String {
-    let cells = Column::ALL.into_iter().filter_map(|column| {
+    let mut cells = Column::ALL.into_iter().filter_map(|column| {
         let text = text(column, workload, SymbolSet::Ascii);
         match column {
             Column::Heat => None,
@@ -116,5 +117,5 @@ pub fn in_words(workload: &Workload) -> String {
             _ => Some(text),
         }
     });
-    cells.collect::<Vec<_>>().join("  ")
+    cells.join("  ")
 }

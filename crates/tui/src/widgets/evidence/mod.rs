@@ -14,6 +14,7 @@ use crate::format;
 use crate::text::{pad, pad_left, printable, widest, width, wrap};
 use crate::theme::style::{BAD, GOOD, Meaning, QUIET, STRONG, TEXT};
 use crate::words::meaning_of_key;
+use itertools::Itertools;
 use lab_protocol::report::wrong_cells::is_drawn;
 use lab_protocol::report::{AggregateOf, Gate, Report, attribute, first_word, number};
 use lab_run::verdict::Outcome;
@@ -306,11 +307,10 @@ pub fn value_text(value: &str) -> String {
         (aggregate, ends, _) => {
             let (figure, ends) = format::measure(figure, ends);
             let aggregate = aggregate.map(|aggregate| aggregate.to_string());
-            let parts: Vec<String> = [Some(figure), ends, aggregate]
+            [Some(figure), ends, aggregate]
                 .into_iter()
                 .flatten()
-                .collect();
-            parts.join("  ")
+                .join("  ")
         }
     }
 }

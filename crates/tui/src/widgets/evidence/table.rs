@@ -3,6 +3,7 @@
 use crate::text::{fit, pad, pad_left, printable, width};
 use crate::theme::style::{BAD, QUIET, TEXT};
 use crate::widgets::paragraph::Lines;
+use itertools::Itertools;
 use lab_protocol::report::{Report, number};
 use ratatui::text::Line;
 
@@ -52,8 +53,8 @@ fn lines(workload: &[(&str, &str)], columns: usize) -> Lines {
     let cells: Vec<[String; 2]> = shown.into_iter().map(cell).collect();
     let has_failed = workload.iter().any(|(_, value)| *value == "fail");
     let row = |at: usize, style| {
-        let cells: Vec<&str> = cells.iter().map(|cell| &*cell[at]).collect();
-        Line::styled(fit(&format!("  {}", cells.join("  ")), columns), style)
+        let cells = cells.iter().map(|cell| &cell[at]).join("  ");
+        Line::styled(fit(&format!("  {cells}"), columns), style)
     };
     vec![row(0, QUIET), row(1, if has_failed { BAD } else { TEXT })]
 }

@@ -3,6 +3,7 @@
 use super::source::{Flattened, Frame, declared_names, mentions};
 use super::{Exported, Parts, lab_header, shell_word, tables};
 use crate::probe::bounds::CacheState;
+use itertools::Itertools;
 
 const STATEMENTS: &str = include_str!("parts/statements.h");
 const LAUNCHING: &str = include_str!("parts/launching.h");
@@ -67,9 +68,10 @@ pub fn write(parts: &Parts) -> Result<Exported, String> {
     let sections = sections
         .iter()
         .map(|section| section.trim_end())
-        .filter(|section| !section.is_empty());
+        .filter(|section| !section.is_empty())
+        .join("\n\n");
     Ok(Exported {
-        text: sections.collect::<Vec<_>>().join("\n\n") + "\n",
+        text: sections + "\n",
         command,
     })
 }
