@@ -26,12 +26,7 @@ pub struct NewArgs {
 }
 
 fn templates() -> impl TypedValueParser<Value = Template> {
-    PossibleValuesParser::new(Template::ALL.map(Template::name)).map(|name: String| {
-        Template::ALL
-            .into_iter()
-            .find(|template| template.name() == name)
-            .unwrap_or_default()
-    })
+    PossibleValuesParser::new(Template::NAMES).map(|name: String| name.parse().unwrap_or_default())
 }
 
 /// What `lab new` prints with `--json`.

@@ -214,7 +214,7 @@ fn a_click_shows_a_view_and_does_what_a_hint_says() {
         .zip(View::ALL)
     {
         click(&mut world, &format!("{key} {}", view.name()));
-        assert_eq!(world.model.panes.view, view);
+        assert_eq!(world.model.panes.view, *view);
     }
     click(&mut world, "1 Bench");
     click(&mut world, "z zoom");

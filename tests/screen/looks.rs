@@ -95,7 +95,7 @@ fn the_same_scheme_colours_signals_and_source_in_each_depth() {
         row("warn", WARN);
         row("selected", SELECTED);
         for role in SyntaxRole::ALL {
-            row(&format!("{role:?}").to_lowercase(), syntax(role));
+            row(&format!("{role:?}").to_lowercase(), syntax(*role));
         }
         for role in [DiffRole::Added, DiffRole::RemovedPart] {
             row("behind", diff_background(role));

@@ -15,13 +15,27 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::Path;
+use strum::{EnumString, IntoStaticStr, VariantNames};
 
 /// Most characters of a problem's name: it is a part of the names of its entries, and of paths.
 const NAME_LENGTH: usize = 64;
 
 /// What a new problem computes at first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    EnumString,
+    IntoStaticStr,
+    VariantNames,
+    JsonSchema,
+    Serialize,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Template {
     /// `z[i] = a * x[i] + y[i]`
     #[default]
@@ -35,20 +49,11 @@ pub enum Template {
 }
 
 impl Template {
-    pub const ALL: [Template; 4] = [
-        Template::Elementwise,
-        Template::Reduction,
-        Template::Matmul,
-        Template::Python,
-    ];
+    /// The names of all templates.
+    pub const NAMES: &[&str] = Template::VARIANTS;
 
     pub fn name(self) -> &'static str {
-        match self {
-            Template::Elementwise => "elementwise",
-            Template::Reduction => "reduction",
-            Template::Matmul => "matmul",
-            Template::Python => "python",
-        }
+        self.into()
     }
 
     /// The language of its kernel and its reference.
@@ -385,8 +390,9 @@ mod tests {
     #[test]
     fn the_name_stands_in_every_file_and_a_dash_is_no_part_of_an_entry() {
         let (_temp, root) = repository();
-        for template in Template::ALL {
-            let name = format!("my-{}", template.name());
+        for name in Template::NAMES {
+            let template: Template = name.parse().unwrap();
+            let name = format!("my-{name}");
             let made = create(&root, Path::new(&name), template).unwrap();
             let sources = [
                 template.language().reference_name(),

@@ -29,7 +29,7 @@ pub enum KeyScope {
 impl KeyScope {
     /// All scopes, in the order of the help page.
     pub fn all() -> impl Iterator<Item = KeyScope> {
-        let views = View::ALL.into_iter().map(KeyScope::In);
+        let views = View::ALL.iter().copied().map(KeyScope::In);
         let views = std::iter::once(KeyScope::Screen).chain(views);
         views.chain([KeyScope::Input, KeyScope::Question])
     }

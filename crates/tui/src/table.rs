@@ -242,7 +242,8 @@ impl Table {
             })
         };
         self.empty_columns = Column::ALL
-            .into_iter()
+            .iter()
+            .copied()
             .filter(|column| !has_values(*column))
             .collect();
         self.marked.retain(|key| history.iter().any(|e| e.is(key)));

@@ -14,8 +14,21 @@ use serde::{Deserialize, Serialize};
 /// assert_eq!(Aggregate::Worst.of(us, Better::Smaller), Some(16.0));
 /// assert_eq!(Aggregate::Worst.of(us, Better::Larger), Some(1.0));
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    JsonSchema,
+    Serialize,
+    Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Aggregate {
     /// The geometric mean: a change by so many percent counts the same in every workload.
     #[default]
@@ -36,27 +49,9 @@ pub enum Better {
 }
 
 impl Aggregate {
-    /// Every aggregate.
-    pub const ALL: [Aggregate; 3] = [
-        Aggregate::Geometric,
-        Aggregate::Arithmetic,
-        Aggregate::Worst,
-    ];
-
     /// Its word in problem.toml and in result lines.
     pub fn word(self) -> &'static str {
-        match self {
-            Aggregate::Geometric => "geometric",
-            Aggregate::Arithmetic => "arithmetic",
-            Aggregate::Worst => "worst",
-        }
-    }
-
-    /// The aggregate that a word names.
-    pub fn of_word(word: &str) -> Option<Aggregate> {
-        Aggregate::ALL
-            .into_iter()
-            .find(|aggregate| aggregate.word() == word)
+        self.into()
     }
 
     /// Its name beside a figure.
@@ -99,11 +94,15 @@ mod tests {
 
     #[test]
     fn every_word_names_its_aggregate() {
-        for aggregate in Aggregate::ALL {
-            assert_eq!(Aggregate::of_word(aggregate.word()), Some(aggregate));
+        for aggregate in [
+            Aggregate::Geometric,
+            Aggregate::Arithmetic,
+            Aggregate::Worst,
+        ] {
+            assert_eq!(aggregate.word().parse(), Ok(aggregate));
             assert_eq!(aggregate.of([], Better::Larger), None);
             assert!((aggregate.of([3.0], Better::Larger).unwrap_or(0.0) - 3.0).abs() < 1e-12);
         }
-        assert_eq!(Aggregate::of_word("median"), None);
+        assert!("median".parse::<Aggregate>().is_err());
     }
 }

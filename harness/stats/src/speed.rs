@@ -36,9 +36,19 @@ pub const LIKELY_SAME: f64 = 3.0;
 ///
 /// See the [rule](self).
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, schemars::JsonSchema, serde::Serialize, serde::Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    schemars::JsonSchema,
+    serde::Serialize,
+    serde::Deserialize,
 )]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Speed {
     /// The whole interval lies above the threshold.
     Faster,
@@ -55,15 +65,6 @@ pub enum Speed {
 }
 
 impl Speed {
-    /// Every verdict.
-    pub const ALL: [Speed; 5] = [
-        Speed::Faster,
-        Speed::Slower,
-        Speed::Same,
-        Speed::Undecided,
-        Speed::Mixed,
-    ];
-
     /// The verdict on a whole of several workloads: `aggregate` is the verdict on their aggregate,
     /// `each` those on the workloads.
     ///
@@ -110,18 +111,7 @@ impl Speed {
 
     /// The word in the line `speed:`.
     pub fn word(self) -> &'static str {
-        match self {
-            Speed::Faster => "faster",
-            Speed::Slower => "slower",
-            Speed::Same => "same",
-            Speed::Undecided => "undecided",
-            Speed::Mixed => "mixed",
-        }
-    }
-
-    /// The verdict that a word of the line `speed:` names.
-    pub fn of_word(word: &str) -> Option<Speed> {
-        Speed::ALL.into_iter().find(|speed| speed.word() == word)
+        self.into()
     }
 }
 
@@ -280,10 +270,11 @@ mod tests {
 
     #[test]
     fn every_verdict_has_a_word_of_its_own() {
-        for speed in Speed::ALL {
-            assert_eq!(Speed::of_word(speed.word()), Some(speed));
+        use Speed::{Faster, Mixed, Same, Slower, Undecided};
+        for speed in [Faster, Slower, Same, Undecided, Mixed] {
+            assert_eq!(speed.word().parse(), Ok(speed));
         }
-        assert_eq!(Speed::of_word("none"), None);
+        assert!("none".parse::<Speed>().is_err());
     }
 
     proptest! {

@@ -32,7 +32,7 @@ impl ViewNames {
 pub(super) type ButtonTexts = Vec<(Action, Line<'static>)>;
 
 fn view_names(model: &Model, names: ViewNames) -> ButtonTexts {
-    let named = View::ALL.into_iter().filter_map(|view| {
+    let named = View::ALL.iter().filter_map(|&view| {
         let action = action_for(view);
         let key = model.appearance.keymap.key(action);
         let is_here = view == model.panes.view;

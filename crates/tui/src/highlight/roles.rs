@@ -1,9 +1,10 @@
 //! The roles of source code.
 
+use strum::VariantArray;
 use syntect::parsing::{Scope, ScopeStack};
 
 /// The role of a part of source code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, VariantArray)]
 pub enum SyntaxRole {
     Plain,
     /// `for`, `template`, `constexpr`, `lambda`
@@ -30,19 +31,7 @@ pub enum SyntaxRole {
 }
 
 impl SyntaxRole {
-    pub const ALL: [SyntaxRole; 11] = [
-        SyntaxRole::Plain,
-        SyntaxRole::Keyword,
-        SyntaxRole::Qualifier,
-        SyntaxRole::Type,
-        SyntaxRole::Builtin,
-        SyntaxRole::Text,
-        SyntaxRole::Number,
-        SyntaxRole::Comment,
-        SyntaxRole::Preprocessor,
-        SyntaxRole::Function,
-        SyntaxRole::Operator,
-    ];
+    pub const ALL: &[SyntaxRole] = SyntaxRole::VARIANTS;
 
     /// Its scope in cuda.sublime-syntax and python.sublime-syntax.
     fn scope(self) -> Option<&'static str> {
@@ -68,8 +57,8 @@ pub(super) struct Roles(Vec<(Scope, SyntaxRole)>);
 impl Roles {
     pub fn new() -> Result<Self, String> {
         let named = SyntaxRole::ALL
-            .into_iter()
-            .filter_map(|role| Some((role.scope()?, role)));
+            .iter()
+            .filter_map(|role| Some((role.scope()?, *role)));
         let scopes = named.map(|(name, role)| Scope::new(name).map(|scope| (scope, role)));
         Ok(Roles(
             scopes

@@ -7,19 +7,25 @@ use lab_protocol::report::Speed;
 use lab_run::experiment::{Experiment, Status};
 use lab_run::peers;
 use std::cmp::Ordering;
+use strum::{IntoStaticStr, VariantArray};
 
 /// A column of the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum Column {
     Commit,
     Status,
     Figure,
     /// The change against the incumbent of its time, as its run measured it.
+    #[strum(serialize = "vs incumbent")]
     Change,
     /// The change against the best that was kept before it.
+    #[strum(serialize = "vs best")]
     Best,
     /// The fastest of the peers that it was timed beside, with the ratio.
+    #[strum(serialize = "vs fastest peer")]
     Peer,
+    #[strum(serialize = "kernel µs")]
     KernelUs,
     Correctness,
     Speed,
@@ -42,41 +48,11 @@ pub enum SortValue<'a> {
 
 impl Column {
     /// All columns, from left to right.
-    pub const ALL: [Column; 14] = [
-        Column::Commit,
-        Column::Status,
-        Column::Figure,
-        Column::Change,
-        Column::Best,
-        Column::Peer,
-        Column::KernelUs,
-        Column::Correctness,
-        Column::Speed,
-        Column::Problem,
-        Column::Device,
-        Column::When,
-        Column::Run,
-        Column::Description,
-    ];
+    pub const ALL: &[Column] = Column::VARIANTS;
 
     /// The name in the table's head. The table adds the objective's unit to [`Column::Figure`].
     pub fn name(self) -> &'static str {
-        match self {
-            Column::Commit => "commit",
-            Column::Status => "status",
-            Column::Figure => "figure",
-            Column::Change => "vs incumbent",
-            Column::Best => "vs best",
-            Column::Peer => "vs fastest peer",
-            Column::KernelUs => "kernel µs",
-            Column::Correctness => "correctness",
-            Column::Speed => "speed",
-            Column::Problem => "problem",
-            Column::Device => "device",
-            Column::When => "when",
-            Column::Run => "run",
-            Column::Description => "description",
-        }
+        self.into()
     }
 
     /// The column to the right; after the last column the first.

@@ -79,7 +79,7 @@ fn signals_and_text_have_enough_contrast() {
             assert!(quiet >= signal, "{} quiet: {quiet}", entry.name);
             if entry.name.starts_with("lab-contrast") {
                 for role in SyntaxRole::ALL {
-                    let color = color(syntax(role));
+                    let color = color(syntax(*role));
                     let found = contrast(color, background);
                     assert!(found >= signal, "{} {color:?}: {found}", entry.name);
                 }
@@ -114,7 +114,7 @@ fn styles(theme: &Theme) -> Vec<Style> {
     ] {
         styles.extend([verdict(outcome), verdict_block(outcome)]);
     }
-    styles.extend(SyntaxRole::ALL.map(syntax));
+    styles.extend(SyntaxRole::ALL.iter().copied().map(syntax));
     use DiffRole::{Added, AddedPart, Hunk, Removed, RemovedPart, Same};
     for role in [Same, Added, Removed, AddedPart, RemovedPart, Hunk] {
         styles.extend([diff(role), diff_background(role)]);

@@ -3,6 +3,7 @@
 pub mod split;
 
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 
 /// A view: panes that are shown together. The first is shown when the screen opens.
 ///
@@ -11,9 +12,21 @@ use serde::{Deserialize, Serialize};
 ///
 /// assert_eq!(View::default(), View::Bench);
 /// let names = ["Bench", "Source", "Results", "Git", "Device", "Decisions", "Loop", "Sweep"];
-/// assert_eq!(View::ALL.map(View::name), names);
+/// assert!(View::ALL.iter().map(|view| view.name()).eq(names));
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    IntoStaticStr,
+    VariantArray,
+    Serialize,
+    Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum View {
     /// The result of a save: correctness, throughput, git log, run.log.
@@ -37,29 +50,11 @@ pub enum View {
 
 impl View {
     /// All views, in the order of the keys that show them.
-    pub const ALL: [View; 8] = [
-        View::Bench,
-        View::Source,
-        View::Results,
-        View::Git,
-        View::Device,
-        View::Decisions,
-        View::Loop,
-        View::Sweep,
-    ];
+    pub const ALL: &[View] = View::VARIANTS;
 
     /// Its name on the screen.
     pub fn name(self) -> &'static str {
-        match self {
-            View::Bench => "Bench",
-            View::Source => "Source",
-            View::Results => "Results",
-            View::Git => "Git",
-            View::Device => "Device",
-            View::Decisions => "Decisions",
-            View::Loop => "Loop",
-            View::Sweep => "Sweep",
-        }
+        self.into()
     }
 
     /// The view's panes in the order of the focus: as one reads, except that the points of a sweep,
@@ -89,12 +84,15 @@ impl View {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr)]
 pub enum Pane {
     // Bench
     Correctness,
+    #[strum(serialize = "Throughput")]
     History,
+    #[strum(serialize = "Git log")]
     Commits,
+    #[strum(serialize = "run.log")]
     Log,
     /// In Bench those of the last run, in Results those of the selected experiment.
     Workloads,
@@ -104,14 +102,18 @@ pub enum Pane {
     Experiments,
     Experiment,
     // Git
+    #[strum(serialize = "Commits")]
     Graph,
     Commit,
     // Device
+    #[strum(serialize = "Device")]
     Gauges,
+    #[strum(serialize = "Kernel as built")]
     Build,
     /// The counters of one launch.
     Profile,
     // Decisions
+    #[strum(serialize = "Decisions")]
     Board,
     /// The selected decision with its evidence.
     Decision,
@@ -131,29 +133,7 @@ impl Pane {
     pub const COUNT: usize = Pane::Points as usize + 1;
 
     pub fn name(self) -> &'static str {
-        match self {
-            Pane::Correctness => "Correctness",
-            Pane::History => "Throughput",
-            Pane::Commits => "Git log",
-            Pane::Log => "run.log",
-            Pane::Workloads => "Workloads",
-            Pane::Source => "Source",
-            Pane::Experiments => "Experiments",
-            Pane::Experiment => "Experiment",
-            Pane::Graph => "Commits",
-            Pane::Commit => "Commit",
-            Pane::Gauges => "Device",
-            Pane::Build => "Kernel as built",
-            Pane::Profile => "Profile",
-            Pane::Board => "Decisions",
-            Pane::Decision => "Decision",
-            Pane::Loop => "Loop",
-            Pane::Edit => "Edit",
-            Pane::Verdicts => "Verdicts",
-            Pane::Command => "Command",
-            Pane::Sweep => "Sweep",
-            Pane::Points => "Points",
-        }
+        self.into()
     }
 
     /// The pane whose rows a search goes through while this one has the focus. Correctness is a

@@ -500,7 +500,7 @@ impl Report {
             .filter(|m| m.value.is_finite())?;
         let speed = self
             .value("speed")
-            .and_then(|value| Speed::of_word(first_word(value)));
+            .and_then(|value| first_word(value).parse().ok());
         let aggregate = self.aggregate_of("speed_ratio");
         Some(Comparison {
             ratio,

@@ -75,6 +75,7 @@ pub struct Comparison {
     serde::Deserialize,
     strum::EnumString,
     strum::IntoStaticStr,
+    strum::VariantArray,
 )]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
@@ -92,15 +93,6 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// Every stage, in the order of a run.
-    pub const ALL: [Stage; 5] = [
-        Stage::Build,
-        Stage::Reference,
-        Stage::Verify,
-        Stage::Measure,
-        Stage::Done,
-    ];
-
     /// The word in the line `stage:`.
     pub fn word(self) -> &'static str {
         self.into()

@@ -100,7 +100,7 @@ pub struct AggregateOf {
 impl AggregateOf {
     /// Reads the attributes of a figure or of turns; `None` if they are of a single workload.
     pub fn of_value(value: &str) -> Option<AggregateOf> {
-        let aggregate = Aggregate::of_word(super::attribute(value, "aggregate")?)?;
+        let aggregate = super::attribute(value, "aggregate")?.parse().ok()?;
         let workloads = parsed(value, "workloads").filter(|count| *count > 1)?;
         Some(AggregateOf {
             aggregate,
@@ -257,7 +257,8 @@ impl Workload {
 
 /// The verdict on a workload's speed.
 fn speed(words: &Words) -> Option<Speed> {
-    Speed::of_word(value(words, "speed")?).filter(|speed| *speed != Speed::Mixed)
+    let speed = value(words, "speed")?.parse().ok();
+    speed.filter(|speed| *speed != Speed::Mixed)
 }
 
 /// The value of a key. The last one counts, because a dimension of the problem may have the name of

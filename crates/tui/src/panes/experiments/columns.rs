@@ -58,7 +58,7 @@ pub fn choose(room: usize, data: ScreenData, table: &Table) -> Vec<TableColumn<C
     }
     shown.push(Column::Description);
     let sort = table.sort;
-    let chosen = Column::ALL.into_iter().enumerate();
+    let chosen = Column::ALL.iter().copied().enumerate();
     let chosen = chosen.filter(|(_, column)| shown.contains(column));
     let chosen = chosen.map(|(index, column)| TableColumn {
         column,

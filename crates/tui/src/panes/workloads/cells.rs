@@ -105,7 +105,7 @@ pub fn style(column: Column, workload: &Workload) -> Style {
 
 /// A row as text: what the table shows of it, without what only its width decides.
 pub fn in_words(workload: &Workload) -> String {
-    let mut cells = Column::ALL.into_iter().filter_map(|column| {
+    let mut cells = Column::ALL.iter().filter_map(|&column| {
         let text = text(column, workload, SymbolSet::Ascii);
         match column {
             Column::Heat => None,

@@ -5,9 +5,10 @@ use crate::prelude::*;
 use crate::table::{self, SortValue};
 use crate::widgets::canvas::{GAP, TableColumn};
 use lab_protocol::report::{Speed, Workload};
+use strum::VariantArray;
 
 /// A column of the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, VariantArray)]
 pub enum Column {
     /// The words that name the workload.
     Name,
@@ -33,19 +34,7 @@ pub enum Column {
 
 impl Column {
     /// All columns, from left to right.
-    pub const ALL: [Column; 11] = [
-        Column::Name,
-        Column::Time,
-        Column::Interval,
-        Column::Floor,
-        Column::Ratio,
-        Column::RatioInterval,
-        Column::Heat,
-        Column::Speed,
-        Column::Incumbent,
-        Column::Gbps,
-        Column::Gflops,
-    ];
+    pub const ALL: &[Column] = Column::VARIANTS;
 
     /// The columns that are shown, the most important first.
     const BY_IMPORTANCE: [Column; 11] = [

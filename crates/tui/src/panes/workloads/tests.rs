@@ -111,7 +111,7 @@ fn as_many_columns_are_shown_as_fit_and_no_empty_one() {
     };
     assert_eq!(shown(30), "workload, µs, speed");
     assert_eq!(shown(60), "workload, µs, vs incumbent, heat, speed");
-    let all: Vec<&str> = Column::ALL.map(Column::name).to_vec();
+    let all: Vec<&str> = Column::ALL.iter().map(|column| column.name()).collect();
     assert_eq!(shown(200), all.join(", "));
     for room in 0..200 {
         shown(room);
