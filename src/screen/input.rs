@@ -3,13 +3,13 @@
 //! thread is paused.
 
 use crate::screen::inbox::KeySender;
-use lab_system::threads;
+use lab_system::threads::{self, lock};
 use lab_tui::event::{Event, TerminalEvent, UserInput};
 use ratatui::crossterm::event::{self, Event as Raw, KeyEventKind};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 /// How long crossterm polls for a key. With a timeout of zero it does not poll at all. Below a
@@ -39,11 +39,6 @@ pub struct InputThread {
     /// Locked by whoever reads the terminal. True once the screen has closed.
     closed: Arc<Mutex<bool>>,
     bell: Arc<OwnedFd>,
-}
-
-fn lock(closed: &Mutex<bool>) -> MutexGuard<'_, bool> {
-    // The mutex guards a plain value, which is whole even after a panic.
-    closed.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl InputThread {

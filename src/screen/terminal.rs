@@ -8,6 +8,7 @@
 use crate::screen::scrolling::Scrolling;
 use crate::screen::watchdog::Watchdog;
 use lab_protocol::text::is_visible;
+use lab_system::threads::lock;
 use lab_tui::event::Event;
 use lab_tui::request::Modes;
 use lab_tui::settings::Notify;
@@ -27,14 +28,13 @@ use rustix::io::Errno;
 use std::io::{self, BufWriter, Stdout, Write};
 use std::mem::ManuallyDrop;
 use std::sync::mpsc::Sender;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 /// `Some` while the screen has set its modes. It is static because the panic hook reads it too.
 static OURS: Mutex<Option<Watchdog>> = Mutex::new(None);
 
 fn ours() -> MutexGuard<'static, Option<Watchdog>> {
-    // The mutex guards a plain value, which is whole even after a panic.
-    OURS.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&OURS)
 }
 
 /// The buffer takes a whole frame, so that one write sends it.

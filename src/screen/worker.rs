@@ -2,12 +2,12 @@
 //! earlier one that still waits, so that only the latest is answered.
 
 use lab_runner::process::Control;
-use lab_system::threads;
+use lab_system::threads::{self, lock};
 use lab_tui::event::Event;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -38,10 +38,6 @@ pub struct Requests<R> {
 /// The error and its causes, in one line.
 pub fn in_words(error: anyhow::Error) -> String {
     lab_git::told(&error)
-}
-
-fn lock(running: &Mutex<Running>) -> MutexGuard<'_, Running> {
-    running.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<R: Send + 'static> Worker<R> {

@@ -200,7 +200,7 @@ impl Latest {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        threads::lock(&self.state)
     }
 
     fn spec(&self, spec: impl Into<RunSpec>) -> RunSpec {

@@ -7,12 +7,13 @@ use lab_runner::follow::Follow;
 use lab_runner::job::Job;
 use lab_runner::process::Control;
 use lab_runner::spec::RunSpec;
+use lab_system::threads::lock;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender};
-use std::sync::{Mutex, PoisonError};
 
 /// A point to build.
 pub struct Order {
@@ -59,8 +60,7 @@ impl<'a> Building<'a> {
 
     /// The next point, as soon as there is one; `None` once no more come.
     fn next(&self) -> Option<Order> {
-        let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
-        orders.recv().ok()
+        lock(&self.orders).recv().ok()
     }
 
     fn build(

@@ -8,7 +8,8 @@ use lab_project::Project;
 use lab_run::inputs::Inputs;
 use lab_source::tune::Space;
 use lab_store::series::OpenFolder;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use lab_system::threads::lock;
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// What all lanes use.
@@ -24,7 +25,7 @@ pub struct Shared<'a> {
 
 impl<'a> Shared<'a> {
     pub fn points(&self) -> MutexGuard<'_, Points<'a>> {
-        self.points.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.points)
     }
 
     /// Records a point.

@@ -12,15 +12,13 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getpid, kill_process_g
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 /// The groups whose leaders are not reaped yet.
 static GROUPS: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 
-/// Locks the list of groups. A list of ids is never half changed, so a panic of another thread does
-/// no harm.
 fn groups() -> MutexGuard<'static, Vec<Pid>> {
-    GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
+    threads::lock(&GROUPS)
 }
 
 /// A child and its process group.

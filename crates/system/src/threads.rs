@@ -3,7 +3,7 @@
 
 use std::io;
 use std::panic::resume_unwind;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle, available_parallelism};
 
 /// How many threads the processor runs at once for this process. Asked once: Linux's answer takes
@@ -11,6 +11,12 @@ use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle, available_parall
 pub fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| available_parallelism().map_or(1, usize::from))
+}
+
+/// Locks a mutex, also after a thread panicked while holding it: what the mutexes of the lab guard is
+/// valid at each step of an update, so a panic elsewhere leaves nothing half changed.
+pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Starts a thread. The error says what to do.
@@ -95,10 +101,7 @@ fn on<'scope, T: Send + 'scope, F: FnOnce() -> T + Send + 'scope>(
     // A refused thread drops what it was given.
     let work = Arc::new(Mutex::new(Some(work)));
     let of_thread = Arc::clone(&work);
-    let take = |work: &Mutex<Option<F>>| {
-        let mut work = work.lock().unwrap_or_else(PoisonError::into_inner);
-        work.take().expect("the work is done once")
-    };
+    let take = |work: &Mutex<Option<F>>| lock(work).take().expect("the work is done once");
     match builder.spawn_scoped(scope, move || take(&of_thread)()) {
         Ok(thread) => Beside::Running(thread),
         Err(_) => Beside::Done(take(&work)()),

@@ -37,7 +37,6 @@ pub mod process;
 pub mod profile;
 mod sink;
 mod source_place;
-mod sync;
 pub mod telemetry;
 #[cfg(test)]
 mod testing;

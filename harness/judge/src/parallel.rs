@@ -1,7 +1,6 @@
 //! Work on all cores.
 
-use crate::sync::lock;
-use lab_system::threads::{Beside, beside, cores};
+use lab_system::threads::{Beside, beside, cores, lock};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,8 +1,8 @@
 //! A sink for result lines that several threads share, so that no line splits another one. It may
 //! hold everything back until it is released.
 
-use crate::sync::lock;
 use lab_protocol::report::{Clock, Writer};
+use lab_system::threads::lock;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 

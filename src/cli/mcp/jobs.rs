@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 use tokio::sync::watch;
 
@@ -168,7 +168,7 @@ impl Jobs {
     }
 
     fn lock(&self) -> MutexGuard<'_, (u64, VecDeque<Arc<Job>>)> {
-        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+        threads::lock(&self.jobs)
     }
 
     /// Starts a job as soon as its lane is free. Returns at once.
@@ -295,7 +295,7 @@ mod tests {
         for _ in 0..MOST_JOBS {
             let gate = Arc::clone(&gate);
             let work = move |_: &Job| {
-                let _ = gate.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                let _ = threads::lock(&gate).recv();
                 panic!("a defect");
             };
             jobs.add(Lane::Runs, "judge", work).unwrap();

@@ -7,11 +7,12 @@ use lab_project::trust;
 use lab_system::failure::Failure;
 use lab_system::random;
 use lab_system::root::{if_there, read_anywhere};
+use lab_system::threads::lock;
 use sha2::Sha256;
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 /// Environment variable that names another key file, for a job of a cluster that gets a key of its
 /// own.
@@ -75,7 +76,7 @@ impl Key {
             return Ok(None);
         };
         let stamp = (about.dev(), about.ino(), about.mtime(), about.mtime_nsec());
-        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = lock(&LAST);
         if let Some((path, known, key)) = &*last
             && path == file
             && *known == stamp

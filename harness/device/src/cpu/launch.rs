@@ -5,6 +5,7 @@ use super::abi::KernelCall;
 use super::order::mix;
 use super::races::RaceDetector;
 use crate::api::{ExecutionOrder, Shape};
+use lab_system::threads::lock;
 use std::cell::RefCell;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
@@ -204,7 +205,7 @@ impl Launch {
 
     /// Fails the launch. Workers notice it when they next look for a thread.
     pub fn fail(&self, rank: FailureRank, text: String) {
-        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failure = lock(&self.failure);
         if failure.as_ref().is_none_or(|(known, _)| *known < rank) {
             *failure = Some((rank, text));
         }
@@ -220,12 +221,11 @@ impl Launch {
 
     /// The message of the failure.
     pub fn failure(&self) -> Option<String> {
-        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-        failure.as_ref().map(|(_, text)| text.clone())
+        lock(&self.failure).as_ref().map(|(_, text)| text.clone())
     }
 
     fn grid(&self) -> MutexGuard<'_, GridBarrier> {
-        self.grid.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.grid)
     }
 }
 

@@ -1,7 +1,7 @@
 //! One of a child's two output streams, and how far it was forwarded.
 
 use super::output::OutputStream;
-use crate::sync::lock;
+use lab_system::threads::lock;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::ioctl_fionread;
 use std::io::PipeReader;

@@ -5,11 +5,11 @@
 //! killed is removed by whoever comes next: the killed one no longer holds its lock.
 
 use crate::outcome::{OrLab, Stop};
-use crate::sync::lock;
 use lab_system::leftovers;
 use lab_system::listing;
 use lab_system::root::Root;
 use lab_system::temporary::TemporaryFolder;
+use lab_system::threads::lock;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

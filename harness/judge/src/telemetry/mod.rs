@@ -4,12 +4,11 @@
 pub mod summary;
 
 use crate::outcome::Result;
-use crate::sync::lock;
 use lab_device::DeviceInfo;
 use lab_device::telemetry::{self, Telemetry};
 use lab_protocol::report::Writer;
 use lab_protocol::telemetry::Reading;
-use lab_system::threads;
+use lab_system::threads::{self, lock};
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};

@@ -6,9 +6,9 @@
 
 use super::images::Images;
 use crate::process::child::{Child, LineSink};
-use crate::sync::lock;
 use lab_device::sandbox::limit_worker;
 use lab_protocol::{JudgeRequest, Target};
+use lab_system::threads::lock;
 use std::fmt;
 use std::io;
 use std::os::unix::net::UnixStream;

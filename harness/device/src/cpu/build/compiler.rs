@@ -4,13 +4,14 @@ use super::{cannot_write, limits, sanitizer};
 use crate::api::{DeviceError, Result, Sanitizer};
 use crate::cpu::headers;
 use lab_system::temporary::TemporaryFolder;
+use lab_system::threads::lock;
 use rustix::process::Signal;
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// How every source is compiled.
 const FLAGS: &[&str] = &[
@@ -199,7 +200,7 @@ impl HostCompiler {
         let folder = cache.join(format!("cpu-{}", self.headers_hash(&flags)));
         // Within a process, one thread makes them and the others wait.
         static MAKING: Mutex<()> = Mutex::new(());
-        let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
+        let _making = lock(&MAKING);
         if folder.join("ready").is_file() {
             return Ok(folder);
         }
