@@ -134,10 +134,10 @@ pub struct WorkloadRun {
     /// The median of each trial. Empty if the harness gave none.
     pub trials_us: Vec<f64>,
     /// 10⁹ bytes per second; `None` if the harness gave none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub gbps: Option<f64>,
     /// 10⁹ operations per second; `None` if the harness gave none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub gflops: Option<f64>,
 }
 
@@ -223,7 +223,7 @@ pub struct BenchRun {
     pub workloads: Vec<WorkloadRun>,
     pub caveats: Vec<String>,
     /// Clocks and foreign processes while it measured; `None` if the device does not tell.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub device_state: Option<String>,
 }
 

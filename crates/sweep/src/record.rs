@@ -136,12 +136,9 @@ pub struct SweepPoint {
     pub change: Option<Change>,
     /// Device name as the harness gave it.
     pub device: Option<String>,
-    #[serde(default)]
     pub driver: Option<String>,
-    #[serde(default)]
     pub compiler: Option<String>,
     /// Clocks, temperature, throttling and foreign processes while it was measured.
-    #[serde(default)]
     pub device_state: Option<String>,
     /// The times are of an emulated device and say nothing about a GPU.
     pub emulated: bool,

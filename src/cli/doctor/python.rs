@@ -37,7 +37,6 @@ struct Probed {
     #[serde(default)]
     missing: Vec<String>,
     /// The line and the text of a syntax error in the source.
-    #[serde(default)]
     syntax: Option<String>,
 }
 

@@ -27,7 +27,6 @@ pub struct Task {
     tests: Vec<Map<String, Value>>,
     #[serde(default)]
     benchmarks: Vec<Map<String, Value>>,
-    #[serde(default)]
     ranking_by: Option<String>,
     #[serde(default)]
     multi_gpu: bool,

@@ -35,7 +35,6 @@ pub fn open(folder: &Path) -> Result<Problem, Stop> {
     let text = String::from_utf8(bytes).map_err(|error| not_utf8(&path, &error))?;
     #[derive(serde::Deserialize)]
     struct Head {
-        #[serde(default)]
         kind: Option<String>,
     }
     let head: Head = toml::from_str(&text).map_err(|e| toml_error(&path, &text, &e))?;

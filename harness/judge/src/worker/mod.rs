@@ -106,10 +106,10 @@ pub struct LaunchParameter {
     /// The type of its cells, or of the number.
     pub dtype: Dtype,
     /// The extents of a tensor, the outermost first; `None` for a number.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub shape: Option<Vec<u64>>,
     /// Of a view: the cells from each cell of an extent to the next one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub strides: Option<Vec<u64>>,
     /// A tensor that the kernel only reads.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
