@@ -153,8 +153,6 @@ impl Entry {
 /// A line of the file.
 enum Line {
     Entry(Entry),
-    /// The run of a line that an earlier version wrote.
-    Run(RunId),
     /// A decision began or ended.
     Bound,
 }
@@ -165,10 +163,9 @@ impl Line {
         if [BEGAN, ENDED].iter().any(|bound| bound.trim_end() == line) {
             return Some(Line::Bound);
         }
-        match checked::read(line) {
-            Some(text) => serde_json::from_str(text).ok().map(Line::Entry),
-            None => line.parse().ok().map(|run| Line::Run(RunId(run))),
-        }
+        serde_json::from_str(checked::read(line)?)
+            .ok()
+            .map(Line::Entry)
     }
 }
 
@@ -276,7 +273,6 @@ pub fn changed_since(
     for line in text.lines() {
         match Line::read(line) {
             Some(Line::Entry(entry)) => runs.insert(entry.run),
-            Some(Line::Run(run)) => runs.insert(run),
             Some(Line::Bound) => false,
             None => return (position, None),
         };
@@ -295,12 +291,18 @@ mod tests {
         let (lab, files) = (temp.path(), Root::new(temp.path()));
         let ids = |list: &[u64]| Some(list.iter().copied().map(RunId).collect::<BTreeSet<_>>());
         assert_eq!(changed_since(&files, lab, 0), (0, ids(&[])));
-        fs::write(path(lab), "3\n12\n4").expect("written");
-        assert_eq!(changed_since(&files, lab, 0), (5, ids(&[3, 12])));
-        fs::write(path(lab), "3\n12\n41\n").expect("written");
-        assert_eq!(changed_since(&files, lab, 5), (8, ids(&[41])));
-        fs::write(path(lab), "1\n").expect("written");
-        assert_eq!(changed_since(&files, lab, 8), (0, None));
+        let [first, last] = [
+            entry(3, None, &[]) + &entry(12, None, &[]),
+            entry(41, None, &[]),
+        ];
+        let (read, all) = (first.len() as u64, first.clone() + &last);
+        fs::write(path(lab), first + &last[..9]).expect("written");
+        assert_eq!(changed_since(&files, lab, 0), (read, ids(&[3, 12])));
+        fs::write(path(lab), &all).expect("written");
+        let end = all.len() as u64;
+        assert_eq!(changed_since(&files, lab, read), (end, ids(&[41])));
+        fs::write(path(lab), last).expect("written");
+        assert_eq!(changed_since(&files, lab, end), (0, None));
     }
 
     fn entry(run: u64, order: Option<u64>, undone: &[u64]) -> String {

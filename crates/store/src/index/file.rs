@@ -22,7 +22,7 @@ use std::path::Path;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 
 /// Version of the file. It counts up with every change of [`Row`], [`Keys`] or [`RunSummary`].
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// Most bytes of the file. Instead of a larger one the records are read.
 const LIMIT: u64 = 256 << 20;

@@ -1,6 +1,7 @@
 //! What searches need of a summary, in a few bytes: of 10,000 runs only those that a search finds
 //! are parsed.
 
+use crate::checked::sum;
 use crate::summary::RunSummary;
 use lab_run::experiment::{Row, Status};
 use lab_run::record::Origin;
@@ -69,13 +70,13 @@ impl Keys {
             ),
         ];
         Keys {
-            kernel: hash(&[&summary.kernel]),
-            blob: hash(&[&summary.blob]),
-            fingerprint: hash(&[&summary.fingerprint.0]),
+            kernel: sum(&summary.kernel),
+            blob: sum(&summary.blob),
+            fingerprint: sum(&summary.fingerprint.0),
             tokens: summary
                 .token_fingerprint
                 .as_ref()
-                .map_or(0, |tokens| hash(&[&tokens.0])),
+                .map_or(0, |tokens| sum(&tokens.0)),
             row: row.map_or(0, of_row),
             decided: decision.map_or(0, |decision| decision.decided.as_microsecond()),
             order: decision.map_or(0, |decision| decision.order),
@@ -95,17 +96,5 @@ impl Keys {
 /// What the row in the ledger and the row in its record have in common.
 pub fn of_row(row: &Row) -> u64 {
     let status: Status = row.status;
-    hash(&[&row.commit, status.word(), &row.description])
-}
-
-/// The first eight bytes of a BLAKE3 over the texts.
-pub fn hash(texts: &[&str]) -> u64 {
-    let mut hasher = blake3::Hasher::new();
-    for text in texts {
-        hasher.update(&(text.len() as u64).to_le_bytes());
-        hasher.update(text.as_bytes());
-    }
-    let mut bytes = [0; 8];
-    bytes.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
-    u64::from_le_bytes(bytes)
+    sum([&row.commit, status.word(), &row.description].join("\0"))
 }

@@ -2,6 +2,7 @@
 
 use super::keys;
 use super::{Fact, Keys, Known, RunIndex};
+use crate::checked::sum;
 use crate::decision_lock::MOST_DECISIONS;
 use crate::run_store::RunStore;
 use crate::summary::RunSummary;
@@ -38,19 +39,19 @@ impl RunIndex {
 
     /// The runs that judged these inputs, newest first.
     pub fn newest_of(&self, fingerprint: &Fingerprint) -> impl Iterator<Item = &RunSummary> {
-        let hash = keys::hash(&[&fingerprint.0]);
+        let hash = sum(&fingerprint.0);
         self.newest_with(move |keys| keys.fingerprint == hash)
     }
 
     /// The runs that judged inputs with this fingerprint by tokens, newest first.
     pub fn newest_of_tokens(&self, tokens: &Fingerprint) -> impl Iterator<Item = &RunSummary> {
-        let hash = keys::hash(&[&tokens.0]);
+        let hash = sum(&tokens.0);
         self.newest_with(move |keys| keys.tokens == hash)
     }
 
     /// The runs that judged this blob of any kernel, newest first.
     pub fn newest_of_blob(&self, blob: &str) -> impl Iterator<Item = &RunSummary> {
-        let hash = keys::hash(&[blob]);
+        let hash = sum(blob);
         self.newest_with(move |keys| keys.blob == hash)
     }
 
@@ -60,7 +61,7 @@ impl RunIndex {
         kernel: &str,
         may: impl Fn(&Keys) -> bool,
     ) -> impl Iterator<Item = &RunSummary> {
-        let hash = keys::hash(&[kernel]);
+        let hash = sum(kernel);
         self.newest_with(move |keys| keys.kernel == hash && may(keys))
     }
 
@@ -100,7 +101,7 @@ impl RunIndex {
     /// The last decision about a kernel that a commit holds. A foreign decision is the last only
     /// if this user made none: a folder could bring decisions of any date.
     pub fn last_decided(&self, kernel: &str) -> Option<&RunSummary> {
-        let hash = keys::hash(&[kernel]);
+        let hash = sum(kernel);
         let is_decided = |keys: &Keys| {
             keys.kernel == hash && keys.is(Fact::IsDecided) && !keys.is(Fact::IsCheck)
         };

@@ -1,7 +1,7 @@
 //! The index beside the records that it sums up.
 
 use super::*;
-use crate::RunSummary;
+use crate::{RunSummary, checked};
 use lab_run::record::Record;
 use lab_run::verdict::{Outcome, Verdict};
 use lab_run::{Fingerprint, RunId};
@@ -16,6 +16,13 @@ fn ended(store: &RunStore, id: RunId, device: &str) {
         ..record(id)
     };
     store.write(&of).expect("written");
+}
+
+/// What a decision says of a run whose record it wrote.
+fn decided(lab_dir: &Path, run: u64) {
+    let entry = format!(r#"{{"run":{run},"kernel":"","order":null,"undone":[]}}"#);
+    let line = checked::line(&entry) + "\n";
+    fs::write(lab_dir.join("decide.lock"), line).expect("written");
 }
 
 fn seen(index: &RunIndex) -> Vec<(u64, &str)> {
@@ -40,7 +47,7 @@ fn a_record_that_changes_is_read_again_and_one_that_is_gone_is_forgotten() {
 
     // A new object starts from the index on disk, and finds what changed since.
     ended(&store, RunId(2), "b");
-    fs::write(temp.path().join("decide.lock"), "2\n").expect("what a decision says of it");
+    decided(temp.path(), 2);
     fs::remove_dir_all(store.folder(RunId(1))).expect("removed");
     ended(&store, RunId(NEWEST), "by hand");
     fs::write(store.record(RunId(NEWEST + 1)), "{ half").expect("damaged");
@@ -127,7 +134,7 @@ fn catching_up_reads_what_was_decided_and_new_runs_and_no_edit_by_hand() {
     for id in [1, 2] {
         ended(&store, RunId(id), "changed");
     }
-    fs::write(temp.path().join("decide.lock"), "1\n").expect("what a decision says of it");
+    decided(temp.path(), 1);
     ended(&store, store.create().expect("a folder"), "new");
     index.catch_up();
     assert_eq!(seen(&index), [(3, "new"), (2, "a"), (1, "changed")]);
