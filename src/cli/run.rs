@@ -101,22 +101,21 @@ pub fn main(options: &RunOnceArgs) -> Result<ExitCode> {
         return Ok(exit);
     }
     match options.quiet {
-        true => in_one_line(run),
+        true => Ok(code(in_one_line(&run.kernel.open()?, run, say)?)),
         false => judged(run, confinement::spec(Reason::Command, run.device)),
     }
 }
 
-/// Judges the kernel, and prints the line of its verdict alone.
-fn in_one_line(options: &RunArgs) -> Result<ExitCode> {
-    let project = options.kernel.open()?;
-    go_on(&project, options);
-    let mut index = RunIndex::new(&project);
+/// Judges the kernel, and tells the line of its verdict alone.
+pub fn in_one_line(project: &Project, options: &RunArgs, tell: impl Fn(&str)) -> Result<Exit> {
+    go_on(project, options);
+    let mut index = RunIndex::new(project);
     let spec = confinement::spec(Reason::Command, options.device);
-    let record = judge(&project, spec, &mut index, |_| {})?;
+    let record = judge(project, spec, &mut index, |_| {})?;
     index.refresh();
-    let judged = Judged::of(&project, None, &index, &record).context(NO_VERDICT)?;
-    say(&judged.line());
-    Ok(code(judged.exit()))
+    let judged = Judged::of(project, None, &index, &record).context(NO_VERDICT)?;
+    tell(&judged.line());
+    Ok(judged.exit())
 }
 
 /// The earlier run that judged this kernel, and whether its bytes are the same too. `None` if there
@@ -221,7 +220,7 @@ pub fn judged(options: &RunArgs, spec: RunSpec) -> Result<ExitCode> {
 }
 
 /// A run that was executed has a verdict: this is not seen.
-pub const NO_VERDICT: &str = "the run has no verdict";
+const NO_VERDICT: &str = "the run has no verdict";
 
 /// Goes on first with the decision of a lab that was killed, and says so. A run that is to be
 /// decided by rule stops there: its exit code is returned.
@@ -252,7 +251,7 @@ fn go_on(project: &Project, options: &RunArgs) -> Option<ExitCode> {
 }
 
 /// Judges the present bytes on this thread; a signal ends the run.
-pub fn judge(
+fn judge(
     project: &Project,
     spec: RunSpec,
     index: &mut RunIndex,

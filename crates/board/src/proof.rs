@@ -9,6 +9,7 @@ use lab_run::record::{VERSION, is_inside};
 use lab_store::signature::public::{self, Statement};
 use lab_store::signature::signers::Signers;
 use lab_system::root::Root;
+use lab_text::json::each_text;
 use lab_text::sanitise;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -92,7 +93,7 @@ impl Held {
                 None => faults.push("it was changed after it was signed".to_owned()),
             }
         }
-        clean(&mut value);
+        each_text(&mut value, "", &|_, text| *text = sanitise::words(text));
         let evidence: Evidence = serde_json::from_value(value).map_err(damaged)?;
         let commit = evidence.commit.as_deref();
         faults.extend(
@@ -159,21 +160,5 @@ fn stale(repo: &Repo, evidence: &Evidence) -> Option<String> {
             short(&evidence.blob)
         )),
         Some(_) => None,
-    }
-}
-
-/// Cleans every text that somebody else may have written.
-fn clean(value: &mut Value) {
-    match value {
-        Value::String(text) => *text = sanitise::words(text),
-        Value::Array(items) => items.iter_mut().for_each(clean),
-        Value::Object(object) => {
-            let cleaned = std::mem::take(object).into_iter().map(|(key, mut item)| {
-                clean(&mut item);
-                (sanitise::words(&key), item)
-            });
-            *object = cleaned.collect();
-        }
-        _ => {}
     }
 }

@@ -8,6 +8,7 @@ pub mod age;
 pub mod axis;
 pub mod figures;
 pub mod glob;
+pub mod json;
 mod listed;
 pub mod sanitise;
 pub mod shell;

@@ -49,7 +49,7 @@ pub struct TableContext<'a> {
 }
 
 /// The table's order, filter and marks, and the rows that result from them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Table {
     pub sort: Sort<Column>,
     pub filter: Filter,
@@ -106,25 +106,11 @@ fn is_experiment(experiment: &Experiment) -> bool {
     experiment.row.status != Status::Rules
 }
 
-impl Default for Table {
+impl Default for Sort<Column> {
     fn default() -> Self {
-        Table {
-            sort: Sort {
-                column: Column::When,
-                descending: true,
-            },
-            filter: Filter::default(),
-            is_of_one_problem: false,
-            device: None,
-            experiments: 0,
-            of_others: 0,
-            shown: 0,
-            facts: Vec::new(),
-            order: Vec::new(),
-            empty_columns: Vec::new(),
-            context: Default::default(),
-            marked: Vec::new(),
-            changed: HashMap::new(),
+        Sort {
+            column: Column::When,
+            descending: true,
         }
     }
 }

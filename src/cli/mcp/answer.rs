@@ -3,7 +3,8 @@
 use super::limits::{self, FIRST};
 use crate::cli::json::to_line;
 use itertools::Itertools;
-use lab_protocol::text::{escape_invisible, is_visible};
+use lab_protocol::text::escape_invisible;
+use lab_text::json::each_text;
 use rmcp::ErrorData;
 use rmcp::handler::server::tool::IntoCallToolResult;
 use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock};
@@ -107,7 +108,10 @@ impl Answer {
 impl IntoCallToolResult for Answer {
     fn into_call_tool_result(self) -> Result<CallToolResponse, ErrorData> {
         let mut value = serde_json::to_value(&self).unwrap_or_default();
-        clean(&mut value);
+        // Line breaks and tabs stay.
+        each_text(&mut value, "", &|_, text| {
+            *text = text.split('\n').map(escape_invisible).join("\n");
+        });
         limits::fit(&mut value, limits::ANSWER);
         let text = ContentBlock::text(to_line(&SummaryFirst(&value)));
         let mut result = CallToolResult::structured(value);
@@ -140,30 +144,6 @@ impl Serialize for SummaryFirst<'_> {
             Value::Array(values) => serializer.collect_seq(values.iter().map(Self)),
             value => value.serialize(serializer),
         }
-    }
-}
-
-/// Makes characters that a terminal does not show visible, in every string. Line breaks and tabs
-/// stay.
-fn clean(value: &mut Value) {
-    match value {
-        Value::String(text) => {
-            if text
-                .chars()
-                .any(|c| !is_visible(c) && !matches!(c, '\n' | '\t'))
-            {
-                *text = text.split('\n').map(escape_invisible).join("\n");
-            }
-        }
-        Value::Array(values) => values.iter_mut().for_each(clean),
-        Value::Object(values) => {
-            let named = std::mem::take(values).into_iter().map(|(key, mut value)| {
-                clean(&mut value);
-                (escape_invisible(&key).into_owned(), value)
-            });
-            *values = named.collect();
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

@@ -1,6 +1,7 @@
 //! The size of answers: what a model reads has a limit, and what was left out is named.
 
 use crate::cli::json::to_line;
+use lab_text::json::each_text;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -33,7 +34,7 @@ pub const ARGUMENT: usize = 4_000;
 /// longest lists, which lose their ends. `left_out` in the object counts the items that each list
 /// lost, by its path.
 pub fn fit(value: &mut Value, limit: usize) {
-    cut_strings(value, "", &|key| if key == "diff" { DIFF } else { STRING });
+    cut_strings(value, |key| if key == "diff" { DIFF } else { STRING });
     let mut lost: BTreeMap<String, usize> =
         serde_json::from_value(value["left_out"].clone()).unwrap_or_default();
     let mut longest_string = DIFF;
@@ -60,7 +61,7 @@ pub fn fit(value: &mut Value, limit: usize) {
             // Every list is empty: only strings and objects are left.
             None if longest_string > 16 => {
                 longest_string /= 2;
-                cut_strings(value, "", &|_| longest_string);
+                cut_strings(value, |_| longest_string);
             }
             None => {
                 if let Value::Object(values) = value {
@@ -94,17 +95,12 @@ fn longest_list(value: &Value, path: &str, found: &mut Option<(usize, String)>) 
 }
 
 /// Cuts every string to the limit of its key; of an item of a list, the key is that of the list.
-fn cut_strings(value: &mut Value, key: &str, limit: &impl Fn(&str) -> usize) {
-    match value {
-        Value::String(text) => cut(text, limit(key)),
-        Value::Array(list) => list
-            .iter_mut()
-            .for_each(|value| cut_strings(value, key, limit)),
-        Value::Object(values) => values
-            .iter_mut()
-            .for_each(|(key, value)| cut_strings(value, key, limit)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
+fn cut_strings(value: &mut Value, limit: impl Fn(&str) -> usize) {
+    each_text(value, "", &|key, text| {
+        if let Some(key) = key {
+            cut(text, limit(key));
+        }
+    });
 }
 
 /// Cuts text at a character's end; `…` stands for the rest.

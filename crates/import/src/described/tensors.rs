@@ -9,6 +9,7 @@ use itertools::Itertools;
 use serde_json::Value;
 
 /// A problem as the observations show it.
+#[derive(Default)]
 pub struct Tensors {
     pub tensors: Vec<Tensor>,
     /// What the function gets, in Python.
@@ -50,13 +51,8 @@ impl Tensors {
             .collect();
         let mut known = known(observations, sizes, &dims)?;
         let mut made = Tensors {
-            tensors: Vec::new(),
-            call: String::new(),
-            returned: Vec::new(),
-            names: Vec::new(),
             dims,
-            invented: Vec::new(),
-            notes: Vec::new(),
+            ..Tensors::default()
         };
         for (at, leaf) in first.leaves.iter().enumerate() {
             let of: Option<Vec<&Leaf>> = observations
