@@ -4,7 +4,7 @@ use super::verdict::Judged;
 use super::{JsonArg, KernelArg, open, say, say_below, told};
 use anyhow::Result;
 use clap::Args;
-use lab_auto::{DiskUse, KeptPoint, LastTurn, LeftRun, Phase, State, TurnOutcome};
+use lab_auto::{DiskUse, KeptPoint, LastTurn, LeftRun, State, TurnOutcome};
 use lab_git::short;
 use lab_project::Project;
 use lab_store::RunIndex;
@@ -108,14 +108,11 @@ impl StatusAnswer {
 
 /// What a loop does, and what it has brought.
 fn tell_status(running: bool, state: &State) {
-    say(&match (running, &state.ended) {
-        (true, _) => format!("turn {}: {}", state.turn, phase(state.phase)),
-        (false, Some(why)) => format!("ended after turn {}: {why}", state.turn),
-        (false, None) => format!(
-            "killed in turn {}; the next `lab auto` goes on from there",
-            state.turn
-        ),
-    });
+    let turn = match running {
+        true => format!("turn {}: ", state.turn),
+        false => String::new(),
+    };
+    say(&(turn + &state.doing(running)));
     say_below(where_it_stands(state));
 }
 
@@ -166,20 +163,6 @@ fn where_it_stands(state: &State) -> Vec<String> {
         ));
     }
     lines
-}
-
-fn phase(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Starting => "between two turns",
-        Phase::WaitingForPerson => {
-            "waiting: the kernel's file is not the incumbent, so a person edits it"
-        }
-        Phase::Editing => "the command edits",
-        Phase::Judging => "judging",
-        Phase::BackingOff => "waiting after a failure",
-        Phase::Paused => "paused",
-        Phase::Ended => "ended",
-    }
 }
 
 /// How a turn ended, with the figures of its run and what was tried.

@@ -251,7 +251,7 @@ fn go_on(project: &Project, options: &RunArgs) -> Option<ExitCode> {
 }
 
 /// Judges the present bytes on this thread; a signal ends the run.
-fn judge(
+pub fn judge(
     project: &Project,
     spec: RunSpec,
     index: &mut RunIndex,

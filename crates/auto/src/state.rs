@@ -265,6 +265,25 @@ impl Counts {
 const RUNS: usize = 20;
 
 impl State {
+    /// What the loop does, or how it ended if it is not running.
+    pub fn doing(&self, running: bool) -> String {
+        let turn = self.turn;
+        let doing = match (self.phase, &self.ended) {
+            (_, Some(why)) if !running => return format!("ended after turn {turn}: {why}"),
+            _ if !running => {
+                return format!("killed in turn {turn}; the next `lab auto` goes on from there");
+            }
+            (Phase::Starting, _) => "between two turns",
+            (Phase::WaitingForPerson, _) => "waits for you",
+            (Phase::Editing, _) => "the command edits",
+            (Phase::Judging, _) => "judges the edit",
+            (Phase::BackingOff, _) => "waits after a failure",
+            (Phase::Paused, _) => "paused",
+            (Phase::Ended, _) => "ends",
+        };
+        doing.to_owned()
+    }
+
     /// A loop that starts afresh after `turn` turns.
     pub(super) fn new(kernel: &str, budget: Budget, turn: u64) -> State {
         State {

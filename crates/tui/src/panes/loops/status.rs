@@ -136,24 +136,10 @@ fn of_loop(data: ScreenData, view: &LoopView, state: &State) -> Vec<Fact> {
 
 /// What the loop does now, and what it was asked for.
 fn doing(view: &LoopView, state: &State, now: Timestamp) -> String {
+    let doing = printable(&state.doing(view.running));
     if !view.running {
-        return match &state.ended {
-            Some(why) => format!("ended after turn {}: {}", state.turn, printable(why)),
-            None => format!(
-                "killed in turn {}; the next `lab auto` goes on from there",
-                state.turn
-            ),
-        };
+        return doing;
     }
-    let doing = match state.phase {
-        Phase::Starting => "between two turns",
-        Phase::WaitingForPerson => "waits for you",
-        Phase::Editing => "the command edits",
-        Phase::Judging => "judges the edit",
-        Phase::BackingOff => "waits after a failure",
-        Phase::Paused => "paused",
-        Phase::Ended => "ends",
-    };
     let seconds = now.duration_since(state.since).as_secs().max(0);
     let mut text = format!("{doing} · {}", time(seconds as f64));
     match view.asked {
