@@ -4,32 +4,28 @@
 use super::{Repo, locks};
 use anyhow::Result;
 use git2::{Repository, RepositoryState, Signature};
-use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// An operation of git that stopped halfway and waits for the user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// An operation of git that stopped halfway and waits for the user. `Display` gives git's subcommand.
+#[derive(Clone, Copy, Debug, strum::Display, PartialEq, Eq, Hash)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Operation {
     Merge,
     Revert,
     CherryPick,
     Bisect,
     Rebase,
-    /// `git am`.
+    #[strum(to_string = "am")]
     ApplyMail,
 }
 
-impl fmt::Display for Operation {
-    /// The name of git's subcommand.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Operation::Merge => "merge",
-            Operation::Revert => "revert",
-            Operation::CherryPick => "cherry-pick",
-            Operation::Bisect => "bisect",
-            Operation::Rebase => "rebase",
-            Operation::ApplyMail => "am",
-        })
+impl Operation {
+    /// How git leaves it.
+    fn leave(self) -> &'static str {
+        match self {
+            Operation::Bisect => "reset",
+            _ => "--abort",
+        }
     }
 }
 
@@ -53,37 +49,23 @@ pub fn operation(repo: &Repository) -> Option<Operation> {
 }
 
 /// Why git cannot make a commit now, whatever its content. `Display` says what to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Obstacle {
+    #[error("a {0} is in progress: finish it, or leave it with `git {0} {leave}`", leave = .0.leave())]
     Operation(Operation),
     /// This lock file exists: another git command is at work, or died.
+    #[error(
+        "{} is locked: another git command is at work; try again when it is done. If none runs, remove {}",
+        locked(.0),
+        .0.display()
+    )]
     Locked(PathBuf),
     /// Neither `user.name` nor `user.email` is set.
+    #[error(
+        "git does not know your name: `git config --global user.name \"Your Name\"` and `git config --global \
+         user.email you@example.com`"
+    )]
     NoIdentity,
-}
-
-impl fmt::Display for Obstacle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Obstacle::Operation(operation) => {
-                let leave = if *operation == Operation::Bisect { "reset" } else { "--abort" };
-                write!(
-                    f,
-                    "a {operation} is in progress: finish it, or leave it with `git {operation} {leave}`"
-                )
-            }
-            Obstacle::Locked(lock) => write!(
-                f,
-                "{} is locked: another git command is at work; try again when it is done. If none runs, remove {}",
-                locked(lock),
-                lock.display()
-            ),
-            Obstacle::NoIdentity => f.write_str(
-                "git does not know your name: `git config --global user.name \"Your Name\"` and `git config --global \
-                 user.email you@example.com`",
-            ),
-        }
-    }
 }
 
 /// What a lock file locks.

@@ -15,7 +15,6 @@ use crate::line_at;
 use line::{Line, Require, Tune, grouped, number};
 use place::Place;
 use std::collections::{BTreeSet, HashSet};
-use std::fmt;
 
 /// Most combinations of the values, before `lab: require` leaves points out.
 pub const MOST_COMBINATIONS: usize = 1_000_000;
@@ -33,21 +32,14 @@ pub enum Syntax {
 }
 
 /// What is wrong with a tune line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {why}")]
 pub struct Mistake {
     /// The line, from 1.
     pub line: usize,
     /// What it is, and what to do.
     pub why: String,
 }
-
-impl fmt::Display for Mistake {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.why)
-    }
-}
-
-impl std::error::Error for Mistake {}
 
 /// A constant with the values to try.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,7 +9,6 @@ use super::unit::{Place, Unit, replaced, with_word};
 use lab_source::cpp::Code;
 use lab_source::cpp::items::ItemKind;
 use lab_source::cpp::signature::Parameter;
-use std::fmt::{self, Display, Formatter};
 
 /// What an argument is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,39 +57,23 @@ pub struct Kernel {
 }
 
 /// Why no problem can be written for a kernel.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
     /// The file has no kernel with this name. The kernels that it has.
+    #[error("it has no kernel {0}; its kernels are {all}", all = .1.join(", "))]
     NoSuchKernel(String, Vec<String>),
     /// A parameter whose type problem.toml does not have: the line of the kernel, the parameter, its
     /// type.
+    #[error(
+        "line {0}: the parameter `{1}` has the type `{2}`, which no tensor and no scalar of problem.toml has. Write a \
+         `__global__` function around it that takes pointers to float, half, integers or bool, and numbers"
+    )]
     Parameter(usize, String, String),
     /// The kernel has no pointer.
+    #[error(
+        "line {0}: the kernel has no pointer to a known type, so it has no output that could be compared"
+    )]
     NoTensor(usize),
-}
-
-impl Display for Unfit {
-    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
-        match self {
-            Unfit::NoSuchKernel(name, all) => {
-                write!(
-                    f,
-                    "it has no kernel {name}; its kernels are {}",
-                    all.join(", ")
-                )
-            }
-            Unfit::Parameter(line, name, declared) => write!(
-                f,
-                "line {line}: the parameter `{name}` has the type `{declared}`, which no tensor and no scalar of problem.toml \
-                 has. Write a `__global__` function around it that takes pointers to float, half, integers or bool, and \
-                 numbers"
-            ),
-            Unfit::NoTensor(line) => write!(
-                f,
-                "line {line}: the kernel has no pointer to a known type, so it has no output that could be compared"
-            ),
-        }
-    }
 }
 
 /// The kernels that the published file defines, or its headers if it defines none, with their
