@@ -164,6 +164,15 @@ fn a_workload_is_charted_over_the_experiments() {
         );
     }
     check("workload_charted", &mut world);
+    // A keep here, and a decision in another terminal.
+    world.tell(&format!(
+        "save; say {faster} | correctness: pass; end pass 180000 0.03; press c; type best; press enter; elsewhere"
+    ));
+    assert!(
+        world.words().contains("kept 3"),
+        "{}",
+        world.screen(160, 45)
+    );
     world.tell("press esc");
     assert!(
         !world.words().contains("Esc goes back"),

@@ -230,8 +230,8 @@ impl Repository {
     }
 
     /// Recomputes what may stand beside the present kernel where kernel, goal, device or history
-    /// changed.
-    pub fn update_comparable(&mut self, setup: &Setup, last: Option<&FinishedRun>) {
+    /// changed; false where none did.
+    pub fn update_comparable(&mut self, setup: &Setup, last: Option<&FinishedRun>) -> bool {
         let [present, device] = self.shown_device(setup, last);
         let elsewhere = device.clone().filter(|_| device != present);
         let elsewhere = elsewhere.and_then(|(name, _)| name);
@@ -242,7 +242,7 @@ impl Repository {
             present,
         });
         if self.cache.comparable.reference == reference {
-            return;
+            return false;
         }
         let is_comparable = |e: &Experiment| {
             setup.is_about(e) && device.as_ref().is_none_or(|device| is_on(e, device))
@@ -264,6 +264,7 @@ impl Repository {
             elsewhere,
             others,
         };
+        true
     }
 }
 

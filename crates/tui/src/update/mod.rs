@@ -56,9 +56,10 @@ pub fn update(model: &mut Model, event: Event, now: Now) -> Update {
     model.now = model.now.max(now);
     model.frame.redraw = Redraw::NextFrame;
     model.on_event(event);
-    model
-        .repository
-        .update_comparable(&model.setup, model.runs.last.as_ref());
+    let last = model.runs.last.as_ref();
+    if model.repository.update_comparable(&model.setup, last) {
+        model.load_workload();
+    }
     model.note_workloads();
     model.watch_device();
     // The layout is saved before an effect that may close the screen.

@@ -169,7 +169,6 @@ impl Model {
     fn set_history(&mut self, experiments: Vec<Experiment>) {
         let is_new = self.repository.set_experiments(experiments);
         if is_new {
-            self.load_workload();
             self.mark_graph();
         }
         let setup = &self.setup;
