@@ -103,3 +103,20 @@ fn a_pass_that_the_run_contradicts_has_no_tick() {
     assert!(words.contains("· correctness pass"), "{words}");
     assert!(!words.contains("✓ correctness"), "{words}");
 }
+
+/// The line of a launch that the device refuses: its message is read to its end on the smallest screen.
+#[test]
+fn the_message_of_a_crash_is_read_to_its_end() {
+    let why = "the launch statement of rmsnorm_f32 asks for a grid of 0x2x1 blocks of 128x1x1 threads: no extent may be 0";
+    let line = format!("kernels/rmsnorm/kernel.cu(28): error: {why}");
+    let long = "kernels/rmsnorm/kernel.cu(9): warning: variable staging was declared but never referenced in any of these functions";
+    let mut world = World::new();
+    world.tell(&format!(
+        "open; say stage: build | build_s: 1.0 | {long} | {line} | stage: verify; end crash {line}"
+    ));
+    let screen = world.screen(80, 24);
+    assert!(screen.contains("no extent may be 0"), "{screen}");
+    // A warning takes one line, and says that there is more of it.
+    let warning = screen.lines().find(|row| row.contains("variable staging"));
+    assert!(warning.is_some_and(|row| row.contains('…')), "{screen}");
+}

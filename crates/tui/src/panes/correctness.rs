@@ -155,8 +155,8 @@ fn reason_rows(text: &str, columns: usize) -> Vec<String> {
     wrap_to(&printable(text), columns, REASON_ROWS)
 }
 
-/// The compiler's messages. Those of a failed build are shown in full, errors first; of a build
-/// that succeeded each takes one line.
+/// The compiler's messages. Errors and those of a failed build are shown in full, errors first; any
+/// other of a build that succeeded takes one line, and run.log has all of it.
 fn diagnostics(report: &Report, failed: bool, columns: usize) -> Lines {
     let mut messages: Vec<&Diagnostic> = report.diagnostics().iter().collect();
     // The sort is stable: a note stays behind the error that it explains.
@@ -181,9 +181,14 @@ fn diagnostics(report: &Report, failed: bool, columns: usize) -> Lines {
             continue;
         }
         out.push(head);
-        let mut rows = prefixed("    ", &message, columns, TEXT);
-        rows.truncate(if failed { usize::MAX } else { 1 });
-        out.extend(rows);
+        let is_whole = failed || diagnostic.severity == Severity::Error;
+        out.extend(match is_whole {
+            true => prefixed("    ", &message, columns, TEXT),
+            false => {
+                let row = wrap_to(&message, columns.saturating_sub(4), 1);
+                hanging(Span::raw("    "), row, TEXT)
+            }
+        });
     }
     if left_out > 0 {
         let text = format!("  {left_out} more in run.log");
