@@ -72,10 +72,10 @@ pub fn main(options: &DescribeArgs) -> Result<ExitCode> {
         }
         for (key, value) in &now {
             let now = match value.replace('\n', " ") {
-                none if none.is_empty() => "is removed".to_owned(),
-                value => format!("is now '{value}'"),
+                none if none.is_empty() => "removed".to_owned(),
+                value => format!("now '{value}'"),
             };
-            say(&format!("{key} of {} {now}", row.commit));
+            say(&format!("{key} of {} {} {now}", row.commit, key.verb()));
         }
         say("  the commit message stays as it is: a commit cannot change without its id");
         say_below(&notes);

@@ -64,6 +64,17 @@ fn a_description_is_told_better() {
         "{shown}"
     );
 
+    lab.lab("describe 2 --trailer 'Tags: smem, warp'")
+        .is(0)
+        .says(" are now 'smem, warp'");
+    lab.lab("describe 2 --trailer 'Tags: warp, smem'").is(0);
+    // A run that nobody decided has a description once it is decided.
+    lab.write("kernel.cu", "// c\n");
+    lab.lab("run").is(0);
+    lab.lab("describe 3 -m third")
+        .is(1)
+        .says("run 3 is undecided: `lab keep --run 3 -m TEXT`");
+
     lab.lab("show 2")
         .is(0)
         .says("    Note: slower on small rows\n    Tags: warp, smem");

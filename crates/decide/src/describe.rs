@@ -5,11 +5,12 @@
 use super::decision::Decision;
 use super::finish::decision_step;
 use super::intent::{RowChange, Step, What};
-use super::{Refusal, no};
+use super::{Refusal, is_undecided, no};
 use anyhow::Result;
 use lab_git::Notes;
 use lab_history::names::{holds, resolve_name};
 use lab_project::Project;
+use lab_run::RunId;
 use lab_run::experiment::{Experiment, Row};
 use lab_run::message::{Message, Trailer};
 use lab_run::record::Record;
@@ -145,9 +146,18 @@ fn find(describing: &Decision, name: &str) -> StdResult<Experiment, Refusal> {
     };
     match at {
         Some(at) => Ok(experiments.swap_remove(at)),
-        None => no(format!(
-            "'{name}' is the commit of no experiment: `lab log --all` lists them"
-        )),
+        None => {
+            let run = name.parse().ok().map(RunId);
+            let record = run.and_then(|run| index.store().read(run).ok());
+            no(match record.filter(is_undecided) {
+                Some(_) => format!(
+                    "run {name} is undecided: `lab keep --run {name} -m TEXT` or `lab discard --run {name} -m TEXT` describes it"
+                ),
+                None => {
+                    format!("'{name}' is the commit of no experiment: `lab log --all` lists them")
+                }
+            })
+        }
     }
 }
 

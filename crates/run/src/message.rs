@@ -76,6 +76,14 @@ impl TrailerKey {
         self.as_ref()
     }
 
+    /// `is`, or `are` of the tags.
+    pub fn verb(&self) -> &'static str {
+        match self.word() {
+            TAGS => "are",
+            _ => "is",
+        }
+    }
+
     /// The words that the value may be, in rising order; empty if any text will do.
     pub fn words(&self) -> &'static [&'static str] {
         match self {

@@ -125,8 +125,9 @@ pub enum PickFrom {
 pub enum LineOf {
     /// Another description of the experiment of this commit.
     Description(String),
-    /// A note, tags or another trailer for the experiment of this commit.
-    Trailer(String),
+    /// A note, tags or another trailer for the experiment of this commit. `beside` is the other line
+    /// of the two, note and tags.
+    Trailer { commit: String, beside: String },
     /// The decision that this record is to be evidence of; without one the newest bench.
     Decision(Option<Source>),
 }

@@ -103,7 +103,7 @@ fn draw_line(
             format!("Describe {}", printable(commit)),
             "The row of the experiment and its record are put in these words; its commit keeps its message.",
         ),
-        LineOf::Trailer(commit) => (
+        LineOf::Trailer { commit, .. } => (
             format!("Annotate {}", printable(commit)),
             "A note, tags or any other trailer, as in 'Note: slower on small rows' or 'Tags: warp, smem'. It goes into the record, in \
              place of an earlier one of its key.",
@@ -116,14 +116,15 @@ fn draw_line(
     };
     let mut lines = paragraph(ask, columns, QUIET);
     // The line that is typed into and its keys stay visible on a small screen.
-    lines.truncate(usize::from(area.height).saturating_sub(6));
+    lines.truncate(usize::from(area.height).saturating_sub(7));
     let at = lines.len() as u16;
     lines.push(Line::default());
-    lines.extend(prefixed("✗ ", problem, columns + 2, BAD));
     let mut offered = vec![(Action::Accept, "write"), (Action::Abandon, "go back")];
-    if matches!(of, LineOf::Trailer(_)) {
+    if let LineOf::Trailer { beside, .. } = of {
+        lines.push(Line::styled(format!("  {}", printable(beside)), QUIET));
         offered.insert(1, (Action::NextField, "note or tags"));
     }
+    lines.extend(prefixed("✗ ", problem, columns + 2, BAD));
     let inner = draw_text(frame, area, &title, lines, keys(model, &offered));
     if at < inner.height {
         draw_input(frame, row_of(inner, inner.y + at), "› ", input);

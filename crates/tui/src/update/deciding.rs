@@ -15,7 +15,7 @@ use lab_git::short;
 use lab_history::tested::tested;
 use lab_run::RunId;
 use lab_run::experiment::Status;
-use lab_run::message::Message;
+use lab_run::message::{Message, Trailer};
 use lab_runner::follow::Batch;
 use std::sync::Arc;
 
@@ -284,9 +284,15 @@ impl Model {
             Ok(Changed::Undone(undone)) => self.on_undone(&undone),
             Ok(Changed::Described(described)) => {
                 let row = &described.row;
-                let said = match described.trailers.first() {
-                    Some((key, value)) => format!("{key} of {} is now '{value}'", row.commit),
-                    None => format!("{} is now '{}'", row.commit, row.description),
+                let trailer = |(key, value): &Trailer| {
+                    format!("{key} of {} {} now '{value}'", row.commit, key.verb())
+                };
+                let said = match described.trailers.as_slice() {
+                    [] => format!("{} is now '{}'", row.commit, row.description),
+                    trailers => {
+                        let said: Vec<String> = trailers.iter().map(trailer).collect();
+                        said.join(", ")
+                    }
                 };
                 self.say_done(said, &described.notes);
             }

@@ -10,7 +10,7 @@ use crate::text::printable;
 use crate::views::Pane;
 use lab_git::short;
 use lab_run::experiment::Experiment;
-use lab_run::message::{self, NOTE, TAGS};
+use lab_run::message::{self, NOTE, TAGS, Trailer};
 use std::collections::HashMap;
 use tui_input::Input;
 
@@ -181,7 +181,8 @@ impl Model {
         let Ok((commit, _)) = self.can_describe() else {
             return;
         };
-        self.ask_line(LineOf::Trailer(commit), self.trailer_line(NOTE));
+        let [note, beside] = [NOTE, TAGS].map(|key| self.trailer_line(key));
+        self.ask_line(LineOf::Trailer { commit, beside }, note);
     }
 
     /// The line of a trailer of the shown experiment: its key and its present value.
@@ -193,21 +194,29 @@ impl Model {
         format!("{key}: {value}")
     }
 
-    /// Asks for the tags in place of the note, or for the note again. A text that was typed stays.
+    /// Asks for the tags in place of the note, or for the note again. Each keeps the text that was
+    /// typed.
     pub(super) fn switch_trailer(&mut self) {
-        let lines = [NOTE, TAGS].map(|key| self.trailer_line(key));
-        let Some(Overlay::Line { input, problem, .. }) = self.overlays.last_mut() else {
-            return;
-        };
-        let typed = input.value();
-        let (key, value) = typed.split_once(':').unwrap_or(("", typed));
-        let next = usize::from(!key.trim().eq_ignore_ascii_case(TAGS));
-        let text = if lines.iter().any(|line| line == typed) {
-            lines[next].clone()
-        } else {
-            format!("{}: {}", [NOTE, TAGS][next], value.trim())
-        };
-        (*input, *problem) = (Input::new(text), None);
+        if let Some(Overlay::Line {
+            of: LineOf::Trailer { beside, .. },
+            input,
+            problem,
+        }) = self.overlays.last_mut()
+        {
+            let shown = std::mem::replace(beside, input.value().to_owned());
+            (*input, *problem) = (Input::new(shown), None);
+        }
+    }
+
+    /// The trailers of the lines that differ from the present ones; if none does, that of the first.
+    fn typed_trailers(&self, lines: [&str; 2]) -> Result<Vec<Trailer>, String> {
+        let known = [NOTE, TAGS].map(|key| self.trailer_line(key));
+        let is_new = |line: &&str| !known.iter().any(|known| known.trim() == line.trim());
+        let mut new: Vec<&str> = lines.into_iter().filter(is_new).collect();
+        if new.is_empty() {
+            new.push(lines[0]);
+        }
+        new.into_iter().map(message::trailer).collect()
     }
 
     /// Asks for the decision that the shown record is to be evidence of.
@@ -225,13 +234,18 @@ impl Model {
 
     pub(super) fn accept_line(&mut self, of: LineOf, input: Input) {
         let text = input.value().trim().to_owned();
-        let trailer = message::trailer(&text);
+        let trailers = match &of {
+            LineOf::Trailer { beside, .. } => self.typed_trailers([&text, beside]),
+            LineOf::Description(_) | LineOf::Decision(_) => Ok(Vec::new()),
+        };
         let problem = match (&of, text.is_empty()) {
             (LineOf::Description(_), true) => {
                 Some("describe in a few words what was tried".to_owned())
             }
             (LineOf::Description(_), false) => self.is_calm().err(),
-            (LineOf::Trailer(_), _) => trailer.as_ref().err().cloned().or(self.is_calm().err()),
+            (LineOf::Trailer { .. }, _) => {
+                trailers.as_ref().err().cloned().or(self.is_calm().err())
+            }
             (LineOf::Decision(_), true) => Some("name a decision, or a new one".to_owned()),
             (LineOf::Decision(_), false) => None,
         };
@@ -244,10 +258,10 @@ impl Model {
                 description: Some(text),
                 trailers: Vec::new(),
             }),
-            LineOf::Trailer(commit) => self.change(Change::Describe {
+            LineOf::Trailer { commit, .. } => self.change(Change::Describe {
                 commit,
                 description: None,
-                trailers: trailer.into_iter().collect(),
+                trailers: trailers.unwrap_or_default(),
             }),
             LineOf::Decision(source) => self.ask(RepositoryRequest::Cite(source, text)),
         }
