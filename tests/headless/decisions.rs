@@ -507,6 +507,27 @@ fn what_was_to_be_measured_is_done_by_the_evidence_of_its_command() {
         .says("next [x] more: more runs; lab bench .");
 }
 
+/// A CI job clones the newest commit alone: what older commits prove is unknown there, and not false.
+#[test]
+fn a_shallow_clone_says_that_it_cannot_check_and_how_it_could() {
+    let lab = supported();
+    lab.git("commit -q --allow-empty -m later");
+    lab.sh("git clone -q --depth 1 file://$PWD ../shallow")
+        .is(0);
+    let shallow = |line: &str| lab.sh(&format!("cd ../shallow && {line}"));
+    let cure =
+        "evidence scale cannot be checked here: this clone is shallow and does not hold the commit";
+    shallow("\"$LAB\" decisions check")
+        .is(0)
+        .says(cure)
+        .says("`git fetch --unshallow`");
+    let board = shallow("\"$LAB\" decisions").is(0);
+    assert!(!board.out.contains("is false"), "{board:?}");
+    shallow("git fetch -q --unshallow && \"$LAB\" decisions check")
+        .is(0)
+        .says("1 supported");
+}
+
 /// A hundred thousand experiments cost the board nothing: it opens neither the ledger nor a record.
 #[test]
 fn the_board_reads_no_ledger() {
@@ -549,7 +570,7 @@ fn a_figure_of_evidence_is_the_measured_one() {
         "echo 'device: NVIDIA H200'; echo 'workload: rows=1 kernel_us=2274.46 correctness=pass'; echo 'correctness: pass'",
     );
     lab.git("commit -qam harness");
-    lab.lab("bench --runs 1").is(0).says("2274.460 µs");
+    lab.lab("bench --runs 1").is(0).says("2,274 µs");
     lab.lab("decisions add first --bench 1 --to first")
         .is(0)
         .says("{first.1.us}  2,274 µs");

@@ -53,6 +53,7 @@ fn held(kind: &str, number: u64) -> Held {
         evidence: evidence(kind, number),
         signer: Some("Ada".into()),
         faults: Vec::new(),
+        unchecked: None,
         stale: None,
     }
 }

@@ -207,6 +207,12 @@ impl Board {
                 Ok(held) => {
                     let faults = held.faults.iter();
                     faults.for_each(|fault| self.wrong(format!("evidence {id}: {fault}")));
+                    if let Some(why) = &held.unchecked {
+                        self.problem(
+                            false,
+                            format!("evidence {id} cannot be checked here: {why}"),
+                        );
+                    }
                     if let Some(stale) = &held.stale {
                         self.problem(false, format!("evidence {id} is stale: {stale}"));
                     }
@@ -274,7 +280,9 @@ impl Board {
         let faults = faults
             .into_iter()
             .map(|(at, wrong)| format!("{at}: {wrong}"));
-        let faults = faults.chain(raised(file, entry, rule));
+        // A status that this clone cannot check is not raised.
+        let is_checked = held.values().all(|held| held.unchecked.is_none());
+        let faults = faults.chain(raised(file, entry, rule).filter(|_| is_checked));
         faults.for_each(|fault| self.wrong(fault));
         decision
     }

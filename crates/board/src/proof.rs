@@ -29,6 +29,8 @@ pub struct Held {
     pub signer: Option<String>,
     /// What it says and the repository denies, in words.
     pub faults: Vec<String>,
+    /// Why its commit cannot be read in this clone, which is shallow, in words.
+    pub unchecked: Option<String>,
     /// That HEAD holds another kernel, in words.
     pub stale: Option<String>,
 }
@@ -96,16 +98,15 @@ impl Held {
         each_text(&mut value, "", &|_, text| *text = sanitise::words(text));
         let evidence: Evidence = serde_json::from_value(value).map_err(damaged)?;
         let commit = evidence.commit.as_deref();
-        faults.extend(
-            commit
-                .into_iter()
-                .flat_map(|it| unproved(repo, &evidence, it)),
-        );
+        let unchecked = commit.and_then(|commit| lab_git::cut_off(repo, commit));
+        let readable = commit.filter(|_| unchecked.is_none()).into_iter();
+        faults.extend(readable.flat_map(|commit| unproved(repo, &evidence, commit)));
         let stale = stale(repo, &evidence);
         Ok(Held {
             evidence,
             signer,
             faults,
+            unchecked,
             stale,
         })
     }

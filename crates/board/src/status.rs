@@ -154,6 +154,9 @@ fn of_one(id: &str, held: &Held) -> Vec<(Status, String)> {
     held.faults
         .iter()
         .for_each(|fault| caveat(format!("{id} is false: {fault}")));
+    if let Some(why) = &held.unchecked {
+        caveat(format!("{id} cannot be checked here: {why}"));
+    }
     if evidence.emulated {
         caveat(format!(
             "{id} was measured on an emulated device: its times say nothing about a GPU"

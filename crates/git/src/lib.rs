@@ -327,6 +327,13 @@ pub fn bytes_in_head(repo: &Repo, name: &str) -> Result<Option<Vec<u8>>> {
     Ok(blob.map(|blob| blob.content().to_vec()))
 }
 
+/// Why a shallow clone cannot read a commit that it lacks; `None` for a commit that is here, and in
+/// any other clone.
+pub fn cut_off(repo: &Repo, commit: &str) -> Option<String> {
+    let git = Some(&repo.git).filter(|git| git.is_shallow())?;
+    find(git, commit).err().map(|error| error.to_string())
+}
+
 /// Blob id and bytes of a path in a commit, as git holds them; `None` if it holds no file there. The
 /// error says that the commit is not here.
 pub fn bytes_at(repo: &Repo, commit: &str, path: &str) -> Result<Option<(String, Vec<u8>)>> {

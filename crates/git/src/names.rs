@@ -35,7 +35,11 @@ pub fn find<'r>(git: &'r Repository, name: &str) -> Result<Commit<'r>> {
         return Ok(git.find_commit(only)?);
     }
     parsed(git, name)?.ok_or_else(|| match is_prefix(name) {
-        // The id of a row or of a record, which another clone made.
+        // The id of a row or of a record.
+        true if git.is_shallow() => anyhow!(
+            "this clone is shallow and does not hold the commit {name}: `git fetch --unshallow` fetches the older commits"
+        ),
+        // Another clone made it.
         true => {
             anyhow!("git does not hold the commit {name} here: `lab fetch` fetches commits of other clones")
         }

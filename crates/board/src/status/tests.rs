@@ -38,6 +38,7 @@ fn bench(intervals: [(f64, f64); 2]) -> Held {
         evidence,
         signer: Some("Ada".into()),
         faults: Vec::new(),
+        unchecked: None,
         stale: None,
     }
 }
