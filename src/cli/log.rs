@@ -5,7 +5,7 @@ use super::json::run::RunReport;
 use super::output::{resume, say_each};
 use super::verdict::Judged;
 use super::{JsonArg, KernelArg, answer, any, complain, is_json, say};
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use clap::Args;
 use itertools::Itertools;
 use lab_bench::{BenchDigest, BenchStore};
@@ -72,12 +72,6 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
     let (listed, others): (Vec<&Experiment>, Vec<&Experiment>) =
         history.experiments.iter().partition(|e| ours(e));
     let other_problems = OtherProblem::count(&others);
-    let is_gone = options.kernel.kernel.is_some() && !project.kernel.exists();
-    ensure!(
-        !(is_gone && listed.is_empty()),
-        "there is no {}, and no experiment of it: `lab ls` lists the kernels",
-        project.kernel_name
-    );
     let elsewhere = Elsewhere::look(&repo, &history)?;
     let benches = present_benches(&project, &status)
         .filter(|_| is_meant)

@@ -49,10 +49,11 @@ mod unchecked;
 mod undo;
 mod verdict;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use itertools::Itertools;
-use lab_project::Project;
+use lab_history::Session;
+use lab_project::{Project, kernels};
 use lab_protocol::{Exit, console};
 use lab_runner::execute::NotRun;
 use lab_text::shell;
@@ -447,6 +448,36 @@ fn any() -> Result<Project> {
     Project::of_any(&here()?)
 }
 
+/// The project of the kernel that a command names or means.
 fn open(kernel: Option<&Path>) -> Result<Project> {
-    Project::open(&here()?, kernel)
+    let from = here()?;
+    let project = Project::open(&from, kernel)?;
+    if let Some(named) = kernel {
+        is_there(&project, &from, named)?;
+    }
+    Ok(project)
+}
+
+/// Refuses a kernel, which a command in the folder `from` named so, if neither the disk nor HEAD
+/// holds it and no run and no experiment is of it.
+fn is_there(project: &Project, from: &Path, named: &Path) -> Result<()> {
+    if project.kernel.symlink_metadata().is_ok() {
+        return Ok(());
+    }
+    let Session {
+        repo,
+        index,
+        history,
+    } = Session::open(project)?;
+    let name = &project.kernel_name;
+    let is_known = lab_git::incumbent(&repo)?.is_some()
+        || history.experiments.iter().any(|e| e.is_about(name))
+        || index.newest().any(|run| run.judges(project));
+    ensure!(
+        is_known,
+        "there is no {}, and no experiment of it{}: `lab ls` lists the kernels",
+        named.display(),
+        kernels::did_you_mean(&from.canonicalize()?, &project.root, named)
+    );
+    Ok(())
 }

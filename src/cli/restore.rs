@@ -1,6 +1,6 @@
 //! `lab restore`: puts an older kernel.cu on disk.
 
-use super::{JsonArg, any, open, say, told};
+use super::{JsonArg, any, here, open, say, told};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use lab_decide::Restored;
@@ -64,7 +64,8 @@ pub fn main(options: &RestoreArgs) -> Result<ExitCode> {
     let name = &options.commit;
     let (project, named, other) = match &options.kernel {
         Some(kernel) => {
-            let project = open(Some(kernel))?;
+            // The commit may hold what is nowhere else.
+            let project = Project::open(&here()?, Some(kernel))?;
             let named = lab_decide::named(&Repo::open(&project)?, name)?;
             let other = named
                 .kernel

@@ -1,12 +1,11 @@
 //! `lab` without a subcommand: opens the screen.
 
-use super::{ask, code, complain, decisions, ls};
+use super::{ask, code, complain, decisions, is_there, ls};
 use crate::screen::preferences::{env, prefer};
 use crate::screen::repository_worker::Opening;
 use crate::screen::settings_worker::UserFiles;
 use crate::screen::{self, Next, User, layout_file, settings_files};
 use anyhow::{Context, Error, Result, bail};
-use lab_git::Repo;
 use lab_project::Project;
 use lab_project::screen_lock;
 use lab_protocol::Exit;
@@ -22,8 +21,8 @@ use std::sync::Arc;
 /// terminal's own colours.
 pub fn screen(from: &Path, kernel: Option<&Path>, choice: AppearanceChoice) -> Result<ExitCode> {
     if !ask::can_ask() {
-        if kernel.is_some() {
-            is_there(&Project::open(from, kernel)?)?;
+        if let Some(named) = kernel {
+            is_there(&Project::open(from, kernel)?, from, named)?;
         }
         bail!("the screen needs a terminal; `lab run` judges the kernel without one");
     }
@@ -70,13 +69,14 @@ pub fn screen(from: &Path, kernel: Option<&Path>, choice: AppearanceChoice) -> R
     Ok(ExitCode::SUCCESS)
 }
 
-/// The screen to open first. Where no kernel is named and none is meant, the user chooses one of
-/// several in the list of kernels. Behind the list is the kernel that was judged last, or another
-/// one if it has a screen already.
+/// The screen to open first. Where no kernel is named, and none is meant or the one that is meant has
+/// a screen already, the user chooses one of several in the list of kernels. Behind the list is the
+/// kernel that was judged last, or another one if it has a screen already.
 fn first(from: &Path, kernel: Option<&Path>) -> Result<Next> {
-    let why = match Project::open(from, kernel) {
+    let meant = Project::open(from, kernel);
+    let why = match meant.and_then(|project| on_kernel(from, kernel, project)) {
         Err(why) if kernel.is_none() => why,
-        opened => return on_kernel(from, kernel, opened?),
+        next => return next,
     };
     let mut refused = None;
     for choice in ls::choices(from)? {
@@ -92,22 +92,10 @@ fn first(from: &Path, kernel: Option<&Path>) -> Result<Next> {
     Err(refused.unwrap_or(why))
 }
 
-/// Refuses a kernel that neither the disk nor HEAD holds.
-fn is_there(project: &Project) -> Result<()> {
-    if !project.kernel.exists() && lab_git::incumbent(&Repo::open(project)?)?.is_none() {
-        bail!(
-            "there is no {}, and HEAD does not hold it: `lab KERNEL_OR_FOLDER` opens the screen on a kernel, \
-             `lab --help` lists the commands",
-            project.kernel_name
-        );
-    }
-    Ok(())
-}
-
 /// A screen on this kernel, which `kernel` names if a command does.
 fn on_kernel(from: &Path, kernel: Option<&Path>, project: Project) -> Result<Next> {
-    if kernel.is_some() {
-        is_there(&project)?;
+    if let Some(named) = kernel {
+        is_there(&project, from, named)?;
     }
     // One screen can be open on each kernel. The lock is held until the screen closes.
     let lock = screen_lock::take(&project)?;

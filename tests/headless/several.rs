@@ -420,3 +420,38 @@ fn the_list_of_kernels_knows_the_last_run_of_each() {
     lab.git("commit -qm 'Rename p2'");
     assert_eq!(list()[1], "softmax/kernel.cu kernel_us 1 Pass Some(Keep)");
 }
+
+#[test]
+fn a_mistyped_kernel_is_refused_by_every_command_in_the_same_words() {
+    let lab = two();
+    let refused = "there is no kernel.cux, and no experiment of it (did you mean kernel.cu?): `lab ls` lists the kernels";
+    for command in [
+        "run",
+        "check",
+        "bench",
+        "sweep",
+        "profile",
+        "rules",
+        "lessons",
+        "auto status",
+        "peers",
+        "log",
+        "report",
+        "report p2",
+        "plot",
+        "undo",
+        "keep -m x",
+        "discard -m x",
+    ] {
+        let output = lab.lab(&format!("{command} kernel.cux"));
+        assert_ne!(output.code, 0, "{command}: {output:?}");
+        assert!(output.err.contains(refused), "{command}: {output:?}");
+    }
+    assert!(!lab.path(".lab/report.html").exists());
+    lab.lab("run q2").says("did you mean p2?");
+    lab_in(&lab, "p2", "run kernel").says("did you mean ../kernel.cu?");
+    // A kernel that is gone from disk is still known by its commit, or by its experiments.
+    fs::remove_file(lab.path("p2/kernel.cu")).unwrap();
+    lab.lab("run p2").says("p2/kernel.cu is not there: save it");
+    lab.lab("log p2").is(0);
+}

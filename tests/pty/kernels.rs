@@ -167,3 +167,17 @@ fn where_lab_toml_means_one_of_several_the_list_comes_first() {
     lab.press("q");
     assert_eq!(lab.end(), 0);
 }
+
+#[test]
+fn a_second_lab_offers_the_kernels_that_have_no_screen() {
+    let bench = two();
+    let mut first = bench.open();
+    first.see("● PASS").see("1,000 sps");
+    let mut second = bench.open();
+    second.see("Kernels").see("this screen").see("p2/kernel.cu");
+    second.press("p2\r").see("7,000 sps");
+    for lab in [&mut first, &mut second] {
+        lab.press("q");
+        assert_eq!(lab.end(), 0);
+    }
+}

@@ -3,8 +3,8 @@
 use super::kernel_file::{NAMES, sources_in};
 use crate::config::{Config, FILE};
 use lab_system::listing;
-use lab_text::glob;
-use std::path::Path;
+use lab_text::{glob, suggest};
+use std::path::{Component, Path, PathBuf};
 
 /// Folders deeper than this below the root are not searched, nor more folders than this in all.
 const DEPTH: usize = 8;
@@ -200,16 +200,58 @@ fn only_of_folder<'a>(name: &'a str, names: &[String]) -> Option<&'a str> {
     (!NAMES.iter().any(|other| is_other(other))).then_some(folder)
 }
 
-/// The kernels below `root` as lines for a message, empty if there is none. A kernel is shown by
-/// its folder, which a command takes too.
-pub(super) fn listed(root: &Path, folder: &Path) -> String {
-    let names = KernelList::of(root, folder).find();
+/// How a command in the folder `from` names a path relative to `root`: `../softmax` in the folder of
+/// another kernel.
+fn path_from(from: &Path, root: &Path, name: &str) -> String {
+    let Ok(here) = from.strip_prefix(root) else {
+        return root.join(name).to_string_lossy().into_owned();
+    };
+    let here: Vec<Component> = here.components().collect();
+    let there: Vec<Component> = Path::new(name).components().collect();
+    let both = here.iter().zip(&there).take_while(|(a, b)| a == b).count();
+    let up = here[both..].iter().map(|_| &Component::ParentDir);
+    let path: PathBuf = up.chain(&there[both..]).collect();
+    match path.to_string_lossy() {
+        here if here.is_empty() => ".".to_owned(),
+        path => path.into_owned(),
+    }
+}
+
+/// The kernels of the work tree at `root`, each as a command in the folder `from` names it.
+fn named_from(from: &Path, root: &Path) -> Vec<String> {
+    let names = KernelList::of(root, from).find();
+    let named = names
+        .iter()
+        .map(|name| path_from(from, root, shown(name, &names)));
+    named.collect()
+}
+
+/// The part of a message that suggests a kernel of the work tree at `root` for `unknown`, which a
+/// command in the folder `from` named: ` (did you mean kernels/softmax?)`. Empty where none is near.
+pub fn did_you_mean(from: &Path, root: &Path, unknown: &Path) -> String {
+    let last = |path: &Path| Some(path.file_name()?.to_string_lossy().into_owned());
+    let named = named_from(from, root);
+    let whole = suggest::nearest(&unknown.to_string_lossy(), named.iter().map(String::as_str));
+    let by_last = || {
+        let lasts: Vec<String> = named.iter().filter_map(|it| last(Path::new(it))).collect();
+        let unknown = last(unknown)?;
+        let near = suggest::nearest(&unknown, lasts.iter().map(String::as_str))?;
+        let is_near = |it: &&String| last(Path::new(it)).as_deref() == Some(near);
+        named.iter().find(is_near).map(String::as_str)
+    };
+    suggest::meant(whole.or_else(by_last))
+}
+
+/// The kernels of the work tree at `root` as lines for a message in the folder `from`, empty if
+/// there is none. A kernel is shown by its folder, which a command takes too.
+pub(super) fn listed(root: &Path, from: &Path) -> String {
+    let names = named_from(from, root);
     if names.is_empty() {
         return String::new();
     }
     let mut text = String::from("\nThe kernels of this repository:");
     for name in names.iter().take(LISTED) {
-        text += &format!("\n  {}", lab_text::shell::quote(shown(name, &names)));
+        text += &format!("\n  {}", lab_text::shell::quote(name));
     }
     if names.len() > LISTED {
         text += &format!("\n  … and {} more", names.len() - LISTED);
@@ -292,6 +334,26 @@ mod tests {
             listed.contains("\n  a\n  b/kernel.cu\n  b/kernel.py\n"),
             "{listed}"
         );
+    }
+
+    #[test]
+    fn a_kernel_is_named_as_a_command_in_the_present_folder_takes_it() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path();
+        for file in ["kernels/softmax/kernel.cu", "kernels/conv1d/kernel.cu"] {
+            write(root, file, "");
+        }
+        let here = root.join("kernels/softmax");
+        let listed = listed(root, &here);
+        assert!(listed.contains("\n  ../conv1d\n  .\n"), "{listed}");
+        let meant = |from: &Path, unknown: &str| did_you_mean(from, root, Path::new(unknown));
+        assert_eq!(
+            meant(root, "kernels/sofmax"),
+            " (did you mean kernels/softmax?)"
+        );
+        assert_eq!(meant(root, "conv1"), " (did you mean kernels/conv1d?)");
+        assert_eq!(meant(&here, "conv1d"), " (did you mean ../conv1d?)");
+        assert_eq!(meant(root, "gemm"), "");
     }
 
     fn write(root: &Path, file: &str, text: &str) {

@@ -33,7 +33,12 @@ pub fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> O
 /// assert_eq!(did_you_mean("colour", ["keep", "discard"]), "");
 /// ```
 pub fn did_you_mean<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    nearest(unknown, known).map_or_else(String::new, |word| format!(" (did you mean {word}?)"))
+    meant(nearest(unknown, known))
+}
+
+/// [`did_you_mean`] of a word that was found already.
+pub fn meant(word: Option<&str>) -> String {
+    word.map_or_else(String::new, |word| format!(" (did you mean {word}?)"))
 }
 
 #[cfg(test)]
