@@ -172,6 +172,8 @@ pub struct Facts<'a> {
     pub output_limit_mib: u64,
     /// The difference in speed that does not matter, as a fraction: 0.005 for 0.5 %.
     pub same_within: f64,
+    /// The harness had an incumbent to compare with.
+    pub has_incumbent: bool,
     /// The last line that the harness printed: often the reason of a crash.
     pub last_words: &'a str,
 }
@@ -196,7 +198,8 @@ pub fn judge(facts: &Facts) -> Verdict {
             None => Unmeasured::NoLine { objective },
         }
     });
-    let change = Change::in_turns(report, facts.objective).filter(|_| passed);
+    let change = Change::in_turns(report, facts.objective);
+    let change = change.filter(|_| passed && facts.has_incumbent);
     let mut caveats = report.caveats().to_vec();
     caveats.extend(unmeasured.iter().map(Unmeasured::to_string));
     Verdict {

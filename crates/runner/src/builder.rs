@@ -83,6 +83,7 @@ impl<'a> Builder<'a> {
         let ended = job::Ended {
             ending: Ending::Exited(Exit::NotBuilt as i32),
             changed: Vec::new(),
+            has_incumbent: true,
             caveats: Vec::new(),
             incomplete: None,
             stays: None,

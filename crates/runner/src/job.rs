@@ -31,6 +31,8 @@ pub struct Job<'a> {
     pub run_dir: &'a Path,
     /// Where the incumbent to compare with is, and the folder for its copy.
     pub incumbent: Option<(&'a Repo, PathBuf)>,
+    /// False once a harness of the user's own was started without one.
+    pub has_incumbent: bool,
     /// How long the harness may take before it is ended.
     pub limit: Duration,
 }
@@ -40,6 +42,8 @@ pub struct Ended {
     pub ending: Ending,
     /// Paths of the inputs that were not on disk as the harness was to read them.
     pub changed: Vec<String>,
+    /// False of a harness of the user's own that got no incumbent to compare with.
+    pub has_incumbent: bool,
     /// What the harness did not get. The verdict is valid all the same.
     pub caveats: Vec<String>,
     /// Why the log is incomplete.
@@ -59,6 +63,7 @@ impl<'a> Job<'a> {
             tree,
             run_dir: tree,
             incumbent: None,
+            has_incumbent: true,
             limit: spec::limit(project),
         }
     }
@@ -94,6 +99,7 @@ impl<'a> Job<'a> {
         Ended {
             ending,
             changed,
+            has_incumbent: self.has_incumbent,
             caveats,
             incomplete,
             stays,
@@ -137,7 +143,11 @@ impl<'a> Job<'a> {
     }
 
     /// Starts a harness of the user's own, which reads the files itself.
-    fn start_external(&self, line: &str, caveats: &mut Vec<String>) -> io::Result<RunningProcess> {
+    fn start_external(
+        &mut self,
+        line: &str,
+        caveats: &mut Vec<String>,
+    ) -> io::Result<RunningProcess> {
         let (project, files) = (self.project, self.project.files());
         files.create_dir_all(self.run_dir)?;
         // Its own business is on which device it compares the two.
@@ -151,6 +161,7 @@ impl<'a> Job<'a> {
             ));
             None
         });
+        self.has_incumbent = incumbent.is_some();
         let mut command = self
             .spec
             .external(project, line, self.run_dir, incumbent.as_deref());
@@ -198,6 +209,7 @@ impl Ended {
             time_limit_s: project.config.time_limit_s,
             output_limit_mib: project.config.output_limit_mib,
             same_within: project.config.measure.same_within / 100.0,
+            has_incumbent: self.has_incumbent,
             last_words: &follow.last_words(),
         })
     }

@@ -16,6 +16,7 @@ fn judged(log: &str, ending: Ending, external: bool) -> Verdict {
         time_limit_s: 60.0,
         output_limit_mib: 64,
         same_within: 0.005,
+        has_incumbent: true,
         last_words: log
             .lines()
             .rfind(|l| !l.contains("limit=") && !l.contains("correctness"))
@@ -654,6 +655,7 @@ fn an_objective_of_the_users_own_may_be_any_number() {
             time_limit_s: 60.0,
             output_limit_mib: 64,
             same_within: 0.005,
+            has_incumbent: true,
             last_words: "",
         });
         format!("{} {}", verdict.outcome.word(), verdict.why)

@@ -21,7 +21,9 @@ pub(super) fn so_far(model: &Model) -> Option<Vec<Span<'static>>> {
         value.strong(),
         format!("{ends} {}", unit_of(&figure)).quiet(),
     ];
-    let change = Change::in_turns(report, &model.setup.objective);
+    let snapshot = model.repository.snapshot();
+    let has_incumbent = snapshot.is_none_or(|snapshot| snapshot.incumbent.is_some());
+    let change = Change::in_turns(report, &model.setup.objective).filter(|_| has_incumbent);
     line.extend(change.map(|change| change_span(model, &change)));
     Some(line)
 }
