@@ -1,6 +1,7 @@
 //! `lab show`: the verdict of an earlier run or of an experiment, as `lab run` printed it.
 
 use super::json::answer::RunAnswer;
+use super::output::say_each;
 use super::shown::Paper;
 use super::verdict::Judged;
 use super::{JsonArg, answer, any, here, is_json, say, shown};
@@ -31,6 +32,9 @@ pub struct ShowArgs {
     /// last, counted from 0. The last 3 failed runs have all cells
     #[arg(long, value_name = "ROW,COLUMN", requires = "tensor", value_parser = cell)]
     at: Option<[usize; 2]>,
+    /// Print the result lines too, with those of all workloads (docs/run-log.md)
+    #[arg(long, conflicts_with_all = ["json", "tensor"])]
+    log: bool,
     #[command(flatten)]
     json: JsonArg,
 }
@@ -54,6 +58,16 @@ pub fn main(options: &ShowArgs) -> Result<ExitCode> {
             Some(cell) => cells_at(&store, &record, tensor, cell),
             None => wrong_cells(&record, tensor),
         };
+    }
+    if options.log {
+        let report = record.report();
+        say_each(
+            report
+                .entries()
+                .map(|(key, value)| format!("{key}: {value}")),
+        );
+        let workloads = record.workloads.iter();
+        say_each(workloads.map(|workload| format!("workload: {workload}")));
     }
     shown::tell(&judged);
     if let Some(decision) = &record.decision {

@@ -96,7 +96,11 @@ fn lines(judged: &Judged, paper: &Paper) -> Vec<Line<'static>> {
     }));
     let failure = judged.failure().and_then(|_| said.next());
     lines.extend(failure.map(|text| Line::styled(text, BAD)));
-    let shown = matches!(verdict.outcome, Outcome::Pass | Outcome::Fail);
+    let shown = match verdict.outcome {
+        Outcome::Pass | Outcome::Fail => true,
+        Outcome::Crash => !verdict.build_failed,
+        Outcome::Void | Outcome::NotJudged => false,
+    };
     if shown {
         let columns = paper.columns.saturating_sub(2);
         let gates = evidence::gates(&report, &[], columns, paper.symbols);
@@ -157,8 +161,11 @@ fn workload_rows(report: &Report, emulated: bool, symbols: SymbolSet) -> Vec<Lin
         };
         let us = match it.us {
             Some(us) => format!("{} µs", figure(us.value)),
-            None if it.correctness.as_deref() == Some(NOT_JUDGED) => "not judged".to_owned(),
-            None => String::new(),
+            None => match it.correctness.as_deref() {
+                Some(NOT_JUDGED) => "not judged".to_owned(),
+                Some("crash") => "crashed here".to_owned(),
+                _ => String::new(),
+            },
         };
         let mut spans = vec![
             Span::raw("  "),

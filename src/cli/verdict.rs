@@ -133,11 +133,12 @@ impl<'a> Judged<'a> {
         text
     }
 
-    /// The first gate that a wrong kernel failed.
+    /// The first gate that a wrong kernel failed. One that crashed may have failed a gate before.
     pub fn failure(&self) -> Option<String> {
         let report = self.record.report();
         let failure = report.value("first_failure").map(str::to_owned);
-        failure.filter(|_| self.verdict.outcome == Outcome::Fail)
+        let is_wrong = matches!(self.verdict.outcome, Outcome::Fail | Outcome::Crash);
+        failure.filter(|_| is_wrong)
     }
 
     /// [`Judged::line`] with the failure and the first caveats, in one line.

@@ -319,3 +319,55 @@ fn the_first_keep_takes_the_files_of_the_harness_along() {
     lab.lab("keep -m second").is(0);
     assert_eq!(lab.git("show --name-only --format= HEAD"), "kernel.cu\n");
 }
+
+/// What a crash hides is what was found before it: the first failure, the gates, and where it crashed.
+#[test]
+fn a_crash_is_told_with_what_was_found_before() {
+    let lab = Lab::new();
+    let workloads = (1..=14).map(|n| format!("echo 'workload: n={n} correctness=pass'; "));
+    let workloads: String = workloads.collect();
+    lab.harness(&format!(
+        "echo 'device: Test GPU'; echo 'first_failure: y[3] is 1, expected 2'; echo 'y_error: 3 limit=1'; \
+         {workloads} echo 'workload: n=1000 correctness=crash'; exit 3"
+    ));
+    let found = [
+        "y[3] is 1, expected 2",
+        "✗ y_error",
+        "✗ n=1000",
+        "crashed here",
+    ];
+    for command in ["run", "show"] {
+        let told = lab.lab(command);
+        found
+            .iter()
+            .for_each(|text| assert!(told.out.contains(text), "{text}: {told:?}"));
+        assert!(told.out.contains("… 3 more: `--log` shows all"), "{told:?}");
+    }
+    lab.lab("show --log")
+        .is(0)
+        .says("y_error: 3 limit=1\n")
+        .says("workload: n=14 correctness=pass\n")
+        .says("☠ CRASH");
+}
+
+/// A new kernel has nothing to be faster than, whatever its harness prints.
+#[test]
+fn without_an_incumbent_nothing_is_compared() {
+    let lab = Lab::new();
+    lab.harness(&format!(
+        "{PASSES}; echo 'speed_ratio: 1.03 low=1.02 high=1.04 verdict=faster'; echo \"held: ${{LAB_INCUMBENT-unset}}\""
+    ));
+    lab.git("add harness.py");
+    lab.git("commit -qm harness");
+    lab.write("kernel.cu", "// newer\n");
+    lab.lab("run").is(0).says("vs incumbent");
+    lab.git("rm -q --cached kernel.cu");
+    lab.git("commit -qm 'no kernel'");
+    lab.write("kernel.cu", "// the very first\n");
+    let told = lab.lab("run").is(0);
+    assert_eq!(value(&lab, "held"), "unset");
+    assert!(!told.out.contains("vs incumbent"), "{told:?}");
+    lab.lab("keep -m first").is(0);
+    let message = lab.git("log -1 --format=%B");
+    assert!(!message.contains("faster"), "{message}");
+}
