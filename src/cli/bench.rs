@@ -197,7 +197,7 @@ fn complain_of_begin(session: &Session) {
         start.bench,
         start.kernel,
         counted(wanted as usize, "run"),
-        start.measures(" of each workload")
+        session.bench.measures(" of each workload")
     ));
 }
 

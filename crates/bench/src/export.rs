@@ -60,7 +60,7 @@ pub fn markdown(bench: &Bench) -> String {
         "device: {}",
         plain(bench.device_name().unwrap_or("no device"))
     ));
-    item(&format!("discipline: {}", plain(&start.measures(""))));
+    item(&format!("discipline: {}", plain(&bench.measures(""))));
     let (blob, fingerprint) = (&start.blob, start.fingerprint.short());
     item(&format!("bytes: `{blob}`, fingerprint `{fingerprint}`"));
     let passed = summary.passed_text();
@@ -247,6 +247,19 @@ mod tests {
             text.contains("| n=1\\|2 | 7.000 | 7.000 | 7.000 | 0.0 % | pass |\n"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn an_emulated_device_made_one_launch_of_each_workload() {
+        let mut emulated = bench(&[&[("b=1", 28_369.6)]]);
+        emulated.runs[0].emulated = true;
+        let text = markdown(&emulated);
+        for line in [
+            "- discipline: one timed launch: an emulated device has no times of a GPU",
+            "- mean: 28,370 µs (28,370 … 28,370)",
+        ] {
+            assert!(text.contains(line), "{line} is not in\n{text}");
+        }
     }
 
     #[test]

@@ -31,4 +31,4 @@ pub use lab_protocol::plan::Discipline;
 pub use record::{Bench, BenchId, BenchOutcome, BenchPeers, BenchRun, BenchStart, BenchedDevice};
 pub use session::{BenchEvent, BenchRequest, BenchState, Ended, Session};
 pub use store::BenchStore;
-pub use summary::{BenchDigest, Summary};
+pub use summary::{BenchDigest, Summary, us};

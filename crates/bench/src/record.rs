@@ -61,8 +61,9 @@ impl BenchStart {
         }
     }
 
-    /// How each run measures; `each` says of what the launches are.
-    pub fn measures(&self, each: &str) -> String {
+    /// How each run measures; `each` says of what the launches are. An emulated device makes one
+    /// launch, whatever the discipline is.
+    fn measures(&self, each: &str, emulated: bool) -> String {
         let Some(Discipline {
             warm_up,
             iterations,
@@ -71,6 +72,9 @@ impl BenchStart {
         else {
             return format!("as `{}` measures", self.command);
         };
+        if emulated {
+            return format!("one timed launch{each}: an emulated device has no times of a GPU");
+        }
         let trials = counted(trials, "trial");
         format!("{warm_up} untimed and {iterations} timed launches{each}, {trials}")
     }
@@ -320,6 +324,12 @@ impl Bench {
     /// Whether a run was on an emulated device.
     pub fn is_emulated(&self) -> bool {
         self.runs.iter().any(|run| run.emulated)
+    }
+
+    /// How each run measures; `each` says of what the launches are.
+    pub fn measures(&self, each: &str) -> String {
+        let is_emulated = self.is_emulated() || self.start.target == "cpu";
+        self.start.measures(each, is_emulated)
     }
 
     /// Whether all of it is this user's.

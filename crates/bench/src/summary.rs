@@ -6,7 +6,7 @@ use crate::store::BenchStore;
 use itertools::Itertools;
 use lab_run::Fingerprint;
 use lab_run::verdict::Outcome;
-use lab_text::figures::counted;
+use lab_text::figures::{self, counted};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -40,13 +40,22 @@ impl TimeOverRuns {
     }
 }
 
-/// `13.615 µs (11.095 … 15.953)`: three decimals, as clocks of GPUs allow.
+/// `13.615 µs (11.095 … 15.953)`, `28,370 µs (28,101 … 28,512)`.
 impl fmt::Display for TimeOverRuns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let TimeOverRuns {
             mean, low, high, ..
         } = self;
-        write!(f, "{mean:.3} µs ({low:.3} … {high:.3})")
+        let [mean, low, high] = [*mean, *low, *high].map(us);
+        write!(f, "{mean} µs ({low} … {high})")
+    }
+}
+
+/// A time in µs: three decimals, as clocks of GPUs allow; of a millisecond and more, whole numbers.
+pub fn us(time: f64) -> String {
+    match time.abs() < 1e3 {
+        true => format!("{time:.3}"),
+        false => figures::figure(time),
     }
 }
 
@@ -173,7 +182,12 @@ impl Summary {
     /// The two groups in words.
     pub fn groups_text(&self, to: &str) -> Option<String> {
         let text = |Group { runs, low, high }: &Group| {
-            format!("runs {} at {low:.3} {to} {high:.3} µs", numbers(runs))
+            format!(
+                "runs {} at {} {to} {} µs",
+                numbers(runs),
+                us(*low),
+                us(*high)
+            )
         };
         let mut groups = self.groups.iter().map(text);
         (!self.groups.is_empty()).then(|| groups.join("; "))

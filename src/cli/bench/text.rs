@@ -11,7 +11,7 @@ use lab_text::figures::counted;
 /// `run 2 of 6: mean 13.615 µs, passed 54/54, 41.2 s`.
 pub fn run_line(run: &BenchRun, wanted: u32) -> String {
     let result = match run.mean_us() {
-        Some(mean) => format!("mean {mean:.3} µs"),
+        Some(mean) => format!("mean {} µs", lab_bench::us(mean)),
         None => format!("{}: {}", word(run), run.why),
     };
     let passed = match run.workloads.len() {
