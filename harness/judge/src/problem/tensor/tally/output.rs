@@ -150,21 +150,26 @@ pub(super) fn first_wrong(compared: &TensorComparison, tensor: &CaseTensor) -> S
         }
         // Without a tolerance an error has no size.
         () if error.is_infinite() => format!("{n} of {all} cells differ"),
-        () => {
-            let error = match error {
-                0.0..100.0 => format!("{error:.3}"),
-                100.0..1e7 => format!("{error:.0}"),
-                _ => format!("{error:.1e}"),
-            };
-            format!("{n} of {all} cells off, at worst {error} times the tolerance")
-        }
+        () => format!(
+            "{n} of {all} cells off, at worst {} times the tolerance",
+            times(error)
+        ),
     };
     format!("{at} is {got}, expected {want} ({how_wrong}){unset}")
 }
 
+/// A multiple of the tolerance: `1.234`, `4321`, `1.695e42`.
+fn times(error: f64) -> String {
+    match error {
+        error if error < 100.0 => format!("{error:.3}"),
+        error if error < 1e9 => format!("{error:.0}"),
+        error => format!("{error:.3e}"),
+    }
+}
+
+/// `1 cell`, `3 cells`.
 fn cells(count: usize) -> String {
-    let cells = if count == 1 { "cell" } else { "cells" };
-    format!("{count} {cells}")
+    format!("{count} cell{}", if count == 1 { "" } else { "s" })
 }
 
 /// Two numbers with nine digits, which tell any two f32 apart; with all digits if they would read the
@@ -183,5 +188,19 @@ fn in_few_digits(got: CellValue, want: CellValue) -> (String, String) {
     match (shown(got), shown(want)) {
         (short, like) if short == like => (got.to_string(), want.to_string()),
         both => both,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mistake_of_any_size_is_told_in_few_characters() {
+        assert_eq!([1, 2].map(cells), ["1 cell", "2 cells"]);
+        assert_eq!(
+            [1.5, 4321.4, 1.694_735e42].map(times),
+            ["1.500", "4321", "1.695e42"]
+        );
     }
 }
