@@ -93,3 +93,15 @@ fn what_is_missing_is_said() {
         lab.lab(&format!("diff 1 2 --{part}")).is(1).says(why);
     }
 }
+
+#[test]
+fn of_a_run_that_nobody_decided_its_verdict_is_told() {
+    let (lab, _) = two();
+    lab.harness("echo 'device: Test GPU'; echo 'h0_max_diff: 1 limit=1e-5'; echo 'correctness: fail'; exit 1");
+    lab.write("kernel.cu", "// wrong\n");
+    lab.lab("run").is(1);
+    let told = lab.lab("diff 2 3").is(0);
+    for said in ["● PASS", "✗ FAIL", "none: run 3 failed a gate"] {
+        assert!(told.out.contains(said), "{said}: {told:?}");
+    }
+}

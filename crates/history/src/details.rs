@@ -13,7 +13,7 @@ use lab_run::experiment::ExperimentKey;
 use lab_run::message::Trailer;
 use lab_run::peers::forget_emulated;
 use lab_run::record::{Origin, Record};
-use lab_run::verdict::Change;
+use lab_run::verdict::{Change, Outcome};
 use lab_run::{Reason, RunId};
 use lab_runner::follow::read_log;
 use lab_store::RunStore;
@@ -311,7 +311,11 @@ impl Compared {
             return Err("the record of one of them is not here".to_owned());
         };
         let (Some(old), Some(new)) = (a.objective(), b.objective()) else {
-            return Err("one of them measured nothing".to_owned());
+            let mut both = self.keys.iter().zip([a, b]);
+            let without = both.find(|(_, record)| record.objective().is_none());
+            return Err(without.map_or_else(String::new, |(key, record)| {
+                format!("{key} {}", why_unmeasured(record))
+            }));
         };
         if let Some(difference) = difference(a, b, self.common) {
             return Err(difference);
@@ -334,6 +338,19 @@ impl Compared {
             CommonWorkloads::Some(common) => Some(common.workloads),
             CommonWorkloads::Same | CommonWorkloads::None => None,
         }
+    }
+}
+
+/// Why a record has no objective, as in `crashed`.
+fn why_unmeasured(record: &Record) -> &'static str {
+    match record.verdict.as_ref() {
+        Some(verdict) if verdict.build_failed => "did not build",
+        Some(verdict) => match verdict.outcome {
+            Outcome::Fail => "failed a gate",
+            Outcome::Crash => "crashed",
+            Outcome::Pass | Outcome::Void | Outcome::NotJudged => "measured nothing",
+        },
+        None => "measured nothing",
     }
 }
 

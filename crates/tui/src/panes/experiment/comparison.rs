@@ -92,9 +92,17 @@ fn head(both: &Compared, sides: Sides) -> Lines {
     let table = sides.table();
     let names = both.keys.each_ref();
     let names = names.map(|key| (printable(&key.to_string()), ACCENT));
-    let status = experiments.map(|e| match e.map(|e| e.row.status) {
-        Some(status) => (decided(status), style::experiment(status)),
-        None => (String::new(), TEXT),
+    let status = std::array::from_fn(|at| {
+        let record = both.records[at].as_ref();
+        match (experiments[at], record.and_then(|it| it.verdict.as_ref())) {
+            (Some(e), _) => (decided(e.row.status), style::experiment(e.row.status)),
+            // Nobody decided the run.
+            (None, Some(verdict)) => (
+                format!("{} {}", verdict.sign(), verdict.word()),
+                style::verdict(verdict.outcome),
+            ),
+            (None, None) => (String::new(), TEXT),
+        }
     });
     let cells = |of: &dyn Fn(&Experiment) -> Option<String>| {
         experiments.map(|e| e.and_then(of).unwrap_or_default())
