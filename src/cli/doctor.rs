@@ -44,6 +44,8 @@ enum Subject {
     Kernel(Box<Project>),
     /// lab.toml cannot be read; the text says why.
     BadConfig(String),
+    /// The folder is in no git repository.
+    NoGit,
     /// No kernel is meant; the text says why. The folders or files of those that are there follow.
     None(String, Vec<String>),
 }
@@ -57,7 +59,7 @@ impl Subject {
         };
         let start = kernel.map_or_else(|| folder.to_owned(), |kernel| folder.join(kernel));
         let Ok(root) = lab_project::work_tree(folder) else {
-            return Subject::None(why, Vec::new());
+            return Subject::NoGit;
         };
         let bad = Config::find(&start, &root).and_then(|file| Config::read(&file, &root).err());
         if let Some(error) = bad {
@@ -79,7 +81,7 @@ impl Subject {
     fn project(&self) -> Option<&Project> {
         match self {
             Subject::Kernel(project) => Some(project),
-            Subject::BadConfig(_) | Subject::None(..) => None,
+            Subject::BadConfig(_) | Subject::NoGit | Subject::None(..) => None,
         }
     }
 }
@@ -278,6 +280,10 @@ fn of_project(subject: &Subject) -> Finding {
                 why,
                 "correct that line: docs/configuration.md lists the keys and their values",
             );
+        }
+        Subject::NoGit => {
+            let begin = "`git init`, then `lab new NAME`, which writes a problem to begin with";
+            return ill("project", "experiments are kept in git", begin);
         }
         Subject::None(why, listed) if listed.is_empty() => {
             let begin = "`lab new NAME` writes a problem to begin with, `lab init` a lab.toml for a kernel that is here";

@@ -96,7 +96,8 @@ EXIT CODES
     3   the kernel or harness crashed, hung or was killed; or nothing was measured
     10, 11, 12   with --decide: kept, discarded, left to you
     64  wrong usage; or not judged: the problem, the reference, the driver or the machine failed
-  of all other commands: 0 done, 1 refused or failed, 64 wrong usage.
+  of all other commands: 0 done, 1 refused or failed, 64 wrong usage. lab auto: 4 after too many
+  failures in a row, 128 + N if signal N ended it.
   of each command: 64 if stdout could not be written, as on a full disk; stderr says so.
   The screen: 64 with an invalid config.toml, 128 + N if signal N ended it. lab probe: 3 without
   figures.";

@@ -28,3 +28,11 @@ fn the_report_names_the_version_and_the_machine_and_nothing_of_the_users() {
     }
     lab.lab("doctor --report --json").is(64);
 }
+
+#[test]
+fn outside_of_git_a_repository_comes_first() {
+    let lab = Lab::empty();
+    lab.sh("mkdir ../outside && cd ../outside && \"$LAB\" doctor")
+        .is(1)
+        .says("→ `git init`, then `lab new NAME`, which writes a problem to begin with");
+}

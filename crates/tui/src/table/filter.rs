@@ -1,6 +1,7 @@
 //! The filter of the table: words that a row must all match. `status:keep` or `device:h200` matches
 //! a field, `diff:__ldg` a line that the experiment changed, `>150k` or `<2M` the figure, any other
-//! word the commit or the description. `!` before a word excludes the rows that match it.
+//! word the commit, the description or the whole status. `!` before a word excludes the rows that
+//! match it.
 
 use crate::settings::keys::near_or;
 use itertools::Itertools;
@@ -50,7 +51,8 @@ struct Term {
 
 #[derive(Clone, Debug, PartialEq)]
 enum Condition {
-    /// The commit or the description contains the text, which is in small letters.
+    /// The commit or the description contains the text, which is in small letters, or the status is
+    /// the text.
     Text(String),
     Field(&'static str, String),
     Above(f64),
@@ -166,7 +168,9 @@ fn number(text: &str, word: &str) -> Result<f64, String> {
 impl Condition {
     fn matches(&self, experiment: &Experiment, text: &str, changed: Option<&str>) -> bool {
         match self {
-            Condition::Text(wanted) => text.contains(wanted),
+            Condition::Text(wanted) => {
+                text.contains(wanted) || *wanted == experiment.row.status.word()
+            }
             Condition::Above(limit) => experiment.figure().is_some_and(|figure| figure > *limit),
             Condition::Below(limit) => experiment.figure().is_some_and(|figure| figure < *limit),
             Condition::Field(field, wanted) => {

@@ -114,6 +114,9 @@ fn a_row_matches_every_word_of_the_filter() {
     filtered("UNROLLED c7", "c7");
     filtered("status:keep kernel:a/ device:h200", "c3 c0");
     filtered("!status:keep", "c7 c2 c1");
+    // A word that is a status, and a part of one, which is not.
+    filtered("!keep", "c7 c2 c1");
+    filtered("kee", "");
     filtered(">60 <80", "c7 c5");
     filtered(">0.06k status:keep kernel:a", "c5 c3");
     filtered("speed:slower correctness:fail", "c2");
