@@ -170,7 +170,7 @@ impl Model {
             (
                 Some(Action::NextField | Action::PreviousField),
                 Overlay::Line {
-                    of: LineOf::Trailer(_),
+                    of: LineOf::Trailer { .. },
                     ..
                 },
             ) => self.switch_trailer(),
