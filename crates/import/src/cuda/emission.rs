@@ -177,9 +177,12 @@ fn edits(code: &Code<String>, item: &Item, mark: Option<Entry>) -> Vec<Edit> {
 fn edited(text: &str, begin: usize, edits: Vec<Edit>) -> String {
     let (mut out, mut copied) = (String::new(), 0);
     for (start, end, by) in edits {
-        out += &text[copied..start - begin];
-        out += by;
-        copied = end - begin;
+        let (start, end) = (start.saturating_sub(begin), end.saturating_sub(begin));
+        // Brackets that do not match may lead an edit out of the item.
+        if let Some(kept) = text.get(copied..start).filter(|_| end <= text.len()) {
+            out = out + kept + by;
+            copied = end;
+        }
     }
     out + &text[copied..]
 }
