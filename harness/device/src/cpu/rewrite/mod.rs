@@ -11,6 +11,7 @@
 mod casts;
 mod pass;
 mod shared_memory;
+mod type_names;
 mod unsupported;
 
 use lab_source::cpp::Code;

@@ -1,7 +1,7 @@
 //! The walk over the tokens of a source: it follows scopes and conditions, and finds the constructs
 //! to rewrite.
 
-use super::casts::type_names;
+use super::type_names::type_names;
 use super::unsupported::{own_name, unsupported, unsupported_header};
 use super::{Edit, Refusal, Rewritten};
 use crate::standard_headers::LAB_H;
