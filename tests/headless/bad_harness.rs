@@ -59,7 +59,7 @@ fn figures_that_are_none() {
         "h0_max_diff is NaN",
     );
     let (lab, output) = run(
-        "echo 'correctness: pass'; echo 'throughput_sps: nan'; echo 'kernel_us: inf'",
+        "echo 'correctness: pass'; echo 'throughput_sps: nan'; echo 'kernel_us: nan'",
         "",
     );
     output
@@ -84,6 +84,42 @@ fn figures_that_are_none() {
         .is(1)
         .says("nothing was measured: the harness printed no throughput_sps line");
     assert!(!lab.path("results.tsv").exists());
+}
+
+#[test]
+fn a_figure_without_end_harms_no_record() {
+    const REST: &str = "echo 'correctness: pass'; echo 'throughput_sps: 5'; echo 'speed: faster'";
+    let (lab, output) = run(
+        &format!("{REST}; echo 'speed_ratio: 1.1 low=1.05 high=inf'"),
+        "",
+    );
+    output
+        .is(64)
+        .says("– NOT JUDGED")
+        .says("'speed_ratio: 1.1 low=1.05 high=inf', and an end of an interval is a finite number");
+    // The record can be read, and the next runs are judged.
+    lab.lab("run --decide -m x").is(64).says("– NOT JUDGED");
+    lab.passing(5.0);
+    lab.lab("run").is(0).says("● PASS  run 3");
+}
+
+#[test]
+fn a_failure_that_is_no_result_line_is_no_pass() {
+    for line in [
+        "  correctness: fail",
+        r"\033[0mcorrectness: fail",
+        r"correctness: fail\rcorrectness: pass",
+        r"50%%\rcorrectness: fail",
+        "Correctness: FAIL",
+    ] {
+        let harness =
+            format!("echo 'correctness: pass'; printf '{line}\\n'; echo 'throughput_sps: 5'");
+        check(
+            &harness,
+            64,
+            "the harness contradicts itself: 'correctness: pass' beside '",
+        );
+    }
 }
 
 #[test]

@@ -288,7 +288,7 @@ fn a_harness_whose_output_is_hostile() {
         .collect();
     let hostile = format!(
         "printf 'device: {octal}\\ncaveat: {octal}\\n{octal}\\n{octal}: 1\\na{octal}: 2 limit={octal}\\nworkload: {octal}={octal} correctness=pass\\n\
-         kernel.cu:1:2: error: {octal}\\nfirst_failure: {octal}\\nthroughput_sps: 1000{octal}\\n\\377\\233\\n'"
+         kernel.cu:1:2: error: {octal}\\nthroughput_sps: 1000{octal}\\n\\377\\233\\n'"
     );
     lab.harness(&format!("{hostile}; echo 'correctness: pass'"));
     for kernel in ["// one\n", "// two\n"] {
@@ -296,7 +296,9 @@ fn a_harness_whose_output_is_hostile() {
         lab.lab("run").says("run");
     }
     every_command(&lab, "a repository with a hostile harness");
-    lab.harness(&format!("{hostile}; exit 3"));
+    lab.harness(&format!(
+        "{hostile}; printf 'first_failure: {octal}\\n'; exit 3"
+    ));
     lab.write("kernel.cu", "// crashes\n");
     every_command(&lab, "a repository with a hostile harness that crashes");
 }

@@ -335,8 +335,8 @@ fn odd_names_and_figures_break_no_answer() {
     lab.repo = folder;
     lab.lab("trust --yes").is(0);
     lab.harness(
-        "echo 'throughput_sps: inf low=nan high=inf'; echo 'kernel_us: nan'; echo 'registers: nan'\n\
-         echo 'speed_ratio: inf low=nan high=inf'; echo 'workload: a=inf b= c'; echo 'correctness: pass'",
+        "echo 'throughput_sps: nan low=nan high=inf'; echo 'kernel_us: nan'; echo 'registers: nan'\n\
+         echo 'speed_ratio: nan low=nan high=inf'; echo 'workload: a=inf b= c'; echo 'correctness: pass'",
     );
     lab.write("kernel.cu", "// odd\n");
     let run = lab.lab("run --json").is(3).json();

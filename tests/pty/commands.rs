@@ -106,7 +106,7 @@ fn the_screen_passes_nothing_of_a_repository_on_to_the_terminal() {
         .map(|byte| format!("\\{byte:03o}"))
         .collect();
     let lines = format!(
-        "#!/bin/sh\nprintf 'device: {octal}\\n{octal}\\ncaveat: {octal}\\nworkload: {octal}={octal} a=1\\nfirst_failure: {octal}\\n\
+        "#!/bin/sh\nprintf 'device: {octal}\\n{octal}\\ncaveat: {octal}\\nworkload: {octal}={octal} a=1\\ncompiler: {octal}\\n\
          h_diff: 1e-6 limit=1 at={octal}\\nkernel.cu:2:1: warning: {octal}\\nlaunch: {octal}\\nregisters: {octal}\\nproblem: {octal}\\n\
          throughput_sps: 1000\\nkernel_us: 5\\ncorrectness: pass\\n'\n"
     );

@@ -184,10 +184,7 @@ pub fn judge(facts: &Facts) -> Verdict {
     let (outcome, why) = outcome(facts);
     let report = facts.report;
     let passed = outcome == Outcome::Pass;
-    let number = |measure: &Measure| measure.value.is_finite();
-    let objective = report
-        .measure(facts.objective.name())
-        .filter(|m| passed && number(m));
+    let objective = report.measure(facts.objective.name()).filter(|_| passed);
     let unmeasured = (passed && objective.is_none()).then(|| {
         let objective = facts.objective.to_string();
         match report.value(facts.objective.name()) {
@@ -213,7 +210,7 @@ pub fn judge(facts: &Facts) -> Verdict {
         judged: report.judged_workloads(),
         kernel_us: report
             .measure("kernel_us")
-            .filter(|m| passed && number(m))
+            .filter(|_| passed)
             .map(|m| m.value),
         change,
         emulated: report.emulated(),

@@ -266,11 +266,7 @@ impl<'a> Announced<'a> {
         let (objective, report) = (&self.project.config.objective, incumbent.report());
         match common_workloads::compare(&report, self.follow.report(), objective) {
             CommonWorkloads::Same => {
-                let own = || {
-                    report
-                        .measure(objective.name())
-                        .filter(|m| m.value.is_finite())
-                };
+                let own = || report.measure(objective.name());
                 let held = incumbent
                     .sealed()
                     .map(|sealed| sealed.objective)

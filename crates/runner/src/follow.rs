@@ -176,14 +176,21 @@ impl Follow {
     fn end_line(&mut self) {
         let raw = std::mem::take(&mut self.line);
         let result = is_result(&raw);
-        let worth_reading = result || is_diagnostic(&raw);
-        if worth_reading {
+        if result || is_worth_reading(&raw) {
             let clean = sanitise::line_within(&raw, LINE_LIMIT);
             // A line that only reads as a result line once control sequences are removed is text.
-            if parse(&clean).is_some() == result {
+            if result && parse(&clean).is_some() {
                 self.report.push_line(&clean);
-                self.report_grew = true;
+            } else {
+                self.report.push_text(&clean);
             }
+            // What a carriage return overwrites is text too.
+            let parts = raw.trim_ascii_end().split(|byte| *byte == b'\r');
+            for part in parts.rev().skip(1) {
+                let text = sanitise::line_within(part, LINE_LIMIT);
+                self.report.push_text(&text);
+            }
+            self.report_grew = true;
         }
         if raw.iter().any(u8::is_ascii_graphic) && !(result && is_figure(&raw)) {
             self.last_words.clone_from(&raw);
@@ -201,10 +208,12 @@ fn is_result(raw: &[u8]) -> bool {
     parse(text.trim_end_matches(['\n', '\r'])).is_some()
 }
 
-/// Whether the line may be a compiler's diagnostic, which holds one of these words.
-fn is_diagnostic(raw: &[u8]) -> bool {
+/// Whether the text may be a compiler's diagnostic or a disguised `correctness:` line, each of which
+/// holds one of these words.
+fn is_worth_reading(raw: &[u8]) -> bool {
     let text = String::from_utf8_lossy(raw);
-    text.contains("error") || text.contains("warni")
+    let mut words = ["error", "warni"].into_iter();
+    words.any(|word| text.contains(word)) || text.to_ascii_lowercase().contains("correctness")
 }
 
 /// Whether a result line is a fact of the run. `sh: 1: nvc: not found` has the form of a result

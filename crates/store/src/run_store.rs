@@ -380,7 +380,11 @@ fn text_of(record: &Record) -> Result<Vec<u8>> {
         Origin::Own => signature::signed(Purpose::Record, record).ok(),
         Origin::Foreign | Origin::Listed => None,
     };
-    Ok(signed.map_or_else(|| serde_json::to_vec_pretty(record), Ok)?)
+    let text = signed.map_or_else(|| serde_json::to_vec_pretty(record), Ok)?;
+    // JSON has no number that is not finite: a record that nobody can read must not be on the disk.
+    let read: serde_json::Result<Record> = serde_json::from_slice(&text);
+    read.map(|_| text)
+        .context("the record would not be read back, which is a bug of lab")
 }
 
 fn abandoned() -> Verdict {

@@ -43,12 +43,13 @@ impl Change {
         };
         let (low, high) = ends?;
         let aggregate = aggregate.filter(|of| report.aggregate_of(objective.name()) != Some(*of));
-        let spread = Some((high - low) / 2.0);
-        let interval = Some((low - 1.0, high - 1.0));
-        Some(Change {
+        let is_finite = [value, low, high, high - low]
+            .into_iter()
+            .all(f64::is_finite);
+        is_finite.then_some(Change {
             ratio: value - 1.0,
-            spread,
-            interval,
+            spread: Some((high - low) / 2.0),
+            interval: Some((low - 1.0, high - 1.0)),
             speed,
             aggregate,
         })
@@ -73,7 +74,7 @@ impl Change {
         let ratio = quotient - 1.0;
         ratio.is_finite().then_some(Change {
             ratio,
-            spread,
+            spread: spread.filter(|spread| spread.is_finite()),
             ..Change::default()
         })
     }

@@ -1,17 +1,23 @@
 //! Lines of a harness of the user's own that contradict each other, or themselves. Nothing follows
 //! from them: the run is *not judged*.
 //!
-//! - A line that decides comes twice with different values.
-//! - A figure is not above zero, or lies outside of its own interval.
-//! - A gate is minus infinity, or its limit is infinite.
-//! - The verdict on speed contradicts the interval of the ratio, or the figures of the two kernels.
-//! - `correctness: pass` stands beside a workload that is wrong, or beside `build: failed`.
+//! - A line that decides comes twice with different values, or has two values.
+//! - A figure is out of its range, or lies outside of its own interval, or an end of the interval is
+//!   no finite number.
+//! - A gate is minus infinity, or its limit limits nothing.
+//! - A time is below the floor.
+//! - The verdict on speed contradicts the interval of the ratio, or the figures of the two kernels,
+//!   or those of the [`workloads`].
+//! - `correctness: pass` stands beside a line that says that the kernel is wrong, or was not there.
 //!
 //! A result that the harness calls wrong is wrong, whatever its figures are.
 
-use itertools::Itertools;
+mod workloads;
+
 use lab_project::objective::Objective;
-use lab_protocol::report::{Measure, Report, Speed, Workload};
+use lab_protocol::report::{
+    Measure, Report, Speed, attribute, first_word, is_failing_word, number,
+};
 use lab_text::sanitise::cut;
 
 /// Characters of a line that are shown at most.
@@ -29,14 +35,34 @@ const POSITIVE: [&str; 7] = [
     "speed_ratio",
 ];
 
+/// Further figures, which may be zero.
+const NOT_NEGATIVE: [&str; 7] = [
+    "spread_pct",
+    "floor_us",
+    "estimate_us",
+    "build_s",
+    "registers",
+    "spill_bytes",
+    "shared_bytes",
+];
+
 /// Lines beside gates and figures that decide.
-const DECIDING: [&str; 3] = ["fault", "device", "speed"];
+const DECIDING: [&str; 5] = ["fault", "device", "speed", "objective", "launched_as"];
+
+/// Counts that are zero of a right kernel, and the ends of the names of further ones.
+const BREACHES: [&str; 3] = ["races", "out_of_bounds", "inputs_changed"];
+const OF_BREACHES: [&str; 2] = ["_findings", "_unwritten"];
+
+/// A limit from here on is above every number of 32 bits.
+const NO_LIMIT: f64 = 3.4e38;
+
+/// How far the ratio of figures that were not timed in turns may be from that of the turns.
+const APART: f64 = 1.25;
 
 /// What contradicts what, as a sentence without its end. `same_within` is a fraction: 0.005 for
 /// 0.5 %.
 pub fn found(report: &Report, objective: &Objective, same_within: f64) -> Option<String> {
     let passes = report.correctness()? && report.failing_gate().is_none();
-    let figures = || POSITIVE.into_iter().chain([objective.name()]);
     let of_verdict = || {
         twice(report, &["correctness"]).or_else(|| {
             let mut again = report.changed_gates();
@@ -46,32 +72,18 @@ pub fn found(report: &Report, objective: &Objective, same_within: f64) -> Option
     if !passes {
         return of_verdict();
     }
+    let figures: Vec<&str> = POSITIVE.into_iter().chain([objective.name()]).collect();
     of_verdict()
         .or_else(|| twice(report, &DECIDING))
-        .or_else(|| twice(report, &figures().collect::<Vec<_>>()))
+        .or_else(|| twice(report, &figures))
         .or_else(|| beside_a_failure(report))
-        .or_else(|| {
-            report.gates().iter().find_map(|gate| {
-                let why = if gate.value == f64::NEG_INFINITY {
-                    "no difference is minus infinity"
-                } else if gate.limit.is_infinite() {
-                    "a limit is a finite number"
-                } else {
-                    return None;
-                };
-                Some(impossible(&line(report, &gate.name), why))
-            })
-        })
-        .or_else(|| {
-            figures().find_map(|key| {
-                let measure = report.measure(key)?;
-                let why = not_a_figure(&measure, POSITIVE.contains(&key))?;
-                Some(impossible(&line(report, key), why))
-            })
-        })
+        .or_else(|| of_gates(report))
+        .or_else(|| two_values(report, &figures))
+        .or_else(|| of_figures(report, &figures))
+        .or_else(|| below_the_floor(report, same_within))
         .or_else(|| of_peers(report))
-        .or_else(|| of_workloads(report, same_within))
         .or_else(|| of_speed(report, objective, same_within))
+        .or_else(|| workloads::found(report, same_within))
 }
 
 /// The first of these lines that came with two values.
@@ -103,35 +115,94 @@ fn line(report: &Report, key: &str) -> String {
 
 /// `correctness: pass` beside a line that says that the kernel is wrong, or was not there.
 fn beside_a_failure(report: &Report) -> Option<String> {
-    let failed = report.build_failed().then_some("build");
-    let at_fault = || report.fault().map(|_| "fault");
-    let wrong = || {
-        let rows = report.workloads();
-        let mut wrong = rows.iter().filter(|row| {
-            row.iter()
-                .any(|(key, value)| *key == "correctness" && matches!(*value, "fail" | "crash"))
-        });
-        wrong.next().map(|row| row_line(row))
-    };
-    let other = failed.or_else(at_fault).map(|key| line(report, key));
-    let other = other.or_else(wrong)?;
+    let hidden = report.disguised_failure().map(|line| cut(line, SHOWN));
+    let failed = report.entries().find(|(key, value)| fails(key, value));
+    let other = failed.map(|(key, _)| line(report, key)).or(hidden)?;
     Some(contradict(&line(report, "correctness"), &other))
 }
 
-fn row_line(words: &[(&str, &str)]) -> String {
-    let words = words
-        .iter()
-        .map(|(key, value)| format!("{key}={value}"))
-        .join(" ");
-    cut(&format!("workload: {words}"), SHOWN)
+/// Whether a line says that the kernel is wrong, or that it was not judged.
+fn fails(key: &str, value: &str) -> bool {
+    let word = first_word(value);
+    let is_breach =
+        |key: &str| BREACHES.contains(&key) || OF_BREACHES.iter().any(|end| key.ends_with(end));
+    match key {
+        "fault" => true,
+        "build" => is_failing_word(word),
+        "first_failure" | "stopped" => !matches!(word, "" | "none"),
+        "check" => value.ends_with("found something"),
+        _ if is_breach(key) && attribute(value, "limit").is_none() => {
+            number(word).is_some_and(|count| count != 0.0)
+        }
+        _ => false,
+    }
 }
 
-/// Why no measurement has this figure. One that is not finite counts as not measured.
+fn of_gates(report: &Report) -> Option<String> {
+    report.gates().iter().find_map(|gate| {
+        let why = if gate.value == f64::NEG_INFINITY {
+            "no difference is minus infinity"
+        } else if gate.limit.abs() >= NO_LIMIT {
+            "that limits nothing"
+        } else {
+            return None;
+        };
+        Some(impossible(&line(report, &gate.name), why))
+    })
+}
+
+/// A line that decides with two values in place of one, or with an attribute that has two.
+fn two_values(report: &Report, figures: &[&str]) -> Option<String> {
+    report.entries().find_map(|(key, value)| {
+        let is_verdict = key == "correctness";
+        let decides = is_verdict || figures.contains(&key) || attribute(value, "limit").is_some();
+        let rest = || value.split_whitespace().skip(1);
+        let mut plain = rest().filter(|word| !word.contains('='));
+        let again = || {
+            let mut names = rest().filter_map(|word| word.split_once('='));
+            names.any(|(name, said)| attribute(value, name) != Some(said))
+        };
+        let second = plain.next();
+        let has_two = second.is_some_and(|word| is_verdict || number(word).is_some()) || again();
+        (decides && has_two).then(|| impossible(&line(report, key), "such a line has one value"))
+    })
+}
+
+fn of_figures(report: &Report, figures: &[&str]) -> Option<String> {
+    figures.iter().chain(&NOT_NEGATIVE).find_map(|key| {
+        let value = report.value(key)?;
+        let number = number(first_word(value));
+        let ends = ["low", "high"].map(|end| attribute(value, end));
+        let why = if number.is_some_and(f64::is_infinite) {
+            Some(NOT_FINITE)
+        } else if number.is_none_or(f64::is_nan) {
+            // It was not measured.
+            return None;
+        } else {
+            not_an_end(ends)
+        };
+        let why = why.or_else(|| {
+            let measure = report.measure(key)?;
+            let is_negative = NOT_NEGATIVE.contains(key) && measure.value < 0.0;
+            let negative = is_negative.then_some("such a figure is not below zero");
+            negative.or_else(|| not_a_figure(&measure, POSITIVE.contains(key)))
+        })?;
+        Some(impossible(&line(report, key), why))
+    })
+}
+
+const NOT_FINITE: &str = "such a figure is a finite number";
+
+/// That one of these ends of an interval is no finite number.
+fn not_an_end(ends: [Option<&str>; 2]) -> Option<&'static str> {
+    let is_end = |end: &str| number(end).is_some_and(f64::is_finite);
+    let is_none = ends.into_iter().flatten().any(|end| !is_end(end));
+    is_none.then_some("an end of an interval is a finite number")
+}
+
+/// Why no measurement has this figure.
 fn not_a_figure(measure: &Measure, positive: bool) -> Option<&'static str> {
     let Measure { value, low, high } = *measure;
-    if !value.is_finite() {
-        return None;
-    }
     if positive && value <= 0.0 {
         return Some("such a figure is above zero");
     }
@@ -144,6 +215,19 @@ fn not_a_figure(measure: &Measure, positive: bool) -> Option<&'static str> {
     }
     let is_inside = is_in_order(low, Some(value)) && is_in_order(Some(value), high);
     (!is_inside).then_some("it lies outside of its own interval")
+}
+
+/// The floor is a time that the device cannot beat.
+fn below_the_floor(report: &Report, same_within: f64) -> Option<String> {
+    let floor = report.measure("floor_us")?.value;
+    let time = report.measure("kernel_us")?;
+    let is_below = time.high.unwrap_or(time.value) * around(same_within) < floor;
+    is_below.then(|| contradict(&line(report, "kernel_us"), &line(report, "floor_us")))
+}
+
+/// The factor within which two figures of the same thing are the same.
+fn around(same_within: f64) -> f64 {
+    1.0 + 2.0 * same_within
 }
 
 fn of_peers(report: &Report) -> Option<String> {
@@ -164,95 +248,64 @@ fn of_peers(report: &Report) -> Option<String> {
     })
 }
 
-/// A workload whose line contradicts itself.
-fn of_workloads(report: &Report, same_within: f64) -> Option<String> {
-    let rows = report.workloads();
-    let figures = report.workload_figures();
-    let mut both = rows.iter().zip(&figures);
-    both.find_map(|(row, workload)| {
-        let Workload {
-            us,
-            incumbent_us,
-            ratio,
-            speed,
-            ..
-        } = workload;
-        let incumbent = incumbent_us.map(|value| Measure {
-            value,
-            low: None,
-            high: None,
-        });
-        let mut measures = [us.as_ref(), incumbent.as_ref(), ratio.as_ref()]
-            .into_iter()
-            .flatten();
-        let why = measures
-            .find_map(|measure| not_a_figure(measure, true))
-            .or_else(|| {
-                let is_denied = denies(ratio.as_ref()?, (*speed)?, same_within);
-                is_denied.then_some("its ratio contradicts its verdict")
-            })?;
-        Some(impossible(&row_line(row), why))
-    })
-}
-
 /// The verdict on speed beside the ratio, and beside the figures of the two kernels.
 fn of_speed(report: &Report, objective: &Objective, same_within: f64) -> Option<String> {
     let said = report.comparison()?;
     let speed = said.speed?;
-    let contradicts = |other: &str| contradict(&line(report, "speed"), &line(report, other));
+    let contradicts = |one: &str, others: [&str; 2]| {
+        let others = others.map(|other| line(report, other)).join("', '");
+        contradict(&line(report, one), &others)
+    };
     if denies(&said.ratio, speed, same_within) {
-        return Some(contradicts("speed_ratio"));
-    }
-    if let Some((low, high)) = ratios_of_workloads(report)
-        && !(low..=high).contains(&said.ratio.value)
-    {
-        return Some(impossible(
+        return Some(contradict(
+            &line(report, "speed"),
             &line(report, "speed_ratio"),
-            &format!("the ratios of its workloads are from {low} to {high}"),
         ));
     }
     // The objective in samples per second stands beside the incumbent's.
-    let both = report
-        .measure(objective.name())
-        .zip(report.measure("incumbent_sps"));
+    let figures = [objective.name(), "incumbent_sps"];
+    let [own, incumbent] = figures.map(|key| report.measure(key));
+    let both = own.zip(incumbent);
     let (own, incumbent) = both.filter(|_| *objective == Objective::Throughput)?;
-    let end = |end: Option<f64>, measure: &Measure| end.unwrap_or(measure.value);
-    let quotient = Measure {
-        value: own.value / incumbent.value,
-        low: Some(end(own.low, &own) / end(incumbent.high, &incumbent)),
-        high: Some(end(own.high, &own) / end(incumbent.low, &incumbent)),
-    };
+    let quotient = quotient(&own, &incumbent);
     // They were not timed in turns, so a small difference says nothing.
+    let most = around(same_within) - 1.0;
     let is_opposite = match speed {
-        Speed::Faster => quotient.high < Some(1.0 - 2.0 * same_within),
-        Speed::Slower => quotient.low > Some(1.0 + 2.0 * same_within),
+        Speed::Faster => quotient.high < Some(1.0 - most),
+        Speed::Slower => quotient.low > Some(1.0 + most),
         Speed::Same | Speed::Undecided | Speed::Mixed => false,
     };
-    is_opposite.then(|| {
-        let figures = format!(
-            "{}', '{}",
-            line(report, objective.name()),
-            line(report, "incumbent_sps")
-        );
-        contradict(&line(report, "speed"), &figures)
-    })
+    if is_opposite {
+        return Some(contradicts("speed", figures));
+    }
+    // Another mean of the same workloads is another figure.
+    let is_same_mean = report.aggregate_of(figures[0]) == said.aggregate
+        && (said.aggregate.is_some() || report.workload_count() < 2);
+    (is_same_mean && are_apart(&quotient, &said.ratio)).then(|| contradicts("speed_ratio", figures))
 }
 
-/// The lowest and the highest ratio of the workloads, with their intervals, between which every mean
-/// lies; `None` unless each of several has one.
-fn ratios_of_workloads(report: &Report) -> Option<(f64, f64)> {
-    let workloads = report.workload_figures();
-    let ratios: Option<Vec<Measure>> = workloads.iter().map(|workload| workload.ratio).collect();
-    let ratios = ratios.filter(|ratios| ratios.len() > 1)?;
-    let low = |ratio: &Measure| ratio.low.unwrap_or(ratio.value);
-    let high = |ratio: &Measure| ratio.high.unwrap_or(ratio.value);
-    Some((
-        ratios.iter().map(low).fold(f64::INFINITY, f64::min),
-        ratios.iter().map(high).fold(f64::NEG_INFINITY, f64::max),
-    ))
+/// A figure over another one, with the interval that follows from theirs.
+fn quotient(own: &Measure, other: &Measure) -> Measure {
+    let ([own_low, own_high], [low, high]) = (ends(own), ends(other));
+    Measure {
+        value: own.value / other.value,
+        low: Some(own_low / high),
+        high: Some(own_high / low),
+    }
+}
+
+/// Whether two ratios of the same kernels, one of them not timed in turns, cannot both be right.
+fn are_apart(quotient: &Measure, ratio: &Measure) -> bool {
+    let ([low, high], [ratio_low, ratio_high]) = (ends(quotient), ends(ratio));
+    low > ratio_high * APART || high * APART < ratio_low
+}
+
+/// The ends of the interval, or the value in place of one that is missing.
+fn ends(measure: &Measure) -> [f64; 2] {
+    [measure.low, measure.high].map(|end| end.unwrap_or(measure.value))
 }
 
 fn denies(ratio: &Measure, speed: Speed, same_within: f64) -> bool {
-    let [low, high] = [ratio.low, ratio.high].map(|end| end.unwrap_or(ratio.value));
+    let [low, high] = ends(ratio);
     speed.is_denied_by(low, high, same_within)
 }

@@ -28,9 +28,7 @@ pub struct Figure {
 impl Figure {
     /// The figure of this objective; `None` if the run has none, or no finite one.
     pub fn of(report: &Report, objective: Objective) -> Option<Figure> {
-        let measure = report
-            .measure(objective.name())
-            .filter(|measure| measure.value.is_finite())?;
+        let measure = report.measure(objective.name())?;
         let aggregate = report.aggregate_of(objective.name());
         Some(Figure {
             objective,

@@ -71,6 +71,44 @@ pub fn parsed<T: FromStr>(value: &str, name: &str) -> Option<T> {
     attribute(value, name)?.parse().ok()
 }
 
+/// Whether two values say the same: word by word, where `20` and `20.0` are the same number.
+pub fn says_the_same(one: &str, other: &str) -> bool {
+    let is_same_number =
+        |one: &str, other: &str| number(one).is_some_and(|n| Some(n) == number(other));
+    let is_same = |(one, other): (&str, &str)| {
+        let both = one.split_once('=').zip(other.split_once('='));
+        one == other
+            || is_same_number(one, other)
+            || both.is_some_and(|(a, b)| a.0 == b.0 && is_same_number(a.1, b.1))
+    };
+    let words = || one.split_whitespace().zip(other.split_whitespace());
+    one.split_whitespace().count() == other.split_whitespace().count() && words().all(is_same)
+}
+
+/// Whether a word says that something failed, in small or capital letters.
+pub fn is_failing_word(word: &str) -> bool {
+    const WORDS: [&str; 14] = [
+        "fail",
+        "failed",
+        "fails",
+        "failure",
+        "wrong",
+        "incorrect",
+        "broken",
+        "error",
+        "errors",
+        "crash",
+        "crashed",
+        "false",
+        "no",
+        "not_judged",
+    ];
+    let word = word.trim_matches(|c: char| c.is_ascii_punctuation());
+    WORDS
+        .iter()
+        .any(|failing| word.eq_ignore_ascii_case(failing))
+}
+
 /// The key of one of several lines: `launch`, `launch_2`, `launch_3` and so on.
 pub fn numbered(key: &str, number: usize) -> String {
     match number {

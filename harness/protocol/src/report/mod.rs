@@ -141,7 +141,10 @@ pub use histogram::Histogram;
 pub use lab_stats::aggregate::Aggregate;
 pub use lab_stats::speed::Speed;
 pub use launches::{LaunchLine, MOST_LAUNCH_LINES, ScratchLine, TargetLine};
-pub use line::{LINE_LIMIT, ResultLine, attribute, first_word, number, numbered, parse};
+pub use line::{
+    LINE_LIMIT, ResultLine, attribute, first_word, is_failing_word, number, numbered, parse,
+    says_the_same,
+};
 use line::{finite, parsed};
 pub use log::Log;
 pub use peers::{Peer, PeerLeftOut, PeerPart, PeerRatio, PeerWorkload};
@@ -188,6 +191,9 @@ pub struct Report {
     index: HashMap<String, usize>,
     /// The first two different values of each key whose lines differ.
     changed: HashMap<String, [String; 2]>,
+    /// The first line of text that would be `correctness: fail` but for blanks, capital letters or
+    /// control sequences.
+    disguised: Option<String>,
     caveats: Vec<String>,
     /// The `workload:` lines as they were printed.
     printed_workloads: Vec<String>,
@@ -234,9 +240,21 @@ impl Report {
                 true
             }
             None => {
-                self.note_diagnostic(line);
+                self.push_text(line);
                 false
             }
+        }
+    }
+
+    /// Reads one line of log text, without its newline.
+    pub fn push_text(&mut self, line: &str) {
+        self.note_diagnostic(line);
+        if self.disguised.is_none() && line.len() <= LINE_LIMIT {
+            let plain = line.trim_start().to_ascii_lowercase();
+            let is_failure = plain.split_once([':', '=']).is_some_and(|(key, value)| {
+                key.trim() == "correctness" && is_failing_word(first_word(value))
+            });
+            self.disguised = is_failure.then(|| line.trim().to_owned());
         }
     }
 
@@ -305,7 +323,8 @@ impl Report {
             self.changed.remove(key);
             return;
         }
-        let Some(before) = self.value(key).filter(|before| *before != value) else {
+        let before = self.value(key);
+        let Some(before) = before.filter(|before| !says_the_same(before, value)) else {
             return;
         };
         let was_none = can_be_taken_back && is_none(before);
@@ -371,6 +390,12 @@ impl Report {
         let follows_from_turns = matches!(key, "speed" | "speed_ratio") && !self.turns.is_empty();
         let both = self.changed.get(key).filter(|_| !follows_from_turns)?;
         Some(both.each_ref().map(String::as_str))
+    }
+
+    /// The first line that would say `correctness: fail`, or another such word, but for blanks before
+    /// it, capital letters or control sequences. It is log text, and decides nothing by itself.
+    pub fn disguised_failure(&self) -> Option<&str> {
+        self.disguised.as_deref()
     }
 
     /// The gates whose lines differ, in the order of the keys, each with its first two values.
@@ -481,12 +506,13 @@ impl Report {
         self.device().is_some_and(is_emulated)
     }
 
-    /// A figure with its interval; `None` if the key is missing or its first word is not a number.
+    /// A figure with its interval; `None` if the key is missing or its first word is not a finite
+    /// number. An end that is none is left out: what comes from here can be written as JSON.
     pub fn measure(&self, key: &str) -> Option<Measure> {
         let value = self.value(key)?;
-        let end = |name| attribute(value, name).and_then(number);
+        let end = |name| attribute(value, name).and_then(finite);
         Some(Measure {
-            value: number(first_word(value))?,
+            value: finite(first_word(value))?,
             low: end("low"),
             high: end("high"),
         })
@@ -495,9 +521,7 @@ impl Report {
     /// The comparison with the incumbent, *mixed* if a workload's line says that it is slower;
     /// `None` if the two were not timed in turns, or the ratio is not finite.
     pub fn comparison(&self) -> Option<Comparison> {
-        let ratio = self
-            .measure("speed_ratio")
-            .filter(|m| m.value.is_finite())?;
+        let ratio = self.measure("speed_ratio")?;
         let speed = self
             .value("speed")
             .and_then(|value| first_word(value).parse().ok());

@@ -9,9 +9,13 @@ use lab_stats::abba::{AbbaBlock, Ratio};
 use lab_stats::aggregate::{Aggregate, Better};
 use lab_stats::several::{self, LogRatios, WorkloadSpeed};
 use lab_stats::summary::{TimingSummary, summarise};
+use std::ops::RangeInclusive;
 
 /// Most ABBA blocks of a run, of all its workloads. Further blocks are not kept.
 pub const TURN_BLOCKS: usize = 16_384;
+
+/// Seconds that a turn may take.
+const TURN_SECONDS: RangeInclusive<f64> = 1e-15..=1e9;
 
 /// Most different faults of `turns:` lines that are told.
 const FAULTS_TOLD: usize = 3;
@@ -334,7 +338,7 @@ fn read(value: &str) -> Result<Series, String> {
     let mut times = Vec::new();
     for word in value.split_whitespace().filter(|word| !word.contains('=')) {
         match number(word) {
-            Some(seconds) if seconds.is_normal() && seconds > 0.0 => times.push(seconds),
+            Some(seconds) if TURN_SECONDS.contains(&seconds) => times.push(seconds),
             _ => return Err(format!("'{word}' is no time in seconds")),
         }
     }

@@ -230,7 +230,7 @@ impl Workload {
         let figure = |wanted: &str| value(wanted).and_then(finite);
         let time = TIMES.into_iter().find_map(|key| {
             let scale = if key.ends_with("ms") { 1e3 } else { 1.0 };
-            Some(figure(key)? * scale)
+            Some(figure(key)? * scale).filter(|us| us.is_finite())
         });
         let measure = |value: Option<f64>, low: &str, high: &str| {
             Some(Measure {
