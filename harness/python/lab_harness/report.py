@@ -78,6 +78,8 @@ def measure(name, value, low=None, high=None, aggregate=None, workloads=None):
     """
     if (low is None) != (high is None):
         raise ValueError(f"{name}: give both ends of the interval, or none")
+    if math.isinf(value) or not all(math.isfinite(end) for end in (low, high) if end is not None):
+        raise ValueError(f"{name}: a figure and the ends of its interval are finite numbers, or nan if nothing was measured")
     if low is not None and (low > value or value > high):
         raise ValueError(f"{name}: {value} lies outside of its interval from {low} to {high}")
     interval = "" if low is None else f" low={number(low)} high={number(high)}"

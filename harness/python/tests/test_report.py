@@ -95,6 +95,8 @@ class ReportTest(unittest.TestCase):
             lambda: report.gate("y", 1, limit=math.nan),
             lambda: report.gate("y", 1, limit=2, at="a=b"),
             lambda: report.throughput(1, low=0.5),
+            lambda: report.throughput(math.inf),
+            lambda: report.throughput(1, low=0.5, high=math.inf),
             lambda: report.turns([0.1, 0.2, 0.3]),
             lambda: report.turns([0.1, 0.2, 0.3, 0.0]),
             lambda: report.turns([]),
