@@ -99,6 +99,11 @@ pub fn main(options: &InitArgs) -> Result<ExitCode> {
             file.display()
         );
     }
+    if let Some(file) = options.kernel.as_deref()
+        && folder.join(file).symlink_metadata().is_err()
+    {
+        bail!("there is no {}", file.display());
+    }
     if let Some(sources) = definition::find(&folder, options)? {
         return sources.init(&folder, options);
     }

@@ -377,20 +377,26 @@ fn init_finds_out_what_is_here() {
     std::fs::remove_file(lab.path("lab.toml")).unwrap();
     lab.write("a.cu", "// a\n");
     lab.write("b.cu", "// b\n");
+    lab.lab("init b.cu")
+        .is(1)
+        .says("b.cu: it has no `__global__` function");
+    lab.lab("init nosuch.cu")
+        .is(1)
+        .says("there is no nosuch.cu");
+    assert!(!lab.path("lab.toml").exists());
     lab.lab("init")
         .is(1)
         .says("several kernels are here: a.cu, b.cu. Name one: `lab init a.cu`");
-    lab.lab("init b.cu")
+    std::fs::remove_file(lab.path("b.cu")).unwrap();
+    lab.lab("init")
         .is(0)
-        .says("no harness.py here and no problem.toml");
+        .says("no harness.py here and no problem.toml")
+        .says("a command such as `make -s && ./judge`");
     std::fs::remove_file(lab.path("lab.toml")).unwrap();
     lab.write("common.h", "#define N 4\n");
     lab.lab("init common.h")
         .is(1)
-        .says("common.h is no kernel: the built-in harness judges a .cu or a .py file");
-    lab.lab("init b.cu")
-        .is(0)
-        .says("a command such as `make -s && ./judge`");
+        .says("common.h: it has no `__global__` function");
 }
 
 #[test]

@@ -330,6 +330,67 @@ fn the_grid_and_the_options_of_a_triton_kernel_are_those_of_its_launch() {
     assert!(kernel.ends_with(entry), "{kernel}");
 }
 
+/// A constant of the module, a heuristic, a number with a fraction, and a function for another kernel.
+const SCALED_ROWS: &str = r"import torch, triton
+import triton.language as tl
+from einops import rearrange
+
+BLOCK = 1024
+
+
+@triton.heuristics({'EVEN': lambda args: args['n'] % args['BLOCK'] == 0})
+@triton.jit
+def scale_kernel(x, y, a, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, a * tl.load(x + i, mask=i < n), mask=i < n)
+
+
+@triton.jit
+def other_kernel(x, n):
+    tl.store(x, n)
+
+
+def scale(x, a=1e-5):
+    y = torch.empty_like(x)
+    n = x.numel()
+    scale_kernel[lambda meta: (triton.cdiv(n, meta['BLOCK']),)](x, y, a, n, BLOCK=BLOCK)
+    return rearrange(y, 'a b -> b a')
+
+
+def other(x):
+    other_kernel[(1,)](x, 1)
+";
+
+#[test]
+fn a_triton_kernel_gets_what_it_needs_of_its_module_alone() {
+    let lab = Lab::empty();
+    lab.write("rows.py", SCALED_ROWS);
+    lab.lab("init rows.py")
+        .is(1)
+        .says("several kernels: scale_kernel, other_kernel");
+    assert!(!lab.path("lab.toml").exists());
+    lab.lab("init rows.py --entry scale_kernel").is(0);
+    let problem = lab.read("scale/problem.toml");
+    for said in [
+        "dims = [\"n\"]",
+        "name = \"a\"\ntype = \"f32\"\nvalue = 1e-05",
+    ] {
+        assert!(problem.contains(said), "{said}: {problem}");
+    }
+    let kernel = lab.read("scale/kernel.py");
+    assert!(
+        kernel.contains("scale_kernel[grid](x, y, a, n, BLOCK=BLOCK)\n")
+            && kernel.contains("\nBLOCK = 1024\n"),
+        "{kernel}"
+    );
+    for left_out in ["einops", "other_kernel", "    BLOCK = BLOCK"] {
+        assert!(!kernel.contains(left_out), "{left_out}: {kernel}");
+    }
+    lab.lab("init gone.py --entry k")
+        .is(1)
+        .says("there is no gone.py");
+}
+
 #[test]
 fn a_solution_of_kernelbench_alone_asks_for_its_problem() {
     let lab = Lab::empty();

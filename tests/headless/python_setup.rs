@@ -113,9 +113,12 @@ fn init_recognises_python_and_says_what_to_write() {
     lab.lab("init").is(1).says(
         "kernel.cu and kernel.py are both here. Name one: `lab init kernel.cu` or `lab init kernel.py`",
     );
-    lab.lab("init kernel.py").is(0);
+    // Who names a file wants the kernel in it, and gets no lab.toml instead.
+    lab.lab("init kernel.py")
+        .is(1)
+        .says("no problem can be written for kernel.py: add_kernel writes through no pointer");
     // A script that builds CUDA C++.
-    fs::remove_file(lab.path("lab.toml")).unwrap();
+    assert!(!lab.path("lab.toml").exists());
     for file in ["kernel.py", "kernel.cu"] {
         fs::remove_file(lab.path(file)).unwrap();
     }

@@ -137,7 +137,8 @@ pub fn find(folder: &Path, options: &InitArgs) -> Result<Option<PublishedFile>> 
     if !is_cuda || !path.is_file() || judged.is_some() {
         let why = match judged {
             Some(judged) => format!("{} says already how it is judged", judged.display()),
-            None => "it is no .cu file that is here".to_owned(),
+            None if !path.is_file() => "there is no such file".to_owned(),
+            None => "it is no .cu file, and has no function with @triton.jit".to_owned(),
         };
         ensure!(
             !wants_problem,
@@ -152,12 +153,20 @@ pub fn find(folder: &Path, options: &InitArgs) -> Result<Option<PublishedFile>> 
         text: read(&path)?,
         path,
     };
-    if published.parsed(published.file_name()).kernels().is_empty() {
-        let why = "it has no `__global__` function with a body, which would be the kernel";
+    let parsed = published.parsed(published.file_name());
+    if parsed.kernels().is_empty() {
+        let unread: String = parsed
+            .unread()
+            .iter()
+            .map(|why| format!("; {why}"))
+            .collect();
+        // A kernel that a harness of the user's own judges may be anything.
         ensure!(
-            !wants_problem,
-            "no problem is written for {}: {why}",
-            published.shown
+            !wants_problem
+                && (options.kernel.is_none() || has_own_harness(folder, &published.path)),
+            "no problem is written for {}: it has no `__global__` function with a body, which would be the kernel{}",
+            published.shown,
+            unread
         );
         return Ok(None);
     }
@@ -226,8 +235,8 @@ impl PublishedFile {
         let names: Vec<&str> = kernels.iter().map(|(name, _)| name.as_str()).collect();
         let listed = || {
             let all = kernels.iter();
-            all.map(|(name, line)| format!("{name} (line {line})"))
-                .join(", ")
+            let all = all.map(|(name, line)| format!("{name} (line {line})"));
+            all.chain(published.unread()).join(", ")
         };
         let known = |name: &str| {
             if names.contains(&name) {

@@ -18,7 +18,8 @@ use std::time::Duration;
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// Writes a problem for the Triton kernel that the arguments mean, if they mean one and nothing says
-/// how it is judged. `None` also where no problem can be written, which is told.
+/// how it is judged. `None` also where no problem can be written for a file that nobody named, which
+/// is told.
 pub fn init(folder: &Path, options: &InitArgs) -> Result<Option<ExitCode>> {
     let named = options.kernel.as_ref().map(|path| folder.join(path));
     let named = named.map(|path| match path.is_dir() {
@@ -52,8 +53,15 @@ pub fn init(folder: &Path, options: &InitArgs) -> Result<Option<ExitCode>> {
             problem.notes.push(PYTHON.to_owned());
             write((folder, &given), &shown, problem, Language::Python).map(Some)
         }
-        Err(why) if options.entry.is_some() || options.name.is_some() => {
-            bail!("no problem can be written for {shown}: {why}")
+        Err(why)
+            if [&options.kernel, &options.name]
+                .iter()
+                .any(|it| it.is_some())
+                || options.entry.is_some() =>
+        {
+            bail!(
+                "no problem can be written for {shown}: {why}. `lab help python` says how to write one"
+            )
         }
         Err(why) => {
             complain(&format!("no problem can be written for {shown}: {why}"));

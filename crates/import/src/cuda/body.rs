@@ -222,6 +222,20 @@ impl<'a> Body<'a> {
         Some(value.high - i128::from(!bound.is_inclusive))
     }
 
+    /// The names that bound what is made of `builtin.axis`, as `n` in `i = blockIdx.x; if (i < n)`.
+    pub fn bounds_of(&self, builtin: &str, axis: &str) -> Vec<&str> {
+        let code = self.code;
+        let is_made = |(from, to): Range| {
+            (from..to).any(|at| code.word(at) == builtin && code.at(at + 2) == axis)
+        };
+        let made = self.assignments.iter().filter(|it| is_made(it.value));
+        let made: BTreeSet<&str> = made.map(|it| it.name.as_str()).collect();
+        let bounds = self.bounds.iter();
+        let bounds = bounds.filter(|bound| made.contains(bound.name.as_str()));
+        let names = bounds.filter(|bound| bound.value.1 == bound.value.0 + 1);
+        names.map(|bound| code.word(bound.value.0)).collect()
+    }
+
     /// Whether an expression depends on an extent.
     fn names_size(&self, range: Range, depth: usize) -> bool {
         (range.0..range.1).any(|at| {

@@ -137,6 +137,8 @@ fn edits(code: &Code<String>, item: &Item, mark: Option<Entry>) -> Vec<Edit> {
             }
         }
         edits.dedup_by_key(|edit| edit.1);
+        edits.extend(const_fields(code, item));
+        edits.sort_unstable();
         return edits;
     }
     match mark {
@@ -170,6 +172,22 @@ fn edits(code: &Code<String>, item: &Item, mark: Option<Entry>) -> Vec<Edit> {
         let grid = (open..close).filter(|at| code.at(*at) == "__grid_constant__");
         edits.extend(grid.map(|at| (code.tokens[at].start, code.tokens[at].end, "")));
     }
+    edits
+}
+
+/// The entry sets each field of a struct: none may be `const`.
+fn const_fields(code: &Code<String>, item: &Item) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    for (field, first) in code.fields(item) {
+        let end = code.statement_end(first, item.last);
+        let star = (first..end).rev().find(|at| code.at(*at) == "*");
+        let consts = (star.unwrap_or(first)..end).filter(|at| code.word(*at) == "const");
+        if !is_of_host(&field.base) && !field.is_reference {
+            let tokens = consts.map(|at| (code.tokens[at].start, code.tokens[at + 1].start, ""));
+            edits.extend(tokens);
+        }
+    }
+    edits.dedup();
     edits
 }
 

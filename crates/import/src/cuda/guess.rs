@@ -1,28 +1,76 @@
-//! What a launch is where the host code does not say it.
+//! What a launch and a shape are where neither the host code nor an index says it.
 
-use super::statement::Statement;
+use super::body::Body;
+use super::kernel::Kernel;
+use super::plan::Plan;
+use lab_source::cpp::words;
 
-/// A statement where the host code has no launch that can be read: a thread for each cell along the
-/// first dimension, or 16 × 16 threads if the kernel counts its blocks in two directions.
-pub fn statement(dims: &[String], is_flat: bool) -> Statement {
-    let over = |dim: &str, threads: usize| {
-        format!("(dims.{dim} + {} ) / {threads}", threads - 1).replace(" )", ")")
-    };
-    let (first, last) = (dims.first(), dims.last());
-    let (grid, block) = match first.zip(last) {
-        Some((first, last)) if !is_flat && dims.len() > 1 => (
-            vec![over(last, 16), over(first, 16)],
-            vec!["16".to_owned(), "16".to_owned()],
-        ),
-        Some((first, _)) => (vec![over(first, 256)], vec!["256".to_owned()]),
-        None => (vec!["1".to_owned()], vec!["256".to_owned()]),
-    };
-    Statement {
-        grid,
-        block,
-        ..Statement::default()
+impl Plan {
+    /// A launch for the dimensions that bound what the kernel makes of its block's index.
+    pub fn guess_launch(&mut self, kernel: &Kernel, body: &Body) {
+        let names: Vec<&str> = self.dims.iter().map(|dim| dim.name.as_str()).collect();
+        let published = self.published(kernel).into_iter().map(|(name, _)| name);
+        let bounds = ["x", "y"].map(|axis| {
+            let bounds = body.bounds_of("blockIdx", axis);
+            let at = published
+                .clone()
+                .position(|name| bounds.contains(&name.as_str()))?;
+            names.get(at).copied()
+        });
+        let counts = |of: &str| {
+            let code = body.code;
+            (0..code.tokens.len()).any(|at| code.word(at) == of && code.at(at + 2) == "y")
+        };
+        let directions = (counts("blockIdx"), counts("threadIdx"));
+        let guessed = statement(&names, bounds, directions);
+        (self.launch.grid, self.launch.block) = guessed;
+    }
+
+    /// The shape of a tensor of which nothing is known: all dimensions, or of many the few that the
+    /// launch names first.
+    pub fn fallback(&self, dims: &[(String, i128)]) -> Vec<String> {
+        const MOST: usize = 3;
+        let mut names: Vec<String> = dims.iter().map(|(name, _)| name.clone()).collect();
+        if names.len() > MOST {
+            let extents = self.launch.grid.iter().chain(&self.launch.block);
+            let launched: Vec<&str> = extents.flat_map(|extent| words(extent)).collect();
+            names.sort_by_key(|name| !launched.contains(&name.as_str()));
+            names.truncate(MOST);
+        }
+        names
     }
 }
+
+/// The grid and the block where the host code has no launch that can be read: a thread for each cell
+/// along the first dimension, or along those that bound the indices in `x` and `y`. `directions` says
+/// whether the kernel counts its blocks in two, and its threads.
+fn statement(
+    dims: &[&str],
+    [x, y]: [Option<&str>; 2],
+    directions: (bool, bool),
+) -> (Vec<String>, Vec<String>) {
+    let over = |dim: &str, threads: usize| match threads {
+        1 => format!("dims.{dim}"),
+        _ => format!("(dims.{dim} + {}) / {threads}", threads - 1),
+    };
+    let (first, last) = (dims.first().copied(), dims.last().copied());
+    let (wide, tall) = if directions.1 { (16, 16) } else { (256, 1) };
+    let block = |threads: &[usize]| threads.iter().map(ToString::to_string).collect();
+    match (first, last) {
+        (Some(first), Some(last)) if directions.0 && dims.len() > 1 => (
+            vec![
+                over(x.unwrap_or(last), wide),
+                over(y.unwrap_or(first), tall),
+            ],
+            block(if tall > 1 { &[16, 16] } else { &[256] }),
+        ),
+        (Some(first), _) => (vec![over(x.unwrap_or(first), 256)], block(&[256])),
+        _ => (vec!["1".to_owned()], block(&[256])),
+    }
+}
+
+/// The name of the threads of a block whose expression cannot be read.
+pub const THREADS: &str = "block_threads";
 
 pub fn sounds_like_threads(name: &str) -> bool {
     let lower = name.to_lowercase();
@@ -36,5 +84,13 @@ pub fn sounds_like_threads(name: &str) -> bool {
 pub fn threads(name: &str, directions: usize, known: &[(String, i128)]) -> i128 {
     let plain = |name: &str| name.to_lowercase().replace('_', "");
     let same = known.iter().find(|(known, _)| plain(known) == plain(name));
+    let counts = ["block", "blocksize", "blockdim", "threads", "nthreads"];
+    let is_any = name == THREADS;
+    let of_block = || {
+        known
+            .iter()
+            .find(|(known, _)| counts.contains(&plain(known).as_str()))
+    };
+    let same = same.or_else(|| of_block().filter(|_| is_any));
     same.map_or(if directions > 1 { 16 } else { 256 }, |(_, value)| *value)
 }

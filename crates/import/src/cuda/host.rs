@@ -2,7 +2,7 @@
 
 use super::interval;
 use super::origin::Origin;
-use super::unit::{Place, Unit};
+use super::unit::{Place, Unit, with_word};
 use lab_source::cpp::items::{ItemKind, items};
 use lab_source::cpp::launches::{Launch, launches};
 use lab_source::cpp::macros::Macros;
@@ -71,7 +71,7 @@ impl Host {
 
     /// The launch of a kernel by a variable, as `auto f = &kernel<4>; f<<<…>>>(…)`.
     fn through_pointer(&self, launch: &Launch, kernel: &str) -> Option<Launch> {
-        let [text] = &self.definition_before(&launch.kernel, launch.at)?[..] else {
+        let [text] = &self.definition_before(&launch.kernel, launch.at, 1)?[..] else {
             return None;
         };
         let code = Code::new(text.as_str(), false);
@@ -178,11 +178,12 @@ impl Host {
         Some(code.spelled(at + length + 1, end))
     }
 
-    /// The kernels that the function launches, in their order, each once.
-    pub fn kernels(&self) -> Vec<String> {
+    /// The kernels of `all` that the function launches, in their order, each once.
+    pub fn kernels(&self, all: &[(String, usize)]) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for launch in launches(&self.code) {
-            if !names.contains(&launch.kernel) {
+            let is_known = all.iter().any(|(name, _)| *name == launch.kernel);
+            if is_known && !names.contains(&launch.kernel) {
                 names.push(launch.kernel);
             }
         }
@@ -205,10 +206,11 @@ impl Host {
 
     /// What a name was last set to before the launch: several texts for a `dim3`.
     pub fn definition(&self, name: &str) -> Option<Vec<String>> {
-        self.definition_before(name, self.launch.at)
+        self.definition_before(name, self.launch.at, 4)
     }
 
-    fn definition_before(&self, name: &str, launch: usize) -> Option<Vec<String>> {
+    /// `depth` says how many settings such as `n = n + 1` are followed.
+    fn definition_before(&self, name: &str, launch: usize, depth: usize) -> Option<Vec<String>> {
         let code = &self.code;
         let at = (self.start_around(launch)..launch).rev().find(|at| {
             let is_set = code.at(at + 1) == "=" && code.at(at + 2) != "=";
@@ -219,7 +221,16 @@ impl Host {
             let end = code.statement_end(at + 2, launch);
             let parts = code.split(at + 2, end, false);
             let (from, to) = *parts.first()?;
-            return Some(dim3(&code.spelled(from, to)));
+            let text = code.spelled(from, to);
+            if !(from..to).any(|at| code.word(at) == name) {
+                return Some(dim3(&text));
+            }
+            let before = self.definition_before(name, at, depth.checked_sub(1)?)?;
+            let [before] = before.as_slice() else {
+                return None;
+            };
+            let text = with_word(&text, name, &format!("({before})"));
+            return Some(vec![text]).filter(|_| before.len() < LONGEST);
         }
         let parts = code.split(at + 2, code.partner(at + 1), false).into_iter();
         Some(parts.map(|(from, to)| code.spelled(from, to)).collect())

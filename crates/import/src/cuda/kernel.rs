@@ -9,6 +9,8 @@ use super::unit::{Place, Unit, replaced, with_word};
 use lab_source::cpp::Code;
 use lab_source::cpp::items::ItemKind;
 use lab_source::cpp::signature::Parameter;
+use lab_source::cpp::words;
+use lab_source::functions::functions;
 
 /// What an argument is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,14 +82,22 @@ pub enum Unfit {
 /// places.
 fn kernels(unit: &Unit) -> Vec<(&str, Place)> {
     let mut found: Vec<(&str, Place)> = Vec::new();
+    let active: Vec<Vec<bool>> = unit.sources.iter().map(|of| unit.active(of)).collect();
+    let is_active = |place: Place| active[place.0][place.1];
     for place in unit.places() {
         let (source, item) = unit.item(place);
         let is_kernel = item.kind == ItemKind::Function && item.says(&source.code, "__global__");
-        let is_new = !found
-            .iter()
-            .any(|(name, of)| *name == item.name() && of.0 == place.0);
-        if is_kernel && item.body.is_some() && is_new {
-            found.push((item.name(), place));
+        if !is_kernel || item.body.is_none() {
+            continue;
+        }
+        let known = found
+            .iter_mut()
+            .find(|(name, of)| *name == item.name() && of.0 == place.0);
+        match known {
+            // That of the branch that is taken.
+            Some((_, known)) if !is_active(*known) && is_active(place) => *known = place,
+            Some(_) => {}
+            None => found.push((item.name(), place)),
         }
     }
     let main = unit.sources.len() - 1;
@@ -105,6 +115,27 @@ pub fn names(unit: &Unit) -> Vec<(String, usize)> {
         .collect()
 }
 
+/// The `__global__` functions that are none of [`names`], each with the reason.
+pub fn unread(unit: &Unit) -> Vec<String> {
+    let all = unit.places().filter_map(|place| {
+        let (source, item) = unit.item(place);
+        let text = &source.code.text[item.start..item.end];
+        let of = item.name();
+        let line = unit.line(place);
+        match item.kind {
+            ItemKind::Define if words(text).contains(&"__global__") => {
+                Some(format!("the macro {of} (line {line}) makes one"))
+            }
+            ItemKind::Type => {
+                let found = functions(text).into_iter().find(|it| it.is_kernel)?;
+                Some(format!("{} lies in {of} (line {line})", found.name))
+            }
+            _ => None,
+        }
+    });
+    all.collect()
+}
+
 impl Kernel {
     pub fn read(unit: &Unit, name: &str, is_in_list: bool) -> Result<Kernel, Unfit> {
         let all = kernels(unit);
@@ -115,7 +146,7 @@ impl Kernel {
         let (source, item) = unit.item(*place);
         let host = Host::of(unit, name);
         let given = host.as_ref().map(|host| template_arguments(unit, host));
-        let given = given.unwrap_or_default();
+        let given = given.unwrap_or_else(|| instantiated(unit, name));
         let mut kernel = Kernel {
             place: *place,
             name: name.to_owned(),
@@ -139,7 +170,9 @@ impl Kernel {
                 (true, typed) => typed
                     .filter(|name| types::element(name).is_some() || unit.type_of(name).is_some()),
                 // The type for which PyTorch dispatches is chosen below, too.
-                (false, _) => said.map(|text| with_word(&text, "scalar_t", "float")),
+                (false, _) => {
+                    said.map(|text| kernel.with_arguments(&with_word(&text, "scalar_t", "float")))
+                }
             };
             let guess = || guess(parameter.is_type, &parameter.declared, &parameter.name);
             kernel.template.push(TemplateArgument {
@@ -229,14 +262,42 @@ impl Kernel {
         name
     }
 
-    /// A text in which the template's arguments take the place of its parameters.
+    /// A text in which the template's arguments take the place of its parameters, also of those of a
+    /// template of the host that passes them on.
     pub fn with_arguments(&self, text: &str) -> String {
+        let given = self.host.as_ref().map(|host| host.launch.template.iter());
+        let given: Vec<&String> = given.into_iter().flatten().collect();
         replaced(text, |code, at| {
-            let mut template = self.template.iter();
-            let bound = template.find(|argument| argument.name == code.at(at));
+            let word = code.word(at);
+            let own = self.template.iter().find(|argument| argument.name == word);
+            let passed = || {
+                let number = given.iter().position(|text| *text == word)?;
+                self.template.get(number)
+            };
+            let bound = own.or_else(|| passed().filter(|_| !word.is_empty()));
             bound.map(|argument| argument.text.clone())
         })
     }
+}
+
+/// The arguments of the first explicit instantiation, as `template __global__ void k<float, 4>(…);`.
+fn instantiated(unit: &Unit, name: &str) -> Vec<Option<String>> {
+    let items = unit.places().map(|place| unit.item(place));
+    let found = items
+        .filter(|(source, item)| source.code.at(item.first) == "template")
+        .find_map(|(source, item)| {
+            let code = &source.code;
+            let is_it = |at: &usize| code.word(*at) == name && code.at(at + 1) == "<";
+            let at = (item.first..item.last).find(is_it)?;
+            let end = code.after_angles(at + 1, item.last) - 1;
+            let parts = code.split(at + 2, end, true).into_iter();
+            Some(
+                parts
+                    .map(|(from, to)| Some(code.spelled(from, to)))
+                    .collect(),
+            )
+        });
+    found.unwrap_or_default()
 }
 
 /// What a parameter of a template is where nothing says so.

@@ -12,6 +12,7 @@ use super::unit::{Place, Unit};
 use crate::names::listed;
 use itertools::Itertools;
 use lab_source::cpp::Code;
+use lab_source::line_at;
 
 /// The entry's name, and whether the kernel itself is the entry.
 pub struct EntryName {
@@ -47,7 +48,7 @@ fn free(unit: &Unit, slice: &Slice, kernel: &str) -> String {
         kept.any(|place| unit.item(place).1.names.iter().any(|known| known == name))
     };
     let mut name = kernel.strip_suffix("_kernel").unwrap_or(kernel).to_owned();
-    if is_taken(&name) {
+    if is_taken(&name) || name == "main" {
         name += "_entry";
     }
     name
@@ -233,7 +234,7 @@ fn passed(unit: &Unit, kernel: &Kernel, own: &Plan, plan: &Plan, number: usize) 
     let dim = own.dim(number).map(|dim| dim.name.clone());
     scalar
         .map(|scalar| match scalar.value {
-            Value::Guess | Value::Stride(_) => scalar.name.clone(),
+            Value::Guess | Value::Given(_) | Value::Stride(_) => scalar.name.clone(),
             Value::Enumerator(..) => {
                 let base = kernel.resolved(unit, &kernel.arguments[number].parameter.base);
                 format!("({}){}", unit.scoped(&base), scalar.name)
@@ -252,7 +253,12 @@ fn launch(unit: &Unit, kernel: &Kernel, plan: &Plan) -> (String, String) {
         (Some((place, text)), true) => {
             format!("// A guess, because this could not be translated ({place}): {text}")
         }
-        (None, _) => "// A guess: the published file does not launch the kernel.".to_owned(),
+        (None, _) => match runtime_launch(unit, &kernel.name) {
+            Some((place, call)) => {
+                format!("// A guess, because only launches with <<<…>>> are read ({place}): {call}")
+            }
+            None => "// A guess: the published file does not launch the kernel.".to_owned(),
+        },
     };
     for (name, value) in &statement.guesses {
         lines.push(format!(
@@ -291,6 +297,20 @@ fn launch(unit: &Unit, kernel: &Kernel, plan: &Plan) -> (String, String) {
         comment,
         lines.iter().map(|line| format!("    {line}\n")).collect(),
     )
+}
+
+/// Where a function of CUDA's runtime launches a kernel, and the function's name.
+fn runtime_launch(unit: &Unit, kernel: &str) -> Option<(String, String)> {
+    unit.sources.iter().rev().find_map(|source| {
+        let code = &source.code;
+        let launches = (0..code.tokens.len())
+            .filter(|at| code.word(*at).starts_with("cudaLaunch") && code.at(at + 1) == "(");
+        let names = |at: &usize| (*at..code.partner(at + 1)).any(|at| code.word(at) == kernel);
+        let at = launches.into_iter().find(names)?;
+        let line = line_at(&code.text, code.tokens[at].start);
+        let place = format!("{}, line {line}", source.name);
+        Some((place, code.word(at).to_owned()))
+    })
 }
 
 fn declares_dynamic(code: &Code<String>, first: usize, last: usize) -> bool {

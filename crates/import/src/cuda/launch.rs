@@ -1,8 +1,9 @@
 //! The launch statement, from the launch in the host code.
 
-use super::guess::{sounds_like_threads, threads};
+use super::guess::{THREADS, sounds_like_threads, threads};
 use super::host::{Host, bare, dim3};
 use super::interval::TYPES;
+use super::slice::is_named_constant;
 use super::statement::{Named, Shared, Statement};
 use super::types::element;
 use super::unit::Unit;
@@ -29,15 +30,19 @@ pub fn statement(
             .map(|text| bare(&translation.text(text, 8)))
             .collect()
     };
-    let block = each(&mut translation, 1);
-    let in_block = std::mem::take(&mut translation.unknown);
-    let is_unread = translation.is_unread;
+    let mut block = each(&mut translation, 1);
+    let mut in_block = std::mem::take(&mut translation.unknown);
+    // The grid may be known all the same.
+    if std::mem::take(&mut translation.is_unread) {
+        block = vec![THREADS.to_owned()];
+        in_block = block.clone();
+    }
     let shared = part(2).map(|text| bare(&translation.text(&text, 8)));
     // What cannot be read of the shared memory leaves the rest as it is.
-    let is_known = translation.unknown.is_empty() && translation.is_unread == is_unread;
+    let is_known = translation.unknown.is_empty() && !translation.is_unread;
     let shared = shared.filter(|_| is_known);
     translation.unknown.clear();
-    translation.is_unread = is_unread;
+    translation.is_unread = false;
     let grid = each(&mut translation, 0);
     let in_grid = std::mem::take(&mut translation.unknown);
     let (guessed, dims): (Vec<String>, Vec<String>) = in_grid
@@ -100,6 +105,16 @@ pub fn template_arguments(unit: &Unit, host: &Host) -> Vec<Option<String>> {
         (translation.unknown.is_empty() && !translation.is_unread).then_some(text)
     });
     each.collect()
+}
+
+/// An expression as an operand.
+fn bracketed(text: String) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_.:".contains(c);
+    if text.chars().all(is_plain) {
+        text
+    } else {
+        format!("({text})")
+    }
 }
 
 struct Translation<'a> {
@@ -189,13 +204,17 @@ impl<'a> Translation<'a> {
         if word.is_empty() || TYPES.contains(&word) {
             return (code.at(at).to_owned(), at + 1);
         }
-        if code.at(at + 1) == ":" && code.at(at + 2) == ":" {
+        let mut last = at;
+        while code.at(last + 1) == ":" && code.at(last + 2) == ":" {
+            last += 3;
+        }
+        if last > at {
             // `std::min`, and `Packed::size` of a type that the file has.
-            if word == "std" {
-                return self.piece(code, at + 3, depth);
+            if word == "std" || code.at(last + 1) == "(" {
+                return self.piece(code, last, depth);
             }
-            self.constants.push(word.to_owned());
-            return (format!("{word}::{}", code.word(at + 3)), at + 4);
+            self.constants.push(code.word(last - 3).to_owned());
+            return (code.spelled(at, last + 1), last + 1);
         }
         if code.at(at + 1) == "(" {
             return self.call(code, at, depth);
@@ -309,9 +328,6 @@ impl<'a> Translation<'a> {
         if let Some([value]) = defined.as_deref() {
             let known = self.unknown.len();
             let text = self.text(value, depth - 1);
-            let is_plain = text
-                .chars()
-                .all(|c| c.is_alphanumeric() || "_.:".contains(c));
             if self.unknown.len() == known || self.by_name(name).is_none() {
                 // A name of a tensor's size is clearer than the call that gives it.
                 let is_call = value.contains(".size(") || value.contains(".numel(");
@@ -319,7 +335,7 @@ impl<'a> Translation<'a> {
                     self.unknown.truncate(known);
                     return self.add_unknown(name);
                 }
-                return if is_plain { text } else { format!("({text})") };
+                return bracketed(text);
             }
             self.unknown.truncate(known);
         }
@@ -328,11 +344,20 @@ impl<'a> Translation<'a> {
                 .parameter(number)
                 .unwrap_or_else(|| self.add_unknown(name));
         }
-        if self.unit.value_of(name).is_some() {
-            self.constants.push(name.to_owned());
-            return name.to_owned();
+        match self.unit.value_of(name) {
+            Some(_) if is_named_constant(self.unit, name) => {
+                self.constants.push(name.to_owned());
+                name.to_owned()
+            }
+            // A variable of the host.
+            Some(value) if depth > 0 => {
+                if !self.several.iter().any(|known| known == name) {
+                    self.several.push(name.to_owned());
+                }
+                bracketed(self.text(&value, depth - 1))
+            }
+            _ => self.add_unknown(name),
         }
-        self.add_unknown(name)
     }
 
     /// The number of the kernel's whole parameter with this name.

@@ -129,6 +129,7 @@ fn then(known: &mut Tensor, later: &Tensor) {
         known.role = Role::InOut;
     }
     known.is_const &= later.is_const;
+    known.is_role_guess |= later.is_role_guess;
     if known.is_guess && !later.is_guess {
         known.shape.clone_from(&later.shape);
         known.is_guess = false;

@@ -11,6 +11,7 @@ mod kernel;
 mod kernel_text;
 mod launch;
 mod list;
+mod memory;
 mod order;
 mod origin;
 mod parts;
@@ -73,6 +74,12 @@ impl Published {
     /// The `__global__` functions that it defines, each with its line.
     pub fn kernels(&self) -> Vec<(String, usize)> {
         kernel::names(&self.0)
+    }
+
+    /// The `__global__` functions that are not read, with the reason: those that a macro makes, and
+    /// those in a struct.
+    pub fn unread(&self) -> Vec<String> {
+        kernel::unread(&self.0)
     }
 
     /// The parameters of the entry that a problem for this kernel has, in their order.
@@ -164,6 +171,10 @@ fn notes(
     };
     let guessed = tensors(|tensor| tensor.is_guess);
     notes.extend(guessed.map(|names| format!("problem.toml: the shape of {names} is a guess")));
+    let passed = tensors(|tensor| tensor.is_role_guess);
+    notes.extend(passed.map(|names| {
+        format!("problem.toml: the role of {names} is a guess: the kernel passes it on")
+    }));
     notes.extend(tensors(|tensor| tensor.is_between).map(|names| {
         format!(
             "problem.toml: {names} is not compared, because only a later kernel reads it: a guess"
@@ -192,7 +203,8 @@ fn notes(
     }
     if let [Stage { kernel, .. }] = stages
         && let Some(host) = &kernel.host
-        && let beside = host.kernels()
+        && let all = kernel::names(unit)
+        && let beside = host.kernels(&all)
         && beside.len() > 1
     {
         notes.push(format!(
@@ -202,6 +214,7 @@ fn notes(
             beside.join(",")
         ));
     }
+    notes.extend(memory::notes(unit, stages, slice));
     notes.extend(cub_note(unit, slice));
     for missing in &unit.missing {
         notes.push(format!(

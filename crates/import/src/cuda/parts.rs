@@ -14,6 +14,8 @@ pub struct Tensor {
     pub shape: Vec<String>,
     /// The shape does not follow from the kernel's indices.
     pub is_guess: bool,
+    /// The kernel gives it to something that may read and write it.
+    pub is_role_guess: bool,
     /// The published kernel takes a pointer to `const`.
     pub is_const: bool,
     /// Only a later launch of a list reads it.
@@ -57,6 +59,8 @@ pub enum Value {
     Guess,
     /// Of an enumeration: its first enumerator, and the value of that.
     Enumerator(String, i128),
+    /// A number that the host code gives it.
+    Given(String),
     /// The distance of two rows with so many columns.
     Stride(String),
 }

@@ -2,7 +2,6 @@
 //! launch statement.
 
 use super::body::Body;
-use super::guess;
 use super::host::{bare, number};
 use super::interval::{self, Interval};
 use super::kernel::{Kernel, Kind};
@@ -51,6 +50,9 @@ impl Plan {
         let steps = order::steps(unit, kernel, &mut body, &found);
         plan.add_tensors(kernel, &body, &found, &steps, names);
         plan.demote_numbers(kernel, &body);
+        if plan.is_launch_guessed {
+            plan.guess_launch(kernel, &body);
+        }
         plan
     }
 
@@ -98,16 +100,9 @@ impl Plan {
             .collect();
         let read = host.and_then(|host| launch::statement(unit, host, &named, &known, shared));
         self.is_launch_guessed = read.is_none();
-        let (source, item) = unit.item(kernel.place);
-        let is_flat = !(item.first..item.last)
-            .any(|at| source.code.word(at) == "blockIdx" && source.code.at(at + 2) == "y");
-        self.launch = read.unwrap_or_else(|| {
-            let dims: Vec<String> = self.dims.iter().map(|dim| dim.name.clone()).collect();
-            let found = host.map(launch::origin);
-            Statement {
-                found,
-                ..guess::statement(&dims, is_flat)
-            }
+        self.launch = read.unwrap_or_else(|| Statement {
+            found: host.map(launch::origin),
+            ..Statement::default()
         });
         let bound = |text: &String| kernel.with_arguments(text);
         self.launch.grid = self.launch.grid.iter().map(bound).collect();
@@ -149,7 +144,7 @@ impl Plan {
     }
 
     /// The published names of the dimensions, with their trial values.
-    fn published(&self, kernel: &Kernel) -> Vec<(String, i128)> {
+    pub fn published(&self, kernel: &Kernel) -> Vec<(String, i128)> {
         let each = self.dims.iter().enumerate().map(|(at, dim)| {
             let number = dim
                 .number
@@ -171,7 +166,13 @@ impl Plan {
                 known.insert(argument.name.clone(), Interval::exactly(value));
             }
         }
-        for (at, axis) in ["x", "y", "z"].into_iter().enumerate() {
+        // A launch that is guessed says nothing of an index.
+        let axes: &[&str] = if self.is_launch_guessed {
+            &[]
+        } else {
+            &["x", "y", "z"]
+        };
+        for (at, axis) in axes.iter().enumerate() {
             let extent = |texts: &[String]| match texts.get(at) {
                 Some(text) => self.evaluate(unit, text),
                 None => Some(1),
@@ -222,10 +223,10 @@ impl Plan {
         let roles = roles(kernel, body, found);
         for ((at, (number, element)), role) in tensors(kernel).enumerate().zip(roles) {
             let of = found.iter().filter(|of| of.tensor == at);
-            let reaches: Vec<Option<i128>> = of.map(|of| of.reach).collect();
-            let moves = found
-                .iter()
-                .any(|of| of.tensor == at && of.access == Access::Move);
+            let reaches: Vec<Option<i128>> = of.clone().map(|of| of.reach).collect();
+            let moves = of.clone().any(|of| of.access == Access::Move);
+            let is_open = of.clone().any(|of| of.is_open);
+            let is_passed = of.clone().any(|of| of.access == Access::Passed);
             let reach = reaches.iter().flatten().max().filter(|_| !moves);
             let steps = steps.iter().filter(|step| found[step.at].tensor == at);
             let dims = order::outermost_first(&all, steps.clone());
@@ -249,11 +250,12 @@ impl Plan {
                 is_between: false,
                 element: element.clone(),
                 role,
-                is_guess: known.is_none() || reaches.contains(&None),
+                is_guess: known.is_none() || is_open || reaches.contains(&None),
+                is_role_guess: is_passed && !published.is_const,
                 shape: known
                     .or(with_number)
                     .or_else(near)
-                    .unwrap_or_else(|| dims.iter().map(|(name, _)| name.clone()).collect()),
+                    .unwrap_or_else(|| self.fallback(&dims)),
             });
         }
         self.use_convention(kernel);

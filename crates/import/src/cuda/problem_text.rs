@@ -23,7 +23,7 @@ const MOST_CELLS: i128 = 1 << 26;
 /// Most cells of all tensors in the smallest workload, so that the emulated device takes it too.
 const ON_CPU: i128 = 300_000;
 
-/// Extents below this are not halved.
+/// Extents below this are not halved for the emulated device.
 const LEAST: i128 = 8;
 
 /// Threads of a block where a dimension says how many.
@@ -128,10 +128,11 @@ fn tensor(tensor: &Tensor) -> problem_toml::Tensor {
         )
     });
     problem_toml::Tensor {
-        about: if tensor.is_guess {
-            "# The shape is a guess.\n"
-        } else {
-            ""
+        about: match (tensor.is_guess, tensor.is_role_guess) {
+            (true, true) => "# The shape and the role are guesses.\n",
+            (true, false) => "# The shape is a guess.\n",
+            (false, true) => "# The role is a guess.\n",
+            (false, false) => "",
         },
         name: tensor.name.clone(),
         role: match tensor.role {
@@ -148,6 +149,7 @@ fn tensor(tensor: &Tensor) -> problem_toml::Tensor {
 fn scalar(scalar: &Scalar) -> problem_toml::Scalar {
     let value = match (scalar.kind, &scalar.value) {
         (_, Value::Enumerator(name, value)) => format!("{value}  # {name}"),
+        (_, Value::Given(value)) => value.clone(),
         (_, Value::Stride(columns)) => format!("\"{columns}\""),
         ("f32" | "f64", _) => "0.5".to_owned(),
         ("bool", _) => "true".to_owned(),
@@ -156,7 +158,8 @@ fn scalar(scalar: &Scalar) -> problem_toml::Scalar {
     problem_toml::Scalar {
         about: match scalar.value {
             Value::Stride(_) => "# A guess: a row begins right behind the row before it.\n",
-            _ => "# A guess: the value with which it is used.\n",
+            Value::Given(_) => "# A guess: the value that the file gives it.\n",
+            _ => "# A guess: nothing in the file says the value.\n",
         },
         name: scalar.name.clone(),
         kind: scalar.kind,
@@ -263,7 +266,8 @@ fn fitting(plan: &Plan, size: i128, is_smallest: bool) -> Extents<'_> {
         let cells = cells(plan, &extents);
         let all = cells.iter().copied().fold(0, i128::saturating_add);
         let largest = cells.into_iter().max().unwrap_or(0);
-        if size <= LEAST || (largest <= MOST_CELLS && (!is_smallest || all <= ON_CPU)) {
+        let is_small = size <= LEAST || !is_smallest || all <= ON_CPU;
+        if size <= 1 || (largest <= MOST_CELLS && is_small) {
             return extents;
         }
         size /= 2;

@@ -170,6 +170,11 @@ fn frame(unit: &Unit, plan: &Plan, entry: &str, near: Option<Place>) -> String {
         all.map(|tensor| &tensor.name).join(", ")
     };
     let (inputs, outputs) = (of(false), of(true));
+    let from = if inputs.is_empty() {
+        inputs
+    } else {
+        format!(" from {inputs}")
+    };
     let near = near.map(|place| {
         let (source, item) = unit.item(place);
         format!(
@@ -193,7 +198,7 @@ fn frame(unit: &Unit, plan: &Plan, entry: &str, near: Option<Place>) -> String {
     };
     format!(
         "// The reference: its results are what is right. It is not written yet.\n//\n\
-         // Compute {outputs} from {inputs} in the plainest way: one thread for each result, sums in double. Take no code from\n\
+         // Compute {outputs}{from} in the plainest way: one thread for each result, sums in double. Take no code from\n\
          // kernel.cu, because an error there would then be right. It need not be fast.\n{}\
          #include \"lab.h\"\n\n{}\
          #error \"reference.cu is not written yet: compute {outputs} here as it must be, then delete this line\"\n\n\

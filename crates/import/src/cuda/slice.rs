@@ -74,6 +74,7 @@ impl Slice {
                         .is_some_and(|name| stays(name, &used) && seen.insert(name)),
                     ItemKind::Using => {
                         opened(&source.code.text[item.start..item.end], &used).is_some()
+                            || self.opens(unit, (file, at))
                     }
                     _ => false,
                 };
@@ -83,6 +84,27 @@ impl Slice {
             }
             self.keep_around(file, source);
         }
+    }
+
+    /// Whether a `using` opens a namespace of something that is kept and declared before it, or
+    /// names such a thing.
+    fn opens(&self, unit: &Unit, place: Place) -> bool {
+        let (source, item) = unit.item(place);
+        let named: Vec<&str> = (item.first..item.last)
+            .map(|at| source.code.word(at))
+            .collect();
+        let is_whole = named.contains(&"namespace");
+        let last = named.iter().rev().find(|word| !word.is_empty());
+        self.kept.range(..place).any(|before| {
+            let declared = unit.item(*before).1;
+            let mut path = declared.path.iter();
+            path.any(|name| !name.is_empty() && named.contains(&name.as_str()))
+                && (is_whole
+                    || declared
+                        .names
+                        .iter()
+                        .any(|name| Some(&name.as_str()) == last))
+        })
     }
 
     fn keep_around(&mut self, file: usize, source: &Source) {
@@ -147,6 +169,14 @@ fn is_constant(unit: &Unit, place: Place) -> bool {
         ItemKind::Define | ItemKind::Type | ItemKind::Alias => true,
         _ => false,
     }
+}
+
+/// Whether code of the device may name what the file declares by this name.
+pub fn is_named_constant(unit: &Unit, name: &str) -> bool {
+    let is_it = |place: &Place| unit.item(*place).1.names.iter().any(|known| known == name);
+    unit.places()
+        .filter(is_it)
+        .any(|place| is_constant(unit, place))
 }
 
 pub fn is_device(unit: &Unit, place: Place) -> bool {

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
 
+mod forms;
 mod several;
 mod structs;
 

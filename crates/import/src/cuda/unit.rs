@@ -45,8 +45,9 @@ impl Unit {
     }
 
     fn add(&mut self, name: &str, text: &str, header: ReadHeader, seen: &mut BTreeSet<String>) {
-        let code = Code::new(text.replace("\r\n", "\n"), true);
-        let found = items(&code);
+        let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
+        let code = Code::new(text, true);
+        let found = without_dead(&code, items(&code));
         let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
         for item in found.iter().filter(|item| item.kind == ItemKind::Include) {
             let line = code.at(item.first);
@@ -186,7 +187,7 @@ impl Unit {
 
     /// For each item of a source, whether the conditions around it hold, as far as they only ask
     /// whether a macro is defined.
-    fn active(&self, source: &Source) -> Vec<bool> {
+    pub fn active(&self, source: &Source) -> Vec<bool> {
         let mut defined: BTreeSet<&str> = BTreeSet::new();
         for file in &self.sources {
             let defines = file
@@ -226,6 +227,24 @@ impl Unit {
         let (source, item) = self.item(place);
         line_at(&source.code.text, source.code.tokens[item.first].start)
     }
+}
+
+/// The items that no `#if 0` takes away.
+fn without_dead(code: &Code<String>, items: Vec<Item>) -> Vec<Item> {
+    let mut open: Vec<bool> = Vec::new();
+    let mut is_live = |item: &Item| {
+        let line = Directive::parse(code.at(item.first));
+        match (item.kind, open.last_mut()) {
+            (ItemKind::If, _) => open.push(line.is_some_and(|line| line.rest.trim() == "0")),
+            (ItemKind::Else, Some(is_dead)) => *is_dead = false,
+            (ItemKind::EndIf, _) => {
+                open.pop();
+            }
+            _ => return !open.contains(&true),
+        }
+        true
+    };
+    items.into_iter().filter(|item| is_live(item)).collect()
 }
 
 /// What `name` is set to between two tokens.

@@ -9,7 +9,7 @@ pub enum Access {
     Write,
     /// Reads and then writes, as `+=` and `atomicAdd`.
     Update,
-    /// Unknown: a function of another file gets the pointer.
+    /// Unknown: something else gets the pointer, such as a function of another file or a struct.
     Passed,
     /// Moves the pointer, so that later indices do not begin at the tensor.
     Move,
@@ -25,6 +25,17 @@ pub struct Use {
     /// How many numbers of the tensor lie before the end of the last element that it can reach.
     /// `None` if the index is not understood.
     pub reach: Option<i128>,
+    /// A function gets the pointer, and may reach farther.
+    pub is_open: bool,
+}
+
+/// What a use does, its index, and how many numbers an element of the index is and how many the use
+/// takes: `(float4*)&p[i]` takes four, and its index counts single ones.
+struct Found {
+    access: Access,
+    index: Option<Range>,
+    width: [i128; 2],
+    is_open: bool,
 }
 
 /// A name for a place in a tensor.
@@ -158,17 +169,26 @@ impl Finder<'_> {
                 at,
                 access: Access::Move,
                 reach: None,
+                is_open: false,
             });
         }
         // `mean != nullptr` reads nothing.
         let is_null = matches!(body.code.at(at + 3), "nullptr" | "NULL");
-        if !is_deref && matches!(next, ("!" | "=", "=")) && is_null {
+        let is_asked = matches!(next, ("!" | "=", "=")) && is_null
+            || matches!(next, ("?", _) | ("&", "&") | ("|", "|"))
+            || self.is_condition(at);
+        if !is_deref && is_asked {
             return None;
         }
-        let (access, index, [width, size]) = self.access(at, pointer.width);
+        let Found {
+            access,
+            index,
+            width: [width, size],
+            is_open,
+        } = self.found(at, pointer.width);
         let high = match index {
             Some(index) => body.value(index).map(|value| value.high),
-            None => Some(0),
+            None => Some(0).filter(|_| !is_open),
         };
         let reach = pointer.offset.zip(high);
         Some(Use {
@@ -176,12 +196,23 @@ impl Finder<'_> {
             at,
             access,
             reach: reach.map(|(offset, high)| offset + high * width + size),
+            is_open,
         })
     }
 
-    /// What the use at a token does, its index, and how many numbers an element of the index is and
-    /// how many the use takes: `(float4*)&p[i]` takes four, and its index counts single ones.
-    fn access(&self, at: usize, width: i128) -> (Access, Option<Range>, [i128; 2]) {
+    /// Whether the word at a token is a condition, as in `if (p)`.
+    fn is_condition(&self, at: usize) -> bool {
+        let code = self.body.code;
+        let before = |count: usize| at.checked_sub(count).map_or("", |at| code.at(at));
+        match before(1) {
+            "!" => true,
+            "(" => code.at(at + 1) == ")" && ["if", "while", "sizeof"].contains(&before(2)),
+            sign @ ("&" | "|") => before(2) == sign,
+            _ => false,
+        }
+    }
+
+    fn found(&self, at: usize, width: i128) -> Found {
         let code = self.body.code;
         let (mut width, mut end) = ([width; 2], at + 1);
         let mut index = self.index(at, self.body.range.1);
@@ -190,7 +221,14 @@ impl Finder<'_> {
         } else if let Some(cast) = self.cast_before(at) {
             width = [cast; 2];
         }
-        loop {
+        let mut is_element = code.at(at.saturating_sub(1)) == "*"
+            || (code.at(at + 1), code.at(at + 2)) == ("-", ">");
+        // A name of its own for the pointer, such as a field that is set to it, may reach anything.
+        let named = |is_element: bool, index: Option<Range>| match is_element || index.is_some() {
+            true => (Access::Read, false),
+            false => (Access::Passed, true),
+        };
+        let (access, is_open) = loop {
             let (first, second) = (code.at(end), code.at(end + 1));
             match (first, second) {
                 (".", _) => end += 2,
@@ -200,28 +238,46 @@ impl Finder<'_> {
                     }
                     end = code.partner(end) + 1;
                 }
-                ("=", second) if second != "=" => return (Access::Write, index, width),
+                ("=", second) if second != "=" => break (Access::Write, false),
                 ("+" | "-" | "*" | "/" | "|" | "&" | "^" | "%", "=") | ("+", "+") | ("-", "-") => {
-                    return (Access::Update, index, width);
+                    break (Access::Update, false);
                 }
                 (")" | ",", _) => {
                     let Some(open) = self.enclosing(end) else {
-                        return (Access::Read, index, width);
+                        break named(is_element, index);
                     };
                     match self.called(open, at) {
-                        Some(access) => return (access, index, width),
+                        Some(called) => break called,
                         None if first == ")" => {
+                            is_element |= self.is_deref(open);
                             if let Some(cast) = self.cast_at(open) {
                                 width = [if index.is_none() { cast } else { width[0] }, cast];
                             }
                             end += 1;
                         }
-                        None => return (Access::Read, index, width),
+                        None => break named(is_element, index),
                     }
                 }
-                _ => return (Access::Read, index, width),
+                _ => break named(is_element, index),
             }
+        };
+        Found {
+            access,
+            index,
+            width,
+            is_open,
         }
+    }
+
+    /// Whether `*` stands before brackets, or before the cast that they end.
+    fn is_deref(&self, open: usize) -> bool {
+        let code = self.body.code;
+        let before = open.checked_sub(1);
+        let before = before.and_then(|at| match code.at(at) {
+            ">" => code.before_angles(at)?.checked_sub(1),
+            _ => Some(at),
+        });
+        before.is_some_and(|at| code.at(at) == "*")
     }
 
     /// The bracket that is open at a token.
@@ -240,9 +296,9 @@ impl Finder<'_> {
         None
     }
 
-    /// What a call does with the pointer at `at` among its arguments. `None` for brackets, casts
-    /// and macros that stand for what they hold.
-    fn called(&self, open: usize, at: usize) -> Option<Access> {
+    /// What a call does with the pointer at `at` among its arguments, and whether it may reach beyond
+    /// the element there. `None` for brackets, casts and macros that stand for what they hold.
+    fn called(&self, open: usize, at: usize) -> Option<(Access, bool)> {
         let code = self.body.code;
         let mut before = open.checked_sub(1)?;
         if code.at(before) == ">" {
@@ -259,20 +315,22 @@ impl Finder<'_> {
             return None;
         }
         if ["if", "for", "while", "return", "sizeof"].contains(&name) {
-            return Some(Access::Read);
+            return Some((Access::Read, false));
         }
         let lower = name.to_lowercase();
+        // A number and not its place.
+        let is_number =
+            (code.at(at + 1) == "[" && code.at(at - 1) != "&") || code.at(at - 1) == "*";
         Some(match (self.writes)(name, number) {
-            _ if name.starts_with("atomic") && number == 0 => Access::Update,
-            Some(true) => Access::Write,
-            Some(false) => Access::Read,
+            _ if name.starts_with("atomic") && number == 0 => (Access::Update, false),
+            Some(true) => (Access::Write, !is_number),
+            Some(false) => (Access::Read, !is_number),
             None if (lower.contains("store") || lower.starts_with("__st")) && number == 0 => {
-                Access::Write
+                (Access::Write, false)
             }
-            None if lower.contains("load") || lower.starts_with("__ld") => Access::Read,
-            // A number and not its place.
-            None if code.at(at + 1) == "[" && code.at(at - 1) != "&" => Access::Read,
-            None => Access::Passed,
+            None if lower.contains("load") || lower.starts_with("__ld") => (Access::Read, false),
+            None if is_number => (Access::Read, false),
+            None => (Access::Passed, true),
         })
     }
 

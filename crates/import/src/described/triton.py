@@ -354,15 +354,7 @@ class Host:
 
 def defined(tree):
     """The names that the kept part of a module defines."""
-    found = set()
-    for node in tree.body:
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            found |= {of.asname or of.name.split(".")[0] for of in node.names}
-        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            found.add(node.name)
-        elif is_literal(node):
-            found |= {of.id for target in node.targets for of in ast.walk(target) if isinstance(of, ast.Name)}
-    return found
+    return set().union(*(names_of(node) or set() for node in tree.body))
 
 
 def is_literal(node):
@@ -435,11 +427,28 @@ def shape(strides, dims):
     return found + (free[:1] or dims[-1:] if len(strides) == 1 else []) if strides else dims
 
 
-def kept(text, tree):
-    """The text without what a module does when it is imported."""
-    lines, out = text.splitlines(), []
+def names_of(node):
+    """The names that a statement of a module defines; None for one that is not kept."""
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return {of.asname or of.name.split(".")[0] for of in node.names}
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        return {node.name}
+    if is_literal(node):
+        return {of.id for target in node.targets for of in ast.walk(target) if isinstance(of, ast.Name)}
+    return None
+
+
+def kept(text, tree, needed):
+    """The statements that define what is needed, and what they need in turn: without the rest of the
+    module, and what it does when it is imported."""
+    lines, out, found = text.splitlines(), [], []
+    needed, known = needed | {"*"}, -1
+    while known != len(found):
+        known = len(found)
+        found = [node for node in tree.body if (names_of(node) or set()) & needed or getattr(node, "module", None) == "__future__"]
+        needed = needed.union(*map(words, found))
     for node in tree.body:
-        if is_literal(node) or isinstance(node, (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)):
+        if node in found:
             first = min([node.lineno] + [of.lineno for of in getattr(node, "decorator_list", [])])
             gap = "" if isinstance(node, (ast.Import, ast.ImportFrom, ast.Assign)) else "\n\n"
             out.append(gap + "\n".join(lines[first - 1:node.end_lineno]))
@@ -459,10 +468,11 @@ def described(text, named):
     if not body.written:
         raise Unfit(f"{kernel.name} writes through no pointer of its own")
     numbers = [name for name in plain if name not in tensors]
-    scalars = [name for name in numbers if any(part in name.lower() for part in SCALARS)]
-    own = [name for name in numbers if name not in scalars]
     host = Host(tree, call, function, parameters)
     host.tensor = tensors[0]
+    given_floats = {name: value for name in numbers if isinstance(value := given_number(kernel, host, name), float)}
+    scalars = [name for name in numbers if name in given_floats or any(part in name.lower() for part in SCALARS)]
+    own = [name for name in numbers if name not in scalars]
     strides_of = {tensor: [of for of in strides if of in body.beside.get(tensor, ())] for tensor in tensors}
     given = {name: f"{tensor}.stride({at})" for tensor, own in strides_of.items() for at, name in enumerate(own)}
     given.update({name: of for name in strides if (of := host.stride(name, tensors))})
@@ -489,7 +499,8 @@ def described(text, named):
     first = min([parameters.index(name) for name in constants], default=len(parameters))
     passed = [(given.get(name, name), name) for name in parameters if name not in constants]
     passed = [text if parameters.index(name) < first else f"{name}={text}" for text, name in passed]
-    lines = [f"{name} = {value}" for name, value in fixed.items()] + [f"grid = {grid}"]
+    # A constant of the module needs no line: the name is there.
+    lines = [f"{name} = {value}" for name, value in fixed.items() if value != name] + [f"grid = {grid}"]
     lines.append(f"{kernel.name}[grid]({', '.join(passed + [f'{name}={name}' for name in fixed] + more)})")
     role = {name: ("inout" if name in body.read else "out") if name in body.written else "in" for name in tensors}
     indices = Indices(kernel, body, extents_of(grid), dims)
@@ -499,17 +510,32 @@ def described(text, named):
         return said or shape(strides_of[tensor], dims) if said or strides_of[tensor] else indices.shape(tensor) or dims
 
     return {
-        "kernel": kernel.name, "code": kept(text, tree), "body": lines, "dims": dims, "scalars": scalars, "guesses": guesses,
+        "kernel": kernel.name, "code": kept(text, tree, {kernel.name} | words(ast.parse("\n".join(lines)))), "body": lines, "dims": dims, "guesses": guesses,
+        "scalars": [{"name": name, "value": repr(given_floats[name]) if name in given_floats else None} for name in scalars],
         "tensors": [{"name": name, "role": role[name], "shape": shape_of(name)} for name in tensors],
     }
+
+
+def given_number(kernel, host, name):
+    """The number that the host code gives a parameter, or the parameter's default."""
+    defaults = kernel.args.defaults
+    by_name = {of.arg: value for of, value in zip(kernel.args.args[len(kernel.args.args) - len(defaults):], defaults)}
+    node = host.passed.get(name, by_name.get(name))
+    if isinstance(node, ast.Name):
+        node = host.values.get(node.id)
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, TypeError):
+        return None
+    return value if isinstance(value, (int, float)) and abs(value) < 1e300 else None
 
 
 def constants_of(tree, kernel, constants, host, dims):
     """The values of the constants that no autotuner sets, and the names of those that are guesses."""
     parameters = [of.arg for of in kernel.args.args]
     has_default = parameters[len(parameters) - len(kernel.args.defaults):]
-    # The names for which an autotuner has values, as in {"BLOCK": 128}.
-    is_tuned = any("autotune" in ast.unparse(of) for of in kernel.decorator_list)
+    # The names for which an autotuner or a heuristic has values, as in {"BLOCK": 128}.
+    is_tuned = any(part in ast.unparse(of) for of in kernel.decorator_list for part in ("autotune", "heuristics"))
     keys = {key.value for node in ast.walk(tree) if isinstance(node, ast.Dict) for key in node.keys if isinstance(key, ast.Constant)}
     guesses, fixed = [], {}
     for name in constants:

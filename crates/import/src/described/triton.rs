@@ -26,7 +26,7 @@ pub struct Triton {
     /// The lines that launch the kernel.
     body: Vec<String>,
     dims: Vec<String>,
-    scalars: Vec<String>,
+    scalars: Vec<Number>,
     tensors: Vec<Described>,
     /// What of the launch the file does not say.
     guesses: Vec<String>,
@@ -38,6 +38,14 @@ struct Described {
     name: String,
     role: String,
     shape: Vec<String>,
+}
+
+/// A number that is no size.
+#[derive(Debug, Deserialize)]
+struct Number {
+    name: String,
+    /// What the host code gives it.
+    value: Option<String>,
 }
 
 /// What the program is asked. Without `entry` it takes the only kernel.
@@ -70,9 +78,14 @@ impl Triton {
             all.map(|of| &of.name).join(", ")
         };
         let (results, inputs) = (of_role(true), of_role(false));
+        let from = if inputs.is_empty() {
+            inputs
+        } else {
+            format!(" from {inputs}")
+        };
         let reference = format!(
             "\"\"\"The reference: its results are what is right. It is not written yet.\"\"\"\n\n\n{head}    raise \
-             NotImplementedError(\"compute {results} from {inputs} in float64, write with {results}[...] = …, and delete this line\")\n"
+             NotImplementedError(\"compute {results}{from} in float64, write with {results}[...] = …, and delete this line\")\n"
         );
         let of_problem = Head {
             name,
@@ -139,16 +152,17 @@ impl Triton {
                 role,
                 shape: of.shape.iter().map(extent).collect(),
                 is_guess: true,
+                is_role_guess: false,
                 is_const: false,
                 is_between: false,
             });
         }
-        for (number, name) in self.scalars.iter().enumerate() {
+        for (number, of) in self.scalars.iter().enumerate() {
             plan.scalars.push(Scalar {
                 number,
-                name: free(name, false),
+                name: free(&of.name, false),
                 kind: float.name,
-                value: Value::Guess,
+                value: of.value.clone().map_or(Value::Guess, Value::Given),
             });
         }
         plan.dims = dims

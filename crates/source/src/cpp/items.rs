@@ -110,9 +110,15 @@ pub(crate) fn declared<T: AsRef<str>>(code: &Code<T>, mut at: usize) -> Option<u
             "{" | "}" | ";" | "=" => break,
             _ if code.kind(at) == Some(TokenKind::Directive) => break,
             "(" => {
-                let name = at.checked_sub(1).map_or("", |before| code.word(before));
+                let before = at.checked_sub(1);
+                // `f<float>(` of an explicit specialisation.
+                let before = before.and_then(|before| match code.at(before) {
+                    ">" => code.before_angles(before),
+                    _ => Some(before),
+                });
+                let name = before.map_or("", |before| code.word(before));
                 if !name.is_empty() && !NO_NAME.contains(&name) {
-                    found = Some(at - 1);
+                    found = before;
                 }
                 at = code.partner(at);
             }
@@ -393,14 +399,18 @@ impl<T: AsRef<str>> Scan<'_, T> {
         let code = self.code;
         let is_operator = |from: usize, to: usize| (from..to).any(|i| code.word(i) == "operator");
         if let Some(name) = declared(code, at).filter(|name| *name < end) {
-            let close = code.partner(name + 1);
+            let open = match code.at(name + 1) {
+                "<" => code.after_angles(name + 1, end),
+                _ => name + 1,
+            };
+            let close = code.partner(open);
             let after =
                 (close + 1..end).find(|i| matches!(code.at(*i), "{" | ";" | "=") || *i == end);
             let after = after.unwrap_or(end);
             item.kind = ItemKind::Function;
             item.names.push(code.word(name).to_owned());
             item.name = Some(name);
-            item.parameters = Some((name + 1, close));
+            item.parameters = Some((open, close));
             if code.at(after) != "{" {
                 return self.push(item, code.after_semicolon(after, end).saturating_sub(1));
             }

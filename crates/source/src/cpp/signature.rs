@@ -198,7 +198,11 @@ impl<T: AsRef<str>> Code<T> {
     }
 
     /// The parameter, or the type alone, that the tokens `from..to` declare.
-    pub fn parameter(&self, from: usize, to: usize) -> Parameter {
+    pub fn parameter(&self, mut from: usize, to: usize) -> Parameter {
+        // `[[maybe_unused]] int n`
+        while self.at(from) == "[" && self.at(from + 1) == "[" {
+            from = self.partner(from).max(from) + 1;
+        }
         let to = (from..to).find(|at| self.at(*at) == "=").unwrap_or(to);
         let array = (from..to).find(|at| self.at(*at) == "[" && *at > from);
         let end = array.unwrap_or(to);
