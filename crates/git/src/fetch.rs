@@ -170,6 +170,7 @@ pub fn fetch(repo: &Repo, from: &str, name: &str) -> Result<Fetched> {
         "--no-auto-maintenance",
         "--refmap=",
         "--",
+        "--no-recurse-submodules",
         from,
     ]);
     args.extend(refspecs.iter().map(String::as_str));

@@ -39,7 +39,9 @@ pub fn by_program(repo: &Repo) -> Result<Option<String>> {
 pub fn folder_programs(repo: &Repo) -> Result<Option<String>> {
     let git = &repo.git;
     let config = git.config()?.snapshot()?;
-    let named = named_by(&config, names_a_program)?;
+    let named = named_by(&config, |name, value| {
+        names_a_program(name, value) || includes(name)
+    })?;
     let signs = config.get_bool("commit.gpgsign").unwrap_or(false);
     let own_folder = config.get_path("core.hooksPath").is_err();
     let folder = hooks_folder(git, &config);
@@ -92,7 +94,7 @@ fn of_folder(level: ConfigLevel) -> bool {
 /// where git starts the user's own programs only.
 pub fn fetch_programs(repo: &Repo) -> Result<Option<String>> {
     named_by(&repo.git.config()?.snapshot()?, |name, value| {
-        names_a_program(name, value) || steers_a_fetch(name, value)
+        names_a_program(name, value) || steers_a_fetch(name, value) || includes(name)
     })
 }
 
@@ -147,8 +149,14 @@ fn names_a_program(name: &str, value: &str) -> bool {
         )
 }
 
+/// Whether the setting includes another file. git follows conditions and paths that libgit2 does not
+/// know, as `hasconfig:` and `%(prefix)`: so the lab does not see what git reads there.
+fn includes(name: &str) -> bool {
+    name == "include.path" || (name.starts_with("includeif.") && name.ends_with(".path"))
+}
+
 /// Whether a fetch starts the value, is allowed a transport that starts programs (`ext::`), or
-/// writes a file of that name.
+/// writes a file of that name, or fetches from elsewhere too.
 fn steers_a_fetch(name: &str, value: &str) -> bool {
     let within = |section: &str| {
         name.strip_prefix(section)
@@ -156,7 +164,7 @@ fn steers_a_fetch(name: &str, value: &str) -> bool {
     };
     let ends = |keys: &[&str]| keys.iter().any(|key| name.ends_with(key));
     let is_url = (within("remote") && ends(&[".url", ".pushurl"])) || within("url");
-    name == "core.askpass"
+    matches!(name, "core.askpass" | "fetch.bundleuri")
         || (within("credential") && ends(&[".helper"]) && !value.is_empty())
         || (within("remote") && ends(&[".uploadpack", ".receivepack", ".vcs"]))
         || (within("protocol") && ends(&[".allow"]) && value != "never")
@@ -205,6 +213,19 @@ mod tests {
         ] {
             let (_temp, repo) = configured(text);
             assert!(fetch_programs(&repo).unwrap().is_some(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_git_may_include_needs_trust() {
+        for text in [
+            &b"[include]\n path = x\n"[..],
+            b"[include]\n path = %(prefix)/x\n",
+            b"[includeIf \"hasconfig:remote.*.url:**\"]\n path = x\n",
+        ] {
+            let (_temp, repo) = configured(text);
+            let named = fetch_programs(&repo).unwrap().unwrap();
+            assert!(named.contains("x (include"), "{named}");
         }
     }
 
@@ -272,6 +293,7 @@ mod tests {
     fn settings_that_steer_a_fetch_are_told_from_others() {
         for (name, value) in [
             ("core.askpass", "x"),
+            ("fetch.bundleuri", "x"),
             ("credential.helper", "!x"),
             ("credential.https://host.helper", "x"),
             ("remote.origin.uploadpack", "x"),

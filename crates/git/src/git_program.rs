@@ -3,18 +3,19 @@
 
 use super::{CommitFile, Repo};
 use anyhow::{Context, Result, bail};
+use lab_project::{Project, trust};
 use lab_system::file_lock::LockedFile;
 use lab_system::threads;
 use lab_text::sanitise;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// Settings of every git that is started. A clean-up that goes on in the background would hold a
 /// lock that it inherits, and the monitor is a program that the configuration names. git 2.36 and
 /// newer waits until what it writes is on disk. By default it removes loose refs before the file of
-/// packed ones is there.
-const SETTINGS: [&str; 8] = [
+/// packed ones is there. git would walk into submodules, each of which has a configuration of its own.
+const SETTINGS: [&str; 12] = [
     "-c",
     "gc.auto=0",
     "-c",
@@ -23,6 +24,10 @@ const SETTINGS: [&str; 8] = [
     "core.fsmonitor=false",
     "-c",
     "core.fsync=committed,reference",
+    "-c",
+    "submodule.recurse=false",
+    "-c",
+    "fetch.recurseSubmodules=false",
 ];
 
 /// Starts git with the lock, which comes as stdin, as a descriptor that git and its hooks pass on.
@@ -34,7 +39,7 @@ const NOT_FOUND: i32 = 127;
 
 /// How git is started.
 pub struct GitProgram<'a> {
-    pub root: &'a Path,
+    pub project: &'a Project,
     /// What it is needed for.
     pub why: &'a str,
     /// The index that it works on; `None` for the user's.
@@ -51,9 +56,9 @@ pub struct NoGit(String, String);
 impl<'a> GitProgram<'a> {
     /// The git program without hooks.
     pub fn of(repo: &'a Repo, why: &'a str) -> Result<GitProgram<'a>> {
-        let root = repo.git.workdir().context("the repository is bare")?;
+        repo.git.workdir().context("the repository is bare")?;
         Ok(GitProgram {
-            root,
+            project: &repo.project,
             why,
             index: None,
             lock: None,
@@ -68,7 +73,7 @@ impl<'a> GitProgram<'a> {
             None => format!("{why}, and `git`"),
         };
         let mut command = self.command()?;
-        command.args(args).current_dir(self.root);
+        command.args(args).current_dir(&self.project.root);
         // An editor would wait for input that never comes.
         command
             .env("GIT_EDITOR", "true")
@@ -76,6 +81,10 @@ impl<'a> GitProgram<'a> {
             .env_remove("GIT_WORK_TREE")
             .env_remove("GIT_INDEX_FILE")
             .envs(self.index.iter().map(|index| ("GIT_INDEX_FILE", index)));
+        // For an object that is missing git would start what the folder names for a fetch.
+        if !trust::is_granted(self.project) {
+            command.env("GIT_NO_LAZY_FETCH", "1");
+        }
         let output = match command.output() {
             Ok(output) if output.status.code() != Some(NOT_FOUND) => output,
             Err(error) if error.kind() != ErrorKind::NotFound => {

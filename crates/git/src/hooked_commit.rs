@@ -196,7 +196,7 @@ fn run(repo: &Repo, wanted: &Move, message: &str, lock: &mut LockedFile) -> Resu
     let folder = TemporaryFolder::inside(&project.lab_dir)?;
     let why = by_program(repo)?.unwrap_or_else(|| "hooks ran when the commit was begun".to_owned());
     let mut program = GitProgram {
-        root: &project.root,
+        project,
         why: &why,
         index: Some(folder.path().join("index")),
         lock: Some(lock),
