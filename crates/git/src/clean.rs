@@ -99,9 +99,11 @@ pub fn clean(repo: &Repo) -> Result<Cleaned> {
         .cannot("lock", &folder.join("config"))?;
     let before = object_files(repo);
     // Geometric: the loose objects become one pack, and small packs are merged. Objects that no ref
-    // reaches stay. -n: a git that is killed leaves no half-written list for servers without git.
+    // reaches stay. -n: a git that is killed leaves no half-written list for servers without git. git
+    // writes no bitmaps where some objects stay as they are, and refuses then.
     let mut git = GitProgram::of(repo, "packing objects needs the git program")?;
-    let mut pack = |more: &[&str]| git.run(&[&["repack", "-d", "-l", "-n", "-q"], more].concat());
+    let usual = ["repack", "-d", "-l", "-n", "-q", "--no-write-bitmap-index"];
+    let mut pack = |more: &[&str]| git.run(&[&usual, more].concat());
     // git cannot do so in a partial clone; and a `git gc` beside it may have removed a pack that git
     // had listed. The second one packs the objects that refs reach, and leaves the others loose.
     pack(&["--geometric=2"])
