@@ -1,11 +1,13 @@
-//! Pipes, sockets and devices in place of the files that git reads, and links in place of those that
-//! it writes. An archive may hold one, and
-//! whoever opens a pipe waits for the other end, which never comes. libgit2 opens such files
-//! without a look, so this comes before it.
+//! Pipes, sockets, devices and files without end in place of those that git reads, and links in place
+//! of those that it writes. An archive may hold one, and whoever opens a pipe waits for the other end,
+//! which never comes. libgit2 opens such files without a look, so this comes before it.
+
+mod named;
 
 use crate::listing::{self, Entry};
 use crate::root::read_anywhere;
 use anyhow::{Result, bail};
+use named::LARGEST;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -37,11 +39,51 @@ pub fn refuse_in_repository(from: &Path, is_trusted: impl Fn(&Path) -> bool) -> 
         .into_iter()
         .chain((!is_trusted(root)).then_some(OBJECTS));
     let looked_at: Vec<&str> = looked_at.collect();
-    let found = git_folders(&root.join(".git"))
+    let folders = git_folders(&root.join(".git"));
+    let found = folders
         .iter()
         .find_map(|folder| in_git_folder(folder, &looked_at));
-    refuse(root, &found.unwrap_or_else(|| root.join(".git")))
+    refuse(root, &found.unwrap_or_else(|| root.join(".git")))?;
+    refuse_read_whole(root, &folders)
 }
+
+/// Files of git's own folder that are read whole, beside those in `info`.
+const READ_WHOLE: [&str; 4] = ["config", "config.worktree", "HEAD", "shallow"];
+
+/// Refuses files that git reads whole, and those that its configuration names, if they are pipes,
+/// devices or too large.
+fn refuse_read_whole(root: &Path, folders: &[PathBuf]) -> Result<()> {
+    let own = folders
+        .iter()
+        .flat_map(|folder| READ_WHOLE.map(|name| folder.join(name)));
+    let lists = folders
+        .iter()
+        .flat_map(|folder| listing::entries(folder.join("info")))
+        .map(|entry| entry.path());
+    let refuse_large = |file: &PathBuf| match fs::metadata(file).map_or(0, |about| about.len()) {
+        bytes if bytes > LARGEST => bail!(
+            "{} has {bytes} bytes, and git would read them all: at most {LARGEST} are read",
+            file.strip_prefix(root).unwrap_or(file).display()
+        ),
+        _ => Ok(()),
+    };
+    own.chain(lists).try_for_each(|file| refuse_large(&file))?;
+    let configurations = folders
+        .iter()
+        .flat_map(|folder| READ_WHOLE[..2].iter().map(move |name| folder.join(name)));
+    for file in named::files(root, configurations)? {
+        // Its end comes at once.
+        if file.canonicalize().is_ok_and(|it| it == Path::new(NOTHING)) {
+            continue;
+        }
+        refuse(root, &file)?;
+        refuse_large(&file)?;
+    }
+    Ok(())
+}
+
+/// A file without content.
+const NOTHING: &str = "/dev/null";
 
 /// Files of git's own folder that are written through a link: libgit2 follows it.
 const FILES: [&str; 3] = ["HEAD", "index", "packed-refs"];
