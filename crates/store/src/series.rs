@@ -21,6 +21,9 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
+/// Most bytes of all lines together.
+const LINES_LIMIT: u64 = 256 << 20;
+
 /// Most bytes that are read of a file, and of a line.
 const READ_LIMIT: u64 = 64 << 20;
 const LINE_LIMIT: u64 = 1 << 20;
@@ -280,6 +283,12 @@ impl<S: SeriesStart> Series<S> {
         let Some(mut file) = file.cannot("read", &path)? else {
             return Ok(());
         };
+        let bytes = file.metadata().cannot("read", &path)?.len();
+        ensure!(
+            bytes <= LINES_LIMIT,
+            "{} has {bytes} bytes: at most {LINES_LIMIT} are read",
+            path.display()
+        );
         file.seek(SeekFrom::Start(*read)).cannot("read", &path)?;
         let (mut file, mut line) = (BufReader::new(file), Vec::new());
         loop {
@@ -471,6 +480,8 @@ mod tests {
         assert_eq!(numbers(&series, &mut 0)?, [1, 2, 4]);
         assert_eq!(read, file.metadata()?.len());
         assert_eq!(numbers(&series, &mut read)?, [0; 0]);
+        file.set_len(LINES_LIMIT + 1)?;
+        assert!(numbers(&series, &mut read).is_err());
         Ok(())
     }
 }
