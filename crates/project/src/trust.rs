@@ -15,7 +15,7 @@ use crate::python;
 use crate::{Project, compile_paths};
 use anyhow::{Result, bail};
 use itertools::Itertools;
-use lab_system::special_files;
+use lab_system::{lifetime, special_files};
 use std::path::{Path, PathBuf};
 
 /// Whether a run may start.
@@ -323,6 +323,12 @@ pub fn check(project: &Project, unconfined: impl FnOnce() -> Option<String>) -> 
     } else {
         unconfined()
     };
+    // Linux was not asked, so trust would be the wrong answer.
+    if unconfined.is_some()
+        && let Some(why) = lifetime::few_descriptors()
+    {
+        bail!(why);
+    }
     if !project.external() && unconfined.is_none() && python::source(project).is_none() {
         return Ok(Trust::Given);
     }

@@ -7,11 +7,13 @@
 use crate::child_group;
 use crate::threads;
 use rustix::process::{
+use rustix::io::Errno;
     Pid, Resource, Rlimit, Signal, getpid, getppid, getrlimit, kill_process_group,
     set_parent_process_death_signal, setrlimit,
 };
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::io;
+use std::fs::File;
 use std::thread;
 use std::time::Duration;
 
@@ -43,6 +45,22 @@ pub fn limit(resource: Resource, most: u64) {
 }
 
 /// Switches core files off: kernels crash often. If that fails, a crash leaves a core file.
+/// As many files more are opened at once to ask Linux for a sandbox.
+const SPARE: usize = 4;
+
+/// Says that this process may open no further files, and what to do; `None` where it may.
+pub fn few_descriptors() -> Option<String> {
+    let opened: io::Result<Vec<File>> = (0..SPARE).map(|_| File::open("/dev/null")).collect();
+    let error = opened.err()?;
+    let too_many = [Errno::MFILE, Errno::NFILE].map(Errno::raw_os_error);
+    let most = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    too_many.contains(&error.raw_os_error()?).then(|| {
+        format!(
+            "this process may open {most} files, which are too few: raise the limit (`ulimit -n`), then try again ({error})"
+        )
+    })
+}
+
 pub fn no_core_files() {
     limit(Resource::Core, 0);
 }
