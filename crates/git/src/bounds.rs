@@ -1,7 +1,8 @@
 //! How much is read of what a stranger may have put into git. A few kilobytes of objects can name
 //! more files than a disk holds: a tree may name the same tree many times, and a blob packs well.
 
-use anyhow::{Context, Error, Result, ensure};
+use super::patterns::{ATTRIBUTES, IGNORED, check_blob};
+use anyhow::{Context, Result, ensure};
 use flate2::read::ZlibDecoder;
 use git2::{
     Blob, Commit, Diff, ObjectType, Oid, Reference, Repository, Tree, TreeEntry, TreeWalkMode,
@@ -28,6 +29,9 @@ const ALTERNATES: u64 = 64 << 10;
 /// Most bytes of a file: the inputs of a run have no more together.
 const FILE: usize = 64 << 20;
 
+/// Most bytes of a commit or a tag: its message is searched and shown.
+const MESSAGE: usize = 1 << 20;
+
 /// Refuses a tree that is too large to be walked, compared or checked out.
 pub fn check(git: &Repository, tree: &Tree) -> Result<()> {
     let mut measured = Measured {
@@ -46,21 +50,35 @@ pub fn check(git: &Repository, tree: &Tree) -> Result<()> {
 }
 
 /// Refuses a tree that is too large to be checked out, or that has a file of which libgit2 would read
-/// for ever.
+/// for ever, or patterns that it would compare with a path for ever.
 pub fn check_files(git: &Repository, tree: &Tree) -> Result<()> {
     check(git, tree)?;
     let mut whole = Ok(true);
+    let (mut longest, mut patterns) = (0, Vec::new());
     // The walk ends with an error where it was ended.
-    let _ = tree.walk(TreeWalkMode::PreOrder, |_, entry| {
+    let _ = tree.walk(TreeWalkMode::PreOrder, |folder, entry| {
+        let name = entry.name_bytes();
+        longest = longest.max(folder.len() + name.len());
         if entry.kind() == Some(ObjectType::Blob) {
             whole = check_whole(git, entry.id());
+            if [ATTRIBUTES, IGNORED]
+                .map(|it| it.in_folders.as_bytes())
+                .contains(&name)
+            {
+                patterns.push((
+                    entry.id(),
+                    format!("{folder}{}", String::from_utf8_lossy(name)),
+                ));
+            }
         }
         match whole {
             Ok(_) => TreeWalkResult::Ok,
             Err(_) => TreeWalkResult::Abort,
         }
     });
-    whole.map(drop)
+    whole?;
+    let mut patterns = patterns.iter();
+    patterns.try_for_each(|(id, file)| check_blob(git, *id, longest, file))
 }
 
 /// Refuses a change of files of which libgit2 would read one for ever. It compares them to find renames.
@@ -134,6 +152,18 @@ pub fn entry(git: &Repository, root: Oid, path: &Path) -> Result<Option<TreeEntr
     }
 }
 
+/// [`check_whole`] of a commit or a tag. Refuses one that is too large too.
+pub fn check_message(git: &Repository, id: Oid) -> Result<bool> {
+    let has_own_file = check_whole(git, id)?;
+    if let Ok((bytes, ObjectType::Commit | ObjectType::Tag)) = git.odb()?.read_header(id) {
+        ensure!(
+            bytes <= MESSAGE,
+            "the commit or tag {id} of git has {bytes} bytes, and lab reads up to {MESSAGE}"
+        );
+    }
+    Ok(has_own_file)
+}
+
 /// Refuses an object whose file is cut off: libgit2 would read it for ever. Returns whether the
 /// object has a file of its own; one in a pack has none.
 pub fn check_whole(git: &Repository, id: Oid) -> Result<bool> {
@@ -162,7 +192,7 @@ pub fn check_whole(git: &Repository, id: Oid) -> Result<bool> {
 
 /// A commit by its id.
 pub fn commit(git: &Repository, id: Oid) -> Result<Commit<'_>> {
-    check_whole(git, id)?;
+    check_message(git, id)?;
     Ok(git.find_commit(id)?)
 }
 
@@ -173,7 +203,7 @@ pub fn commit_at<'r>(git: &'r Repository, reference: &Reference) -> Result<Commi
         .target()
         .context("the ref names no object")?;
     loop {
-        check_whole(git, id)?;
+        check_message(git, id)?;
         match git.find_tag(id) {
             Ok(tag) => id = tag.target_id(),
             Err(_) => return Ok(git.find_commit(id)?),
@@ -208,7 +238,7 @@ fn is_whole(object: &[u8]) -> bool {
 }
 
 /// How the error of an object begins whose file is cut off.
-const CUT_OFF: &str = "a file that is damaged or cut off holds the object";
+pub const CUT_OFF: &str = "a file that is damaged or cut off holds the object";
 
 /// A blob that is not too large to be read.
 pub fn blob(git: &Repository, id: Oid) -> Result<Blob<'_>> {
@@ -219,59 +249,6 @@ pub fn blob(git: &Repository, id: Oid) -> Result<Blob<'_>> {
         "the object {id} of git has {bytes} bytes, and lab reads up to {FILE}"
     );
     Ok(git.find_blob(id)?)
-}
-
-/// How its messages about a lost or damaged object, or a damaged pack, are told from others.
-const WORDS: [&str; 6] = [
-    "fatal: loose object ",
-    "; class=Odb ",
-    "; class=Zlib ",
-    "; class=Object ",
-    "cannot be peeled",
-    CUT_OFF,
-];
-
-/// What is said of an index that cannot be read.
-pub const DAMAGED_INDEX: &str = "git's index is damaged: remove .git/index, then `git reset` writes it anew, and the files on \
-                                 disk stay";
-
-/// What libgit2 calls the part of a repository that it cannot read, and what to do.
-const REMEDIES: [(&str, &str); 3] = [
-    (
-        "Reference",
-        "a ref of .git is damaged or leads nowhere: `git fsck` names it, .git/logs has the commits that it named, and `git \
-         update-ref REF COMMIT` (for HEAD: `git symbolic-ref HEAD refs/heads/BRANCH`) writes it anew",
-    ),
-    ("Index", DAMAGED_INDEX),
-    (
-        "Config",
-        "git's configuration is damaged: `git config --list --show-origin` names the file and the line",
-    ),
-];
-
-/// The error and its causes in one line, without libgit2's name for the part of git that failed. For
-/// an object that git cannot read: which one, and what to do.
-pub fn told(error: &Error) -> String {
-    let text = format!("{error:#}");
-    if !WORDS.iter().any(|words| text.contains(words)) {
-        let Some((said, class)) = text.split_once("; class=") else {
-            return text;
-        };
-        let remedy = REMEDIES.iter().find(|(part, _)| class.starts_with(part));
-        return remedy.map_or_else(|| said.to_owned(), |(_, what)| format!("{said}: {what}"));
-    }
-    let mut behind = ["for id (", "header for (", CUT_OFF, WORDS[0]].into_iter();
-    let id = behind.find_map(|words| text.split_once(words)?.1.trim_start().get(..40));
-    let (which, named) = match id {
-        Some(id) => (format!("the object {id}"), id),
-        None => ("an object".to_owned(), "ID"),
-    };
-    let said = text.split("; class=").next().unwrap_or(&text);
-    format!(
-        "git cannot read {which} in .git/objects: its file is lost or damaged, or this partial clone has not fetched it. \
-         `git fsck` names such files. `git cat-file -e {named}` fetches an object into a partial clone; otherwise move a \
-         damaged file away, then `git fetch --refetch` or copy the object from another clone ({said})"
-    )
 }
 
 #[cfg(test)]
@@ -341,6 +318,21 @@ mod tests {
             why.contains("has 67108865 bytes, and lab reads up to 67108864"),
             "{why}"
         );
+    }
+
+    #[test]
+    fn a_commit_with_a_message_that_is_too_large_is_not_read() {
+        let temp = tempfile::tempdir().unwrap();
+        let git = Repository::init(temp.path()).unwrap();
+        let tree = git.find_tree(nested(&git, 1, &["a"])).unwrap();
+        let who = git2::Signature::now("A User", "user@example.com").unwrap();
+        let made = |bytes| {
+            let message = "x".repeat(bytes);
+            git.commit(None, &who, &who, &message, &tree, &[]).unwrap()
+        };
+        assert!(commit(&git, made(MESSAGE / 2)).is_ok());
+        let why = commit(&git, made(MESSAGE)).unwrap_err().to_string();
+        assert!(why.contains("bytes, and lab reads up to 1048576"), "{why}");
     }
 
     #[test]

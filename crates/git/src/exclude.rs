@@ -1,5 +1,6 @@
 //! Keeps the lab's own files out of `git status`, and changes no file that git tracks.
 
+use super::patterns::{self, IGNORED};
 use super::{Repo, index};
 use anyhow::Result;
 use lab_system::failure::Failure;
@@ -59,7 +60,8 @@ pub fn exclude(repo: &Repo) -> Result<()> {
 
 /// Whether git leaves a file at this path out, by a .gitignore or its own lists.
 pub fn ignores(repo: &Repo, path: &str) -> bool {
-    repo.git.is_path_ignored(path).unwrap_or(false)
+    patterns::refuse_costly(&repo.git, path, &IGNORED).is_ok()
+        && repo.git.is_path_ignored(path).unwrap_or(false)
 }
 
 /// A line of the file that means the path of this name alone. No line can hold a line break, so a

@@ -3,6 +3,7 @@
 //! libgit2 looks at a dozen files to tell one attribute of one path, so an open [`Repo`] remembers
 //! what was told.
 
+use super::patterns::{self, ATTRIBUTES};
 use super::{Repo, bounds};
 use anyhow::{Context, Result, bail};
 use git2::{AttrCheckFlags, AttrValue, Blob, Oid, Repository, build::CheckoutBuilder};
@@ -24,16 +25,27 @@ pub struct PathFilters {
     /// Whether git may change line endings or `$Id$`, on the way in or out. Looked up when somebody
     /// asks.
     may_change: OnceCell<bool>,
+    /// Why libgit2 is not asked about this path.
+    refused: Option<String>,
 }
 
 impl PathFilters {
     fn look_up(git: &Repository, name: &str) -> PathFilters {
+        if let Err(why) = patterns::refuse_costly(git, name, &ATTRIBUTES) {
+            return PathFilters {
+                driver: None,
+                ident: Given::No,
+                may_change: OnceCell::from(false),
+                refused: Some(why.to_string()),
+            };
+        }
         PathFilters {
             driver: ["filter", "working-tree-encoding"]
                 .into_iter()
                 .find(|driver| given(git, name, driver) == Given::Yes),
             ident: given(git, name, "ident"),
             may_change: OnceCell::new(),
+            refused: None,
         }
     }
 
@@ -187,12 +199,15 @@ pub fn may_change(repo: &Repo, name: &str) -> bool {
 }
 
 /// Refuses a path whose attributes name a filter program (git-lfs) or another encoding: libgit2
-/// applies neither.
+/// applies neither. Also one that libgit2 would compare with patterns for ever.
 fn refuse_drivers(repo: &Repo, name: &str) -> Result<()> {
+    if let Some(why) = ask(repo, name, |filters| filters.refused.clone()) {
+        bail!(why);
+    }
     let Some(driver) = ask(repo, name, |filters| filters.driver) else {
         return Ok(());
     };
-    let files: Vec<String> = attribute_files(&repo.git, name)
+    let files: Vec<String> = patterns::files(&repo.git, name, &ATTRIBUTES)
         .into_iter()
         .filter(|file| names(file, driver))
         .map(|file| file.display().to_string())
@@ -210,32 +225,4 @@ fn refuse_drivers(repo: &Repo, name: &str) -> Result<()> {
 fn names(file: &Path, attribute: &str) -> bool {
     let text = Root::around(file).read_text(file, SIZE_LIMIT);
     text.is_ok_and(|text| text.contains(attribute))
-}
-
-/// The files in which a user may have given a path attributes: the repository's own, that of the
-/// settings, those beside the user's and the system's settings, those of the folders.
-fn attribute_files(git: &Repository, name: &str) -> Vec<PathBuf> {
-    let folders = Path::new(name)
-        .ancestors()
-        .skip(1)
-        .map(|folder| folder.join(".gitattributes"));
-    let named = git
-        .config()
-        .ok()
-        .and_then(|config| config.get_path("core.attributesFile").ok());
-    let beside =
-        |settings: Result<PathBuf, git2::Error>, name| Some(settings.ok()?.with_file_name(name));
-    let of_user = named.or_else(|| beside(git2::Config::find_xdg(), "attributes"));
-    let of_system = beside(git2::Config::find_system(), "gitattributes");
-    let others = [
-        Some(git.commondir().join("info/attributes")),
-        of_user,
-        of_system,
-    ];
-    let of_tree = |file: PathBuf| git.workdir().map(|root| root.join(file));
-    others
-        .into_iter()
-        .flatten()
-        .chain(folders.filter_map(of_tree))
-        .collect()
 }

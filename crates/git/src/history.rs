@@ -54,7 +54,7 @@ pub fn check_commits(git: &Repository, tip: Oid, base: Oid) -> Result<()> {
     let mut seen = HashSet::from([base]);
     let mut waiting = vec![tip];
     while let Some(id) = waiting.pop() {
-        if seen.insert(id) && bounds::check_whole(git, id)? {
+        if seen.insert(id) && bounds::check_message(git, id)? {
             waiting.extend(git.find_commit(id)?.parent_ids());
         }
     }

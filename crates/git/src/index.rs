@@ -6,7 +6,7 @@
 //! `.gitattributes` that are not on disk.
 
 use super::git_program::{GitProgram, NoGit};
-use super::{CommitFile, Repo, blob_in_head, bounds, locks};
+use super::{CommitFile, Repo, blob_in_head, locks, told};
 use anyhow::{Result, anyhow, bail};
 use git2::{ErrorClass, Index, Oid, Repository};
 use lab_system::failure::Failure;
@@ -124,7 +124,7 @@ pub fn stage(repo: &Repo, files: &[CommitFile]) -> Result<Vec<String>> {
         anyhow!(
             "git's index still holds another {names} than HEAD: {}. The next `lab` command writes it; by hand: remove \
              .git/index.lock if it is there, then `git reset {names}`",
-            bounds::told(&error)
+            told::told(&error)
         )
     })
 }
@@ -180,7 +180,7 @@ fn replace(repo: &Repo, files: &[CommitFile]) -> Result<Vec<String>> {
 /// The error of a copy that libgit2 cannot read. Its message would name the copy.
 fn unread(path: &Path, error: git2::Error) -> anyhow::Error {
     match error.class() {
-        ErrorClass::Index => anyhow!("{}: {}", path.display(), bounds::DAMAGED_INDEX),
+        ErrorClass::Index => anyhow!("{}: {}", path.display(), told::DAMAGED_INDEX),
         _ => error.into(),
     }
 }

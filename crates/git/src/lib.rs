@@ -33,19 +33,20 @@ mod log;
 mod names;
 mod notes;
 mod obstacle;
+mod patterns;
 mod ref_folder;
 mod ref_update;
 mod refs;
 mod renames;
 mod switch;
 mod text_diff;
+mod told;
 mod tracked_files;
 mod uncommit;
 mod verify_write;
 
 pub use agent_tree::{AgentTree, OtherChanges};
 pub use apply_patch::{Patched, apply_patch};
-pub use bounds::told;
 pub use branch::{Move, Moved, move_branch};
 pub use checkout::{bytes_of, checkout_kernel, link_target, staged};
 pub use clean::{
@@ -75,6 +76,7 @@ pub use refs::{
 pub use renames::{is_moved, kernel_of_commit, renamed_to};
 pub use switch::{Switched, lane_tree, switch_to_branch};
 pub use text_diff::text_diff;
+pub use told::told;
 pub use tracked_files::{TrackedFiles, tracked_files};
 pub use uncommit::{built_on, leads_to_head, uncommit};
 

@@ -183,7 +183,7 @@ fn with_prefix(git: &Repository, digits: &str) -> Result<Vec<Oid>> {
         .exists_prefix(Oid::from_str(digits)?, digits.len())
     {
         Ok(id) => {
-            bounds::check_whole(git, id)?;
+            bounds::check_message(git, id)?;
             return Ok(git.find_commit(id).map(|it| it.id()).into_iter().collect());
         }
         Err(error) if error.code() != ErrorCode::Ambiguous => return Ok(Vec::new()),
