@@ -9,6 +9,7 @@ use lab_git::{Fetched, Repo};
 use lab_history::elsewhere;
 use lab_project::Project;
 use lab_protocol::Exit;
+use lab_system::lifetime;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::process::ExitCode;
@@ -41,6 +42,7 @@ struct FetchedReport<'a> {
 
 /// Exits with 1 if nothing was there to fetch.
 pub fn main(options: &FetchArgs) -> Result<ExitCode> {
+    lifetime::kill_own_on_signals()?;
     let here = here()?;
     let project = Project::of_any(&here)?;
     let brought = elsewhere::fetch(&Repo::open(&project)?, &here, options.from.as_deref())?;

@@ -4,7 +4,7 @@
 
 use super::git_program::GitProgram;
 use super::history::{refs_matching, walk_tree};
-use super::{Notes, Repo, bounds, locks};
+use super::{Notes, Repo, bounds, locks, pack};
 use anyhow::{Context, Result, bail, ensure};
 use git2::{Indexer, ObjectType, Odb, Oid, Repository};
 use lab_system::root::{Access, Root};
@@ -150,6 +150,9 @@ pub fn fetch(repo: &Repo, from: &str, name: &str) -> Result<Fetched> {
     if from.starts_with('-') {
         bail!("'{from}' is neither a bundle nor a remote nor a repository");
     }
+    if let Some(bundle) = Bundle::read(Path::new(from)) {
+        check_pack(&bundle)?;
+    }
     let folder = format!("refs/lab/fetched/{name}");
     let to = |what: &str, place: &str| format!("+refs/{what}*:{folder}/{place}*");
     let refspecs = [
@@ -167,10 +170,10 @@ pub fn fetch(repo: &Repo, from: &str, name: &str) -> Result<Fetched> {
     ];
     args.extend([
         "--no-write-fetch-head",
+        "--no-recurse-submodules",
         "--no-auto-maintenance",
         "--refmap=",
         "--",
-        "--no-recurse-submodules",
         from,
     ]);
     args.extend(refspecs.iter().map(String::as_str));
@@ -228,6 +231,7 @@ pub fn records_in(repo: &Repo, bundle: &Bundle) -> Result<Vec<(String, String)>>
     else {
         return Ok(Vec::new());
     };
+    check_pack(bundle)?;
     let project = &repo.project;
     project.files().create_dir_all(&project.lab_dir)?;
     let folder = TemporaryFolder::inside(&project.lab_dir)?;
@@ -246,8 +250,13 @@ pub fn records_in(repo: &Repo, bundle: &Bundle) -> Result<Vec<(String, String)>>
     notes(&Repository::from_odb(objects)?, Oid::from_str(tip)?)
 }
 
+/// Refuses a bundle whose objects become too large.
+fn check_pack(bundle: &Bundle) -> Result<()> {
+    pack::check(pack_of(bundle)?).with_context(|| format!("cannot read {}", bundle.path.display()))
+}
+
 /// The bytes behind the header of a bundle.
-fn pack_of(bundle: &Bundle) -> Result<impl Read> {
+fn pack_of(bundle: &Bundle) -> Result<impl BufRead + use<>> {
     let file = Root::around(&bundle.path).open(&bundle.path, Access::Read)?;
     ensure!(file.metadata()?.len() <= SIZE_LIMIT, "it is too large");
     let mut rest = BufReader::new(file.take(SIZE_LIMIT));

@@ -33,6 +33,7 @@ mod log;
 mod names;
 mod notes;
 mod obstacle;
+mod pack;
 mod patterns;
 mod ref_folder;
 mod ref_update;

@@ -5,15 +5,16 @@
 //! its own children asks for a signal that it can handle, and kills their groups or its own.
 
 use crate::child_group;
+use crate::descendants;
 use crate::threads;
-use rustix::process::{
 use rustix::io::Errno;
+use rustix::process::{
     Pid, Resource, Rlimit, Signal, getpid, getppid, getrlimit, kill_process_group,
     set_parent_process_death_signal, setrlimit,
 };
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use std::io;
 use std::fs::File;
+use std::io;
 use std::thread;
 use std::time::Duration;
 
@@ -44,7 +45,6 @@ pub fn limit(resource: Resource, most: u64) {
     let _ = setrlimit(resource, lowered);
 }
 
-/// Switches core files off: kernels crash often. If that fails, a crash leaves a core file.
 /// As many files more are opened at once to ask Linux for a sandbox.
 const SPARE: usize = 4;
 
@@ -61,6 +61,7 @@ pub fn few_descriptors() -> Option<String> {
     })
 }
 
+/// Switches core files off: kernels crash often. If that fails, a crash leaves a core file.
 pub fn no_core_files() {
     limit(Resource::Core, 0);
 }
@@ -109,6 +110,15 @@ pub fn kill_children_on_signals(last: fn()) -> io::Result<()> {
             // The call returns only for an unknown signal.
             let _ = signal_hook::low_level::emulate_default_handler(signal);
         });
+    })
+}
+
+/// On [`TERMINATION`]: kills every process below this one, then ends this process by that signal. For
+/// children that stay in this process's group, as one that asks at the terminal must.
+pub fn kill_own_on_signals() -> io::Result<()> {
+    on_signals(&TERMINATION, |signal| {
+        descendants::kill_own();
+        let _ = signal_hook::low_level::emulate_default_handler(signal);
     })
 }
 
