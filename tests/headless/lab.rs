@@ -312,10 +312,13 @@ impl Beside {
         self.end();
     }
 
+    pub fn id(&self) -> rustix::process::Pid {
+        rustix::process::Pid::from_child(self.0.as_ref().unwrap())
+    }
+
     #[track_caller]
     pub fn signal(&self, signal: rustix::process::Signal) {
-        let child = self.0.as_ref().unwrap();
-        rustix::process::kill_process(rustix::process::Pid::from_child(child), signal).unwrap();
+        rustix::process::kill_process(self.id(), signal).unwrap();
     }
 
     /// [`finish`].

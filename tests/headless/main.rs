@@ -82,6 +82,7 @@ mod slurm;
 mod source;
 mod standby;
 mod stranger;
+mod strangers_git;
 mod sweep;
 mod theme;
 mod trailers;
