@@ -194,7 +194,7 @@ fn files_without_end_that_the_configuration_names_are_refused() {
 }
 
 /// Python that writes a bundle of a few kilobytes, whose objects become gigabytes.
-const BOMB: &str = r#"
+const BOMB: &str = r"
 import hashlib, struct, sys, zlib
 def head(kind, size):
     byte, size = kind << 4 | size & 15, size >> 4
@@ -214,7 +214,7 @@ pack = b'PACK' + struct.pack('>II', 2, len(objects)) + b''.join(objects)
 tip = sys.argv[1].encode()
 head = b'# v2 git bundle\n' + tip + b' refs/notes/lab\n' + tip + b' refs/heads/main\n\n'
 open('x.bundle', 'wb').write(head + pack + hashlib.sha1(pack).digest())
-"#;
+";
 
 #[test]
 fn a_bundle_that_becomes_too_large_is_refused_before_it_does() {

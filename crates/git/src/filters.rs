@@ -13,7 +13,7 @@ use lab_system::root::Root;
 use lab_system::temporary::TemporaryFolder;
 use std::cell::OnceCell;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What git's configuration and the attributes of a path make git do with the file's bytes.
 #[derive(Debug)]

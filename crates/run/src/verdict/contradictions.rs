@@ -162,8 +162,11 @@ fn two_values(report: &Report, figures: &[&str]) -> Option<String> {
             let mut names = rest().filter_map(|word| word.split_once('='));
             names.any(|(name, said)| attribute(value, name) != Some(said))
         };
-        let second = plain.next();
-        let has_two = second.is_some_and(|word| is_verdict || number(word).is_some()) || again();
+        let has_other = match is_verdict {
+            true => plain.any(is_failing_word),
+            false => plain.next().is_some_and(|word| number(word).is_some()),
+        };
+        let has_two = has_other || again();
         (decides && has_two).then(|| impossible(&line(report, key), "such a line has one value"))
     })
 }

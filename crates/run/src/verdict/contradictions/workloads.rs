@@ -186,7 +186,7 @@ fn of_whole(
         return beside(&line(report, key));
     }
     let word = report.value("speed").map(first_word);
-    let opposite = match word.and_then(Speed::of_word) {
+    let opposite = match word.and_then(|word| word.parse().ok()) {
         Some(Speed::Faster) => Some(Speed::Slower),
         Some(Speed::Slower) => Some(Speed::Faster),
         _ => None,
