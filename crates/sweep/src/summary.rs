@@ -310,7 +310,7 @@ pub mod tests {
                 target: "auto".into(),
                 parameters: vec![parameter("A"), parameter("B")],
                 requires: Vec::new(),
-                excluded: Default::default(),
+                excluded: std::collections::BTreeSet::default(),
                 points: 4,
                 seed: 1,
                 started: lab_run::now(),
