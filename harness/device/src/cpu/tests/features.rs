@@ -9,6 +9,7 @@ const SOURCE: &str = r#"
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cuda/atomic>
+#include "lab.h"
 namespace cg = cooperative_groups;
 
 #define FULL 0xffffffffu
