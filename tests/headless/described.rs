@@ -239,7 +239,7 @@ fn a_triton_kernel_becomes_a_problem() {
         .says("next: write reference.py, which says what is right, then `lab trust`, then `lab run softmax`");
     let problem = lab.read("softmax/problem.toml");
     for said in [
-        "entry = \"entry_softmax\"",
+        "entry = \"softmax\"",
         "dims = [\"n_rows\", \"n_cols\"]",
         "name = \"output_ptr\"\nrole = \"out\"\ntype = \"f32\"\nshape = [\"n_rows\", \"n_cols\"]",
         "name = \"input_ptr\"\nrole = \"in\"\n",
@@ -248,7 +248,7 @@ fn a_triton_kernel_becomes_a_problem() {
         assert!(problem.contains(said), "{said}: {problem}");
     }
     let kernel = lab.read("softmax/kernel.py");
-    let entry = "def entry_softmax(output_ptr, input_ptr, scale, n_rows, n_cols):\n    \
+    let entry = "def softmax(output_ptr, input_ptr, scale, n_rows, n_cols):\n    \
                  BLOCK_SIZE = triton.next_power_of_2(n_cols)\n    grid = (32, 1, 1)\n    \
                  softmax_kernel[grid](output_ptr, input_ptr, input_ptr.stride(0), output_ptr.stride(0), n_rows, n_cols, scale, \
                  BLOCK_SIZE=BLOCK_SIZE, num_warps=4)\n";

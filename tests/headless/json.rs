@@ -303,7 +303,7 @@ fn wrong_arguments_are_json_too() {
     // An argument after `--` is not an option.
     let output = lab.lab("run -- --json");
     assert!(
-        output.out.is_empty() && output.err.contains("--json is not there"),
+        output.out.is_empty() && output.err.contains("there is no --json"),
         "{output:?}"
     );
 }

@@ -310,7 +310,9 @@ impl State {
     #[must_use]
     pub fn follow(mut self, index: &RunIndex) -> State {
         let now = |run| {
-            let decision = index.summary(run)?.decision.as_ref();
+            // The command of a turn may have changed a record.
+            let summary = index.summary(run).filter(|summary| !summary.is_foreign())?;
+            let decision = summary.decision.as_ref();
             Some(decision.map_or(TurnOutcome::Left, |decision| decision.status.into()))
         };
         for CountedRun { run, outcome } in &mut self.counted {

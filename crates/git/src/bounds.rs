@@ -1,14 +1,14 @@
 //! How much is read of what a stranger may have put into git. A few kilobytes of objects can name
 //! more files than a disk holds: a tree may name the same tree many times, and a blob packs well.
 
-use super::patterns::{ATTRIBUTES, IGNORED, check_blob};
-use anyhow::{Context, Result, ensure};
+use super::patterns::{self, ATTRIBUTES, IGNORED, Kind};
+use anyhow::{Context, Result, bail, ensure};
 use flate2::read::ZlibDecoder;
 use git2::{
     Blob, Commit, Diff, ObjectType, Oid, Reference, Repository, Tree, TreeEntry, TreeWalkMode,
     TreeWalkResult,
 };
-use lab_system::root::{Access, Root};
+use lab_system::root::{Access, Refused, Root, read_anywhere, refusal};
 use std::collections::HashMap;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
@@ -79,6 +79,45 @@ pub fn check_files(git: &Repository, tree: &Tree) -> Result<()> {
     whole?;
     let mut patterns = patterns.iter();
     patterns.try_for_each(|(id, file)| check_blob(git, *id, longest, file))
+}
+
+/// Refuses patterns on disk and in the index with which libgit2 would compare this path for too long.
+pub fn refuse_costly(git: &Repository, path: &str, kind: &Kind) -> Result<()> {
+    for file in patterns::files(git, path, kind) {
+        let shown = file.display().to_string();
+        match read_anywhere(&file, patterns::FILE) {
+            Ok(text) => patterns::check(&text, path.len(), &shown)?,
+            Err(error) if matches!(refusal(&error), Some(Refused::TooLarge { .. })) => {
+                bail!("{error}")
+            }
+            // git passes over what it cannot read.
+            Err(_) => {}
+        }
+    }
+    // libgit2 looks for a file that is not on disk in the index.
+    let Ok(index) = git.index() else {
+        return Ok(());
+    };
+    for file in patterns::folders(path).map(|folder| folder.join(kind.in_folders)) {
+        if let Some(entry) = index.get_path(&file, 0) {
+            check_blob(git, entry.id, path.len(), &file.display().to_string())?;
+        }
+    }
+    Ok(())
+}
+
+/// [`patterns::check`] of a file in git. One that git cannot read is passed over.
+fn check_blob(git: &Repository, id: git2::Oid, length: usize, shown: &str) -> Result<()> {
+    let Ok(blob) = blob(git, id) else {
+        return Ok(());
+    };
+    let bytes = blob.size();
+    ensure!(
+        bytes as u64 <= patterns::FILE,
+        "{shown} has {bytes} bytes in git: at most {} are read",
+        patterns::FILE
+    );
+    patterns::check(blob.content(), length, shown)
 }
 
 /// Refuses a change of files of which libgit2 would read one for ever. It compares them to find renames.

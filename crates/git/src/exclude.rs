@@ -1,7 +1,7 @@
 //! Keeps the lab's own files out of `git status`, and changes no file that git tracks.
 
-use super::patterns::{self, IGNORED};
-use super::{Repo, index};
+use super::patterns::IGNORED;
+use super::{Repo, bounds, index};
 use anyhow::Result;
 use lab_system::failure::Failure;
 use lab_system::root::{Access, Root, if_there};
@@ -60,7 +60,7 @@ pub fn exclude(repo: &Repo) -> Result<()> {
 
 /// Whether git leaves a file at this path out, by a .gitignore or its own lists.
 pub fn ignores(repo: &Repo, path: &str) -> bool {
-    patterns::refuse_costly(&repo.git, path, &IGNORED).is_ok()
+    bounds::refuse_costly(&repo.git, path, &IGNORED).is_ok()
         && repo.git.is_path_ignored(path).unwrap_or(false)
 }
 

@@ -31,7 +31,7 @@ pub struct PathFilters {
 
 impl PathFilters {
     fn look_up(git: &Repository, name: &str) -> PathFilters {
-        if let Err(why) = patterns::refuse_costly(git, name, &ATTRIBUTES) {
+        if let Err(why) = bounds::refuse_costly(git, name, &ATTRIBUTES) {
             return PathFilters {
                 driver: None,
                 ident: Given::No,

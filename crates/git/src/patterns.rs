@@ -1,10 +1,8 @@
 //! How much work the patterns of `.gitattributes` and `.gitignore` make. libgit2 tries each `*` at
 //! each place of a path: a line with a dozen of them and a long name take it years.
 
-use super::bounds;
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use git2::Repository;
-use lab_system::root::{Refused, read_anywhere, refusal};
 use std::path::{Path, PathBuf};
 
 /// Most bytes of such a file.
@@ -60,50 +58,12 @@ pub fn files(git: &Repository, path: &str, kind: &Kind) -> Vec<PathBuf> {
         .collect()
 }
 
-fn folders(path: &str) -> impl Iterator<Item = &Path> {
+pub fn folders(path: &str) -> impl Iterator<Item = &Path> {
     Path::new(path).ancestors().skip(1)
 }
 
-/// Refuses patterns on disk and in the index with which libgit2 would compare this path for too long.
-pub fn refuse_costly(git: &Repository, path: &str, kind: &Kind) -> Result<()> {
-    for file in files(git, path, kind) {
-        let shown = file.display().to_string();
-        match read_anywhere(&file, FILE) {
-            Ok(text) => check(&text, path.len(), &shown)?,
-            Err(error) if matches!(refusal(&error), Some(Refused::TooLarge { .. })) => {
-                bail!("{error}")
-            }
-            // git passes over what it cannot read.
-            Err(_) => {}
-        }
-    }
-    // libgit2 looks for a file that is not on disk in the index.
-    let Ok(index) = git.index() else {
-        return Ok(());
-    };
-    for file in folders(path).map(|folder| folder.join(kind.in_folders)) {
-        if let Some(entry) = index.get_path(&file, 0) {
-            check_blob(git, entry.id, path.len(), &file.display().to_string())?;
-        }
-    }
-    Ok(())
-}
-
-/// [`check`] of a file in git. One that git cannot read is passed over.
-pub fn check_blob(git: &Repository, id: git2::Oid, length: usize, shown: &str) -> Result<()> {
-    let Ok(blob) = bounds::blob(git, id) else {
-        return Ok(());
-    };
-    let bytes = blob.size();
-    ensure!(
-        bytes as u64 <= FILE,
-        "{shown} has {bytes} bytes in git: at most {FILE} are read"
-    );
-    check(blob.content(), length, shown)
-}
-
 /// Refuses patterns with which libgit2 would compare a path of `length` bytes for too long.
-fn check(text: &[u8], length: usize, shown: &str) -> Result<()> {
+pub fn check(text: &[u8], length: usize, shown: &str) -> Result<()> {
     let lines = text.split(|byte| *byte == b'\n');
     let patterns = lines.filter(|line| !line.starts_with(b"#"));
     let tried = patterns

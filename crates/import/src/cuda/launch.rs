@@ -1,10 +1,10 @@
 //! The launch statement, from the launch in the host code.
 
-use super::guess::{THREADS, sounds_like_threads, threads};
 use super::host::{Host, bare, dim3};
 use super::interval::TYPES;
 use super::slice::is_named_constant;
 use super::statement::{Named, Shared, Statement};
+use super::threads::{THREADS, sounds_like_threads, threads};
 use super::types::element;
 use super::unit::Unit;
 use lab_source::cpp::items::ItemKind;

@@ -23,6 +23,7 @@ mod shapes;
 mod slice;
 mod statement;
 mod structs;
+mod threads;
 mod torch;
 pub(crate) mod types;
 mod unit;
