@@ -263,9 +263,11 @@ fn a_bench_whose_lines_have_no_end_is_refused() {
         .append(true)
         .open(lab.path(".lab/bench/1/runs.jsonl"));
     lines.unwrap().set_len(10 << 30).unwrap();
-    lab.lab("bench --show 1")
-        .is(64)
-        .says("bytes: at most 268435456 are read");
+    for bench in ["1", "last"] {
+        lab.lab(&format!("bench --show {bench}"))
+            .is(64)
+            .says("bytes: at most 268435456 are read");
+    }
 }
 
 #[test]

@@ -263,10 +263,10 @@ impl<S: SeriesStart> Series<S> {
         let (kernel, this, name) = (&project.kernel_name, &project.argument, S::KIND.name);
         let newest = self.starts(|_| true).find_map(|mut start| {
             let is_of_kernel = start.about().1 == kernel;
-            is_of_kernel.then(|| start.with_lines(self, &mut 0).ok())?
+            is_of_kernel.then(|| start.with_lines(self, &mut 0))
         });
         let none = || format!("there is no {name} of {kernel} yet: `lab {name}{this}` makes one");
-        newest.with_context(none)
+        newest.transpose()?.with_context(none)
     }
 
     /// Tells the lines after the first `read` bytes, each with who wrote it, and adds their bytes to
