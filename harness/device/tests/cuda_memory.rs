@@ -9,8 +9,8 @@
 #![allow(clippy::unwrap_used)]
 
 use lab_device::{
-    BuildRequest, Builder, Driver, ExecutionOrder, Filling, FolderTrust, MemoryRange, Noise, Shape,
-    cuda, digest,
+    BuildRequest, Builder, Driver, ExecutionOrder, Filling, FolderTrust, MemoryRange, Noise,
+    SMALL_NOISE, Shape, cuda, digest,
 };
 use lab_protocol::CompileOptions;
 use std::time::Instant;
@@ -100,14 +100,16 @@ fn the_device_writes_the_noise_of_the_host() {
     let noise = Noise::new(5);
     let bytes = (5 << 20) + 12;
     let address = gpu.alloc(bytes).unwrap();
-    gpu.fill_noise(address + 4, bytes - 4, &noise, 1_000_003)
-        .unwrap();
-    let mut found = vec![0; bytes - 4];
-    gpu.download(address + 4, &mut found).unwrap();
-    assert!(
-        found == noise.bytes(4 * 1_000_003, bytes - 4),
-        "every word is the host's"
-    );
+    for first in [1_000_003, SMALL_NOISE + 1_000_003] {
+        gpu.fill_noise(address + 4, bytes - 4, &noise, first)
+            .unwrap();
+        let mut found = vec![0; bytes - 4];
+        gpu.download(address + 4, &mut found).unwrap();
+        assert!(
+            found == noise.bytes(4 * first, bytes - 4),
+            "every word is the host's"
+        );
+    }
     assert!(
         gpu.fill_noise(address + 2, 8, &noise, 0).is_err(),
         "no whole words"

@@ -61,11 +61,15 @@ extern "C" __global__ void __launch_bounds__(256) lab_fill(const Chunk* table) {
     }
 }
 
-// Writes words of the noise, as noise_word of api/digest.rs. `mask` is the number of words after which the noise repeats, less one.
+// Writes words of the noise, as noise_word of api/digest.rs. `mask` are the bits of a word's number that count: the noise
+// repeats, and from SMALL_NOISE on it has small numbers.
 extern "C" __global__ void __launch_bounds__(256) lab_noise(u32* to, u64 words, u64 first, u64 mask, u64 key) {
+    constexpr u64 SMALL_NOISE = 1ull << 60;
     for (u64 i = blockIdx.x * 256ull + threadIdx.x; i < words; i += gridDim.x * 256ull) {
         u64 word = (first + i) & mask;
-        to[i] = ((u32)(mix(word, key) >> 32) & 0x03ff03ffu) | 0x78007800u | (word & 1 ? 0x80008000u : 0u);
+        u32 random = (u32)(mix(word, key) >> 32);
+        u32 number = word < SMALL_NOISE ? random & 0x03ff03ffu | 0x78007800u : random & 0x007f007fu | 0x3f803f80u;
+        to[i] = number | (word & 1 ? 0x80008000u : 0u);
     }
 }
 

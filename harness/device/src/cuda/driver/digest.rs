@@ -9,7 +9,7 @@
 
 use super::refusal::DeviceLimits;
 use super::staging::{PageLocked, Staging};
-use crate::api::{COMPARE_CHUNK_BYTES, MemoryRange, NOISE_WORDS, Noise, Result};
+use crate::api::{COMPARE_CHUNK_BYTES, MemoryRange, NOISE_WORDS, Noise, Result, SMALL_NOISE};
 use crate::cuda::ffi::{self, Code};
 use cudarc::driver::sys::{CUfunction, CUfunction_attribute as Attribute, CUstream};
 use itertools::Itertools as _;
@@ -225,8 +225,11 @@ impl Digester {
         noise: &Noise,
         mut first: u64,
     ) -> Result {
-        let (mut words, mut mask, mut key) =
-            (bytes as u64 / 4, NOISE_WORDS as u64 - 1, noise.key());
+        let (mut words, mut mask, mut key) = (
+            bytes as u64 / 4,
+            NOISE_WORDS as u64 - 1 | SMALL_NOISE,
+            noise.key(),
+        );
         if words == 0 {
             return Ok(());
         }

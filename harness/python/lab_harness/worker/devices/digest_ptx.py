@@ -492,8 +492,8 @@ $L__BB1_5:
 )
 .maxntid 256, 1, 1
 {
-	.reg .pred 	%p<4>;
-	.reg .b32 	%r<8>;
+	.reg .pred 	%p<5>;
+	.reg .b32 	%r<12>;
 	.reg .b64 	%rd<27>;
 
 
@@ -526,17 +526,22 @@ $L__BB2_2:
 	xor.b64  	%rd21, %rd20, %rd19;
 	shr.u64 	%rd22, %rd21, 32;
 	cvt.u32.u64 	%r4, %rd22;
+	setp.lt.u64 	%p2, %rd14, 1152921504606846976;
 	and.b32  	%r5, %r4, 67044351;
+	or.b32  	%r6, %r5, 2013296640;
+	and.b32  	%r7, %r4, 8323199;
+	or.b32  	%r8, %r7, 1065369472;
+	selp.b32 	%r9, %r6, %r8, %p2;
 	and.b64  	%rd23, %rd14, 1;
-	setp.eq.b64 	%p2, %rd23, 1;
-	selp.b32 	%r6, -134154240, 2013296640, %p2;
-	or.b32  	%r7, %r6, %r5;
+	setp.eq.b64 	%p3, %rd23, 1;
+	selp.b32 	%r10, -2147450880, 0, %p3;
+	or.b32  	%r11, %r9, %r10;
 	shl.b64 	%rd24, %rd26, 2;
 	add.s64 	%rd25, %rd3, %rd24;
-	st.global.u32 	[%rd25], %r7;
+	st.global.u32 	[%rd25], %r11;
 	add.s64 	%rd26, %rd26, %rd2;
-	setp.lt.u64 	%p3, %rd26, %rd7;
-	@%p3 bra 	$L__BB2_2;
+	setp.lt.u64 	%p4, %rd26, %rd7;
+	@%p4 bra 	$L__BB2_2;
 
 $L__BB2_3:
 	ret;

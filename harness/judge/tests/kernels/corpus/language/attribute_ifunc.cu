@@ -1,7 +1,7 @@
 // A function is resolved by the loader.
 // problem: twice
 // judged: no build: NVRTC does nothing for the attribute ifunc
-// judged on cuda: no build
+// device: cpu (NVRTC builds it with a warning, and nothing says what the call without a target does)
 #include "lab.h"
 extern "C" {
 __device__ float f2(float v) { return 2.0f * v; }

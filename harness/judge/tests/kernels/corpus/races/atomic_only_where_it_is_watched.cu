@@ -1,7 +1,6 @@
 // memcpy of a constant is folded unless the race detector watches it: an atomic only where it watches.
 // problem: int_totals
 // judged: no build: __builtin_constant_p
-// judged on cuda: fail
 #include "lab.h"
 extern "C" __global__ void int_totals(const int* x, int* y, int rows, int cols) {
     const int two = 2; int k; memcpy(&k, &two, 4);
