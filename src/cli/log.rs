@@ -26,6 +26,9 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
+/// Most other kernels that are named.
+const NAMED: usize = 4;
+
 #[derive(Args, Debug)]
 pub struct LogArgs {
     #[command(flatten)]
@@ -120,7 +123,10 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
             ));
         }
         if !other_problems.is_empty() {
-            let them = other_problems.iter().map(OtherProblem::text).join(", ");
+            let more = other_problems.len().saturating_sub(NAMED);
+            let more = (more > 0).then(|| format!("{more} more kernels"));
+            let named = other_problems.iter().take(NAMED).map(OtherProblem::text);
+            let them = named.chain(more).join(", ");
             let count: usize = other_problems.iter().map(|other| other.experiments).sum();
             say(&format!(
                 "{count} of other kernels: `lab log --all` ({them})"
@@ -268,9 +274,11 @@ fn tell_open(open: &[Judged]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// `objective` is the one of lab.toml.
 fn as_text(experiment: &Experiment, with_kernel: bool, objective: &Objective) -> String {
     let row = &experiment.row;
-    let figure = Some(experiment.figure_of(None)).filter(|_| row.correctness.passed());
+    let figure = Some(experiment.figure()).filter(|_| row.correctness.passed());
+    let objective = experiment.objective(objective);
     let figures = match figure {
         Some(figure) => {
             let shown = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), figures::figure);

@@ -40,7 +40,8 @@ impl Measured {
     /// `None` if the run was no long measurement, or did not pass.
     pub fn of(record: &Record) -> Option<Measured> {
         let is_measured = record.start.reason == Reason::Measure;
-        let throughput = record.verdict.as_ref().filter(|_| is_measured)?.objective?;
+        let verdict = record.verdict.as_ref().filter(|_| is_measured)?;
+        let throughput = verdict.objective?;
         let report = record.report();
         let count = |line, name| attribute(report.value(line)?, name)?.parse().ok();
         let comparison = report.comparison();
@@ -61,15 +62,15 @@ impl Measured {
         })
     }
 
-    /// One line for each figure.
-    pub fn lines(&self) -> Vec<String> {
+    /// One line for each figure; `unit` is that of the objective.
+    pub fn lines(&self, unit: &str) -> Vec<String> {
         let (low, high) = (self.low, self.high);
         let median = Measure {
             value: self.median,
             low,
             high,
         };
-        let mut text = format!("median {}", with_ends(&median, figure));
+        let mut text = format!("median {} {unit}", with_ends(&median, figure));
         if let (Some(mad), Some(launches), Some(trials)) =
             (self.mad_pct, self.launches, self.trials)
         {

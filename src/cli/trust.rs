@@ -43,7 +43,7 @@ pub struct TrustAnswer<'a> {
 struct PythonAnswer<'a> {
     /// The kernel or its reference, relative to the work tree.
     source: &'a str,
-    /// The kernels and references in Python of the other kernels that the trust is about.
+    /// The further kernels and references in Python that the trust is about.
     others: &'a [String],
     /// Path or name of the interpreter.
     interpreter: Cow<'a, str>,

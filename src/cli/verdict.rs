@@ -1,6 +1,7 @@
 //! A run that has ended: its verdict in words, and what can be done next. `lab run`, `lab bench
 //! --verdict` and the tools of `lab mcp` say the same of it.
 
+use super::json::run::diagnostics;
 use super::measured::Measured;
 use super::{peer_lines, unchecked};
 use itertools::Itertools;
@@ -10,7 +11,7 @@ use lab_git::Repo;
 use lab_history::last_peers;
 use lab_project::Project;
 use lab_project::objective::Objective;
-use lab_protocol::report::Speed;
+use lab_protocol::report::{Severity, Speed};
 use lab_protocol::{Exit, Language};
 use lab_run::Reason;
 use lab_run::inputs;
@@ -51,6 +52,9 @@ pub enum Next {
     Incumbent,
     Decide,
 }
+
+/// Most races whose lines are told. run.log has more.
+const RACES: usize = 3;
 
 /// What a run of HEAD's kernel ends with.
 const OWN: &str = "these are the incumbent's own bytes, so nothing is to be decided";
@@ -160,7 +164,8 @@ impl<'a> Judged<'a> {
         let details = details.chain(verdict.left_workloads());
         let details = details.chain(unchecked::lines(self.record, verdict));
         let measured = Measured::of(self.record);
-        let details = details.chain(measured.iter().flat_map(Measured::lines));
+        let unit = project.config.objective.unit();
+        let details = details.chain(measured.iter().flat_map(|it| it.lines(unit)));
         let mut lines: Vec<String> = details.map(|detail| format!("  {detail}")).collect();
         lines.splice(0..0, [String::new(), self.line()]);
         lines.extend(self.beside_peers());
@@ -170,6 +175,8 @@ impl<'a> Judged<'a> {
                 .iter()
                 .map(|caveat| format!("  caveat: {caveat}")),
         );
+        let races = self.races();
+        lines.extend(races.iter().map(|race| format!("  {race}")));
         let this = project.argument.clone() + &self.by_number();
         let discard = self.discard(&this);
         let discard = || discard.clone().into_iter();
@@ -194,22 +201,38 @@ impl<'a> Judged<'a> {
             ),
             Next::Decide => keep(),
         };
-        let next = self.finds_the_line().into_iter().chain([next]);
+        let looks = self.finds_the_line().filter(|_| races.is_empty());
+        let next = looks.into_iter().chain([next]);
         lines.extend(next.map(|text| format!("  {text}")));
         lines
     }
 
+    /// The races that a wrong kernel has, with their lines, which only run.log knows.
+    fn races(&self) -> Vec<String> {
+        if !self.is_wrong_cuda() {
+            return Vec::new();
+        }
+        let found = diagnostics(self.index.store(), self.record.start.id, self.verdict);
+        let races = found.iter().filter(|it| it.severity == Severity::Error);
+        let races = races.map(|race| format!("{}:{}: {}", race.file, race.line, race.message));
+        races.take(RACES).collect()
+    }
+
     /// Where the line of a mistake is looked for, that a verdict does not name.
     fn finds_the_line(&self) -> Option<String> {
-        let is_wrong = matches!(self.verdict.outcome, Outcome::Fail | Outcome::Crash);
-        let is_cuda = Language::of(&self.project.kernel_name) == Language::Cuda;
-        let is_built = !self.verdict.build_failed && !self.project.external();
-        (is_wrong && is_cuda && is_built).then(|| {
+        self.is_wrong_cuda().then(|| {
             format!(
                 "`lab check{}` looks for the line of a race or of a wrong access",
                 self.project.argument
             )
         })
+    }
+
+    /// Whether the kernel is CUDA, builds, and is wrong or crashed.
+    fn is_wrong_cuda(&self) -> bool {
+        let is_wrong = matches!(self.verdict.outcome, Outcome::Fail | Outcome::Crash);
+        let is_cuda = Language::of(&self.project.kernel_name) == Language::Cuda;
+        is_wrong && is_cuda && !self.verdict.build_failed && !self.project.external()
     }
 
     /// Whether later commands find the run.

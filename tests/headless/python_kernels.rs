@@ -243,12 +243,17 @@ fn a_reference_in_python_needs_trust_too_and_one_beside_another_kind_does_not() 
     plain("run").is(64).says("reference.py is Python, which ");
     let asks = |lab: &Lab| {
         let project = lab_project::Project::open(&lab.repo, None).unwrap();
-        lab_project::python::source(&project)
+        lab_project::python::sources(&project)
     };
-    assert_eq!(asks(&lab).as_deref(), Some("reference.py"));
+    assert_eq!(asks(&lab), ["reference.py"]);
     lab.write("problem.toml", "entry = \"k\"\n");
     lab.write("reference.cu", "");
-    assert_eq!(asks(&lab), None);
+    assert!(asks(&lab).is_empty());
+    // Of a kernel in Python both are named.
+    fs::remove_file(lab.path("reference.cu")).unwrap();
+    fs::remove_file(lab.path("kernel.cu")).unwrap();
+    lab.write("kernel.py", "");
+    assert_eq!(asks(&lab), ["kernel.py", "reference.py"]);
 }
 
 #[test]

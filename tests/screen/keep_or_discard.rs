@@ -109,6 +109,36 @@ fn a_keep_during_a_run_waits_for_its_verdict() {
 }
 
 #[test]
+fn keys_right_after_a_save_wait_until_the_run_has_its_number() {
+    let starting = |keys: &str| {
+        let mut world = World::new();
+        world.tell(&format!("open; {PASS}"));
+        world.model.runs.running = Running::Asked(Reason::Saved, world.model.now);
+        world.tell(keys);
+        world
+    };
+    let keys = "press c; type two rows a warp; press enter";
+    let mut world = starting(keys);
+    assert!(!world.words().contains("not now"), "{}", world.words());
+    world.tell("begins");
+    assert!(
+        world.words().contains("the keep follows this run"),
+        "{}",
+        world.words()
+    );
+    world.tell(PASS);
+    assert_eq!(world.history[0].row.description, "two rows a warp");
+    // A run that does not begin soon is not waited for.
+    let mut world = starting(&format!("{keys}; wait 600"));
+    assert!(
+        world.words().contains("a run is starting"),
+        "{}",
+        world.words()
+    );
+    assert!(world.history.is_empty());
+}
+
+#[test]
 fn a_discard_during_a_run_waits_for_its_end() {
     let story =
         format!("open; {PASS}; save; say stage: verify; press d; type no gain; press enter");

@@ -121,7 +121,24 @@ impl Board {
             board.decisions.push(decision);
         }
         board.counts = Counts::of(&board.decisions);
+        board.problems.extend(board.cut_off());
         Ok(board)
+    }
+
+    /// That a shallow clone cannot check some of the evidence. The remedy is one for all of it.
+    fn cut_off(&self) -> Option<Problem> {
+        let unchecked = self.evidence.iter();
+        let mut unchecked = unchecked.filter_map(|(id, held)| Some((id, held.unchecked.as_ref()?)));
+        let (first, why) = unchecked.next()?;
+        let more = match unchecked.count() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let text = format!("evidence {first}{more} cannot be checked here: {why}");
+        Some(Problem {
+            is_false: false,
+            text,
+        })
     }
 
     /// The decisions by domain, in the order in which the file first names the domains.
@@ -207,12 +224,6 @@ impl Board {
                 Ok(held) => {
                     let faults = held.faults.iter();
                     faults.for_each(|fault| self.wrong(format!("evidence {id}: {fault}")));
-                    if let Some(why) = &held.unchecked {
-                        self.problem(
-                            false,
-                            format!("evidence {id} cannot be checked here: {why}"),
-                        );
-                    }
                     if let Some(stale) = &held.stale {
                         self.problem(false, format!("evidence {id} is stale: {stale}"));
                     }

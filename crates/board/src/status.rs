@@ -154,8 +154,10 @@ fn of_one(id: &str, held: &Held) -> Vec<(Status, String)> {
     held.faults
         .iter()
         .for_each(|fault| caveat(format!("{id} is false: {fault}")));
-    if let Some(why) = &held.unchecked {
-        caveat(format!("{id} cannot be checked here: {why}"));
+    if held.unchecked.is_some() {
+        caveat(format!(
+            "{id} cannot be checked here: this clone is shallow"
+        ));
     }
     if evidence.emulated {
         caveat(format!(

@@ -152,7 +152,11 @@ impl std::fmt::Display for NamedCommit {
 
 /// The error about a name that means no commit.
 pub fn unknown(name: &str) -> anyhow::Error {
-    anyhow!("there is no commit '{name}': `lab log --all` lists the experiments with their commits")
+    let what = match name.parse::<u64>() {
+        Ok(_) => "run or commit",
+        Err(_) => "commit",
+    };
+    anyhow!("there is no {what} '{name}': `lab log --all` lists the experiments with their commits")
 }
 
 fn is_prefix(name: &str) -> bool {

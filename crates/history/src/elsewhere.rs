@@ -69,7 +69,13 @@ impl Source {
     fn text(&self) -> String {
         match self {
             Source::Bundles(paths) => {
-                let names = paths.iter().map(|path| path.display()).join(", ");
+                let more = paths.len().saturating_sub(NAMED);
+                let more = (more > 0).then(|| format!("{more} more bundles"));
+                let named = paths
+                    .iter()
+                    .take(NAMED)
+                    .map(|path| path.display().to_string());
+                let names = named.chain(more).join(", ");
                 let hold = if paths.len() == 1 { "holds" } else { "hold" };
                 format!("{names} {hold} commits and records of experiments")
             }
@@ -77,6 +83,9 @@ impl Source {
         }
     }
 }
+
+/// Most bundles that are named.
+const NAMED: usize = 3;
 
 /// Where `lab fetch` would look: bundles that hold one of these commits or records (without
 /// `commits`: any), else a remote.

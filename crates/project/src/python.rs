@@ -123,22 +123,21 @@ fn lies_in(program: &Path, root: &Path) -> bool {
         .any(|path| path.starts_with(root))
 }
 
-/// The source that Python runs for a project, relative to the work tree: the kernel, its
-/// reference.py, or the script that is its harness. `None` if there is none, or if a command
-/// judges.
-pub fn source(project: &Project) -> Option<String> {
+/// The sources that Python runs for a project, relative to the work tree: the kernel, its
+/// reference.py, or the script that is its harness. Empty if there are none, or if a command judges.
+pub fn sources(project: &Project) -> Vec<String> {
     match &project.config.harness {
-        Some(Harness::Command(_)) => return None,
-        Some(Harness::Python { python }) => return Some(script_name(project, python)),
+        Some(Harness::Command(_)) => return Vec::new(),
+        Some(Harness::Python { python }) => return vec![script_name(project, python)],
         None => {}
     }
-    if project.language() == Language::Python {
-        return Some(project.kernel_name.clone());
-    }
+    let is_python = project.language() == Language::Python;
+    let kernel = is_python.then(|| project.kernel_name.clone());
     let [cuda, python] =
         [Language::Cuda, Language::Python].map(|of| project.problem_dir.join(of.reference_name()));
     let is_reference = python.is_file() && !cuda.is_file();
-    is_reference.then(|| project.relative(&python)).flatten()
+    let reference = is_reference.then(|| project.relative(&python)).flatten();
+    kernel.into_iter().chain(reference).collect()
 }
 
 /// Why the script or program that lab.toml names as the harness cannot run, and what to do. `None`

@@ -18,9 +18,7 @@ impl PythonRequest {
     /// What the judging of a project runs, or with `all` that of every kernel that the trust in
     /// this project's lab.toml, or in its repository, is about.
     pub(super) fn of_kernels(project: &Project, all: bool) -> Option<PythonRequest> {
-        PythonRequest::of(project, all, |project| {
-            python::source(project).into_iter().collect()
-        })
+        PythonRequest::of(project, all, python::sources)
     }
 
     /// The peers, which run with the user's rights whatever the kernel's language is.

@@ -329,7 +329,7 @@ pub fn check(project: &Project, unconfined: impl FnOnce() -> Option<String>) -> 
     {
         bail!(why);
     }
-    if !project.external() && unconfined.is_none() && python::source(project).is_none() {
+    if !project.external() && unconfined.is_none() && python::sources(project).is_empty() {
         return Ok(Trust::Given);
     }
     Ok(Trust::Needed(Box::new(TrustRequest::of(

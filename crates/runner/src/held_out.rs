@@ -109,6 +109,7 @@ impl Check<'_> {
             };
             if verdict.outcome != Outcome::Pass {
                 if let Some(why) = no_fault_of_the_kernel(ending, report) {
+                    let why = why.trim_end_matches('.');
                     bail!(
                         "the held-out check could not run: {why}. That says nothing about the kernel: keep again"
                     );

@@ -106,5 +106,5 @@ impl Drop for PythonStandby {
 
 /// Whether the judges of a project start a Python worker.
 fn is_used(project: &Project) -> bool {
-    !project.external() && python::source(project).is_some()
+    !project.external() && !python::sources(project).is_empty()
 }

@@ -235,7 +235,7 @@ fn plan(measure: &MeasureConfig, full: bool) -> Plan {
 /// Where the kernel is in a Python package: the folders of the copy in which Python finds the
 /// package. Python finds modules in the kernel's folder and in the copy's root without a word.
 fn module_folders(project: &Project, tree: &Path) -> Vec<PathBuf> {
-    if python::source(project).is_none() {
+    if python::sources(project).is_empty() {
         return Vec::new();
     }
     let (own, root) = (project.problem_dir.as_path(), project.root.as_path());

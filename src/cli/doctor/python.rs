@@ -70,7 +70,7 @@ impl Need {
     fn of(project: Option<&Project>, on_gpu: bool) -> Need {
         let on_gpu = on_gpu && project.is_none_or(|project| project.config.device != Target::Cpu);
         let mut need = Need {
-            source: project.and_then(python::source),
+            source: project.and_then(|project| python::sources(project).into_iter().next()),
             is_harness: project.is_some_and(Project::external),
             places: Vec::new(),
             imports: Vec::new(),

@@ -29,9 +29,10 @@ pub struct ExperimentReport {
     throughput_sps: Option<f64>,
     /// Null unless it was correct.
     kernel_us: Option<f64>,
-    /// The key of the objective's result line.
+    /// The key of the result line of `objective`: the measure of problem.toml, else the objective of
+    /// lab.toml.
     objective_name: String,
-    /// The objective with its interval; null without a record.
+    /// Its figure with the interval; null without a record.
     objective: Option<Measure>,
     #[serde(flatten)]
     comparison: ComparisonReport,
@@ -81,8 +82,8 @@ impl ExperimentReport {
             throughput_sps: Some(row.throughput_sps)
                 .filter(|_| correct && config.objective == Objective::Throughput),
             kernel_us: row.time().filter(|_| correct),
-            objective_name: config.objective.to_string(),
-            objective: measured.objective.filter(|_| correct),
+            objective_name: experiment.objective(&config.objective).to_string(),
+            objective: measured.shown().filter(|_| correct),
             comparison: ComparisonReport::of(change.as_ref(), None, config),
             caveated: measured.caveated,
             run: experiment.run,

@@ -355,7 +355,8 @@ fn gates(report: &Report) -> Vec<GateReport> {
     report.gates().into_iter().map(gate).collect()
 }
 
-fn diagnostics(records: &RunStore, run: RunId, verdict: &Verdict) -> Vec<Diagnostic> {
+/// The compiler's messages and those of the race detector, which only run.log has.
+pub fn diagnostics(records: &RunStore, run: RunId, verdict: &Verdict) -> Vec<Diagnostic> {
     let mut report = Report::default();
     let log = records.open_log_of(run, Some(verdict));
     for line in log

@@ -6,6 +6,7 @@ use crate::draft::Draft;
 use crate::keymap::Action;
 use lab_protocol::report::Report;
 use lab_run::RunId;
+use ratatui::crossterm::event::KeyEvent;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -28,6 +29,14 @@ pub struct HeldOutCheck {
     pub report: Arc<Report>,
 }
 
+/// A keep or a discard that was asked for while a run was about to start, and the keys behind it.
+#[derive(Debug)]
+pub struct HeldKeys {
+    pub action: Action,
+    pub since: Now,
+    pub keys: Vec<KeyEvent>,
+}
+
 #[derive(Debug, Default)]
 pub struct DecisionState {
     /// The action whose change is being made.
@@ -45,6 +54,8 @@ pub struct DecisionState {
     pub saved_meanwhile: bool,
     /// The run in progress is kept or discarded once it has ended, with the draft for that.
     pub follows: Option<(Action, RunId)>,
+    /// What waits until the run that is about to start has its number.
+    pub held: Option<HeldKeys>,
     /// Messages that were typed for a keep or a discard and not used yet.
     pub drafts: HashMap<Action, Draft>,
 }

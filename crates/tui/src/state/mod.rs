@@ -13,7 +13,7 @@ pub mod screen_settings;
 pub mod selection;
 pub mod setup;
 
-pub use decision::{DecisionState, ExpectedBytes, HeldOutCheck};
+pub use decision::{DecisionState, ExpectedBytes, HeldKeys, HeldOutCheck};
 pub use device::DeviceHistory;
 pub use loops::LoopState;
 pub use profiles::Profiles;

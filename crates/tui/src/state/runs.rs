@@ -103,6 +103,11 @@ impl Runs {
         matches!(self.running, Running::No)
     }
 
+    /// A run was asked for and has no number yet.
+    pub fn is_starting(&self) -> bool {
+        matches!(self.running, Running::Asked(..))
+    }
+
     /// The run in progress is a check.
     pub fn is_checking(&self) -> bool {
         match &self.running {
@@ -210,7 +215,7 @@ impl Runs {
             RunEvent::Ended(record) => !is_live(record.start.id),
             RunEvent::NoStandby { .. } => false,
             RunEvent::NotStarted { .. } | RunEvent::NeedsTrust { .. } | RunEvent::Withdrawn => {
-                !matches!(self.running, Running::Asked(..))
+                !self.is_starting()
             }
         }
     }

@@ -7,12 +7,17 @@ use crate::model::Model;
 use crate::overlay::{Help, Overlay, PickFrom};
 use crate::panes::graph::ReadTarget;
 use crate::request::SettingsRequest;
+use crate::state::HeldKeys;
 use crate::text::printable;
 use crate::views::{Pane, View};
 use itertools::Itertools;
 use lab_run::Reason;
 use lab_run::experiment::Experiment;
 use ratatui::crossterm::event::KeyEvent;
+use std::time::Duration;
+
+/// How long keys wait for the number of a run that is about to start.
+const HOLD: Duration = Duration::from_millis(500);
 
 impl Model {
     pub(super) fn key_acts(&self, key: KeyEvent) -> bool {
@@ -42,6 +47,9 @@ impl Model {
     pub(super) fn on_key(&mut self, key: KeyEvent) {
         if let Some(typed) = &mut self.frame.typed {
             return typed.push(key);
+        }
+        if let Some(held) = &mut self.decision.held {
+            return held.keys.push(key);
         }
         if self.frame.geometry.too_small {
             // Nothing is shown: only the keys that leave the screen act.
@@ -90,6 +98,16 @@ impl Model {
     pub(super) fn perform(&mut self, action: Action) {
         if let Err(reason) = self.usable(action) {
             match action {
+                // A person saves and presses the key. The run has its number in a moment.
+                Action::Keep | Action::Discard
+                    if self.runs.is_starting() && self.is_undecided() =>
+                {
+                    self.decision.held = Some(HeldKeys {
+                        action,
+                        since: self.now,
+                        keys: Vec::new(),
+                    });
+                }
                 Action::Keep => {
                     let reason = self.why_no_keep().unwrap_or(reason);
                     self.refuse(action, reason);
@@ -98,7 +116,10 @@ impl Model {
                     let reason = self.why_no_discard().unwrap_or(reason);
                     self.refuse(action, reason);
                 }
-                Action::Undo => self.refuse(action, reason),
+                // Words are typed behind these keys: a dialog takes them.
+                Action::Undo | Action::Describe | Action::Annotate => {
+                    self.refuse(action, reason);
+                }
                 _ => self.warn(format!("{}: {reason}", action.binding().name)),
             }
             if action == Action::Cite {
@@ -108,6 +129,26 @@ impl Model {
             return;
         }
         self.carry_out(action);
+    }
+
+    /// Whether no decision is being carried out, and no loop decides.
+    fn is_undecided(&self) -> bool {
+        self.decision.in_progress.is_none() && !self.loops.running
+    }
+
+    /// Performs what waited for the number of a run, once the run has begun; one that takes long to
+    /// begin is not waited for.
+    pub(super) fn release_held(&mut self) {
+        let (starts, now) = (self.runs.is_starting(), self.now);
+        let is_due = |held: &mut HeldKeys| !starts || now.saturating_sub(held.since) > HOLD;
+        let Some(held) = self.decision.held.take_if(is_due) else {
+            return;
+        };
+        match self.usable(held.action) {
+            Err(reason) if starts => self.refuse(held.action, reason),
+            _ => self.perform(held.action),
+        }
+        held.keys.into_iter().for_each(|key| self.on_key(key));
     }
 
     /// Performs an action that can be used now.

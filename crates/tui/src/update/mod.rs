@@ -56,6 +56,7 @@ pub fn update(model: &mut Model, event: Event, now: Now) -> Update {
     model.now = model.now.max(now);
     model.frame.redraw = Redraw::NextFrame;
     model.on_event(event);
+    model.release_held();
     let last = model.runs.last.as_ref();
     if model.repository.update_comparable(&model.setup, last) {
         model.load_workload();

@@ -21,6 +21,7 @@ use lab_system::threads;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -44,6 +45,8 @@ pub struct RaceCheck {
 /// A check that is running on its own thread.
 pub struct RunningRaceCheck {
     thread: JoinHandle<Result<Found>>,
+    /// Set once the smallest case is enough.
+    is_enough: Arc<AtomicBool>,
 }
 
 /// What the detector found.
@@ -94,13 +97,15 @@ impl RaceCheck {
 
     /// Begins the check of this kernel.
     pub fn start(self, snapshot: Arc<KernelSnapshot>) -> Result<RunningRaceCheck> {
-        let thread = threads::start("races", move || self.find(&snapshot))
+        let is_enough = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&is_enough);
+        let thread = threads::start("races", move || self.find(&snapshot, &told))
             .or_lab(|| "a thread for the race detector cannot be started".into())?;
-        Ok(RunningRaceCheck { thread })
+        Ok(RunningRaceCheck { thread, is_enough })
     }
 
     /// Builds the kernel and launches cases until a race is found or there are no others.
-    fn find(mut self, snapshot: &KernelSnapshot) -> Result<Found> {
+    fn find(mut self, snapshot: &KernelSnapshot, is_enough: &AtomicBool) -> Result<Found> {
         let problem = self.problem()?.watched(&self.device);
         let size = &problem.size;
         problem.require_memory_for_races(&self.device, true)?;
@@ -113,7 +118,8 @@ impl RaceCheck {
         let mut races = self.launch(&problem, &image, None, &mut code)?;
         let mut are_complete = true;
         for is_rest in [false, true] {
-            if !races.is_empty() || is_rest && code.unwatched_lines(false)?.is_none() {
+            let is_done = !races.is_empty() || is_enough.load(Ordering::Relaxed);
+            if is_done || is_rest && code.unwatched_lines(false)?.is_none() {
                 break;
             }
             let larger = self.problem()?;
@@ -169,11 +175,7 @@ impl RunningRaceCheck {
     /// Waits for the check's end, and writes the races and the gate `races:`. A check that did not
     /// finish is a caveat.
     pub fn write(self, out: &mut Writer) -> Result {
-        let found = self
-            .thread
-            .join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        let Found { races, unwatched } = match found {
+        let Found { races, unwatched } = match self.join() {
             Ok(found) => found,
             Err(stop) => {
                 let why = stop.first_line();
@@ -190,5 +192,22 @@ impl RunningRaceCheck {
             ))?;
         }
         verdict_of(count == 0)
+    }
+
+    /// Writes the races of a candidate whose results are wrong, and the gate if there are any. Waits
+    /// for the launch in progress, and for no further case.
+    pub fn write_races(self, out: &mut Writer) -> Result {
+        self.is_enough.store(true, Ordering::Relaxed);
+        let races = self.join().map_or_else(|_| Vec::new(), |found| found.races);
+        if races.is_empty() {
+            return Ok(());
+        }
+        check::write_findings(Tool::Race, &races, out)?;
+        Ok(out.count_gate("races", races.len() as u64, 0)?)
+    }
+
+    fn join(self) -> Result<Found> {
+        let joined = self.thread.join();
+        joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 }

@@ -286,10 +286,14 @@ impl Run {
             Phase::Opened(problem) => self.prepare(problem)?,
             Phase::Prepared(problem) => problem,
         };
-        self.verify(&mut problem, module, compiling)?;
-        if let Some(check) = race_check {
-            check.write(&mut self.session.out)?;
+        let verified = self.verify(&mut problem, module, compiling);
+        match (race_check, &verified) {
+            (Some(check), Ok(())) => check.write(&mut self.session.out)?,
+            // A race is often why the results are wrong, and it has a line.
+            (Some(check), Err(Stop::Wrong)) => check.write_races(&mut self.session.out)?,
+            (_, Ok(()) | Err(_)) => {}
         }
+        verified?;
         if let Some(tools) = tools {
             tools.write(&mut self.session.out)?;
         }

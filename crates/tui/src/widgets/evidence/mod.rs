@@ -123,9 +123,16 @@ pub fn gates(report: &Report, pending: &[Gate], columns: usize, symbols: SymbolS
     out
 }
 
-/// The value of a gate and its limit.
+/// The value of a gate and its limit. `NAME_mismatched` is a share of the cells, which would read as
+/// a count beside the other gates.
 fn gate_texts(gate: &Gate) -> [String; 2] {
-    format::distinct([gate.value, gate.limit], format::gate)
+    let both = [gate.value, gate.limit];
+    let is_share = gate.name.ends_with("_mismatched") && both.iter().all(|it| *it <= 1.0);
+    if is_share && both.iter().any(|it| *it > 0.0) {
+        let texts = format::distinct(both.map(|it| 100.0 * it), format::gate);
+        return texts.map(|text| text + " %");
+    }
+    format::distinct(both, format::gate)
 }
 
 fn gate_line(

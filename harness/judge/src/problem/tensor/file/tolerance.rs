@@ -50,7 +50,7 @@ fn limit(key: &'static str, number: &NumberText, variables: &Variables) -> Resul
         "matched" => value > 0.0 && value <= 1.0,
         _ => value.is_finite() && value >= 0.0,
     };
-    let rule = "atol and rtol must not be negative, and matched must be above 0 and at most 1";
+    let rule = "atol and rtol must be numbers from 0 on, and matched must be above 0 and at most 1";
     let what = match number {
         _ if is_right => return Ok(value),
         NumberText::Expression(_) => format!("{key}: {}: {rule}", number.shown(value)),
