@@ -35,6 +35,14 @@ fn the_demonstration_makes_its_experiments_and_leaves_a_kernel_to_try() {
     let experiments = there("lab log").is(0).out;
     let marked = |status: &str| experiments.matches(&format!("  {status}  ")).count();
     assert_eq!((marked("keep"), marked("discard")), (2, 2), "{experiments}");
+    // problem.toml chose the bytes per second.
+    assert!(
+        experiments.contains(" GB/s ") && !experiments.contains(" sps "),
+        "{experiments}"
+    );
+    let log: serde_json::Value = serde_json::from_str(&there("lab log --json").is(0).out).unwrap();
+    assert_eq!(log["experiments"][0]["objective_name"], "throughput_gbps");
+    assert!(log["experiments"][0]["throughput_sps"].is_number());
     assert_eq!(
         there("git config --local user.name").is(0).out,
         "lab demo\n"

@@ -313,7 +313,7 @@ impl Model {
             Some(_) => self.decision.drafts.clear(),
             None => drop(self.decision.drafts.remove(&Action::Discard)),
         }
-        self.say_decided(decided);
+        self.say_decided(decided, by_rule);
         self.decision.expected_bytes =
             (decided.status != Status::Keep).then_some(ExpectedBytes::Incumbent);
         if let Some(last) = decided.run.and_then(|run| self.runs.last_of(run)) {
@@ -339,7 +339,7 @@ impl Model {
         self.inform(text);
     }
 
-    fn say_decided(&mut self, decided: &Decided) {
+    fn say_decided(&mut self, decided: &Decided, by_rule: bool) {
         let run = decided
             .run
             .map(|run| format!("run {run} "))
@@ -350,6 +350,10 @@ impl Model {
             Status::Crash => format!("{run}discarded, a crash"),
             Status::Rules => format!("the rules changed in {}", short(&decided.commit)),
         };
+        // Nobody typed these words: they are the rule's reason.
+        let why = decided.row.as_ref().filter(|_| by_rule);
+        let why = why.map_or_else(String::new, |row| format!(": {}", row.description));
+        let text = text + &why;
         self.say_done(text, &decided.notes);
     }
 
