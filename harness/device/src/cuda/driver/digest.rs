@@ -227,7 +227,7 @@ impl Digester {
     ) -> Result {
         let (mut words, mut mask, mut key) = (
             bytes as u64 / 4,
-            NOISE_WORDS as u64 - 1 | SMALL_NOISE,
+            (NOISE_WORDS as u64 - 1) | SMALL_NOISE,
             noise.key(),
         );
         if words == 0 {
