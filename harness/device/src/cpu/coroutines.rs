@@ -59,6 +59,12 @@ impl Coroutines {
             .any(|mapping| mapping.contains(address))
     }
 
+    /// Whether an address lies on the stack of a coroutine.
+    pub fn stack_contains(&self, coroutine: u32, address: usize) -> bool {
+        let stack = self.stacks.get(coroutine as usize);
+        stack.is_some_and(|stack| stack.contains(address))
+    }
+
     /// Returns a coroutine that waits for a thread; creates one that runs `body` if there is none.
     /// Fails where there is no memory for its stack; the error says what to do.
     pub fn take(&mut self, body: fn(&ThreadYielder, *mut Thread)) -> Result<u32, String> {

@@ -45,6 +45,11 @@ impl ThreadStack {
         self.low as *mut [u64; 8]
     }
 
+    /// Whether an address lies on the stack.
+    pub fn contains(&self, address: usize) -> bool {
+        address.wrapping_sub(self.low) < self.bytes
+    }
+
     pub fn bounds(&self) -> StackBounds {
         StackBounds {
             low: self.low as *const c_void,

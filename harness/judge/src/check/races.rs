@@ -2,7 +2,9 @@
 
 use super::{SourceLine, ToolFinding, read_if_there, symbolize, unreadable};
 use crate::outcome::{OrLab, Result};
-use lab_device::cpu::{BarrierScope, Executed, MemorySpace, Race, RaceLogLine, RacingAccess};
+use lab_device::cpu::{
+    BarrierScope, Executed, MemorySpace, Race, RaceKind, RaceLogLine, RacingAccess,
+};
 use lab_device::triple;
 use std::collections::HashSet;
 use std::path::Path;
@@ -77,8 +79,20 @@ fn describe(race: &Race, (other, there): Side, (one, here): Side) -> String {
     let memory = match race.memory {
         MemorySpace::Shared => "shared memory",
         MemorySpace::Global => "global memory",
+        MemorySpace::Local => "local memory",
     };
     let does = |access: &RacingAccess| if access.writes { "writes" } else { "reads" };
+    let who = format!(
+        "thread {} of block {} {} {memory}",
+        triple(one.thread),
+        triple(one.block),
+        does(one)
+    );
+    if race.kind == RaceKind::Local {
+        return format!(
+            "{who} of another thread: on a GPU the address is one of its own local memory"
+        );
+    }
     let same_block = one.block == other.block;
     let whom = if same_block {
         format!("thread {}", triple(other.thread))
@@ -95,16 +109,15 @@ fn describe(race: &Race, (other, there): Side, (one, here): Side) -> String {
         (Some(there), _) => format!(" at {}:{}", there.file, there.line),
         (None, _) => String::new(),
     };
-    let lacks = match BarrierScope::of(&race.accesses) {
-        BarrierScope::Warp => "no __syncwarp() or __syncthreads() lies between",
-        BarrierScope::Block => "no __syncthreads() lies between",
-        BarrierScope::Grid => "no grid-wide barrier lies between",
+    let lacks = match (race.kind, BarrierScope::of(&race.accesses)) {
+        (RaceKind::BlockScope, _) => "the atomics of one of them hold within its block only",
+        (RaceKind::LostUpdate, _) => {
+            "one stores what it made of a value that it loaded before, and may undo what the other stored"
+        }
+        (RaceKind::ReadOnly, _) => "__ldg is for memory that no thread of the launch stores to",
+        (_, BarrierScope::Warp) => "no __syncwarp() or __syncthreads() lies between",
+        (_, BarrierScope::Block) => "no __syncthreads() lies between",
+        (_, BarrierScope::Grid) => "no grid-wide barrier lies between",
     };
-    format!(
-        "thread {} of block {} {} {memory} that {whom} {}{place}: {lacks}",
-        triple(one.thread),
-        triple(one.block),
-        does(one),
-        does(other)
-    )
+    format!("{who} that {whom} {}{place}: {lacks}", does(other))
 }

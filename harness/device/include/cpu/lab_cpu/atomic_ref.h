@@ -1,4 +1,4 @@
-// cuda::atomic_ref and cuda::atomic. Their loads poll. All scopes behave alike on this device.
+// cuda::atomic_ref and cuda::atomic. Their loads poll. All scopes behave alike on this device. The race detector knows them.
 #pragma once
 
 namespace cuda {
@@ -18,12 +18,14 @@ enum thread_scope { thread_scope_system, thread_scope_device, thread_scope_block
 template <class T, thread_scope scope = thread_scope_system>
 class atomic_ref {
     T* address;
+    using Scope = lab_cpu_scope<scope == thread_scope_block || scope == thread_scope_thread>;
     // A failed exchange stores nothing, so it has no order of a store.
     static int of_failure(int order) {
         return order == memory_order_acq_rel ? memory_order_acquire : order == memory_order_release ? memory_order_relaxed : order;
     }
     bool exchanged(T& expected, T desired, bool weak, int success, int failure) const {
         lab_cpu_polled();
+        Scope as_said;
         return __atomic_compare_exchange(address, &expected, &desired, weak, success, failure);
     }
 
@@ -35,14 +37,19 @@ class atomic_ref {
     }
     T load(memory_order order = memory_order_seq_cst) const {
         lab_cpu_polled();
+        Scope as_said;
         T value;
         __atomic_load(address, &value, order);
         return value;
     }
     operator T() const { return load(); }
-    void store(T value, memory_order order = memory_order_seq_cst) const { __atomic_store(address, &value, order); }
+    void store(T value, memory_order order = memory_order_seq_cst) const {
+        Scope as_said;
+        __atomic_store(address, &value, order);
+    }
     T exchange(T value, memory_order order = memory_order_seq_cst) const {
         lab_cpu_polled();
+        Scope as_said;
         T before;
         __atomic_exchange(address, &value, &before, order);
         return before;
@@ -61,8 +68,9 @@ class atomic_ref {
     }
 #define LAB_CPU_FETCH(name, op)                                                                \
     T name(T value, memory_order order = memory_order_seq_cst) const {                         \
+        Scope as_said;                                                                   \
         if constexpr (lab_cpu_is_integral<T>) return __atomic_##name(address, value, order);   \
-        else return lab_cpu_atomic(address, [=](T x) { return T(x op value); });               \
+        else return lab_cpu_atomic(address, [=](T x) { return T(x op value); }, order);        \
     }
     LAB_CPU_FETCH(fetch_add, +)
     LAB_CPU_FETCH(fetch_sub, -)
@@ -70,11 +78,13 @@ class atomic_ref {
     LAB_CPU_FETCH(fetch_or, |)
     LAB_CPU_FETCH(fetch_xor, ^)
 #undef LAB_CPU_FETCH
-    T fetch_max(T value, memory_order = memory_order_seq_cst) const {
-        return lab_cpu_atomic(address, [=](T x) { return x < value ? value : x; });
+    T fetch_max(T value, memory_order order = memory_order_seq_cst) const {
+        Scope as_said;
+        return lab_cpu_atomic(address, [=](T x) { return x < value ? value : x; }, order);
     }
-    T fetch_min(T value, memory_order = memory_order_seq_cst) const {
-        return lab_cpu_atomic(address, [=](T x) { return value < x ? value : x; });
+    T fetch_min(T value, memory_order order = memory_order_seq_cst) const {
+        Scope as_said;
+        return lab_cpu_atomic(address, [=](T x) { return value < x ? value : x; }, order);
     }
     T operator++() const { return fetch_add(1) + 1; }
     T operator++(int) const { return fetch_add(1); }
@@ -123,7 +133,10 @@ class atomic {
     T operator-=(T by) { return ref() -= by; }
 };
 
-inline void atomic_thread_fence(memory_order order, thread_scope = thread_scope_system) { __atomic_thread_fence(order); }
+inline void atomic_thread_fence(memory_order order, thread_scope scope = thread_scope_system) {
+    if (scope == thread_scope_block) __threadfence_block();
+    else if (scope != thread_scope_thread) __atomic_thread_fence(order);
+}
 
 namespace std {
 using cuda::atomic_thread_fence;

@@ -2,9 +2,13 @@
 // in a loop around them, so each of them polls.
 #pragma once
 
+// CUDA's atomics are relaxed: what a thread stored before one is seen by others only if a fence stands between. A load after one is
+// taken to see what the fence of another thread released, as it does on every GPU.
+constexpr int lab_cpu_relaxed_order = __ATOMIC_ACQUIRE;
+
 // Replaces the value by op(value) atomically: tries again if another thread changed it in between. Returns the old value.
 template <class T, class Op>
-inline T lab_cpu_atomic(T* address, Op op) {
+inline T lab_cpu_atomic(T* address, Op op, int order = lab_cpu_relaxed_order) {
     static_assert(sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8);
     using Word = lab_cpu_word<sizeof(T)>;
     lab_cpu_polled();
@@ -16,7 +20,7 @@ inline T lab_cpu_atomic(T* address, Op op) {
         const T after = op(before);
         Word wanted;
         __builtin_memcpy(&wanted, &after, sizeof after);
-        if (__atomic_compare_exchange_n(word, &seen, wanted, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return before;
+        if (__atomic_compare_exchange_n(word, &seen, wanted, true, order, __ATOMIC_RELAXED)) return before;
     }
 }
 
@@ -24,12 +28,12 @@ inline T lab_cpu_atomic(T* address, Op op) {
 #define LAB_CPU_ATOMIC(T, name, builtin)                       \
     inline T name(T* address, T value) {                       \
         lab_cpu_polled();                                      \
-        return builtin(address, value, __ATOMIC_ACQ_REL);      \
+        return builtin(address, value, lab_cpu_relaxed_order); \
     }
 #define LAB_CPU_ATOMIC_CAS(T)                                  \
     inline T atomicCAS(T* address, T compare, T value) {       \
         lab_cpu_polled();                                      \
-        __atomic_compare_exchange_n(address, &compare, value, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE); \
+        __atomic_compare_exchange_n(address, &compare, value, false, lab_cpu_relaxed_order, __ATOMIC_ACQUIRE); \
         return compare;                                        \
     }
 #define LAB_CPU_ATOMIC_BITS(T)                                 \
@@ -83,10 +87,13 @@ inline float4 atomicAdd(float4* address, float4 value) {
             atomicAdd(&address->w, value.w)};
 }
 
-// All scopes behave alike on this device.
+// All scopes behave alike on this device. The race detector knows them.
 #define LAB_CPU_SCOPED(name)                                                                \
     template <class T, class... V>                                                          \
-    inline auto name##_block(T* address, V... values) { return name(address, T(values)...); } \
+    inline auto name##_block(T* address, V... values) {                                     \
+        lab_cpu_scope<true> scope;                                                    \
+        return name(address, T(values)...);                                                 \
+    }                                                                                       \
     template <class T, class... V>                                                          \
     inline auto name##_system(T* address, V... values) { return name(address, T(values)...); }
 LAB_CPU_SCOPED(atomicAdd)

@@ -4,6 +4,7 @@
 
 template <class T>
 inline T __ldg(const T* address) {
+    lab_cpu_race_read_only(address, sizeof(T));
     return *address;
 }
 
@@ -36,7 +37,10 @@ LAB_CPU_STORE(__stwt)
 #undef LAB_CPU_STORE
 
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-inline void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+inline void __threadfence_block() {
+    lab_cpu_scope<true> scope;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
 inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
 inline void __nanosleep(unsigned) { lab_yield(); }

@@ -12,6 +12,10 @@ struct lab_cpu_races_table {
     // Called before the operation. `order` is a C++ memory order.
     void (*atomic)(lab_cpu_thread*, const volatile void* address, size_t bytes, unsigned kind, unsigned order, const void* pc);
     void (*fence)(lab_cpu_thread*);
+    // The atomics and the fences that follow have the scope of a block, or again that of the device.
+    void (*scope)(lab_cpu_thread*, unsigned is_block);
+    // Called before a load of memory that no thread of the launch may write.
+    void (*read_only)(lab_cpu_thread*, const volatile void* address, size_t bytes, const void* pc);
 };
 
 extern "C" {
@@ -28,8 +32,9 @@ __attribute__((used, no_sanitize("thread"), visibility("default"))) void lab_cpu
 LAB_CPU_HOOK void __tsan_init() {}
 LAB_CPU_HOOK void __tsan_func_entry(void*) {}
 LAB_CPU_HOOK void __tsan_func_exit() {}
-LAB_CPU_HOOK void __tsan_vptr_update(void**, void*) {}
-LAB_CPU_HOOK void __tsan_vptr_read(void**) {}
+// The pointer to an object's virtual functions.
+LAB_CPU_HOOK void __tsan_vptr_update(void** a, void*) { LAB_CPU_TELL(a, sizeof *a, lab_cpu_writes); }
+LAB_CPU_HOOK void __tsan_vptr_read(void** a) { LAB_CPU_TELL(a, sizeof *a, 0); }
 LAB_CPU_HOOK void __tsan_read_range(void* a, long bytes) { LAB_CPU_TELL(a, size_t(bytes), 0); }
 LAB_CPU_HOOK void __tsan_write_range(void* a, long bytes) { LAB_CPU_TELL(a, size_t(bytes), lab_cpu_writes); }
 
@@ -106,6 +111,13 @@ LAB_CPU_ATOMICS(64, unsigned long)
 
 // Memory that a thread frees is not handed to another one: the detector would take the second owner's accesses for a race.
 LAB_CPU_HOOK void free(void*) {}
+
+LAB_CPU_HOOK void lab_cpu_race_scope(unsigned is_block) {
+    if (lab_cpu_self) lab_cpu_races->scope(lab_cpu_self, is_block);
+}
+LAB_CPU_HOOK void lab_cpu_race_read_only(const volatile void* address, size_t bytes) {
+    if (lab_cpu_self) lab_cpu_races->read_only(lab_cpu_self, address, bytes, __builtin_return_address(0));
+}
 
 LAB_CPU_HOOK void __tsan_atomic_thread_fence(int) {
     if (lab_cpu_self) lab_cpu_races->fence(lab_cpu_self);

@@ -1,7 +1,18 @@
-// How a structure is loaded and stored past a cache, in a build for the race detector (race_hooks.h) and in any other.
+// What a build for the race detector (race_hooks.h) tells it besides accesses, and how such a build loads and stores a structure past a
+// cache. In any other build nothing is told, and a structure is loaded as a whole.
 #pragma once
 
 #ifdef LAB_CPU_RACES
+
+extern "C" void lab_cpu_race_scope(unsigned is_block);
+extern "C" void lab_cpu_race_read_only(const volatile void* address, size_t bytes);
+
+// As long as it lives, the thread's atomics and fences have the scope of its block, or that of the device.
+template <bool is_block>
+struct lab_cpu_scope {
+    lab_cpu_scope() { lab_cpu_race_scope(is_block); }
+    ~lab_cpu_scope() { lab_cpu_race_scope(0); }
+};
 
 // Structs that are loaded and stored past a cache pass data between threads like single words: word by word, volatile.
 template <class T>
@@ -28,6 +39,12 @@ inline void lab_cpu_store_words(T* address, T value) {
 }
 
 #else
+
+template <bool is_block>
+struct lab_cpu_scope {
+    ~lab_cpu_scope() {}
+};
+inline void lab_cpu_race_read_only(const volatile void*, size_t) {}
 
 template <class T>
 inline T lab_cpu_load_words(const T* address) {

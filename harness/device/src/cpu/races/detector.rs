@@ -4,8 +4,10 @@
 use super::IndexMap;
 use super::clock::VectorClock;
 use super::executed::ExecutedInstructions;
-use super::report::{self, BarrierScope, MemorySpace, Race, RaceLogLine, RacingAccess};
+use super::published::{Published, Scope};
+use super::report::{self, BarrierScope, MemorySpace, Race, RaceKind, RaceLogLine, RacingAccess};
 use super::shadow::{ShadowAccess, ShadowMemory};
+use super::thread::{ThreadId, ThreadState, join_all};
 use crate::api::{Result, volume};
 use crate::cpu::abi::WARP;
 use crate::cpu::order::index_in;
@@ -13,20 +15,6 @@ use std::collections::HashSet;
 
 /// Races that are reported of one launch; further ones are dropped.
 const MAX_RACES: usize = 50;
-
-/// What the detector knows of one CUDA thread.
-#[derive(Default)]
-struct ThreadState {
-    /// The thread's own time. It advances at each release.
-    time: u32,
-    /// What happened before the thread's next access.
-    clock: VectorClock,
-    /// The thread's clock at its last fence. A relaxed store publishes this clock.
-    released: VectorClock,
-    /// Clocks that relaxed loads read. The thread's next fence acquires them. A list, because many
-    /// threads usually hold the same clocks, and joining them here would copy each.
-    unacquired: Vec<VectorClock>,
-}
 
 /// What an atomic operation does with its word.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -37,16 +25,22 @@ pub enum AtomicOperation {
     Modify,
 }
 
+/// How an atomic operation orders other accesses, as C++'s memory orders say.
+#[derive(Clone, Copy)]
+pub struct Order {
+    pub acquires: bool,
+    pub releases: bool,
+}
+
 /// How an instruction accesses memory.
 #[derive(Clone, Copy)]
 pub struct AccessKind {
     pub writes: bool,
     /// Atomic, volatile, or past a cache: such accesses do not race with each other.
     pub relaxed: bool,
+    /// Reads and writes in one operation.
+    pub modifies: bool,
 }
-
-/// A thread: the linear index of its block, and its linear index in the block.
-pub type ThreadId = (u32, u32);
 
 /// The race detector of one launch.
 pub struct RaceDetector {
@@ -60,7 +54,7 @@ pub struct RaceDetector {
     shadow: ShadowMemory,
     /// For each word that an atomic or a volatile store wrote: the clock that a load of the word
     /// acquires.
-    words: IndexMap<usize, VectorClock>,
+    words: IndexMap<usize, Published>,
     /// Pairs of instructions that were reported, with the scope of the missing barrier.
     reported: HashSet<(u32, u32, BarrierScope)>,
     races: Vec<Race>,
@@ -168,7 +162,7 @@ impl RaceDetector {
         join_all(&mut all, threads.clone().map(|t| &states[t as usize]));
         let times = threads.clone().map(|t| (t, states[t as usize].time));
         all.learn(block, self.threads_per_block, times);
-        threads.for_each(|t| states[t as usize].pass_barrier(&all));
+        threads.for_each(|t| states[t as usize].pass_barrier(&all, Scope::Block));
     }
 
     /// All threads of the launch have met at the grid's barrier.
@@ -182,7 +176,7 @@ impl RaceDetector {
         self.blocks
             .values_mut()
             .flatten()
-            .for_each(|thread| thread.pass_barrier(&all));
+            .for_each(|thread| thread.pass_barrier(&all, Scope::Device));
     }
 
     /// A memory fence: acquires what relaxed loads read before it, and releases to relaxed stores
@@ -191,45 +185,110 @@ impl RaceDetector {
         let Some(thread) = thread_of(&mut self.blocks, id) else {
             return;
         };
-        for clock in std::mem::take(&mut thread.unacquired) {
-            thread.clock.join(&clock);
+        let scope = thread.scope;
+        for (clock, needs) in std::mem::take(&mut thread.unacquired) {
+            if needs == Scope::Device && scope == Scope::Block {
+                thread.unacquired.push((clock, needs));
+            } else {
+                thread.clock.join(&clock);
+            }
         }
-        thread.released = thread.release(id, self.threads_per_block);
+        let clock = thread.release(id, self.threads_per_block);
+        thread.released.set(&clock, scope);
     }
 
-    /// An atomic operation on a word. `acquires` and `releases` are as in C++'s memory orders.
+    /// The atomics and fences of a thread have this scope from now on.
+    pub fn set_scope(&mut self, id: ThreadId, is_block: bool) {
+        if let Some(thread) = thread_of(&mut self.blocks, id) {
+            thread.scope = if is_block {
+                Scope::Block
+            } else {
+                Scope::Device
+            };
+        }
+    }
+
+    /// An atomic operation on a word.
     pub fn atomic(
         &mut self,
         id: ThreadId,
         word: usize,
         operation: AtomicOperation,
-        acquires: bool,
-        releases: bool,
+        Order { acquires, releases }: Order,
     ) {
         let published = self.words.entry(word).or_default();
         let Some(thread) = thread_of(&mut self.blocks, id) else {
             return;
         };
+        let scope = thread.scope;
         if operation != AtomicOperation::Store {
-            let known = |clock: &VectorClock| clock.id() == published.id();
-            if acquires {
-                thread.clock.join(published);
-            } else if !published.is_empty() && !thread.unacquired.iter().any(known) {
-                thread.unacquired.push(published.clone());
+            let of_block = published.of_block(id.0).map(|clock| (clock, Scope::Block));
+            for (clock, needs) in of_block
+                .into_iter()
+                .chain([(&published.device, Scope::Device)])
+            {
+                let is_known = |(known, has): &(VectorClock, Scope)| {
+                    known.id() == clock.id() && (*has == Scope::Block || needs == Scope::Device)
+                };
+                if acquires && (needs == Scope::Block || scope == Scope::Device) {
+                    thread.clock.join(clock);
+                } else if !clock.is_empty() && !thread.unacquired.iter().any(is_known) {
+                    thread.unacquired.push((clock.clone(), needs));
+                }
             }
         }
         if operation == AtomicOperation::Load {
             return;
         }
-        let released = if releases {
-            thread.release(id, self.threads_per_block)
-        } else {
-            thread.released.clone()
-        };
-        match operation {
-            AtomicOperation::Store => *published = released,
-            AtomicOperation::Load | AtomicOperation::Modify => published.join(&released),
+        let mut released = thread.released.clone();
+        if releases {
+            released.set(&thread.release(id, self.threads_per_block), scope);
         }
+        let is_store = operation == AtomicOperation::Store;
+        let blocks = &self.blocks;
+        published.publish(id.0, &released, is_store, |block| {
+            blocks.contains_key(&block)
+        });
+    }
+
+    /// A load at `pc` of memory that no thread of the launch may write.
+    pub fn read_only(&mut self, id: ThreadId, address: usize, length: usize, pc: usize) {
+        let Some(write) = self.shadow.last_write(address, length) else {
+            return;
+        };
+        let read = ShadowAccess {
+            block: id.0,
+            thread: id.1 as u16,
+            pc: pc.wrapping_sub(self.image) as u32,
+            ..ShadowAccess::default()
+        };
+        self.report_both(RaceKind::ReadOnly, MemorySpace::Global, [write, read]);
+    }
+
+    /// An access to the local memory of another thread. `pc` is the address of the instruction after
+    /// it.
+    pub fn access_to_local(&mut self, id: ThreadId, writes: bool, pc: usize) {
+        let access = ShadowAccess {
+            block: id.0,
+            thread: id.1 as u16,
+            writes,
+            pc: pc.wrapping_sub(self.image) as u32,
+            ..ShadowAccess::default()
+        };
+        self.report_both(RaceKind::Local, MemorySpace::Local, [access, access]);
+    }
+
+    fn report_both(&mut self, kind: RaceKind, memory: MemorySpace, both: [ShadowAccess; 2]) {
+        let accesses = both.map(|access| self.racing(&access));
+        let key = (both[0].pc, both[1].pc, BarrierScope::of(&accesses));
+        self.report(
+            key,
+            Race {
+                kind,
+                memory,
+                accesses,
+            },
+        );
     }
 
     /// An access to `length` bytes at `address` that a thread is about to make. `pc` is the address
@@ -261,6 +320,9 @@ impl RaceDetector {
             bytes: 0,
             relaxed: kind.relaxed,
             writes: kind.writes,
+            modifies: kind.modifies,
+            in_block: kind.relaxed && thread.scope == Scope::Block,
+            crowded: false,
             time: thread.time,
             pc: pc.wrapping_sub(self.image) as u32,
         };
@@ -269,7 +331,8 @@ impl RaceDetector {
             earlier.same_thread(&access)
                 || clock.of(earlier.block, earlier.thread.into()) >= earlier.time
         };
-        let Some(earlier) = self.shadow.access(address, length, access, happened_before) else {
+        let found = self.shadow.access(address, length, access, happened_before);
+        let Some((earlier, kind)) = found else {
             return;
         };
         let accesses = [self.racing(&earlier), self.racing(&access)];
@@ -278,10 +341,12 @@ impl RaceDetector {
             return;
         }
         let race = Race {
+            kind,
             memory: memory(),
             accesses,
         };
-        if earlier.writes && access.writes && !earlier.relaxed && !access.relaxed {
+        let may_be_equal = earlier.relaxed == access.relaxed && kind != RaceKind::BlockScope;
+        if earlier.writes && access.writes && may_be_equal {
             self.unsettled = Some(UnsettledWrite {
                 address,
                 length,
@@ -311,35 +376,4 @@ fn thread_of(
     (block, thread): ThreadId,
 ) -> Option<&mut ThreadState> {
     blocks.get_mut(&block)?.get_mut(thread as usize)
-}
-
-impl ThreadState {
-    /// Returns the clock with all that the thread knows and has done, and advances the thread's
-    /// time: later accesses are not part of what was released.
-    fn release(&mut self, (block, thread): ThreadId, threads_per_block: usize) -> VectorClock {
-        self.clock
-            .learn(block, threads_per_block, [(thread, self.time)].into_iter());
-        self.time += 1;
-        self.clock.clone()
-    }
-
-    /// Passes a barrier, which is also a fence.
-    fn pass_barrier(&mut self, all: &VectorClock) {
-        self.clock = all.clone();
-        self.released = all.clone();
-        self.unacquired.clear();
-        self.time += 1;
-    }
-}
-
-/// Joins the clocks of `threads` into `all`, and those they have not acquired yet. Clocks that
-/// threads share are joined once.
-fn join_all<'a>(all: &mut VectorClock, threads: impl Iterator<Item = &'a ThreadState>) {
-    let mut seen = HashSet::new();
-    for clock in threads.flat_map(|thread| std::iter::once(&thread.clock).chain(&thread.unacquired))
-    {
-        if seen.insert(clock.id()) {
-            all.join(clock);
-        }
-    }
 }

@@ -43,24 +43,42 @@ pub struct Executed {
 /// Two accesses to the same bytes that race. At least one of them writes.
 ///
 /// ```
-/// use lab_device::cpu::{BarrierScope, MemorySpace, Race, RacingAccess};
+/// use lab_device::cpu::{BarrierScope, MemorySpace, Race, RaceKind, RacingAccess};
 ///
 /// let write = RacingAccess { block: [0, 0, 0], thread: [31, 0, 0], writes: true, pc: 0x1200, warp: 0 };
 /// let read = RacingAccess { thread: [32, 0, 0], writes: false, warp: 1, ..write.clone() };
-/// let race = Race { memory: MemorySpace::Shared, accesses: [write, read] };
+/// let (kind, memory) = (RaceKind::Unordered, MemorySpace::Shared);
+/// let race = Race { kind, memory, accesses: [write, read] };
 /// // The threads are in two warps of one block: `__syncthreads()` would order them.
 /// assert_eq!(BarrierScope::of(&race.accesses), BarrierScope::Block);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Race {
+    /// What is wrong.
+    pub kind: RaceKind,
     /// The memory that holds the bytes.
     pub memory: MemorySpace,
     /// In the order in which they ran.
     pub accesses: [RacingAccess; 2],
 }
 
-/// The memory in which two threads race. Local memory belongs to one thread, so no race happens
-/// there.
+/// What is wrong with two accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RaceKind {
+    /// Nothing orders them.
+    Unordered,
+    /// An atomic has the scope of one block, and the other access is of another block.
+    BlockScope,
+    /// The second one stores past the caches what may be made of a value that is no longer there.
+    LostUpdate,
+    /// The second one loads by `__ldg` what the first one has stored.
+    ReadOnly,
+    /// Both are one access to the local memory of another thread.
+    Local,
+}
+
+/// The memory in which two threads race.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MemorySpace {
@@ -68,6 +86,8 @@ pub enum MemorySpace {
     Global,
     /// The block's shared memory.
     Shared,
+    /// The memory of one thread.
+    Local,
 }
 
 /// One of the two accesses of a [`Race`].

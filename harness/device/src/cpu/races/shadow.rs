@@ -1,6 +1,7 @@
 //! The last accesses to each word of memory.
 
 use super::IndexMap;
+use super::report::RaceKind;
 
 /// One access: what a later access must know to tell whether the two race.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -14,6 +15,12 @@ pub struct ShadowAccess {
     /// Atomic, volatile, or past a cache: such accesses do not race with each other.
     pub relaxed: bool,
     pub writes: bool,
+    /// Reads and writes in one operation.
+    pub modifies: bool,
+    /// An atomic of the block's scope: threads of other blocks may come between.
+    pub in_block: bool,
+    /// Of a read: the record of another one was dropped for it.
+    pub crowded: bool,
     /// The thread's time.
     pub time: u32,
     /// Address of the instruction after the access, in bytes from the start of the module's image.
@@ -31,15 +38,24 @@ impl ShadowAccess {
             && self.time == other.time
             && other.bytes & !self.bytes == 0
             && self.relaxed == other.relaxed
+            && self.in_block == other.in_block
     }
 
-    /// Whether the two race unless something orders them: they share a byte, one writes, and not
-    /// both are relaxed.
-    fn conflicts(&self, other: &ShadowAccess) -> bool {
-        self.bytes & other.bytes != 0
+    /// Why the two race unless something orders them: they share a byte, one writes, and not both
+    /// are relaxed, or one is so for its block only.
+    fn conflicts(&self, other: &ShadowAccess) -> Option<RaceKind> {
+        let is_conflict = self.bytes & other.bytes != 0
             && (self.writes || other.writes)
-            && !(self.relaxed && other.relaxed)
-            && !self.same_thread(other)
+            && !self.same_thread(other);
+        if !is_conflict {
+            None
+        } else if !(self.relaxed && other.relaxed) {
+            Some(RaceKind::Unordered)
+        } else if (self.in_block || other.in_block) && self.block != other.block {
+            Some(RaceKind::BlockScope)
+        } else {
+            None
+        }
     }
 }
 
@@ -75,7 +91,7 @@ pub struct ShadowMemory {
 
 impl ShadowMemory {
     /// Records an access to `length` bytes. `before` says whether an earlier access happened before
-    /// this one. Returns an earlier access that races with this one.
+    /// this one. Returns an earlier access that races with this one, and why.
     #[inline]
     pub fn access(
         &mut self,
@@ -83,7 +99,7 @@ impl ShadowMemory {
         length: usize,
         access: ShadowAccess,
         before: impl Fn(&ShadowAccess) -> bool,
-    ) -> Option<ShadowAccess> {
+    ) -> Option<(ShadowAccess, RaceKind)> {
         let mut found = None;
         let end = address + length;
         let mut at = address & !(WORD - 1);
@@ -100,6 +116,15 @@ impl ShadowMemory {
             }
         }
         found
+    }
+
+    /// A write to one of these bytes.
+    pub fn last_write(&self, address: usize, length: usize) -> Option<ShadowAccess> {
+        (address..address + length).step_by(WORD).find_map(|at| {
+            let page = &self.pages[*self.known.get(&(at & !(PAGE - 1)))?];
+            let writes = page[at % PAGE / WORD].writes;
+            writes.into_iter().find(|write| write.bytes != 0)
+        })
     }
 
     /// The index of the page at an address.
@@ -146,20 +171,23 @@ impl Word {
         access: ShadowAccess,
         before: &impl Fn(&ShadowAccess) -> bool,
         turn: usize,
-    ) -> Option<ShadowAccess> {
+    ) -> Option<(ShadowAccess, RaceKind)> {
         // The thread has read these bytes since it last released, and nobody has written to them
         // since: a write drops the reads before it.
         if !access.writes && self.reads.iter().any(|earlier| earlier.covers(&access)) {
             return None;
         }
-        let races = |earlier: &&ShadowAccess| earlier.conflicts(&access) && !before(earlier);
-        let found = self.writes.iter().find(races);
-        let found = if access.writes {
-            found.or(self.reads.iter().find(races))
-        } else {
-            found
+        let races = |earlier: &ShadowAccess| {
+            let why = earlier.conflicts(&access)?;
+            (!before(earlier)).then_some((*earlier, why))
+        };
+        let mut found = self.writes.iter().find_map(races);
+        if access.writes {
+            let of_reads = || self.reads.iter().find_map(races);
+            found = found
+                .or_else(of_reads)
+                .or_else(|| self.undoes(&access, before));
         }
-        .copied();
         if access.writes {
             // A later access that is ordered after this write is ordered after those before it too,
             // and a race with this write was just reported: the earlier records are not needed any
@@ -174,6 +202,39 @@ impl Word {
             put(&mut self.reads, access, turn, before);
         }
         found
+    }
+}
+
+impl Word {
+    /// A write of another thread that a relaxed store undoes, and that nothing orders before it. Its
+    /// thread has loaded the word since its last fence, and stores what it made of a value that may
+    /// be gone; or neither it nor a thread before it has looked at the word since. Else they have
+    /// waited for what was written.
+    fn undoes(
+        &self,
+        access: &ShadowAccess,
+        before: &impl Fn(&ShadowAccess) -> bool,
+    ) -> Option<(ShadowAccess, RaceKind)> {
+        if !access.relaxed || access.modifies {
+            return None;
+        }
+        let undone = |write: &&ShadowAccess| {
+            write.bytes & access.bytes != 0 && !write.same_thread(access) && !before(write)
+        };
+        let write = self.writes.iter().find(undone)?;
+        let seen = |read: &&ShadowAccess| {
+            read.bytes & access.bytes != 0 && (read.same_thread(access) || before(read))
+        };
+        let mut seen = self.reads.iter().filter(seen).peekable();
+        let kind = if seen.peek().is_none() {
+            let is_unknown = self.reads.iter().any(|read| read.crowded);
+            (!is_unknown).then_some(RaceKind::Unordered)
+        } else {
+            let is_fresh =
+                |read: &ShadowAccess| read.same_thread(access) && read.time == access.time;
+            seen.any(is_fresh).then_some(RaceKind::LostUpdate)
+        };
+        kind.map(|kind| (*write, kind))
     }
 }
 
@@ -192,9 +253,10 @@ fn put(
     let place = slots
         .iter()
         .position(|slot| slot.bytes != 0 && covered(slot))
-        .or_else(|| slots.iter().position(|slot| slot.bytes == 0))
-        .unwrap_or(turn % slots.len());
-    slots[place] = access;
+        .or_else(|| slots.iter().position(|slot| slot.bytes == 0));
+    let drops = |old: &ShadowAccess| old.crowded || old.bytes != 0 && !old.same_thread(&access);
+    let crowded = place.is_none_or(|place| drops(&slots[place]));
+    slots[place.unwrap_or(turn % slots.len())] = ShadowAccess { crowded, ..access };
 }
 
 #[cfg(test)]
@@ -219,7 +281,7 @@ mod tests {
             .find_map(|(thread, writes, address, length)| {
                 let earlier =
                     shadow.access(*address, *length, access(*thread, *writes), |_| false)?;
-                Some((earlier.thread, *thread))
+                Some((earlier.0.thread, *thread))
             })
     }
 

@@ -4,11 +4,12 @@
 //! the scheduler's reports have the user's line numbers, and the preprocessor still decides what is
 //! compiled:
 //! - A `__shared__` declaration becomes a local struct and references into the block's shared
-//!   memory.
+//!   memory, which each lambda that uses them declares anew.
 //! - A construct that this device cannot run becomes a `#pragma GCC error`.
 //! - A cast to an integer type becomes a call.
 
 mod casts;
+mod lambdas;
 mod pass;
 mod shared_memory;
 mod type_names;

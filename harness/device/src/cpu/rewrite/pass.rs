@@ -1,6 +1,7 @@
 //! The walk over the tokens of a source: it follows scopes and conditions, and finds the constructs
 //! to rewrite.
 
+use super::lambdas::SharedName;
 use super::type_names::type_names;
 use super::unsupported::{own_name, unsupported, unsupported_header};
 use super::{Edit, Refusal, Rewritten};
@@ -40,12 +41,14 @@ pub struct Pass<'s> {
     pub unit: usize,
     /// For each open brace, whether it encloses a namespace or an `extern "C"` block. Any other
     /// encloses a function, a class, or a block within one.
-    scopes: Vec<bool>,
+    pub scopes: Vec<bool>,
     /// `scopes` at each open `#if`: each of its branches begins with these.
     conditions: Vec<Vec<bool>>,
     /// The word for `__shared__`, if the source was preprocessed.
     pub preprocessed: Option<&'static str>,
     pub done: Rewritten,
+    /// The shared variables of the open blocks.
+    pub shared_names: Vec<SharedName>,
     /// Number of `__shared__` declarations so far.
     pub shared_declarations: usize,
     pub types: HashSet<&'s str>,
@@ -61,6 +64,7 @@ impl<'s> Pass<'s> {
             conditions: Vec::new(),
             preprocessed: None,
             done: Rewritten::default(),
+            shared_names: Vec::new(),
             shared_declarations: 0,
             types: type_names(code),
         }
@@ -97,7 +101,11 @@ impl<'s> Pass<'s> {
                 let outside = self.outside() && self.opens_namespace(at);
                 self.scopes.push(outside);
             }
-            "}" => drop(self.scopes.pop()),
+            "}" => {
+                self.scopes.pop();
+                self.close_shared_names();
+            }
+            "[" => self.lambda(at),
             "asm" | "__asm__" | "__asm" => return self.assembly(at),
             // This word is a macro here. NVRTC takes it within an attribute.
             "__noinline__" if matches!(self.code.at(at.wrapping_sub(1)), "(" | ",") => {

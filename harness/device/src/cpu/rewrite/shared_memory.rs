@@ -55,7 +55,9 @@ impl Pass<'_> {
         let mut after =
             format!(" }}; static_assert(sizeof({name}) <= 48 * 1024, \"{TOO_LARGE}\");");
         for member in names {
-            after += &format!(" auto& {member} = lab_cpu_shared<{name}>().{member};");
+            let declared = format!(" auto& {member} = lab_cpu_shared<{name}>().{member};");
+            after += &declared;
+            self.note_shared_name(member, declared);
         }
         let code = self.code;
         let (first, last) = (code.tokens[start].start, code.tokens[end].end);
@@ -129,10 +131,10 @@ impl Pass<'_> {
                 quoted(self.shown_as)
             )
         } else {
-            format!(
-                "{once} {kind}(&{name}){extents} = {address};{}",
-                "\n".repeat(newlines)
-            )
+            let declared = format!(" {kind}(&{name}){extents} = {address};");
+            let text = format!("{once}{declared}{}", "\n".repeat(newlines));
+            self.note_shared_name(name, declared);
+            text
         };
         self.edit(first, last, text);
     }

@@ -131,6 +131,16 @@ impl Worker {
     pub fn is_on_stack(&self, address: usize) -> bool {
         self.coroutines.contains(address)
     }
+
+    /// Whether an address lies on the stack that a thread runs on.
+    ///
+    /// # Safety
+    /// `thread` is a live thread of a block on this worker, and runs.
+    unsafe fn is_on_stack_of(&self, thread: *const Thread, address: usize) -> bool {
+        // SAFETY: the caller promises a live thread.
+        let coroutine = unsafe { (*thread).coroutine };
+        self.coroutines.stack_contains(coroutine, address)
+    }
 }
 
 /// Makes the blocks that a worker begins with: its share of a cooperative launch, whose blocks must

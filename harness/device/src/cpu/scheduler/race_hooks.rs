@@ -12,7 +12,7 @@ use super::block::Block;
 use super::block_of;
 use crate::cpu::abi::{Thread, WARP};
 use crate::cpu::order::bits;
-use crate::cpu::races::{AccessKind, AtomicOperation, MemorySpace, RaceDetector, ThreadId};
+use crate::cpu::races::{AccessKind, AtomicOperation, MemorySpace, Order, RaceDetector, ThreadId};
 use std::cell::RefMut;
 use std::ffi::{CStr, c_char, c_void};
 
@@ -23,12 +23,16 @@ pub struct Table {
     access: unsafe extern "C" fn(*mut Thread, *const c_void, usize, u32, *const c_void),
     atomic: unsafe extern "C" fn(*mut Thread, *const c_void, usize, u32, u32, *const c_void),
     fence: unsafe extern "C" fn(*mut Thread),
+    scope: unsafe extern "C" fn(*mut Thread, u32),
+    read_only: unsafe extern "C" fn(*mut Thread, *const c_void, usize, *const c_void),
 }
 
 pub static TABLE: Table = Table {
     access,
     atomic,
     fence,
+    scope,
+    read_only,
 };
 
 /// Bits of an access's kind, as in `race_hooks.h`.
@@ -45,6 +49,7 @@ unsafe extern "C" fn access(
     let kind = AccessKind {
         writes: kind & WRITES != 0,
         relaxed: kind & RELAXED != 0,
+        modifies: false,
     };
     // A volatile access counts as a relaxed atomic operation: by itself it orders no other access.
     let what = if kind.writes {
@@ -52,7 +57,11 @@ unsafe extern "C" fn access(
     } else {
         AtomicOperation::Load
     };
-    let atomic = kind.relaxed.then_some((what, false, false));
+    let order = Order {
+        acquires: false,
+        releases: false,
+    };
+    let atomic = kind.relaxed.then_some((what, order));
     // SAFETY: device code keeps the contract.
     unsafe { report_access(thread, address as usize, bytes, kind, pc, atomic) };
 }
@@ -66,7 +75,10 @@ unsafe extern "C" fn atomic(
     pc: *const c_void,
 ) {
     // C++'s memory orders: relaxed, consume, acquire, release, acq_rel, seq_cst.
-    let (acquires, releases) = (matches!(order, 1 | 2 | 4 | 5), matches!(order, 3..=5));
+    let order = Order {
+        acquires: matches!(order, 1 | 2 | 4 | 5),
+        releases: matches!(order, 3..=5),
+    };
     let what = [
         AtomicOperation::Load,
         AtomicOperation::Store,
@@ -75,6 +87,7 @@ unsafe extern "C" fn atomic(
     let kind = AccessKind {
         writes: what != AtomicOperation::Load,
         relaxed: true,
+        modifies: what == AtomicOperation::Modify,
     };
     // SAFETY: device code keeps the contract.
     unsafe {
@@ -84,7 +97,7 @@ unsafe extern "C" fn atomic(
             bytes,
             kind,
             pc,
-            Some((what, acquires, releases)),
+            Some((what, order)),
         );
     };
 }
@@ -94,7 +107,30 @@ unsafe extern "C" fn fence(thread: *mut Thread) {
     unsafe { tell(block_of(thread), |races, _| races.fence(id_of(thread))) };
 }
 
-/// Reports an access, and the atomic operation that it is part of, except on the stack of a thread.
+unsafe extern "C" fn scope(thread: *mut Thread, is_block: u32) {
+    // SAFETY: the contract: thread and block are alive.
+    unsafe {
+        tell(block_of(thread), |races, _| {
+            races.set_scope(id_of(thread), is_block != 0);
+        });
+    }
+}
+
+unsafe extern "C" fn read_only(
+    thread: *mut Thread,
+    address: *const c_void,
+    bytes: usize,
+    pc: *const c_void,
+) {
+    // SAFETY: the contract: thread and block are alive. The address is only compared.
+    unsafe {
+        tell(block_of(thread), |races, _| {
+            races.read_only(id_of(thread), address as usize, bytes, pc as usize);
+        });
+    }
+}
+
+/// Reports an access, and the atomic operation that it is part of, except on the thread's own stack.
 ///
 /// # Safety
 /// The module's contract.
@@ -105,7 +141,7 @@ unsafe fn report_access(
     bytes: usize,
     kind: AccessKind,
     pc: *const c_void,
-    atomic: Option<(AtomicOperation, bool, bool)>,
+    atomic: Option<(AtomicOperation, Order)>,
 ) {
     // SAFETY: the contract: thread, block and worker are alive. The detector is dropped at the end
     // of this call.
@@ -114,12 +150,15 @@ unsafe fn report_access(
         let is_on_stack = (*(*block).worker).is_on_stack(address);
         tell(block, |races, _| {
             races.executes(pc as usize, is_on_stack);
+            let id = id_of(thread);
             if is_on_stack {
+                if !(*(*block).worker).is_on_stack_of(thread, address) {
+                    races.access_to_local(id, kind.writes, pc as usize);
+                }
                 return;
             }
-            let id = id_of(thread);
-            if let Some((what, acquires, releases)) = atomic {
-                races.atomic(id, address, what, acquires, releases);
+            if let Some((what, order)) = atomic {
+                races.atomic(id, address, what, order);
             }
             races.access(id, address, bytes, kind, pc as usize, || {
                 if (*block).shared.contains(address) {

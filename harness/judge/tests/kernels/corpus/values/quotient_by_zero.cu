@@ -1,0 +1,21 @@
+// A sum is divided by the number of columns that are left over, which is zero.
+// problem: int_totals
+// judged: fail
+// says on cpu: a GPU goes on with any number
+#include "lab.h"
+
+extern "C" __global__ void int_totals(const int* x, int* y, int rows, int cols) {
+    __shared__ int total;
+    if (threadIdx.x == 0) total = 0;
+    __syncthreads();
+    int sum = 0;
+    for (int c = threadIdx.x; c < cols; c += 64) sum += x[blockIdx.x * cols + c];
+    atomicAdd(&total, sum / (cols % 96));
+    __syncthreads();
+    if (threadIdx.x == 0) y[blockIdx.x] = total;
+}
+
+LAB_LAUNCH(int_totals) {
+    launch.grid[0] = dims.rows;
+    launch.block[0] = 64;
+}
