@@ -87,13 +87,21 @@ impl Division {
         if self.bits == 8 {
             // The dividend is AX; the quotient goes to AL, the remainder to AH.
             let is_lowest = self.is_signed && low & 0xffff == 0xff80;
-            let both = if is_lowest { 0x0080 } else { (low & 0xff) << 8 | 0xff };
+            let both = if is_lowest {
+                0x0080
+            } else {
+                (low & 0xff) << 8 | 0xff
+            };
             return (low & !0xffff | both, high);
         }
         let mask = u64::MAX >> (64 - self.bits);
         let lowest = 1 << (self.bits - 1);
         let is_lowest = self.is_signed && low & mask == lowest && high & mask == mask;
-        let (quotient, remainder) = if is_lowest { (lowest, 0) } else { (mask, low & mask) };
+        let (quotient, remainder) = if is_lowest {
+            (lowest, 0)
+        } else {
+            (mask, low & mask)
+        };
         // An instruction on 32 bits clears the upper half of its registers.
         let kept = if self.bits == 16 { !mask } else { 0 };
         (low & kept | quotient, high & kept | remainder)
@@ -119,7 +127,10 @@ mod tests {
         assert_eq!(read(&[0xf6, 0x76, 8]), Some((8, false, 3)));
         assert_eq!(read(&[0xf7, 0x7c, 0x24, 16]), Some((32, true, 4)));
         assert_eq!(read(&[0xf7, 0x3d, 1, 2, 3, 4]), Some((32, true, 6)));
-        assert_eq!(read(&[0x48, 0xf7, 0x34, 0x85, 1, 2, 3, 4]), Some((64, false, 8)));
+        assert_eq!(
+            read(&[0x48, 0xf7, 0x34, 0x85, 1, 2, 3, 4]),
+            Some((64, false, 8))
+        );
         // mul ecx; add eax, ecx.
         assert_eq!(read(&[0xf7, 0xe1]), None);
         assert_eq!(read(&[0x01, 0xc8]), None);
@@ -131,7 +142,10 @@ mod tests {
         assert_eq!(result(32, false, 7, 0), (0xffff_ffff, 7));
         assert_eq!(result(32, true, 0x8000_0000, 0xffff_ffff), (0x8000_0000, 0));
         assert_eq!(result(64, true, 5, 0), (u64::MAX, 5));
-        assert_eq!(result(16, false, 0xabcd_0007, 0x1234_0000), (0xabcd_ffff, 0x1234_0007));
+        assert_eq!(
+            result(16, false, 0xabcd_0007, 0x1234_0000),
+            (0xabcd_ffff, 0x1234_0007)
+        );
         assert_eq!(result(8, true, 0x1_0009, 3), (0x1_09ff, 3));
         assert_eq!(result(8, true, 0xff80, 3), (0x0080, 3));
     }

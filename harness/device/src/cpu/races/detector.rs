@@ -2,8 +2,8 @@
 //! collects the races.
 
 use super::IndexMap;
-use super::clock::VectorClock;
 use super::executed::ExecutedInstructions;
+use super::past::Past;
 use super::published::{Published, Scope};
 use super::report::{self, BarrierScope, MemorySpace, Race, RaceKind, RaceLogLine, RacingAccess};
 use super::shadow::{ShadowAccess, ShadowMemory};
@@ -52,7 +52,7 @@ pub struct RaceDetector {
     /// The threads of each block that has begun.
     blocks: IndexMap<u32, Vec<ThreadState>>,
     shadow: ShadowMemory,
-    /// For each word that an atomic or a volatile store wrote: the clock that a load of the word
+    /// For each word that an atomic or a volatile store wrote: what a load of the word
     /// acquires.
     words: IndexMap<usize, Published>,
     /// Pairs of instructions that were reported, with the scope of the missing barrier.
@@ -158,7 +158,7 @@ impl RaceDetector {
         let Some(states) = self.blocks.get_mut(&block) else {
             return;
         };
-        let mut all = VectorClock::default();
+        let mut all = Past::default();
         join_all(&mut all, threads.clone().map(|t| &states[t as usize]));
         let times = threads.clone().map(|t| (t, states[t as usize].time));
         all.learn(block, self.threads_per_block, times);
@@ -167,7 +167,7 @@ impl RaceDetector {
 
     /// All threads of the launch have met at the grid's barrier.
     pub fn grid_met(&mut self) {
-        let mut all = VectorClock::default();
+        let mut all = Past::default();
         for (block, threads) in &self.blocks {
             join_all(&mut all, threads.iter());
             let times = (0..).zip(threads.iter().map(|thread| thread.time));
@@ -186,15 +186,15 @@ impl RaceDetector {
             return;
         };
         let scope = thread.scope;
-        for (clock, needs) in std::mem::take(&mut thread.unacquired) {
+        for (past, needs) in std::mem::take(&mut thread.unacquired) {
             if needs == Scope::Device && scope == Scope::Block {
-                thread.unacquired.push((clock, needs));
+                thread.unacquired.push((past, needs));
             } else {
-                thread.clock.join(&clock);
+                thread.past.join(&past);
             }
         }
-        let clock = thread.release(id, self.threads_per_block);
-        thread.released.set(&clock, scope);
+        let past = thread.release(id, self.threads_per_block);
+        thread.released.set(&past, scope);
     }
 
     /// The atomics and fences of a thread have this scope from now on.
@@ -222,18 +222,18 @@ impl RaceDetector {
         };
         let scope = thread.scope;
         if operation != AtomicOperation::Store {
-            let of_block = published.of_block(id.0).map(|clock| (clock, Scope::Block));
-            for (clock, needs) in of_block
+            let of_block = published.of_block(id.0).map(|past| (past, Scope::Block));
+            for (past, needs) in of_block
                 .into_iter()
                 .chain([(&published.device, Scope::Device)])
             {
-                let is_known = |(known, has): &(VectorClock, Scope)| {
-                    known.id() == clock.id() && (*has == Scope::Block || needs == Scope::Device)
+                let is_known = |(known, has): &(Past, Scope)| {
+                    known.id() == past.id() && (*has == Scope::Block || needs == Scope::Device)
                 };
                 if acquires && (needs == Scope::Block || scope == Scope::Device) {
-                    thread.clock.join(clock);
-                } else if !clock.is_empty() && !thread.unacquired.iter().any(is_known) {
-                    thread.unacquired.push((clock.clone(), needs));
+                    thread.past.join(past);
+                } else if !past.is_empty() && !thread.unacquired.iter().any(is_known) {
+                    thread.unacquired.push((past.clone(), needs));
                 }
             }
         }
@@ -326,11 +326,9 @@ impl RaceDetector {
             time: thread.time,
             pc: pc.wrapping_sub(self.image) as u32,
         };
-        let clock = &thread.clock;
-        let happened_before = |earlier: &ShadowAccess| {
-            earlier.same_thread(&access)
-                || clock.of(earlier.block, earlier.thread.into()) >= earlier.time
-        };
+        let past = &thread.past;
+        let happened_before =
+            |earlier: &ShadowAccess| earlier.same_thread(&access) || past.holds(earlier);
         let found = self.shadow.access(address, length, access, happened_before);
         let Some((earlier, kind)) = found else {
             return;

@@ -19,7 +19,8 @@
 //!   other memory only with a fence.
 //!
 //! `__threadfence_block`, an atomic of the block's scope and a barrier of a block release to the
-//! threads of this block alone (`published.rs`).
+//! threads of this block alone (`published.rs`), except that loads before them are over for all
+//! (`past.rs`).
 //!
 //! Two writes of the same value are no race: the memory is the same in either order.
 //!
@@ -36,6 +37,7 @@
 mod clock;
 mod detector;
 mod executed;
+mod past;
 mod published;
 mod report;
 mod shadow;

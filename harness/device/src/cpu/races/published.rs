@@ -1,6 +1,6 @@
 //! What the fences, barriers and releasing atomics of a thread publish, and to whom.
 
-use super::clock::VectorClock;
+use super::past::Past;
 
 /// To whom an operation publishes what its thread knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,21 +12,22 @@ pub enum Scope {
     Device,
 }
 
-/// Clocks that a thread has released, or that a word of memory holds.
+/// What a thread has released.
 #[derive(Clone, Debug, Default)]
 pub struct Released {
     /// For all threads.
-    pub device: VectorClock,
+    pub device: Past,
     /// For the threads of the same block. It is as late as `device`, or later.
-    pub block: VectorClock,
+    pub block: Past,
 }
 
 impl Released {
     /// Replaces what was released in this scope.
-    pub fn set(&mut self, clock: &VectorClock, scope: Scope) {
-        self.block = clock.clone();
-        if scope == Scope::Device {
-            self.device = clock.clone();
+    pub fn set(&mut self, past: &Past, scope: Scope) {
+        self.block = past.clone();
+        match scope {
+            Scope::Device => self.device = past.clone(),
+            Scope::Block => self.device.end_loads(past),
         }
     }
 }
@@ -34,16 +35,16 @@ impl Released {
 /// What loads of a word acquire.
 #[derive(Default)]
 pub struct Published {
-    pub device: VectorClock,
+    pub device: Past,
     /// For the threads of some blocks, by the block's index.
-    blocks: Vec<(u32, VectorClock)>,
+    blocks: Vec<(u32, Past)>,
 }
 
 impl Published {
     /// What the threads of a block alone acquire.
-    pub fn of_block(&self, block: u32) -> Option<&VectorClock> {
+    pub fn of_block(&self, block: u32) -> Option<&Past> {
         let found = self.blocks.iter().find(|(known, _)| *known == block);
-        found.map(|(_, clock)| clock)
+        found.map(|(_, past)| past)
     }
 
     /// Takes what a thread of `block` releases. A store replaces what was there; another operation

@@ -1,6 +1,6 @@
 //! What the detector knows of one CUDA thread.
 
-use super::clock::VectorClock;
+use super::past::Past;
 use super::published::{Released, Scope};
 use std::collections::HashSet;
 
@@ -13,47 +13,47 @@ pub struct ThreadState {
     /// The thread's own time. It advances at each release.
     pub time: u32,
     /// What happened before the thread's next access.
-    pub clock: VectorClock,
-    /// The thread's clock at its last fence or barrier. A relaxed store publishes this clock.
+    pub past: Past,
+    /// What happened before the thread's last fence or barrier. A relaxed store publishes it.
     pub released: Released,
-    /// Clocks that relaxed loads read, and the scope that a fence must have at least to acquire
-    /// them. A list, because many threads usually hold the same clocks, and joining them here would
+    /// What relaxed loads read, and the scope that a fence must have at least to acquire
+    /// them. A list, because many threads usually hold the same, and joining them here would
     /// copy each.
-    pub unacquired: Vec<(VectorClock, Scope)>,
+    pub unacquired: Vec<(Past, Scope)>,
     /// The scope of the thread's atomics and fences.
     pub scope: Scope,
 }
 
 impl ThreadState {
-    /// Returns the clock with all that the thread knows and has done, and advances the thread's
+    /// Returns all that the thread knows and has done, and advances the thread's
     /// time: later accesses are not part of what was released.
-    pub fn release(&mut self, (block, thread): ThreadId, threads_per_block: usize) -> VectorClock {
-        self.clock
+    pub fn release(&mut self, (block, thread): ThreadId, threads_per_block: usize) -> Past {
+        self.past
             .learn(block, threads_per_block, [(thread, self.time)].into_iter());
         self.time += 1;
-        self.clock.clone()
+        self.past.clone()
     }
 
     /// Passes a barrier, which is also a fence of this scope.
-    pub fn pass_barrier(&mut self, all: &VectorClock, scope: Scope) {
-        self.clock = all.clone();
+    pub fn pass_barrier(&mut self, all: &Past, scope: Scope) {
+        self.past = all.clone();
         self.released.set(all, scope);
         self.unacquired.clear();
         self.time += 1;
     }
 }
 
-/// Joins the clocks of `threads` into `all`, and those they have not acquired yet. Clocks that
-/// threads share are joined once.
-pub fn join_all<'a>(all: &mut VectorClock, threads: impl Iterator<Item = &'a ThreadState>) {
+/// Joins what `threads` know into `all`, and what they have not acquired yet. What threads share is
+/// joined once.
+pub fn join_all<'a>(all: &mut Past, threads: impl Iterator<Item = &'a ThreadState>) {
     let mut seen = HashSet::new();
-    let clocks_of = |thread: &'a ThreadState| {
-        let unacquired = thread.unacquired.iter().map(|(clock, _)| clock);
-        std::iter::once(&thread.clock).chain(unacquired)
+    let known_by = |thread: &'a ThreadState| {
+        let unacquired = thread.unacquired.iter().map(|(past, _)| past);
+        std::iter::once(&thread.past).chain(unacquired)
     };
-    for clock in threads.flat_map(clocks_of) {
-        if seen.insert(clock.id()) {
-            all.join(clock);
+    for past in threads.flat_map(known_by) {
+        if seen.insert(past.id()) {
+            all.join(past);
         }
     }
 }
