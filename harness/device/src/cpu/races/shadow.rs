@@ -323,16 +323,55 @@ mod tests {
         assert!(race(&all).is_some());
     }
 
+    /// An access by an atomic, or by a volatile load or store.
+    fn relaxed(thread: u16, writes: bool, modifies: bool) -> ShadowAccess {
+        ShadowAccess {
+            relaxed: true,
+            modifies,
+            ..access(thread, writes)
+        }
+    }
+
+    /// Why the last of these accesses to one word races, with nothing ordered.
+    fn last_race(accesses: &[ShadowAccess]) -> Option<RaceKind> {
+        let mut shadow = ShadowMemory::default();
+        let races = accesses
+            .iter()
+            .map(|access| shadow.access(8, 4, *access, |_| false));
+        races.last().flatten().map(|(_, kind)| kind)
+    }
+
     #[test]
     fn atomics_race_with_plain_accesses_only() {
-        let relaxed = |thread| ShadowAccess {
-            relaxed: true,
-            ..access(thread, true)
+        let atomic = |thread| relaxed(thread, true, true);
+        assert_eq!(last_race(&[atomic(0), atomic(1)]), None);
+        let plain = last_race(&[atomic(0), atomic(1), access(2, false)]);
+        assert_eq!(plain, Some(RaceKind::Unordered));
+    }
+
+    #[test]
+    fn a_store_that_may_undo_another_races() {
+        let (load, store) = (|t| relaxed(t, false, false), |t| relaxed(t, true, false));
+        let update = [load(0), store(0), load(1), store(1)];
+        assert_eq!(last_race(&update), Some(RaceKind::LostUpdate));
+        assert_eq!(last_race(&[store(0), store(1)]), Some(RaceKind::Unordered));
+        // A thread that has waited for the word, and passed a fence, gives it on.
+        let later = ShadowAccess {
+            time: 2,
+            ..store(1)
         };
-        let mut shadow = ShadowMemory::default();
-        assert_eq!(shadow.access(8, 4, relaxed(0), |_| false), None);
-        assert_eq!(shadow.access(8, 4, relaxed(1), |_| false), None);
-        assert!(shadow.access(8, 4, access(2, false), |_| false).is_some());
+        assert_eq!(last_race(&[store(0), load(1), later]), None);
+    }
+
+    #[test]
+    fn an_atomic_of_the_block_is_none_for_another_block() {
+        let of_block = |block| ShadowAccess {
+            block,
+            in_block: true,
+            ..relaxed(0, true, true)
+        };
+        let both = last_race(&[of_block(0), of_block(1)]);
+        assert_eq!(both, Some(RaceKind::BlockScope));
     }
 
     #[test]
