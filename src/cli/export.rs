@@ -4,6 +4,8 @@ mod facts;
 mod files;
 mod published;
 
+pub use facts::is_licence;
+
 use super::bench::check_file;
 use super::{JsonArg, open, say, told};
 use anyhow::{Context, Result, anyhow, bail, ensure};

@@ -4,6 +4,7 @@
 mod definition;
 mod described;
 mod own_harness;
+mod project_headers;
 mod published;
 mod python_source;
 mod triton;
@@ -42,6 +43,9 @@ pub struct InitArgs {
     /// Of a published file: the new problem's name or path [default: the name of the function]
     #[arg(long, value_name = "NAME")]
     name: Option<PathBuf>,
+    /// Of a published .cu: a folder of headers, also outside of its project; several times if needed
+    #[arg(short = 'I', long, value_name = "DIR")]
+    include: Vec<PathBuf>,
     /// Of a published problem: the solution that becomes the kernel, such as a submission
     #[arg(long, value_name = "FILE")]
     solution: Option<PathBuf>,

@@ -68,6 +68,7 @@ mod peers;
 mod processes;
 mod profile;
 mod published;
+mod published_project;
 mod python;
 mod python_kernels;
 mod python_setup;

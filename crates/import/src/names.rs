@@ -13,7 +13,9 @@ pub struct Names {
 
 /// Names that problem.toml keeps for itself, and words of C++ that a parameter of a published
 /// kernel cannot have but its macros can.
-const RESERVED: [&str; 8] = ["T", "E", "PI", "TAU", "sizeof_T", "t", "", "scratch"];
+const RESERVED: [&str; 9] = [
+    "T", "E", "PI", "TAU", "sizeof_T", "dim3", "t", "", "scratch",
+];
 
 impl Names {
     /// The name of `what`: the one that it was given before, else a free one.
@@ -35,7 +37,7 @@ impl Names {
             wanted.to_owned()
         };
         name = name.trim_start_matches('_').to_owned();
-        if RESERVED[..5].contains(&name.as_str()) {
+        if RESERVED[..6].contains(&name.as_str()) {
             name = format!("{}_extent", name.to_lowercase());
         }
         if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {

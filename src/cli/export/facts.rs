@@ -180,16 +180,18 @@ fn measured(record: Option<&Record>, on_disk: bool) -> Option<String> {
     ))
 }
 
+/// Whether a file of this name says what others may do with the files beside it.
+pub fn is_licence(name: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    ["LICENSE", "LICENCE", "COPYING", "NOTICE", "UNLICENSE"]
+        .iter()
+        .any(|word| upper.starts_with(word))
+}
+
 /// Which licence files the repository has.
 fn licence(repo: &Repo) -> Result<String> {
-    let is_licence = |name: &String| {
-        let upper = name.to_ascii_uppercase();
-        ["LICENSE", "LICENCE", "COPYING", "NOTICE", "UNLICENSE"]
-            .iter()
-            .any(|word| upper.starts_with(word))
-    };
     let mut files = lab_git::names_in_head(repo, Path::new(""))?;
-    files.retain(is_licence);
+    files.retain(|name| is_licence(name));
     let theirs = if files.is_empty() {
         "the repository that they come from has no licence file: ask its owners".to_owned()
     } else {

@@ -1,11 +1,12 @@
 //! `lab init FILE.cu`: a problem for a kernel of a file as people publish them, with host code
 //! around it.
 
+use super::project_headers::ProjectHeaders;
 use super::{InitAnswer, InitArgs, ask, find_kernel, own_harness, say, say_below, told};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use itertools::Itertools;
 use lab_import::Problem;
-use lab_import::cuda::Published;
+use lab_import::cuda::{Published, Wanted};
 use lab_project::new_problem::{self, NewProblem};
 use lab_protocol::Language;
 use lab_system::failure::Failure;
@@ -104,6 +105,7 @@ pub struct PublishedFile {
     /// As the user named it.
     shown: String,
     text: String,
+    headers: ProjectHeaders,
 }
 
 /// Finds the file that the arguments mean, if it is CUDA C++ with kernels and nothing says how it is
@@ -148,6 +150,7 @@ pub fn find(folder: &Path, options: &InitArgs) -> Result<Option<PublishedFile>> 
         return Ok(None);
     }
     let published = PublishedFile {
+        headers: ProjectHeaders::of(folder, &path, &options.include)?,
         folder: folder.to_owned(),
         shown: shown(folder, &path),
         text: read(&path)?,
@@ -181,23 +184,27 @@ fn has_own_harness(folder: &Path, kernel: &Path) -> bool {
 }
 
 impl PublishedFile {
-    /// The file with the headers beside it. `name` is what the problem calls it.
+    /// The file with its headers. `name` is what the problem calls it.
     fn parsed(&self, name: &str) -> Published {
-        let beside = self.path.parent().unwrap_or(&self.folder);
-        let root = lab_project::work_tree(beside).unwrap_or_else(|_| beside.to_owned());
-        // A header is named relative to the file, or to a folder around it, up to the repository's.
-        let around = || beside.ancestors().take_while(|at| at.starts_with(&root));
-        let header = |name: &str| {
-            let path = around()
-                .map(|at| at.join(name))
-                .find(|path| path.is_file())?;
-            let ends = ["h", "cuh", "hpp", "cu", "inl", "inc"];
-            let is_header = path
-                .extension()
-                .is_some_and(|end| ends.iter().any(|e| end == *e));
-            read(&path).ok().filter(|_| is_header)
-        };
+        let header = |wanted: &Wanted| self.headers.find(wanted);
         Published::read(name, &self.text, &header)
+    }
+
+    /// Adds other files of the project, until one launches the kernel.
+    fn add_launching(&self, published: &mut Published, kernel: &str) {
+        if published.is_launched(kernel) {
+            return;
+        }
+        for file in self.headers.naming_launched(kernel, &self.path) {
+            let header = |wanted: &Wanted| {
+                let by = Some(wanted.by.unwrap_or(&file.name));
+                self.headers.find(&Wanted { by, ..*wanted })
+            };
+            published.add_launching(&file.name, &file.text, &header);
+            if published.is_launched(kernel) {
+                return;
+            }
+        }
     }
 
     fn file_name(&self) -> &str {
@@ -208,8 +215,11 @@ impl PublishedFile {
     /// Writes the problem, and says what to do next.
     pub fn init(&self, options: &InitArgs) -> Result<ExitCode> {
         let origin = self.file_name();
-        let published = self.parsed(origin);
+        let mut published = self.parsed(origin);
         let functions = self.functions(&published, options.entry.as_deref())?;
+        for function in &functions {
+            self.add_launching(&mut published, function);
+        }
         let short = match functions.as_slice() {
             [only] => only.strip_suffix("_kernel").unwrap_or(only),
             // A problem for several kernels is called after their file.

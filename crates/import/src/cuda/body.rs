@@ -2,6 +2,7 @@
 
 use super::interval::{Interval, value};
 use lab_source::cpp::Code;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A range of tokens.
@@ -25,6 +26,8 @@ struct Bound {
     at: usize,
     value: Range,
     is_inclusive: bool,
+    /// It depends on an extent.
+    is_of_size: bool,
 }
 
 /// A function's body, and what is known of the names in it.
@@ -41,6 +44,8 @@ pub struct Body<'a> {
     constant: &'a dyn Fn(&str) -> Option<i128>,
     /// How many numbers a type of an element holds.
     pub width: &'a dyn Fn(&str) -> Option<usize>,
+    /// The ranges of names, by their token and by how many names may still be followed.
+    found: RefCell<BTreeMap<(usize, usize), Option<Interval>>>,
 }
 
 /// Most names that are followed from one value.
@@ -64,9 +69,15 @@ impl<'a> Body<'a> {
             sizes,
             constant,
             width,
+            found: RefCell::default(),
         };
         for at in range.0..range.1 {
             body.read(at);
+        }
+        let of_size = body.bounds.iter();
+        let of_size: Vec<bool> = of_size.map(|it| body.names_size(it.value, 4)).collect();
+        for (bound, is_of_size) in body.bounds.iter_mut().zip(of_size) {
+            bound.is_of_size = is_of_size;
         }
         body
     }
@@ -74,6 +85,7 @@ impl<'a> Body<'a> {
     /// Gives a name these values everywhere, or again those that follow from the code. Returns what
     /// the name was given before.
     pub fn give(&mut self, name: &str, values: Option<Interval>) -> Option<Interval> {
+        self.found.get_mut().clear();
         match values {
             Some(values) => self.known.insert(name.to_owned(), values),
             None => self.known.remove(name),
@@ -118,6 +130,7 @@ impl<'a> Body<'a> {
             at,
             value,
             is_inclusive,
+            is_of_size: false,
         });
     }
 
@@ -178,8 +191,18 @@ impl<'a> Body<'a> {
         })
     }
 
-    /// The range of a name at a token.
+    /// The range of a name at a token. Names that depend on one another would be followed again and
+    /// again.
     fn name(&self, name: &str, at: usize, depth: usize) -> Option<Interval> {
+        if let Some(found) = self.found.borrow().get(&(at, depth)) {
+            return *found;
+        }
+        let values = self.followed(name, at, depth);
+        self.found.borrow_mut().insert((at, depth), values);
+        values
+    }
+
+    fn followed(&self, name: &str, at: usize, depth: usize) -> Option<Interval> {
         if let Some(known) = self.known.get(name) {
             return Some(*known);
         }
@@ -203,7 +226,7 @@ impl<'a> Body<'a> {
                 high,
             });
         }
-        let guards = |bound: &&Bound| bound.name == name && self.names_size(bound.value, 4);
+        let guards = |bound: &&Bound| bound.name == name && bound.is_of_size;
         let guards = self.bounds.iter().filter(guards);
         let high = guards.filter_map(|bound| self.limit(bound, depth)).max();
         match (first, high) {

@@ -3,11 +3,11 @@
 use super::cub;
 use super::headers::{included, is_of_host};
 use super::slice::{Slice, is_device};
-use super::unit::{Place, Source, Unit};
+use super::unit::{Place, Source, Unit, replaced};
 use itertools::Itertools;
 use lab_source::cpp::Code;
 use lab_source::cpp::items::{Item, ItemKind};
-use lab_source::line_at;
+use lab_source::cpp::words;
 
 /// What becomes of the kernel's own declaration.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,6 +42,14 @@ pub fn text(unit: &Unit, slice: &Slice, kernels: &[Place], entry: Entry) -> Stri
             let item = &source.items[at];
             if is_cub(source, item) {
                 out.extend(cub.iter().map(|header| format!("#include <{header}>\n")));
+                continue;
+            }
+            let wanted = included(source.code.at(item.first));
+            if let Some(name) = wanted.filter(|_| item.kind == ItemKind::Include) {
+                // One header has all of cuRAND's device code.
+                let is_random = name.starts_with("curand_");
+                let name = if is_random { "curand_kernel.h" } else { name };
+                out += &format!("#include <{name}>\n");
                 continue;
             }
             let mark = kernels.contains(&(file, at)).then_some(entry);
@@ -107,6 +115,13 @@ fn piece(source: &Source, item: &Item, mark: Option<Entry>) -> String {
     let has_gap =
         before.contains("\n\n") || matches!(item.kind, ItemKind::Function | ItemKind::Type);
     let text = edited(&code.text[begin..item.end], begin, edits(code, item, mark));
+    // C++17 has no `register`.
+    let text = match words(&text).contains(&"register") {
+        true => replaced(&text, |code, at| {
+            (code.word(at) == "register").then(String::new)
+        }),
+        false => text,
+    };
     let mut out = String::from(if has_gap { "\n" } else { "" });
     if !comment.is_empty() {
         out += comment;
@@ -218,15 +233,19 @@ pub struct LeftOut {
 pub fn left_out(unit: &Unit, slice: &Slice) -> Vec<LeftOut> {
     let source = unit.main();
     let file = unit.sources.len() - 1;
-    let line = |token: usize| line_at(&source.code.text, source.code.tokens[token].start);
+    let is_made = |name: &str| source.made.iter().any(|made| made.by == name);
     let mut runs: Vec<LeftOut> = Vec::new();
     let mut joins = false;
     for (at, item) in source.items.iter().enumerate() {
-        let is_code = matches!(item.kind, ItemKind::Function | ItemKind::Call);
+        let is_code = match item.kind {
+            ItemKind::Call => !is_made(item.name()),
+            kind => kind == ItemKind::Function,
+        };
         if slice.keeps((file, at)) {
             joins = false;
         } else if is_code {
-            let (first, last, name) = (line(item.first), line(item.last), item.name().to_owned());
+            let (first, last) = (source.line(item.first), source.line(item.last));
+            let name = item.name().to_owned();
             match runs.last_mut().filter(|_| joins) {
                 Some(run) => {
                     run.last = last;

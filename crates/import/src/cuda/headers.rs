@@ -14,7 +14,7 @@ const FAMILIES: [(&str, &str); 19] = [
     ("cuda/", "cuda"),
     ("cute/", ""),
     ("cutlass/", ""),
-    ("curand_", ""),
+    ("curand_", "curand"),
     ("cuda_pipeline", ""),
     ("cuda_awbarrier", ""),
     ("cuda_fp4", ""),
@@ -144,10 +144,22 @@ const SHORT_TYPES: [(&str, &str); 4] = [
     ("ulong", "unsigned long"),
 ];
 
-/// The header that an include line names, without its quotes or brackets.
+/// Macros that CUDA's and PyTorch's headers for the host define, and NVRTC does not.
+const MACROS: [(&str, &str); 5] = [
+    ("CUDART_VERSION", "12040"),
+    ("CUDA_VERSION", "12040"),
+    ("C10_WARP_SIZE", "32"),
+    ("C10_DEVICE", "__device__"),
+    ("C10_HOST_DEVICE", "__host__ __device__"),
+];
+
+/// The header that an include line names, without its quotes or brackets. A copy of CUB in the
+/// project, as `3rdparty/cub/cub.cuh`, has the name that CUB gives it.
 pub fn included(line: &str) -> Option<&str> {
     let header = Directive::parse(line)?.spelled_header()?;
-    Some(header.trim_matches(['<', '>', '"']))
+    let name = header.trim_matches(['<', '>', '"']);
+    let of_cub = name.rfind("/cub/").filter(|_| name.ends_with(".cuh"));
+    Some(of_cub.map_or(name, |at| &name[at + 1..]))
 }
 
 /// The header that an include line names in quotes.
@@ -164,7 +176,8 @@ pub fn is_for_device(name: &str) -> bool {
 
 /// Whether a header comes with CUDA's libraries for the host, or with PyTorch.
 pub fn is_of_libraries(name: &str) -> bool {
-    const STARTS: [&str; 15] = [
+    const STARTS: [&str; 16] = [
+        "thrust/",
         "cuda.h",
         "cuda_runtime",
         "device_launch_parameters",
@@ -204,7 +217,11 @@ pub fn is_of_host(base: &str) -> bool {
 pub fn stays(name: &str, used: &BTreeSet<&str>) -> bool {
     let is_own = NEEDED.iter().any(|(header, _)| *header == name);
     let family = FAMILIES.iter().find(|(start, _)| name.starts_with(start));
-    !is_own && family.is_some_and(|(_, word)| word.is_empty() || used.contains(word))
+    let is_used = |word: &str| match word {
+        "curand" => used.iter().any(|used| used.starts_with(word)),
+        _ => word.is_empty() || used.contains(word),
+    };
+    !is_own && family.is_some_and(|(_, word)| is_used(word))
 }
 
 /// The include lines and the short names of types that a code needs because of its words, with an
@@ -228,7 +245,12 @@ pub fn needed(code: &str) -> String {
         .iter()
         .filter(|(name, _)| used.contains(name) && !code.contains(&format!(" {name};")));
     let types = types.map(|(name, long)| format!("typedef {long} {name};\n"));
-    let lines: String = includes.chain(types).collect();
+    let macros = MACROS.iter().filter(|(name, _)| {
+        let define = format!("#define {name} ");
+        used.contains(name) && !code.contains(&define)
+    });
+    let macros = macros.map(|(name, value)| format!("#define {name} {value}\n"));
+    let lines: String = includes.chain(types).chain(macros).collect();
     if lines.is_empty() {
         lines
     } else {

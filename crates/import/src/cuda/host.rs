@@ -18,14 +18,22 @@ pub struct Host {
     /// The published file, and the line of the launch. It is that of the function, or of the macro
     /// that makes it, where the launch comes after a macro.
     pub place: String,
+    /// The name of the file with the launch.
+    pub file: String,
     /// The fields of a struct that the launch passes, as the host code names them, with the numbers
     /// of the arguments that they are.
     pub fields: Vec<(usize, String)>,
 }
 
 impl Host {
-    /// The first function of the published files that launches a kernel.
+    /// The first function that launches a kernel: of the published files, or else of other files of
+    /// the project.
     pub fn of(unit: &Unit, kernel: &str) -> Option<Host> {
+        let mut all = [unit].into_iter().chain(&unit.launchers);
+        all.find_map(|unit| Host::in_files(unit, kernel))
+    }
+
+    fn in_files(unit: &Unit, kernel: &str) -> Option<Host> {
         let mut macros = Macros::default();
         for source in &unit.sources {
             let defines = source
@@ -34,7 +42,7 @@ impl Host {
                 .filter(|item| item.kind == ItemKind::Define);
             defines.for_each(|item| macros.add(source.code.at(item.first)));
         }
-        let macros = macros.with_text("<<<");
+        let macros = macros.with_text(&["<<<", "cudaLaunch"]);
         let mut places: Vec<Place> = unit.places().collect();
         // The published file itself comes before its headers.
         places.sort_by_key(|(source, item)| (source + 1 != unit.sources.len(), *item));
@@ -50,6 +58,7 @@ impl Host {
                 code: Code::new(text, false),
                 launch: Launch::default(),
                 place: String::new(),
+                file: source.name.clone(),
                 fields: Vec::new(),
             };
             let all: Vec<Launch> = launches(&host.code).collect();

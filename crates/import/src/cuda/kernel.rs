@@ -123,7 +123,7 @@ pub fn unread(unit: &Unit) -> Vec<String> {
         let of = item.name();
         let line = unit.line(place);
         match item.kind {
-            ItemKind::Define if words(text).contains(&"__global__") => {
+            ItemKind::Define if makes_unread(unit, text, of) => {
                 Some(format!("the macro {of} (line {line}) makes one"))
             }
             ItemKind::Type => {
@@ -134,6 +134,12 @@ pub fn unread(unit: &Unit) -> Vec<String> {
         }
     });
     all.collect()
+}
+
+/// Whether a macro makes a kernel, and nothing was read of it.
+fn makes_unread(unit: &Unit, text: &str, name: &str) -> bool {
+    let mut made = unit.sources.iter().flat_map(|source| &source.made);
+    words(text).contains(&"__global__") && !made.any(|made| made.by == name)
 }
 
 impl Kernel {

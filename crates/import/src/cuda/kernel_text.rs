@@ -6,13 +6,12 @@ use super::kernel::Kernel;
 use super::list::Stage;
 use super::plan::{Plan, Scalar, Value};
 use super::roles::Role;
-use super::slice::Slice;
+use super::slice::{self, Slice};
 use super::types::cpp;
 use super::unit::{Place, Unit};
 use crate::names::listed;
 use itertools::Itertools;
 use lab_source::cpp::Code;
-use lab_source::line_at;
 
 /// The entry's name, and whether the kernel itself is the entry.
 pub struct EntryName {
@@ -129,8 +128,9 @@ pub fn text(
     let names = stages.iter().map(|stage| &stage.kernel.name).join(", ");
     let mut out = format!(
         "// {names} of {}.\n\
-         // `lab init` left out the host code and what the kernel does not use: {origin} has all of it.\n#include \"lab.h\"\n\n{}{}\n",
+         // `lab init` left out the host code and what the kernel does not use: {origin} has all of it.\n#include \"lab.h\"\n\n{}{}{}\n",
         unit.main().name,
+        defines(unit, stages),
         needed(&format!("{body}{}", parameters(plan, true))),
         body.trim()
     );
@@ -155,6 +155,26 @@ pub fn text(
         );
     }
     format!("{out}\nLAB_LAUNCHES({}) {{\n{list}}}\n", entry.name)
+}
+
+/// The macros without which the published file lacks a kernel, or something that it uses.
+pub fn assumed(unit: &Unit, stages: &[Stage]) -> Vec<String> {
+    let kernels: Vec<Place> = stages.iter().map(|stage| stage.kernel.place).collect();
+    slice::inactive(unit, &kernels)
+        .into_iter()
+        .flat_map(|place| unit.asked_around(place))
+        .unique()
+        .collect()
+}
+
+/// The lines that define them, with an empty line behind them.
+fn defines(unit: &Unit, stages: &[Stage]) -> String {
+    let names = assumed(unit, stages).into_iter();
+    let lines: String = names.map(|name| format!("#define {name}\n")).collect();
+    match lines.as_str() {
+        "" => lines,
+        _ => format!("// The published file has what the kernel needs only with this.\n{lines}\n"),
+    }
 }
 
 /// The function that calls the kernel with its own arguments. `own` is the problem for the kernel
@@ -231,7 +251,14 @@ fn passed(unit: &Unit, kernel: &Kernel, own: &Plan, plan: &Plan, number: usize) 
         };
     }
     let scalar = own.scalars.iter().find(|scalar| scalar.number == number);
+    let identity = kernel.identity(number);
     let dim = own.dim(number).map(|dim| dim.name.clone());
+    // The launch may have made a dimension of what the kernel takes as a scalar.
+    let of_launch = || {
+        let mut dims = plan.dims.iter();
+        let dim = dims.find(|dim| dim.name == identity)?;
+        Some(dim.name.clone())
+    };
     scalar
         .map(|scalar| match scalar.value {
             Value::Guess | Value::Given(_) | Value::Stride(_) => scalar.name.clone(),
@@ -241,6 +268,7 @@ fn passed(unit: &Unit, kernel: &Kernel, own: &Plan, plan: &Plan, number: usize) 
             }
         })
         .or(dim)
+        .or_else(of_launch)
         .unwrap_or_default()
 }
 
@@ -253,12 +281,9 @@ fn launch(unit: &Unit, kernel: &Kernel, plan: &Plan) -> (String, String) {
         (Some((place, text)), true) => {
             format!("// A guess, because this could not be translated ({place}): {text}")
         }
-        (None, _) => match runtime_launch(unit, &kernel.name) {
-            Some((place, call)) => {
-                format!("// A guess, because only launches with <<<…>>> are read ({place}): {call}")
-            }
-            None => "// A guess: the published file does not launch the kernel.".to_owned(),
-        },
+        (None, _) => {
+            "// A guess: no file that was read launches the kernel with <<<…>>> or cudaLaunchKernel.".to_owned()
+        }
     };
     for (name, value) in &statement.guesses {
         lines.push(format!(
@@ -297,20 +322,6 @@ fn launch(unit: &Unit, kernel: &Kernel, plan: &Plan) -> (String, String) {
         comment,
         lines.iter().map(|line| format!("    {line}\n")).collect(),
     )
-}
-
-/// Where a function of CUDA's runtime launches a kernel, and the function's name.
-fn runtime_launch(unit: &Unit, kernel: &str) -> Option<(String, String)> {
-    unit.sources.iter().rev().find_map(|source| {
-        let code = &source.code;
-        let launches = (0..code.tokens.len())
-            .filter(|at| code.word(*at).starts_with("cudaLaunch") && code.at(at + 1) == "(");
-        let names = |at: &usize| (*at..code.partner(at + 1)).any(|at| code.word(at) == kernel);
-        let at = launches.into_iter().find(names)?;
-        let line = line_at(&code.text, code.tokens[at].start);
-        let place = format!("{}, line {line}", source.name);
-        Some((place, code.word(at).to_owned()))
-    })
 }
 
 fn declares_dynamic(code: &Code<String>, first: usize, last: usize) -> bool {

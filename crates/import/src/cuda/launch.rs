@@ -1,6 +1,7 @@
 //! The launch statement, from the launch in the host code.
 
 use super::host::{Host, bare, dim3};
+use super::host_function::returned;
 use super::interval::TYPES;
 use super::slice::is_named_constant;
 use super::statement::{Named, Shared, Statement};
@@ -219,6 +220,8 @@ impl<'a> Translation<'a> {
         if code.at(at + 1) == "(" {
             return self.call(code, at, depth);
         }
+        // What an array of the host holds.
+        self.is_unread |= code.at(at + 1) == "[";
         if code.at(at + 1) == "." {
             return self.member(code, at, depth);
         }
@@ -273,14 +276,17 @@ impl<'a> Translation<'a> {
                 let (a, b) = (self.text(a, depth), self.text(b, depth));
                 format!("{}((int)({a}), (int)({b}))", name.to_lowercase())
             }
-            ("ceil" | "ceilf" | "int" | "unsigned", [a]) => {
-                format!("{name}({})", self.text(a, depth))
-            }
-            _ => {
-                // A function of the host cannot be called on the device.
-                self.is_unread = true;
-                name.to_owned()
-            }
+            // Of a whole number NVRTC knows several.
+            ("ceil", [a]) => format!("ceil((double)({}))", self.text(a, depth)),
+            ("ceilf" | "int" | "unsigned", [a]) => format!("{name}({})", self.text(a, depth)),
+            // A function of the host cannot be called on the device.
+            _ => match returned(self.unit, name, &parts).filter(|_| depth > 0) {
+                Some(text) => format!("({})", self.text(&text, depth - 1)),
+                None => {
+                    self.is_unread = true;
+                    name.to_owned()
+                }
+            },
         };
         (text, close + 1)
     }
@@ -347,11 +353,13 @@ impl<'a> Translation<'a> {
         match self.unit.value_of(name) {
             Some(_) if is_named_constant(self.unit, name) => {
                 self.constants.push(name.to_owned());
-                name.to_owned()
+                self.unit.scoped_value(name)
             }
-            // A variable of the host.
+            // A variable of the host, or a constant of the file that launches the kernel.
             Some(value) if depth > 0 => {
-                if !self.several.iter().any(|known| known == name) {
+                let mut others = self.unit.launchers.iter();
+                let is_constant = others.any(|other| is_named_constant(other, name));
+                if !is_constant && !self.several.iter().any(|known| known == name) {
                     self.several.push(name.to_owned());
                 }
                 bracketed(self.text(&value, depth - 1))

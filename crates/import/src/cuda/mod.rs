@@ -1,16 +1,19 @@
 //! CUDA C++: `__global__` functions and the host code around them.
 
 mod body;
+mod conditions;
 mod cub;
 mod emission;
 mod guess;
 mod headers;
 mod host;
+mod host_function;
 mod interval;
 mod kernel;
 mod kernel_text;
 mod launch;
 mod list;
+mod made;
 mod memory;
 mod order;
 mod origin;
@@ -31,19 +34,22 @@ mod uses;
 
 pub use emission::LeftOut;
 pub use kernel::Unfit;
-pub use unit::ReadHeader;
 pub(crate) use unit::with_word;
+pub use unit::{Absent, Header, ReadHeader, Wanted};
 
 use crate::names::listed;
 use crate::{NewFile, Problem};
+use host::Host;
 use itertools::Itertools;
 use kernel_text::EntryName;
+use lab_source::cpp::items::ItemKind;
 use list::Stage;
 use plan::{Plan, Tensor};
 use problem_text::Head;
 use reference::Reference;
 use slice::Slice;
-use unit::{Place, Unit};
+use std::collections::BTreeSet;
+use unit::{Place, Source, Unit};
 
 /// A published file.
 pub struct Published(Unit);
@@ -70,6 +76,16 @@ impl Published {
     /// Reads a file with the local headers that it includes. `name` is the file's name.
     pub fn read(name: &str, text: &str, header: ReadHeader) -> Published {
         Published(Unit::read(name, text, header))
+    }
+
+    /// Whether the host code that was read launches a kernel.
+    pub fn is_launched(&self, kernel: &str) -> bool {
+        Host::of(&self.0, kernel).is_some()
+    }
+
+    /// Adds another file of the project that launches its kernels.
+    pub fn add_launching(&mut self, name: &str, text: &str, header: ReadHeader) {
+        self.0.launchers.push(Unit::read(name, text, header));
     }
 
     /// The `__global__` functions that it defines, each with its line.
@@ -215,17 +231,75 @@ fn notes(
             beside.join(",")
         ));
     }
+    notes.extend(launch_notes(unit, stages));
     notes.extend(memory::notes(unit, stages, slice));
     notes.extend(cub_note(unit, slice));
-    for missing in &unit.missing {
-        notes.push(format!(
-            "{missing} is not beside the published file: what the kernel uses of it is missing in kernel.cu"
-        ));
-    }
+    notes.extend(header_notes(unit, slice));
     let left_out = emission::left_out(unit, slice);
     if !left_out.is_empty() {
         let runs = left_out.iter().map(shown).join("; ");
         notes.push(format!("left out of kernel.cu, by line: {runs}"));
+    }
+    notes
+}
+
+/// Which other files the launches are in, and which macros kernel.cu defines.
+fn launch_notes(unit: &Unit, stages: &[Stage]) -> Vec<String> {
+    let is_own = |file: &str| unit.sources.iter().any(|source| source.name == file);
+    let hosts = stages.iter().filter_map(|stage| stage.kernel.host.as_ref());
+    let others = hosts.filter(|host| !is_own(&host.file));
+    let places = listed(others.map(|host| &host.place).unique());
+    let places = places.map(|places| format!("kernel.cu: the launch is that of {places}"));
+    let assumed = listed(kernel_text::assumed(unit, stages));
+    let assumed = assumed.map(|names| {
+        format!("kernel.cu defines {names}: without, the published file does not have what the kernel needs")
+    });
+    places.into_iter().chain(assumed).collect()
+}
+
+/// Which headers kernel.cu has code of, and which were not read.
+fn header_notes(unit: &Unit, slice: &Slice) -> Vec<String> {
+    let mut notes = Vec::new();
+    let is_code = |place: &Place| {
+        let is_include = unit.item(*place).1.kind == ItemKind::Include;
+        slice.keeps(*place) && !is_include
+    };
+    let files: BTreeSet<usize> = unit
+        .places()
+        .filter(is_code)
+        .map(|(file, _)| file)
+        .collect();
+    let headers = unit.sources.iter().enumerate();
+    let headers = headers.filter(|(file, _)| file + 1 < unit.sources.len() && files.contains(file));
+    let headers: Vec<&Source> = headers.map(|(_, header)| header).collect();
+    let names = listed(headers.iter().map(|header| &header.name));
+    notes.extend(names.map(|names| format!("kernel.cu has code of the headers {names}")));
+    for header in headers {
+        if let Some(said) = &header.guessed_from {
+            notes.push(format!("that {said} means {} is a guess: it is the only one of the project, or the nearest", header.name));
+        }
+    }
+    let of = |wanted: &Absent| {
+        let of = unit.missing.iter().filter(|(_, why)| why == wanted);
+        listed(of.map(|(name, _)| name))
+    };
+    notes.extend(of(&Absent::Nowhere).map(|names| {
+        format!("not in the project of the published file: {names}. What the kernel uses of them is missing in kernel.cu; `-I DIR` names a folder of headers")
+    }));
+    notes.extend(of(&Absent::Outside).map(|names| {
+        format!("outside of the project of the published file, and not read: {names}. `-I DIR` allows a folder")
+    }));
+    notes.extend(
+        of(&Absent::TooMany)
+            .map(|names| format!("not read, because there are too many headers: {names}")),
+    );
+    for (name, why) in &unit.missing {
+        if let Absent::Several(places) = why {
+            notes.push(format!(
+                "{name} may be {}, and was not read: `-I DIR` names the folder of the right one",
+                places.join(" or ")
+            ));
+        }
     }
     notes
 }

@@ -136,6 +136,41 @@ impl Slice {
     }
 }
 
+/// What the items at `kernels` need, and the file has only in branches of `#if` that are not taken.
+/// The kernels may be such themselves.
+pub fn inactive(unit: &Unit, kernels: &[Place]) -> Vec<Place> {
+    let sources = unit.sources.iter();
+    let active: Vec<Vec<bool>> = sources.map(|of| unit.active_as_published(of)).collect();
+    let mut by_name: BTreeMap<&str, Vec<Place>> = BTreeMap::new();
+    for place in unit.places() {
+        for name in &unit.item(place).1.names {
+            by_name.entry(name).or_default().push(place);
+        }
+    }
+    let is_active = |place: &Place| active[place.0][place.1];
+    let mut found: BTreeSet<Place> = kernels
+        .iter()
+        .copied()
+        .filter(|of| !is_active(of))
+        .collect();
+    let mut seen: BTreeSet<Place> = BTreeSet::new();
+    let mut waiting = kernels.to_vec();
+    while let Some(place) = waiting.pop() {
+        if !seen.insert(place) {
+            continue;
+        }
+        let (source, item) = unit.item(place);
+        for word in words(&source.code.text[item.start..item.end]) {
+            let named = by_name.get(word).into_iter().flatten();
+            let wanted = named.filter(|of| is_wanted(unit, place, **of, word));
+            let (taken, not): (Vec<Place>, Vec<Place>) = wanted.partition(|of| is_active(of));
+            found.extend(not.first().filter(|_| taken.is_empty()));
+            waiting.extend(taken);
+        }
+    }
+    found.into_iter().collect()
+}
+
 /// Whether `#ifndef A` is followed by `#define A`, which guards a header.
 fn is_guard(source: &Source, at: usize) -> bool {
     let name = |at: usize| {

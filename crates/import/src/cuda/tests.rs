@@ -4,11 +4,12 @@
 use super::*;
 
 mod forms;
+mod projects;
 mod several;
 mod structs;
 
 fn problem(text: &str) -> Problem {
-    let published = Published::read("a.cu", text, &|_| None);
+    let published = Published::read("a.cu", text, &|_| Err(Absent::Nowhere));
     let (kernel, _) = published.kernels().last().unwrap().clone();
     published.problem(&[kernel], "a", "a.cu").unwrap()
 }
@@ -151,7 +152,7 @@ fn vectors_and_casts_count_as_the_numbers_in_them() {
         "{text}"
     );
     assert!(
-        text.contains("// A guess: the published file does not launch the kernel."),
+        text.contains("// A guess: no file that was read launches the kernel"),
         "{text}"
     );
 }
@@ -227,7 +228,7 @@ fn only_what_the_kernel_uses_stays() {
     assert!(
         made.notes
             .iter()
-            .any(|note| note.starts_with("missing.h is not beside")),
+            .any(|note| note.starts_with("not in the project of the published file: missing.h")),
         "{:?}",
         made.notes
     );
@@ -296,7 +297,16 @@ fn a_namespace_that_is_opened_stays_with_its_header() {
 
 #[test]
 fn a_header_beside_the_file_is_read_however_it_is_included() {
-    let header = |name: &str| (name == "u.h").then(|| "#define TWO 2\n".to_owned());
+    let header = |wanted: &Wanted| {
+        let found = Header {
+            name: "u.h".to_owned(),
+            text: "#define TWO 2\n".to_owned(),
+            is_guess: false,
+        };
+        (wanted.name == "u.h")
+            .then_some(found)
+            .ok_or(Absent::Nowhere)
+    };
     let source = "#include <u.h>\n#include <vector>\n#include \"cuda_runtime.h\"\n#include \"cublas_v2.h\"\n#include \"gone.h\"\n\
                   __global__ void s(float* y, int n) { y[threadIdx.x] = TWO; }\n";
     let published = Published::read("a.cu", source, &header);
@@ -305,7 +315,7 @@ fn a_header_beside_the_file_is_read_however_it_is_included() {
     let missing = made
         .notes
         .iter()
-        .filter(|note| note.contains("is not beside"));
+        .filter(|note| note.contains("the published file: gone.h. What"));
     assert_eq!(missing.count(), 1, "{:?}", made.notes);
 }
 
@@ -316,14 +326,14 @@ fn any_text_is_read_without_a_panic() {
         "namespace f {\n__global__ void s(float* y, int n) {\n#ifdef X\n if (n) {\n#else\n if (n > 1) {\n#endif\n y[0] = 1; }\n}\n}  // namespace f\n",
         "namespace f {\n__global__ void s(float* y, int n) { y[0] = n; }\n",
     ] {
-        let published = Published::read("a.cu", source, &|_| None);
+        let published = Published::read("a.cu", source, &|_| Err(Absent::Nowhere));
         for (kernel, _) in published.kernels() {
             let _ = published.problem(&[kernel], "a", "a.cu");
         }
     }
     let whole = "template <class T> __global__ void k(T* x, int n) { x[n - 1] = 1; }\nvoid f() { k<float><<<dim3(1, 2), {3}>>>(x, (int)n); }";
     for end in 0..whole.len() {
-        let published = Published::read("a.cu", &whole[..end], &|_| None);
+        let published = Published::read("a.cu", &whole[..end], &|_| Err(Absent::Nowhere));
         for (kernel, _) in published.kernels() {
             let _ = published.problem(&[kernel], "a", "a.cu");
         }
@@ -340,7 +350,7 @@ fn any_text_is_read_without_a_panic() {
         let source = format!(
             "struct P {{ float* y; {fields}\n__global__ void k(P p, P* q, void* r) {{ p.y[0] = ((P*)r)[0].x; q->x = 1; }}\n"
         );
-        let published = Published::read("a.cu", &source, &|_| None);
+        let published = Published::read("a.cu", &source, &|_| Err(Absent::Nowhere));
         let _ = published.problem(&["k".to_owned()], "a", "a.cu");
     }
 }

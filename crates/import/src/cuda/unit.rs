@@ -1,7 +1,9 @@
 //! A published source with the local headers that it includes.
 
+use super::conditions::{active, asked_around, assumed, without_dead};
 use super::headers::{included, is_for_device, is_of_libraries, quoted};
 use super::interval;
+use super::made::{Made, written};
 use lab_source::cpp::Code;
 use lab_source::cpp::directive::Directive;
 use lab_source::cpp::items::{Item, ItemKind, items};
@@ -9,27 +11,76 @@ use lab_source::cpp::signature::Parameter;
 use lab_source::line_at;
 use std::collections::BTreeSet;
 
-/// Reads a header that a source includes in quotes, by its path relative to the source's folder.
-pub type ReadHeader<'a> = &'a dyn Fn(&str) -> Option<String>;
+/// An include line of a published source.
+pub struct Wanted<'a> {
+    /// The name of the header that has the line; `None` for the published file itself.
+    pub by: Option<&'a str>,
+    /// What the line names.
+    pub name: &'a str,
+    /// The line names it in quotes.
+    pub is_quoted: bool,
+}
+
+/// A header that a source includes.
+pub struct Header {
+    /// Where it is, as a user reads it. Each header has a name of its own.
+    pub name: String,
+    pub text: String,
+    /// The project has it, but not where the include line says.
+    pub is_guess: bool,
+}
+
+/// Why a header is not read.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Absent {
+    Nowhere,
+    /// It lies outside of the project.
+    Outside,
+    /// The project has several that differ: where they are.
+    Several(Vec<String>),
+    /// There are too many headers.
+    TooMany,
+}
+
+/// Finds a header.
+pub type ReadHeader<'a> = &'a dyn Fn(&Wanted) -> Result<Header, Absent>;
 
 /// A file.
 pub struct Source {
-    /// Its path relative to the published file's folder.
+    /// The published file's name, or where the header is.
     pub name: String,
     pub code: Code<String>,
     pub items: Vec<Item>,
+    /// What the include line names, if another place than that was taken for it.
+    pub guessed_from: Option<String>,
+    /// What macros make behind its own text.
+    pub made: Vec<Made>,
+}
+
+impl Source {
+    /// The line of a token in the file, from 1: of what a macro makes, that of its call.
+    pub fn line(&self, token: usize) -> usize {
+        let start = self.code.tokens[token].start;
+        let made = self.made.iter().rev().find(|made| made.start <= start);
+        made.map_or_else(|| line_at(&self.code.text, start), |made| made.line)
+    }
 }
 
 /// A published file and its headers.
 pub struct Unit {
     /// The headers in the order in which they are included, the file itself last.
     pub sources: Vec<Source>,
-    /// The headers in quotes that are not there.
-    pub missing: Vec<String>,
+    /// The headers in quotes that were not read, each with the reason.
+    pub missing: Vec<(String, Absent)>,
+    /// Other files of the project that launch its kernels.
+    pub launchers: Vec<Unit>,
+    /// Macros without which the published file lacks some of its kernels.
+    pub assumed: Vec<String>,
 }
 
-/// Most local headers that are read.
-const MOST_HEADERS: usize = 64;
+/// Most headers that are read, and most bytes of them.
+const MOST_HEADERS: usize = 256;
+const MOST_BYTES: usize = 16 << 20;
 
 /// The place of an item: the source and the item in it.
 pub type Place = (usize, usize);
@@ -39,40 +90,60 @@ impl Unit {
         let mut unit = Unit {
             sources: Vec::new(),
             missing: Vec::new(),
+            launchers: Vec::new(),
+            assumed: Vec::new(),
         };
-        unit.add(name, text, header, &mut BTreeSet::new());
+        let mut seen = Seen::default();
+        let main = Header {
+            name: name.to_owned(),
+            text: text.to_owned(),
+            is_guess: false,
+        };
+        unit.add(main, None, header, &mut seen);
         unit
     }
 
-    fn add(&mut self, name: &str, text: &str, header: ReadHeader, seen: &mut BTreeSet<String>) {
-        let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
+    /// Adds a source behind the headers that it includes. `included_as` is what the include line says.
+    fn add(&mut self, file: Header, included_as: Option<&str>, read: ReadHeader, seen: &mut Seen) {
+        let text = file
+            .text
+            .trim_start_matches('\u{feff}')
+            .replace("\r\n", "\n");
         let code = Code::new(text, true);
         let found = without_dead(&code, items(&code));
-        let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
-        for item in found.iter().filter(|item| item.kind == ItemKind::Include) {
-            let line = code.at(item.first);
-            let (Some(included), is_quoted) = (included(line), quoted(line).is_some()) else {
+        let by = included_as.map(|_| file.name.as_str());
+        if included_as.is_none() {
+            self.assumed = assumed(&code, &found);
+        }
+        let mut defined = self.defined(None);
+        defined.extend(self.assumed.iter().map(String::as_str));
+        let active = active(&code, &found, defined);
+        for (item, _) in found.iter().zip(active).filter(|(_, active)| *active) {
+            let Some(wanted) = wanted(&code, item, by) else {
                 continue;
             };
-            let path = if folder.is_empty() {
-                included.to_owned()
-            } else {
-                format!("{folder}/{included}")
+            let header = match seen.has_space() {
+                true => read(&wanted),
+                false => Err(Absent::TooMany),
             };
-            let is_ours = ["lab.h", "lab_problem.h"].contains(&included) || is_for_device(included);
-            if is_ours || is_of_libraries(included) || !seen.insert(path.clone()) {
-                continue;
-            }
-            match header(&path).filter(|_| seen.len() <= MOST_HEADERS) {
-                Some(text) => self.add(&path, &text, header, seen),
-                None if is_quoted => self.missing.push(included.to_owned()),
-                None => {}
+            match header {
+                Ok(header) if seen.is_new(&header.name, header.text.len()) => {
+                    self.add(header, Some(wanted.name), read, seen);
+                }
+                Ok(_) => {}
+                Err(why) if wanted.is_quoted && seen.is_new(&format!("\"{}", wanted.name), 0) => {
+                    self.missing.push((wanted.name.to_owned(), why));
+                }
+                Err(_) => {}
             }
         }
+        let written = written(code, found, &self.sources);
         self.sources.push(Source {
-            name: name.to_owned(),
-            code,
-            items: found,
+            guessed_from: included_as.filter(|_| file.is_guess).map(str::to_owned),
+            name: file.name,
+            code: written.code,
+            items: written.items,
+            made: written.made,
         });
     }
 
@@ -105,6 +176,12 @@ impl Unit {
 
     /// What a constant or a macro without parameters is defined as.
     pub fn value_of(&self, name: &str) -> Option<String> {
+        let others = self.launchers.iter();
+        let mut all = [self].into_iter().chain(others);
+        all.find_map(|unit| unit.own_value_of(name))
+    }
+
+    fn own_value_of(&self, name: &str) -> Option<String> {
         let is_named = |place: &Place| self.item(*place).1.names.iter().any(|known| known == name);
         self.places().filter(is_named).find_map(|place| {
             let (source, item) = self.item(place);
@@ -121,6 +198,26 @@ impl Unit {
                 _ => None,
             }
         })
+    }
+
+    /// A constant's name with the namespaces of its declaration before it.
+    pub fn scoped_value(&self, name: &str) -> String {
+        let is_it = |item: &&Item| item.kind == ItemKind::Variable && item.name() == name;
+        let mut items = self.places().map(|place| self.item(place).1);
+        let path = items.find(|item| is_it(item)).map(|item| &item.path);
+        let path = path.into_iter().flatten().filter(|part| !part.is_empty());
+        path.map(|part| format!("{part}::")).collect::<String>() + name
+    }
+
+    /// The macros that the conditions around an item ask to be defined, and that nothing defines.
+    pub fn asked_around(&self, place: Place) -> Vec<String> {
+        let (source, item) = self.item(place);
+        let found = asked_around(&source.code, &source.items, item);
+        let is_defined = |name: &String| {
+            let mut items = self.places().map(|place| self.item(place).1);
+            items.any(|item| item.kind == ItemKind::Define && item.name() == name)
+        };
+        found.into_iter().filter(|name| !is_defined(name)).collect()
     }
 
     /// The type that an alias stands for: the last one that the file's conditions let through.
@@ -188,63 +285,62 @@ impl Unit {
     /// For each item of a source, whether the conditions around it hold, as far as they only ask
     /// whether a macro is defined.
     pub fn active(&self, source: &Source) -> Vec<bool> {
-        let mut defined: BTreeSet<&str> = BTreeSet::new();
-        for file in &self.sources {
-            let defines = file
-                .items
-                .iter()
-                .filter(|item| item.kind == ItemKind::Define);
-            defined.extend(defines.map(Item::name));
-        }
-        // Whether a branch holds, and whether a branch before it did.
-        let mut open: Vec<(bool, bool)> = Vec::new();
-        let mut active = Vec::new();
-        for item in &source.items {
-            let directive = Directive::parse(source.code.at(item.first));
-            match (item.kind, directive) {
-                (ItemKind::If, Some(directive)) => {
-                    let holds = holds(directive, &defined);
-                    open.push((holds, holds));
-                }
-                (ItemKind::Else, Some(directive)) => {
-                    if let Some((now, before)) = open.last_mut() {
-                        *now = !*before && (directive.name == "else" || holds(directive, &defined));
-                        *before |= *now;
-                    }
-                }
-                (ItemKind::EndIf, _) => {
-                    open.pop();
-                }
-                _ => {}
-            }
-            active.push(open.iter().all(|(now, _)| *now));
-        }
-        active
+        let mut defined = self.defined(Some(&source.name));
+        defined.extend(self.assumed.iter().map(String::as_str));
+        active(&source.code, &source.items, defined)
+    }
+
+    /// [`Unit::active`] where only the sources define macros.
+    pub fn active_as_published(&self, source: &Source) -> Vec<bool> {
+        let defined = self.defined(Some(&source.name));
+        active(&source.code, &source.items, defined)
+    }
+
+    /// The macros that the sources define, but for the source of a name.
+    fn defined(&self, without: Option<&str>) -> BTreeSet<&str> {
+        let others = self.sources.iter();
+        let others = others.filter(|other| Some(other.name.as_str()) != without);
+        let items = others.flat_map(|other| &other.items);
+        let defines = items.filter(|item| item.kind == ItemKind::Define);
+        defines.map(Item::name).collect()
     }
 
     /// The line of an item in its file, from 1.
     pub fn line(&self, place: Place) -> usize {
         let (source, item) = self.item(place);
-        line_at(&source.code.text, source.code.tokens[item.first].start)
+        source.line(item.first)
     }
 }
 
-/// The items that no `#if 0` takes away.
-fn without_dead(code: &Code<String>, items: Vec<Item>) -> Vec<Item> {
-    let mut open: Vec<bool> = Vec::new();
-    let mut is_live = |item: &Item| {
-        let line = Directive::parse(code.at(item.first));
-        match (item.kind, open.last_mut()) {
-            (ItemKind::If, _) => open.push(line.is_some_and(|line| line.rest.trim() == "0")),
-            (ItemKind::Else, Some(is_dead)) => *is_dead = false,
-            (ItemKind::EndIf, _) => {
-                open.pop();
-            }
-            _ => return !open.contains(&true),
-        }
-        true
-    };
-    items.into_iter().filter(|item| is_live(item)).collect()
+/// The headers that were looked for.
+#[derive(Default)]
+struct Seen {
+    names: BTreeSet<String>,
+    bytes: usize,
+}
+
+impl Seen {
+    fn has_space(&self) -> bool {
+        self.names.len() < MOST_HEADERS && self.bytes < MOST_BYTES
+    }
+
+    fn is_new(&mut self, name: &str, bytes: usize) -> bool {
+        let is_new = self.names.insert(name.to_owned());
+        self.bytes += if is_new { bytes } else { 0 };
+        is_new
+    }
+}
+
+/// What an item includes, unless that comes with CUDA, with PyTorch or with `lab`.
+fn wanted<'a>(code: &'a Code<String>, item: &Item, by: Option<&'a str>) -> Option<Wanted<'a>> {
+    let line = code.at(item.first);
+    let name = included(line).filter(|_| item.kind == ItemKind::Include)?;
+    let is_ours = ["lab.h", "lab_problem.h"].contains(&name) || is_for_device(name);
+    (!is_ours && !is_of_libraries(name)).then(|| Wanted {
+        by,
+        name,
+        is_quoted: quoted(line).is_some(),
+    })
 }
 
 /// What `name` is set to between two tokens.
@@ -252,33 +348,6 @@ pub fn value_in(code: &Code<String>, first: usize, last: usize, name: &str) -> O
     let at = (first..last).find(|at| code.word(*at) == name && code.at(at + 1) == "=")?;
     let parts = code.split(at + 2, last, false);
     parts.first().map(|(from, to)| code.spelled(*from, *to))
-}
-
-/// Whether `#if defined(A)` and its like hold. Of other conditions this is assumed.
-fn holds(directive: Directive, defined: &BTreeSet<&str>) -> bool {
-    let rest = directive.rest.trim();
-    let is_known = |name: &str| defined.contains(name) || name.starts_with("__");
-    match directive.name {
-        "ifdef" | "elifdef" => is_known(rest),
-        "ifndef" | "elifndef" => !defined.contains(rest) || rest.ends_with("_H"),
-        _ => {
-            let part = |part: &str| {
-                let part = part.trim();
-                let (negated, part) = match part.strip_prefix('!') {
-                    Some(part) => (true, part.trim()),
-                    None => (false, part),
-                };
-                let name = part.strip_prefix("defined").map(|name| {
-                    name.trim_matches(|c: char| c == '(' || c == ')' || c.is_whitespace())
-                });
-                name.is_none_or(|name| is_known(name) != negated)
-            };
-            match rest.contains("||") {
-                true => rest.split("||").any(part),
-                false => rest.split("&&").all(part),
-            }
-        }
-    }
 }
 
 /// A text with another one in place of each token for which `by` gives one.

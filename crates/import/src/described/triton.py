@@ -499,9 +499,11 @@ def described(text, named):
     first = min([parameters.index(name) for name in constants], default=len(parameters))
     passed = [(given.get(name, name), name) for name in parameters if name not in constants]
     passed = [text if parameters.index(name) < first else f"{name}={text}" for text, name in passed]
-    # A constant of the module needs no line: the name is there.
-    lines = [f"{name} = {value}" for name, value in fixed.items() if value != name] + [f"grid = {grid}"]
-    lines.append(f"{kernel.name}[grid]({', '.join(passed + [f'{name}={name}' for name in fixed] + more)})")
+    # A constant of the module needs no line: the name is there. What the launch makes of one, as in
+    # `BLOCK=2 * BLOCK`, gets another name: Python has no two of one name in a function.
+    local = {name: f"{name}_" if value != name and name in made_by(tree) else name for name, value in fixed.items()}
+    lines = [f"{local[name]} = {value}" for name, value in fixed.items() if value != name] + [f"grid = {grid}"]
+    lines.append(f"{kernel.name}[grid]({', '.join(passed + [f'{name}={local[name]}' for name in fixed] + more)})")
     role = {name: ("inout" if name in body.read else "out") if name in body.written else "in" for name in tensors}
     indices = Indices(kernel, body, extents_of(grid), dims)
 
@@ -514,6 +516,11 @@ def described(text, named):
         "scalars": [{"name": name, "value": repr(given_floats[name]) if name in given_floats else None} for name in scalars],
         "tensors": [{"name": name, "role": role[name], "shape": shape_of(name)} for name in tensors],
     }
+
+
+def made_by(tree):
+    """The names that the module itself sets."""
+    return {of.id for node in tree.body if isinstance(node, ast.Assign) for of in node.targets if isinstance(of, ast.Name)}
 
 
 def given_number(kernel, host, name):

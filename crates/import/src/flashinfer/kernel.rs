@@ -3,7 +3,7 @@
 use super::definition::Definition;
 use super::layout::Layout;
 use super::solution::Solution;
-use crate::cuda::{self, Published};
+use crate::cuda::{self, Absent, Header, Published, Wanted};
 use crate::problem::{NewFile, Problem};
 use crate::python::{self, Wrapper};
 
@@ -58,14 +58,21 @@ impl Definition {
         layout: &mut Layout<'d>,
     ) -> Result<Problem, String> {
         let (path, text, _) = solution.entry()?;
-        let header = |name: &str| {
-            let beside = path
-                .rsplit_once('/')
-                .map(|(folder, _)| format!("{folder}/{name}"));
-            let text = beside
-                .and_then(|path| solution.text(&path))
-                .or_else(|| solution.text(name));
-            text.map(str::to_owned)
+        let header = |wanted: &Wanted| {
+            let by = wanted.by.unwrap_or(path);
+            let beside = by.rsplit_once('/');
+            let beside = beside.map(|(folder, _)| format!("{folder}/{}", wanted.name));
+            let places = beside.into_iter().chain([wanted.name.to_owned()]);
+            let mut found = places.filter_map(|name| {
+                let text = solution.text(&name)?.to_owned();
+                let is_guess = false;
+                Some(Header {
+                    name,
+                    text,
+                    is_guess,
+                })
+            });
+            found.next().ok_or(Absent::Nowhere)
         };
         let published = Published::read(path, text, &header);
         let kernels: Vec<String> = published

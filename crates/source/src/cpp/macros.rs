@@ -1,7 +1,7 @@
 //! Macros with arguments, put in place of their calls.
 
+use super::Code;
 use super::directive::Directive;
-use super::{Code, joined};
 use std::collections::BTreeMap;
 
 /// A macro with parameters.
@@ -25,7 +25,12 @@ const LONGEST: usize = 1 << 20;
 impl Macros {
     /// Adds what a preprocessor line defines, if it is a macro with parameters.
     pub fn add(&mut self, line: &str) {
-        let line = joined(line);
+        // The lines stay lines, without what joins them.
+        let lines = line.lines().map(|line| {
+            let end = line.trim_end();
+            end.strip_suffix('\\').unwrap_or(end)
+        });
+        let line = lines.collect::<Vec<_>>().join("\n");
         let Some(directive) = Directive::parse(&line).filter(|d| d.name == "define") else {
             return;
         };
@@ -45,15 +50,16 @@ impl Macros {
         self.0.insert(name.to_owned(), found);
     }
 
-    /// Leaves only the macros whose text holds `sign`, and those that call them.
+    /// Leaves only the macros whose text holds one of `signs`, and those that call them.
     #[must_use]
-    pub fn with_text(mut self, sign: &str) -> Macros {
+    pub fn with_text(mut self, signs: &[&str]) -> Macros {
         let mut wanted: Vec<String> = Vec::new();
         loop {
             let is_new = |(name, found): &(&String, &Macro)| {
                 let words = Code::new(found.body.as_str(), false);
                 let calls = |word: usize| wanted.iter().any(|known| known == words.word(word));
-                let holds = found.body.contains(sign) || (0..words.tokens.len()).any(calls);
+                let is_signed = signs.iter().any(|sign| found.body.contains(sign));
+                let holds = is_signed || (0..words.tokens.len()).any(calls);
                 holds && !wanted.contains(name)
             };
             match self.0.iter().find(is_new) {
@@ -142,7 +148,7 @@ mod tests {
         ] {
             macros.add(line);
         }
-        let macros = macros.with_text("<<<");
+        let macros = macros.with_text(&["<<<"]);
         let text = macros.expand("CHECK(1)\nBIND(f32, 64)");
         assert_eq!(
             text,
@@ -154,6 +160,6 @@ mod tests {
     fn a_macro_that_calls_itself_ends() {
         let mut macros = Macros::default();
         macros.add("#define A(x) <<< A(x x)");
-        assert!(macros.with_text("<<<").expand("A(1)").len() < LONGEST);
+        assert!(macros.with_text(&["<<<"]).expand("A(1)").len() < LONGEST);
     }
 }

@@ -20,7 +20,7 @@ fn a_kernel_behind_a_specialisation_is_seen_and_so_is_the_launch_in_it() {
     let text = "template <typename T> void run(const T* x, T* y, int n);\n__global__ void first(float* y, int n) { y[0] = n; }\n\
                 template <>\nvoid run<float>(const float* x, float* y, int n) { copy<<<(n + 63) / 64, 64>>>(x, y, n); }\n";
     let text = format!("{text}{COPY}");
-    let published = Published::read("a.cu", &text, &|_| None);
+    let published = Published::read("a.cu", &text, &|_| Err(Absent::Nowhere));
     let names: Vec<String> = published
         .kernels()
         .into_iter()
@@ -33,10 +33,10 @@ fn a_kernel_behind_a_specialisation_is_seen_and_so_is_the_launch_in_it() {
 #[test]
 fn a_kernel_of_a_macro_or_a_struct_is_named_as_unread() {
     let text = format!(
-        "#define MAKE(NAME) __global__ void NAME(float* y) {{ y[0] = 1; }}\nstruct Op {{ static __global__ void neg(float* y) {{ y[0] = 2; }} }};\n\
+        "#define MAKE(NAME) __global__ void NAME##_k(float* y) {{ y[0] = 1; }}\nstruct Op {{ static __global__ void neg(float* y) {{ y[0] = 2; }} }};\n\
          {COPY}void f(float* x, float* y, int n) {{ copy<<<n, 32>>>(x, y, n); Op::neg<<<1, 1>>>(y); }}\n"
     );
-    let published = Published::read("a.cu", &text, &|_| None);
+    let published = Published::read("a.cu", &text, &|_| Err(Absent::Nowhere));
     assert_eq!(
         published.unread(),
         [
@@ -190,7 +190,7 @@ fn what_kernel_cu_needs_to_compile_stays() {
         COPY.replace("x[i];", "fast(x[i]);")
     );
     assert_eq!(
-        Published::read("a.cu", &branches, &|_| None)
+        Published::read("a.cu", &branches, &|_| Err(Absent::Nowhere))
             .kernels()
             .len(),
         1
@@ -205,7 +205,7 @@ fn what_kernel_cu_needs_to_compile_stays() {
 #[test]
 fn a_list_of_main_cu_has_an_entry_that_may_have_its_name() {
     let text = format!("{COPY}{}", COPY.replace("copy", "again"));
-    let published = Published::read("main.cu", &text, &|_| None);
+    let published = Published::read("main.cu", &text, &|_| Err(Absent::Nowhere));
     let names = ["copy".to_owned(), "again".to_owned()];
     let made = published.problem(&names, "main", "main.cu").unwrap();
     says(&file(&made, "problem.toml"), &["entry = \"main_entry\""]);

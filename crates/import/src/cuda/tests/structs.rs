@@ -112,7 +112,7 @@ fn what_a_parameter_cannot_be_is_refused_with_its_line() {
         let source = format!(
             "struct P {{ float* y;\n{fields};\n}};\n__global__ void k({parameter}) {{ p.y[0] = p.a; }}\n"
         );
-        let published = Published::read("a.cu", &source, &|_| None);
+        let published = Published::read("a.cu", &source, &|_| Err(Absent::Nowhere));
         let unfit = published.problem(&["k".to_owned()], "a", "a.cu");
         unfit.err().unwrap().to_string()
     };

@@ -1,0 +1,73 @@
+//! Kernels that a macro makes, as `MAKE_KERNEL(add, +)`.
+
+use super::conditions::{active, without_dead};
+use super::unit::Source;
+use lab_source::cpp::Code;
+use lab_source::cpp::items::{Item, ItemKind, items};
+use lab_source::cpp::macros::Macros;
+use lab_source::line_at;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// A text behind the source's own, which a macro makes.
+pub struct Made {
+    /// The first byte of it.
+    pub start: usize,
+    /// The line of the macro's call.
+    pub line: usize,
+    pub by: String,
+}
+
+/// A source whose kernels all are functions.
+pub struct Written {
+    pub code: Code<String>,
+    pub items: Vec<Item>,
+    pub made: Vec<Made>,
+}
+
+/// Reads a source, and writes the kernels that macros make of it behind it. `sources` are those
+/// that it includes.
+pub fn written(code: Code<String>, found: Vec<Item>, sources: &[Source]) -> Written {
+    let mut macros = Macros::default();
+    let others = sources.iter();
+    let others = others.flat_map(|of| of.items.iter().map(move |item| (&of.code, item)));
+    let own = found.iter().map(|item| (&code, item));
+    for (code, item) in others.chain(own) {
+        if item.kind == ItemKind::Define {
+            macros.add(code.at(item.first));
+        }
+    }
+    let macros = macros.with_text(&["__global__"]);
+    let (mut text, mut made) = (code.text.clone(), Vec::new());
+    let active = active(&code, &found, BTreeSet::new());
+    for (item, _) in found.iter().zip(active).filter(|(_, active)| *active) {
+        let start = code.tokens[item.first].start;
+        let call = &code.text[start..item.end];
+        let expanded = match item.kind {
+            ItemKind::Call => macros.expand(call),
+            _ => continue,
+        };
+        if expanded == call {
+            continue;
+        }
+        let path = item.path.iter().filter(|name| !name.is_empty());
+        let (mut before, mut after) = (String::new(), String::new());
+        for name in path {
+            let _ = write!(before, "namespace {name} {{ ");
+            after += " }";
+        }
+        made.push(Made {
+            start: text.len() + 1,
+            line: line_at(&code.text, start),
+            by: item.name().to_owned(),
+        });
+        let _ = write!(text, "\n{before}{}{after}\n", expanded.trim());
+    }
+    if made.is_empty() {
+        let items = found;
+        return Written { code, items, made };
+    }
+    let code = Code::new(text, true);
+    let items = without_dead(&code, items(&code));
+    Written { code, items, made }
+}
