@@ -386,6 +386,16 @@ fn a_triton_kernel_gets_what_it_needs_of_its_module_alone() {
     for left_out in ["einops", "other_kernel", "    BLOCK = BLOCK"] {
         assert!(!kernel.contains(left_out), "{left_out}: {kernel}");
     }
+    // What the launch makes of a constant of the module needs another name.
+    let twice = SCALED_ROWS.replace("BLOCK=BLOCK)", "BLOCK=BLOCK * 2)");
+    lab.write("twice.py", twice);
+    lab.lab("init twice.py --entry scale_kernel --name twice")
+        .is(0);
+    let kernel = lab.read("twice/kernel.py");
+    assert!(
+        kernel.contains("    BLOCK_ = BLOCK * 2\n") && kernel.contains("BLOCK=BLOCK_)"),
+        "{kernel}"
+    );
     lab.lab("init gone.py --entry k")
         .is(1)
         .says("there is no gone.py");

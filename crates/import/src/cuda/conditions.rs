@@ -5,14 +5,14 @@ use lab_source::cpp::directive::Directive;
 use lab_source::cpp::items::{Item, ItemKind};
 use std::collections::BTreeSet;
 
-/// For each item, whether the conditions around it hold: `defined` are macros that other sources
+/// For each item, whether the conditions around it hold: `is_known` says which macros other sources
 /// define.
 pub fn active<'s>(
     code: &'s Code<String>,
     items: &'s [Item],
-    defined: BTreeSet<&'s str>,
+    is_known: &dyn Fn(&str) -> bool,
 ) -> Vec<bool> {
-    let mut defined = defined;
+    let mut defined: BTreeSet<&'s str> = BTreeSet::new();
     // Whether a branch holds, and whether a branch before it did.
     let mut open: Vec<(bool, bool)> = Vec::new();
     let mut active = Vec::new();
@@ -20,12 +20,13 @@ pub fn active<'s>(
         let directive = Directive::parse(code.at(item.first));
         match (item.kind, directive) {
             (ItemKind::If, Some(directive)) => {
-                let holds = holds(directive, &defined);
+                let holds = holds(directive, &|name| defined.contains(name) || is_known(name));
                 open.push((holds, holds));
             }
             (ItemKind::Else, Some(directive)) => {
                 if let Some((now, before)) = open.last_mut() {
-                    *now = !*before && (directive.name == "else" || holds(directive, &defined));
+                    let is_known = |name: &str| defined.contains(name) || is_known(name);
+                    *now = !*before && (directive.name == "else" || holds(directive, &is_known));
                     *before |= *now;
                 }
             }
@@ -91,8 +92,8 @@ pub fn asked_around(code: &Code<String>, items: &[Item], of: &Item) -> Vec<Strin
     let around = around(code, items, |item| item.first == of.first);
     let around = around.into_iter().filter_map(Directive::parse);
     let names = around.flat_map(|directive| match directive.name {
-        "ifdef" => vec![directive.rest.trim()],
-        "if" => asked(directive.rest),
+        "ifdef" => vec![condition(directive)],
+        "if" => asked(condition(directive)),
         _ => Vec::new(),
     });
     let names = names.filter(|name| !is_of_compiler(name) && !name.is_empty());
@@ -101,7 +102,7 @@ pub fn asked_around(code: &Code<String>, items: &[Item], of: &Item) -> Vec<Strin
 
 /// The macros that conditions ask for around kernels that no branch of the file has without them.
 pub fn assumed(code: &Code<String>, items: &[Item]) -> Vec<String> {
-    let active = active(code, items, BTreeSet::new());
+    let active = active(code, items, &|_| false);
     let kernels = items.iter().zip(active);
     let kernels = kernels.filter(|(item, _)| {
         let is_kernel = item.kind == ItemKind::Function && item.says(code, "__global__");
@@ -125,6 +126,9 @@ pub fn assumed(code: &Code<String>, items: &[Item]) -> Vec<String> {
 
 /// The macros that a condition asks to be defined.
 fn asked(condition: &str) -> Vec<&str> {
+    if is_name(condition) {
+        return vec![condition];
+    }
     let each = condition
         .split("defined")
         .skip(1)
@@ -150,14 +154,25 @@ const COMPILER: [&str; 9] = [
     "__SIZEOF",
 ];
 
+/// What a directive asks for, without the comment behind it.
+fn condition<'s>(directive: Directive<'s>) -> &'s str {
+    let rest = directive.rest.split("//").next().unwrap_or_default();
+    rest.split("/*").next().unwrap_or_default().trim()
+}
+
+fn is_name(text: &str) -> bool {
+    let is_of_name = |c: char| c.is_alphanumeric() || c == '_';
+    text.chars().all(is_of_name) && text.starts_with(|c: char| !c.is_ascii_digit())
+}
+
 fn is_of_compiler(name: &str) -> bool {
     COMPILER.iter().any(|start| name.starts_with(start))
 }
 
 /// Whether `#if defined(A)` and its like hold. Of other conditions this is assumed.
-fn holds(directive: Directive, defined: &BTreeSet<&str>) -> bool {
-    let rest = directive.rest.trim();
-    let is_known = |name: &str| defined.contains(name) || is_of_compiler(name);
+fn holds(directive: Directive, is_defined: &dyn Fn(&str) -> bool) -> bool {
+    let rest = condition(directive);
+    let is_known = |name: &str| is_defined(name) || is_of_compiler(name);
     match directive.name {
         "ifdef" | "elifdef" => is_known(rest),
         "ifndef" | "elifndef" => !is_known(rest),
@@ -168,9 +183,11 @@ fn holds(directive: Directive, defined: &BTreeSet<&str>) -> bool {
                     Some(part) => (true, part.trim()),
                     None => (false, part),
                 };
-                let name = part.strip_prefix("defined").map(|name| {
+                let asked = part.strip_prefix("defined").map(|name| {
                     name.trim_matches(|c: char| c == '(' || c == ')' || c.is_whitespace())
                 });
+                // A name alone is 0 where nothing defines it.
+                let name = asked.or_else(|| is_name(part).then_some(part));
                 name.is_none_or(|name| is_known(name) != negated)
             };
             match rest.contains("||") {

@@ -83,7 +83,6 @@ fn needs_device(unit: &Unit, place: Place) -> bool {
     item.kind == ItemKind::Function
         && !is_device(unit, place)
         && !item.says(&source.code, "__global__")
-        && !item.says(&source.code, "constexpr")
 }
 
 /// The comment at the beginning of a file, if it is about rights.

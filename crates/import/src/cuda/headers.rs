@@ -56,7 +56,35 @@ const NEEDED: [(&str, &[&str]); 10] = [
     ),
     ("cstdio", &["printf"]),
     ("cassert", &["assert"]),
-    ("cuda_fp16.h", &["half", "__half", "__float2half"]),
+    (
+        "cuda_fp16.h",
+        &[
+            "half",
+            "__half",
+            "__float2half",
+            "__hadd",
+            "__hsub",
+            "__hmul",
+            "__hdiv",
+            "__hfma",
+            "__hneg",
+            "__hmax",
+            "__hmin",
+            "__hgt",
+            "__hlt",
+            "__heq",
+            "h2exp",
+            "h2log",
+            "h2sqrt",
+            "h2rsqrt",
+            "hexp",
+            "hlog",
+            "hsqrt",
+            "hrsqrt",
+            "__low2",
+            "__high2",
+        ],
+    ),
     (
         "cuda_bf16.h",
         &[
@@ -144,6 +172,14 @@ const SHORT_TYPES: [(&str, &str); 4] = [
     ("ulong", "unsigned long"),
 ];
 
+/// Types of PyTorch that are types of CUDA: the namespace, the name, the header, CUDA's name.
+const OF_PYTORCH: [(&str, &str, &str, &str); 4] = [
+    ("at", "Half", "cuda_fp16.h", "__half"),
+    ("c10", "Half", "cuda_fp16.h", "__half"),
+    ("at", "BFloat16", "cuda_bf16.h", "__nv_bfloat16"),
+    ("c10", "BFloat16", "cuda_bf16.h", "__nv_bfloat16"),
+];
+
 /// Macros that CUDA's and PyTorch's headers for the host define, and NVRTC does not.
 const MACROS: [(&str, &str); 5] = [
     ("CUDART_VERSION", "12040"),
@@ -194,8 +230,24 @@ pub fn is_of_libraries(name: &str) -> bool {
         "c10/",
         "pybind11/",
     ];
-    STARTS.iter().any(|start| name.starts_with(start))
+    STARTS.iter().any(|start| name.starts_with(start)) || OF_C.contains(&name)
 }
+
+/// Headers of the C library, which some files include in quotes.
+const OF_C: [&str; 12] = [
+    "assert.h",
+    "ctype.h",
+    "errno.h",
+    "float.h",
+    "limits.h",
+    "math.h",
+    "stdbool.h",
+    "stddef.h",
+    "stdint.h",
+    "stdio.h",
+    "stdlib.h",
+    "string.h",
+];
 
 /// Whether a type is one that only code of the host has.
 pub fn is_of_host(base: &str) -> bool {
@@ -241,6 +293,12 @@ pub fn needed(code: &str) -> String {
         .iter()
         .filter(|(header, starts)| is_needed(starts) || is_of_std(header));
     let includes = found.map(|(header, _)| format!("#include <{header}>\n"));
+    let of_pytorch = OF_PYTORCH
+        .iter()
+        .filter(|(space, name, ..)| code.contains(&format!("{space}::{name}")));
+    let of_pytorch = of_pytorch.map(|(space, name, header, of)| {
+        format!("#include <{header}>\nnamespace {space} {{ typedef {of} {name}; }}\n")
+    });
     let types = SHORT_TYPES
         .iter()
         .filter(|(name, _)| used.contains(name) && !code.contains(&format!(" {name};")));
@@ -250,7 +308,11 @@ pub fn needed(code: &str) -> String {
         used.contains(name) && !code.contains(&define)
     });
     let macros = macros.map(|(name, value)| format!("#define {name} {value}\n"));
-    let lines: String = includes.chain(types).chain(macros).collect();
+    let lines: String = includes
+        .chain(of_pytorch)
+        .chain(types)
+        .chain(macros)
+        .collect();
     if lines.is_empty() {
         lines
     } else {

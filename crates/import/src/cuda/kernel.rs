@@ -82,8 +82,7 @@ pub enum Unfit {
 /// places.
 fn kernels(unit: &Unit) -> Vec<(&str, Place)> {
     let mut found: Vec<(&str, Place)> = Vec::new();
-    let active: Vec<Vec<bool>> = unit.sources.iter().map(|of| unit.active(of)).collect();
-    let is_active = |place: Place| active[place.0][place.1];
+    let is_active = |place: Place| unit.active(place.0)[place.1];
     for place in unit.places() {
         let (source, item) = unit.item(place);
         let is_kernel = item.kind == ItemKind::Function && item.says(&source.code, "__global__");

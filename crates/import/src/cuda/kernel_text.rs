@@ -40,6 +40,13 @@ impl EntryName {
     }
 }
 
+/// Functions of the C library that device code has, and that a kernel may be called after.
+const OF_LIBRARIES: [&str; 28] = [
+    "abs", "sqrt", "rsqrt", "cbrt", "exp", "exp2", "log", "log2", "pow", "sin", "cos", "tan",
+    "sinh", "cosh", "tanh", "asin", "acos", "atan", "erf", "floor", "ceil", "round", "fabs",
+    "fmax", "fmin", "max", "min", "printf",
+];
+
 /// A name for a function that calls `kernel`, which nothing in kernel.cu has.
 fn free(unit: &Unit, slice: &Slice, kernel: &str) -> String {
     let is_taken = |name: &str| {
@@ -47,7 +54,7 @@ fn free(unit: &Unit, slice: &Slice, kernel: &str) -> String {
         kept.any(|place| unit.item(place).1.names.iter().any(|known| known == name))
     };
     let mut name = kernel.strip_suffix("_kernel").unwrap_or(kernel).to_owned();
-    if is_taken(&name) || name == "main" {
+    if is_taken(&name) || name == "main" || OF_LIBRARIES.contains(&name.as_str()) {
         name += "_entry";
     }
     name
@@ -170,7 +177,7 @@ pub fn assumed(unit: &Unit, stages: &[Stage]) -> Vec<String> {
 /// The lines that define them, with an empty line behind them.
 fn defines(unit: &Unit, stages: &[Stage]) -> String {
     let names = assumed(unit, stages).into_iter();
-    let lines: String = names.map(|name| format!("#define {name}\n")).collect();
+    let lines: String = names.map(|name| format!("#define {name} 1\n")).collect();
     match lines.as_str() {
         "" => lines,
         _ => format!("// The published file has what the kernel needs only with this.\n{lines}\n"),
@@ -186,6 +193,7 @@ fn wrapper(unit: &Unit, kernel: &Kernel, own: &Plan, plan: &Plan, entry: &str) -
     let attributes: String = (item.first..open)
         .filter(|at| ["__launch_bounds__", "__cluster_dims__"].contains(&code.at(*at)))
         .map(|at| kernel.with_arguments(&code.spelled(at, code.partner(at + 1) + 1)) + " ")
+        .map(|text| unit.qualified(&text))
         .collect();
     let path: String = item
         .path
@@ -197,7 +205,7 @@ fn wrapper(unit: &Unit, kernel: &Kernel, own: &Plan, plan: &Plan, entry: &str) -
     let note = listed(guesses.map(|it| &it.name))
         .map(|names| format!("// A guess: no launch in the file says {names}.\n"))
         .unwrap_or_default();
-    let template = listed(kernel.template.iter().map(|it| &it.text))
+    let template = listed(kernel.template.iter().map(|it| unit.qualified(&it.text)))
         .map(|arguments| format!("<{arguments}>"))
         .unwrap_or_default();
     let mut made = String::new();

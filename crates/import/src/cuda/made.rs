@@ -6,7 +6,6 @@ use lab_source::cpp::Code;
 use lab_source::cpp::items::{Item, ItemKind, items};
 use lab_source::cpp::macros::Macros;
 use lab_source::line_at;
-use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// A text behind the source's own, which a macro makes.
@@ -39,7 +38,7 @@ pub fn written(code: Code<String>, found: Vec<Item>, sources: &[Source]) -> Writ
     }
     let macros = macros.with_text(&["__global__"]);
     let (mut text, mut made) = (code.text.clone(), Vec::new());
-    let active = active(&code, &found, BTreeSet::new());
+    let active = active(&code, &found, &|_| false);
     for (item, _) in found.iter().zip(active).filter(|(_, active)| *active) {
         let start = code.tokens[item.first].start;
         let call = &code.text[start..item.end];

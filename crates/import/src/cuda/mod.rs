@@ -20,6 +20,7 @@ mod origin;
 mod parts;
 pub(crate) mod plan;
 pub(crate) mod problem_text;
+mod reading;
 mod reference;
 pub(crate) mod roles;
 mod shapes;
@@ -34,8 +35,8 @@ mod uses;
 
 pub use emission::LeftOut;
 pub use kernel::Unfit;
+pub use reading::{Absent, Header, ReadHeader, Wanted};
 pub(crate) use unit::with_word;
-pub use unit::{Absent, Header, ReadHeader, Wanted};
 
 use crate::names::listed;
 use crate::{NewFile, Problem};

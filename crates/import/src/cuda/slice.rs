@@ -5,7 +5,7 @@ use super::unit::{Place, Source, Unit};
 use lab_source::cpp::directive::Directive;
 use lab_source::cpp::items::ItemKind;
 use lab_source::cpp::words;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// The parts that stay.
 pub struct Slice {
@@ -15,18 +15,12 @@ pub struct Slice {
 impl Slice {
     /// What the items at `kernels` need, and what `more` names.
     pub fn of(unit: &Unit, kernels: &[Place], more: &[String]) -> Slice {
-        let mut by_name: BTreeMap<&str, Vec<Place>> = BTreeMap::new();
-        for place in unit.places() {
-            for name in &unit.item(place).1.names {
-                by_name.entry(name).or_default().push(place);
-            }
-        }
         let mut slice = Slice {
             kept: BTreeSet::new(),
         };
         let mut waiting = kernels.to_vec();
         let named = more.iter().flat_map(|text| words(text));
-        let named = named.filter_map(|name| by_name.get(name)).flatten();
+        let named = named.flat_map(|name| unit.named(name));
         waiting
             .extend(named.filter(|place| is_constant(unit, **place) || is_device(unit, **place)));
         waiting.extend(
@@ -39,7 +33,7 @@ impl Slice {
             }
             let (source, item) = unit.item(place);
             for word in words(&source.code.text[item.start..item.end]) {
-                let named = by_name.get(word).into_iter().flatten();
+                let named = unit.named(word).iter();
                 waiting.extend(named.filter(|found| {
                     !slice.kept.contains(*found) && is_wanted(unit, place, **found, word)
                 }));
@@ -139,15 +133,7 @@ impl Slice {
 /// What the items at `kernels` need, and the file has only in branches of `#if` that are not taken.
 /// The kernels may be such themselves.
 pub fn inactive(unit: &Unit, kernels: &[Place]) -> Vec<Place> {
-    let sources = unit.sources.iter();
-    let active: Vec<Vec<bool>> = sources.map(|of| unit.active_as_published(of)).collect();
-    let mut by_name: BTreeMap<&str, Vec<Place>> = BTreeMap::new();
-    for place in unit.places() {
-        for name in &unit.item(place).1.names {
-            by_name.entry(name).or_default().push(place);
-        }
-    }
-    let is_active = |place: &Place| active[place.0][place.1];
+    let is_active = |place: &Place| unit.active_as_published(place.0)[place.1];
     let mut found: BTreeSet<Place> = kernels
         .iter()
         .copied()
@@ -161,8 +147,8 @@ pub fn inactive(unit: &Unit, kernels: &[Place]) -> Vec<Place> {
         }
         let (source, item) = unit.item(place);
         for word in words(&source.code.text[item.start..item.end]) {
-            let named = by_name.get(word).into_iter().flatten();
-            let wanted = named.filter(|of| is_wanted(unit, place, **of, word));
+            let named = unit.named(word).iter().copied();
+            let wanted = named.filter(|of| is_wanted(unit, place, *of, word));
             let (taken, not): (Vec<Place>, Vec<Place>) = wanted.partition(|of| is_active(of));
             found.extend(not.first().filter(|_| taken.is_empty()));
             waiting.extend(taken);
@@ -208,10 +194,7 @@ fn is_constant(unit: &Unit, place: Place) -> bool {
 
 /// Whether code of the device may name what the file declares by this name.
 pub fn is_named_constant(unit: &Unit, name: &str) -> bool {
-    let is_it = |place: &Place| unit.item(*place).1.names.iter().any(|known| known == name);
-    unit.places()
-        .filter(is_it)
-        .any(|place| is_constant(unit, place))
+    unit.named(name).iter().any(|of| is_constant(unit, *of))
 }
 
 pub fn is_device(unit: &Unit, place: Place) -> bool {

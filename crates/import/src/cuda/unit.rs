@@ -1,49 +1,15 @@
 //! A published source with the local headers that it includes.
 
 use super::conditions::{active, asked_around, assumed, without_dead};
-use super::headers::{included, is_for_device, is_of_libraries, quoted};
 use super::interval;
 use super::made::{Made, written};
+use super::reading::{Absent, Header, ReadHeader, Seen, wanted};
 use lab_source::cpp::Code;
 use lab_source::cpp::directive::Directive;
 use lab_source::cpp::items::{Item, ItemKind, items};
 use lab_source::cpp::signature::Parameter;
 use lab_source::line_at;
-use std::collections::BTreeSet;
-
-/// An include line of a published source.
-pub struct Wanted<'a> {
-    /// The name of the header that has the line; `None` for the published file itself.
-    pub by: Option<&'a str>,
-    /// What the line names.
-    pub name: &'a str,
-    /// The line names it in quotes.
-    pub is_quoted: bool,
-}
-
-/// A header that a source includes.
-pub struct Header {
-    /// Where it is, as a user reads it. Each header has a name of its own.
-    pub name: String,
-    pub text: String,
-    /// The project has it, but not where the include line says.
-    pub is_guess: bool,
-}
-
-/// Why a header is not read.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Absent {
-    Nowhere,
-    /// It lies outside of the project.
-    Outside,
-    /// The project has several that differ: where they are.
-    Several(Vec<String>),
-    /// There are too many headers.
-    TooMany,
-}
-
-/// Finds a header.
-pub type ReadHeader<'a> = &'a dyn Fn(&Wanted) -> Result<Header, Absent>;
+use std::collections::BTreeMap;
 
 /// A file.
 pub struct Source {
@@ -76,11 +42,11 @@ pub struct Unit {
     pub launchers: Vec<Unit>,
     /// Macros without which the published file lacks some of its kernels.
     pub assumed: Vec<String>,
+    /// The items by the names that they declare.
+    named: BTreeMap<String, Vec<Place>>,
+    /// For each source which items its conditions let through: with the assumed macros, and without.
+    active: Vec<(Vec<bool>, Vec<bool>)>,
 }
-
-/// Most headers that are read, and most bytes of them.
-const MOST_HEADERS: usize = 256;
-const MOST_BYTES: usize = 16 << 20;
 
 /// The place of an item: the source and the item in it.
 pub type Place = (usize, usize);
@@ -92,6 +58,8 @@ impl Unit {
             missing: Vec::new(),
             launchers: Vec::new(),
             assumed: Vec::new(),
+            named: BTreeMap::new(),
+            active: Vec::new(),
         };
         let mut seen = Seen::default();
         let main = Header {
@@ -100,6 +68,7 @@ impl Unit {
             is_guess: false,
         };
         unit.add(main, None, header, &mut seen);
+        unit.settle();
         unit
     }
 
@@ -115,9 +84,11 @@ impl Unit {
         if included_as.is_none() {
             self.assumed = assumed(&code, &found);
         }
-        let mut defined = self.defined(None);
-        defined.extend(self.assumed.iter().map(String::as_str));
-        let active = active(&code, &found, defined);
+        let is_known = |name: &str| {
+            let is_assumed = self.assumed.iter().any(|known| known == name);
+            is_assumed || seen.macros.contains(name)
+        };
+        let active = active(&code, &found, &is_known);
         for (item, _) in found.iter().zip(active).filter(|(_, active)| *active) {
             let Some(wanted) = wanted(&code, item, by) else {
                 continue;
@@ -138,6 +109,10 @@ impl Unit {
             }
         }
         let written = written(code, found, &self.sources);
+        let defines = written.items.iter();
+        let defines = defines.filter(|item| item.kind == ItemKind::Define);
+        seen.macros
+            .extend(defines.map(|item| item.name().to_owned()));
         self.sources.push(Source {
             guessed_from: included_as.filter(|_| file.is_guess).map(str::to_owned),
             name: file.name,
@@ -182,9 +157,8 @@ impl Unit {
     }
 
     fn own_value_of(&self, name: &str) -> Option<String> {
-        let is_named = |place: &Place| self.item(*place).1.names.iter().any(|known| known == name);
-        self.places().filter(is_named).find_map(|place| {
-            let (source, item) = self.item(place);
+        self.named(name).iter().find_map(|place| {
+            let (source, item) = self.item(*place);
             let code = &source.code;
             match item.kind {
                 ItemKind::Define => {
@@ -200,10 +174,24 @@ impl Unit {
         })
     }
 
+    /// A text of global code, in which names have the namespaces of their declarations before them.
+    pub fn qualified(&self, text: &str) -> String {
+        replaced(text, |code, at| {
+            let word = code.word(at);
+            let is_scoped = at > 0 && matches!(code.at(at - 1), ":" | ".");
+            let of = self.named(word).first().filter(|_| !is_scoped)?;
+            let item = self.item(*of).1;
+            let path = item.path.iter().filter(|part| !part.is_empty());
+            let path: String = path.map(|part| format!("{part}::")).collect();
+            let is_macro = matches!(item.kind, ItemKind::Define | ItemKind::Call);
+            (!is_macro && !path.is_empty()).then(|| path + word)
+        })
+    }
+
     /// A constant's name with the namespaces of its declaration before it.
     pub fn scoped_value(&self, name: &str) -> String {
         let is_it = |item: &&Item| item.kind == ItemKind::Variable && item.name() == name;
-        let mut items = self.places().map(|place| self.item(place).1);
+        let mut items = self.named(name).iter().map(|place| self.item(*place).1);
         let path = items.find(|item| is_it(item)).map(|item| &item.path);
         let path = path.into_iter().flatten().filter(|part| !part.is_empty());
         path.map(|part| format!("{part}::")).collect::<String>() + name
@@ -214,35 +202,27 @@ impl Unit {
         let (source, item) = self.item(place);
         let found = asked_around(&source.code, &source.items, item);
         let is_defined = |name: &String| {
-            let mut items = self.places().map(|place| self.item(place).1);
-            items.any(|item| item.kind == ItemKind::Define && item.name() == name)
+            let mut items = self.named(name).iter().map(|place| self.item(*place).1);
+            items.any(|item| item.kind == ItemKind::Define)
         };
         found.into_iter().filter(|name| !is_defined(name)).collect()
     }
 
     /// The type that an alias stands for: the last one that the file's conditions let through.
     pub fn alias(&self, name: &str) -> Option<String> {
-        let mut found = None;
-        for source in &self.sources {
-            let active = self.active(source);
-            for (item, _) in source
-                .items
-                .iter()
-                .zip(active)
-                .filter(|(_, active)| *active)
-            {
-                let code = &source.code;
-                if item.kind != ItemKind::Alias || item.name() != name {
-                    continue;
-                }
-                let equals = (item.first..item.last).find(|at| code.at(*at) == "=");
-                let range = match equals {
-                    Some(equals) => (equals + 1, item.last),
-                    None => (item.first + 1, item.last - 1),
-                };
-                found = Some(code.spelled(range.0, range.1));
+        let mut named = self.named(name).iter();
+        let alias = named.rfind(|(source, item)| {
+            let of = &self.sources[*source].items[*item];
+            self.active[*source].0[*item] && of.kind == ItemKind::Alias && of.name() == name
+        });
+        let found = alias.map(|place| {
+            let (Source { code, .. }, item) = self.item(*place);
+            let equals = (item.first..item.last).find(|at| code.at(*at) == "=");
+            match equals {
+                Some(equals) => code.spelled(equals + 1, item.last),
+                None => code.spelled(item.first + 1, item.last - 1),
             }
-        }
+        });
         found.or_else(|| self.value_of(name))
     }
 
@@ -255,7 +235,7 @@ impl Unit {
                 && item.name() == name
                 && (item.first..item.last).any(|at| source.code.at(at) == "{")
         };
-        self.places().find(is_it)
+        self.named(name).iter().copied().find(is_it)
     }
 
     /// The fields of a struct, those of its bases first, each with its line.
@@ -284,25 +264,41 @@ impl Unit {
 
     /// For each item of a source, whether the conditions around it hold, as far as they only ask
     /// whether a macro is defined.
-    pub fn active(&self, source: &Source) -> Vec<bool> {
-        let mut defined = self.defined(Some(&source.name));
-        defined.extend(self.assumed.iter().map(String::as_str));
-        active(&source.code, &source.items, defined)
+    pub fn active(&self, source: usize) -> &[bool] {
+        &self.active[source].0
     }
 
     /// [`Unit::active`] where only the sources define macros.
-    pub fn active_as_published(&self, source: &Source) -> Vec<bool> {
-        let defined = self.defined(Some(&source.name));
-        active(&source.code, &source.items, defined)
+    pub fn active_as_published(&self, source: usize) -> &[bool] {
+        &self.active[source].1
     }
 
-    /// The macros that the sources define, but for the source of a name.
-    fn defined(&self, without: Option<&str>) -> BTreeSet<&str> {
-        let others = self.sources.iter();
-        let others = others.filter(|other| Some(other.name.as_str()) != without);
-        let items = others.flat_map(|other| &other.items);
-        let defines = items.filter(|item| item.kind == ItemKind::Define);
-        defines.map(Item::name).collect()
+    /// The items that declare a name, in their order.
+    pub fn named(&self, name: &str) -> &[Place] {
+        self.named.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// Looks at all sources, once they are read.
+    fn settle(&mut self) {
+        let mut named: BTreeMap<String, Vec<Place>> = BTreeMap::new();
+        for place in self.places() {
+            for name in &self.item(place).1.names {
+                named.entry(name.clone()).or_default().push(place);
+            }
+        }
+        self.named = named;
+        let is_defined = |name: &str, without: usize| {
+            let mut all = self.named(name).iter();
+            all.any(|place| place.0 != without && self.item(*place).1.kind == ItemKind::Define)
+        };
+        let is_assumed = |name: &str| self.assumed.iter().any(|known| known == name);
+        let each = self.sources.iter().enumerate();
+        let active = each.map(|(at, Source { code, items, .. })| {
+            let is_known = |name: &str| is_defined(name, at) || is_assumed(name);
+            let as_published = active(code, items, &|name| is_defined(name, at));
+            (active(code, items, &is_known), as_published)
+        });
+        self.active = active.collect();
     }
 
     /// The line of an item in its file, from 1.
@@ -310,37 +306,6 @@ impl Unit {
         let (source, item) = self.item(place);
         source.line(item.first)
     }
-}
-
-/// The headers that were looked for.
-#[derive(Default)]
-struct Seen {
-    names: BTreeSet<String>,
-    bytes: usize,
-}
-
-impl Seen {
-    fn has_space(&self) -> bool {
-        self.names.len() < MOST_HEADERS && self.bytes < MOST_BYTES
-    }
-
-    fn is_new(&mut self, name: &str, bytes: usize) -> bool {
-        let is_new = self.names.insert(name.to_owned());
-        self.bytes += if is_new { bytes } else { 0 };
-        is_new
-    }
-}
-
-/// What an item includes, unless that comes with CUDA, with PyTorch or with `lab`.
-fn wanted<'a>(code: &'a Code<String>, item: &Item, by: Option<&'a str>) -> Option<Wanted<'a>> {
-    let line = code.at(item.first);
-    let name = included(line).filter(|_| item.kind == ItemKind::Include)?;
-    let is_ours = ["lab.h", "lab_problem.h"].contains(&name) || is_for_device(name);
-    (!is_ours && !is_of_libraries(name)).then(|| Wanted {
-        by,
-        name,
-        is_quoted: quoted(line).is_some(),
-    })
 }
 
 /// What `name` is set to between two tokens.

@@ -69,13 +69,13 @@ fn a_function_of_the_host_that_only_computes_takes_part_in_the_launch() {
 #[test]
 fn macros_without_which_a_kernel_or_what_it_needs_is_not_there_are_defined() {
     let (text, notes) = read(&format!("#ifdef WITH_FP8\n{COPY}#endif\n"));
-    says(&text, &["#define WITH_FP8\n"]);
+    says(&text, &["#define WITH_FP8 1\n"]);
     says(&notes, &["kernel.cu defines WITH_FP8"]);
     let (text, _) = read(&format!(
         "#ifdef GPU\n#define ZERO 0\n#endif\n#ifdef SLOW\n#define ONE 1\n#else\n#define ONE 2\n#endif\n{}",
         COPY.replace("= x[i]", "= x[i] + ZERO * ONE")
     ));
-    says(&text, &["#define GPU\n"]);
+    says(&text, &["#define GPU 1\n"]);
     assert!(!text.contains("#define SLOW"), "{text}");
 }
 
