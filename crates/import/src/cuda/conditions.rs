@@ -155,7 +155,7 @@ const COMPILER: [&str; 9] = [
 ];
 
 /// What a directive asks for, without the comment behind it.
-fn condition<'s>(directive: Directive<'s>) -> &'s str {
+fn condition(directive: Directive<'_>) -> &str {
     let rest = directive.rest.split("//").next().unwrap_or_default();
     rest.split("/*").next().unwrap_or_default().trim()
 }

@@ -180,14 +180,18 @@ const OF_PYTORCH: [(&str, &str, &str, &str); 4] = [
     ("c10", "BFloat16", "cuda_bf16.h", "__nv_bfloat16"),
 ];
 
-/// Macros that CUDA's and PyTorch's headers for the host define, and NVRTC does not.
-const MACROS: [(&str, &str); 5] = [
-    ("CUDART_VERSION", "12040"),
-    ("CUDA_VERSION", "12040"),
+/// Macros that PyTorch's headers define.
+const MACROS: [(&str, &str); 3] = [
     ("C10_WARP_SIZE", "32"),
     ("C10_DEVICE", "__device__"),
     ("C10_HOST_DEVICE", "__host__ __device__"),
 ];
+
+/// The number that a macro of PyTorch's headers is.
+pub fn number_of_pytorch(name: &str) -> Option<&'static str> {
+    let (_, value) = MACROS.iter().find(|(known, _)| *known == name)?;
+    value.parse::<u32>().is_ok().then_some(*value)
+}
 
 /// The header that an include line names, without its quotes or brackets. A copy of CUB in the
 /// project, as `3rdparty/cub/cub.cuh`, has the name that CUB gives it.

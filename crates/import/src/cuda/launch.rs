@@ -1,5 +1,6 @@
 //! The launch statement, from the launch in the host code.
 
+use super::headers::number_of_pytorch;
 use super::host::{Host, bare, dim3};
 use super::host_function::returned;
 use super::interval::TYPES;
@@ -209,16 +210,21 @@ impl<'a> Translation<'a> {
         while code.at(last + 1) == ":" && code.at(last + 2) == ":" {
             last += 3;
         }
+        // The bracket of a call, also of `f<int>(…)`.
+        let open = match code.at(last + 1) {
+            "<" if !word.ends_with("_cast") => code.after_angles(last + 1, code.tokens.len()),
+            _ => last + 1,
+        };
         if last > at {
             // `std::min`, and `Packed::size` of a type that the file has.
-            if word == "std" || code.at(last + 1) == "(" {
+            if word == "std" || code.at(open) == "(" {
                 return self.piece(code, last, depth);
             }
             self.constants.push(code.word(last - 3).to_owned());
             return (code.spelled(at, last + 1), last + 1);
         }
-        if code.at(at + 1) == "(" {
-            return self.call(code, at, depth);
+        if code.at(open) == "(" {
+            return self.call(code, at, open, depth);
         }
         // What an array of the host holds.
         self.is_unread |= code.at(at + 1) == "[";
@@ -253,9 +259,10 @@ impl<'a> Translation<'a> {
         Some(format!("dims.{dim}"))
     }
 
-    fn call(&mut self, code: &Code<&str>, at: usize, depth: usize) -> (String, usize) {
-        let (name, close) = (code.word(at), code.partner(at + 1));
-        let parts = code.split(at + 2, close, false).into_iter();
+    /// The call of a function at a token, whose arguments begin at `open`.
+    fn call(&mut self, code: &Code<&str>, at: usize, open: usize, depth: usize) -> (String, usize) {
+        let (name, close) = (code.word(at), code.partner(open));
+        let parts = code.split(open + 1, close, false).into_iter();
         let parts: Vec<String> = parts.map(|(from, to)| code.spelled(from, to)).collect();
         let lower = name.to_lowercase().replace('_', "");
         let divides = [
@@ -280,7 +287,7 @@ impl<'a> Translation<'a> {
             ("ceil", [a]) => format!("ceil((double)({}))", self.text(a, depth)),
             ("ceilf" | "int" | "unsigned", [a]) => format!("{name}({})", self.text(a, depth)),
             // A function of the host cannot be called on the device.
-            _ => match returned(self.unit, name, &parts).filter(|_| depth > 0) {
+            _ => match returned(self.unit, name, &parts).filter(|_| depth > 0 && open == at + 1) {
                 Some(text) => format!("({})", self.text(&text, depth - 1)),
                 None => {
                     self.is_unread = true;
@@ -349,6 +356,9 @@ impl<'a> Translation<'a> {
             return self
                 .parameter(number)
                 .unwrap_or_else(|| self.add_unknown(name));
+        }
+        if let Some(value) = number_of_pytorch(name) {
+            return value.to_owned();
         }
         match self.unit.value_of(name) {
             Some(_) if is_named_constant(self.unit, name) => {

@@ -114,7 +114,6 @@ fn old_words_and_macros_of_the_host_s_headers_build() {
     says(
         &text,
         &[
-            "#define CUDART_VERSION ",
             "#define C10_WARP_SIZE 32",
             "launch.grid[0] = ceil((double)(dims.n / 64));",
         ],
