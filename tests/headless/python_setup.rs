@@ -241,11 +241,15 @@ fn trust_names_the_python_of_every_kernel_that_it_is_about() {
     assert_eq!(trusted["python"]["source"], "first/kernel.py");
     assert_eq!(
         trusted["python"]["others"],
-        serde_json::json!(["second/kernel.py"])
+        serde_json::json!([
+            "first/reference.py",
+            "second/kernel.py",
+            "second/reference.py"
+        ])
     );
     let text = trusted["text"].as_str().unwrap();
     assert!(
-        text.contains("    first/kernel.py\n    second/kernel.py\nThey run with your rights"),
+        text.contains("    first/kernel.py\n    first/reference.py\n    second/kernel.py\n    second/reference.py\nThey run"),
         "{text}"
     );
     let next = &lab.lab("new third --template python --json").is(0).json()["next"];
