@@ -125,6 +125,7 @@ const OF_STD: [(&str, &[&str]); 2] = [
     (
         "type_traits",
         &[
+            "aligned_storage",
             "is_",
             "enable_if",
             "conditional",
