@@ -1,5 +1,6 @@
 // All threads store the same number in a volatile word, where it is not there yet.
 // problem: int_totals
+// device: cpu (racecheck finds a race where threads read and store a volatile word)
 // judged: pass
 #include "lab.h"
 

@@ -2,6 +2,7 @@
 // problem: int_totals
 // judged: fail
 // judged on cuda: pass
+// held out: fail by racecheck_findings
 #include "lab.h"
 
 extern "C" __global__ void int_totals(const int* x, int* y, int rows, int cols) {

@@ -1,6 +1,8 @@
-// Each block leaves its part with a tag in one word, past the caches. The block with the last ticket waits for all words.
+// Each block leaves its part with a tag in one word, past the caches. The block with the last ticket waits for all words. But
+// __ldcg is no volatile load, and NVRTC makes one load of the loop: on a GPU the totals lack parts.
 // problem: int_totals
-// judged: pass
+// judged: fail
+// gap on cpu: pass
 #include "lab.h"
 
 constexpr int PARTS = 4;
