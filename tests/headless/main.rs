@@ -17,6 +17,7 @@ mod auto_lanes;
 mod auto_loop;
 mod auto_repository;
 mod auto_rules;
+mod auto_turn_files;
 mod auto_two_loops;
 mod bad_git;
 mod bad_harness;

@@ -1,6 +1,6 @@
 //! What a loop starts from: the state of an earlier one, or a new one.
 
-use super::files::{Files, read_state};
+use super::files::{Files, Locks, read_state};
 use super::options::Auto;
 use super::state::{Counts, State};
 use anyhow::{Context, Result, bail};
@@ -22,6 +22,14 @@ pub fn incumbent(repo: &Repo) -> Result<String> {
              `lab run{argument}` and `lab keep{argument} -m TEXT`"
         )
     })
+}
+
+/// Creates the loop's folders and takes its locks. git does not show what is in them.
+pub fn claim(project: &Project, files: &Files) -> Result<Locks> {
+    // Without the list of what git leaves out, the loop works as well.
+    let _ = lab_git::exclude(&Repo::open(project)?);
+    files.create()?;
+    files.lock(project)
 }
 
 /// Checks that the loop can work, completes what an earlier lab began, and returns the state to go
@@ -76,8 +84,7 @@ pub fn begin(auto: &Auto) -> Result<State> {
 /// sentence. Open the project anew afterwards: its files are other ones.
 pub fn start_from(project: &Project, name: &str) -> Result<String> {
     let files = Files::of(project)?;
-    files.create()?;
-    let _lock = files.lock(project)?;
+    let _lock = claim(project, &files)?;
     lab_decide::resume_decision(project)?;
     let repo = Repo::open(project)?;
     let head = lab_git::head(&repo)?;

@@ -98,7 +98,7 @@ impl Running<'_, '_> {
         let kernel = match ending {
             Ending::Exited(0) => tree
                 .read_kernel()
-                .map_err(|error| format!("its kernel is not taken: {error}")),
+                .map_err(|error| format!("its kernel is not taken: {error:#}")),
             Ending::Superseded => Err(told.command.clone()),
             _ => Err(format!("the command failed: {}", told.command)),
         };

@@ -1,6 +1,6 @@
 //! The loop itself: turn after turn, with waits, budgets and requests between them.
 
-use super::begin::begin;
+use super::begin::{begin, claim};
 use super::candidate::keep_ended;
 use super::command::{self, TURN_ENDED};
 use super::disk;
@@ -36,8 +36,7 @@ const MOST_SUMMARIES: usize = 3_000;
 pub fn run(auto: Auto) -> Result<Ended> {
     let project = auto.project;
     let files = Files::of(project)?;
-    files.create()?;
-    let locks = Some(files.lock(project)?);
+    let locks = Some(claim(project, &files)?);
     let state = begin(&auto)?;
     let mut running = Running {
         auto,

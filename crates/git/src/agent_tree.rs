@@ -5,23 +5,17 @@
 //! commit, a branch or a hook that the command makes there changes neither a ref nor a setting of
 //! the user's. libgit2 writes the files, and it starts no filter program and no hook.
 
-use super::commit::{self, CommitFile, mode_on_disk};
-use super::history::check_commits;
-use super::obstacle::any_signature;
-use super::{
-    Repo, StoredCommit, bounds, checkout, durable, head_commit, name_of_head, open_git, refs,
-};
-use anyhow::{Context, Result};
+use super::{Repo, bounds, checkout, head_commit, open_git, refs};
+use anyhow::{Context, Result, anyhow, bail};
 use git2::build::CheckoutBuilder;
-use git2::{FileMode, ObjectType, Oid, Repository, RepositoryInitOptions};
+use git2::{ObjectType, Oid, Repository, RepositoryInitOptions};
 use lab_project::Project;
-use lab_run::RunId;
 use lab_run::inputs::SIZE_LIMIT;
 use lab_system::failure::Failure;
-use lab_system::root::Root;
-use lab_system::{listing, special_files};
+use lab_system::listing;
+use lab_system::root::{Root, refusal};
 use rustix::fs::FileType;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::io::{self, ErrorKind};
@@ -29,19 +23,13 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Most files other than the kernel that are kept of one turn.
-const KEPT_FILES: usize = 10_000;
-
-/// Most commits of the command that are kept of one turn.
-const KEPT_COMMITS: usize = 100;
-
 /// What a file looked like before the command ran.
-type Stamp = (u64, u64, i64, i64, u32);
+pub type Stamp = (u64, u64, i64, i64, u32);
 
 /// Everything in a folder; a folder has no stamp.
-type Listed = BTreeMap<PathBuf, Option<Stamp>>;
+pub type Listed = BTreeMap<PathBuf, Option<Stamp>>;
 
-fn stamp(found: &Metadata) -> Stamp {
+pub fn stamp(found: &Metadata) -> Stamp {
     (
         found.ino(),
         found.len(),
@@ -53,24 +41,13 @@ fn stamp(found: &Metadata) -> Stamp {
 
 /// A fresh work tree, with the state of its files before the command runs.
 pub struct AgentTree {
-    root: Root,
-    kernel: String,
-    base: Oid,
-    before: Listed,
+    pub(super) root: Root,
+    pub(super) kernel: String,
+    pub(super) base: Oid,
+    pub(super) before: Listed,
     /// The folder below `refs/lab` for what is kept. Lanes count their turns each for itself, at
     /// the same time.
-    refs: String,
-}
-
-/// What the command changed besides the kernel.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct OtherChanges {
-    /// One line each: paths, commits, a branch.
-    pub lines: Vec<String>,
-    /// The commit that holds them; `None` where there is nothing to keep.
-    pub kept: Option<StoredCommit>,
-    /// Bytes of the files that it keeps besides the kernel.
-    pub bytes: u64,
+    pub(super) refs: String,
 }
 
 impl AgentTree {
@@ -206,173 +183,22 @@ impl AgentTree {
     }
 
     /// The kernel's bytes as the command left them. The error says why they are not taken.
-    pub fn read_kernel(&self) -> io::Result<Vec<u8>> {
+    pub fn read_kernel(&self) -> Result<Vec<u8>> {
         if !is_folder(self.path()) {
-            return Err(io::Error::other("the command replaced its work tree"));
+            bail!("the command replaced its work tree");
         }
-        self.root.read(Path::new(&self.kernel), SIZE_LIMIT)
-    }
-
-    /// Keeps what the command changed besides the kernel under `refs/lab/auto/TURN`, and names it;
-    /// with the kernel if that is not taken. `most` limits the bytes of the other files.
-    pub fn keep_others(
-        &self,
-        repo: &Repo,
-        turn: u64,
-        with_kernel: bool,
-        most: u64,
-    ) -> Result<OtherChanges> {
-        let git = &repo.git;
-        let is_taken = |file: &Path| !with_kernel && file == Path::new(&self.kernel);
-        let mut found = OtherChanges::default();
-        if !is_folder(self.path()) {
-            // A link may lead to any folder of the user's.
-            found
-                .lines
-                .push("removed or replaced its work tree; nothing of it is kept".to_owned());
-            return Ok(found);
-        }
-        let base = bounds::commit(git, self.base)?;
-        // The times of a file say nothing about its bytes.
-        let is_in_base = |file: &Path, metadata: &Metadata| {
-            let held = bounds::entry(git, base.tree_id(), file).ok().flatten();
-            held.is_some_and(|held| {
-                is_as_in(repo, self.path(), file, metadata, held.id())
-                    && held.filemode() == i32::from(self.mode(file, metadata))
-            })
-        };
-        let mut files = Vec::new();
-        let mut seen = BTreeSet::new();
-        let mut room = most;
-        walk(self.path(), Path::new(""), &mut |file, metadata| {
-            if metadata.is_dir() {
-                return file.file_name() != Some(OsStr::new(".git"));
-            }
-            seen.insert(file.to_owned());
-            let is_untouched = self.before.get(file) == Some(&Some(stamp(metadata)));
-            if is_taken(file) || is_untouched || is_in_base(file, metadata) {
-                return false;
-            }
-            match self.stored(git, file, metadata, &mut room, files.len()) {
-                Ok(kept) => {
-                    found.lines.push(format!("changed {}", file.display()));
-                    files.push(kept);
-                }
-                Err(why) => found
-                    .lines
-                    .push(format!("changed {} (not kept: {why})", file.display())),
-            }
-            false
-        });
-        for (gone, stamp) in &self.before {
-            if stamp.is_none() || gone.starts_with(".git") || seen.contains(gone) || is_taken(gone)
-            {
-                continue;
-            }
-            found.lines.push(format!("removed {}", gone.display()));
-            files.extend(
-                gone.to_str()
-                    .map(|name| CommitFile::new(name, None, None, FileMode::Blob)),
-            );
-        }
-        found.bytes = most - room;
-        let own = self.own_commits(repo, &mut found.lines);
-        if found.lines.is_empty() {
-            return Ok(found);
-        }
-        let who = any_signature(git)?;
-        let own = own.and_then(|tip| bounds::commit(git, tip).ok());
-        let parents: Vec<&git2::Commit> =
-            [Some(&base), own.as_ref()].into_iter().flatten().collect();
-        let message = format!(
-            "lab auto: what turn {turn} changed besides the kernel\n\n{}\n",
-            found.lines.join("\n")
-        );
-        let id = commit::write(repo, &parents, &files, [&who, &who], &message)?;
-        let stored = refs::store(repo, &self.refs, RunId(turn), id, "lab auto")?;
-        found.kept = Some(stored);
-        Ok(found)
-    }
-
-    /// The mode of a file of the work tree.
-    fn mode(&self, file: &Path, metadata: &Metadata) -> FileMode {
-        match metadata.is_symlink() {
-            true => FileMode::Link,
-            false => mode_on_disk(&self.path().join(file)),
-        }
-    }
-
-    /// Stores a changed file in git. The error says why not.
-    fn stored(
-        &self,
-        git: &Repository,
-        file: &Path,
-        metadata: &Metadata,
-        room: &mut u64,
-        count: usize,
-    ) -> Result<CommitFile, String> {
-        let name = file.to_str().ok_or("its name is no UTF-8")?;
-        if count >= KEPT_FILES {
-            return Err(format!("more than {KEPT_FILES} files"));
-        }
-        let content = content(&self.root, file, metadata).map_err(|error| error.to_string())?;
-        let mode = self.mode(file, metadata);
-        // No byte of a kernel is left out.
-        if file != Path::new(&self.kernel) {
-            let bytes = content.len() as u64;
-            *room = room
-                .checked_sub(bytes)
-                .ok_or_else(|| format!("{bytes} bytes, and there is room for {room}"))?;
-        }
-        let blob = git
-            .blob(&content)
-            .map_err(|error| error.message().to_owned())?;
-        Ok(CommitFile::new(name, None, Some(blob), mode))
-    }
-
-    /// Copies the commits that the command made into the user's object store, and returns the last
-    /// one.
-    fn own_commits(&self, repo: &Repo, lines: &mut Vec<String>) -> Option<Oid> {
-        let folder = self.path().join(".git");
-        if !is_folder(&folder) {
-            lines.push("the git repository of its work tree is gone".to_owned());
-            return None;
-        }
-        if let Err(why) = special_files::refuse_in_repository(self.path(), |_| false) {
-            lines.push(format!(
-                "the git repository of its work tree is not read: {why}"
-            ));
-            return None;
-        }
-        let own = open_git(&folder).ok()?;
-        let branch = name_of_head(&own).ok().filter(|name| name != "HEAD");
-        lines.extend(branch.map(|branch| format!("checked out the branch {branch}")));
-        let tip = bounds::commit_at(&own, &own.head().ok()?).ok()?.id();
-        if tip == self.base {
-            return None;
-        }
-        check_commits(&own, tip, self.base).ok()?;
-        let mut commits = own.revwalk().ok()?;
-        commits.push(tip).ok()?;
-        commits.hide(self.base).ok()?;
-        let made: Vec<Oid> = commits.flatten().take(KEPT_COMMITS + 1).collect();
-        let count = made.len().min(KEPT_COMMITS);
-        lines.push(format!("made commits ({count}), the last is {tip}"));
-        let mut copied = Vec::new();
-        let mut keep = |commit: &Oid| copy(&own, &repo.git, *commit, &mut copied).is_some();
-        if made.len() > KEPT_COMMITS
-            || !made.iter().rev().all(&mut keep)
-            || durable::objects(repo, &copied).is_err()
-        {
-            lines.push("its commits are not kept: too many, or not whole".to_owned());
-            return None;
-        }
-        Some(tip)
+        let kernel = Path::new(&self.kernel);
+        let read = self.root.read(kernel, SIZE_LIMIT);
+        read.map_err(|error| match error.kind() {
+            ErrorKind::NotFound => anyhow!("the command removed {}", self.kernel),
+            _ if refusal(&error).is_some() => error.into(),
+            _ => anyhow!("cannot read {}: {error}", self.kernel),
+        })
     }
 }
 
 /// Whether this is a folder, and no link to one.
-fn is_folder(path: &Path) -> bool {
+pub fn is_folder(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.is_dir())
 }
 
@@ -412,7 +238,7 @@ fn note(path: &Path) -> PathBuf {
 
 /// Whether a file of the tree `path` has the bytes of a blob, as they are in git or as git puts
 /// them on disk.
-fn is_as_in(repo: &Repo, path: &Path, file: &Path, found: &Metadata, blob: Oid) -> bool {
+pub fn is_as_in(repo: &Repo, path: &Path, file: &Path, found: &Metadata, blob: Oid) -> bool {
     let Ok(bytes) = content(&Root::new(path), file, found) else {
         return false;
     };
@@ -425,7 +251,7 @@ fn is_as_in(repo: &Repo, path: &Path, file: &Path, found: &Metadata, blob: Oid) 
 }
 
 /// The bytes of a file, or the target of a link.
-fn content(root: &Root, file: &Path, found: &Metadata) -> io::Result<Vec<u8>> {
+pub fn content(root: &Root, file: &Path, found: &Metadata) -> io::Result<Vec<u8>> {
     match found.is_symlink() {
         true => Ok(std::fs::read_link(root.path().join(file))?
             .into_os_string()
@@ -434,33 +260,9 @@ fn content(root: &Root, file: &Path, found: &Metadata) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Copies a commit or a tree with all that it names. Adds what was not there to `copied`.
-fn copy(from: &Repository, to: &Repository, id: Oid, copied: &mut Vec<Oid>) -> Option<()> {
-    let target = to.odb().ok()?;
-    if target.exists(id) {
-        return Some(());
-    }
-    bounds::check_whole(from, id).ok()?;
-    let odb = from.odb().ok()?;
-    let object = odb.read(id).ok()?;
-    match object.kind() {
-        ObjectType::Commit => copy(from, to, from.find_commit(id).ok()?.tree_id(), copied)?,
-        ObjectType::Tree => {
-            let tree = from.find_tree(id).ok()?;
-            let inside = |entry: &git2::TreeEntry| entry.kind() != Some(ObjectType::Commit);
-            tree.iter()
-                .filter(inside)
-                .try_for_each(|entry| copy(from, to, entry.id(), copied))?;
-        }
-        _ => {}
-    }
-    copied.push(target.write(object.kind(), object.data()).ok()?);
-    Some(())
-}
-
 /// Calls `found` for everything below a folder, with its relative path, in the order of the names.
 /// Follows no link, and enters the folders for which `found` says so.
-fn walk(root: &Path, folder: &Path, found: &mut dyn FnMut(&Path, &Metadata) -> bool) {
+pub fn walk(root: &Path, folder: &Path, found: &mut dyn FnMut(&Path, &Metadata) -> bool) {
     let mut entries: Vec<_> = listing::entries(root.join(folder)).collect();
     entries.sort_by_key(listing::Entry::file_name);
     for entry in entries {

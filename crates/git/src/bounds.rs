@@ -49,6 +49,15 @@ pub fn check(git: &Repository, tree: &Tree) -> Result<()> {
     Ok(())
 }
 
+/// Refuses the path of a file that would make the tree of a commit too deep for [`check`].
+pub fn check_depth(path: &str) -> Result<()> {
+    ensure!(
+        path.split('/').count() <= DEPTH,
+        "{path} lies in {DEPTH} folders within each other or more, and lab reads no tree of git that is so deep"
+    );
+    Ok(())
+}
+
 /// Refuses a tree that is too large to be checked out, or that has a file of which libgit2 would read
 /// for ever, or patterns that it would compare with a path for ever.
 pub fn check_files(git: &Repository, tree: &Tree) -> Result<()> {

@@ -8,13 +8,14 @@ use super::branch::Move;
 use super::folder_programs::by_program;
 use super::history::introduced;
 use super::obstacle::{author, committer};
+use super::tree_update::tree_with;
 use crate::{
     Repo, blob_in, bounds, durable, file_in, filters, head_commit, head_ref, verify_write,
 };
 use anyhow::{Context, Result, anyhow, bail};
-use git2::build::TreeUpdateBuilder;
-use git2::{Commit, FileMode, Oid, Repository, Signature, Tree};
+use git2::{Commit, FileMode, ObjectType, Oid, Repository, Signature};
 use lab_system::space;
+use lab_text::shell::quote;
 use serde::{Deserialize, Serialize};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -149,6 +150,9 @@ fn stored(
         Some(commit) => file_in(&repo.git, commit, name)?,
         None => None,
     };
+    if let (Some(head), Some(_)) = (head, bytes) {
+        refuse_other_kind(repo, head, name)?;
+    }
     let blob = bytes
         .map(|bytes| filters::store(repo, name, bytes))
         .transpose()?;
@@ -159,6 +163,33 @@ fn stored(
     Ok(CommitFile::new(name, held.map(|(id, _)| id), blob, mode))
 }
 
+/// Refuses a file where HEAD holds a folder or a submodule, or a file in the place of its folder: a
+/// commit would take out what HEAD holds there.
+fn refuse_other_kind(repo: &Repo, head: &Commit, name: &str) -> Result<()> {
+    let file = Path::new(name);
+    for path in file.ancestors().filter(|path| !path.as_os_str().is_empty()) {
+        let Some(entry) = bounds::entry(&repo.git, head.tree_id(), path)? else {
+            continue;
+        };
+        let shown = path.display();
+        let what = match (entry.kind(), path == file) {
+            (Some(ObjectType::Blob), true) | (Some(ObjectType::Tree), false) => continue,
+            (Some(ObjectType::Commit), _) => bail!(
+                "HEAD holds the submodule {shown}, and {name} lies in it: run lab in that folder, where the submodule's own \
+                 repository holds the file"
+            ),
+            (Some(ObjectType::Tree), true) => "a folder",
+            _ => "a file",
+        };
+        let quoted = quote(&path.to_string_lossy());
+        bail!(
+            "HEAD holds {what} at {shown}, so it cannot hold {name}: take it out of git with `git rm -r --cached {quoted}` and \
+             `git commit`, then keep"
+        );
+    }
+    Ok(())
+}
+
 /// Makes the commit on top of HEAD, if libgit2 can. The branch stays where it is.
 fn prepare(
     repo: &Repo,
@@ -166,6 +197,13 @@ fn prepare(
     files: Vec<CommitFile>,
     message: &str,
 ) -> Result<Move> {
+    // What lab could not read again it could not undo either.
+    if let Some(head) = head {
+        bounds::check(&repo.git, &bounds::tree_of(&repo.git, head)?)?;
+    }
+    files
+        .iter()
+        .try_for_each(|file| bounds::check_depth(&file.name))?;
     let commit = match by_program(repo)? {
         Some(_) => None,
         None => {
@@ -215,7 +253,7 @@ pub fn write(
     message: &str,
 ) -> Result<Oid> {
     let git = &repo.git;
-    let tree = tree_with(repo, parents.first(), files)?;
+    let tree = tree_with(repo, parents.first().copied(), files)?;
     let id = git
         .commit(None, who[0], who[1], message, &tree, parents)
         .map_err(|error| anyhow!("git could not commit: {}", error.message()))?;
@@ -223,25 +261,6 @@ pub fn write(
     let written = bounds::commit(git, id).map_err(|_| anyhow!(space::SILENT));
     durable::commit(repo, &written.context("git could not commit")?, files)?;
     Ok(id)
-}
-
-fn tree_with<'r>(repo: &'r Repo, base: Option<&&Commit>, files: &[CommitFile]) -> Result<Tree<'r>> {
-    let git = &repo.git;
-    let base = match base {
-        Some(commit) => bounds::tree_of(git, commit)?,
-        None => git.find_tree(git.treebuilder(None)?.write()?)?,
-    };
-    let mut update = TreeUpdateBuilder::new();
-    for file in files {
-        match file.id() {
-            Some(blob) => update.upsert(file.name.as_str(), blob, file_mode(file.mode)),
-            // libgit2 reports an error where the tree has no such file.
-            None if base.get_path(Path::new(&file.name)).is_err() => continue,
-            None => update.remove(file.name.as_str()),
-        };
-    }
-    // libgit2 writes no object that is there already, also if its file is cut off.
-    bounds::tree(git, update.create_updated(git, &base)?)
 }
 
 pub fn file_mode(mode: i32) -> FileMode {

@@ -43,10 +43,12 @@ mod switch;
 mod text_diff;
 mod told;
 mod tracked_files;
+mod tree_update;
+mod turn_changes;
 mod uncommit;
 mod verify_write;
 
-pub use agent_tree::{AgentTree, OtherChanges};
+pub use agent_tree::AgentTree;
 pub use apply_patch::{Patched, apply_patch};
 pub use branch::{Move, Moved, move_branch};
 pub use checkout::{bytes_of, checkout_kernel, link_target, staged};
@@ -79,6 +81,7 @@ pub use switch::{Switched, lane_tree, switch_to_branch};
 pub use text_diff::text_diff;
 pub use told::told;
 pub use tracked_files::{TrackedFiles, tracked_files};
+pub use turn_changes::OtherChanges;
 pub use uncommit::{built_on, leads_to_head, uncommit};
 
 use anyhow::{Context, Result, anyhow};

@@ -2,7 +2,8 @@
 //! `std::fs::remove_dir_all` panic if the disk reports an error when a folder is closed, as a faulty
 //! disk or a lost network drive does; nothing here does.
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, open, openat, statat, unlinkat};
+use crate::random;
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, open, openat, renameat, statat, unlinkat};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
@@ -100,8 +101,17 @@ pub fn entries(folder: impl AsRef<Path>) -> impl Iterator<Item = Entry> {
     read_dir(folder).into_iter().flatten().flatten()
 }
 
-/// Deepest folder that is entered to be removed.
-const DEPTH: usize = 256;
+/// Deepest folder that is entered to be removed. One that lies deeper is moved up first.
+const DEPTH: usize = 64;
+
+/// An entry of a folder that cannot be removed.
+#[derive(Debug, thiserror::Error)]
+#[error("{} cannot be removed: {why}", .path.display())]
+struct NotRemoved {
+    /// The name of the folder first.
+    path: PathBuf,
+    why: io::Error,
+}
 
 /// Removes a folder with all that is in it, or a link of that name; see
 /// [`Root::remove_dir_all`](crate::root::Root::remove_dir_all). Links in the path of the folder
@@ -123,12 +133,26 @@ pub fn if_there<T>(looked: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Removes a folder or a link in an open folder.
+/// Removes a folder or a link in an open folder. The error names the entry that cannot be removed.
 pub(crate) fn remove_in(parent: &OwnedFd, name: &OsStr) -> io::Result<()> {
     let about = statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
     match FileType::from_raw_mode(about.st_mode) {
-        FileType::Directory | FileType::Symlink => remove(parent, name, DEPTH),
-        _ => Err(Errno::NOTDIR.into()),
+        FileType::Directory => {}
+        FileType::Symlink => return Ok(unlinkat(parent, name, AtFlags::empty())?),
+        _ => return Err(Errno::NOTDIR.into()),
+    }
+    let mut moved = 0;
+    loop {
+        let before = moved;
+        let top = Top { parent, name };
+        let removed = top.remove(parent, name, DEPTH, &mut moved);
+        // What was moved up is in it now.
+        if moved == before {
+            return removed.map_err(|error| match error.path.parent() {
+                Some(folder) if folder.as_os_str().is_empty() => error.why,
+                _ => io::Error::new(error.why.kind(), error),
+            });
+        }
     }
 }
 
@@ -144,22 +168,49 @@ pub(crate) fn names(folder: OwnedFd) -> io::Result<Vec<OsString>> {
     Ok(names)
 }
 
-fn remove(parent: &OwnedFd, name: &OsStr, depth: usize) -> io::Result<()> {
-    let about = statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
-    if FileType::from_raw_mode(about.st_mode) != FileType::Directory {
-        return Ok(unlinkat(parent, name, AtFlags::empty())?);
+/// The folder that is removed.
+struct Top<'a> {
+    parent: &'a OwnedFd,
+    name: &'a OsStr,
+}
+
+impl Top<'_> {
+    /// Removes an entry of an open folder. Folders that lie too deep are moved into the top folder,
+    /// and counted.
+    fn remove(
+        &self,
+        parent: &OwnedFd,
+        name: &OsStr,
+        depth: usize,
+        moved: &mut u64,
+    ) -> Result<(), NotRemoved> {
+        let failed = |why: io::Error| NotRemoved {
+            path: name.into(),
+            why,
+        };
+        let of_system = |why: Errno| failed(why.into());
+        let about = statat(parent, name, AtFlags::SYMLINK_NOFOLLOW).map_err(of_system)?;
+        if FileType::from_raw_mode(about.st_mode) != FileType::Directory {
+            return unlinkat(parent, name, AtFlags::empty()).map_err(of_system);
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        if depth == 0 {
+            let top = openat(self.parent, self.name, flags, Mode::empty()).map_err(of_system)?;
+            *moved += 1;
+            let free = format!("{:016x}", random::number());
+            return renameat(parent, name, &top, free).map_err(of_system);
+        }
+        let folder = openat(parent, name, flags, Mode::empty()).map_err(of_system)?;
+        let entries = folder.try_clone().and_then(names).map_err(failed)?;
+        for entry in entries {
+            let removed = self.remove(&folder, &entry, depth - 1, moved);
+            removed.map_err(|error| NotRemoved {
+                path: Path::new(name).join(&error.path),
+                ..error
+            })?;
+        }
+        unlinkat(parent, name, AtFlags::REMOVEDIR).map_err(of_system)
     }
-    if depth == 0 {
-        return Err(io::Error::other(
-            "its folders are nested too deeply: remove it by hand",
-        ));
-    }
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let folder = openat(parent, name, flags, Mode::empty())?;
-    for entry in names(folder.try_clone()?)? {
-        remove(&folder, &entry, depth - 1)?;
-    }
-    Ok(unlinkat(parent, name, AtFlags::REMOVEDIR)?)
 }
 
 #[cfg(test)]
@@ -191,6 +242,20 @@ mod tests {
         let wanted = [("below", FileType::Directory), ("link", FileType::Symlink)];
         assert_eq!(files, 2_000);
         assert_eq!(others, wanted.map(|(name, kind)| (name.into(), kind)));
+    }
+
+    #[test]
+    fn folders_are_removed_however_deep_they_are() {
+        let temp = tempfile::tempdir().unwrap();
+        let flags = OFlags::PATH | OFlags::DIRECTORY;
+        let mut folder = open(temp.path(), flags, Mode::empty()).unwrap();
+        for _ in 0..1_000 {
+            rustix::fs::mkdirat(&folder, "deep", Mode::RWXU).unwrap();
+            folder = openat(&folder, "deep", flags, Mode::empty()).unwrap();
+        }
+        drop(folder);
+        remove_dir_all(&temp.path().join("deep")).unwrap();
+        assert_eq!(entries(temp.path()).count(), 0);
     }
 
     #[test]
