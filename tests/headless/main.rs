@@ -45,6 +45,7 @@ mod fetch;
 mod foreign;
 mod formats;
 mod git_formats;
+mod head;
 mod held_out;
 mod hostile;
 mod imported;

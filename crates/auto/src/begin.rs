@@ -37,7 +37,11 @@ pub fn claim(project: &Project, files: &Files) -> Result<Locks> {
 pub fn begin(auto: &Auto) -> Result<State> {
     let project = auto.project;
     lab_decide::resume_decision(project)?;
-    incumbent(&Repo::open(project)?)?;
+    let repo = Repo::open(project)?;
+    if let Some(fault) = lab_git::head_fault(&repo) {
+        bail!("{fault}");
+    }
+    incumbent(&repo)?;
     match inputs_of(project, auto.spec) {
         // The kernel's file is a person's matter: the loop waits.
         Ok(_) | Err(NotRun::Kernel(_)) => {}

@@ -24,6 +24,7 @@ mod filters;
 mod folder_programs;
 mod git_program;
 mod graph;
+mod head;
 mod history;
 mod hooked_commit;
 mod incumbent;
@@ -63,6 +64,7 @@ pub use exclude::{exclude, ignores, tracked};
 pub use fetch::{Bundle, Fetched, bundles, fetch, records_in, remotes};
 pub use folder_programs::{fetch_programs, folder_programs};
 pub use graph::{Graph, GraphEntry, Label, LabelKind, Lanes, Place};
+pub use head::{head_fault, head_fault_at};
 pub use history::{Since, since};
 pub use hooked_commit::{ByProgram, commit_by_program};
 pub use incumbent::{HeldFile, IncumbentBytes, incumbent_bytes, incumbent_files, write_incumbent};
@@ -84,9 +86,10 @@ pub use tracked_files::{TrackedFiles, tracked_files};
 pub use turn_changes::OtherChanges;
 pub use uncommit::{built_on, leads_to_head, uncommit};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 use filters::PathFilters;
-use git2::{ErrorCode, Oid, Repository};
+use git2::{Oid, Repository};
+use head::{head_commit, name_of_head};
 use lab_project::{Project, cannot_open, trust};
 use lab_run::inputs;
 use lab_system::special_files;
@@ -211,26 +214,6 @@ pub fn head(repo: &Repo) -> Result<Head> {
 /// The ref that a commit moves: that of the branch, or `HEAD` if it is detached.
 pub fn head_ref(repo: &Repo) -> Result<String> {
     name_of_head(&repo.git)
-}
-
-fn name_of_head(git: &Repository) -> Result<String> {
-    let link = git.find_reference("HEAD").context("cannot read HEAD")?;
-    Ok(link.symbolic_target()?.unwrap_or("HEAD").to_owned())
-}
-
-/// `None` on an unborn branch.
-fn head_commit(repo: &Repository) -> Result<Option<git2::Commit<'_>>> {
-    match repo.head() {
-        Ok(head) => {
-            let commit = bounds::commit_at(repo, &head).context("HEAD names no commit")?;
-            bounds::check_whole(repo, commit.tree_id())?;
-            Ok(Some(commit))
-        }
-        Err(error) if matches!(error.code(), ErrorCode::UnbornBranch | ErrorCode::NotFound) => {
-            Ok(None)
-        }
-        Err(error) => Err(anyhow!("cannot read HEAD: {}", error.message())),
-    }
 }
 
 /// Blob id and mode of a path in a commit; `None` if it holds no file there. The error is of an

@@ -1,7 +1,7 @@
 //! Who a commit is by, and what keeps git from making one now: an operation in progress, a lock, no
 //! identity.
 
-use super::{Repo, locks};
+use super::{Repo, head, locks};
 use anyhow::Result;
 use git2::{Repository, RepositoryState, Signature};
 use std::path::{Path, PathBuf};
@@ -53,6 +53,9 @@ pub fn operation(repo: &Repository) -> Option<Operation> {
 pub enum Obstacle {
     #[error("a {0} is in progress: finish it, or leave it with `git {0} {leave}`", leave = .0.leave())]
     Operation(Operation),
+    /// HEAD is neither a branch nor a commit; the text says what to do.
+    #[error("{0}")]
+    Head(String),
     /// This lock file exists: another git command is at work, or died.
     #[error(
         "{} is locked: another git command is at work; try again when it is done. If none runs, remove {}",
@@ -81,6 +84,7 @@ impl Obstacle {
     pub fn hint(&self) -> String {
         match self {
             Obstacle::Operation(operation) => format!("a {operation} is in progress"),
+            Obstacle::Head(_) => "HEAD is not at a branch or a commit".to_owned(),
             Obstacle::Locked(lock) => format!("{} is locked", locked(lock)),
             Obstacle::NoIdentity => "git does not know your name".to_owned(),
         }
@@ -92,6 +96,9 @@ pub fn obstacle(repo: &Repo) -> Option<Obstacle> {
     let git = &repo.git;
     if let Some(operation) = operation(git) {
         return Some(Obstacle::Operation(operation));
+    }
+    if let Some(fault) = head::head_fault(repo) {
+        return Some(Obstacle::Head(fault));
     }
     let branch = super::head_ref(repo).unwrap_or_else(|_| "HEAD".to_owned());
     // The lab's own lock is of a decision: either that goes on, or the next decision releases the

@@ -2,7 +2,7 @@
 
 use super::obstacle::any_signature;
 use super::{Repo, durable, locks};
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Error, Result, bail};
 use git2::{ErrorCode, Oid, Repository};
 
 /// What a ref names; `None` if there is no such ref.
@@ -12,7 +12,7 @@ pub fn tip(git: &Repository, reference: &str) -> Result<Option<Oid>> {
         Err(error) if matches!(error.code(), ErrorCode::NotFound | ErrorCode::UnbornBranch) => {
             Ok(None)
         }
-        Err(error) => Err(anyhow!("cannot read {reference}: {}", error.message())),
+        Err(error) => Err(Error::new(error).context(format!("cannot read {reference}"))),
     }
 }
 

@@ -18,13 +18,14 @@ const WORDS: [&str; 6] = [
 pub const DAMAGED_INDEX: &str = "git's index is damaged: remove .git/index, then `git reset` writes it anew, and the files on \
                                  disk stay";
 
+/// What is said of a ref that names no commit.
+pub const DAMAGED_REF: &str = "a ref of .git is damaged or leads nowhere: `git fsck` names it, .git/logs has the commits that it \
+                               named, and `git update-ref REF COMMIT` (for HEAD: `git symbolic-ref HEAD refs/heads/BRANCH`, or \
+                               the line `ref: refs/heads/BRANCH` in .git/HEAD) writes it anew";
+
 /// What libgit2 calls the part of a repository that it cannot read, and what to do.
 const REMEDIES: [(&str, &str); 3] = [
-    (
-        "Reference",
-        "a ref of .git is damaged or leads nowhere: `git fsck` names it, .git/logs has the commits that it named, and `git \
-         update-ref REF COMMIT` (for HEAD: `git symbolic-ref HEAD refs/heads/BRANCH`) writes it anew",
-    ),
+    ("Reference", DAMAGED_REF),
     ("Index", DAMAGED_INDEX),
     (
         "Config",

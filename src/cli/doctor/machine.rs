@@ -28,7 +28,13 @@ pub fn git() -> Finding {
 pub fn repository(folder: &Path) -> Finding {
     match lab_project::work_tree(folder) {
         Ok(root) => match access(&root, Access::WRITE_OK) {
-            Ok(()) => well("repository", root.display().to_string()),
+            Ok(()) => match lab_git::head_fault_at(&root) {
+                None => well("repository", root.display().to_string()),
+                Some(fault) => {
+                    let (says, remedy) = fault.split_once(": ").unwrap_or((&fault, "`git fsck`"));
+                    ill("repository", says, remedy)
+                }
+            },
             Err(error) => ill(
                 "repository",
                 format!("{} cannot be written: {error}", root.display()),

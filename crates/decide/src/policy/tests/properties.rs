@@ -138,6 +138,9 @@ fn decisions() -> impl Strategy<Value = LastDecision> {
 fn obstacles() -> impl Strategy<Value = Obstacle> {
     prop_oneof![
         Just(Obstacle::Operation(Operation::Merge)),
+        Just(Obstacle::Head(
+            "HEAD names refs/tags/v1, which is no branch".into()
+        )),
         Just(Obstacle::Locked("lock".into())),
         Just(Obstacle::NoIdentity)
     ]
