@@ -588,3 +588,15 @@ fn a_figure_of_evidence_is_the_measured_one() {
     let html = lab.read(".lab/report.html");
     assert!(html.contains("<code>first</code>") && html.contains("<code>second</code>"));
 }
+
+#[test]
+fn what_a_killed_process_left_beside_evidence_goes_with_the_next_evidence() {
+    let lab = supported();
+    let left = [
+        "evidence/.lab-new-0123456789ab.scale.json",
+        ".lab-new-0123456789ab.decisions.toml",
+    ];
+    left.iter().for_each(|name| lab.write(name, "half"));
+    lab.lab("decisions add other --bench 1").is(0);
+    assert!(left.iter().all(|name| !lab.path(name).exists()));
+}

@@ -237,21 +237,95 @@ fn a_bundle_that_becomes_too_large_is_refused_before_it_does() {
 
 /// git asks at the terminal, so it stays in the group of `lab`.
 #[test]
-fn git_ends_with_a_fetch_that_is_ended() {
+fn git_ends_with_a_fetch_that_is_ended_or_killed() {
+    for signal in [Signal::TERM, Signal::KILL] {
+        let lab = untrusted();
+        lab.script("../bin/git-remote-slow", "touch ../asked; exec sleep 600");
+        let fetch = Beside::spawn(lab.lab_command("fetch slow://x"));
+        until("git asks", || lab.path("../asked").exists());
+        let below = descendants::of(fetch.id());
+        assert!(below.len() > 1, "{below:?}");
+        fetch.signal(signal);
+        fetch.finish();
+        until("what git started has ended", || {
+            below.iter().all(|it| {
+                let stat = fs::read_to_string(format!("/proc/{}/stat", it.id)).unwrap_or_default();
+                stat.is_empty() || stat.contains(") Z ")
+            })
+        });
+    }
+}
+
+#[test]
+fn a_remote_that_sends_messages_without_end_is_left() {
     let lab = untrusted();
-    lab.script("../bin/git-remote-slow", "touch ../asked; sleep 600 & wait");
-    let fetch = Beside::spawn(lab.lab_command("fetch slow://x"));
-    until("git asks", || lab.path("../asked").exists());
-    let below = descendants::of(fetch.id());
-    assert!(below.len() > 1, "{below:?}");
-    fetch.signal(Signal::TERM);
-    fetch.finish();
-    until("what git started has ended", || {
-        below.iter().all(|it| {
-            let stat = fs::read_to_string(format!("/proc/{}/stat", it.id)).unwrap_or_default();
-            stat.is_empty() || stat.contains(") Z ")
-        })
+    lab.script("../bin/git-remote-loud", "exec yes loud >&2");
+    lab.sh("ulimit -v 1500000; $LAB fetch loud://x").is(1).says(
+        "cannot fetch from loud://x: `git fetch` was ended: it printed more than 1048576 bytes",
+    );
+}
+
+#[test]
+fn a_remote_that_does_not_answer_is_told() {
+    let lab = untrusted();
+    lab.script("../bin/git-remote-slow", "exec sleep 600");
+    let mut command = lab.lab_command("fetch slow://x");
+    command.stderr(fs::File::create(lab.path("../said")).unwrap());
+    let fetch = Beside::spawn(command);
+    until("the command says that it waits", || {
+        lab.read("../said")
+            .contains("git has been fetching for 5 s, and goes on: Ctrl-C ends it")
     });
+    fetch.signal(Signal::INT);
+    fetch.finish();
+}
+
+#[test]
+fn more_records_of_a_remote_than_a_bundle_may_have_are_refused() {
+    let lab = untrusted();
+    let line = "cd ../other.git; blob=$(echo '{}' | git hash-object -w --stdin)\n\
+        tree=$(seq -f \"100644 blob $blob\t%040.0f\" 100001 | git mktree)\n\
+        git update-ref refs/notes/lab $(git -c user.name=a -c user.email=a commit-tree -m notes $tree)";
+    lab.sh(line).is(0);
+    lab.lab("fetch")
+        .is(1)
+        .says("`git update-ref -d refs/lab/fetched/origin/notes/lab` removes them")
+        .says("there are 100001 records, and lab reads up to 100000 of another repository");
+}
+
+/// As on a full disk.
+#[test]
+fn what_a_git_that_failed_has_half_written_is_removed() {
+    let lab = untrusted();
+    let pack = lab.path(".git/objects/pack");
+    fs::create_dir_all(&pack).unwrap();
+    fs::write(pack.join("tmp_pack_users"), "of a git of the user's").unwrap();
+    let hour = std::time::Duration::from_secs(3600);
+    let file = fs::File::options()
+        .write(true)
+        .open(pack.join("tmp_pack_users"))
+        .unwrap();
+    file.set_modified(std::time::SystemTime::now() - hour)
+        .unwrap();
+    let git = lab.sh("command -v git").is(0).out;
+    lab.script(
+        "../bin/git",
+        &format!(
+            "case \"$*\" in *repack*|*fetch\\ *) echo half > '{0}/tmp_pack_a'; echo half > '{0}/.tmp-1-pack-b.pack'; \
+             echo 'fatal: write error: No space left on device' >&2; exit 128;; esac; exec {1} \"$@\"",
+            pack.display(),
+            git.trim()
+        ),
+    );
+    for command in ["clean", "fetch ../other.git"] {
+        lab.lab(command).is(1);
+        let left: Vec<_> = fs::read_dir(&pack)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .filter(|name| name.to_string_lossy().contains("tmp"))
+            .collect();
+        assert_eq!(left, ["tmp_pack_users"], "{command}");
+    }
 }
 
 #[test]

@@ -21,10 +21,11 @@ use lab_store::RunStore;
 use lab_store::signature::public::{self, Statement};
 use lab_sweep::{Sweep, SweepId, SweepStore, summary};
 use lab_system::failure::Failure;
+use lab_system::leftovers;
 use lab_system::root::Root;
 use lab_text::shell;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The best points of a sweep that its evidence names.
 const POINTS: usize = 12;
@@ -60,6 +61,7 @@ pub fn add(repo: &Repo, id: &str, source: Source, replaces: bool) -> Result<(Pat
     evidence.signature = Some(public::sign(Statement::Evidence, &value)?);
     let text = to_text(&serde_json::to_value(&evidence)?);
     let made = files.create_dir_all(&project.root.join(EVIDENCE));
+    leftovers::sweep(&files, Path::new(EVIDENCE));
     made.and_then(|()| files.replace(&path, text.as_bytes()))
         .cannot("write", &path)?;
     Ok((path, evidence))

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use lab_git::Repo;
 use lab_store::RunIndex;
 use lab_system::failure::Failure;
+use lab_system::leftovers;
 use lab_system::root::{Root, if_there};
 use lab_text::toml_error;
 use serde::Deserialize;
@@ -171,7 +172,9 @@ pub fn list(repo: &Repo, decision: &str, id: &str, evidence: &Evidence) -> Resul
         .for_each(|(range, new)| text.replace_range(range, &new));
     let path = root.join(DECISIONS);
     DecisionsFile::parse(&text).with_context(|| format!("{id} cannot be listed"))?;
-    let written = Root::new(root).replace(&path, text.as_bytes());
+    let files = Root::new(root);
+    leftovers::sweep(&files, Path::new(""));
+    let written = files.replace(&path, text.as_bytes());
     written.cannot("write", &path)?;
     Ok(done
         .iter()

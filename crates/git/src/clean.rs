@@ -3,8 +3,8 @@
 //! pack holds every one of them, also those that no ref reaches. Each discard and each fetch leaves
 //! refs too, files that git lists and the lab looks at; together they are one file.
 
-use super::Repo;
 use super::git_program::GitProgram;
+use super::{Repo, locks};
 use anyhow::Result;
 use lab_system::failure::Failure;
 use lab_system::listing;
@@ -103,7 +103,11 @@ pub fn clean(repo: &Repo) -> Result<Cleaned> {
     // writes no bitmaps where some objects stay as they are, and refuses then.
     let mut git = GitProgram::of(repo, "packing objects needs the git program")?;
     let usual = ["repack", "-d", "-l", "-n", "-q", "--no-write-bitmap-index"];
-    let mut pack = |more: &[&str]| git.run(&[&usual, more].concat());
+    let mut pack = |more: &[&str]| {
+        let since = locks::now();
+        let packed = git.run(&[&usual, more].concat());
+        packed.inspect_err(|_| locks::remove_half_packs(repo, since))
+    };
     // git cannot do so in a partial clone; and a `git gc` beside it may have removed a pack that git
     // had listed. The second one packs the objects that refs reach, and leaves the others loose.
     pack(&["--geometric=2"])

@@ -178,6 +178,8 @@ pub fn fetch(repo: &Repo, from: &str, name: &str) -> Result<Fetched> {
     ]);
     args.extend(refspecs.iter().map(String::as_str));
     let mut git = GitProgram::of(repo, "fetching needs the git program")?;
+    git.is_remote = true;
+    let since = locks::now();
     let fetched = git
         .run(&args)
         .or_else(|error| match locks::clear_own_folder(repo, &folder) {
@@ -186,6 +188,7 @@ pub fn fetch(repo: &Repo, from: &str, name: &str) -> Result<Fetched> {
         });
     let fetched = fetched.with_context(|| format!("cannot fetch from {from}"));
     fetched.map_err(|error| {
+        locks::remove_half_packs(repo, since);
         // git names no reason for some of its files, and a remote may refuse in the words of the
         // system.
         let is_writable = |folder| {
@@ -204,7 +207,7 @@ pub fn fetch(repo: &Repo, from: &str, name: &str) -> Result<Fetched> {
     let refs = refs_matching(&fresh.git, &format!("{folder}/*"))?
         .filter(|(name, _)| !name.ends_with("/notes/lab"))
         .count();
-    let records = Notes::in_folder(&fresh, &folder).with_context(|| {
+    let records = Notes::in_folder(&fresh, &folder, NOTES).with_context(|| {
         format!("the records that were fetched are not read, and `git update-ref -d {folder}/notes/lab` removes them")
     })?;
     Ok(Fetched {

@@ -1,15 +1,19 @@
 //! Starts the git program for what libgit2 cannot do: fetch, pack, write a split or sparse index,
 //! run hooks and sign commits.
 
+use super::head::head_fault_at;
 use super::{CommitFile, Repo};
 use anyhow::{Context, Result, bail};
 use lab_project::{Project, trust};
 use lab_system::file_lock::LockedFile;
-use lab_system::threads;
+use lab_system::{descendants, threads};
 use lab_text::sanitise;
-use std::io::ErrorKind;
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{self, ErrorKind, Read, Write};
+use std::panic::resume_unwind;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
+use std::thread;
 
 /// Settings of every git that is started. A clean-up that goes on in the background would hold a
 /// lock that it inherits, and the monitor is a program that the configuration names. git 2.36 and
@@ -30,12 +34,26 @@ const SETTINGS: [&str; 12] = [
     "fetch.recurseSubmodules=false",
 ];
 
+const NO_HOOKS: [&str; 2] = ["-c", "core.hooksPath=/dev/null"];
+
 /// Starts git with the lock, which comes as stdin, as a descriptor that git and its hooks pass on.
 /// Nothing else is passed on: git reads no input.
 const WITH_LOCK: &str = "exec 9<&0 </dev/null; exec git \"$@\"";
 
+/// Starts git and a watch over the lab, whose end of stdin closes when the lab ends: the watch then
+/// kills git. A lab that is done with git sends the watch a line first.
+const WITH_WATCH: &str =
+    "exec 9<&0 </dev/null; { read -r done <&9 || kill $$; } >/dev/null 2>&1 & exec git \"$@\" 9<&-";
+
+/// Most bytes of git's output and of its messages that are read. The list of a pathspec's files is
+/// short, and a remote may send messages without end.
+const OUTPUT: u64 = 1 << 20;
+
 /// What the shell exits with where it finds no git.
 const NOT_FOUND: i32 = 127;
+
+/// How git says that it takes the folder for no repository, as where HEAD is damaged.
+const NO_REPOSITORY: &str = "not a git repository";
 
 /// How git is started.
 pub struct GitProgram<'a> {
@@ -46,6 +64,9 @@ pub struct GitProgram<'a> {
     pub index: Option<PathBuf>,
     /// With a lock, hooks are run, and git and the hooks hold the lock until they end.
     pub lock: Option<&'a mut LockedFile>,
+    /// Whether it talks to another repository: that may let git wait, and send messages, without end.
+    /// git then ends where there are too many, and when the lab is killed.
+    pub is_remote: bool,
 }
 
 /// The git program could not be started. What it is needed for, and what to do.
@@ -62,6 +83,7 @@ impl<'a> GitProgram<'a> {
             why,
             index: None,
             lock: None,
+            is_remote: false,
         })
     }
 
@@ -85,7 +107,7 @@ impl<'a> GitProgram<'a> {
         if !trust::is_granted(self.project) {
             command.env("GIT_NO_LAZY_FETCH", "1");
         }
-        let output = match command.output() {
+        let output = match bounded_output(&mut command, self.is_remote) {
             Ok(output) if output.status.code() != Some(NOT_FOUND) => output,
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 let why = threads::refused("process", error).to_string();
@@ -93,6 +115,11 @@ impl<'a> GitProgram<'a> {
             }
             _ => return Err(NoGit(no_git, "install git".to_owned()).into()),
         };
+        let is_name = |arg: &&&str| !arg.starts_with('-') && !arg.contains('=');
+        let name = args.iter().find(is_name).unwrap_or(&"");
+        if output.is_too_much && self.is_remote {
+            bail!("`git {name}` was ended: it printed more than {OUTPUT} bytes ({why})");
+        }
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
@@ -103,8 +130,11 @@ impl<'a> GitProgram<'a> {
             true => output.status.to_string(),
             false => lines.join(" · "),
         };
-        let is_name = |arg: &&&str| !arg.starts_with('-') && !arg.contains('=');
-        let name = args.iter().find(is_name).unwrap_or(&"");
+        if said.contains(NO_REPOSITORY)
+            && let Some(fault) = head_fault_at(&self.project.root)
+        {
+            bail!("{fault}");
+        }
         bail!("`git {name}` refused ({why}): {said}")
     }
 
@@ -119,10 +149,16 @@ impl<'a> GitProgram<'a> {
                 command.args(["-c", WITH_LOCK, "git"]).stdin(lock);
                 command.args(SETTINGS);
             }
+            None if self.is_remote => {
+                command = Command::new("sh");
+                command
+                    .args(["-c", WITH_WATCH, "git"])
+                    .stdin(Stdio::piped());
+                command.args(SETTINGS).args(NO_HOOKS);
+            }
             None => {
                 command = Command::new("git");
-                command.stdin(Stdio::null()).args(SETTINGS);
-                command.args(["-c", "core.hooksPath=/dev/null"]);
+                command.stdin(Stdio::null()).args(SETTINGS).args(NO_HOOKS);
             }
         }
         Ok(command)
@@ -140,4 +176,71 @@ impl<'a> GitProgram<'a> {
         }
         .map(drop)
     }
+}
+
+/// What git printed, and how it ended.
+struct BoundedOutput {
+    status: ExitStatus,
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+    /// Whether it printed more than [`OUTPUT`].
+    is_too_much: bool,
+}
+
+/// Runs a command and reads what it prints. Where that is too much, kills it and what it has started,
+/// or leaves the rest out.
+fn bounded_output(command: &mut Command, kills: bool) -> io::Result<BoundedOutput> {
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let (id, watch) = (Pid::from_child(&child), child.stdin.take());
+    let (out, err) = (child.stdout.take(), child.stderr.take());
+    let (stdout, stderr) = thread::scope(|scope| {
+        let too_much = || {
+            if kills {
+                kill(id)
+            }
+        };
+        let messages = threads::start_in(scope, move || read_bounded(err, too_much));
+        let stdout = read_bounded(out, too_much);
+        // Without the thread git cannot go on once its messages fill the pipe.
+        let messages = messages.inspect_err(|_| kill(id))?;
+        let stderr = messages.join().unwrap_or_else(|panic| resume_unwind(panic));
+        Ok::<_, io::Error>((stdout, stderr))
+    })?;
+    if let Some(mut watch) = watch {
+        // The watch may be gone already.
+        let _ = watch.write_all(b"done\n");
+    }
+    let status = child.wait()?;
+    let [(stdout, much), (stderr, many)] = [stdout?, stderr?];
+    Ok(BoundedOutput {
+        status,
+        stdout,
+        stderr,
+        is_too_much: much || many,
+    })
+}
+
+/// Reads what a process prints up to [`OUTPUT`], and whether it prints more. Calls `too_much` then.
+fn read_bounded(from: Option<impl Read>, too_much: impl Fn()) -> io::Result<(Vec<u8>, bool)> {
+    let mut bytes = Vec::new();
+    let Some(mut from) = from else {
+        return Ok((bytes, false));
+    };
+    from.by_ref().take(OUTPUT).read_to_end(&mut bytes)?;
+    let is_more = from.read(&mut [0])? > 0;
+    if is_more {
+        too_much();
+        io::copy(&mut from, &mut io::sink())?;
+    }
+    Ok((bytes, is_more))
+}
+
+/// Kills a child that is not reaped yet, and what it has started.
+fn kill(process: Pid) {
+    let below = descendants::of(process);
+    let _ = kill_process(process, Signal::KILL);
+    descendants::kill(&below);
 }

@@ -19,7 +19,7 @@ use lab_system::root::{Access, Root};
 use lab_system::temporary::TemporaryFolder;
 use std::io::Write;
 use std::path::Path;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 /// How long the git program of an earlier lab may go on before its commit is given up for now.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -59,8 +59,7 @@ pub fn commit_by_program(repo: &Repo, wanted: &Move, message: &str) -> Result<By
             "another branch is checked out by now".to_owned(),
         ));
     }
-    // Times of files are a little coarser than the clock.
-    let since = SystemTime::now() - Duration::from_millis(20);
+    let since = locks::now();
     let result = run(repo, wanted, message, &mut lock);
     drop(lock);
     // git may have been killed, or the disk may have refused to remove its locks.
@@ -200,6 +199,7 @@ fn run(repo: &Repo, wanted: &Move, message: &str, lock: &mut LockedFile) -> Resu
         why: &why,
         index: Some(folder.path().join("index")),
         lock: Some(lock),
+        is_remote: false,
     };
     if wanted.from.is_some() {
         program.run(&["read-tree", "HEAD"])?;

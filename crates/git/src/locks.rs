@@ -175,14 +175,31 @@ pub fn remove_leftovers(repo: &Repo, since: Option<SystemTime>) {
         let locks = packed
             .into_iter()
             .chain([repo.git.path().join("AUTO_MERGE.lock")]);
-        let is_newer = |lock: &PathBuf| {
-            fs::metadata(lock)
-                .and_then(|m| m.modified())
-                .is_ok_and(|at| at >= since)
-        };
-        left.extend(locks.filter(is_newer));
+        left.extend(locks.filter(|lock| is_newer(lock, since)));
     }
     remove_unchanged(left);
+}
+
+/// Removes the packs that a git which failed left half written since then: on a full disk they take
+/// what was free.
+pub fn remove_half_packs(repo: &Repo, since: SystemTime) {
+    let mut left = named(&repo.git.commondir().join("objects/pack"), |name| {
+        name.starts_with("tmp_") || name.starts_with(".tmp-")
+    });
+    left.retain(|file| is_newer(file, since));
+    remove_unchanged(left);
+}
+
+/// Whether a file was written since then.
+fn is_newer(file: &Path, since: SystemTime) -> bool {
+    fs::metadata(file)
+        .and_then(|about| about.modified())
+        .is_ok_and(|at| at >= since)
+}
+
+/// When what is written from now on is newer: times of files are a little coarser than the clock.
+pub fn now() -> SystemTime {
+    SystemTime::now() - Duration::from_millis(20)
 }
 
 fn remove_unchanged(left: Vec<PathBuf>) {

@@ -5,7 +5,7 @@ use super::names::first_with;
 use super::obstacle::any_signature;
 use super::ref_update::write_ref;
 use super::{CommitFile, Repo, blob_in, bounds, commit, find, head_commit, locks};
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use git2::{Commit, FileMode, ObjectType, Oid, Repository, Tree};
 use std::cell::OnceCell;
 use std::path::Path;
@@ -119,13 +119,20 @@ impl<'r> Notes<'r> {
         }
     }
 
-    /// The commits that have a note in what was fetched into this folder of refs.
-    pub(super) fn in_folder(repo: &Repo, folder: &str) -> Result<Vec<Oid>> {
+    /// The commits that have a note in what was fetched into this folder of refs. Refuses more than
+    /// `most`.
+    pub(super) fn in_folder(repo: &Repo, folder: &str, most: usize) -> Result<Vec<Oid>> {
         let name = format!("{folder}/notes/lab");
-        match repo.git.find_reference(&name) {
-            Ok(_) => listed(&repo.git, &name),
-            Err(_) => Ok(Vec::new()),
-        }
+        let noted = match repo.git.find_reference(&name) {
+            Ok(_) => listed(&repo.git, &name)?,
+            Err(_) => Vec::new(),
+        };
+        ensure!(
+            noted.len() <= most,
+            "there are {} records, and lab reads up to {most} of another repository",
+            noted.len()
+        );
+        Ok(noted)
     }
 
     /// Ids of the commits that hold the notes: as long as they are the same, so are the notes.
