@@ -7,6 +7,7 @@ use lab_decide::Refusal;
 use lab_project::Project;
 use lab_protocol::{Exit, console};
 use lab_store::series::{Series, SeriesStart};
+use lab_system::lifetime::with_remedy;
 use serde::Serialize;
 use std::fmt::Display;
 use std::io::BufWriter;
@@ -26,7 +27,7 @@ pub fn code(exit: Exit) -> ExitCode {
 
 /// Prints a message on stderr, after `lab: `.
 pub fn complain(text: &str) {
-    console::complain("lab", text);
+    console::complain("lab", &with_remedy(text));
 }
 
 /// What the arguments ask for: a command by its name if they ask for JSON. Read before clap reads
@@ -101,11 +102,11 @@ pub fn failed(why: &str, exit: impl Into<u8>) -> ExitCode {
 
 /// [`failed`] with keys that an answer in JSON has besides.
 pub fn failed_with(why: &str, exit: impl Into<u8>, rest: impl Serialize) -> ExitCode {
-    let exit = exit.into();
+    let (exit, why) = (exit.into(), with_remedy(why));
     if is_json() {
-        print_answer(exit, Some(why), rest);
+        print_answer(exit, Some(&why), rest);
     }
-    complain(why);
+    complain(&why);
     ExitCode::from(exit)
 }
 

@@ -552,3 +552,29 @@ fn a_work_tree_that_is_gone_is_named() {
         .says("the work tree that core.worktree in")
         .says("git config --unset core.worktree");
 }
+
+#[test]
+fn a_work_tree_that_was_moved_is_repaired_by_the_command_that_is_told() {
+    let lab = Lab::new();
+    lab.git("worktree add -q ../first -b first");
+    fs::rename(lab.path("../first"), lab.path("../moved")).unwrap();
+    let moved = |line: &str| lab.sh(&format!("cd ../moved && {line}"));
+    moved("$LAB log")
+        .is(1)
+        .says("is not there: if it was moved to ")
+        .says("`git worktree repair` in that folder tells git so");
+    moved("git worktree repair && $LAB log").is(0);
+}
+
+#[test]
+fn a_work_tree_that_git_takes_from_elsewhere_is_named_with_the_setting() {
+    let lab = Lab::new();
+    fs::create_dir(lab.path("../elsewhere")).unwrap();
+    lab.git("config core.worktree ../../elsewhere");
+    lab.lab("run")
+        .is(64)
+        .says("the work tree that core.worktree in ")
+        .says("`git config --unset core.worktree`");
+    lab.git("config --unset core.worktree");
+    lab.lab("run").is(0);
+}

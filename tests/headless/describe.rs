@@ -129,10 +129,10 @@ fn a_describe_that_ended_halfway_is_finished() {
     lab.lab("log")
         .is(0)
         .says("is not finished: the next `lab` goes on with it")
-        .says("it is no plain file");
+        .says("it is a folder: move it away");
     lab.lab("describe HEAD -m other")
         .is(1)
-        .says("it is no plain file");
+        .says("it is a folder: move it away");
     std::fs::remove_dir(lab.path("results.tsv")).unwrap();
     std::fs::rename(lab.path("ledger"), lab.path("results.tsv")).unwrap();
     lab.lab("log")

@@ -31,6 +31,23 @@ fn a_command_with_few_descriptors_ends() {
 }
 
 #[test]
+fn a_command_that_may_open_too_few_files_names_the_limit_and_gives_no_verdict() {
+    for count in 4..=14 {
+        let lab = Lab::new();
+        lab.write("kernel.cu", "// better\n");
+        for command in ["run", "log", "clean", "keep -m better"] {
+            let output = lab.sh(&format!("ulimit -n {count}; exec $LAB {command}"));
+            let said = format!("{}{}", output.out, output.err);
+            let is_of_it = |line: &&str| line.contains("Too many open files");
+            for line in said.lines().filter(is_of_it) {
+                assert!(line.contains("`ulimit -n`"), "{count}, {command}: {line}");
+            }
+            assert_ne!(output.code, 2, "{count}, {command}: {output:?}");
+        }
+    }
+}
+
+#[test]
 fn a_file_beyond_the_limit_of_the_process_is_an_error_with_a_remedy() {
     let lab = judged();
     let head = lab.head();

@@ -9,6 +9,7 @@ use lab_system::root::Root;
 use lab_system::special_files;
 use lab_text::sanitise;
 use lab_text::shell::quote;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Most bytes of a `.git` file.
@@ -47,7 +48,27 @@ pub fn work_tree(from: &Path) -> Result<PathBuf> {
             repo.path().display()
         )
     })?;
-    let root = root.canonicalize().cannot("find", root)?;
+    let root = match root.canonicalize() {
+        Err(error) if error.kind() == ErrorKind::NotFound && repo.is_worktree() => bail!(
+            "the work tree {} is not there: if it was moved to {}, `git worktree repair` in that folder tells git so",
+            root.display(),
+            owned_root(from).display()
+        ),
+        found => found.cannot("find", root)?,
+    };
+    let is_outside = from
+        .canonicalize()
+        .is_ok_and(|from| !from.starts_with(&root));
+    let is_named = || repo.config()?.get_entry("core.worktree").map(drop);
+    if is_outside && is_named().is_ok() {
+        bail!(
+            "{} lies outside of {}, the work tree that core.worktree in {} names: name the right one, or take the line out \
+             with `git config --unset core.worktree`",
+            from.display(),
+            root.display(),
+            repo.path().join("config").display()
+        );
+    }
     refuse_foreign_folder(&repo, &root)?;
     Ok(root)
 }

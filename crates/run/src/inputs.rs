@@ -451,7 +451,7 @@ fn read_kernel(files: &InputFiles) -> Result<Vec<u8>, KernelError> {
                 KernelError::Missing(name(), project.argument.clone())
             }
             None if error.kind() == io::ErrorKind::IsADirectory => KernelError::Folder(name()),
-            None => KernelError::Unreadable(name(), error),
+            None => KernelError::of_system(name(), error),
         })?;
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(KernelError::Empty(name()));

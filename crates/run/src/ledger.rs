@@ -164,6 +164,7 @@ pub fn read_text(path: &Path) -> Result<String, String> {
     let bytes = if_there(Root::around(path).read(path, READ_LIMIT)).map_err(|error| {
         let remedy = match refusal(&error) {
             Some(Refused::TooLarge { .. }) => ". Move its old rows into another file",
+            None if error.kind() == io::ErrorKind::IsADirectory => ". Move the folder away",
             _ => "",
         };
         format!("cannot read {}: {error}{remedy}", path.display())

@@ -42,8 +42,8 @@ impl NotRun {
     pub fn exit(&self) -> Exit {
         match self {
             NotRun::NeedsTrust(_) | NotRun::Refused(_) => Exit::Usage,
+            NotRun::Failed(_) | NotRun::Kernel(KernelError::NoDescriptor(..)) => Exit::NOT_JUDGED,
             NotRun::Kernel(_) => Exit::NotBuilt,
-            NotRun::Failed(_) => Exit::NOT_JUDGED,
         }
     }
 }

@@ -13,6 +13,7 @@ use rustix::process::{
     set_parent_process_death_signal, setrlimit,
 };
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::borrow::Cow;
 use std::fs::File;
 use std::io;
 use std::thread;
@@ -45,6 +46,23 @@ pub fn limit(resource: Resource, most: u64) {
     let _ = setrlimit(resource, lowered);
 }
 
+/// Whether a step failed because the process, or the machine, may open no further files.
+pub fn is_of_descriptors(error: &io::Error) -> bool {
+    let too_many = [Errno::MFILE, Errno::NFILE].map(|errno| Some(errno.raw_os_error()));
+    too_many.contains(&error.raw_os_error())
+}
+
+/// How the system's message for that begins.
+const TOO_MANY: &str = "Too many open files";
+
+/// Adds what to do to a message of [`is_of_descriptors`] that does not say it.
+pub fn with_remedy(text: &str) -> Cow<'_, str> {
+    match text.contains(TOO_MANY) && !text.contains("ulimit") {
+        true => format!("{text}: raise the limit (`ulimit -n`), then try again").into(),
+        false => text.into(),
+    }
+}
+
 /// As many files more are opened at once to ask Linux for a sandbox.
 const SPARE: usize = 4;
 
@@ -52,9 +70,8 @@ const SPARE: usize = 4;
 pub fn few_descriptors() -> Option<String> {
     let opened: io::Result<Vec<File>> = (0..SPARE).map(|_| File::open("/dev/null")).collect();
     let error = opened.err()?;
-    let too_many = [Errno::MFILE, Errno::NFILE].map(Errno::raw_os_error);
     let most = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    too_many.contains(&error.raw_os_error()?).then(|| {
+    is_of_descriptors(&error).then(|| {
         format!(
             "this process may open {most} files, which are too few: raise the limit (`ulimit -n`), then try again ({error})"
         )

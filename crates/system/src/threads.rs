@@ -1,6 +1,7 @@
 //! Threads that Linux may refuse: a user may have so many (`ulimit -u`), and so may a container.
 //! `std::thread::spawn` panics then; nothing here does.
 
+use crate::lifetime::{is_of_descriptors, with_remedy};
 use std::io;
 use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -39,6 +40,10 @@ pub fn start_in<'scope, T: Send + 'scope>(
 
 /// What to do about an error of starting a thread or a process, `what`.
 pub fn refused(what: &str, error: io::Error) -> io::Error {
+    if is_of_descriptors(&error) {
+        let text = with_remedy(&error.to_string()).into_owned();
+        return io::Error::new(error.kind(), text);
+    }
     if error.kind() != io::ErrorKind::WouldBlock {
         return error;
     }

@@ -1,6 +1,7 @@
 //! Why the files that a verdict depends on cannot be read.
 
 use super::{INCLUDE_LIMIT, SIZE_LIMIT, TOTAL_LIMIT};
+use lab_system::lifetime;
 use std::io;
 
 /// Why the kernel cannot be read. Each message names the kernel and says what to do.
@@ -19,6 +20,9 @@ pub enum KernelError {
     ValuesTooLarge(String, u64),
     #[error("cannot read {0}: {1}; check its owner and mode (`ls -l`)")]
     Unreadable(String, io::Error),
+    /// The process may open no further files.
+    #[error("cannot read {0}: {1}")]
+    NoDescriptor(String, io::Error),
     /// A link of a folder that the user does not trust.
     #[error(
         "{0} is a link that leads out of the repository: put the file itself there, or allow the folder to read it \
@@ -37,6 +41,14 @@ pub enum KernelError {
 }
 
 impl KernelError {
+    /// An error of the system that no other message fits.
+    pub(super) fn of_system(name: String, error: io::Error) -> KernelError {
+        match lifetime::is_of_descriptors(&error) {
+            true => KernelError::NoDescriptor(name, error),
+            false => KernelError::Unreadable(name, error),
+        }
+    }
+
     /// A pipe, a device or a socket in place of this file.
     pub(super) fn no_plain_file(name: String) -> KernelError {
         KernelError::Unreadable(name, io::Error::other("it is no plain file"))

@@ -22,7 +22,7 @@ pub enum Edit<'a> {
 pub fn replace(path: &Path, row: &Row, edit: Edit) -> Result<bool> {
     let fail = |error: io::Error| {
         let error = match error.kind() {
-            io::ErrorKind::IsADirectory => "it is no plain file".to_owned(),
+            io::ErrorKind::IsADirectory => "it is a folder: move it away".to_owned(),
             _ => error.to_string(),
         };
         anyhow!(

@@ -13,7 +13,19 @@ pub fn not_built(facts: &Facts) -> bool {
         return by_code;
     }
     let by_line = facts.report.build_failed() && matches!(facts.ending, Ending::Exited(_));
-    facts.report.correctness().is_none() && (by_code || by_line)
+    facts.report.correctness().is_none() && (by_line || by_code && !had_no_process(facts))
+}
+
+/// How a shell and other programs say that Linux started no further process for them. A shell that
+/// cannot fork exits with 2 or 254.
+const NO_PROCESS: [&str; 2] = ["Cannot fork", "Resource temporarily unavailable"];
+
+/// Whether a harness of the user's own ended because Linux started no further process for it.
+fn had_no_process(facts: &Facts) -> bool {
+    facts.external
+        && NO_PROCESS
+            .iter()
+            .any(|words| facts.last_words.contains(words))
 }
 
 /// Why nothing was judged, if the kernel is not to blame for that. What a harness of the user's own
@@ -60,6 +72,9 @@ fn not_judged(facts: &Facts) -> Option<String> {
             && !(0..=Exit::Crashed as i32).contains(&code) =>
         {
             "the judge failed"
+        }
+        1.. if had_no_process(facts) => {
+            "Linux started no further process for the harness: end other programs, or raise the limit (`ulimit -u`)"
         }
         // How Python ends after an exception. Nothing was said about the kernel, so the script
         // itself failed.

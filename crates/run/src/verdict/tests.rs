@@ -81,6 +81,21 @@ fn the_rules_in_their_order() {
         Ending::Exited(127),
         "NOT JUDGED the harness command was not found (exit code 127): sh: 1: uvv: not found",
     );
+    for (said, code) in [
+        ("judge.sh: 2: Cannot fork", 2),
+        ("sh: fork: Resource temporarily unavailable", 254),
+    ] {
+        let wanted = format!(
+            "NOT JUDGED Linux started no further process for the harness: end other programs, or raise the limit (`ulimit -u`) \
+             (exit code {code}): {said}"
+        );
+        check(said, Ending::Exited(code), &wanted);
+    }
+    check(
+        "Cannot fork; correctness: fail",
+        Ending::Exited(2),
+        "FAIL correctness: fail: Cannot fork",
+    );
     check(
         "correctness: fail",
         Ending::Exited(127),
