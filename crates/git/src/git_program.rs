@@ -199,7 +199,7 @@ fn bounded_output(command: &mut Command, kills: bool) -> io::Result<BoundedOutpu
     let (stdout, stderr) = thread::scope(|scope| {
         let too_much = || {
             if kills {
-                kill(id)
+                kill(id);
             }
         };
         let messages = threads::start_in(scope, move || read_bounded(err, too_much));
