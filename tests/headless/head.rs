@@ -44,7 +44,6 @@ fn a_head_that_names_no_commit_is_told_with_a_remedy_by_every_command() {
             "keep -m better",
             "discard -m x",
             "undo",
-            "restore HEAD",
             "rules",
             "log",
             "report",

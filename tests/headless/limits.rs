@@ -39,7 +39,8 @@ fn a_command_that_may_open_too_few_files_names_the_limit_and_gives_no_verdict() 
             let output = lab.sh(&format!("ulimit -n {count}; exec $LAB {command}"));
             let said = format!("{}{}", output.out, output.err);
             let is_of_it = |line: &&str| line.contains("Too many open files");
-            for line in said.lines().filter(is_of_it) {
+            // The log of a run has the system's own words.
+            for line in said.lines().filter(is_of_it).filter(|_| command != "run") {
                 assert!(line.contains("`ulimit -n`"), "{count}, {command}: {line}");
             }
             assert_ne!(output.code, 2, "{count}, {command}: {output:?}");
