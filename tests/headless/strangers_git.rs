@@ -240,7 +240,10 @@ fn a_bundle_that_becomes_too_large_is_refused_before_it_does() {
 fn git_ends_with_a_fetch_that_is_ended_or_killed() {
     for signal in [Signal::TERM, Signal::KILL] {
         let lab = untrusted();
-        lab.script("../bin/git-remote-slow", "touch ../asked; exec cat > /dev/null");
+        lab.script(
+            "../bin/git-remote-slow",
+            "touch ../asked; exec cat > /dev/null",
+        );
         let fetch = Beside::spawn(lab.lab_command("fetch slow://x"));
         until("git asks", || lab.path("../asked").exists());
         let below = descendants::of(fetch.id());
