@@ -11,6 +11,7 @@ mod completions;
 mod decide;
 mod decisions;
 mod describe;
+mod diagnostics;
 mod diff;
 mod doctor;
 mod export;

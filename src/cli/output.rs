@@ -7,7 +7,7 @@ use lab_decide::Refusal;
 use lab_project::Project;
 use lab_protocol::{Exit, console};
 use lab_store::series::{Series, SeriesStart};
-use lab_system::lifetime::with_remedy;
+use lab_system::open_files::with_remedy;
 use serde::Serialize;
 use std::fmt::Display;
 use std::io::BufWriter;

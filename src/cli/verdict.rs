@@ -1,7 +1,7 @@
 //! A run that has ended: its verdict in words, and what can be done next. `lab run`, `lab bench
 //! --verdict` and the tools of `lab mcp` say the same of it.
 
-use super::json::run::diagnostics;
+use super::diagnostics::diagnostics;
 use super::measured::Measured;
 use super::{peer_lines, unchecked};
 use itertools::Itertools;

@@ -8,7 +8,7 @@ use super::branch::Move;
 use super::folder_programs::by_program;
 use super::history::introduced;
 use super::obstacle::{author, committer};
-use super::tree_update::tree_with;
+use super::tree_update::{file_mode, tree_with};
 use crate::{
     Repo, blob_in, bounds, durable, file_in, filters, head_commit, head_ref, verify_write,
 };
@@ -261,14 +261,6 @@ pub fn write(
     let written = bounds::commit(git, id).map_err(|_| anyhow!(space::SILENT));
     durable::commit(repo, &written.context("git could not commit")?, files)?;
     Ok(id)
-}
-
-pub fn file_mode(mode: i32) -> FileMode {
-    if mode == i32::from(FileMode::BlobExecutable) {
-        FileMode::BlobExecutable
-    } else {
-        FileMode::Blob
-    }
 }
 
 pub fn mode_on_disk(path: &Path) -> FileMode {

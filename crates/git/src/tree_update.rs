@@ -1,11 +1,19 @@
 //! Writes the tree of a commit: that of another commit, with some files replaced or removed.
 //! libgit2's own function refuses a file where a folder was, and a folder where a file was.
 
-use super::commit::file_mode;
 use super::{CommitFile, Repo, bounds};
 use anyhow::Result;
-use git2::{Commit, ObjectType, Oid, Repository, Tree, TreeBuilder};
+use git2::{Commit, FileMode, ObjectType, Oid, Repository, Tree, TreeBuilder};
 use std::collections::BTreeMap;
+
+/// The mode of a file in a tree.
+pub fn file_mode(mode: i32) -> FileMode {
+    if mode == i32::from(FileMode::BlobExecutable) {
+        FileMode::BlobExecutable
+    } else {
+        FileMode::Blob
+    }
+}
 
 /// The tree of `base`, or an empty tree, with these files. A file takes the place of a folder of its
 /// name, and a folder that of a file. A folder without a file goes.

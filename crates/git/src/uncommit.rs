@@ -1,7 +1,7 @@
 //! Takes a kept commit back: HEAD moves to its parent, and nothing else of the user's changes.
 
-use super::commit::file_mode;
 use super::history::{changed_paths, first_parent, is_built_on, refs_matching};
+use super::tree_update::file_mode;
 use super::{CommitFile, Move, Repo, bounds, file_in, head_commit, head_ref, short};
 use anyhow::Result;
 use git2::{Commit, Oid};

@@ -36,6 +36,7 @@ pub mod leftovers;
 pub mod lifetime;
 pub mod listing;
 pub mod memory;
+pub mod open_files;
 pub mod random;
 pub mod root;
 pub mod space;

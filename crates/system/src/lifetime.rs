@@ -6,14 +6,13 @@
 
 use crate::child_group;
 use crate::descendants;
+use crate::open_files::is_of_descriptors;
 use crate::threads;
-use rustix::io::Errno;
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, getpid, getppid, getrlimit, kill_process_group,
     set_parent_process_death_signal, setrlimit,
 };
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use std::borrow::Cow;
 use std::fs::File;
 use std::io;
 use std::thread;
@@ -44,23 +43,6 @@ pub fn limit(resource: Resource, most: u64) {
         maximum: lower(known.maximum),
     };
     let _ = setrlimit(resource, lowered);
-}
-
-/// Whether a step failed because the process, or the machine, may open no further files.
-pub fn is_of_descriptors(error: &io::Error) -> bool {
-    let too_many = [Errno::MFILE, Errno::NFILE].map(|errno| Some(errno.raw_os_error()));
-    too_many.contains(&error.raw_os_error())
-}
-
-/// How the system's message for that begins.
-const TOO_MANY: &str = "Too many open files";
-
-/// Adds what to do to a message of [`is_of_descriptors`] that does not say it.
-pub fn with_remedy(text: &str) -> Cow<'_, str> {
-    match text.contains(TOO_MANY) && !text.contains("ulimit") {
-        true => format!("{text}: raise the limit (`ulimit -n`), then try again").into(),
-        false => text.into(),
-    }
 }
 
 /// As many files more are opened at once to ask Linux for a sandbox.

@@ -1,7 +1,7 @@
 //! Threads that Linux may refuse: a user may have so many (`ulimit -u`), and so may a container.
 //! `std::thread::spawn` panics then; nothing here does.
 
-use crate::lifetime::{is_of_descriptors, with_remedy};
+use crate::open_files::{is_of_descriptors, with_remedy};
 use std::io;
 use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};

@@ -1,7 +1,8 @@
 //! `lab init FILE.json`: a problem for a definition of flashinfer-bench, with the kernel of a
 //! solution.
 
-use super::published::{read, shown, write};
+use super::project_headers::shown;
+use super::published::{read, write};
 use super::{InitArgs, PYTHON};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use lab_import::NewFile;

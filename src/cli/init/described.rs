@@ -1,7 +1,8 @@
 //! `lab init FILE.py` for a problem of KernelBench, and `lab init FOLDER` for a task of GPU MODE: what
 //! their tensors are is asked of Python.
 
-use super::published::{read, shown, write};
+use super::project_headers::shown;
+use super::published::{read, write};
 use super::{InitArgs, PYTHON};
 use crate::cli::ask_python::Question;
 use anyhow::{Result, anyhow, bail, ensure};

@@ -2,7 +2,6 @@
 //! which is its repository, or else the nearest folder around it with a licence. Nothing outside
 //! of them is read.
 
-use super::published::{SIZE_LIMIT, shown};
 use crate::cli::export::is_licence;
 use anyhow::{Result, ensure};
 use lab_import::cuda::{Absent, Header, Wanted};
@@ -29,6 +28,15 @@ const MOST_LAUNCHING: usize = 4;
 const ENDS: [&str; 10] = [
     "h", "hh", "hpp", "hxx", "cuh", "cu", "inl", "inc", "ipp", "tpp",
 ];
+
+/// Most bytes of a published file, and of a header beside it.
+pub const SIZE_LIMIT: u64 = 4 << 20;
+
+/// A path as a user in this folder names it.
+pub fn shown(folder: &Path, path: &Path) -> String {
+    let inside = path.strip_prefix(folder).unwrap_or(path);
+    inside.display().to_string()
+}
 
 /// The headers of a published file.
 pub struct ProjectHeaders {

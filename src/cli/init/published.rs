@@ -1,7 +1,7 @@
 //! `lab init FILE.cu`: a problem for a kernel of a file as people publish them, with host code
 //! around it.
 
-use super::project_headers::ProjectHeaders;
+use super::project_headers::{ProjectHeaders, SIZE_LIMIT, shown};
 use super::{InitAnswer, InitArgs, ask, find_kernel, own_harness, say, say_below, told};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use itertools::Itertools;
@@ -17,19 +17,10 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Most bytes of a published file, and of a header beside it.
-pub const SIZE_LIMIT: u64 = 4 << 20;
-
 /// Reads a published file.
 pub fn read(path: &Path) -> Result<String> {
     let bytes = read_anywhere(path, SIZE_LIMIT).cannot("read", path)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// A path as a user in this folder names it.
-pub fn shown(folder: &Path, path: &Path) -> String {
-    let inside = path.strip_prefix(folder).unwrap_or(path);
-    inside.display().to_string()
 }
 
 /// Writes the problem for a published file into a new folder, and tells what was written.

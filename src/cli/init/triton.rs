@@ -1,7 +1,8 @@
 //! `lab init FILE.py` for a file with Triton kernels.
 
 use super::described::interpreter;
-use super::published::{shown, write};
+use super::project_headers::shown;
+use super::published::write;
 use super::python_source::PythonSource;
 use super::{InitArgs, PYTHON, find_kernel};
 use crate::cli::ask_python::Question;

@@ -1,5 +1,6 @@
 //! A run as JSON: what was judged, the verdict, its figures and what the harness said.
 
+use crate::cli::diagnostics::diagnostics;
 use crate::cli::verdict::Judged;
 use jiff::Timestamp;
 use lab_history::last_peers;
@@ -16,17 +17,10 @@ use lab_run::peers::{MeasuredPeer, PeerFigure};
 use lab_run::record::Draft;
 use lab_run::verdict::{Change, Figure, Outcome, Verdict};
 use lab_run::{Fingerprint, Reason, RunId};
-use lab_runner::follow::read_log;
 use lab_store::RunStore;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
-
-/// Compiler messages that an answer holds at most; all of them are in run.log.
-const DIAGNOSTICS: usize = 1_000;
-
-/// Lines of run.log that are searched for compiler messages, the last ones.
-const LOG_LINES: usize = 200_000;
 
 /// A run and its verdict. Figures are null unless it passed.
 #[derive(JsonSchema, Serialize)]
@@ -353,22 +347,6 @@ fn gates(report: &Report) -> Vec<GateReport> {
         name: g.name,
     };
     report.gates().into_iter().map(gate).collect()
-}
-
-/// The compiler's messages and those of the race detector, which only run.log has.
-pub fn diagnostics(records: &RunStore, run: RunId, verdict: &Verdict) -> Vec<Diagnostic> {
-    let mut report = Report::default();
-    let log = records.open_log_of(run, Some(verdict));
-    for line in log
-        .and_then(|log| read_log(log, LOG_LINES))
-        .unwrap_or_default()
-    {
-        report.push_line(&line.text);
-        if report.diagnostics().len() >= DIAGNOSTICS {
-            break;
-        }
-    }
-    report.diagnostics().to_vec()
 }
 
 #[cfg(test)]

@@ -116,6 +116,7 @@ fn piece(source: &Source, item: &Item, mark: Option<Entry>) -> String {
     let text = edited(&code.text[begin..item.end], begin, edits(code, item, mark));
     // C++17 has no `register`.
     let text = match words(&text).contains(&"register") {
+        true if item.kind == ItemKind::Define => text.replace("register ", ""),
         true => replaced(&text, |code, at| {
             (code.word(at) == "register").then(String::new)
         }),

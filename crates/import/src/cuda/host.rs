@@ -29,7 +29,14 @@ impl Host {
     /// The first function that launches a kernel: of the published files, or else of other files of
     /// the project.
     pub fn of(unit: &Unit, kernel: &str) -> Option<Host> {
-        let mut all = [unit].into_iter().chain(&unit.launchers);
+        // A kernel of this name may be another one there.
+        let own = definitions(unit, kernel);
+        let is_same = |other: &&Unit| {
+            let mut all = definitions(other, kernel).into_iter();
+            all.all(|text| own.contains(&text))
+        };
+        let others = unit.launchers.iter().filter(is_same);
+        let mut all = [unit].into_iter().chain(others);
         all.find_map(|unit| Host::in_files(unit, kernel))
     }
 
@@ -253,6 +260,18 @@ impl Host {
             .take_while(|i| !matches!(code.at(*i), ";" | "{"));
         before.into_iter().any(|i| code.at(i) == "dim3")
     }
+}
+
+/// The texts of the kernels with a name.
+fn definitions<'u>(unit: &'u Unit, kernel: &str) -> Vec<&'u str> {
+    let named = unit.named(kernel).iter().map(|place| unit.item(*place));
+    let kernels =
+        named.filter(|(source, item)| item.body.is_some() && item.says(&source.code, "__global__"));
+    let texts = kernels.map(|(source, item)| {
+        let first = source.code.tokens[item.first].start;
+        &source.code.text[first..item.end]
+    });
+    texts.collect()
 }
 
 /// The parts of `dim3(a, b)`, `{a, b}` and `Params{a, b}`; else the text alone.

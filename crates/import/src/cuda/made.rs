@@ -1,7 +1,6 @@
 //! Kernels that a macro makes, as `MAKE_KERNEL(add, +)`.
 
 use super::conditions::{active, without_dead};
-use super::unit::Source;
 use lab_source::cpp::Code;
 use lab_source::cpp::items::{Item, ItemKind, items};
 use lab_source::cpp::macros::Macros;
@@ -24,18 +23,22 @@ pub struct Written {
     pub made: Vec<Made>,
 }
 
-/// Reads a source, and writes the kernels that macros make of it behind it. `sources` are those
-/// that it includes.
-pub fn written(code: Code<String>, found: Vec<Item>, sources: &[Source]) -> Written {
+/// Reads a source, and writes the kernels that macros make of it behind it. `others` are the items
+/// of the sources that it includes.
+pub fn written<'o>(
+    code: Code<String>,
+    found: Vec<Item>,
+    others: impl Iterator<Item = (&'o Code<String>, &'o Item)>,
+) -> Written {
     let mut macros = Macros::default();
-    let others = sources.iter();
-    let others = others.flat_map(|of| of.items.iter().map(move |item| (&of.code, item)));
     let own = found.iter().map(|item| (&code, item));
-    for (code, item) in others.chain(own) {
+    let mut add = |code: &Code<String>, item: &Item| {
         if item.kind == ItemKind::Define {
             macros.add(code.at(item.first));
         }
-    }
+    };
+    others.for_each(|(code, item)| add(code, item));
+    own.for_each(|(code, item)| add(code, item));
     let macros = macros.with_text(&["__global__"]);
     let (mut text, mut made) = (code.text.clone(), Vec::new());
     let active = active(&code, &found, &|_| false);

@@ -108,7 +108,9 @@ impl Unit {
                 Err(_) => {}
             }
         }
-        let written = written(code, found, &self.sources);
+        let others = self.sources.iter();
+        let others = others.flat_map(|of| of.items.iter().map(move |item| (&of.code, item)));
+        let written = written(code, found, others);
         let defines = written.items.iter();
         let defines = defines.filter(|item| item.kind == ItemKind::Define);
         seen.macros

@@ -1,7 +1,7 @@
 //! Why the files that a verdict depends on cannot be read.
 
 use super::{INCLUDE_LIMIT, SIZE_LIMIT, TOTAL_LIMIT};
-use lab_system::lifetime;
+use lab_system::open_files;
 use std::io;
 
 /// Why the kernel cannot be read. Each message names the kernel and says what to do.
@@ -43,7 +43,7 @@ pub enum KernelError {
 impl KernelError {
     /// An error of the system that no other message fits.
     pub(super) fn of_system(name: String, error: io::Error) -> KernelError {
-        match lifetime::is_of_descriptors(&error) {
+        match open_files::is_of_descriptors(&error) {
             true => KernelError::NoDescriptor(name, error),
             false => KernelError::Unreadable(name, error),
         }

@@ -28,7 +28,7 @@ impl Macros {
         // The lines stay lines, without what joins them.
         let lines = line.lines().map(|line| {
             let end = line.trim_end();
-            end.strip_suffix('\\').unwrap_or(end)
+            end.strip_suffix('\\').map_or(end, str::trim_end)
         });
         let line = lines.collect::<Vec<_>>().join("\n");
         let Some(directive) = Directive::parse(&line).filter(|d| d.name == "define") else {

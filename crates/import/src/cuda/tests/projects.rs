@@ -56,7 +56,7 @@ fn a_function_of_the_host_that_only_computes_takes_part_in_the_launch() {
         ],
     );
     assert!(
-        !text.contains("blocks") && !notes.contains("launch statement"),
+        !text.contains("blocks(const") && !notes.contains("launch statement"),
         "{text}{notes}"
     );
     // One that does more cannot be called by device code.

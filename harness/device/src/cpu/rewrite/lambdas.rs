@@ -2,22 +2,13 @@
 //! Here their names are references, which a lambda would have to capture: each lambda that uses one
 //! begins with a reference of its own.
 
-use super::pass::Pass;
+use super::pass::{Pass, SharedName};
 use lab_protocol::text::is_among;
 use lab_source::cpp::TokenKind;
 use std::ops::Range;
 
 /// Most tokens between the parameters of a lambda and its body.
 const LONGEST_RETURN_TYPE: usize = 64;
-
-/// A shared variable that a function has declared.
-pub struct SharedName {
-    name: String,
-    /// How many braces were open.
-    depth: usize,
-    /// Its declaration as a reference.
-    declared: String,
-}
 
 impl Pass<'_> {
     /// Notes a shared variable of the open block.

@@ -1,7 +1,6 @@
 //! The walk over the tokens of a source: it follows scopes and conditions, and finds the constructs
 //! to rewrite.
 
-use super::lambdas::SharedName;
 use super::type_names::type_names;
 use super::unsupported::{own_name, unsupported, unsupported_header};
 use super::{Edit, Refusal, Rewritten};
@@ -52,6 +51,15 @@ pub struct Pass<'s> {
     /// Number of `__shared__` declarations so far.
     pub shared_declarations: usize,
     pub types: HashSet<&'s str>,
+}
+
+/// A shared variable that a function has declared.
+pub struct SharedName {
+    pub name: String,
+    /// How many braces were open.
+    pub depth: usize,
+    /// Its declaration as a reference.
+    pub declared: String,
 }
 
 impl<'s> Pass<'s> {
