@@ -59,7 +59,7 @@ fn what_cannot_be_read_of_git_after_the_command_is_told_and_the_kernel_is_taken(
     let noticed = "  what changed in your repository while the command worked cannot be told: cannot read git's index";
     auto(&lab, "--experiments 1", &line)
         .is(0)
-        .says("turn 1: left to you run 1")
+        .says("turn 1: discarded run 1")
         .says(noticed);
     fs::rename(lab.path("../home/index"), lab.path(".git/index")).unwrap();
     auto(&lab, "--experiments 1", &line)
