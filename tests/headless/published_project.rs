@@ -59,7 +59,10 @@ fn a_kernel_is_read_with_the_headers_and_the_launch_of_its_project() {
     }
     lab.lab("run scale").is(0).says("PASS");
     // Another kernel of the same name is launched otherwise.
-    lab.write("src/host/run.cu", SCALE.replace("apply(x[i])", "x[i]") + RUN);
+    lab.write(
+        "src/host/run.cu",
+        SCALE.replace("apply(x[i])", "x[i]") + RUN,
+    );
     lab.lab("init src/kernels/scale.cu --name alone")
         .is(0)
         .says("kernel.cu: the launch statement is a guess");
