@@ -116,13 +116,15 @@ pub fn names(unit: &Unit) -> Vec<(String, usize)> {
 
 /// The `__global__` functions that are none of [`names`], each with the reason.
 pub fn unread(unit: &Unit) -> Vec<String> {
+    let is_of_file = |(source, _): Place| source + 1 == unit.sources.len();
     let all = unit.places().filter_map(|place| {
         let (source, item) = unit.item(place);
         let text = &source.code.text[item.start..item.end];
         let of = item.name();
         let line = unit.line(place);
         match item.kind {
-            ItemKind::Define if makes_unread(unit, text, of) => {
+            // A header may have macros for other files.
+            ItemKind::Define if is_of_file(place) && makes_unread(unit, text, of) => {
                 Some(format!("the macro {of} (line {line}) makes one"))
             }
             ItemKind::Type => {
