@@ -242,8 +242,8 @@ pub fn records_in(repo: &Repo, bundle: &Bundle) -> Result<Vec<(String, String)>>
     Root::new(folder.path()).create_dir_all(&packs)?;
     let own = repo.git.odb()?;
     // A pack may be based on objects that the repository has. Whether all objects that it names are
-    // here is not asked: libgit2 would read the folder of packs anew for each that is not, which took
-    // seconds. What the notes need is missed where they are read.
+    // here is not asked: libgit2 would read the folder of packs anew for each that is not. What the notes need
+    // is missed where they are read.
     let mut indexer = Indexer::new(Some(&own), &packs, 0o600, false)?;
     io::copy(&mut pack_of(bundle)?, &mut indexer).context("cannot read the pack")?;
     indexer.commit()?;
