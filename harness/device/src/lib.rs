@@ -87,6 +87,16 @@ pub fn resolve(target: Target) -> Target {
     }
 }
 
+/// Returns the CUDA device that a target stands for where there is one. `None` if there is none for
+/// sure. Does not initialise the driver, which takes 0.2 to 0.3 s on the host of an H200.
+pub fn likely_cuda(target: Target) -> Option<Target> {
+    match target {
+        Target::Auto => cuda::has_driver().then_some(Target::Cuda(0)),
+        Target::Cuda(_) => Some(target),
+        Target::Cpu => None,
+    }
+}
+
 /// Returns why [`Target::Auto`] stands for the cpu device although an NVIDIA driver is installed:
 /// the driver's fault, and what to do. `None` for any other target, on a machine without a driver
 /// or a GPU, and where the driver works.

@@ -25,6 +25,11 @@ pub use nvml::telemetry;
 use crate::api::{DeviceError, FolderTrust};
 use toolkit::{SearchEnvironment, Toolkit};
 
+/// Whether this machine has a CUDA driver. Does not initialise it.
+pub fn has_driver() -> bool {
+    devices::version().is_ok()
+}
+
 /// Whether this machine has a CUDA driver and at least one device.
 pub fn available() -> bool {
     devices::devices().is_ok_and(|devices| !devices.is_empty())

@@ -79,12 +79,46 @@ pub fn python_line(line: &str, shown: &str) -> String {
     }
 }
 
-/// Starts the judge's own worker, which holds inputs and results on the device, on a GPU. `None`
-/// elsewhere: there the judge has them in its own memory.
-pub fn start_memory(request: &JudgeRequest) -> Result<Option<StartingWorker>> {
-    let target = lab_device::resolve(request.device);
-    let start = || start_worker(request, Language::Cuda, target, no_output());
-    matches!(target, Target::Cuda(_)).then(start).transpose()
+/// The workers of a run on a GPU that are lab's own. Each initialises the driver, which takes 0.2 s and
+/// more: they do so at the same time, and the judge does not.
+pub struct GpuWorkers {
+    pub target: Target,
+    /// The judge's own, which holds inputs and results on the device. Elsewhere the judge has them in
+    /// its own memory.
+    pub memory: Worker,
+    pub reference: Option<StartingWorker>,
+    pub candidate: Option<StartingWorker>,
+}
+
+impl GpuWorkers {
+    /// Starts them, those of the reference and the candidate if these are CUDA C++, and waits for the
+    /// judge's own. `None` where the device of the request is no GPU.
+    pub fn start(
+        request: &JudgeRequest,
+        (reference, candidate): (Option<Language>, Language),
+        sink: &SharedSink,
+    ) -> Result<Option<Self>> {
+        let Some(target) = lab_device::likely_cuda(request.device) else {
+            return Ok(None);
+        };
+        let shown = |language| start_shown(request, language, target, sink);
+        let own = |language: &Language| *language == Language::Cuda;
+        // In the order in which they are waited for: one opens the device after the other.
+        let memory = start_worker(request, Language::Cuda, target, no_output())?;
+        let reference = reference.filter(own).map(shown).transpose()?;
+        let candidate = Some(candidate).filter(own).map(shown).transpose()?;
+        match memory.ready() {
+            Ok(memory) => Ok(Some(GpuWorkers {
+                target,
+                memory,
+                reference,
+                candidate,
+            })),
+            // A driver that does not work, or no GPU.
+            Err(_) if lab_device::resolve(request.device) == Target::Cpu => Ok(None),
+            Err(stop) => Err(stop),
+        }
+    }
 }
 
 /// Drops what a kernel that is not the candidate prints: in run.log it would look like the

@@ -13,7 +13,7 @@ use super::launch_lines::write_launches;
 use super::measuring::Candidate;
 use super::peers::{self, PeerFiles};
 use super::probing;
-use super::processes::{start_memory, start_shown};
+use super::processes::{GpuWorkers, start_shown};
 use super::race_check::RaceCheck;
 use super::sealed_check;
 use super::session::Session;
@@ -153,23 +153,33 @@ impl Run {
         };
         // A run of Python alone compiles only what the judge's own worker computes with.
         let compiles = [language, reference].contains(&Language::Cuda) || has_compiled_peer();
-        let memory = start_memory(request)?;
+        // A keep has the results of its reference already.
+        let referred = request.sealed_runs().is_none().then_some(reference);
+        let on_gpu = GpuWorkers::start(request, (referred, language), sink)?;
+        let mut request = Arc::clone(request);
+        let (memory, of_reference, of_candidate) = match on_gpu {
+            Some(workers) => {
+                // From here on `auto` is known.
+                Arc::make_mut(&mut request).device = workers.target;
+                (Some(workers.memory), workers.reference, workers.candidate)
+            }
+            None => (None, None, None),
+        };
+        let request = &request;
         // A Python imports for seconds, which several do at the same time.
         let is_python = language == Language::Python;
         let early = is_python.then(|| incumbent::start(request));
-        let start_reference = || {
-            let target = problem.reference_target(lab_device::resolve(request.device));
-            start_shown(request, reference, target, sink)
+        let of_reference = match reference {
+            Language::Cuda => of_reference,
+            Language::Python => {
+                let target = problem.reference_target(lab_device::resolve(request.device));
+                Some(start_shown(request, reference, target, sink)?)
+            }
         };
-        let of_reference = (reference == Language::Python).then(start_reference);
-        let of_reference = of_reference.transpose()?;
+        let started = (language, of_candidate);
         let (mut session, worker) =
-            Session::open(request, sink, language, compiles || memory.is_some())?;
-        session.reference = match of_reference {
-            // It opens the device while the candidate is built. A keep has its results already.
-            None if memory.is_some() && request.sealed_runs().is_none() => Some(start_reference()?),
-            started => started,
-        };
+            Session::open(request, sink, started, compiles || memory.is_some())?;
+        session.reference = of_reference;
         let (uuid, driver) = (session.device.uuid.clone(), session.device.driver.clone());
         session.write_device(&[("device_uuid", &uuid), ("driver", &driver)])?;
         if compiles {

@@ -54,13 +54,13 @@ pub struct Session {
 }
 
 impl Session {
-    /// Starts a worker for code in this language, and a compiler if something `compiles`: the
-    /// compiler loads its libraries while the worker opens its device. Returns the worker too,
-    /// which told which device it is.
+    /// Waits for a worker that tells which device it is, and returns it too: `started`, or one for
+    /// code in this language. Starts a compiler if something `compiles`: it loads its libraries while
+    /// the worker opens its device.
     pub fn open(
         request: &Arc<JudgeRequest>,
         sink: &SharedSink,
-        language: Language,
+        (language, started): (Language, Option<StartingWorker>),
         compiles: bool,
     ) -> Result<(Session, Worker)> {
         let target = lab_device::resolve(request.device);
@@ -68,7 +68,11 @@ impl Session {
         let compiler = compiles
             .then(|| start_compiler(request, target, sink))
             .transpose()?;
-        let worker = start_shown(request, language, target, sink)?.ready()?;
+        let started = match started {
+            Some(started) => started,
+            None => start_shown(request, language, target, sink)?,
+        };
+        let worker = started.ready()?;
         let device = worker.info().clone();
         let builder = KernelBuilder {
             compiler,
@@ -116,7 +120,7 @@ impl Session {
         }
         let problem = problem::open(&request.folder)?;
         out.line("problem", problem.name())?;
-        let (mut session, worker) = Session::open(request, sink, Language::Cuda, true)?;
+        let (mut session, worker) = Session::open(request, sink, (Language::Cuda, None), true)?;
         session.write_device(&[])?;
         session.builder.compiler()?.version()?;
         session.declare(&worker)?;
@@ -171,11 +175,10 @@ impl Session {
         with_memory(worker, self.memory.as_ref(), &self.telemetry)
     }
 
-    /// Takes the judge's own worker, which opens the device, and builds the kernels that it
-    /// computes with. Where it cannot be used, a caveat says why.
-    pub fn take_memory(&mut self, starting: StartingWorker) -> Result {
+    /// Takes the judge's own worker, and builds the kernels that it computes with. Where it cannot be
+    /// used, a caveat says why.
+    pub fn take_memory(&mut self, worker: Worker) -> Result {
         let kernels = self.builder.own_source("cells.cu", cells::SOURCE, "");
-        let worker = starting.ready()?;
         let why = match kernels {
             _ if !worker.maps_memory() => NOT_SHARED.to_owned(),
             Ok(kernels) => {

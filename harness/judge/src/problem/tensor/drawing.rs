@@ -296,10 +296,10 @@ impl<'a> Drawing<'a> {
     /// Splits what follows one another into groups that are worked on together: where the device
     /// holds the sets, in as few steps as its memory allows, and elsewhere one by one.
     pub fn groups<T>(self, all: &[T], bytes: impl Fn(&T) -> usize) -> Vec<&[T]> {
-        let most = if self.memory.is_some() {
-            MOST_TOGETHER
-        } else {
-            0
+        let part = (self.device.memory_bytes / PART_TOGETHER) as usize;
+        let most = match self.memory {
+            Some(_) => part.max(LEAST_TOGETHER),
+            None => 0,
         };
         let (mut sum, mut groups, mut first) = (0, Vec::new(), 0);
         for (at, one) in all.iter().enumerate() {
@@ -327,9 +327,11 @@ impl<'a> Drawing<'a> {
 const PLANTED_CELLS: usize = 4 << 20;
 const PLANTED_CELLS_EMULATED: usize = 1 << 19;
 
-/// Most bytes of the sets that are worked on together on a device. Then the steps between launches
-/// take less time than the launches.
-const MOST_TOGETHER: usize = 512 << 20;
+/// The part of a device's memory that sets may have that are worked on together, as its inverse, and
+/// bytes that any device has. The reference needs room for copies of them, and each step takes some
+/// milliseconds.
+const PART_TOGETHER: u64 = 64;
+const LEAST_TOGETHER: usize = 512 << 20;
 
 /// Most cells of a planted line that the judge writes and sends to the card. The card changes a
 /// longer line itself. A request takes 0.1 ms, and a set may have hundreds of short lines.
