@@ -252,6 +252,20 @@ fn evidence_of_another_kernel_than_that_of_head_is_stale() {
 }
 
 #[test]
+fn evidence_of_another_file_that_decides_its_figures_is_stale_too() {
+    let lab = supported();
+    let evidence: Value = serde_json::from_str(&lab.read("evidence/scale.json")).unwrap();
+    let inputs = evidence["inputs"].as_object().unwrap();
+    let other = inputs.keys().find(|path| *path != "kernel.cu").unwrap();
+    let text = lab.read(other);
+    lab.write(other, format!("{text}\n# another\n"));
+    lab.git("commit -qam other");
+    let output = checked(&lab, 0);
+    let stale = format!("warning: evidence scale is stale: HEAD holds another {other}");
+    assert!(output.err.contains(&stale), "{output:?}");
+}
+
+#[test]
 fn what_is_wrong_in_the_file_is_named_with_its_place() {
     let lab = supported();
     let board = lab.read("decisions.toml");
@@ -273,6 +287,14 @@ fn what_is_wrong_in_the_file_is_named_with_its_place() {
         ("{us}", "{us} names no figure"),
         // A workload has 64 columns, and the claim is no name of one.
         ("64 times as fast", "'64' was typed by hand"),
+        // As the version of PyTorch it would be a name.
+        ("2.11.0 times as fast", "'2.11.0' was typed by hand"),
+        ("about-10x as fast", "'about-10x' was typed by hand"),
+        ("faster12x", "'faster12x' was typed by hand"),
+        ("n10 rows", "'n10' was typed by hand"),
+        ("ten times as fast", "'ten' was typed by hand"),
+        ("twice as fast", "'twice' was typed by hand"),
+        ("a tenfold gain", "'tenfold' was typed by hand"),
         ("takes {scale.us} µs.", " µs µs' has its unit twice"),
         (
             "{scale.f16.1x64.vs_f_scale} times as fast",
@@ -486,8 +508,13 @@ fn what_was_to_be_measured_is_done_by_the_evidence_of_its_command() {
     let next = "next = [\n  { what = \"more runs\", command = \"lab bench . --runs 9\" },\n  { what = \"counters\", \
                 command = \"lab profile .\" },\n]";
     decide(&lab, next);
+    // The bench that the decision lists already is no later one.
+    lab.lab("decisions add again --bench 1 --to scale").is(0);
+    lab.lab("decisions").is(0).says("next [ ] more runs;");
+    decide(&lab, next);
+    lab.lab("bench --runs 2").is(0);
     let answer = lab
-        .lab("decisions add more --bench 1 --to scale --json")
+        .lab("decisions add more --bench 2 --to scale --json")
         .is(0)
         .json();
     assert_eq!(answer["done"], json!(["more runs"]));
@@ -499,12 +526,52 @@ fn what_was_to_be_measured_is_done_by_the_evidence_of_its_command() {
         &lab,
         "[[decision.next]]\nwhat = \"more runs\"\ncommand = \"lab bench .\"",
     );
-    lab.lab("decisions add more --bench 1 --to scale")
+    lab.lab("decisions add more --bench 2 --to scale")
         .is(0)
         .says("done: more runs");
     lab.lab("decisions")
         .is(0)
         .says("next [x] more: more runs; lab bench .");
+    // A card that it was not measured on, and evidence of another decision.
+    decide(
+        &lab,
+        "[[decision.next]]\nwhat = \"the same on an A10G\"\ncommand = \"lab bench .\"",
+    );
+    lab.lab("decisions add more --bench 2 --to scale").is(0);
+    lab.lab("decisions")
+        .is(0)
+        .says("next [ ] the same on an A10G;");
+    decide(&lab, "next = [{ what = \"more runs\", done = \"again\" }]");
+    checked(&lab, 1).says("'again' is done, and is not among the evidence of this decision");
+}
+
+#[test]
+fn supported_needs_a_figure_for_every_workload_and_peer_that_the_claim_names() {
+    let lab = supported();
+    let text = lab.read("decisions.toml");
+    let claimed = |claim: &str| {
+        lab.write("decisions.toml", text.replace(CLAIM, claim));
+        checked(&lab, 0);
+        lab.lab("decisions").is(0)
+    };
+    claimed("On H200 it takes {scale.f16.1x64.us}, and is faster than F.scale.")
+        .says("its claim names f.scale, and cites no figure beside it");
+    claimed(CLAIM).says("1 supported");
+    claimed("On H200 it is {scale.vs_f_scale} as fast as F.scale for f16.1x64.")
+        .says("1 supported");
+}
+
+#[test]
+fn evidence_whose_signature_was_taken_away_is_false() {
+    let lab = supported();
+    let evidence = lab.read("evidence/scale.json");
+    let mut bare: Value = serde_json::from_str(&evidence).unwrap();
+    bare.as_object_mut().unwrap().remove("signature");
+    lab.write("evidence/scale.json", bare.to_string());
+    checked(&lab, 1).says("evidence scale: its signature was taken away");
+    bare["signature"] = json!(5);
+    lab.write("evidence/scale.json", bare.to_string());
+    checked(&lab, 1).says("evidence scale: its signature was taken away");
 }
 
 /// A CI job clones the newest commit alone: what older commits prove is unknown there, and not false.

@@ -1,10 +1,12 @@
 //! The board: every decision with its status, and what is wrong.
 
-use crate::claim::{Cited, Filled, Numbers, cards, fill};
+use crate::claim::{Numbers, fill};
 use crate::evidence::Evidence;
 use crate::file::{DecisionsFile, Entry};
+use crate::filled::{Cited, Filled};
 use crate::proof::{Held, is_committed, is_id};
 use crate::status::{self, Expected, Reason, Status};
+use crate::typed::{cards, uncited};
 use crate::{DECISIONS, ID_FORM};
 use anyhow::{Context, Result};
 use lab_git::Repo;
@@ -258,6 +260,11 @@ impl Board {
         let boundary = boundary.unwrap_or_default();
         let cited: Vec<&Cited> = claim.cited().chain(title.cited()).collect();
         let mut reasons = status::reasons(entry.verdict, &held, &cited);
+        if entry.verdict.is_some() {
+            let uncited = uncited([&title, &claim], &held).into_iter();
+            let allows = Status::Measured;
+            reasons.extend(uncited.map(|text| Reason { allows, text }));
+        }
         let mut caveat = |text| {
             let allows = Status::Caveated;
             reasons.push(Reason { allows, text });
@@ -269,6 +276,14 @@ impl Board {
         faults.extend(cards.map(|wrong| (at.clone(), wrong)));
         faults.iter().for_each(|(_, wrong)| caveat(wrong.clone()));
         let rule = status::by_rule(&reasons);
+        for done in entry.next.iter().filter_map(|next| next.done.as_ref()) {
+            if !ids.contains(&done.get_ref().as_str()) {
+                let id = done.get_ref();
+                let wrong =
+                    format!("'{id}' is done, and is not among the evidence of this decision");
+                faults.push((file.position(done), wrong));
+            }
+        }
         let chosen = entry.status.as_ref();
         let status = chosen.map_or(rule, |chosen| rule.max(*chosen.get_ref()));
         let stale = held

@@ -2,10 +2,12 @@
 
 use crate::claim::{Numbers, fill};
 use crate::evidence::Evidence;
-use crate::proof::is_id;
+use crate::proof::{LIMIT as EVIDENCE_LIMIT, is_id, path_of};
 use crate::status::{Expected, Status};
+use crate::typed::unmeasured_cards;
 use crate::{DECISIONS, ID_FORM};
 use anyhow::{Context, Result, anyhow, ensure};
+use jiff::Timestamp;
 use lab_git::Repo;
 use lab_store::RunIndex;
 use lab_system::failure::Failure;
@@ -67,8 +69,8 @@ pub struct NextEntry {
 }
 
 impl NextEntry {
-    /// Whether it is still to be made, and the evidence is of the same command on the same kernel. An
-    /// emulated time is no evidence of a GPU.
+    /// Whether it is still to be made, and the evidence is of the same command on the same kernel, and
+    /// of a card that the text names. An emulated time is no evidence of a GPU.
     fn is_made_by(&self, evidence: &Evidence) -> bool {
         let [wanted, made] = [&self.command, &evidence.command].map(|command| {
             let words = command.split_whitespace().take(3);
@@ -76,7 +78,12 @@ impl NextEntry {
                 .map(|word| word.trim_end_matches('/'))
                 .collect::<Vec<_>>()
         });
-        self.done.is_none() && !evidence.emulated && wanted.len() == 3 && wanted == made
+        let is_of_card = unmeasured_cards(self.what.get_ref(), evidence).is_empty();
+        self.done.is_none()
+            && !evidence.emulated
+            && wanted.len() == 3
+            && wanted == made
+            && is_of_card
     }
 }
 
@@ -154,8 +161,14 @@ pub fn list(repo: &Repo, decision: &str, id: &str, evidence: &Evidence) -> Resul
             new_decision(repo, decision, id, evidence),
         )),
     }
+    // What was measured before the decision's evidence is no later run.
+    let listed = entry.map_or(&[][..], |entry| entry.listed()).iter();
+    let others = listed.map(|it| it.get_ref()).filter(|it| *it != id);
+    let known = others.filter_map(|id| measured(root, id));
+    let is_later = known.max().is_none_or(|newest| evidence.measured > newest);
     let next = entry.map_or(&[][..], |entry| &entry.next).iter();
-    let done: Vec<_> = next.filter(|next| next.is_made_by(evidence)).collect();
+    let done = next.filter(|next| is_later && next.is_made_by(evidence));
+    let done: Vec<_> = done.collect();
     edits.extend(done.iter().map(|next| {
         let at = next.what.span().end;
         let is_inline = file.text[at..].trim_start().starts_with([',', '}']);
@@ -180,6 +193,13 @@ pub fn list(repo: &Repo, decision: &str, id: &str, evidence: &Evidence) -> Resul
         .iter()
         .map(|next| next.what.get_ref().clone())
         .collect())
+}
+
+/// When evidence that is there was measured.
+fn measured(root: &Path, id: &str) -> Option<Timestamp> {
+    let text = Root::new(root).read(&path_of(root, id), EVIDENCE_LIMIT);
+    let evidence: Evidence = serde_json::from_slice(&text.ok()?).ok()?;
+    Some(evidence.measured)
 }
 
 /// A decision for a person to write on. Its title is what was tried in the measured bytes. A text with a

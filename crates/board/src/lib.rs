@@ -10,7 +10,8 @@
 //! | `file` | decisions.toml: its keys, its positions, conflicts of a merge |
 //! | `evidence` | evidence/ID.json, and the figures by workload and metric |
 //! | `proof` | signature, commit and kernel hash of evidence |
-//! | `claim` | fills placeholders, finds numbers that were typed by hand |
+//! | `claim`, `filled` | fills placeholders |
+//! | `typed` | numbers, cards, workloads and peers that a text says in words |
 //! | `status` | the rule of the status, with its reasons |
 //! | `board` | the whole: decisions with their status, counts, domains |
 //! | `words` | the board as text |
@@ -24,19 +25,21 @@ mod claim;
 mod collect;
 mod evidence;
 mod file;
+mod filled;
 mod parts;
 mod proof;
 mod status;
+mod typed;
 pub mod words;
 
 pub use board::{Board, Counts, Decision, Next, Problem};
-pub use claim::{Cited, Filled, Piece};
 pub use collect::{add, cite};
 pub use evidence::{
     Evidence, EvidenceKind, EvidencePeer, EvidenceWorkload, RATIO, Source, in_words,
     key_of_workload,
 };
 pub use file::{check_id, list};
+pub use filled::{Cited, Filled, Piece};
 pub use lab_store::signature::signers::SIGNERS;
 pub use proof::{Held, public_line};
 pub use status::{Expected, Reason, Status};

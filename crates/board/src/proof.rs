@@ -89,10 +89,14 @@ impl Held {
         }
         let signature = value.as_object_mut().and_then(|it| it.remove("signature"));
         let (mut signer, mut faults) = (None, Vec::new());
-        if let Some(signature) = signature.as_ref().and_then(Value::as_str) {
-            match public::signer(Statement::Evidence, &value, signature) {
+        match signature.as_ref().and_then(Value::as_str) {
+            Some(signature) => match public::signer(Statement::Evidence, &value, signature) {
                 Some(key) => signer = signers.name_of(&key).map(str::to_owned),
                 None => faults.push("it was changed after it was signed".to_owned()),
+            },
+            // `lab decisions add` signs what it writes.
+            None => {
+                faults.push("its signature was taken away: take the file back with git".to_owned())
             }
         }
         each_text(&mut value, "", &|_, text| *text = sanitise::words(text));
@@ -150,16 +154,33 @@ pub fn is_committed(repo: &Repo, id: &str) -> bool {
     held.is_none_or(|held| held.is_ok_and(|held| held.is_some()))
 }
 
+/// What HEAD holds in another form than it was measured.
 fn stale(repo: &Repo, evidence: &Evidence) -> Option<String> {
     let kernel = &evidence.kernel;
     let head = lab_git::head_commit_id(repo)?;
-    let held = lab_git::bytes_at(repo, &head, kernel).ok()?;
-    match held {
-        None => Some(format!("HEAD has no {kernel} any more")),
-        Some((id, _)) if id != evidence.blob => Some(format!(
-            "HEAD holds another {kernel} than the {} that was measured",
-            short(&evidence.blob)
-        )),
-        Some(_) => None,
+    let of_head = |path: &str| lab_git::bytes_at(repo, &head, path);
+    match of_head(kernel).ok()? {
+        None => return Some(format!("HEAD has no {kernel} any more")),
+        Some((id, _)) if id != evidence.blob => {
+            return Some(format!(
+                "HEAD holds another {kernel} than the {} that was measured",
+                short(&evidence.blob)
+            ));
+        }
+        Some(_) => {}
     }
+    // What the kernel includes, its problem and its peers decide its figures too.
+    let inputs = evidence.inputs.iter().filter(|(path, _)| is_inside(path));
+    let mut others = inputs.filter(|(path, hash)| {
+        let held = of_head(path).ok().flatten();
+        held.is_none_or(|(_, bytes)| *blake3::hash(&bytes).to_hex() != ***hash)
+    });
+    let (path, _) = others.next()?;
+    let more = match others.count() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!(
+        "HEAD holds another {path}{more} than what was measured"
+    ))
 }

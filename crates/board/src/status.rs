@@ -1,7 +1,7 @@
 //! The status of a decision: a rule over its evidence, with every reason that limits it.
 
-use crate::claim::Cited;
 use crate::evidence::{Evidence, EvidenceKind, RATIO};
+use crate::filled::Cited;
 use crate::proof::Held;
 use lab_protocol::report::{Measure, Speed};
 use lab_run::verdict::Outcome;

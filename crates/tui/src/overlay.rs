@@ -118,6 +118,8 @@ pub enum PickFrom {
     Themes,
     /// Every kernel of the repository; `None` while they are looked for.
     Kernels(Option<Vec<ListedKernel>>),
+    /// The records behind a decision: the id of the evidence, and what it is.
+    Evidence(Vec<(String, String)>),
 }
 
 /// What a typed line is.

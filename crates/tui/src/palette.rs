@@ -28,6 +28,7 @@ pub enum PickRows<'a> {
     },
     Themes(Vec<&'a (String, Theme)>),
     Kernels(Vec<&'a ListedKernel>),
+    Evidence(Vec<&'a (String, String)>),
 }
 
 impl PickRows<'_> {
@@ -37,6 +38,7 @@ impl PickRows<'_> {
             PickRows::Line { .. } => 1,
             PickRows::Themes(themes) => themes.len(),
             PickRows::Kernels(kernels) => kernels.len(),
+            PickRows::Evidence(records) => records.len(),
         }
     }
 }

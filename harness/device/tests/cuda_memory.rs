@@ -253,7 +253,9 @@ fn lines_that_a_kernel_asked_to_keep_are_gone_after_a_flush() {
         }
         best * 1e6
     };
-    let (cold, kept, flushed) = (best(sweep, true), best(keep, false), best(keep, true));
+    let (before, kept, flushed) = (best(sweep, true), best(keep, false), best(keep, true));
+    // The clock may have risen since the first.
+    let cold = before.min(best(sweep, true));
     println!(
         "8 MiB: {cold:.2} µs cold, {kept:.2} µs after lines were kept, {flushed:.2} µs after a flush"
     );

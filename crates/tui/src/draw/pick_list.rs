@@ -52,6 +52,7 @@ pub(super) fn draw(
             let awaited = found.is_none().then_some(" looking for kernels …");
             ("Kernels", (KERNELS, KERNEL_ROWS), awaited)
         }
+        PickFrom::Evidence(records) => ("Behind the claim", (WIDE, records.len()), None),
     };
     let inner = draw_window(frame, area, title, (size.0, size.1 + 1));
     if inner.height == 0 {
@@ -117,6 +118,11 @@ fn row_of<'r>(
             Line::raw(format!(" {name}"))
         }
         PickRows::Kernels(kernels) => kernel_row(model, kernels[at], columns),
+        PickRows::Evidence(records) => {
+            let (id, about) = records[at];
+            let text = format!(" {id}  {}", printable(about));
+            Line::raw(fit(&text, columns))
+        }
     }
 }
 

@@ -243,6 +243,11 @@ impl Model {
                 let best = palette::best(typed, names);
                 PickRows::Kernels(best.into_iter().map(|at| &kernels[at]).collect())
             }
+            (PickFrom::Evidence(records), _) => {
+                let texts = records.iter().map(|(id, about)| [id.as_str(), about]);
+                let best = palette::best(typed, texts);
+                PickRows::Evidence(best.into_iter().map(|at| &records[at]).collect())
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The views Decisions and Sweep: when the board and the sweep are read, and the run behind a figure.
 
 use crate::model::Model;
+use crate::overlay::PickFrom;
 use crate::panes::sweep::PointsState;
 use crate::request::ViewRequest;
 use crate::views::{Pane, View};
@@ -39,8 +40,7 @@ impl Model {
         }
     }
 
-    /// Shows the run behind the selected decision in Results, its profile in Device, or its bench or
-    /// sweep in place of the decision: that of the first figure that the claim cites, if it is here.
+    /// Shows what is behind the selected decision; of several records, the one that is chosen.
     pub(super) fn open_evidence(&mut self) {
         if self.close_record() {
             return;
@@ -49,13 +49,37 @@ impl Model {
         let Some(decision) = decision else {
             return self.inform("no decision is selected");
         };
-        let found = self.evidence_of(decision).find_map(|it| match it.kind {
-            EvidenceKind::Bench | EvidenceKind::Sweep => Some((None, it)),
-            _ => Some((Some(self.run_behind(it)?.key()), it)),
-        });
-        let other = self.evidence_of(decision).next();
-        match found.map(|(key, it)| (key, it.source(), it.measured)) {
-            Some((Some(key), source, _)) => {
+        let mut records: Vec<(String, String)> = Vec::new();
+        for (id, it) in self.evidence_of(decision) {
+            // The same record under two ids is one.
+            let about = format!("{} of {}", it.source(), it.kernel);
+            if !records.iter().any(|(_, known)| *known == about) {
+                records.push((id.clone(), about));
+            }
+        }
+        match records.as_slice() {
+            [] => self.inform("it has no evidence yet"),
+            [(only, _)] => self.open_record_of(&only.clone()),
+            _ => self.open_pick(PickFrom::Evidence(records)),
+        }
+    }
+
+    /// Shows the run behind evidence in Results, its profile in Device, or its bench or sweep in place
+    /// of the decision, if it is here.
+    pub(super) fn open_record_of(&mut self, id: &str) {
+        let decision = self.repository.decisions().get(self.panes.board.selected);
+        let mut evidence = decision.into_iter().flat_map(|it| self.evidence_of(it));
+        let Some((_, it)) = evidence.find(|(of, _)| *of == id) else {
+            return;
+        };
+        let (source, made, number) = (it.source(), it.measured, it.number);
+        let run = self.run_behind(it).map(Experiment::key);
+        drop(evidence);
+        if matches!(source, Source::Bench(_) | Source::Sweep(_)) {
+            return self.load(ViewRequest::Record(source, made));
+        }
+        match run {
+            Some(key) => {
                 self.select(Some(key));
                 self.show_selected_problem();
                 self.show(match source {
@@ -63,17 +87,16 @@ impl Model {
                     _ => View::Results,
                 });
             }
-            Some((None, source, made)) => self.load(ViewRequest::Record(source, made)),
-            None => self.inform(match other {
-                Some(it) => format!("run {} is no experiment of this clone", it.number),
-                None => "it has no evidence yet".to_owned(),
-            }),
+            None => self.inform(format!("run {number} is no experiment of this clone")),
         }
     }
 
     pub(super) fn on_record(&mut self, source: Source, lines: Option<Vec<String>>) {
         let decision = self.repository.decisions().get(self.panes.board.selected);
-        let is_behind = |it: &Decision| self.evidence_of(it).any(|it| it.source() == source);
+        let is_behind = |it: &Decision| {
+            let mut evidence = self.evidence_of(it);
+            evidence.any(|(_, it)| it.source() == source)
+        };
         if !decision.is_some_and(is_behind) {
             // Another decision was selected meanwhile.
             return;
@@ -98,13 +121,16 @@ impl Model {
         was_shown
     }
 
-    /// What its claim cites, then what it lists.
-    fn evidence_of<'m>(&'m self, decision: &'m Decision) -> impl Iterator<Item = &'m Evidence> {
+    /// What its claim cites, then what it lists: each with its id.
+    fn evidence_of<'m>(
+        &'m self,
+        decision: &'m Decision,
+    ) -> impl Iterator<Item = (&'m String, &'m Evidence)> {
         let board = self.repository.board.as_ref();
         let board = board.and_then(|board| board.as_ref().ok());
         let cited = decision.claim.cited().map(|figure| &figure.evidence);
         let ids = cited.chain(&decision.evidence);
-        ids.filter_map(move |id| board?.evidence.get(id).map(|held| &held.evidence))
+        ids.filter_map(move |id| Some((id, &board?.evidence.get(id)?.evidence)))
     }
 
     /// The run of this clone that evidence was made of. Another lab's run may have the same number, so

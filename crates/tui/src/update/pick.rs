@@ -71,7 +71,7 @@ impl Model {
             return false;
         };
         let is_read = match of {
-            PickFrom::Actions => true,
+            PickFrom::Actions | PickFrom::Evidence(_) => true,
             PickFrom::Themes => has_themes,
             PickFrom::Kernels(found) => found.is_some(),
         };
@@ -202,6 +202,12 @@ impl Model {
             Some((PickRows::Kernels(kernels), at)) => {
                 if let Some(kernel) = kernels.get(at).map(|kernel| kernel.name.clone()) {
                     self.go_to_kernel(kernel);
+                }
+            }
+            Some((PickRows::Evidence(records), at)) => {
+                if let Some((id, _)) = records.get(at).copied().cloned() {
+                    self.overlays.pop();
+                    self.open_record_of(&id);
                 }
             }
             _ => {}

@@ -83,7 +83,8 @@ pub struct Probed {
 pub fn probe(request: JudgeRequest) -> Result<Probed> {
     lifetime::kill_children_on_signals(private_folder::remove_own)?;
     let sink = SharedSink::new(console::stderr());
-    let (mut session, mut worker) = Session::open(&Arc::new(request), &sink, (Language::Cuda, None), true)?;
+    let (mut session, mut worker) =
+        Session::open(&Arc::new(request), &sink, (Language::Cuda, None), true)?;
     let _access = session.wait(DeviceUse::Measuring)?;
     let (figures, disturbed) = measure(&mut session, &mut worker, &mut || false)?;
     Ok(Probed {

@@ -136,7 +136,8 @@ fn try_to_prove(request: JudgeRequest, ncu: &Ncu) -> Result<Result<(), String>> 
     lifetime::kill_children_on_signals(private_folder::remove_own)?;
     // `lab doctor` prints findings and nothing else.
     let sink = SharedSink::new(std::io::sink());
-    let (mut session, worker) = Session::open(&Arc::new(request), &sink, (Language::Cuda, None), true)?;
+    let (mut session, worker) =
+        Session::open(&Arc::new(request), &sink, (Language::Cuda, None), true)?;
     drop(worker);
     // Held to the end: a profiled launch beside a measurement would disturb it.
     let lock = session.access.try_take(DeviceUse::Launching)?;
