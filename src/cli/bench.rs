@@ -13,7 +13,7 @@ use super::{code, complain, failed, is_json, say, told_with};
 use crate::confinement;
 use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
-use lab_bench::{BenchEvent, BenchRequest, BenchState, BenchStore, Session, export};
+use lab_bench::{BenchEvent, BenchRequest, BenchState, BenchStore, Comparison, Session, export};
 use lab_project::Project;
 use lab_protocol::console::say_lines;
 use lab_protocol::{Exit, Target};
@@ -70,6 +70,9 @@ pub struct BenchArgs {
         conflicts_with_all = ["resume", "runs", "warm_up", "iterations", "trials", "no_peers"]
     )]
     show: Option<Shown>,
+    /// With --show: how many times as fast each workload was as in this other bench
+    #[arg(long, value_name = "N", requires = "show")]
+    beside: Option<Shown>,
     /// Write the times as json, csv, md, or bmf (Bencher), on stdout or into --output
     #[arg(long, value_name = "FORMAT")]
     export: Option<Format>,
@@ -105,15 +108,19 @@ pub fn main(options: &BenchArgs) -> Result<ExitCode> {
         "a bench of several runs decides nothing: add --verdict to --decide, --hypothesis and --lesson"
     );
     check_output(options)?;
+    let benches = BenchStore::of(&project);
     let state = match options.show {
         Some(shown) => {
-            let benches = BenchStore::of(&project);
             complain_of(&benches);
             BenchState::found(benches.of_number_or_newest(shown.0, &project)?)
         }
         None => measure(&project, options)?,
     };
-    Ok(report(&project, options, &state))
+    let other = options.beside;
+    let other = other.map(|other| benches.of_number_or_newest(other.0, &project));
+    let beside = other.transpose()?;
+    let beside = beside.map(|other| Comparison::of(&state.bench, &other));
+    Ok(report(&project, options, &state, beside.as_ref()))
 }
 
 /// Becomes the job in which Slurm starts this command on a node, if jobs are to be sent. Its runs must
@@ -202,10 +209,16 @@ fn complain_of_begin(session: &Session) {
 }
 
 /// Prints the bench and writes the export.
-fn report(project: &Project, options: &BenchArgs, state: &BenchState) -> ExitCode {
+fn report(
+    project: &Project,
+    options: &BenchArgs,
+    state: &BenchState,
+    beside: Option<&Comparison>,
+) -> ExitCode {
     let (bench, exit) = (&state.bench, state.exit());
-    let report = BenchReport::of(project, state);
-    let lines = text::lines(project, state);
+    let report = BenchReport::of(project, state, beside);
+    let mut lines = text::lines(project, state);
+    lines.extend(beside.into_iter().flat_map(text::beside));
     if let Some(format) = options.export {
         let text = match format {
             Format::Json => as_export(exit, &report),

@@ -183,6 +183,30 @@ fn enter_shows_the_run_behind_a_figure_where_it_is_here() {
 }
 
 #[test]
+fn of_several_records_behind_a_claim_one_is_chosen() {
+    let mut board = board();
+    let mut other = held("bench", 4);
+    other.evidence.kernel = "kernels/scale/kernel.cu".into();
+    board.evidence.insert("scale".into(), other);
+    board.decisions[0].evidence.push("scale".into());
+    let mut world = world(Ok(board));
+    world.screen(160, 45);
+    world.record = Some(vec!["PASS  bench 4".into(), "  mean 9.50 µs".into()]);
+    world.tell("press enter");
+    let words = world.words();
+    for row in [
+        "Behind the claim",
+        "▸rmsnorm bench 3 of kernels/rmsnorm/kernel.cu",
+        "scale bench 4 of kernels/scale/kernel.cu",
+    ] {
+        assert!(words.contains(row), "{row}: {words}");
+    }
+    world.tell("press down; press enter");
+    let words = world.words();
+    assert!(words.contains("mean 9.50 µs"), "{words}");
+}
+
+#[test]
 fn enter_shows_no_run_of_another_lab_that_has_the_same_number() {
     // Run 3 of this clone took 16.33 µs.
     let of_run_3 = |kind: &str, us: f64| {

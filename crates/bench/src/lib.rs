@@ -12,12 +12,14 @@
 //! | `judge` | one run: a judge process, or the user's own harness |
 //! | `session` | beginning or resuming a bench, and its runs one after the other |
 //! | `summary` | the mean of the runs, their spread, each workload over all runs; a bench in one line |
+//! | `comparison` | a bench beside another one |
 //! | `export` | CSV, Markdown and Bencher's format |
 //! | `remaining` | how long a bench still takes |
 #![forbid(unsafe_code)]
 // Tests make the files of strangers.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
+pub mod comparison;
 pub mod export;
 mod from_report;
 mod judge;
@@ -27,6 +29,7 @@ pub mod session;
 pub mod store;
 pub mod summary;
 
+pub use comparison::Comparison;
 pub use lab_protocol::plan::Discipline;
 pub use record::{Bench, BenchId, BenchOutcome, BenchPeers, BenchRun, BenchStart, BenchedDevice};
 pub use session::{BenchEvent, BenchRequest, BenchState, Ended, Session};

@@ -2,7 +2,9 @@
 
 use crate::cli::peer_lines::{self, LISTED, listed};
 use itertools::Itertools;
+use lab_bench::comparison::{Comparison, SpeedOverRuns};
 use lab_bench::{BenchRun, BenchState, BenchStore, Ended, Summary};
+use lab_git::short;
 use lab_project::Project;
 use lab_protocol::report::is_emulated;
 use lab_run::verdict::Outcome;
@@ -105,6 +107,35 @@ pub fn lines(project: &Project, state: &BenchState) -> Vec<String> {
         lines.push(format!("  not judged: {why}"));
     }
     lines.push(format!("  {}", what_to_do(project, state)));
+    lines
+}
+
+/// A bench beside another one.
+pub fn beside(of: &Comparison) -> Vec<String> {
+    let (bench, kernel) = (of.bench, short(&of.blob));
+    let Some(mean) = of.mean.filter(|_| of.unlike.is_none()) else {
+        let why = of.unlike.as_deref().unwrap_or_default();
+        return vec![format!("  not compared with bench {bench}: {why}")];
+    };
+    let text = |speed: &SpeedOverRuns| {
+        let SpeedOverRuns { ratio, low, high } = speed;
+        let overlap = match speed.overlaps() {
+            true => ", the runs overlap",
+            false => "",
+        };
+        format!("{ratio:.3}× ({low:.3} … {high:.3}){overlap}")
+    };
+    let mut lines = vec![format!(
+        "  {} beside bench {bench} of the kernel {kernel}, geometric mean over {}; not timed in turns, so clocks and other \
+         work of those minutes are in it",
+        text(&mean),
+        counted(of.workloads.len(), "workload")
+    )];
+    let rows = of.workloads.iter();
+    let rows = rows.map(|it| [it.name.clone(), text(&it.speed)]);
+    let rest = |more| format!("… {more} more: --json lists all");
+    let rows = listed(rows, rest).into_iter();
+    lines.extend(rows.map(|row| format!("  {row}")));
     lines
 }
 

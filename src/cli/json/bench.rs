@@ -4,7 +4,8 @@ use super::{to_text, write_answer, write_value};
 use jiff::Timestamp;
 use lab_bench::record::WorkloadRun;
 use lab_bench::{
-    BenchId, BenchOutcome, BenchRun, BenchState, BenchStore, BenchedDevice, Discipline, Summary,
+    BenchId, BenchOutcome, BenchRun, BenchState, BenchStore, BenchedDevice, Comparison, Discipline,
+    Summary,
 };
 use lab_project::Project;
 use lab_protocol::Exit;
@@ -53,6 +54,8 @@ pub struct BenchReport<'a> {
     peers: &'a [MeasuredPeer],
     /// Why the peers could not be timed; null if they were, or there are none.
     peers_failure: Option<&'a str>,
+    /// With `--beside`: the ratios to the other bench.
+    beside: Option<&'a Comparison>,
     /// Path of the bench's folder.
     folder: String,
 }
@@ -81,7 +84,7 @@ struct BenchRunReport<'a> {
 }
 
 impl<'a> BenchReport<'a> {
-    pub fn of(project: &Project, state: &'a BenchState) -> Self {
+    pub fn of(project: &Project, state: &'a BenchState, beside: Option<&'a Comparison>) -> Self {
         let (bench, start) = (&state.bench, &state.bench.start);
         let store = BenchStore::of(project);
         let (outcome, why) = state.came_to();
@@ -118,6 +121,7 @@ impl<'a> BenchReport<'a> {
             runs: bench.runs.iter().map(run).collect(),
             peers: peers.map_or(&[], |of| &of.peers),
             peers_failure: peers.and_then(|of| of.failure.as_deref()),
+            beside,
             folder: store.folder(start.bench).to_string_lossy().into_owned(),
         }
     }
