@@ -37,6 +37,20 @@ pub const MOST_OF_A_SET: usize = 1 << 30;
 /// Most bytes of all files together, those of other problems included.
 const MOST: u64 = 2 << 30;
 
+/// The name of the file that is not complete.
+const BEGUN: &str = "begun";
+
+/// Bytes of the digest that ends a file.
+const DIGEST: usize = 32;
+
+/// A file that is being made.
+pub struct Begun {
+    pub seed: u64,
+    /// How many parts it has.
+    pub parts: usize,
+    pub bytes: Vec<u8>,
+}
+
 /// The stock of one problem on one device.
 pub struct SealedStock {
     key: [u8; 32],
@@ -107,8 +121,43 @@ impl SealedStock {
 
     /// The beginning of a file with inputs of this seed. [`put`] adds the parts of the cases
     /// [`in_order`].
-    pub fn begin(&self, seed: u64) -> Vec<u8> {
-        [self.key.as_slice(), &seed.to_le_bytes()].concat()
+    pub fn begin(&self, seed: u64) -> Begun {
+        Begun {
+            seed,
+            parts: 0,
+            bytes: [self.key.as_slice(), &seed.to_le_bytes()].concat(),
+        }
+    }
+
+    /// Takes a file that somebody began and did not complete, and takes it off the disk.
+    pub fn go_on(&self) -> Option<Begun> {
+        let path = self.folder.join(BEGUN);
+        let mut bytes = Vec::new();
+        open(&path)?.read_to_end(&mut bytes).ok()?;
+        fs::remove_file(&path).ok()?;
+        content(&bytes, &self.key)?;
+        bytes.truncate(bytes.len() - DIGEST);
+        let parts = u32::from_le_bytes(*bytes.last_chunk()?);
+        bytes.truncate(bytes.len() - size_of::<u32>());
+        let (_, rest) = bytes.split_first_chunk::<32>()?;
+        let (seed, _) = rest.split_first_chunk()?;
+        Some(Begun {
+            seed: u64::from_le_bytes(*seed),
+            parts: parts as usize,
+            bytes,
+        })
+    }
+
+    /// Keeps a file that is not complete, so that the next judge on standby goes on with it.
+    pub fn put_by(&self, begun: Begun) -> io::Result<()> {
+        let mut bytes = begun.bytes;
+        bytes.extend_from_slice(&(begun.parts as u32).to_le_bytes());
+        let digest = blake3::hash(&bytes);
+        bytes.extend_from_slice(digest.as_bytes());
+        if bytes.len() > MOST_OF_A_SET || !self.make_space(bytes.len() as u64) {
+            return Ok(());
+        }
+        atomic_file::replace_in_cache(&self.folder.join(BEGUN), &bytes)
     }
 
     /// Puts such a file into the stock. No reader sees half a file, and only the user may read it.

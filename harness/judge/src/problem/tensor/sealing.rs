@@ -10,11 +10,22 @@ use super::sealed_stock::{self, MOST_OF_A_SET, SealedStock, in_order, put};
 use super::spec::ProblemSpec;
 use crate::outcome::{OrLab, Result};
 use crate::problem::api::{ProblemContext, StockUse};
+use itertools::Itertools as _;
 use lab_protocol::{Language, When};
 use lab_system::random;
+use std::io;
 use std::rc::Rc;
 
 const TOO_LARGE: &str = "no sealed inputs are kept in stock: what the reference says of them takes too much space, so a keep makes them itself";
+
+/// Says why something could not be put into the stock.
+fn not_put(cx: &mut ProblemContext, put: io::Result<()>) -> Result {
+    let Err(error) = put else {
+        return Ok(());
+    };
+    let why = format!("no sealed inputs could be put into the stock: {error}");
+    Ok(cx.out.text(&why)?)
+}
 
 impl Problem {
     /// Takes the inputs of this check out of the stock, so that no reference is needed. Returns
@@ -71,14 +82,18 @@ impl Problem {
         let Some(stock) = stock.filter(|stock| !stock.is_filled()) else {
             return Ok(());
         };
-        let (device, memory, seed) = (cx.device, cx.memory, random::number());
+        let (device, memory) = (cx.device, cx.memory);
+        // A launch of the reference may take seconds, and a save ends this after each.
+        let begun = stock.go_on();
+        let mut begun = begun.unwrap_or_else(|| stock.begin(random::number()));
+        let seed = begun.seed;
         let cases = self.spec_of_keep(seed)?.cases_of(When::Keep, device);
-        let mut bytes = stock.begin(seed);
-        for (case, part) in in_order(&cases) {
+        let left = in_order(&cases).skip(begun.parts).collect_vec();
+        for (case, part) in left {
             if !is_idle() {
-                return Ok(());
+                return not_put(cx, stock.put_by(begun));
             }
-            if bytes.len() > MOST_OF_A_SET {
+            if begun.bytes.len() > MOST_OF_A_SET {
                 return Ok(cx.out.text(TOO_LARGE)?);
             }
             let drawing = Drawing {
@@ -86,16 +101,15 @@ impl Problem {
                 seed,
                 memory,
             };
-            put(&mut bytes, &drawing.draw(&case, part, &mut self.reference)?)?;
+            let drawn = drawing.draw(&case, part, &mut self.reference)?;
+            put(&mut begun.bytes, &drawn)?;
+            begun.parts += 1;
         }
-        match stock.store(bytes) {
-            Ok(true) => {}
-            Ok(false) => cx.out.text(TOO_LARGE)?,
-            Err(error) => cx.out.text(&format!(
-                "no sealed inputs could be put into the stock: {error}"
-            ))?,
+        let stored = stock.store(begun.bytes);
+        if let Ok(false) = stored {
+            cx.out.text(TOO_LARGE)?;
         }
-        Ok(())
+        not_put(cx, stored.map(drop))
     }
 
     /// The seed that the values of this run were drawn with.

@@ -79,7 +79,7 @@ fn sets(seed: u64) -> Vec<CaseData> {
 
 /// Puts these sets into the stock.
 fn store(stock: &SealedStock, seed: u64, sets: &[CaseData]) -> bool {
-    let mut bytes = stock.begin(seed);
+    let mut bytes = stock.begin(seed).bytes;
     sets.iter().for_each(|data| put(&mut bytes, data).unwrap());
     stock.store(bytes).unwrap()
 }
@@ -118,6 +118,39 @@ fn sets_are_taken_once_as_they_were_stored() {
         assert_eq!(found.sets, wanted.sets);
     }
     assert!(!file.exists() && taken(&stock).is_none());
+}
+
+#[test]
+fn a_file_that_a_save_interrupted_is_gone_on_with_once() {
+    let cache = tempfile::tempdir().unwrap();
+    let of = |image| stock(cache.path(), PROBLEM, image);
+    let (stock, wanted) = (of("image"), sets(5));
+    assert!(stock.go_on().is_none());
+    let mut begun = stock.begin(5);
+    put(&mut begun.bytes, &wanted[0]).unwrap();
+    begun.parts = 1;
+    stock.put_by(begun).unwrap();
+    assert!(
+        !stock.is_filled() && taken(&stock).is_none(),
+        "it is not complete"
+    );
+    assert!(of("another image").go_on().is_none());
+    let mut begun = stock.go_on().unwrap();
+    assert_eq!((begun.seed, begun.parts), (5, 1));
+    assert!(stock.go_on().is_none(), "one judge goes on with it");
+    put(&mut begun.bytes, &wanted[1]).unwrap();
+    assert!(stock.store(begun.bytes).unwrap());
+    let (seed, found) = taken(&stock).unwrap();
+    assert_eq!((seed, found.len()), (5, wanted.len()));
+    // A damaged one is begun anew.
+    let mut begun = stock.begin(6);
+    begun.parts = 1;
+    stock.put_by(begun).unwrap();
+    let path = stock.folder.join(BEGUN);
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[40] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    assert!(stock.go_on().is_none() && !path.exists());
 }
 
 #[test]
