@@ -214,6 +214,13 @@ fn a_decision_is_shown_with_its_ratios_to_each_peer() {
     lab.lab("decisions add scale --bench 1 --replace").is(0);
     let html = report(&lab);
     assert!(!html.contains("Peers of the evidence"), "{html}");
+    // Without a peer there is the time.
+    let plot = lab.lab("plot --decision scale").is(0).out;
+    assert!(
+        plot.contains("f16.1x64: 10 µs (10 … 10)</title>")
+            && plot.contains(">Scaling: time of a launch</text>"),
+        "{plot}"
+    );
     let lab = decisions::supported();
     let plot = lab.lab("plot --decision scale").is(0).out;
     assert!(

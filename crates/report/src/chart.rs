@@ -1,6 +1,7 @@
 //! A chart: strokes and texts, each at its place and with a class of chart.css. Its template makes it
 //! SVG, [`crate::png`] makes it PNG.
 
+use crate::letters::{fit, width};
 use askama::Template;
 use lab_text::axis::Axis;
 
@@ -17,8 +18,9 @@ const COARSE: f64 = 2.0;
 const BELOW: f64 = 48.0;
 pub const WIDTH: f64 = 760.0;
 
-/// Units of the drawing for a line of text.
+/// Units of the drawing for a line of text, and for one of the legend.
 const LINE: f64 = 20.0;
+const LEGEND: f64 = 15.0;
 
 /// The most ticks of an axis.
 pub const X_TICKS: usize = 8;
@@ -111,8 +113,9 @@ pub struct Chart {
     /// Later ones lie over earlier ones.
     pub strokes: Vec<Stroke>,
     pub texts: Vec<Text>,
-    /// Where the next entry of the legend begins.
+    /// Where the next entry of the legend begins, and in which line.
     legend: f64,
+    line_of_legend: usize,
 }
 
 impl Chart {
@@ -127,6 +130,7 @@ impl Chart {
             strokes: Vec::new(),
             texts: Vec::new(),
             legend: LEFT,
+            line_of_legend: 0,
         }
     }
 
@@ -146,7 +150,7 @@ impl Chart {
         chart.text("end", (RIGHT, BOTTOM + 40.0), x_name.to_owned());
         // Above the numbers that it belongs to.
         chart.text("", (8.0, 19.0), y_name.to_owned());
-        chart.legend = chart.legend.max(y_name.chars().count() as f64 * 7.0 + 28.0);
+        chart.legend = chart.legend.max(width(y_name) + 28.0);
         chart
     }
 
@@ -154,7 +158,7 @@ impl Chart {
     pub fn alone(mut self) -> Self {
         self.is_alone = true;
         self.height += LINE;
-        let (below, title) = (self.height - 8.0, self.title.clone());
+        let (below, title) = (self.height - 8.0, fit(&self.title, RIGHT - LEFT));
         self.text("", (LEFT, below), title);
         self
     }
@@ -201,16 +205,22 @@ impl Chart {
 
     /// Adds an entry to the legend.
     pub fn name(&mut self, class: &'static str, text: String) {
-        let (x, y) = (self.legend, 15.0);
+        let needs = width(&text) + 30.0;
+        if self.legend + needs > WIDTH {
+            self.legend = LEFT;
+            self.line_of_legend += 1;
+        }
+        let below = self.line_of_legend as f64 * LEGEND;
+        let (x, y) = (self.legend, 15.0 + below);
         let path = match class {
             "kept" | "discard" | "foreign" | "wrong" | "crash" => {
                 shape(class, Spot { x: x + 2.0, y })
             }
             _ => format!("M{} {y}h14", x - 5.0),
         };
-        self.legend += text.chars().count() as f64 * 7.0 + 28.0;
+        self.legend += needs;
         self.line(class, path);
-        self.text("", (x + 12.0, 19.0), text);
+        self.text("", (x + 12.0, y + 4.0), text);
     }
 }
 

@@ -11,6 +11,8 @@ mod comment;
 mod diffs;
 mod escape;
 mod history_chart;
+mod labels;
+mod letters;
 mod png;
 mod rows;
 mod section;
@@ -201,7 +203,9 @@ pub fn plot(project: &Project, of: Plotted, is_png: bool) -> Result<Vec<u8>> {
         Plotted::Decision(id) => {
             let board = Board::read(&Repo::open(project)?)?;
             let chart = bars::of(board.named(id)?, &board);
-            chart.with_context(|| format!("no evidence of decision {id} has a ratio to a peer"))?
+            chart.with_context(|| {
+                format!("no evidence of decision {id} is of a GPU and can be read")
+            })?
         }
         Plotted::Experiments | Plotted::Roofline => {
             let Session { index, history, .. } = Session::open(project)?;

@@ -3,6 +3,7 @@
 
 use crate::MARK;
 use crate::chart::{Chart, Text, WIDTH};
+use crate::letters::{SIZE, face};
 use anyhow::{Context, Result};
 use lab_protocol::text::escape_invisible;
 use std::collections::HashMap;
@@ -13,15 +14,11 @@ use ttf_parser::{Face, OutlineBuilder};
 
 const CSS: &str = include_str!("../templates/chart.css");
 
-/// Latin and Greek letters; others are drawn as a box.
-const FONT: &[u8] = include_bytes!("../fonts/DejaVuSans-subset.ttf");
-
-/// The height of the font in units of the drawing, as in chart.css, and pixels for each unit.
-const SIZE: f32 = 12.0;
+/// Pixels for each unit of the drawing.
 const SCALE: f32 = 2.0;
 
 pub fn draw(chart: &Chart) -> Result<Vec<u8>> {
-    let face = Face::parse(FONT, 0).context("the font of the program")?;
+    let face = face()?;
     let size = |length: f64| (length as f32 * SCALE) as u32;
     let pixels = Pixmap::new(size(WIDTH), size(chart.height));
     let mut pixels = pixels.context("the chart is too high for a picture")?;

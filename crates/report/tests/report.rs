@@ -7,9 +7,12 @@ mod repository;
 #[path = "../../../harness/device/tests/support/trials.rs"]
 mod trials;
 
+use lab_board::Board;
+use lab_git::Repo;
 use lab_project::Project;
 use lab_report::{Html, Plotted};
 use libtest_mimic::{Failed, Trial};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::{env, fs};
@@ -28,6 +31,10 @@ const look = width => new Promise(done => {
     for (const link of page.querySelectorAll('a')) {
       const href = (link.getAttribute('href') || '');
       if (!page.getElementById(decodeURIComponent(href.slice(1)))) found.push(`${width}: ${href} leads nowhere`);
+    }
+    for (const text of page.querySelectorAll('svg[role=img] text')) {
+      const {x, width: wide} = text.getBBox();
+      if (x < 0 || x + wide > 760) found.push(`${text.textContent} is cut off`);
     }
     for (const chart of page.querySelectorAll('svg[role=img]'))
       if (!chart.querySelector('title').textContent || chart.getBoundingClientRect().height < 100) found.push('a chart is not drawn');
@@ -53,7 +60,48 @@ fn main() -> ExitCode {
         summarise();
         Ok(())
     });
-    libtest_mimic::run(&trials::arguments(), vec![trial, long]).exit_code()
+    let decided = Trial::test("each_decision_of_this_repository_has_a_chart", || {
+        charts_of_decisions();
+        Ok(())
+    });
+    libtest_mimic::run(&trials::arguments(), vec![trial, long, decided]).exit_code()
+}
+
+/// The repository of this program.
+fn own() -> Project {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    Project::of_any(&root.canonicalize().unwrap()).unwrap()
+}
+
+fn charts_of_decisions() {
+    let project = own();
+    let board = Board::read(&Repo::open(&project).unwrap()).unwrap();
+    assert!(board.decisions.len() > 10);
+    for decision in &board.decisions {
+        let id = &decision.id;
+        let chart = lab_report::plot(&project, Plotted::Decision(id), false).unwrap();
+        let chart = String::from_utf8(chart).unwrap();
+        // The names of the rows end where the bars begin.
+        let rows = chart.split("<text class=\"end\" x=\"").skip(1);
+        let rows = rows.map(|row| row.split("</text>").next().unwrap());
+        let (mut at, mut names) = (None, HashSet::new());
+        for row in rows {
+            let (x, name) = row.split_once('"').unwrap();
+            let name = name.split_once('>').unwrap().1;
+            if *at.get_or_insert(x) == x {
+                assert!(names.insert(name), "two rows of {id} are called {name}");
+            }
+        }
+        assert!(!names.is_empty(), "{id}: {chart}");
+    }
+    let said = |id: &str, text: &str| {
+        let chart = lab_report::plot(&project, Plotted::Decision(id), false).unwrap();
+        let chart = String::from_utf8(chart).unwrap();
+        assert!(chart.contains(text), "{text}: {chart}");
+    };
+    said("wavegru", ">9,771 µs (9,751 … 9,800)</text>");
+    said("matmul_profile", "8192x8192x8192, tensor: 98.03 %</title>");
+    said("decode_graph", ">4x1024x4096x2048x2048x2048</text>");
 }
 
 /// The report of a repository with so many experiments.
