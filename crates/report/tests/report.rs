@@ -139,7 +139,7 @@ fn look(chromium: &Path) {
     let temp = tempfile::tempdir().unwrap();
     let report = report(&temp.path().join("repo"), 300);
     let at = |name: &str| -> PathBuf { temp.path().join(name) };
-    fs::write(at("report.html"), report.text).unwrap();
+    fs::write(at("report.html"), &report.text).unwrap();
     fs::write(at("look.html"), LOOK).unwrap();
     let run = |args: &[&str], page: &str| {
         let mut command = Command::new(chromium);
@@ -174,12 +174,19 @@ fn look(chromium: &Path) {
         format!("{}\nend", expected.join("\n")),
         "{err}"
     );
-    let pdf = at("report.pdf");
-    run(
-        &[&format!("--print-to-pdf={}", pdf.display())],
-        "report.html",
-    );
-    let pdf = fs::read(pdf).unwrap();
-    let pages = pdf.windows(11).filter(|part| part == b"/Type /Page");
-    assert!(pages.count() > 1, "several pages are printed");
+    // On paper every part is open, without a script.
+    let pages = |name: &str, html: &str| -> usize {
+        fs::write(at(name), html).unwrap();
+        let pdf = at("report.pdf");
+        run(&[&format!("--print-to-pdf={}", pdf.display())], name);
+        let pdf = fs::read(pdf).unwrap();
+        pdf.windows(11).filter(|part| part == b"/Type /Page").count()
+    };
+    let html = &report.text;
+    let closed = html.replace("details::details-content", "details::nothing");
+    let opened = closed.replace("<details", "<details open");
+    let [closed, opened] = [("closed.html", closed), ("opened.html", opened)]
+        .map(|(name, html)| pages(name, &html));
+    assert!(opened > closed + 1, "{opened} pages, closed {closed}");
+    assert_eq!(pages("paper.html", html), opened);
 }
