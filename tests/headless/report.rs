@@ -68,7 +68,7 @@ fn a_report_shows_each_kernel_with_its_chart_its_experiments_and_its_diffs() {
     let scale = section(&html, "kernels/scale");
     for said in [
         "On Test GPU",
-        "1 discarded, 2 kept, best 2,000 sps, floor 2,500",
+        "1 discarded, 2 kept, best kept 2,000 sps, floor 2,500",
         "3 discard tried 1,500 666.7",
         "2 keep tried 2,000 500 +100.0 % vs its record",
         "1 keep tried 1,000 1,000",
@@ -169,7 +169,7 @@ fn emulated_figures_have_no_best_and_are_compared_with_nothing() {
         "{said}"
     );
     assert!(
-        !said.contains("best so far") && !html.contains("class=\"best\""),
+        !said.contains("best kept") && !html.contains("class=\"best-kept\""),
         "{said}"
     );
     let plot = lab.lab("plot").is(0).out;

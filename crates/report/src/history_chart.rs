@@ -1,5 +1,5 @@
-//! The chart of experiments over time: kept ones prominent, discarded ones faint, the best so far
-//! as a step line, floor and estimate dashed.
+//! The chart of experiments over time: kept ones prominent, discarded ones faint, the best kept
+//! figure so far as a step line, floor and estimate dashed.
 
 use crate::chart::{Chart, Plot, Spot, X_TICKS, shape};
 use lab_history::bounds::reference_lines;
@@ -69,7 +69,7 @@ impl<'e> Charted<'e> {
         let names = [&*dates(self.experiments), self.objective.unit()];
         let mut chart = Chart::new(format!("{id}-chart"), title, &plot, names);
         let steps = self.points.steps(&all);
-        chart.line("best", step_line(&plot, &steps, last));
+        chart.line("best-kept", step_line(&plot, &steps, last));
         for (at, name) in &self.levels {
             chart.level(&plot, *at, name);
         }
@@ -97,8 +97,9 @@ impl<'e> Charted<'e> {
             chart.name("rules", text);
         }
         if let Some((_, best)) = steps.last().filter(|(_, best)| !best.is_nan()) {
-            chart.name("best", format!("best {}", count(*best)));
-            said.push(format!("best {} {}", count(*best), self.objective.unit()));
+            let text = format!("best kept {}", count(*best));
+            said.push(format!("{text} {}", self.objective.unit()));
+            chart.name("best-kept", text);
         }
         said.extend(self.levels.iter().map(|(_, name)| name.clone()));
         chart.description = said.join(", ");

@@ -44,7 +44,8 @@ pub struct Older {
     pub days: String,
     pub kept: usize,
     pub discarded: usize,
-    pub best: String,
+    /// The best figure that had been kept by then.
+    pub best_kept: String,
 }
 
 /// The row of experiment `at` of a chart; `caveats` are those of its record.
@@ -140,7 +141,7 @@ pub fn older(experiments: &[&Experiment], count_of: usize, points: &ChartPoints)
             days: days.join(" to "),
             kept: of(&[Status::Keep]),
             discarded: of(&[Status::Discard, Status::Crash]),
-            best: points
+            best_kept: points
                 .best(from + block.len() - 1)
                 .map(count)
                 .unwrap_or_default(),
