@@ -234,6 +234,42 @@ fn a_decision_is_shown_with_its_ratios_to_each_peer() {
 }
 
 #[test]
+fn a_roofline_lies_below_the_dense_peak_of_the_data_sheet() {
+    let kept = |device: &str, of: &str| {
+        let lab = Lab::new();
+        lab.harness(&format!(
+            "echo 'device: {device}'; echo 'correctness: pass'; echo 'throughput_sps: 5'\n\
+             echo 'workload: m=64 T=bf16 kernel_us=10 {of} of_floor=28.4 correctness=pass'"
+        ));
+        lab.git("commit -qam harness");
+        lab.write("kernel.cu", "// tried\n");
+        lab.lab("run").is(0);
+        lab.lab("keep -m tried").is(0);
+        lab
+    };
+    let lab = kept("NVIDIA H200", "gbps=1000 gflops=700000");
+    let plot = lab.lab("plot --roofline").is(0).out;
+    for said in [
+        "m=64 T=bf16: 700,000 GFLOP/s, 700 operations for each byte, 70.74 % of its roof",
+        "what the data sheet of NVIDIA H200 allows: DRAM 4,800 GB/s; bf16, f16 989.5 TFLOP/s dense.",
+        "class=\"roof\"",
+    ] {
+        assert!(plot.contains(said), "{said}: {plot}");
+    }
+    assert!(text(&report(&lab)).contains("Roofline of kernel.cu on NVIDIA H200"));
+    // Each kernel without a roofline says why.
+    for (device, of, why) in [
+        ("Test GPU", "gbps=1000 gflops=700000", "no data sheet of Test GPU is known here"),
+        ("NVIDIA H200", "gbps=1000", "no rate of operations and bytes"),
+    ] {
+        let lab = kept(device, of);
+        lab.lab("plot --roofline").is(1).says(why);
+        let html = report(&lab);
+        assert!(html.contains("There is no roofline: ") && html.contains(why), "{html}");
+    }
+}
+
+#[test]
 fn a_chart_is_a_picture_too() {
     let lab = decisions::supported();
     lab.write("other.png", "a picture of somebody");

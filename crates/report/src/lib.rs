@@ -13,14 +13,16 @@ mod escape;
 mod history_chart;
 mod labels;
 mod letters;
+mod peaks;
 mod png;
+mod roofline;
 mod rows;
 mod section;
 mod workloads;
 
 pub use comment::comment;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use askama::Template;
 use lab_board::{Board, Piece, Status as DecisionStatus, words};
 use lab_git::Repo;
@@ -215,13 +217,11 @@ pub fn plot(project: &Project, of: Plotted, is_png: bool) -> Result<Vec<u8>> {
             let is_roofline = matches!(of, Plotted::Roofline);
             let this = &project.argument;
             let chart = read.plot(incumbent, is_roofline);
-            chart.with_context(|| match is_roofline {
-                true => format!(
-                    "{name} has no roofline yet: its kept run on a GPU tells no floor (`lab probe`) and has no \
-                     profile (`lab profile{this}`)"
-                ),
-                false => format!(
-                    "{name} has no experiment to plot yet: `lab run{this}`, then `lab keep{this} -m TEXT`"
+            chart.map_err(|why| match is_roofline {
+                true => anyhow!("{name} has no roofline yet: {why}"),
+                false => anyhow!(
+                    "{name} has no experiment to plot yet: `lab run{this}`, then \
+                     `lab keep{this} -m TEXT`"
                 ),
             })?
         }

@@ -3,8 +3,9 @@
 use crate::chart::Chart;
 use crate::diffs::Diffs;
 use crate::history_chart::Charted;
+use crate::roofline;
 use crate::rows::{self, Older};
-use crate::workloads::{self, Workloads};
+use crate::workloads::Workloads;
 use anyhow::Result;
 use askama::Template;
 use lab_bench::{BenchPeers, BenchStore};
@@ -45,6 +46,8 @@ pub struct DeviceSection {
     pub rows: Vec<String>,
     pub older: Vec<Older>,
     pub workloads: Option<Workloads>,
+    /// The error says why there is none.
+    pub roofline: Result<Chart, String>,
     pub peers: Vec<MeasuredPeer>,
 }
 
@@ -185,31 +188,43 @@ impl Read<'_> {
     }
 
     /// A chart for a file of its own, on the device of the kernel's incumbent, else on the one that was
-    /// used last. `None` without experiments, or without what a roofline needs.
-    pub fn plot(&self, incumbent: Option<&Experiment>, is_roofline: bool) -> Option<Chart> {
+    /// used last. The error says why there is none.
+    pub fn plot(&self, incumbent: Option<&Experiment>, is_roofline: bool) -> Result<Chart, String> {
         let groups = by_device(&self.experiments);
         let holds = |e: &Experiment| {
             let mut groups = groups.iter();
             groups.find(|g| g.experiments.iter().any(|own| own.is(&e.key())))
         };
-        let group = incumbent.and_then(holds).or(groups.last())?;
+        let group = incumbent.and_then(holds).or(groups.last());
+        let group = group.ok_or_else(|| "no experiment of it was decided yet".to_owned())?;
         let record = group.incumbent().filter(|_| !group.emulated);
         let record = record.and_then(|e| self.record(e));
         if is_roofline {
-            return self.roofline(group, &record?, "plot");
+            return self.roofline(group, record.as_ref(), "plot");
         }
         let config = &self.repo.project.config;
         let charted = Charted::of(&group.experiments, config, record.as_ref());
         let first = group.experiments.len().saturating_sub(TEXTS);
-        Some(charted.draw("plot", group.title(&self.cells[0]), first, false))
+        Ok(charted.draw("plot", group.title(&self.cells[0]), first, false))
     }
 
-    fn roofline(&self, group: &OnDevice, record: &Record, id: &str) -> Option<Chart> {
+    /// Of the record of the kept kernel, on a GPU.
+    fn roofline(
+        &self,
+        group: &OnDevice,
+        record: Option<&Record>,
+        id: &str,
+    ) -> Result<Chart, String> {
+        let record = record.ok_or_else(|| match group.incumbent() {
+            _ if group.emulated => "emulated times say nothing about a GPU".to_owned(),
+            None => "no kernel with a figure was kept on this device".to_owned(),
+            Some(_) => "the record of its kept run is not here (`lab fetch` fetches it)".to_owned(),
+        })?;
         let profiled = profile::read::of_run(&self.repo.project, record.start.id);
         let profiled = profiled.ok().flatten();
         let profiled = profiled.and_then(|profile| profile::roofline::of(&profile));
         let title = format!("Roofline of {} on {}", self.cells[0], group.device());
-        workloads::roofline(record, profiled.as_ref(), id, title)
+        roofline::of(record, profiled.as_ref(), id, title)
     }
 
     fn device(
@@ -228,12 +243,9 @@ impl Read<'_> {
         let first_listed = all.len() - rows.len();
         let peers = on_gpu.map(|record| self.peers(record)).unwrap_or_default();
         let of = incumbent.map(|e| format!("{}: {}", e.row.commit, rows::cut(&e.row.description)));
-        let mut workloads = record
+        let workloads = record
             .as_ref()
             .and_then(|record| Workloads::of(record, &peers, of.unwrap_or_default()));
-        if let Some((workloads, record)) = workloads.as_mut().zip(on_gpu) {
-            workloads.roofline = self.roofline(group, record, &id);
-        }
         Ok(DeviceSection {
             chart: charted.draw(&id, group.title(&self.cells[0]), first_listed, true),
             is_emulated: group.emulated,
@@ -243,6 +255,7 @@ impl Read<'_> {
             older: rows::older(all, first_listed, &charted.points),
             rows,
             workloads,
+            roofline: self.roofline(group, on_gpu, &id),
             peers,
             id,
         })

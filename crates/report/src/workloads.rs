@@ -1,13 +1,10 @@
-//! The workloads of one run, each beside the incumbent and the peers, and their roofline.
+//! The workloads of one run, each beside the incumbent and the peers.
 
-use crate::chart::{Chart, Plot, X_TICKS, shape};
 use askama::Template;
 use lab_board::{Evidence, EvidenceKind, EvidenceWorkload, RATIO};
-use lab_history::profile::roofline::Roofline;
 use lab_protocol::report::{Measure, PeerRatio, Workload};
 use lab_run::peers::MeasuredPeer;
 use lab_run::record::Record;
-use lab_text::axis::{Axis, Scale};
 use lab_text::figures::{count, distinct, figure, percents, thousands};
 
 /// Rows of a table at most.
@@ -31,7 +28,6 @@ pub struct Workloads {
     pub has_floor: bool,
     pub has_amounts: bool,
     pub has_rates: bool,
-    pub roofline: Option<Chart>,
 }
 
 pub struct WorkloadRow {
@@ -125,7 +121,6 @@ impl Workloads {
             has_rates: all
                 .iter()
                 .any(|it| it.gbps.is_some() || it.gflops.is_some()),
-            roofline: None,
         })
     }
 }
@@ -164,94 +159,4 @@ fn change(ratio: &Measure) -> String {
     };
     let [value, low, high] = percents([ratio.value, low, high].map(over));
     format!("{value} % ({low} … {high})")
-}
-
-/// A workload in the roofline.
-struct Point {
-    /// Operations for each byte.
-    intensity: f64,
-    /// GFLOP/s.
-    speed: f64,
-    /// GFLOP/s at the floor.
-    floor: Option<f64>,
-    title: String,
-}
-
-fn points(record: &Record) -> Vec<Point> {
-    let all = record.report().workload_figures();
-    let point = |it: &Workload| {
-        let speed = it.gflops.filter(|rate| *rate > 0.0)?;
-        let of_rates = || Some(speed / it.gbps.filter(|rate| *rate > 0.0)?);
-        let of_amounts = || Some(it.flops? / it.bytes.filter(|bytes| *bytes > 0.0)?);
-        let intensity = of_amounts().or_else(of_rates)?;
-        let of_floor = it.of_floor.filter(|of| *of > 0.0);
-        let (name, shown, each) = (&it.name, count(speed), count(intensity));
-        Some(Point {
-            intensity,
-            speed,
-            floor: of_floor.map(|of| speed / of * 100.0),
-            title: format!("{name}: {shown} GFLOP/s, {each} operations for each byte"),
-        })
-    };
-    all.iter().take(MOST).filter_map(point).collect()
-}
-
-/// The speed of each workload over its operations for each byte, with its speed at the floor; with
-/// a profile, the roofs of the card too. `None` where the records tell neither floor nor roof.
-pub fn roofline(
-    record: &Record,
-    profile: Option<&Roofline>,
-    id: &str,
-    title: String,
-) -> Option<Chart> {
-    let points = points(record);
-    let has_floor = points.iter().any(|point| point.floor.is_some());
-    if !has_floor && profile.is_none() {
-        return None;
-    }
-    let of_profile = profile.map(|of| [of.achieved / 1e9, of.roof() / 1e9]);
-    let xs = points.iter().map(|point| point.intensity);
-    let ys = points.iter().flat_map(|it| [Some(it.speed), it.floor]);
-    let ys = ys.flatten().chain(of_profile.into_iter().flatten());
-    let plot = Plot {
-        x: Axis::over(xs.chain(profile.map(|of| of.intensity)), Scale::Log),
-        y: Axis::over(ys, Scale::Log),
-        x_ticks: X_TICKS,
-    };
-    let names = ["operations for each byte", "GFLOP/s"];
-    let mut chart = Chart::new(format!("{id}-roofline"), title, &plot, names);
-    let (mut floors, mut gaps) = (String::new(), String::new());
-    for point in &points {
-        let at = plot.at(point.intensity, point.speed);
-        if let Some(floor) = point.floor {
-            let top = plot.at(point.intensity, floor);
-            floors += &format!("M{} {}m-6 0h12", top.x, top.y);
-            gaps += &format!("M{} {}V{}", at.x, at.y, top.y);
-        }
-        let path = shape("kept", at);
-        chart.mark("kept", path, point.title.clone(), String::new());
-    }
-    chart.line("span-discard", gaps);
-    chart.line("floor", floors);
-    chart.name("kept", format!("workloads {}", points.len()));
-    if has_floor {
-        chart.name("floor", "at the floor".to_owned());
-    }
-    profile.iter().for_each(|of| roofs(&mut chart, &plot, of));
-    chart.description = "Logarithmic axes. The table of workloads has the figures.".to_owned();
-    Some(chart)
-}
-
-/// Draws what DRAM and arithmetic of the card allow, and the launch that was profiled.
-fn roofs(chart: &mut Chart, plot: &Plot, of: &Roofline) {
-    let roof = |x: f64| plot.at(x, of.peak.min(x * of.bandwidth) / 1e9);
-    let ridge = (of.peak / of.bandwidth).clamp(plot.x.low(), plot.x.high());
-    let path = [plot.x.low(), ridge, plot.x.high()].map(|x| format!("{} {}", roof(x).x, roof(x).y));
-    chart.line("roof", format!("M{}", path.join("L")));
-    let speed = of.achieved / 1e9;
-    let title = format!("profiled launch: {} GFLOP/s", count(speed));
-    let at = plot.at(of.intensity, speed);
-    chart.mark("foreign", shape("foreign", at), title, String::new());
-    chart.name("roof", format!("roofs of DRAM and {}", of.pipe));
-    chart.name("foreign", "profiled".to_owned());
 }
