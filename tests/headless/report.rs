@@ -270,6 +270,35 @@ fn a_roofline_lies_below_the_dense_peak_of_the_data_sheet() {
 }
 
 #[test]
+fn what_decisions_share_is_in_the_file_once_and_the_rest_is_bounded() {
+    let lab = decisions::supported();
+    let one = lab.read("decisions.toml");
+    let of = |count: usize| -> String {
+        let named = |nth| one.replacen("id = \"scale\"", &format!("id = \"scale{nth}\""), 1);
+        (0..count).map(named).collect()
+    };
+    lab.write("decisions.toml", of(30));
+    let html = report(&lab);
+    assert_eq!(html.matches("<article").count(), 30);
+    assert_eq!(html.matches("role=\"img\"").count(), 1);
+    assert_eq!(html.matches("Each workload of scale</summary>").count(), 1);
+    let link = "Its chart is that of <a href=\"#d-scale0\">Scaling</a>.";
+    assert_eq!(html.matches(link).count(), 29);
+    lab.write("decisions.toml", of(1_500));
+    let html = report(&lab);
+    let shown = html.matches("<article").count();
+    assert!((100..1_000).contains(&shown), "{shown}");
+    assert!(html.len() < 600_000, "{}", html.len());
+    let said = text(&html);
+    for text in [
+        format!("this file shows {shown} of 1500 decisions."),
+        format!("{} more", 1_500 - shown),
+    ] {
+        assert!(said.contains(&text), "{text}: {said}");
+    }
+}
+
+#[test]
 fn a_chart_is_a_picture_too() {
     let lab = decisions::supported();
     lab.write("other.png", "a picture of somebody");

@@ -64,6 +64,15 @@ struct Bar {
 
 type Figures = BTreeMap<String, Measure>;
 
+/// What tells the chart of a decision from that of every other decision. Empty without evidence.
+pub fn key(decision: &Decision) -> String {
+    let cited = decision.claim.cited();
+    let cited = cited.filter(|it| it.metric.ends_with(PERCENT));
+    let cited = cited.map(|it| format!("{}.{}", it.evidence, it.metric));
+    let all = decision.evidence.iter().cloned().chain(cited);
+    all.collect::<Vec<_>>().join(" ")
+}
+
 /// `None` if no evidence of a GPU holds a figure.
 pub fn of(decision: &Decision, board: &Board) -> Option<Chart> {
     let mut panels: BTreeMap<Panel, Vec<Row>> = BTreeMap::new();

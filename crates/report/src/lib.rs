@@ -8,6 +8,7 @@
 mod bars;
 mod chart;
 mod comment;
+mod decisions;
 mod diffs;
 mod escape;
 mod history_chart;
@@ -24,7 +25,8 @@ pub use comment::comment;
 
 use anyhow::{Context, Result, anyhow};
 use askama::Template;
-use lab_board::{Board, Piece, Status as DecisionStatus, words};
+use decisions::BoardSection;
+use lab_board::Board;
 use lab_git::Repo;
 use lab_history::kernels::{self, COLUMNS, MARKS, Standing};
 use lab_history::{History, Session};
@@ -33,13 +35,13 @@ use lab_project::kernels::shown;
 use lab_run::experiment::{Experiment, Status};
 use lab_store::RunIndex;
 use section::{KernelSection, Read, Room};
-use workloads::Workloads;
+use std::collections::HashMap;
 
 /// Begins each file, so that a later report may replace the file.
 pub const MARK: &str = "<!-- made by lab -->";
 
-/// Bytes of the file that rows and marks of experiments may take, and those of diffs. The file
-/// stays below 2 MB.
+/// Bytes of the file that rows and marks of experiments may take, and those of diffs, where there is
+/// no board; a board takes of both what it needs. The file stays below 2 MB.
 const ROWS: usize = 1_050_000;
 const DIFFS: usize = 500_000;
 
@@ -49,8 +51,8 @@ struct Page<'a> {
     title: String,
     head: String,
     made: String,
-    /// The error says why it cannot be read.
-    board: Result<Board, String>,
+    /// The board as HTML; the error says why it cannot be read.
+    board: Result<String, String>,
     kernels: Vec<KernelSection>,
     /// Experiments whose rows are in the file, and all.
     listed: usize,
@@ -63,22 +65,6 @@ struct Page<'a> {
 
 /// Rows of a table that are shown at once.
 const SHOWN: usize = 20;
-
-impl Page<'_> {
-    /// The id of a kernel's section.
-    fn section_of(&self, kernel: &str) -> Option<&str> {
-        let section = self.kernels.iter().find(|section| section.kernel == kernel);
-        section.map(|section| section.id.as_str())
-    }
-
-    /// Whether evidence of the board names peers.
-    fn has_peers(&self) -> bool {
-        let evidence = self.board.iter().flat_map(|board| board.evidence.values());
-        evidence
-            .map(|held| &held.evidence.peers)
-            .any(|it| !it.is_empty())
-    }
-}
 
 /// A report with what it shows.
 pub struct Html {
@@ -100,9 +86,10 @@ pub fn html(project: &Project, wanted: &[String]) -> Result<Html> {
     let board = Board::read(&repo).map_err(|error| format!("{error:#}"));
     let all = kernels::names(project);
     let wanted = if wanted.is_empty() { &all } else { wanted };
-    let mut read = Vec::new();
+    let (mut read, mut ids) = (Vec::new(), HashMap::new());
     for (nth, name) in wanted.iter().enumerate() {
         let id = format!("k{}", nth + 1);
+        ids.insert(name.as_str(), id.clone());
         read.push(read_kernel(
             project,
             name,
@@ -119,7 +106,11 @@ pub fn html(project: &Project, wanted: &[String]) -> Result<Html> {
         all.filter(|e| e.row.status != Status::Rules).count()
     };
     let experiments = read.iter().map(counted).sum();
-    let sections = sections(read)?;
+    let board = match board {
+        Ok(board) => Ok(board_section(&board, &ids)?),
+        Err(why) => Err(why),
+    };
+    let sections = sections(read, board.as_ref().map_or(0, String::len))?;
     let devices = || sections.iter().flat_map(|section| &section.devices);
     let listed = devices().map(|device| device.rows.len());
     let listed = listed.sum::<usize>().min(experiments);
@@ -146,12 +137,21 @@ pub fn html(project: &Project, wanted: &[String]) -> Result<Html> {
     })
 }
 
+/// The board as HTML; empty without decisions. `ids` has the id of each kernel's section.
+fn board_section(board: &Board, ids: &HashMap<&str, String>) -> Result<String> {
+    if board.decisions.is_empty() && board.problems.is_empty() {
+        return Ok(String::new());
+    }
+    Ok(BoardSection::of(board, ids)?.render()?)
+}
+
 /// The sections in the order of the kernels. A kernel with few experiments leaves its room in the
-/// file to the others.
-fn sections(read: Vec<Read>) -> Result<Vec<KernelSection>> {
+/// file to the others. `board` bytes of the room are taken.
+fn sections(read: Vec<Read>, board: usize) -> Result<Vec<KernelSection>> {
+    let of_diffs = board / 3;
     let mut room = Room {
-        rows: ROWS,
-        diffs: DIFFS,
+        rows: ROWS.saturating_sub(board - of_diffs),
+        diffs: DIFFS.saturating_sub(of_diffs),
     };
     let size = |read: &Read| read.experiments.len();
     section::shared(read, size, |read, count| {

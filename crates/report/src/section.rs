@@ -25,8 +25,6 @@ const TEXTS: usize = 2_000;
 /// A kernel with its experiments.
 pub struct KernelSection {
     pub id: String,
-    /// Path of the kernel, relative to the work tree.
-    pub kernel: String,
     /// As in the table of kernels.
     pub cells: Row,
     pub devices: Vec<DeviceSection>,
@@ -180,7 +178,6 @@ impl Read<'_> {
         })?;
         Ok(KernelSection {
             id: self.id,
-            kernel: self.repo.project.kernel_name,
             cells: self.cells,
             devices,
             diffs,

@@ -164,29 +164,36 @@ fn look(chromium: &Path) {
         assert!(!err.contains("CONSOLE"), "{err}");
         (out, err)
     };
-    let (page, err) = run(&["--dump-dom"], "look.html");
-    let found = page.split("<pre id=\"found\">").nth(1).unwrap_or_default();
-    let found = found.split("</pre>").next().unwrap_or_default();
+    let found = || {
+        let (page, err) = run(&["--dump-dom"], "look.html");
+        let found = page.split("<pre id=\"found\">").nth(1).unwrap_or_default();
+        let found = found.split("</pre>").next().unwrap_or_default();
+        assert!(found.trim().ends_with("end"), "{found} {err}");
+        found.trim().to_owned()
+    };
     let rows = report.listed;
     let expected = [390, 1280].map(|width| format!("{width}: 1 charts, {rows} rows"));
-    assert_eq!(
-        found.trim(),
-        format!("{}\nend", expected.join("\n")),
-        "{err}"
-    );
+    assert_eq!(found(), format!("{}\nend", expected.join("\n")));
+    // The board of this repository: no text is cut off, no link leads nowhere.
+    let board = lab_report::html(&own(), &[]).unwrap();
+    fs::write(at("report.html"), &board.text).unwrap();
+    let found = found();
+    assert_eq!(found.lines().count(), 3, "{found}");
     // On paper every part is open, without a script.
     let pages = |name: &str, html: &str| -> usize {
         fs::write(at(name), html).unwrap();
         let pdf = at("report.pdf");
         run(&[&format!("--print-to-pdf={}", pdf.display())], name);
         let pdf = fs::read(pdf).unwrap();
-        pdf.windows(11).filter(|part| part == b"/Type /Page").count()
+        pdf.windows(11)
+            .filter(|part| part == b"/Type /Page")
+            .count()
     };
     let html = &report.text;
     let closed = html.replace("details::details-content", "details::nothing");
     let opened = closed.replace("<details", "<details open");
-    let [closed, opened] = [("closed.html", closed), ("opened.html", opened)]
-        .map(|(name, html)| pages(name, &html));
+    let [closed, opened] =
+        [("closed.html", closed), ("opened.html", opened)].map(|(name, html)| pages(name, &html));
     assert!(opened > closed + 1, "{opened} pages, closed {closed}");
     assert_eq!(pages("paper.html", html), opened);
 }
