@@ -86,7 +86,11 @@ impl Pair {
         let [first, second] = self.compared.keys.each_ref().map(ToString::to_string);
         let ratio = self.compared.ratio();
         let words = match &ratio {
-            Ok(change) => change.in_words(&config.objective, config.goal),
+            Ok(change) => {
+                let words = change.in_words(&config.objective, config.goal);
+                let in_turns = change.interval.is_some();
+                words + if in_turns { "" } else { ", not in turns" }
+            }
             Err(why) => format!("no ratio: {why}"),
         };
         let (profile, sass) = match &self.compared.profiles {

@@ -207,12 +207,21 @@ impl ChartPoints {
 
     /// The best up to this experiment, itself included, of those that were judged by its rules.
     pub fn best(&self, at: usize) -> Option<f64> {
+        self.best_point(at).map(|(_, best)| best)
+    }
+
+    /// The experiment that was the best up to this one, itself included.
+    pub fn best_at(&self, at: usize) -> Option<usize> {
+        self.best_point(at).map(|(place, _)| nearest(place))
+    }
+
+    fn best_point(&self, at: usize) -> Option<(f64, f64)> {
         let count = self.best.partition_point(|(x, _)| *x <= place(at));
         count
             .checked_sub(1)
             .and_then(|last| self.best.get(last))
-            .map(|(_, best)| *best)
-            .filter(|best| !best.is_nan())
+            .copied()
+            .filter(|(_, best)| !best.is_nan())
     }
 
     /// How many experiments there are. A change of the rules has a place, and is none.

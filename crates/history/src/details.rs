@@ -14,7 +14,7 @@ use lab_run::message::Trailer;
 use lab_run::peers::forget_emulated;
 use lab_run::record::{Origin, Record};
 use lab_run::verdict::{Change, Outcome};
-use lab_run::{Reason, RunId};
+use lab_run::{KernelBlob, Reason, RunId};
 use lab_runner::follow::read_log;
 use lab_store::RunStore;
 use lab_text::sanitise::LogLine;
@@ -304,8 +304,9 @@ fn machine_code(both: &[Profile; 2], keys: &[ExperimentKey; 2]) -> Result<String
 }
 
 impl Compared {
-    /// The second objective over the first. The two were not timed in turns, so the ratio holds
-    /// every difference between the two runs. The error says why they cannot be compared.
+    /// The second objective over the first. If the run of either timed the two in turns, the ratio
+    /// is that of the turns and has an interval. Otherwise the ratio holds every difference between
+    /// the two runs. The error says why they cannot be compared.
     pub fn ratio(&self) -> Result<Change, String> {
         let [Some(a), Some(b)] = &self.records else {
             return Err("the record of one of them is not here".to_owned());
@@ -323,6 +324,9 @@ impl Compared {
         if !self.rules.is_empty() {
             return Err(format!("their rules differ: {}", self.rules.join(", ")));
         }
+        if let Some(change) = in_turns(a, b) {
+            return Ok(change);
+        }
         match self.common {
             CommonWorkloads::Same => {
                 Change::of_figures(&new, &old).ok_or_else(|| "the figures have no ratio".to_owned())
@@ -332,13 +336,30 @@ impl Compared {
         }
     }
 
+    /// Whether the ratio is of a run that timed the two in turns.
+    pub fn is_in_turns(&self) -> bool {
+        self.ratio().is_ok_and(|change| change.interval.is_some())
+    }
+
     /// How many workloads the ratio is about, if the two did not judge the same ones.
     pub fn common_workloads(&self) -> Option<usize> {
         match self.common {
-            CommonWorkloads::Some(common) => Some(common.workloads),
+            // In turns, one run judged both on the same workloads.
+            CommonWorkloads::Some(common) => Some(common.workloads).filter(|_| !self.is_in_turns()),
             CommonWorkloads::Same | CommonWorkloads::None => None,
         }
     }
+}
+
+/// The second over the first, if the run of either timed the two in turns.
+fn in_turns(first: &Record, second: &Record) -> Option<Change> {
+    let beside = |run: &Record, other: &Record| {
+        let own = run.verdict.as_ref().and_then(|verdict| verdict.change);
+        let change = run.sealed().and_then(|sealed| sealed.change).or(own)?;
+        Some(change).filter(|of| of.is_in_turns_with(KernelBlob::of(&other.start.blob)))
+    };
+    let turned = || beside(first, second).map(Change::turned_round);
+    beside(second, first).or_else(turned)
 }
 
 /// Why a record has no objective, as in `crashed`.

@@ -4,11 +4,12 @@ use lab_git::{Notes, Repo};
 use lab_project::config::{Config, Goal};
 use lab_project::objective::Objective;
 use lab_protocol::report::{AggregateOf, Measure};
+use lab_run::KernelBlob;
 use lab_run::chosen::ChosenMeasure;
 use lab_run::experiment::{Alike, Experiment, Measured, Status};
 use lab_run::ledger;
 use lab_run::record::{HeldOut, Record};
-use lab_run::verdict::{Figure, Outcome};
+use lab_run::verdict::{Change, Figure, Outcome};
 use lab_store::RunIndex;
 use lab_text::figures;
 
@@ -92,7 +93,7 @@ pub fn tested_beside(
             let goal = measured
                 .chosen
                 .map_or(config.goal, |chosen| chosen.of.goal());
-            parts.extend(best().map(|best| beside_best(value, &best, goal)));
+            parts.extend(best().and_then(|best| beside_best((value, verdict.change), &best, goal)));
         }
     }
     if verdict.emulated {
@@ -134,6 +135,8 @@ pub fn with_check(tested: &str, record: &Record) -> String {
 pub struct Best {
     pub value: f64,
     pub commit: String,
+    /// Its kernel, if its record is here.
+    pub blob: Option<KernelBlob>,
 }
 
 fn alike_of(record: &Record) -> Alike {
@@ -163,6 +166,7 @@ fn best(record: &Record, history: &[Experiment], goal: Goal) -> Option<Best> {
     Some(Best {
         value,
         commit: best.row.commit.clone(),
+        blob: best.measured.blob,
     })
 }
 
@@ -208,25 +212,30 @@ pub fn best_in_ledger(repo: &Repo, index: &mut RunIndex, record: &Record) -> Opt
             .chosen
             .map_or(value, |chosen| chosen.measure.value);
         if !is_worse(value) {
+            let blob = KernelBlob::of(&summary.blob);
             best = Some(Best {
                 value,
                 commit: row.commit,
+                blob,
             });
         }
     }
     best
 }
 
-/// Compares a figure with the best kept one.
-fn beside_best(value: f64, best: &Best, goal: Goal) -> String {
-    if goal.prefers(value, best.value) {
-        return "best so far".to_owned();
+/// Compares a figure with the best kept one. If the run timed the two in turns, its change says
+/// which one is better, and by how much stands in the text already.
+fn beside_best((value, change): (f64, Option<Change>), best: &Best, goal: Goal) -> Option<String> {
+    let in_turns = change.filter(|change| change.is_in_turns_with(best.blob));
+    let is_better = in_turns.map_or(goal.prefers(value, best.value), |change| {
+        change.improvement(goal).ratio > 0.0
+    });
+    if is_better {
+        return Some("best so far".to_owned());
     }
-    format!(
-        "{:+.1} % vs best ({})",
-        (value / best.value - 1.0) * 100.0,
-        best.commit
-    )
+    let percent = (value / best.value - 1.0) * 100.0;
+    let text = format!("{percent:+.1} % vs best ({}), not in turns", best.commit);
+    in_turns.is_none().then_some(text)
 }
 
 /// A figure without commas: commas separate the parts of the sentence.
@@ -361,7 +370,8 @@ mod tests {
         let of_samples = kept("bbbbbbb", 1e9);
         let said = |history: &[Experiment]| tested(&record, history, &Config::default());
         assert!(
-            said(&[of_time.clone(), of_samples.clone()]).ends_with(", +20.0 % vs best (aaaaaaa)")
+            said(&[of_time.clone(), of_samples.clone()])
+                .ends_with(", +20.0 % vs best (aaaaaaa), not in turns")
         );
         of_time.measured.chosen = Some(chosen(7.0));
         assert!(said(&[of_time, of_samples.clone()]).ends_with(", best so far"));
@@ -409,7 +419,10 @@ mod tests {
         );
         let history = [kept("aaaaaaa", 160_000.0), kept("bbbbbbb", 150_000.0)];
         assert!(of(&run(), &history).ends_with("vs incumbent, best so far"));
-        assert!(of(&run(), &[kept("ccccccc", 170_000.0)]).ends_with(", -2.8 % vs best (ccccccc)"));
+        assert!(
+            of(&run(), &[kept("ccccccc", 170_000.0)])
+                .ends_with(", -2.8 % vs best (ccccccc), not in turns")
+        );
         // A save judged three workloads, and `lab bench --verdict` 54: their means are two figures.
         let save = with(|verdict| {
             verdict.judged = Some(JudgedWorkloads {
@@ -421,7 +434,7 @@ mod tests {
         assert!(!of(&save, &[kept("ccccccc", 170_000.0)]).contains("best"));
         let mut same = kept("ccccccc", 170_000.0);
         same.measured.part = Some(3);
-        assert!(of(&save, &[same]).ends_with(", -2.8 % vs best (ccccccc)"));
+        assert!(of(&save, &[same]).ends_with(", -2.8 % vs best (ccccccc), not in turns"));
         // Of another kernel, or on another device, nothing is better or worse.
         let other = Experiment {
             kernel: Some("other.cu".into()),

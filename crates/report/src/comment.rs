@@ -176,7 +176,8 @@ impl<'a> Branch<'a> {
                     Ok(change) => {
                         let objective = last.objective(&config.objective);
                         let text = change.in_words(&objective, last.goal(config.goal));
-                        text + ", not timed in turns"
+                        let in_turns = change.interval.is_some();
+                        text + if in_turns { "" } else { ", not timed in turns" }
                     }
                     Err(why) => why,
                 }

@@ -2,6 +2,7 @@
 
 use crate::RunId;
 use crate::chosen::{Chosen, ChosenMeasure};
+use crate::kernel_blob::KernelBlob;
 use crate::message::{TAGS, Trailer};
 use crate::peers::PeerFigure;
 use crate::verdict::{Change, Verdict};
@@ -202,6 +203,8 @@ pub struct Measured {
     pub part: Option<usize>,
     /// The figure that the problem chose in place of samples per second, which the row has.
     pub chosen: Option<Chosen>,
+    /// The kernel that was measured. `None` if its record is not here.
+    pub blob: Option<KernelBlob>,
 }
 
 impl From<&Verdict> for Measured {
@@ -212,6 +215,7 @@ impl From<&Verdict> for Measured {
             caveated: !verdict.caveats.is_empty(),
             part: verdict.judged.and_then(JudgedWorkloads::part),
             chosen: verdict.chosen.as_ref().and_then(Chosen::from_figure),
+            blob: None,
         }
     }
 }

@@ -10,10 +10,13 @@ pub mod message;
 pub mod chosen;
 pub mod common_workloads;
 pub mod experiment;
+mod kernel_blob;
 pub mod peers;
 pub mod record;
 pub mod sealed;
 pub mod verdict;
+
+pub use kernel_blob::KernelBlob;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;

@@ -9,6 +9,7 @@ pub use change::Change;
 pub use figure::{Figure, with_ends};
 
 use crate::Ending;
+use crate::kernel_blob::KernelBlob;
 use lab_project::objective::Objective;
 use lab_protocol::report::{AggregateOf, JudgedWorkloads, Measure, Report, Speed, WorkloadSpeeds};
 use lab_protocol::{Exit, When};
@@ -174,6 +175,8 @@ pub struct Facts<'a> {
     pub same_within: f64,
     /// The harness had an incumbent to compare with.
     pub has_incumbent: bool,
+    /// The incumbent's kernel, if it is known.
+    pub incumbent: Option<KernelBlob>,
     /// The last line that the harness printed: often the reason of a crash.
     pub last_words: &'a str,
 }
@@ -197,6 +200,10 @@ pub fn judge(facts: &Facts) -> Verdict {
     });
     let change = Change::in_turns(report, facts.objective);
     let change = change.filter(|_| passed && facts.has_incumbent);
+    let change = change.map(|change| Change {
+        incumbent: facts.incumbent,
+        ..change
+    });
     let mut caveats = report.caveats().to_vec();
     caveats.extend(unmeasured.iter().map(Unmeasured::to_string));
     Verdict {

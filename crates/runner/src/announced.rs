@@ -128,6 +128,7 @@ impl<'a> Announced<'a> {
     ) -> Record {
         let (project, id, began) = (self.project, self.id(), Instant::now());
         let mut cells = standby.as_ref().and_then(Standby::cells);
+        let compared = standby.as_ref().and_then(Standby::compared);
         let ready =
             standby.map(|mut judge| judge.take_over(project, self.spec, &self.inputs, control));
         let ready = ready.transpose().unwrap_or_else(|error| {
@@ -140,6 +141,7 @@ impl<'a> Announced<'a> {
         let mut job = Job {
             run_dir: &folder,
             incumbent: Some((&self.repo, folder.join(INCUMBENT))),
+            compared,
             ..Job::of(project, self.spec, &self.inputs, &tree)
         };
         let ready = ready.flatten();

@@ -84,6 +84,7 @@ impl<'a> Builder<'a> {
             ending: Ending::Exited(Exit::NotBuilt as i32),
             changed: Vec::new(),
             has_incumbent: true,
+            compared: None,
             caveats: Vec::new(),
             incomplete: None,
             stays: None,

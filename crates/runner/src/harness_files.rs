@@ -10,6 +10,7 @@ use anyhow::Result;
 use lab_git::Repo;
 use lab_project::Project;
 use lab_python::PackageFile;
+use lab_run::KernelBlob;
 use lab_system::failure::Failure;
 use lab_system::root::Root;
 use std::io::{self, ErrorKind};
@@ -23,8 +24,8 @@ const FOLDER: &str = "harness";
 const KEPT: usize = 16;
 
 /// The file of the kernel in HEAD, with the local includes of HEAD beside it; `None` if HEAD does
-/// not hold the kernel. The bytes are those that git would put on disk.
-pub fn incumbent(repo: &Repo, project: &Project) -> Result<Option<PathBuf>> {
+/// not hold the kernel. The bytes are those that git would put on disk. The second is the kernel's id.
+pub fn incumbent(repo: &Repo, project: &Project) -> Result<Option<(PathBuf, Option<KernelBlob>)>> {
     let Some(incumbent) = lab_git::incumbent_bytes(repo)? else {
         return Ok(None);
     };
@@ -38,7 +39,9 @@ pub fn incumbent(repo: &Repo, project: &Project) -> Result<Option<PathBuf>> {
         let path = folder.join(&file.path);
         put(&files, &folder, &path, bytes).cannot("write", &path)?;
     }
-    Ok(Some(folder.join(&project.kernel_name)))
+    let kernel = incumbent.files.first();
+    let id = kernel.and_then(|(kernel, _)| KernelBlob::of(&kernel.blob));
+    Ok(Some((folder.join(&project.kernel_name), id)))
 }
 
 /// The folder to search for the Python package. It holds what a harness imports, and no more.

@@ -5,13 +5,13 @@ use crate::follow::{Batch, Follow};
 use crate::harness_files;
 use crate::process::{self, Control, RunningProcess};
 use crate::spec::{self, RunSpec, with_incumbent, withheld};
-use lab_git::Repo;
+use lab_git::{HeldFile, Repo};
 use lab_project::Project;
 use lab_protocol::{JudgeKind, JudgeRequest};
 use lab_python::First;
-use lab_run::Ending;
 use lab_run::inputs::{self, Inputs};
 use lab_run::verdict::{self, Facts, Verdict};
+use lab_run::{Ending, KernelBlob};
 use std::fs::File;
 use std::io::{self, PipeWriter, Write};
 use std::path::{Path, PathBuf};
@@ -33,6 +33,8 @@ pub struct Job<'a> {
     pub incumbent: Option<(&'a Repo, PathBuf)>,
     /// False once a harness of the user's own was started without one.
     pub has_incumbent: bool,
+    /// The incumbent's kernel that the harness got.
+    pub compared: Option<KernelBlob>,
     /// How long the harness may take before it is ended.
     pub limit: Duration,
 }
@@ -44,6 +46,8 @@ pub struct Ended {
     pub changed: Vec<String>,
     /// False of a harness of the user's own that got no incumbent to compare with.
     pub has_incumbent: bool,
+    /// The incumbent's kernel that the harness got.
+    pub compared: Option<KernelBlob>,
     /// What the harness did not get. The verdict is valid all the same.
     pub caveats: Vec<String>,
     /// Why the log is incomplete.
@@ -64,6 +68,7 @@ impl<'a> Job<'a> {
             run_dir: tree,
             incumbent: None,
             has_incumbent: true,
+            compared: None,
             limit: spec::limit(project),
         }
     }
@@ -100,6 +105,7 @@ impl<'a> Job<'a> {
             ending,
             changed,
             has_incumbent: self.has_incumbent,
+            compared: self.compared,
             caveats,
             incomplete,
             stays,
@@ -126,7 +132,10 @@ impl<'a> Job<'a> {
         })?;
         if let Some((repo, folder)) = &self.incumbent {
             match self.spec.write_incumbent(repo, project, folder) {
-                Ok(_) => with_incumbent(&mut self.request, project, folder),
+                Ok(files) => {
+                    self.compared = kernel_of(&files);
+                    with_incumbent(&mut self.request, project, folder);
+                }
                 Err(error) => {
                     let text = format!(
                         "no comparison with the incumbent: {}",
@@ -161,7 +170,9 @@ impl<'a> Job<'a> {
             ));
             None
         });
+        let (incumbent, compared) = incumbent.unzip();
         self.has_incumbent = incumbent.is_some();
+        self.compared = compared.flatten();
         let mut command = self
             .spec
             .external(project, line, self.run_dir, incumbent.as_deref());
@@ -210,9 +221,17 @@ impl Ended {
             output_limit_mib: project.config.output_limit_mib,
             same_within: project.config.measure.same_within / 100.0,
             has_incumbent: self.has_incumbent,
+            incumbent: self.compared,
             last_words: &follow.last_words(),
         })
     }
+}
+
+/// The kernel among an incumbent's files, which is the first of them.
+pub fn kernel_of(files: &[HeldFile]) -> Option<KernelBlob> {
+    files
+        .first()
+        .and_then(|kernel| KernelBlob::of(&kernel.blob))
 }
 
 /// Starts a judge and sends it the request. A judge on standby reads its start signal from the same

@@ -6,13 +6,14 @@
 //! the run comes, only the kernel's copy is replaced: where any other file differs by then, or HEAD
 //! holds another incumbent, the run starts a judge of its own.
 
-use crate::job::start_judge;
+use crate::job::{kernel_of, start_judge};
 use crate::process::{Control, RunningProcess};
 use crate::spec::{RunSpec, with_incumbent};
 use anyhow::{Context, Result, ensure};
 use lab_git::{HeldFile, Repo};
 use lab_project::Project;
 use lab_protocol::{ENOUGH, JudgeRequest};
+use lab_run::KernelBlob;
 use lab_run::inputs::Inputs;
 use lab_run::record::InputFile;
 use lab_store::RunStore;
@@ -113,6 +114,11 @@ impl Standby {
                 .and_then(|repo| spec.incumbent_files(&repo, project))
                 .is_ok_and(|held| held == self.incumbent)
             && self.running.as_ref().is_some_and(RunningProcess::lives)
+    }
+
+    /// The incumbent's kernel that the judge compares with.
+    pub fn compared(&self) -> Option<KernelBlob> {
+        kernel_of(&self.incumbent)
     }
 
     /// The folder into which the judge writes the cells of a wrong output.

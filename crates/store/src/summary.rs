@@ -8,7 +8,7 @@ use lab_run::experiment::{Measured, Status};
 use lab_run::peers::PeerFigure;
 use lab_run::record::{Decision, Origin, SealedFigures};
 use lab_run::verdict::{Change, Outcome, Verdict};
-use lab_run::{Ending, Fingerprint, Reason, RunId};
+use lab_run::{Ending, Fingerprint, KernelBlob, Reason, RunId};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -97,6 +97,7 @@ impl VerdictSummary {
             caveated: self.caveated,
             part: self.judged.and_then(JudgedWorkloads::part),
             chosen: self.chosen,
+            blob: None,
         }
     }
 }
@@ -109,6 +110,7 @@ impl From<&Verdict> for VerdictSummary {
             caveated,
             chosen,
             part: _,
+            blob: _,
         } = verdict.into();
         VerdictSummary {
             outcome: verdict.outcome,
@@ -149,6 +151,10 @@ impl RunSummary {
             .verdict
             .map(|verdict| verdict.measured())
             .unwrap_or_default();
+        let own = Measured {
+            blob: KernelBlob::of(&self.blob),
+            ..own
+        };
         let is_kept = self
             .decision
             .as_ref()

@@ -10,6 +10,7 @@ pub use filter::{FIELDS, Filter};
 
 use crate::state::repository::{Device, is_on};
 use lab_project::config::Goal;
+use lab_run::KernelBlob;
 use lab_run::chosen::ChosenMeasure;
 use lab_run::experiment::{Experiment, ExperimentKey, Status};
 use lab_run::verdict::Change;
@@ -26,9 +27,9 @@ pub struct Sort<C> {
 /// kernel and device.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RowFacts {
-    /// How much better its figure is than the best figure kept before it; of the same kernel on the
-    /// same device, over as many workloads. `None` where nothing was kept before.
-    pub over_best: Option<f64>,
+    /// How much better it is than the best that was kept before it; of the same problem on the same
+    /// device, over as many workloads. `None` where nothing was kept before.
+    pub over_best: Option<OverBest>,
     /// How much better it was than the incumbent of that time ([`Change::improvement`]).
     pub change: Option<Change>,
     /// It is an experiment with another kernel than the screen's.
@@ -37,6 +38,15 @@ pub struct RowFacts {
     pub on_another_device: bool,
     /// Commit and description in small letters, for words of the filter.
     text: String,
+}
+
+/// How an experiment compares with the best that was kept before it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum OverBest {
+    /// Its run timed the two in turns: so much better, minus one.
+    InTurns(f64),
+    /// No run is known that timed the two in turns, so the clocks may explain a difference.
+    NotInTurns,
 }
 
 /// The present kernel and device. Rows of another kernel or device are marked.
@@ -99,6 +109,15 @@ fn compared_with(experiment: &Experiment) -> Option<ComparedWith<'_>> {
         experiment.measured.part,
         experiment.measure(),
     ))
+}
+
+/// Compares an experiment with the best, whose kernel is `best`.
+pub fn over_best(experiment: &Experiment, best: Option<KernelBlob>, goal: Goal) -> OverBest {
+    let change = experiment.measured.change;
+    let in_turns = change.filter(|change| change.is_in_turns_with(best));
+    in_turns.map_or(OverBest::NotInTurns, |change| {
+        OverBest::InTurns(change.improvement(goal).ratio)
+    })
 }
 
 /// A change of the rules is none.
@@ -177,7 +196,7 @@ impl Table {
             context.device.map(str::to_owned),
             context.emulated,
         );
-        let mut best: HashMap<ComparedWith, f64> = HashMap::new();
+        let mut best: HashMap<ComparedWith, (f64, Option<KernelBlob>)> = HashMap::new();
         let facts = |experiment: &'h Experiment| {
             if !is_experiment(experiment) {
                 // What other rules judged is not compared.
@@ -188,11 +207,12 @@ impl Table {
             let before = of.and_then(|of| best.get(&of).copied());
             let figure = experiment.figure();
             let goal = experiment.goal(context.goal);
-            let is_best = |figure: &f64| before.is_none_or(|before| goal.prefers(*figure, before));
+            let is_best =
+                |figure: &f64| before.is_none_or(|(before, _)| goal.prefers(*figure, before));
             // Nothing is compared with an emulated time.
             let is_bar = experiment.is_kept() && !experiment.emulated;
             if let Some((figure, of)) = figure.filter(is_best).filter(|_| is_bar).zip(of) {
-                best.insert(of, figure);
+                best.insert(of, (figure, experiment.measured.blob));
             }
             let (kernel, device) = (experiment.kernel.as_deref(), experiment.device.as_deref());
             let is_other = |(a, b)| a != b;
@@ -200,8 +220,7 @@ impl Table {
             RowFacts {
                 over_best: figure
                     .zip(before)
-                    .and_then(|(a, b)| Change::of_quotient(a / b, None))
-                    .map(|change| change.improvement(goal).ratio),
+                    .map(|(_, (_, best))| over_best(experiment, best, goal)),
                 change: experiment
                     .measured
                     .change

@@ -1,5 +1,6 @@
 //! The ratio of a candidate's objective to the incumbent's, with its interval.
 
+use crate::kernel_blob::KernelBlob;
 use lab_project::config::Goal;
 use lab_project::objective::Objective;
 use lab_protocol::report::{AggregateOf, Comparison, Measure, Report, Speed};
@@ -22,6 +23,9 @@ pub struct Change {
     /// came in another way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aggregate: Option<AggregateOf>,
+    /// The incumbent that was timed in turns with the candidate, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub incumbent: Option<KernelBlob>,
 }
 
 impl Change {
@@ -52,7 +56,28 @@ impl Change {
             interval: Some((low - 1.0, high - 1.0)),
             speed,
             aggregate,
+            incumbent: None,
         })
+    }
+
+    /// Whether the candidate was timed in turns with this kernel.
+    pub fn is_in_turns_with(&self, kernel: Option<KernelBlob>) -> bool {
+        self.interval.is_some() && kernel.is_some() && self.incumbent == kernel
+    }
+
+    /// The change of the incumbent against the candidate.
+    #[must_use]
+    pub fn turned_round(self) -> Change {
+        let speed = self.speed.map(|speed| match speed {
+            Speed::Faster => Speed::Slower,
+            Speed::Slower => Speed::Faster,
+            other => other,
+        });
+        Change {
+            speed,
+            incumbent: None,
+            ..self.inverse()
+        }
     }
 
     /// The change between two recorded figures. Its interval is that of a quotient of two
@@ -83,8 +108,15 @@ impl Change {
     /// its inverse. A time that is 3.5 % shorter is +3.6 %.
     #[must_use]
     pub fn improvement(self, goal: Goal) -> Change {
+        match goal {
+            Goal::Minimize => self.inverse(),
+            Goal::Maximize => self,
+        }
+    }
+
+    fn inverse(self) -> Change {
         let over = 1.0 + self.ratio;
-        if goal == Goal::Maximize || over <= 0.0 {
+        if over <= 0.0 {
             return self;
         }
         let inverse = |ratio: f64| 1.0 / (1.0 + ratio) - 1.0;
@@ -98,18 +130,19 @@ impl Change {
         }
     }
 
-    /// The improvement in words: `faster +3.6 % (+3.3 … +3.9)`. Beside a recorded figure, a measure
-    /// that should shrink has a word too: `faster +3.6 % ± 0.3` of a time, `better` of another.
+    /// The improvement in words: `faster +3.6 % (+3.3 … +3.9)`. Only kernels that were timed in turns
+    /// are called faster or slower. Of a measure that should shrink and is no time, the words say
+    /// which direction is meant: `better +3.6 % ± 0.3`.
     pub fn in_words(&self, objective: &Objective, goal: Goal) -> String {
         let better = self.improvement(goal);
-        if goal == Goal::Maximize || better.speed.is_some() {
+        let is_time = *objective == Objective::KernelTime;
+        if goal == Goal::Maximize || better.speed.is_some() || is_time {
             return better.to_string();
         }
-        let word = match (objective, better.ratio < 0.0) {
-            (Objective::KernelTime, false) => "faster",
-            (Objective::KernelTime, true) => "slower",
-            (_, false) => "better",
-            (_, true) => "worse",
+        let word = if better.ratio < 0.0 {
+            "worse"
+        } else {
+            "better"
         };
         format!("{word} {better}")
     }
@@ -207,7 +240,7 @@ mod tests {
             spread: Some(0.003),
             interval: Some((-0.038, -0.032)),
             speed: Some(Speed::Faster),
-            aggregate: None,
+            ..Change::default()
         };
         let time = Objective::KernelTime;
         assert_eq!(
@@ -222,7 +255,7 @@ mod tests {
         let memory = Objective::from("peak_mib");
         assert_eq!(
             [&time, &memory].map(|of| recorded.in_words(of, Goal::Minimize)),
-            ["faster +3.6 % ± 0.3", "better +3.6 % ± 0.3"]
+            ["+3.6 % ± 0.3", "better +3.6 % ± 0.3"]
         );
         assert_eq!(
             recorded.in_words(&memory, Goal::Maximize),

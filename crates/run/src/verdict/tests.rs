@@ -19,6 +19,7 @@ fn judged(log: &str, ending: Ending, external: bool) -> Verdict {
         output_limit_mib: 64,
         same_within: 0.005,
         has_incumbent: true,
+        incumbent: None,
         last_words: log
             .lines()
             .rfind(|l| !l.contains("limit=") && !l.contains("correctness"))

@@ -1,6 +1,6 @@
 //! The columns of the table: their names, and the values that rows are sorted by.
 
-use super::RowFacts;
+use super::{OverBest, RowFacts};
 use crate::text::problem;
 use lab_project::config::Goal;
 use lab_protocol::report::Speed;
@@ -19,7 +19,7 @@ pub enum Column {
     /// The change against the incumbent of its time, as its run measured it.
     #[strum(serialize = "vs incumbent")]
     Change,
-    /// The change against the best that was kept before it.
+    /// The change against the best that was kept before it, where the two were timed in turns.
     #[strum(serialize = "vs best")]
     Best,
     /// The fastest of the peers that it was timed beside, with the ratio.
@@ -92,7 +92,10 @@ impl Column {
             }),
             Column::Figure => Number(experiment.figure()?),
             Column::Change => Number(change?.ratio),
-            Column::Best => Number(facts.over_best?),
+            Column::Best => match facts.over_best? {
+                OverBest::InTurns(ratio) => Number(ratio),
+                OverBest::NotInTurns => return None,
+            },
             Column::Peer => Number(peers::fastest(&experiment.peers)?.ratio?.value),
             Column::KernelUs => Number(Some(row.kernel_us).filter(|us| *us > 0.0)?),
             Column::Correctness => Text(row.correctness.word()),

@@ -2,10 +2,10 @@
 
 use super::*;
 use lab_protocol::report::Speed;
-use lab_run::RunId;
 use lab_run::experiment::{Measured, Row, Status};
 use lab_run::message::TrailerKey;
 use lab_run::verdict::Change;
+use lab_run::{KernelBlob, RunId};
 
 const HERE: TableContext = TableContext {
     kernel: "a/kernel.cu",
@@ -13,6 +13,35 @@ const HERE: TableContext = TableContext {
     emulated: false,
     goal: Goal::Maximize,
 };
+
+/// The kernel of a row.
+fn blob(at: usize) -> Option<KernelBlob> {
+    KernelBlob::of(&format!("{at:016x}"))
+}
+
+/// Has the run of row `at` time its kernel in turns with that of row `with`.
+fn time_in_turns(history: &mut [Experiment], at: usize, with: usize, ratio: f64) {
+    history[at].measured.change = Some(Change {
+        ratio,
+        interval: Some((ratio - 0.01, ratio + 0.01)),
+        incumbent: blob(with),
+        ..Change::default()
+    });
+}
+
+/// How each row compares with the best before it, in percent.
+fn over_best(history: &[Experiment]) -> Vec<Option<OverBest>> {
+    let percent = |over| match over {
+        OverBest::InTurns(ratio) => OverBest::InTurns((ratio * 100.0).round()),
+        OverBest::NotInTurns => OverBest::NotInTurns,
+    };
+    let table = table(history);
+    table
+        .facts
+        .iter()
+        .map(|f| f.over_best.map(percent))
+        .collect()
+}
 
 /// `figure status kernel device description`, oldest first.
 fn history(rows: &str) -> Vec<Experiment> {
@@ -58,6 +87,7 @@ fn history(rows: &str) -> Vec<Experiment> {
                 caveated: figure == 60.0,
                 part: None,
                 chosen: None,
+                blob: blob(at),
             },
         }
     };
@@ -200,7 +230,7 @@ fn each_column_sorts_its_best_value_first_and_rows_without_a_value_last() {
         "status: c6 c5 c4 c3 c0 c7 c1 c2",
         "figure: c4 c3 c7 c5 c1 c0 c6 c2",
         "vs incumbent: c7 c6 c5 c4 c3 c2 c1 c0",
-        "vs best: c3 c1 c7 c6 c5 c4 c2 c0",
+        "vs best: c7 c6 c5 c4 c3 c2 c1 c0",
         "vs fastest peer: c7 c6 c5 c4 c3 c2 c1 c0",
         "kernel µs: c4 c3 c7 c5 c1 c0 c6 c2",
         "correctness: c2 c7 c6 c5 c4 c3 c1 c0",
@@ -234,12 +264,10 @@ fn the_best_before_is_over_as_many_workloads() {
     for at in [1, 3] {
         history[at].measured.part = Some(8);
     }
-    let over = table(&history)
-        .facts
-        .iter()
-        .map(|f| f.over_best.map(|r| (r * 100.0).round()))
-        .collect::<Vec<_>>();
-    assert_eq!(over, [None, None, Some(20.0), Some(-10.0)]);
+    time_in_turns(&mut history, 2, 0, 0.05);
+    time_in_turns(&mut history, 3, 2, 0.2);
+    let (in_turns, not) = (OverBest::InTurns(5.0), OverBest::NotInTurns);
+    assert_eq!(over_best(&history), [None, None, Some(in_turns), Some(not)]);
 }
 
 #[test]
@@ -252,35 +280,25 @@ fn a_row_of_an_unknown_kernel_and_a_figure_of_another_are_no_best() {
     for at in [2, 4] {
         history[at].foreign = true;
     }
-    let over = table(&history)
-        .facts
-        .iter()
-        .map(|f| f.over_best.map(|r| (r * 100.0).round()))
-        .collect::<Vec<_>>();
-    assert_eq!(over, [None, None, None, Some(100.0), Some(-20.0)]);
+    time_in_turns(&mut history, 3, 1, 1.0);
+    time_in_turns(&mut history, 4, 2, -0.2);
+    let [own, anothers] = [100.0, -20.0].map(|it| Some(OverBest::InTurns(it)));
+    assert_eq!(over_best(&history), [None, None, None, own, anothers]);
 }
 
 #[test]
 fn the_best_before_is_of_the_same_kernel_on_the_same_device() {
-    let table = table(&history(PAST));
-    let over: Vec<Option<f64>> = table
-        .facts
-        .iter()
-        .map(|f| f.over_best.map(|r| (r * 100.0).round()))
-        .collect();
+    let mut history = history(PAST);
+    // A crash has no figure, the fourth was timed beside the first, the last beside the fourth.
+    time_in_turns(&mut history, 3, 0, 0.5);
+    time_in_turns(&mut history, 7, 3, -0.1);
+    let [faster, slower] = [50.0, -10.0].map(|it| Some(OverBest::InTurns(it)));
+    let not = Some(OverBest::NotInTurns);
     assert_eq!(
-        over,
-        [
-            None,
-            Some(50.0),
-            None,
-            Some(100.0),
-            None,
-            None,
-            None,
-            Some(-10.0)
-        ]
+        over_best(&history),
+        [None, not, None, faster, None, None, None, slower]
     );
+    let table = table(&history);
     let marks: Vec<(bool, bool)> = table
         .facts
         .iter()

@@ -381,6 +381,7 @@ fn facts<'a>(report: &'a Report, objective: &'a Objective, external: bool) -> Fa
         output_limit_mib: 64,
         same_within: 0.005,
         has_incumbent: true,
+        incumbent: None,
         last_words: "",
     }
 }

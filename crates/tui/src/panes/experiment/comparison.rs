@@ -217,7 +217,10 @@ fn ratio(both: &Compared, sides: Sides) -> Lines {
             return out;
         }
     };
-    let words = sides.setup.in_words(&change);
+    let mut words = sides.setup.in_words(&change);
+    if !both.is_in_turns() {
+        words += ", not in turns";
+    }
     let mut out = paragraph(&words, sides.columns, STRONG);
     if let Some(workloads) = both.common_workloads() {
         let figure = match workloads {
@@ -228,9 +231,12 @@ fn ratio(both: &Compared, sides: Sides) -> Lines {
             "{figure} that both timed: the two did not judge the same ones."
         )));
     }
-    out.extend(quiet(
-        "Each was measured in its own run, not in turns with the other: clocks and heat may be in it.",
-    ));
+    out.extend(quiet(match both.is_in_turns() {
+        true => "One run timed the two in turns.",
+        false => {
+            "Each was measured in its own run, not in turns with the other: clocks and heat may be in it."
+        }
+    }));
     out
 }
 

@@ -1,7 +1,7 @@
 //! The text and the style of a cell of the table.
 
 use crate::prelude::*;
-use crate::table::{Column, RowFacts};
+use crate::table::{Column, OverBest, RowFacts};
 use crate::text::problem;
 use crate::widgets::in_short;
 use lab_protocol::report::{PeerRatio, Speed};
@@ -40,7 +40,11 @@ pub fn text(
         }
         Column::Figure => figure(experiment, width),
         Column::Change => change.map(|c| against_incumbent(&c)).unwrap_or_default(),
-        Column::Best => facts.over_best.map(format::percent).unwrap_or_default(),
+        Column::Best => match facts.over_best {
+            Some(OverBest::InTurns(ratio)) => format::percent(ratio),
+            Some(OverBest::NotInTurns) => NOT_IN_TURNS.to_owned(),
+            None => String::new(),
+        },
         Column::Peer => {
             // The ratio alone: the details show its interval.
             let without_ends = |ratio| PeerRatio {
@@ -115,6 +119,9 @@ pub fn description(
     format!("{}  {tags}", fit(&text, room))
 }
 
+/// Of two that no run timed in turns.
+const NOT_IN_TURNS: &str = "not in turns";
+
 /// `+3.1 % ± 0.3`.
 fn against_incumbent(change: &Change) -> String {
     figures::change(change.ratio, change.spread)
@@ -129,11 +136,16 @@ pub fn style(column: Column, experiment: &Experiment, facts: &RowFacts) -> Style
         Column::Commit => ACCENT,
         Column::Figure => STRONG,
         Column::Correctness if !experiment.row.correctness.passed() => BAD,
+        Column::Best if facts.over_best == Some(OverBest::NotInTurns) => QUIET,
         Column::Change | Column::Speed => match change {
             Some(Change {
                 speed: Some(speed), ..
             }) => style::speed(speed),
-            Some(change) if change.ratio > 0.0 => GOOD,
+            Some(Change {
+                interval: Some(_),
+                ratio,
+                ..
+            }) if ratio > 0.0 => GOOD,
             _ => QUIET,
         },
         Column::Problem | Column::Device | Column::When | Column::Run => QUIET,

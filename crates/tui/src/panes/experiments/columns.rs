@@ -81,7 +81,7 @@ fn wide(column: Column, room: usize, device: usize) -> usize {
         Column::Status => 11,
         Column::Figure => 10,
         Column::Change => 14,
-        Column::Best => 9,
+        Column::Best => 12,
         Column::Peer => 18,
         Column::KernelUs => 10,
         Column::Correctness => 12,

@@ -2,8 +2,8 @@
 
 use super::objective;
 use crate::prelude::*;
+use crate::table::{OverBest, over_best};
 use lab_run::experiment::{Experiment, Status};
-use lab_run::verdict::Change;
 
 /// One row about one experiment:
 /// `▸ 5 of 8  9f8e7d4 ○ discard  60,900 sps  -0.6 % vs best  unroll by 8`.
@@ -22,13 +22,17 @@ pub fn row(
         None => row.correctness.to_string(),
     };
     let before = at.checked_sub(1);
-    let before = before.and_then(|before| comparable.points.best(before));
-    let is_beside = comparable.points.is_beside_best(experiment);
-    let before = before.filter(|best| *best != 0.0 && is_beside);
+    let before = before.and_then(|before| comparable.points.best_at(before));
+    let is_beside = comparable.points.is_beside_best(experiment) && figure.is_some();
+    let before = before.filter(|_| is_beside);
+    let before = before.and_then(|best| data.repository.nth_comparable(best));
     let goal = experiment.goal(data.setup.goal);
-    let change = before.zip(figure);
-    let change = change.and_then(|(best, value)| Change::of_quotient(value / best, None));
-    let change = change.map(|change| format::percent(change.improvement(goal).ratio));
+    let change = before.map(
+        |best| match over_best(experiment, best.measured.blob, goal) {
+            OverBest::InTurns(ratio) => format!("  {} vs the best before", format::percent(ratio)),
+            OverBest::NotInTurns => "  not in turns with the best before".to_owned(),
+        },
+    );
     let sign = if is_selected { "▸ " } else { "  " };
     let place = is_selected.then(|| format!("{} of {}  ", at + 1, comparable.len()));
     let date = experiment.decided.filter(|_| is_selected);
@@ -39,7 +43,7 @@ pub fn row(
         Some(printable(&row.commit).accent()),
         Some(Span::styled(decided, style::experiment(row.status))),
         Some(format!("  {number}").strong()),
-        change.map(|change| format!("  {change} vs the best before").quiet()),
+        change.map(Meaning::quiet),
         experiment.foreign.then(|| "  foreign".warn()),
         Some(Span::raw(format!("  {}", printable(&row.description)))),
         date.map(|at| format!("  {}", data.date(at)).quiet()),
