@@ -122,6 +122,16 @@ pub struct DiffLine {
 }
 
 impl DiffLine {
+    /// The line as a patch has it: its sign, then its text.
+    fn in_patch(&self) -> String {
+        let end = if self.lacks_newline {
+            "\n\\ No newline at end of file"
+        } else {
+            ""
+        };
+        format!("{}{}{end}", self.kind.mark(), self.text)
+    }
+
     /// Its number in one of the texts, from 1.
     fn number(&self, side: Side) -> Option<u32> {
         match side {

@@ -242,6 +242,18 @@ impl DiffView {
         row.and_then(text).unwrap_or_default()
     }
 
+    /// The row as a patch has it: lines with their signs. Two different sides are two lines.
+    pub fn patch_line(&self, row: usize) -> String {
+        let shown = self.rows.get(row).copied().filter(|row| row.is_source());
+        let Some(shown) = shown else {
+            return self.text(row);
+        };
+        let sides = [Side::Old, Side::New].map(|side| self.on(shown, side));
+        let lines = sides.into_iter().flatten();
+        let lines = lines.dedup_by(|old, new| std::ptr::eq(*old, *new));
+        lines.map(DiffLine::in_patch).join("\n")
+    }
+
     /// Fits the view into an area of so many columns and rows. A narrow area is unified. The cursor
     /// is visible, with some rows around it where the area is high enough.
     pub fn fit(&self, columns: u16, rows: usize) -> DiffFit {

@@ -1,7 +1,7 @@
 //! The text that is copied: what the focused pane is about.
 
 use super::Model;
-use super::rows::no_rows;
+use super::rows::{RowText, no_rows};
 use crate::source::severity_word;
 use crate::views::Pane;
 use itertools::Itertools;
@@ -87,7 +87,7 @@ impl Model {
     }
 
     fn all_rows(&self, pane: Pane) -> Option<String> {
-        let rows = self.rows(pane);
+        let rows = self.rows_for(pane, RowText::Copied);
         let text = (0..rows.count).map(|at| rows.text(at)).join("\n");
         Some(text).filter(|_| rows.count > 0)
     }

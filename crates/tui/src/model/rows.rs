@@ -9,6 +9,15 @@ use lab_git::{LogEntry, short};
 use lab_run::experiment::Experiment;
 use std::borrow::Cow;
 
+/// What the text of a row is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowText {
+    /// To search in.
+    Searched,
+    /// To copy: the lines of a diff have their signs, as in a patch.
+    Copied,
+}
+
 /// The rows of one pane, from the top.
 pub struct Rows<'a> {
     pub count: usize,
@@ -37,6 +46,12 @@ impl Model {
 
     /// The rows of a pane; texts are wrapped as at the last frame.
     pub fn rows(&self, pane: Pane) -> Rows<'_> {
+        self.rows_for(pane, RowText::Searched)
+    }
+
+    /// The rows of a pane, with their texts for one purpose.
+    pub fn rows_for(&self, pane: Pane, wanted: RowText) -> Rows<'_> {
+        let is_copied = wanted == RowText::Copied;
         let panes = &self.panes;
         match pane {
             Pane::Commits => {
@@ -77,7 +92,10 @@ impl Model {
                     row.map(|row| row.to_string()).unwrap_or_default().into()
                 })
             }
-            Pane::Source => Rows::new(panes.source.count(), |at| panes.source.row_text(at).into()),
+            Pane::Source => Rows::new(panes.source.count(), move |at| match is_copied {
+                true => panes.source.patch_line(at).into(),
+                false => panes.source.row_text(at).into(),
+            }),
             Pane::Workloads => {
                 let table = panes.workload_table(self.data());
                 let rows = table.map(|table| panes.workloads.rows(&table));
@@ -89,7 +107,10 @@ impl Model {
             _ => {
                 let columns = panes.text(pane).columns;
                 let document = panes.document(pane, self.data(), columns);
-                Rows::new(document.rows(), move |at| document.text(at))
+                Rows::new(document.rows(), move |at| match is_copied {
+                    true => document.patch_line(at),
+                    false => document.text(at),
+                })
             }
         }
     }

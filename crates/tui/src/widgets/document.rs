@@ -61,11 +61,23 @@ impl<'a> Document<'a> {
 
     /// The text of row `at`.
     pub fn text(&self, at: usize) -> Cow<'a, str> {
+        self.row(at, |body, row| body.text(row))
+    }
+
+    /// The same; of a diff as a line of a patch.
+    pub fn patch_line(&self, at: usize) -> Cow<'a, str> {
+        self.row(at, |body, row| match body {
+            Body::Diff(view) => view.patch_line(row),
+            body => body.text(row),
+        })
+    }
+
+    fn row(&self, at: usize, text: impl Fn(&Body, usize) -> String) -> Cow<'a, str> {
         let section = self.begins().take_while(|(begin, _)| *begin <= at).last();
         let text =
             section.map(
                 |(begin, section)| match (at - begin).checked_sub(section.title_rows()) {
-                    Some(row) => section.body.text(row),
+                    Some(row) => text(&section.body, row),
                     None => section.title.clone(),
                 },
             );

@@ -348,6 +348,14 @@ impl SourceState {
         }
     }
 
+    /// The same; of a diff as a line of a patch.
+    pub fn patch_line(&self, at: usize) -> String {
+        match self.is_file() {
+            true => self.row_text(at),
+            false => self.view.patch_line(at),
+        }
+    }
+
     /// The cursor's row among them.
     pub fn at(&self) -> usize {
         if self.is_file() {
