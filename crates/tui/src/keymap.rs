@@ -67,7 +67,7 @@ impl KeyScope {
 pub struct Binding {
     pub action: Action,
     pub scope: KeyScope,
-    /// Its name in the config, the palette and messages.
+    /// Its name in the config and the palette.
     pub name: &'static str,
     /// What it does, in one sentence.
     pub doc: &'static str,
@@ -75,6 +75,13 @@ pub struct Binding {
     pub keys: &'static [&'static str],
     /// One word for the hint bar. Empty where the hint bar does not show the action.
     pub hint: &'static str,
+}
+
+impl Binding {
+    /// Its name in plain words, for messages: `next match` of `next-match`.
+    pub fn words(&self) -> String {
+        self.name.replace('-', " ")
+    }
 }
 
 macro_rules! actions {

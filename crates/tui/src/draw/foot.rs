@@ -62,7 +62,7 @@ fn room_beside(lines: &[Line], model: &Model, columns: u16, is_large: bool) -> O
     let views = if is_large {
         0
     } else {
-        ViewNames::Present.columns(model)
+        ViewNames::needed(model, columns)
     };
     (lines.len() < 2 && room >= views).then_some(room as u16)
 }
@@ -91,7 +91,7 @@ pub(super) fn draw(
 
 fn message(model: &Model) -> Option<(String, Style)> {
     if let Some(Overlay::Preparing { action, .. }) = model.overlays.last() {
-        return Some((format!("◐ {}: reading …", action.binding().name), ACCENT));
+        return Some((format!("◐ {}: reading …", action.binding().words()), ACCENT));
     }
     let doing = model.decision.in_progress.map(|deciding| match deciding {
         // A commit's hooks may take their time.

@@ -24,6 +24,7 @@ mod big_letters;
 mod dialog;
 mod dialogs;
 mod foot;
+mod head;
 mod help;
 mod message_dialog;
 mod pick_list;
@@ -69,7 +70,11 @@ fn draw(model: &Model, frame: &mut Frame, area: Rect) -> FrameGeometry {
     // The big letters are for Bench, which is read from a distance.
     let is_tall = is_large && model.panes.view == View::Bench;
     let [head, verdict, body, foot] = Layout::vertical([
-        Constraint::Length(u16::from(is_large)),
+        Constraint::Length(if is_large {
+            head::rows(model, area.width)
+        } else {
+            0
+        }),
         Constraint::Length(if is_tall { 4 } else { 1 }),
         Constraint::Fill(1),
         Constraint::Length(foot::rows(model, area, is_large)),
@@ -77,7 +82,7 @@ fn draw(model: &Model, frame: &mut Frame, area: Rect) -> FrameGeometry {
     .areas(area);
     let mut names_branch = false;
     if is_large {
-        (geometry.buttons, names_branch) = verdict::draw_head(model, frame, head);
+        (geometry.buttons, names_branch) = head::draw(model, frame, head);
     }
     if is_tall {
         verdict::draw_large(model, frame, verdict);

@@ -1,21 +1,19 @@
-//! The head of the screen and the verdict: one word, one colour, one number, the change against the
+//! The verdict: one word, one colour, one number, the change against the
 //! incumbent. While a run is in progress, its stage; the last verdict stays beside it.
 
 mod figures;
 
 use super::big_letters;
-use super::view_names::{ViewNames, draw_views};
-use crate::geometry::Button;
+use super::head::which_run;
 use crate::model::Model;
 use crate::prelude::*;
 use crate::state::{FinishedRun, LiveRun, Running};
-use crate::widgets::in_short;
 use figures::{change_style, figures, peers_behind, qualifies, so_far, third_line};
 use lab_protocol::report::time_left;
 use lab_protocol::report::{Report, Stage};
+use lab_run::Reason;
 use lab_run::experiment::Status;
 use lab_run::verdict::Outcome;
-use lab_run::{Reason, RunStart};
 use lab_text::age::in_words;
 use std::time::Duration;
 
@@ -24,101 +22,6 @@ const NAMED: u16 = 60;
 const NAME: usize = 16;
 /// Cells of the progress bar.
 const BAR: u64 = 16;
-
-/// Draws project, device and branch; on the right the run and why it started. The names of the
-/// views come first: in a narrow head the branch stands in the foot, and the device has a short
-/// name or none. Returns the names of the views as buttons, and whether the branch is named.
-pub(super) fn draw_head(model: &Model, frame: &mut Frame, area: Rect) -> (Vec<Button>, bool) {
-    // Two columns separate the names of the views from either part.
-    let names = ViewNames::All.columns(model) as u16;
-    let least = head_text(model, "", false).width() + usize::from(names) + 5;
-    let rights = which_run(model);
-    let fits = |text: &&String| width(text) + least <= usize::from(area.width);
-    let right = rights.iter().find(fits).unwrap_or(&rights[0]);
-    let right = Line::styled(format!("{right} "), QUIET).right_aligned();
-    let taken = (right.width() as u16).min(area.width / 2);
-    let room = area.width.saturating_sub(taken + names + 4);
-    let device = model
-        .runs
-        .report()
-        .and_then(Report::device)
-        .unwrap_or_default();
-    let whole = device_name(device);
-    let forms = [
-        (true, whole),
-        (false, whole),
-        (false, in_short(device)),
-        (false, ""),
-    ];
-    let mut forms = forms.map(|(branch, device)| (branch, head_text(model, device, branch)));
-    let fits = |(_, text): &&(bool, Line)| text.width() <= usize::from(room);
-    let last = forms.len() - 1;
-    let at = forms.iter().position(|form| fits(&form)).unwrap_or(last);
-    let (names_branch, left) = std::mem::take(&mut forms[at]);
-    let from = (left.width() as u16 + 2).min(area.width);
-    let views = Rect {
-        x: area.x + from,
-        width: area.width.saturating_sub(from + taken + 2),
-        ..area
-    };
-    draw_rows(frame, area, [left]);
-    let buttons = draw_views(model, frame, views, &ViewNames::ALL);
-    let place = Rect {
-        x: area.right() - taken,
-        width: taken,
-        ..area
-    };
-    frame.render_widget(right, place);
-    (buttons, names_branch)
-}
-
-/// Project and device, and HEAD where there is room for the branch.
-fn head_text(model: &Model, device: &str, branch: bool) -> Line<'static> {
-    let mut left = Line::from(vec![
-        " lab ".key(),
-        format!(" {} ", model.setup.name).strong(),
-    ]);
-    if !device.is_empty() {
-        left.push_span(format!(" {} ", printable(device)));
-    }
-    if let Some(status) = &model.repository.status {
-        let head = &status.head;
-        if branch {
-            left.push_span(format!(" {}", printable(&head.label())).quiet());
-        }
-        if let Some(operation) = &head.operation {
-            left.push_span(format!("  {operation} in progress").warn());
-        }
-    }
-    left
-}
-
-/// The run and why it started, the longest form first.
-fn which_run(model: &Model) -> [String; 3] {
-    let when = |start: &RunStart| {
-        let (word, time) = (
-            start.reason.word(),
-            format::clock(start.started, &model.appearance.zone),
-        );
-        [format!("{word} {time}"), word.to_owned(), String::new()]
-    };
-    let why = |start: &RunStart| {
-        let [whole, word, _] = when(start);
-        let run = format!("run {}", start.id);
-        [format!("{run} · {whole}"), format!("{run} · {word}"), run]
-    };
-    match (&model.runs.running, &model.runs.last) {
-        (Running::Live(live), _) => why(&live.start),
-        (Running::Asked(reason, _), _) => {
-            let word = reason.word();
-            [format!("{word} · starting"), word.to_owned(), String::new()]
-        }
-        // It has no number.
-        (Running::No, Some(last)) if last.is_not_judged() => when(&last.start),
-        (Running::No, Some(last)) => why(&last.start),
-        (Running::No, None) => Default::default(),
-    }
-}
 
 /// Draws three rows of big letters, and three lines of text beside them.
 pub(super) fn draw_large(model: &Model, frame: &mut Frame, area: Rect) {
@@ -396,13 +299,6 @@ fn left(model: &Model, elapsed: Duration) -> Option<String> {
         (None, Running::Asked(..) | Running::No) => None,
     };
     left.map(|left| format!("about {} left", in_words(left)))
-}
-
-/// The device's name without its attributes: `NVIDIA H200` of `NVIDIA H200 emulated=1`.
-fn device_name(device: &str) -> &str {
-    let attribute = device.split_whitespace().find(|word| word.contains('='));
-    let end = attribute.and_then(|word| device.find(word));
-    end.map_or(device, |end| device[..end].trim_end())
 }
 
 fn stage_word(live: &LiveRun) -> &'static str {

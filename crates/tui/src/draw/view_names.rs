@@ -12,6 +12,8 @@ use crate::views::View;
 pub(super) enum ViewNames {
     /// ` 1 Bench  2 Source ▸3 Results  4 Git  5 Device `
     All,
+    /// `1Bench 2Source ▸3Results 4Git 5Device `
+    Close,
     /// `1 2 ▸3 Results 4 5 `
     Present,
     /// `1 2 ▸3 4 5 `
@@ -20,7 +22,21 @@ pub(super) enum ViewNames {
 
 impl ViewNames {
     /// The widest first.
-    pub(super) const ALL: [ViewNames; 3] = [ViewNames::All, ViewNames::Present, ViewNames::None];
+    pub(super) const ALL: [ViewNames; 4] = [
+        ViewNames::All,
+        ViewNames::Close,
+        ViewNames::Present,
+        ViewNames::None,
+    ];
+
+    /// The columns that the names need in a row of so many: all names if they fit at all.
+    pub(super) fn needed(model: &Model, columns: u16) -> usize {
+        let close = ViewNames::Close.columns(model);
+        match close <= usize::from(columns) {
+            true => close,
+            false => ViewNames::Present.columns(model),
+        }
+    }
 
     /// Columns of the names.
     pub(super) fn columns(self, model: &Model) -> usize {
@@ -36,7 +52,12 @@ fn view_names(model: &Model, names: ViewNames) -> ButtonTexts {
         let action = action_for(view);
         let key = model.appearance.keymap.key(action);
         let is_here = view == model.panes.view;
-        let is_named = names == ViewNames::All || (names == ViewNames::Present && is_here);
+        let is_named = match names {
+            ViewNames::All | ViewNames::Close => true,
+            ViewNames::Present => is_here,
+            ViewNames::None => false,
+        };
+        let gap = if names == ViewNames::Close { "" } else { " " };
         let sign = match (is_here, names) {
             (true, _) => "▸",
             (false, ViewNames::All) => " ",
@@ -44,7 +65,7 @@ fn view_names(model: &Model, names: ViewNames) -> ButtonTexts {
         };
         let text = match (is_named, key.is_empty()) {
             (true, true) => format!("{sign}{} ", view.name()),
-            (true, false) => format!("{sign}{key} {} ", view.name()),
+            (true, false) => format!("{sign}{key}{gap}{} ", view.name()),
             (false, true) => return None,
             (false, false) => format!("{sign}{key} "),
         };

@@ -120,7 +120,7 @@ impl Model {
                 Action::Undo | Action::Describe | Action::Annotate => {
                     self.refuse(action, reason);
                 }
-                _ => self.warn(format!("{}: {reason}", action.binding().name)),
+                _ => self.warn(format!("{}: {reason}", action.binding().words())),
             }
             if action == Action::Cite {
                 // A bench may have been made meanwhile.
