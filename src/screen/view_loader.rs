@@ -8,14 +8,14 @@ use jiff::Timestamp;
 use lab_auto::LoopView;
 use lab_bench::BenchStore;
 use lab_board::{Board, Source};
-use lab_git::{Graph, Marks, Repo};
+use lab_git::{Graph, Marks, OwnCommits, Repo};
 use lab_history::details;
 use lab_history::kernels::{self, ListedKernel};
 use lab_project::Project;
 use lab_store::{RunIndex, RunStore};
 use lab_sweep::SweepView;
 use lab_tui::event::Event;
-use lab_tui::reply::{GraphPage, ViewReply};
+use lab_tui::reply::{GraphPage, OwnCommitsPage, ViewReply};
 use lab_tui::request::ViewRequest;
 use std::io;
 use std::mem::discriminant;
@@ -51,6 +51,8 @@ pub fn replaces(known: &ViewRequest, new: &ViewRequest) -> bool {
 struct Known {
     /// The walk through the graph, as far as it has been read.
     walk: Option<Graph>,
+    /// The walk through the commits of the kernel, as far as it has been read.
+    own_commits: Option<OwnCommits>,
     /// The index of the runs of this project, for the loop and the list of kernels.
     index: Option<(Arc<Project>, RunIndex)>,
 }
@@ -103,6 +105,13 @@ fn answer(
         }
         ViewRequest::Graph => ViewReply::Graph(begin(project, walk).map_err(in_words)),
         ViewRequest::MoreGraph => ViewReply::Graph(page(walk, false).map_err(in_words)),
+        ViewRequest::OwnCommits => {
+            known.own_commits = None;
+            ViewReply::OwnCommits(own_commits(project, &mut known.own_commits).map_err(in_words))
+        }
+        ViewRequest::MoreOwnCommits => {
+            ViewReply::OwnCommits(own_commits(project, &mut known.own_commits).map_err(in_words))
+        }
         ViewRequest::Loop(around) => {
             let read = LoopView::read(project, known.index(project), around.lines());
             ViewReply::Loop(Box::new(read.map_err(in_words)))
@@ -151,6 +160,22 @@ fn answer(
 fn begin(project: &Project, walk: &mut Option<Graph>) -> anyhow::Result<GraphPage> {
     *walk = Some(Graph::open(&Repo::open(project)?)?);
     page(walk, true)
+}
+
+/// The next page of the walk, or the first of a new one.
+fn own_commits(project: &Project, walk: &mut Option<OwnCommits>) -> anyhow::Result<OwnCommitsPage> {
+    let repo = Repo::open(project)?;
+    let is_first = walk.is_none();
+    let walk = match walk {
+        Some(walk) => walk,
+        None => walk.insert(OwnCommits::open(&repo)?),
+    };
+    let entries = walk.page(&repo, &Marks::of(&[]))?;
+    Ok(OwnCommitsPage {
+        is_first,
+        is_last: walk.is_at_end(),
+        entries,
+    })
 }
 
 /// Which experiments the commits hold is not asked here: the screen knows.

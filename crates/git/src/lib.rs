@@ -34,6 +34,7 @@ mod log;
 mod names;
 mod notes;
 mod obstacle;
+mod own_commits;
 mod pack;
 mod patterns;
 mod ref_folder;
@@ -74,6 +75,7 @@ pub use log::{LogEntry, Marks, change, log_page, parse_message, show, trailers_o
 pub use names::{NamedCommit, Present, commits_named, resolve, unknown};
 pub use notes::{Notes, incumbent_commit, incumbent_note, note};
 pub use obstacle::{Obstacle, Operation, author_name, obstacle};
+pub use own_commits::OwnCommits;
 pub use refs::{
     StoredCommit, is_stored, name_commit, name_left, name_turn, prepare_discarded, save,
     stored_kernel, undone_ref, unname_commit,

@@ -63,6 +63,7 @@ pub enum ViewReply {
     /// The repository's kernels, sorted by name.
     Kernels(Vec<ListedKernel>),
     Graph(Result<GraphPage, String>),
+    OwnCommits(Result<OwnCommitsPage, String>),
     Loop(Box<Result<LoopView, String>>),
     Profile(Box<ProfileView>),
     /// The lines that commits changed, by commit, in small letters.
@@ -118,6 +119,16 @@ pub struct GraphPage {
     /// There are no older commits.
     pub is_last: bool,
     pub entries: Vec<GraphEntry>,
+}
+
+/// Commits of HEAD's history that changed the kernel's folder, newest first.
+#[derive(Debug)]
+pub struct OwnCommitsPage {
+    /// The page begins a new walk: earlier pages no longer count.
+    pub is_first: bool,
+    /// There are no further pages.
+    pub is_last: bool,
+    pub entries: Vec<LogEntry>,
 }
 
 /// A kernel that was put on disk.

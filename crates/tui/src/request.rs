@@ -101,6 +101,10 @@ pub enum ViewRequest {
     Graph,
     /// The commits that follow, of the same walk.
     MoreGraph,
+    /// The commits of HEAD's history that changed the kernel's folder: of a new walk.
+    OwnCommits,
+    /// Those that follow, of the same walk.
+    MoreOwnCommits,
     /// The loop of `lab auto`, with these lines around the changes of its edit.
     Loop(ContextLines),
     /// The profile of an experiment or of the present kernel.

@@ -62,6 +62,8 @@ pub struct World {
     records: Vec<Record>,
     pub history: Vec<Experiment>,
     pub commits: Vec<LogEntry>,
+    /// The commits that changed the kernel's folder and hold no experiment.
+    pub own_commits: Vec<LogEntry>,
     trusted: bool,
     /// Why kernels cannot be confined.
     unconfined: Option<String>,
@@ -145,6 +147,7 @@ impl World {
             live: None,
             records: Vec::new(),
             history: Vec::new(),
+            own_commits: Vec::new(),
             commits: vec![commit("a1b2c3d4", "the first kernel", None)],
             trusted: true,
             unconfined: None,

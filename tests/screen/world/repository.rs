@@ -19,7 +19,7 @@ use lab_text::sanitise::LogLine;
 use lab_tui::diff::Diff;
 use lab_tui::event::Event;
 use lab_tui::profile::ProfileView;
-use lab_tui::reply::{GraphPage, ViewReply};
+use lab_tui::reply::{GraphPage, OwnCommitsPage, ViewReply};
 use lab_tui::request::ViewRequest;
 use lab_tui::source::{Base, Baseline, PresentText, SourceRequest, SourceText, SourceView};
 use std::sync::Arc;
@@ -185,6 +185,15 @@ impl World {
                 };
                 self.answers
                     .push_back(Event::View(ViewReply::Graph(Ok(page))));
+            }
+            ViewRequest::OwnCommits | ViewRequest::MoreOwnCommits => {
+                let page = OwnCommitsPage {
+                    is_first: wish == ViewRequest::OwnCommits,
+                    is_last: true,
+                    entries: self.own_commits.clone(),
+                };
+                self.answers
+                    .push_back(Event::View(ViewReply::OwnCommits(Ok(page))));
             }
             ViewRequest::MoreGraph if self.awaits_pages => {}
             ViewRequest::MoreGraph => self.tell_page(),

@@ -1,5 +1,5 @@
 //! The pane Git log: HEAD's commits, with the mark and the figure of the experiment that each
-//! holds. The commits with an experiment of this kernel come first.
+//! holds. The commits of this kernel come first: those that changed its folder or hold an experiment.
 
 use crate::prelude::*;
 use crate::state::Setup;
@@ -11,7 +11,8 @@ pub fn draw(canvas: &mut Canvas, list: ListState) -> ListState {
     let data = canvas.data;
     let status = data.repository.status.as_ref();
     let head = status.map(|status| printable(&status.head.label()));
-    let is_moved = data.repository.own_commits_first;
+    let is_moved = data.repository.log.is_moved;
+    let own_count = data.repository.log.count_of_own;
     let order = is_moved.then(|| "this kernel's first".to_owned());
     let inner = canvas.draw_title(&joined(head.into_iter().chain(order)));
     let commits = &data.repository.commits;
@@ -25,7 +26,9 @@ pub fn draw(canvas: &mut Canvas, list: ListState) -> ListState {
         Layout::vertical([Constraint::Fill(1), Constraint::Length(detail_rows)]).areas(inner);
     let columns = usize::from(inner.width);
     let list = canvas.draw_list(rows, list, commits.len(), shows_selection, |at| {
-        describe(&commits[at], (data.setup, is_moved), columns)
+        let is_other = at >= own_count;
+        let word = if is_moved && is_other { "other" } else { "" };
+        describe(&commits[at], data.setup, (word, !is_other), columns)
     });
     if rows.height > 0 {
         draw_rows(canvas.frame, below, [detail(&commits[list.selected], data)]);
@@ -35,15 +38,14 @@ pub fn draw(canvas: &mut Canvas, list: ListState) -> ListState {
 
 fn describe<'a>(
     entry: &'a LogEntry,
-    (setup, is_moved): (&Setup, bool),
+    setup: &Setup,
+    (word, is_own): (&str, bool),
     columns: usize,
 ) -> Line<'a> {
     let mut line = Line::from(vec![short(&entry.id).accent(), Span::raw(" ")]);
-    let own = own(entry, setup);
-    let is_own = own.is_some();
-    match own {
+    match own(entry, setup) {
         Some(experiment) => line.extend(beside_commit(experiment)),
-        None => line.push_span(pad(if is_moved { "other" } else { "" }, 8).quiet()),
+        None => line.push_span(pad(word, 8).quiet()),
     }
     line.push_span("  ");
     let room = columns.saturating_sub(line.width());

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use lab_board::{Board, Decision};
 use lab_decide::policy::{Present, Snapshot};
 use lab_decide::status::ProjectStatus;
-use lab_git::LogEntry;
+use lab_git::{Head, LogEntry};
 use lab_history::chart_points::ChartPoints;
 use lab_project::config::Goal;
 use lab_run::experiment::{Experiment, ExperimentKey, Status};
@@ -21,6 +21,23 @@ pub type DeviceName<'a> = (Option<&'a str>, bool);
 /// The same, as it is remembered.
 pub type Device = (Option<String>, bool);
 
+/// HEAD's newest commits, and those of this kernel.
+#[derive(Debug, Default)]
+pub struct KernelLog {
+    /// HEAD's newest commits, newest first.
+    pub newest: Vec<LogEntry>,
+    /// Those that changed the kernel's folder, however far below HEAD they are.
+    pub own: Vec<LogEntry>,
+    /// HEAD and kernel that these were asked for.
+    pub asked_for: Option<(Head, String)>,
+    /// The first page of a new walk was asked for and has not come yet.
+    pub awaits_first: bool,
+    /// How many of [`Repository::commits`] are of this kernel.
+    pub count_of_own: usize,
+    /// Whether one of them stands before a newer one of others.
+    pub is_moved: bool,
+}
+
 #[derive(Debug, Default)]
 pub struct Repository {
     /// As the last look at the repository found it.
@@ -31,10 +48,10 @@ pub struct Repository {
     /// another device where the present one has none.
     pub chosen_device: Option<Device>,
     cache: HistoryCache,
-    /// HEAD's commits, newest first; those with an experiment of this kernel before the others.
+    /// HEAD's commits, newest first; those of this kernel before the others.
     pub commits: Vec<LogEntry>,
-    /// Whether one of these stands before a newer one of others.
-    pub own_commits_first: bool,
+    /// What they were made from.
+    pub log: KernelLog,
     /// The board of decisions as it was last read, or why it cannot be; `None` before.
     pub board: Option<Result<Board, String>>,
     /// The bench or sweep that is shown in place of the selected decision.

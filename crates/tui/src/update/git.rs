@@ -28,6 +28,7 @@ impl Model {
         graph.asked = false;
         match page {
             Ok(page) => {
+                let is_first = page.is_first;
                 // In a new walk the selected commit may be in another row.
                 let selected = graph
                     .selected()
@@ -43,11 +44,12 @@ impl Model {
                     .clone()
                     .filter(|key| graph.followed.as_ref() != Some(key));
                 graph.followed.clone_from(&self.selection.key);
-                if let Some(id) = selected {
-                    graph.go_to(&id);
+                if let Some(id) = &selected {
+                    graph.go_to(id);
                 }
                 match elsewhere {
                     Some(key) => self.seek(key),
+                    None if is_first && selected.is_none() => self.seek_own(),
                     None => self.read_on(),
                 }
             }
@@ -72,6 +74,18 @@ impl Model {
             None => self.settle(false),
             Some(true) => self.read_to(ReadTarget::Commit(key.commit)),
             Some(false) => self.read_loose(key.commit),
+        }
+    }
+
+    /// Goes to the newest commit of this kernel, if none of those that were read is one.
+    fn seek_own(&mut self) {
+        let log = &self.repository.log;
+        let own = &self.repository.commits[..log.count_of_own];
+        let rows = &self.panes.graph.rows;
+        let is_read = |entry: &LogEntry| rows.iter().any(|row| row.entry.commit.id == entry.id);
+        match own.first().filter(|_| !own.iter().any(is_read)) {
+            Some(newest) => self.read_to(ReadTarget::Commit(newest.id.clone())),
+            None => self.read_on(),
         }
     }
 

@@ -14,6 +14,7 @@ mod keys;
 mod loops;
 mod mouse;
 mod overview;
+mod own_commits;
 mod pick;
 mod places;
 mod preferences;

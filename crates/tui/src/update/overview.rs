@@ -8,7 +8,6 @@ use crate::state::runs::decided;
 use crate::state::{ExpectedBytes, FinishedRun, Setup};
 use crate::table::TableContext;
 use lab_decide::status::ProjectStatus;
-use lab_git::LogEntry;
 use lab_project::Project;
 use lab_run::experiment::Experiment;
 use lab_run::record::Record;
@@ -33,16 +32,8 @@ impl Model {
         }
         match overview.log {
             Ok(log) => {
-                // The commits of this kernel come first.
-                let is_own = |entry: &LogEntry| {
-                    let experiment = entry.experiment.as_deref();
-                    experiment.is_some_and(|experiment| self.setup.is_about(experiment))
-                };
-                let mut pairs = log.windows(2);
-                let is_moved = pairs.any(|two| !is_own(&two[0]) && is_own(&two[1]));
-                self.repository.own_commits_first = is_moved;
-                let (own, others): (Vec<_>, Vec<_>) = log.into_iter().partition(is_own);
-                self.repository.commits = own.into_iter().chain(others).collect();
+                self.repository.log.newest = log;
+                self.order_commits();
             }
             Err(why) => self.fail(format!("git log: {why}")),
         }
@@ -57,6 +48,7 @@ impl Model {
         if head.is_some() && head != self.repository.status.as_ref().map(head_of) {
             self.open_graph();
         }
+        self.load_own_commits();
         self.load_details();
         self.decision_that_follows();
         self.start_check_that_follows();

@@ -27,6 +27,7 @@ impl Model {
             ViewReply::Source(source) => self.on_source(*source),
             ViewReply::Kernels(kernels) => self.on_kernels(kernels),
             ViewReply::Graph(page) => self.on_graph(page),
+            ViewReply::OwnCommits(page) => self.on_own_commits(page),
             ViewReply::Loop(read) => self.on_loop(*read),
             ViewReply::Profile(view) => self.on_profile(*view),
             ViewReply::ChangedLines(lines) => self.on_changed_lines(lines),
