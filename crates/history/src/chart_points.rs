@@ -29,6 +29,8 @@ pub struct Kinds<P> {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChartPoints {
     kinds: Kinds<Vec<(f64, f64)>>,
+    /// Those of the foreign ones that were kept.
+    foreign_kept: Vec<(f64, f64)>,
     /// The best passing and kept figure, at each place where it is a better one than before; of the
     /// experiments that judged as many workloads as the newest one. A change of the rules ends it
     /// with a NaN: what other rules judged is not compared. Empty on an emulated device.
@@ -84,7 +86,11 @@ impl ChartPoints {
             ..ChartPoints::default()
         };
         let ChartPoints {
-            kinds, best, count, ..
+            kinds,
+            foreign_kept,
+            best,
+            count,
+            ..
         } = &mut chart;
         let figure = |experiment| figure(experiment, measure);
         for (at, experiment) in experiments.enumerate() {
@@ -107,7 +113,10 @@ impl ChartPoints {
                         best.push((place(at), value));
                     }
                     match experiment.foreign {
-                        true => &mut kinds.foreign,
+                        true => {
+                            foreign_kept.push((place(at), value));
+                            &mut kinds.foreign
+                        }
                         false => &mut kinds.kept,
                     }
                 }
@@ -125,8 +134,8 @@ impl ChartPoints {
         chart
     }
 
-    /// The figures of these experiments that matter: of the kept ones and the best so far all, of
-    /// the discarded ones those within Tukey's fences, one and a half times the middle half's
+    /// The figures of these experiments that matter: of the kept ones and the best so far all, whoever
+    /// kept them, of the discarded ones those within Tukey's fences, one and a half times the middle half's
     /// spread from its ends (J. W. Tukey, Exploratory Data Analysis, 1977), so that one wild
     /// attempt does not flatten everything else.
     pub fn reach(&self, shown: &Range<usize>) -> Reach {
@@ -145,6 +154,7 @@ impl ChartPoints {
             foreign,
             ..
         } = self.kinds(shown);
+        let foreign_kept = self::within(&self.foreign_kept, shown);
         let within = [discarded, foreign].into_iter().flat_map(|points| {
             let fences = fences(points);
             let figures = points.iter().map(|(_, y)| *y);
@@ -154,7 +164,7 @@ impl ChartPoints {
         Reach::of(
             self.best(shown.start)
                 .into_iter()
-                .chain(kept.iter().map(|(_, y)| *y))
+                .chain(kept.iter().chain(foreign_kept).map(|(_, y)| *y))
                 .chain(within),
         )
     }
@@ -367,6 +377,21 @@ mod tests {
             [0, 1, 2].map(|at| chart.best(at)),
             [Some(10.0), Some(10.0), Some(12.0)]
         );
+    }
+
+    #[test]
+    fn the_newest_and_best_of_a_clone_are_inside_the_chart() {
+        // A clone has the rows of others, and none of their records.
+        let slow = [19.0, 20.0, 21.0, 20.0, 22.0, 21.0, 20.0, 19.0, 20.0];
+        let fast = [41.3, 42.2];
+        let all = slow.iter().chain(&fast);
+        let mut all: Vec<_> = all.map(|it| experiment(*it, Status::Keep)).collect();
+        all.push(experiment(900.0, Status::Discard));
+        all.iter_mut().for_each(|one| one.foreign = true);
+        let chart = ChartPoints::of(all.iter(), Goal::Maximize);
+        let axis = range(&[], chart.reach(&(0..12)), &[], Scale::Linear);
+        assert!(axis.high() > 42.2, "{axis:?}");
+        assert!(axis.high() < 100.0, "a wild attempt does not flatten them");
     }
 
     #[test]

@@ -61,7 +61,7 @@ impl<'e> Charted<'e> {
         let ends: Vec<f64> = self.levels.iter().map(|(at, _)| *at).collect();
         let last = place(self.experiments.len().max(1) - 1);
         let plot = Plot {
-            x: Axis::between(0.5, last + 0.5, Scale::Linear),
+            x: Axis::between(0.5, last + 0.5, Scale::Linear).whole(),
             y: range(&[], self.points.reach(&all), &ends, Scale::Linear),
             // Experiments have whole numbers.
             x_ticks: X_TICKS.min(self.experiments.len()),

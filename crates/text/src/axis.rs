@@ -48,6 +48,8 @@ pub struct Axis {
     name: &'static str,
     /// There were no values to choose a range for: the axis has no ticks.
     is_blank: bool,
+    /// It counts things: only whole numbers are ticks.
+    is_whole: bool,
 }
 
 /// A round number on an axis, with its text.
@@ -124,6 +126,16 @@ impl Axis {
             unit: "",
             name: "",
             is_blank: false,
+            is_whole: false,
+        }
+    }
+
+    /// The axis with ticks at whole numbers only.
+    #[must_use]
+    pub fn whole(self) -> Self {
+        Axis {
+            is_whole: true,
+            ..self
         }
     }
 
@@ -195,7 +207,8 @@ impl Axis {
         let span = self.high - self.low;
         // Within a range there may be one round number more than there are distances. From here on each
         // step that is tried has a number in the range, if two are wanted.
-        let mut step = nice(span / (most + 1) as f64);
+        let least = if self.is_whole { 1.0 } else { 0.0 };
+        let mut step = nice(span / (most + 1) as f64).max(least);
         let (first, count) = loop {
             // The ends of the range may be multiples of the step, except for rounding.
             let slack = 1e-6 * (span / step).min(1.0);

@@ -331,7 +331,9 @@ fn draw_chart(
     let [keep, discard, crash] =
         [Status::Keep, Status::Discard, Status::Crash].map(style::experiment);
     let mut chart = Chart {
-        x: Axis::between(place(shown.start) - 0.5, end + 0.5, Scale::Linear).named("experiment"),
+        x: Axis::between(place(shown.start) - 0.5, end + 0.5, Scale::Linear)
+            .named("experiment")
+            .whole(),
         y: range(&must, points.reach(&shown), &ends, state.scale),
         series: vec![
             series(best, GOOD, SeriesShape::Step(&steps)),

@@ -103,7 +103,9 @@ fn chart<'p>(
     let best = best.map_or(String::new(), |(_, us)| format!("best {}", format::us(*us)));
     let ends = [place(shown.start) - 0.5, place(shown.end) + 0.5];
     Chart {
-        x: Axis::between(ends[0], ends[1], Scale::Linear).named("experiment"),
+        x: Axis::between(ends[0], ends[1], Scale::Linear)
+            .named("experiment")
+            .whole(),
         y: Axis::over(all.map(|(_, us)| *us), scale),
         series: vec![
             Series {
