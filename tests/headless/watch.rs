@@ -151,7 +151,7 @@ fn a_kernel_that_is_gone_is_said_and_its_return_is_heard() {
     let story = Story::new();
     fs::remove_file(story.lab.path("kernel.cu")).unwrap();
     match story.next() {
-        WatchEvent::Problem(what) => assert!(what.contains("kernel.cu is not there"), "{what}"),
+        WatchEvent::Unreadable(what) => assert!(what.contains("kernel.cu is not there"), "{what}"),
         other => panic!("{other:?}"),
     }
     story.lab.write("kernel.cu", "// back, and another\n");

@@ -25,8 +25,9 @@ pub enum WatchEvent {
     Swept,
     /// A loop of `lab auto` began, ended, or has something new to show.
     LoopChanged { running: bool },
-    /// A message for the user: the kernel cannot be read, or saves are noticed late because the
-    /// system reports no events. Sent once, until the next change.
+    /// The kernel or another input cannot be read, and why. Sent once, until the next change.
+    Unreadable(String),
+    /// A message for the user, as that saves are noticed late because the system reports no events.
     Problem(String),
 }
 

@@ -79,7 +79,7 @@ impl Worker {
             Err(_) => worker.watch_files(vec![worker.project.kernel.clone()]),
         }
         if let Some(problem) = problem {
-            worker.report(problem);
+            worker.report(WatchEvent::Problem, problem);
         }
         worker
     }
@@ -181,7 +181,7 @@ impl Worker {
     fn compare(&mut self) {
         let inputs = match inputs::read(&self.project) {
             Ok(inputs) => inputs,
-            Err(error) => return self.report(error.to_string()),
+            Err(error) => return self.report(WatchEvent::Unreadable, error.to_string()),
         };
         // After a report that the kernel is gone, its return is an event even if its bytes are the
         // same.
@@ -256,7 +256,7 @@ impl Worker {
                 .then(|| LoopSnapshot::watched(&self.project)),
         );
         if let Some(problem) = self.folders.set(&watched) {
-            self.report(problem);
+            self.report(WatchEvent::Problem, problem);
         }
     }
 
@@ -266,10 +266,10 @@ impl Worker {
         self.project.config_file.clone().unwrap_or_else(usual)
     }
 
-    fn report(&mut self, problem: String) {
+    fn report(&mut self, event: fn(String) -> WatchEvent, problem: String) {
         if self.reported.as_ref() != Some(&problem) {
             self.reported = Some(problem.clone());
-            (self.sink)(WatchEvent::Problem(problem));
+            (self.sink)(event(problem));
         }
     }
 }

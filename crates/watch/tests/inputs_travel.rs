@@ -138,7 +138,7 @@ fn what_the_watcher_read_is_what_the_run_records() {
             | WatchEvent::Profiled
             | WatchEvent::Swept
             | WatchEvent::LoopChanged { .. } => {}
-            WatchEvent::Problem(why) => panic!("{why}"),
+            WatchEvent::Problem(why) | WatchEvent::Unreadable(why) => panic!("{why}"),
         }
     };
     // The next save is under way: the file is gone for a moment.

@@ -5,6 +5,7 @@ mod figures;
 
 use super::big_letters;
 use super::head::which_run;
+use crate::chart::SymbolSet;
 use crate::model::Model;
 use crate::prelude::*;
 use crate::state::{FinishedRun, LiveRun, Running};
@@ -28,7 +29,9 @@ pub(super) fn draw_large(model: &Model, frame: &mut Frame, area: Rect) {
     let mut x = area.x + 2;
     let second = Line::from(second_line(model));
     for (at, (text, style)) in big_words(model).into_iter().enumerate() {
-        let Some(rows) = big_letters::rows(&text) else {
+        // Nobody can read letters that are made of `#`, `_` and `"`: the text beside them says it all.
+        let is_ascii = model.appearance.symbols == SymbolSet::Ascii;
+        let Some(rows) = big_letters::rows(&text).filter(|_| !is_ascii) else {
             continue;
         };
         let columns = big_letters::width(&text) as u16;
@@ -291,10 +294,17 @@ fn explained(model: &Model) -> Option<Span<'static>> {
 fn left(model: &Model, elapsed: Duration) -> Option<String> {
     let left = match (&model.decision.held_out, &model.runs.running) {
         // It checks other inputs than a run does.
-        (Some(checking), _) => time_left(&checking.report, None, elapsed),
+        (Some(checking), _) => {
+            let report = &checking.report;
+            let last = report
+                .stage()
+                .and_then(|it| model.decision.stage_times.of(it));
+            time_left(report, last, elapsed)
+        }
         (None, Running::Live(live)) => {
-            let last = model.runs.last.as_ref().map(|last| &*last.report);
-            time_left(&live.report, last, elapsed)
+            let report = &live.report;
+            let last = report.stage().and_then(|it| model.runs.stage_times.of(it));
+            time_left(report, last, elapsed)
         }
         (None, Running::Asked(..) | Running::No) => None,
     };

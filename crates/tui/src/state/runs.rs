@@ -12,6 +12,7 @@ use lab_run::{Fingerprint, Reason, RunId, RunStart};
 use lab_runner::RunEvent;
 use std::ops::Deref;
 use std::sync::Arc;
+use strum::VariantArray;
 
 /// A run that has ended: its record, with its result lines.
 #[derive(Clone, Debug)]
@@ -57,6 +58,35 @@ pub fn decided(decision: Option<&record::Decision>) -> Option<Status> {
     decision.filter(|d| d.commit.is_some()).map(|d| d.status)
 }
 
+/// How long each stage took, as the last run says in which it took its time: a build that was found in
+/// the cache says nothing about the next one.
+#[derive(Clone, Debug, Default)]
+pub struct StageTimes(Vec<(Stage, Arc<Report>)>);
+
+/// Seconds of a stage that was not skipped.
+const TOOK_ITS_TIME: f64 = 1.0;
+
+impl StageTimes {
+    /// Takes what a report says.
+    pub fn learn(&mut self, report: &Arc<Report>) {
+        for stage in Stage::VARIANTS {
+            if report
+                .stage_took(*stage)
+                .is_some_and(|it| it >= TOOK_ITS_TIME)
+            {
+                self.0.retain(|(of, _)| of != stage);
+                self.0.push((*stage, Arc::clone(report)));
+            }
+        }
+    }
+
+    /// The report that says how long this stage takes.
+    pub fn of(&self, stage: Stage) -> Option<&Report> {
+        let known = self.0.iter().find(|(of, _)| *of == stage);
+        known.map(|(_, report)| &**report)
+    }
+}
+
 /// The run in progress.
 #[derive(Clone, Debug)]
 pub struct LiveRun {
@@ -94,6 +124,8 @@ pub struct Runs {
     pub paused: bool,
     /// A check was asked for during a run: it follows the run.
     pub check_follows: bool,
+    /// How long the stages of this kernel's runs took.
+    pub stage_times: StageTimes,
     /// The screen opened with the list of kernels, and judges nothing until one is chosen.
     pub wait_for_choice: bool,
 }

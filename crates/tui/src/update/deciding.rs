@@ -274,7 +274,9 @@ impl Model {
     pub(super) fn on_changed(&mut self, result: Result<Changed, Refusal>) {
         let action = self.decision.in_progress.take().unwrap_or(Action::Keep);
         let by_rule = std::mem::take(&mut self.decision.by_rule);
-        self.decision.held_out = None;
+        if let Some(check) = self.decision.held_out.take() {
+            self.decision.stage_times.learn(&check.report);
+        }
         // A restore changes no record.
         if !matches!(action, Action::Restore | Action::ApplyPoint) {
             self.selection.details = None;

@@ -147,6 +147,7 @@ impl Model {
             (true, true) => {}
             (true, false) => self.runs.check = FinishedRun::of(record, report),
             (false, _) => {
+                self.runs.stage_times.learn(&report);
                 self.runs.last = FinishedRun::of(record, report).or(self.runs.last.take());
                 for overlay in &mut self.overlays {
                     if let (Overlay::Refused { newer, .. }, Some(last)) = (overlay, &self.runs.last)
@@ -177,6 +178,8 @@ impl Model {
         let idle = self.runs.is_idle();
         if let Some(last) = self.runs.last_of(loaded.run).filter(|_| idle) {
             last.report = loaded.report;
+            let report = Arc::clone(&last.report);
+            self.runs.stage_times.learn(&report);
             self.panes.start_log(loaded.run);
             self.panes.push_log(0, loaded.lines);
         }
@@ -185,6 +188,12 @@ impl Model {
     pub(super) fn on_watch(&mut self, event: WatchEvent) {
         match event {
             WatchEvent::Problem(why) => {
+                self.warn(why);
+                self.emit(Effect::Refresh);
+            }
+            // The message goes once the kernel can be read.
+            WatchEvent::Unreadable(why) => {
+                self.set_present(Err(why.clone()));
                 self.warn(why);
                 self.emit(Effect::Refresh);
             }
