@@ -12,6 +12,6 @@ pub use crate::widgets::input::draw_input;
 pub use crate::widgets::window::draw_window;
 pub use crate::widgets::{
     Canvas, Document, Lines, ListState, ScrolledText, beside_commit, decided, draw_rows, figure,
-    hanging, how_to_decide, joined, labelled, mark, paragraph, prefixed, row_of,
+    hanging, how_to_decide, joined, labelled, mark, paragraph, prefixed, row_of, time_beside,
 };
 pub use ratatui::prelude::*;

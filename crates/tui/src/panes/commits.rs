@@ -68,7 +68,7 @@ fn detail(entry: &LogEntry, data: ScreenData) -> Line<'static> {
         let figure = experiment.figure();
         let figure = figure.map(|value| format!("{} {}", format::count(value), objective.unit()));
         parts.extend(figure);
-        let time = Some(experiment.row.kernel_us).filter(|us| *us > 0.0);
+        let time = time_beside(experiment, data.setup);
         parts.extend(time.map(|us| format!("kernel {}", format::us(us))));
         parts.extend(experiment.device.as_deref().map(printable));
     }

@@ -2,9 +2,10 @@
 
 use crate::format;
 use crate::keymap::Action;
-use crate::state::ScreenData;
+use crate::state::{ScreenData, Setup};
 use crate::text::{pad_left, width};
 use crate::theme::style::{self, Meaning};
+use lab_project::objective::Objective;
 use lab_run::experiment::{Experiment, Status};
 use ratatui::text::Span;
 
@@ -90,4 +91,10 @@ mod tests {
             assert_eq!(in_short(name), short);
         }
     }
+}
+
+/// Microseconds of one launch, to show beside the figure; `None` if the figure is that time.
+pub fn time_beside(experiment: &Experiment, setup: &Setup) -> Option<f64> {
+    let is_figure = experiment.objective(&setup.objective) == Objective::KernelTime;
+    experiment.row.time().filter(|_| !is_figure)
 }

@@ -15,7 +15,7 @@ pub mod window;
 
 pub use canvas::{Canvas, draw_rows, row_of};
 pub use document::Document;
-pub use experiment::{beside_commit, decided, figure, how_to_decide, in_short, mark};
+pub use experiment::{beside_commit, decided, figure, how_to_decide, in_short, mark, time_beside};
 pub use list::{ListArea, ListState};
 pub use paragraph::{Lines, hanging, joined, labelled, paragraph, prefixed};
 pub use scrolled_text::ScrolledText;

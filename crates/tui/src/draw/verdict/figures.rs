@@ -5,6 +5,7 @@ use crate::model::Model;
 use crate::prelude::*;
 use crate::state::{FinishedRun, peers};
 use itertools::Itertools;
+use lab_project::objective::Objective;
 use lab_protocol::report::{Measure, Speed};
 use lab_run::experiment::Status;
 use lab_run::verdict::{Change, Figure, Outcome};
@@ -73,6 +74,8 @@ pub(super) fn third_line(model: &Model) -> Vec<Span<'static>> {
     };
     let gates = last.report.gates();
     let good = gates.iter().filter(|g| g.passes()).count();
+    let figure = last.verdict.figure(&model.setup.objective);
+    let is_figure = figure.is_some_and(|figure| figure.objective == Objective::KernelTime);
     let is_void = last.verdict.outcome == Outcome::Void;
     let parts = [
         beside_peers(model, last),
@@ -80,6 +83,7 @@ pub(super) fn third_line(model: &Model) -> Vec<Span<'static>> {
         (!gates.is_empty()).then(|| format!("{good} of {} gates", gates.len())),
         last.verdict
             .kernel_us
+            .filter(|_| !is_figure)
             .map(|time| format!("kernel {}", format::us(time))),
         last.seconds
             .map(|time| format!("verdict after {}", format::seconds(time))),

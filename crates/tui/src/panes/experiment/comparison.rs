@@ -7,7 +7,7 @@ use super::{peers, workloads};
 use crate::diff::DiffView;
 use crate::prelude::*;
 use crate::state::Setup;
-use crate::widgets::evidence::value_text;
+use crate::widgets::evidence::{gate_texts, value_text};
 use jiff::tz::TimeZone;
 use lab_history::details::{Compared, ComparedProfiles};
 use lab_protocol::report::wrong_cells::is_drawn;
@@ -119,7 +119,7 @@ fn head(both: &Compared, sides: Sides) -> Lines {
     let objective = &setup.objective;
     let objective = measure.map_or_else(|| objective.clone(), ChosenMeasure::objective);
     let figures = figures_of(experiments, measure).map(|figure| (figure, STRONG));
-    let times = experiments.map(|e| e.map(|e| e.row.kernel_us).filter(|us| *us > 0.0));
+    let times = experiments.map(|e| e.and_then(|e| time_beside(e, setup)));
     let mut out = vec![table.row("", names), table.row("status", status)];
     out.extend((0..).map_while(described_row));
     out.extend(plain("when", &|e| {
@@ -250,7 +250,7 @@ fn gates(reports: &[Report; 2], table: PairTable) -> Lines {
         let ends = |gate: Option<&Gate>| gate.map_or([f64::NAN; 2], |g| [g.value, g.limit]);
         let ([a, a_limit], [b, b_limit]) = (ends(pair[0]), ends(pair[1]));
         // The values are told apart from each other and from their limits.
-        let texts = format::distinct([a, a_limit, b, b_limit], format::gate);
+        let texts = gate_texts(name, [a, a_limit, b, b_limit]);
         let cell = |at: usize| match (pair[at], &texts[2 * at], &texts[2 * at + 1]) {
             (None, ..) => ("·".to_owned(), QUIET),
             (Some(gate), value, limit) if gate.passes() => (format!("✓ {value} ≤ {limit}"), TEXT),

@@ -141,8 +141,8 @@ fn figures(experiment: &Experiment, setup: &Setup) -> Option<Line<'static>> {
     let measured = &experiment.measured;
     let ends = measured.shown().and_then(|m| m.low.zip(m.high));
     let (figure, ends) = format::measure(experiment.figure()?, ends);
-    let time = experiment.row.kernel_us;
-    let time = (time > 0.0).then(|| format!("  {}", format::us(time)));
+    let time = time_beside(experiment, setup);
+    let time = time.map(|time| format!("  {}", format::us(time)));
     let spans = [
         Some(format!("{about}{figure} {unit}").strong()),
         ends.map(|ends| format!(" {ends}").quiet()),

@@ -44,7 +44,14 @@ pub fn choose(room: usize, data: ScreenData, table: &Table) -> Vec<TableColumn<C
     let taken = |column| wide(column) + GAP.len();
     let mut left = room.saturating_sub(FIRST.into_iter().map(taken).sum());
     let mut shown: Vec<Column> = FIRST.to_vec();
+    let objective = data
+        .repository
+        .comparable()
+        .points
+        .objective(&data.setup.objective);
     let is_told = |column: &Column| match column {
+        // The figure is the time.
+        Column::KernelUs if objective == Objective::KernelTime => false,
         Column::Problem => !table.is_of_one_problem() && table.of_others > 0,
         column => !table.empty_columns.contains(column),
     };

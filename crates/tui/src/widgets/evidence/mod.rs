@@ -105,7 +105,9 @@ pub fn gates(report: &Report, pending: &[Gate], columns: usize, symbols: SymbolS
     let waiting: Vec<&Gate> = pending.iter().filter(is_pending).collect();
     let names = gates.iter().chain(waiting.iter().copied());
     let name_columns = widest(names.map(|gate| &*gate.name)).min(columns.saturating_sub(24));
-    let values = gates.iter().map(|gate| gate_texts(gate)[0].clone());
+    let values = gates
+        .iter()
+        .map(|gate| gate_texts(&gate.name, [gate.value, gate.limit])[0].clone());
     let value_columns = values.map(|value| width(&value)).max().unwrap_or(0).max(9);
     let value_columns = value_columns.min(columns.saturating_sub(name_columns + 6));
     let mut out = Vec::new();
@@ -123,16 +125,16 @@ pub fn gates(report: &Report, pending: &[Gate], columns: usize, symbols: SymbolS
     out
 }
 
-/// The value of a gate and its limit. `NAME_mismatched` is a share of the cells, which would read as
+/// Values of a gate and its limits. `NAME_mismatched` is a share of the cells, which would read as
 /// a count beside the other gates.
-fn gate_texts(gate: &Gate) -> [String; 2] {
-    let both = [gate.value, gate.limit];
-    let is_share = gate.name.ends_with("_mismatched") && both.iter().all(|it| *it <= 1.0);
-    if is_share && both.iter().any(|it| *it > 0.0) {
-        let texts = format::distinct(both.map(|it| 100.0 * it), format::gate);
+pub fn gate_texts<const N: usize>(name: &str, values: [f64; N]) -> [String; N] {
+    let is_part = |it: &f64| it.is_nan() || *it <= 1.0;
+    let is_share = name.ends_with("_mismatched") && values.iter().all(is_part);
+    if is_share && values.iter().any(|it| *it > 0.0) {
+        let texts = format::distinct(values.map(|it| 100.0 * it), format::gate);
         return texts.map(|text| text + " %");
     }
-    format::distinct(both, format::gate)
+    format::distinct(values, format::gate)
 }
 
 fn gate_line(
@@ -144,7 +146,7 @@ fn gate_line(
     let (sign, style) = sign(passes);
     let unless_failed = |own| if passes { own } else { style };
     let relation = if passes { "≤" } else { ">" };
-    let [value, limit] = gate_texts(gate);
+    let [value, limit] = gate_texts(&gate.name, [gate.value, gate.limit]);
     let mut line = Line::from(vec![
         Span::styled(sign, style),
         Span::styled(pad(&gate.name, name_columns), unless_failed(TEXT)),

@@ -3,7 +3,7 @@
 
 use crate::chart::SymbolSet;
 use crate::format;
-use crate::text::{pad_left, printable, wrap};
+use crate::text::{pad_left, printable, width, wrap};
 use crate::theme::style::{BAD, Meaning, QUIET, TEXT, WARN};
 use crate::widgets::paragraph::{Lines, hanging};
 use lab_protocol::report::Report;
@@ -13,7 +13,7 @@ use ratatui::style::Stylize;
 use ratatui::text::{Line, Span};
 use std::ops::Range;
 
-/// Columns of a value in the tile.
+/// Least columns of a value in the tile.
 const CELL: usize = 11;
 
 /// `y: 16 of 8,192 cells are wrong: every 32nd column from 31, in every row`, for each tensor.
@@ -179,7 +179,30 @@ fn part(all: usize, at: usize, room: usize) -> Range<usize> {
 
 /// The columns of values that fit.
 fn room(tile: &WrongTile, columns: usize) -> usize {
-    columns.saturating_sub(label(tile, "", "").len()) / CELL
+    columns.saturating_sub(label(tile, "", "").len()) / cell_columns(tile)
+}
+
+/// Columns of a value in the tile, with a blank before the widest.
+fn cell_columns(tile: &WrongTile) -> usize {
+    let texts = |cell: &TileCell| {
+        let expected = format::gate(cell.expected);
+        [got(cell), expected, difference(cell)].map(|text| width(&text) + 1)
+    };
+    let all = tile.cells.iter().flatten().flat_map(texts);
+    all.fold(CELL, usize::max)
+}
+
+/// What the kernel wrote, if it wrote the cell; a wrong value has a sign.
+fn got(cell: &TileCell) -> String {
+    let sign = if cell.is_wrong { "✗" } else { "" };
+    let got = cell.got.map_or("unwritten".to_owned(), format::gate);
+    format!("{sign}{got}")
+}
+
+/// How far a wrong value is from the expected one.
+fn difference(cell: &TileCell) -> String {
+    let got = cell.got.filter(|_| cell.is_wrong);
+    got.map_or_else(String::new, |got| format::gate(got - cell.expected))
 }
 
 fn label(tile: &WrongTile, number: &str, name: &str) -> String {
@@ -190,10 +213,11 @@ fn label(tile: &WrongTile, number: &str, name: &str) -> String {
 /// For each of these rows and columns of a tile what the kernel wrote, what was expected, and the
 /// difference. Without a `marked` cell a row without a wrong one is left out.
 fn grid(tile: &WrongTile, [rows, columns]: [Range<usize>; 2], marked: Option<[usize; 2]>) -> Lines {
+    let room = cell_columns(tile);
     let line = |number: &str, name: &str, text: &dyn Fn(usize) -> String| {
         let cells: String = columns
             .clone()
-            .map(|at| pad_left(&text(at), CELL))
+            .map(|at| pad_left(&text(at), room))
             .collect();
         Line::styled(label(tile, number, name) + &cells, QUIET)
     };
@@ -205,29 +229,53 @@ fn grid(tile: &WrongTile, [rows, columns]: [Range<usize>; 2], marked: Option<[us
         }
         let number = (tile.at[0] + at).to_string();
         let mut got = Line::from(label(tile, &number, "got").quiet());
-        got.extend(columns.clone().map(|column| match value(&cells[column]) {
-            shown if marked == Some([at, column]) => shown.reversed(),
-            shown => shown,
-        }));
+        got.extend(
+            columns
+                .clone()
+                .map(|column| match value(&cells[column], room) {
+                    shown if marked == Some([at, column]) => shown.reversed(),
+                    shown => shown,
+                }),
+        );
         out.push(got);
         let expected = |at: usize| format::gate(cells[at].expected);
         out.push(line("", "expected", &expected));
-        out.push(line("", "difference", &|at| match cells[at].got {
-            Some(got) if cells[at].is_wrong => format::gate(got - cells[at].expected),
-            _ => String::new(),
-        }));
+        out.push(line("", "difference", &|at| difference(&cells[at])));
     }
     out
 }
 
-/// What the kernel wrote, if it wrote the cell; a wrong value has a sign.
-fn value(cell: &TileCell) -> Span<'static> {
-    let (sign, style) = if cell.is_wrong {
-        ("✗", BAD)
-    } else {
-        ("", TEXT)
-    };
-    let got = cell.got.map_or("unwritten".to_owned(), format::gate);
-    let text = format!("{sign}{got}");
-    Span::styled(pad_left(&text, CELL), style)
+fn value(cell: &TileCell, columns: usize) -> Span<'static> {
+    let style = if cell.is_wrong { BAD } else { TEXT };
+    Span::styled(pad_left(&got(cell), columns), style)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_values_stand_apart() {
+        let cell = |got: f64, expected: f64| TileCell {
+            got: Some(got),
+            expected,
+            is_wrong: got != expected,
+        };
+        let tile = WrongTile {
+            at: [40, 500],
+            cells: vec![vec![
+                cell(15_228.392_6, 997.068_4),
+                cell(15_809.399_4, 15_809.399_4),
+            ]],
+        };
+        let cells = ([64, 1024], [40, 500], [40, 500]);
+        let lines = around("y", &tile, cells, fits(&tile, [20, 80]));
+        let got = lines
+            .iter()
+            .map(Line::to_string)
+            .find(|line| line.contains("got"));
+        let got = got.unwrap_or_default();
+        let words: Vec<&str> = got.split_whitespace().collect();
+        assert_eq!(words, ["40", "got", "✗15,228.3926", "15,809.3994"], "{got}");
+    }
 }
