@@ -129,9 +129,10 @@ fn row_of<'r>(
 /// The key of an action in the present view.
 fn key_of(model: &Model, action: Action) -> String {
     let keymap = &model.appearance.keymap;
-    match keymap.key_in(KeyScope::In(model.panes.view), action) {
-        own if own.is_empty() => keymap.key(action),
-        own => own,
+    let here = KeyScope::In(model.panes.view);
+    match action.binding().scope {
+        KeyScope::In(_) if action.binding().scope != here => keymap.key(action),
+        _ => keymap.key_in(here, action),
     }
 }
 

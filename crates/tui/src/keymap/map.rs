@@ -113,9 +113,13 @@ impl Keymap {
         }
     }
 
-    /// The first key of an action that works in `scope`. Empty where there is none.
+    /// The first key of an action that works in `scope`. Empty where there is none, and where its keys
+    /// do something else.
     pub fn key_in(&self, scope: KeyScope, action: Action) -> String {
-        let bound = self.active(scope).find(|bound| bound.action == action);
+        let acts = |bound: &&BoundKey| {
+            bound.action == action && self.find(scope, bound.key) == Some(action)
+        };
+        let bound = self.active(scope).find(acts);
         bound.map_or_else(String::new, |bound| bound.key.label())
     }
 
