@@ -4,6 +4,7 @@
 
 pub mod appearance_files;
 pub mod editor;
+mod exports;
 pub mod highlighter;
 pub mod inbox;
 pub mod input;

@@ -1,6 +1,7 @@
 //! The repository worker: the thread that reads and writes disk and git for the screen. It answers
 //! one request after the other, so a look at the repository never sees half a decision.
 
+use crate::screen::exports;
 use crate::screen::worker::{Requests, Worker, in_words};
 use lab_decide::status;
 use lab_decide::{Decided, Refusal, Restored};
@@ -152,6 +153,9 @@ impl RepositoryThread {
                 let repo = Repo::open(project);
                 let cited = repo.and_then(|repo| lab_board::cite(&repo, &decision, source));
                 RepositoryReply::Cited(cited.map_err(in_words))
+            }
+            RepositoryRequest::Export(export) => {
+                RepositoryReply::Exported(exports::write(project, export).map_err(in_words))
             }
             RepositoryRequest::Reopen => self.reopen(),
         }

@@ -242,6 +242,7 @@ const STORIES: &[Story] = &[
     ),
     story(Judged, "previous-change", Text("<ada@example.org>"), "1"),
     story(Judged, "copy-all", Text("copied "), ""),
+    story(Judged, "export", Text("wrote .lab/exports/"), ""),
     story(Judged, "theme", Text("lab-contrast-light"), CTRL_C),
     story(Judged, "kernel", Text("this screen"), CTRL_C),
     story(Judged, "search", Text("━ run.log"), "marker\r"),

@@ -20,6 +20,7 @@ mod first_users;
 mod git;
 mod hands;
 mod keep_or_discard;
+mod kernel_engineer;
 mod looks;
 mod loops;
 mod narrow;

@@ -43,14 +43,13 @@ fn a_message_leaves_the_views_on_the_screen() {
     let mut world = world(GATES);
     let all = "▸1 Bench  2 Source  3 Results  4 Git  5 Device  6 Decisions  7 Loop  8 Sweep";
     assert!(world.screen(80, 24).contains(all));
-    // Beside a short message the keys stay, and the name of the present view.
+    // They have a row of their own then.
     world.tell("press p");
     let screen = world.screen(80, 24);
     assert!(
-        screen.contains("saves start no run; r starts one") && screen.contains("▸1 Bench 2 3"),
+        screen.contains("saves start no run; r starts one") && screen.contains(all),
         "{screen}"
     );
-    // A long one has a row of its own.
     let long = "the record of run 3 is damaged: `lab doctor` says what can be done about it";
     world.model.say(lab_tui::status::MessageLevel::Error, long);
     let screen = world.screen(80, 24);

@@ -138,6 +138,7 @@ actions! {
     Screen Palette "palette" "Find an action by a part of its name, or go to a row by its number" [":"] "";
     Screen Copy "copy" "Copy what the focused pane shows, through the terminal; this works over ssh too" ["y"] "";
     Screen CopyAll "copy-all" "Copy all rows of the focused pane: the table, the diff, the log" ["Y"] "";
+    Screen Export "export" "Write what the focused pane shows into a file in .lab/exports: the chart as SVG, the table, the diff, the text" [] "";
     Screen Themes "theme" "Choose a theme; the screen shows each theme while you choose" ["t"] "";
     Screen Kernels "kernel" "Open another kernel of this repository; a run in progress is stopped" ["ctrl-o"] "";
     Screen BorderLeft "border-left" "Move the border beside the focused pane to the left" ["ctrl-left"] "";
@@ -236,7 +237,10 @@ pub fn manual() -> String {
             let keys: Vec<String> = binding
                 .keys
                 .iter()
-                .map(|k| format!("`{}`", Key::parse(k).map_or_else(String::new, Key::label)))
+                .map(|k| {
+                    let label = Key::parse(k).map_or_else(String::new, Key::label);
+                    format!("`{label}`{}", except(binding, k))
+                })
                 .collect();
             let keys = if keys.is_empty() {
                 "(palette)".to_owned()
@@ -247,6 +251,24 @@ pub fn manual() -> String {
         }
     }
     out
+}
+
+/// The views in which a key of an action that works everywhere does something else.
+fn except(binding: &Binding, key: &str) -> String {
+    let is_taken =
+        |other: &&Binding| matches!(other.scope, KeyScope::In(_)) && other.keys.contains(&key);
+    let others = TABLE.iter().filter(is_taken);
+    let others = others.filter(|_| binding.scope == KeyScope::Screen);
+    let views: Vec<&str> = others
+        .filter_map(|other| match other.scope {
+            KeyScope::In(view) => Some(view.name()),
+            _ => None,
+        })
+        .collect();
+    match views.as_slice() {
+        [] => String::new(),
+        views => format!(" (not in {})", views.join(", ")),
+    }
 }
 
 #[cfg(test)]

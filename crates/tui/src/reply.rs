@@ -40,6 +40,8 @@ pub enum RepositoryReply {
     LoopAsked(Request, Result<(), String>),
     /// Evidence was written, in words, or why it was not.
     Cited(Result<String, String>),
+    /// The path of the file that was written, or why none was.
+    Exported(Result<String, String>),
     /// lab.toml was read again.
     Project(Result<Arc<Project>, String>),
 }

@@ -38,8 +38,30 @@ pub enum RepositoryRequest {
     Loop(Request),
     /// Make evidence of this record, or of the newest bench, and list it in the decision of this id.
     Cite(Option<Source>, String),
+    /// Write this into a file.
+    Export(Export),
     /// lab.toml changed: open the project again.
     Reopen,
+}
+
+/// What to write into a file in `.lab/exports`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Export {
+    /// The chart of the experiments, as `lab plot` draws it.
+    Chart,
+    /// A text: what it is, and the ending of the file's name.
+    Text {
+        what: &'static str,
+        ending: &'static str,
+        text: String,
+    },
+}
+
+impl Export {
+    /// A text, with what it is and the ending of the file's name.
+    pub fn text(what: &'static str, ending: &'static str, text: String) -> Export {
+        Export::Text { what, ending, text }
+    }
 }
 
 /// A change of the repository or of the kernel on disk. Only one is made at a time.

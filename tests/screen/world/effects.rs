@@ -10,7 +10,7 @@ use lab_tui::effect::Effect;
 use lab_tui::event::Event;
 use lab_tui::highlight::{HighlightCache, Highlighter};
 use lab_tui::reply::{HighlightReply, RepositoryReply};
-use lab_tui::request::{HighlightRequest, RepositoryRequest, SettingsRequest};
+use lab_tui::request::{Export, HighlightRequest, RepositoryRequest, SettingsRequest};
 use lab_watch::WatchEvent;
 use std::sync::{Arc, OnceLock};
 
@@ -90,6 +90,15 @@ impl World {
                 let said = format!("{record} is evidence of {decision}");
                 self.answers
                     .push_back(Event::Repository(RepositoryReply::Cited(Ok(said))));
+            }
+            RepositoryRequest::Export(export) => {
+                let (name, text) = match export {
+                    Export::Chart => ("chart-1.svg".to_owned(), String::new()),
+                    Export::Text { what, ending, text } => (format!("{what}-1.{ending}"), text),
+                };
+                self.exported = text;
+                let reply = RepositoryReply::Exported(Ok(format!(".lab/exports/{name}")));
+                self.answers.push_back(Event::Repository(reply));
             }
             RepositoryRequest::Undoable => {
                 let undoable = self.undoable();

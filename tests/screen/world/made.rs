@@ -8,7 +8,7 @@ use lab_run::experiment::{Experiment, Row, Status as Word};
 use lab_run::peers::MeasuredPeer;
 use lab_run::record::Record;
 use lab_run::verdict::{Change, Outcome, Verdict};
-use lab_run::{Ending, RunStart};
+use lab_run::{Ending, KernelBlob, RunStart};
 use lab_tui::chart::SymbolSet;
 use lab_tui::request::Preferences;
 use lab_tui::settings::Settings;
@@ -93,6 +93,22 @@ pub fn commit(id: &str, subject: &str, experiment: Option<Experiment>) -> LogEnt
         time: noon() - Duration::from_secs(7200),
         experiment: experiment.map(Box::new),
     }
+}
+
+/// The same, against the bytes of this name.
+pub fn in_turns_with(incumbent: &str, ratio: f64) -> Change {
+    Change {
+        incumbent: KernelBlob::of(&hex(incumbent)),
+        ..in_turns(ratio)
+    }
+}
+
+/// The id of bytes with this name, in hex.
+pub fn hex(bytes: &str) -> String {
+    let sum = bytes
+        .bytes()
+        .fold(7_u64, |sum, b| sum.wrapping_mul(257).wrapping_add(b.into()));
+    format!("{sum:016x}")
 }
 
 pub fn void(why: &str) -> Verdict {

@@ -46,6 +46,8 @@ pub struct World {
     /// Effects that only a terminal could carry out, in words.
     pub asked: Vec<String>,
     pub clipboard: String,
+    /// The text that was written into a file.
+    pub exported: String,
     /// The layout as it was last written.
     pub layout: Layout,
     /// What the user chose, as it was last written.
@@ -135,6 +137,7 @@ impl World {
             size: (0, 0),
             asked: Vec::new(),
             clipboard: String::new(),
+            exported: String::new(),
             layout: Layout::default(),
             choice: UserChoice::default(),
             answers: VecDeque::new(),

@@ -1,7 +1,7 @@
 //! The made-up repository: the data for the reader, whole experiments, commits, and the kernel's
 //! text.
 
-use super::made::{commit, long_diff, noon};
+use super::made::{commit, hex, long_diff, noon};
 use super::{KERNEL, SOURCE, World};
 use lab_git::{ChangeKind, CommitDetails, FileChange, GraphEntry, Label, LabelKind, text_diff};
 use lab_history::details::{self, Compared, ExperimentDetails};
@@ -73,7 +73,10 @@ impl World {
     pub(super) fn read(&mut self, wish: ViewRequest) {
         match wish {
             ViewRequest::Compare(keys, around) => {
-                let records = keys.each_ref().map(|key| self.record(key));
+                let mut records = keys.each_ref().map(|key| self.record(key));
+                for record in records.iter_mut().flatten() {
+                    record.start.blob = hex(&record.start.blob);
+                }
                 let [a, b] = keys.each_ref().map(|key| key.commit.as_str());
                 let short = format!("@@ -1 +1 @@\n-the bytes of {a}\n+the bytes of {b}\n");
                 let diff = Ok(if self.long_diffs {

@@ -1,7 +1,7 @@
 //! The made-up session: runs that a story describes, decisions that are taken at once or late, and
 //! the state of the disk.
 
-use super::made::{commit, in_turns, measure, noon, record, row, undecided, void};
+use super::made::{commit, hex, in_turns_with, measure, noon, record, row, undecided, void};
 use super::{KERNEL, World};
 use lab_decide::policy::{
     Allowed, Candidate, Discard, Kept, LastDecision, LaterWork, Present, Snapshot, allowed,
@@ -12,12 +12,12 @@ use lab_git::Head;
 use lab_history::History;
 use lab_project::trust::{TrustMark, TrustRequest};
 use lab_protocol::report::{Report, Speed};
-use lab_run::experiment::{self, Experiment, Status as Word};
+use lab_run::experiment::{self, Experiment, Measured, Status as Word};
 use lab_run::message::{Message, Trailer};
 use lab_run::peers;
 use lab_run::record::{Decision, InputFile, Record};
 use lab_run::verdict::{Figure, Outcome};
-use lab_run::{Ending, Fingerprint, Reason, RunId, RunStart};
+use lab_run::{Ending, Fingerprint, KernelBlob, Reason, RunId, RunStart};
 use lab_runner::RunEvent;
 use lab_runner::follow::Batch;
 use lab_text::sanitise::LogLine;
@@ -101,7 +101,8 @@ impl World {
                 verdict.outcome = Outcome::Pass;
                 verdict.why = String::new();
                 verdict.objective = words.next().map(|n| measure(n.parse().unwrap()));
-                verdict.change = words.next().map(|ratio| in_turns(ratio.parse().unwrap()));
+                let ratio = words.next().map(|ratio| ratio.parse().unwrap());
+                verdict.change = ratio.map(|ratio| in_turns_with(&self.head, ratio));
                 if let (Some(change), Some("undecided")) = (&mut verdict.change, words.next()) {
                     *change = undecided(change.ratio);
                 }
@@ -527,7 +528,10 @@ impl World {
             emulated: verdict.emulated,
             decided: Some(noon() + self.now),
             peers: peers::figures(&record.peers),
-            measured: (&verdict).into(),
+            measured: Measured {
+                blob: KernelBlob::of(&hex(&record.start.blob)),
+                ..(&verdict).into()
+            },
             trailers: message.trailers().to_vec(),
         };
         self.history.push(experiment.clone());

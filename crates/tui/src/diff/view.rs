@@ -254,6 +254,18 @@ impl DiffView {
         lines.map(DiffLine::in_patch).join("\n")
     }
 
+    /// The diff as a patch. Lines of a diff without file names are of `kernel`.
+    pub fn patch(&self, kernel: &str) -> Option<String> {
+        let head = |name: &str| format!("--- a/{name}\n+++ b/{name}");
+        let line = |(at, row): (usize, &DiffRow)| match *row {
+            DiffRow::File { .. } => head(&self.text(at)),
+            DiffRow::Hunk { .. } if at == 0 => format!("{}\n{}", head(kernel), self.text(at)),
+            _ => self.patch_line(at),
+        };
+        let patch = self.rows.iter().enumerate().map(line).join("\n");
+        Some(patch).filter(|patch| !patch.is_empty())
+    }
+
     /// Fits the view into an area of so many columns and rows. A narrow area is unified. The cursor
     /// is visible, with some rows around it where the area is high enough.
     pub fn fit(&self, columns: u16, rows: usize) -> DiffFit {

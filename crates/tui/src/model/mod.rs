@@ -3,6 +3,7 @@
 
 pub mod copy;
 mod discarding;
+mod export;
 mod rows;
 mod usable;
 

@@ -93,6 +93,7 @@ impl Model {
             Action::PauseLoop | Action::EndTurn | Action::EndLoop => self.can_ask_loop(action),
             Action::Copy => self.to_copy().map(drop),
             Action::CopyAll => self.all_to_copy().map(drop),
+            Action::Export => self.to_export().map(drop),
             Action::BorderLeft | Action::BorderRight | Action::BorderUp | Action::BorderDown => {
                 self.can_move_border(action)
             }

@@ -6,7 +6,7 @@ use crate::keymap::{Action, KeyScope};
 use crate::model::Model;
 use crate::overlay::{Help, Overlay, PickFrom};
 use crate::panes::graph::ReadTarget;
-use crate::request::SettingsRequest;
+use crate::request::{RepositoryRequest, SettingsRequest};
 use crate::state::HeldKeys;
 use crate::text::printable;
 use crate::views::{Pane, View};
@@ -276,6 +276,11 @@ impl Model {
             Action::Palette => self.open_pick(PickFrom::Actions),
             Action::Copy => self.copy(self.to_copy()),
             Action::CopyAll => self.copy(self.all_to_copy()),
+            Action::Export => {
+                if let Ok(export) = self.to_export() {
+                    self.ask(RepositoryRequest::Export(export));
+                }
+            }
             Action::Themes => {
                 self.open_pick(PickFrom::Themes);
                 self.emit(Effect::Settings(SettingsRequest::ListThemes));

@@ -14,6 +14,8 @@ impl Model {
             RepositoryReply::Undoable(undoable) => self.on_undoable(undoable),
             RepositoryReply::Trusted(result) => self.on_trusted(result),
             RepositoryReply::LoopAsked(asked, result) => self.on_loop_asked(asked, result),
+            RepositoryReply::Exported(Ok(path)) => self.inform(format!("wrote {path}")),
+            RepositoryReply::Exported(Err(why)) => self.fail(format!("export: {why}")),
             RepositoryReply::Cited(result) => self.on_cited(result),
             RepositoryReply::Project(result) => self.on_project(result),
         }

@@ -72,6 +72,16 @@ impl<'a> Document<'a> {
         })
     }
 
+    /// Its first diff as a patch. Lines of a diff without file names are of `kernel`.
+    pub fn patch(&self, kernel: &str) -> Option<String> {
+        self.sections
+            .iter()
+            .find_map(|section| match &section.body {
+                Body::Diff(view) => view.patch(kernel),
+                _ => None,
+            })
+    }
+
     fn row(&self, at: usize, text: impl Fn(&Body, usize) -> String) -> Cow<'a, str> {
         let section = self.begins().take_while(|(begin, _)| *begin <= at).last();
         let text =

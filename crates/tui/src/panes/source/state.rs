@@ -356,6 +356,11 @@ impl SourceState {
         }
     }
 
+    /// The diff as a patch of the kernel; `None` while the whole file is shown.
+    pub fn patch(&self, kernel: &str) -> Option<String> {
+        self.view.patch(kernel).filter(|_| !self.is_file())
+    }
+
     /// The cursor's row among them.
     pub fn at(&self) -> usize {
         if self.is_file() {
