@@ -14,18 +14,21 @@ use std::time::Duration;
 /// A parent on standby that is ready. Dropping it closes its stdin, which ends it, and waits for
 /// its end.
 pub struct Parent {
-    folder: tempfile::TempDir,
+    _repository: tempfile::TempDir,
+    /// Where the lab puts it: below `.lab`.
+    folder: PathBuf,
     process: Child,
 }
 
 impl Parent {
     pub fn start() -> Result<Parent, Failed> {
-        let folder = tempfile::tempdir()?;
-        lab_python::write(folder.path())?;
+        let repository = tempfile::tempdir()?;
+        let folder = repository.path().join(".lab/python/k");
+        lab_python::write(&folder)?;
         let mut process = Command::new(python::interpreter())
             .args(["-m", "lab_harness.standby"])
-            .arg(folder.path().join("socket"))
-            .env("PYTHONPATH", folder.path())
+            .arg(folder.join("socket"))
+            .env("PYTHONPATH", &folder)
             .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -35,11 +38,15 @@ impl Parent {
         if !line.contains("\"ready\"") {
             return Err(format!("it is not ready: '{line}'").into());
         }
-        Ok(Parent { folder, process })
+        Ok(Parent {
+            _repository: repository,
+            folder,
+            process,
+        })
     }
 
     pub fn socket(&self) -> Option<PathBuf> {
-        Some(self.folder.path().join("socket"))
+        Some(self.folder.join("socket"))
     }
 
     fn judge(&self, kernel: &str, change: impl FnOnce(&mut JudgeRequest)) -> Judged {
@@ -86,8 +93,10 @@ fn runs_one_after_the_other() -> Result<(), Failed> {
     let parent = Parent::start()?;
     let parents_line = format!("the parent is {}", parent.process.id());
     let right = with_parent("");
-    let cases: [(&str, Exit, &str); 7] = [
+    let cases: [(&str, Exit, &str); 8] = [
         ("", Exit::Passed, "sandbox: none"),
+        // Python looks for the module in each folder of its search path, as for those of Triton.
+        ("import colorsys", Exit::Passed, "sandbox: none"),
         (
             "os._exit(3)",
             Exit::Crashed,

@@ -41,8 +41,9 @@ class Watch:
         self._allowed += [folder for folder in sys.path if folder.endswith(("site-packages", "dist-packages"))]
         self._allowed += [os.environ[name] for name in _CACHES if os.environ.get(name)]
         self._allowed = [_abspath(folder).rstrip("/") + "/" for folder in self._allowed]
-        # The modules that a kernel imports are in a copy of the repository below .lab.
-        searched = os.environ.get("PYTHONPATH", "").split(":")
+        # Python looks through these for each import. The modules of a kernel are in a copy of the repository below .lab, and so may be
+        # the folder that holds this package: a parent on standby has it on its search path, and PYTHONPATH does not name it here.
+        searched = [os.path.dirname(package)] + os.environ.get("PYTHONPATH", "").split(":")
         self._searched = [_abspath(folder).rstrip("/") + "/" for folder in searched if folder]
         self._found = []
         self._is_noting = False
