@@ -218,6 +218,12 @@ class Files(WorkerCase):
         self.load(f"open({self.folder + '/reference.py'!r}).close()\ndef f(x, y):\n    y[...] = x\n")
         self.assertIn(f"opened {self.folder}/reference.py", self.fails("Crash", self.launch))
 
+    def test_a_full_disk_is_no_fault_of_a_kernel(self):
+        # A library of the kernel writes, as Triton writes what it has compiled.
+        self.load("def f(x, y):\n    y[...] = x\n    open('/dev/full', 'w', buffering=1).write('x\\n')\n")
+        text = self.fails("Lab", self.launch)
+        self.assertIn("the disk is full: make room on it, then judge again\nkernel.py:3: error: OSError: [Errno 28]", text)
+
     def test_other_files_and_the_kernel_itself_may_be_opened(self):
         self.load(f"""import inspect
 def f(x, y):

@@ -4,7 +4,7 @@ import inspect
 import types
 
 from . import dtypes
-from .failures import Build, Crash, Lab, at_line, explain, explain_briefly, type_name
+from .failures import Build, Crash, Lab, at_line, blame, explain, explain_briefly, type_name
 from .private import BUILTINS as __builtins__
 from .sources import line_of_name
 
@@ -144,7 +144,7 @@ class Call:
         except BaseException as error:  # noqa: B902: also SystemExit and KeyboardInterrupt are the kernel's
             self._process.end_a_copy()
             self._interpreter.restore()
-            raise Crash(explain(error, self.module.path, self.module.is_cpu)) from None
+            raise blame(Crash, error, self.module.path, self.module.is_cpu) from None
         self._process.end_a_copy()
         self._interpreter.restore()
         left = self._interpreter.thread_left(self.module, "after its launch")

@@ -1,5 +1,6 @@
 """Failures as the judge gets them, and exceptions of a kernel as the text that `lab` shows at its line."""
 
+import errno
 import sys
 import traceback
 
@@ -10,6 +11,7 @@ TEXT_LIMIT = 32 << 10
 
 _TracebackException, _executable, _modules = traceback.TracebackException, sys.executable, sys.modules
 _exact, _traceback_of = str.__str__, vars(BaseException)["__traceback__"].__get__
+_number_of, _FULL = vars(OSError)["errno"].__get__, (errno.ENOSPC, errno.EDQUOT)
 _name_of, _module_of = (vars(type)[name].__get__ for name in ("__qualname__", "__module__"))
 
 
@@ -44,6 +46,15 @@ class Lab(Failure):
 def at_line(name, line, text):
     """A message as a compiler writes one. Line 0 is unknown."""
     return f"{name}:{line}: error: {text}" if line else f"{name}: error: {text}"
+
+
+def blame(kind, error, path, is_cpu):
+    """The failure of this kind for an exception that code of the file at `path` raised; of the machine where a disk is full, as when a
+    compiler writes into its cache."""
+    text = explain(error, path, is_cpu)
+    if type(error) is OSError and _number_of(error) in _FULL:
+        return Lab(f"the disk is full: make room on it, then judge again\n{text}")
+    return kind(text)
 
 
 def explain(error, path, is_cpu):

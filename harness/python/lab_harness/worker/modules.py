@@ -11,7 +11,7 @@ from .calling import Entry, definition, described
 from .compiled import empty
 from .devices.triton_interpreter import read_tf32
 from .devices.triton_kernels import is_kernel, tune_nothing
-from .failures import Build, Lab, at_line, explain, is_in, type_name
+from .failures import Build, Lab, at_line, blame, is_in, type_name
 from .private import BUILTINS as __builtins__
 from .sources import imported_packages
 
@@ -85,7 +85,7 @@ class Module:
             raise
         except BaseException as error:  # noqa: B902: also SystemExit and KeyboardInterrupt are the kernel's
             _modules.pop(self._name, None)
-            raise Build(explain(error, self.path, self.is_cpu)) from None
+            raise blame(Build, error, self.path, self.is_cpu) from None
         finally:
             process.end_a_copy()
             interpreter.restore()

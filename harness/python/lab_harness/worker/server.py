@@ -8,7 +8,7 @@ from . import domain, framing, process, versions
 from .audit import Watch
 from .calling import Call
 from .devices import open_device
-from .failures import Crash, Failure, Lab, explain
+from .failures import Crash, Failure, Lab, blame
 from .interpreter import Interpreter
 from .memory import Memory
 from .modules import Modules
@@ -103,7 +103,7 @@ class Worker:
         """What an exception outside of a kernel's call is: the fault of the kernel whose code raised it, else of the worker."""
         module = self._modules.where(error)
         if module is not None:
-            return Crash(explain(error, module.path, module.is_cpu))
+            return blame(Crash, error, module.path, module.is_cpu)
         return Lab(f"the worker failed in the request {request}:\n{_traceback()}")
 
     def _open(self, fields, body):
