@@ -44,6 +44,7 @@ mod export_views;
 mod fetch;
 mod foreign;
 mod formats;
+mod full_disks;
 mod git_formats;
 mod head;
 mod held_out;

@@ -26,6 +26,11 @@ const DENIED: &str = "Permission denied";
 /// How the message about missing rights begins.
 const NOT_ALLOWED: &str = "you may not write there";
 
+/// Whether these words, of a library or of another program, say that a disk is full.
+pub fn is_full(text: &str) -> bool {
+    WORDS.iter().any(|words| text.contains(words))
+}
+
 /// Replaces an error of a full disk by a message that says so, adds what to do to one of a disk
 /// that may not be written, and returns any other error unchanged. `what` is what did not happen:
 /// "nothing was kept".
@@ -34,7 +39,7 @@ pub fn explain(error: Error, what: &str) -> Error {
     if text.contains(NOT_ALLOWED) {
         // An inner step explained it.
         error
-    } else if WORDS.iter().any(|words| text.contains(words)) {
+    } else if is_full(&text) {
         anyhow!("the disk is full, and {what}: make room on the disk, then try again")
     } else if text.contains(TOO_LARGE) {
         anyhow!(

@@ -3,6 +3,7 @@
 use super::{cannot_write, limits, sanitizer};
 use crate::api::{DeviceError, Result, Sanitizer};
 use crate::cpu::headers;
+use lab_system::space;
 use lab_system::temporary::TemporaryFolder;
 use lab_system::threads::lock;
 use rustix::process::Signal;
@@ -146,12 +147,20 @@ impl HostCompiler {
                 ));
             }
         };
-        if output.status.signal() == Some(Signal::KILL.as_raw())
-            || !output.status.success()
-                && limits::is_killed(&String::from_utf8_lossy(&output.stderr))
-        {
+        if output.status.success() {
+            return Ok(output);
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        if output.status.signal() == Some(Signal::KILL.as_raw()) || limits::is_killed(&said) {
             return unavailable(format!(
                 "the C++ compiler {name} was ended by SIGKILL: from outside, or the machine ran out of memory; judge again"
+            ));
+        }
+        if let Some(how) = limits::is_disk_full(&said) {
+            let said = said.lines().find(|line| space::is_full(line));
+            let said = said.map_or_else(String::new, |line| format!(" ({})", line.trim()));
+            return unavailable(format!(
+                "the C++ compiler {name} failed, and {how}: make room on the disk of the build cache, then judge again{said}"
             ));
         }
         Ok(output)

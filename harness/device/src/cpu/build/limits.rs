@@ -1,11 +1,41 @@
-//! What the compiler prints when it has reached a limit of its process, in words for the user.
+//! What the compiler prints when the machine failed it, or when it has reached a limit of its process,
+//! in words for the user.
 
+use lab_system::space;
 use rustix::process::{Resource, getrlimit};
 
 /// Whether SIGKILL ended a program of the compiler: no limit of its process does that.
 pub fn is_killed(said: &str) -> bool {
     let mut lines = said.lines().filter(|line| !is_of_a_source(line));
     lines.any(|line| line.contains("Killed signal terminated"))
+}
+
+/// How a compiler that failed, and printed this, met a full disk; `None` where something else is
+/// wrong. A program of the compiler that could not write a file may also end without a word.
+pub fn is_disk_full(said: &str) -> Option<&'static str> {
+    let mut lines = said.lines();
+    if lines.any(|line| space::is_full(line) && is_of_a_program(line)) {
+        return Some("the disk is full");
+    }
+    let names_an_error = said.to_ascii_lowercase().contains("error")
+        || said.contains("undefined reference")
+        || reached(said, "").is_some();
+    (!names_an_error).then_some("it named no error, as when the disk is full")
+}
+
+/// Whether a program of the compiler says a line for itself. g++ writes the place in the source that
+/// it had reached before its own words, and a source has lines of its own: `#error`.
+fn is_of_a_program(line: &str) -> bool {
+    const OWN: [&str; 4] = [
+        "error writing to ",
+        "error closing ",
+        "when writing output to ",
+        "cannot write PCH file",
+    ];
+    let message = line
+        .split_once("error: ")
+        .map_or("", |(_, message)| message);
+    !is_of_a_source(line) || OWN.iter().any(|own| message.starts_with(own))
 }
 
 /// Returns the log of a build whose compiler has reached a limit of its process. `None` where it
@@ -80,6 +110,30 @@ mod tests {
         assert!(!is_killed(
             "k.cu:3:2: error: #error Killed signal terminated\n"
         ));
+        let full = Some("the disk is full");
+        for of_a_program in [
+            "kernel.cu:32: fatal error: error writing to /c/private/ccTNpk83.s: No space left on device\n",
+            "kernel.cu:32:1: fatal error: error closing /c/private/cctpZdG8.s: No space left on device\n",
+            "{standard input}: Fatal error: can't write 44 bytes to section .text of k.o: 'No space left on device'\n",
+            "/usr/bin/ld: final link failed: No space left on device\ncollect2: error: ld returned 1 exit status\n",
+            "error: unable to open output file 'k.o': 'No space left on device'\n",
+            "cc1plus: fatal error: error writing to /c/cc.s: Disk quota exceeded\n",
+        ] {
+            assert_eq!(is_disk_full(of_a_program), full, "{of_a_program}");
+        }
+        for silent in ["", "kernel.cu:3:1: warning: unused variable 'x'\n"] {
+            let told = is_disk_full(silent).unwrap_or_default();
+            assert!(told.starts_with("it named no error"), "{silent}");
+        }
+        for of_the_source in [
+            "kernel.cu:3:2: error: #error No space left on device\n",
+            "kernel.cu:3:2: error: static assertion failed: No space left on device\n",
+            "undefined reference to `f'\n",
+            memory,
+            file,
+        ] {
+            assert_eq!(is_disk_full(of_the_source), None, "{of_the_source}");
+        }
         for of_the_source in [
             "kernel.cu:3:1: error: 'memory' was not declared\n",
             "kernel.cu:3:2: error: #error this tile is out of memory\n    3 | #error this tile is out of memory\n      |  ^~~~~\n",
