@@ -3,6 +3,7 @@
 
 use crate::suggest::suggest;
 use exmex::{BinOp, Express, FlatEx, FloatOpsFactory, MakeOperators, Operator};
+use std::cell::Cell;
 
 /// Most bytes of an expression. The parser calls itself for each bracket.
 const LONGEST: usize = 1000;
@@ -16,7 +17,8 @@ pub struct Expression {
 
 /// The operators of an expression: those of the parser, and `%`, comparisons, `&&` and `||`. What is
 /// true is 1, what is not is 0. `%` binds weaker than `*` and `/`, so that `m * k % 32` is the rest of
-/// the product.
+/// the product. What divides by zero has no value, and neither has what depends on it: `&&` and `||`
+/// do not depend on their right side where the left one decides.
 #[derive(Clone, Debug)]
 struct Arithmetic;
 
@@ -34,18 +36,64 @@ impl MakeOperators<f64> for Arithmetic {
             )
         };
         let own = [
-            of("||", 0, |a, b| f64::from(a != 0.0 || b != 0.0)),
-            of("&&", 1, |a, b| f64::from(a != 0.0 && b != 0.0)),
-            of("<=", 2, |a, b| f64::from(a <= b)),
-            of(">=", 2, |a, b| f64::from(a >= b)),
-            of("<", 2, |a, b| f64::from(a < b)),
-            of(">", 2, |a, b| f64::from(a > b)),
-            of("==", 2, |a, b| f64::from(a == b)),
-            of("!=", 2, |a, b| f64::from(a != b)),
-            of("%", 6, |a, b| a % b),
+            of("||", 0, |a, b| if is_true(a) { 1.0 } else { a + truth(b) }),
+            of("&&", 1, |a, b| if is_true(a) { truth(b) } else { a }),
+            of("<=", 2, |a, b| of_both(a, b, f64::from(a <= b))),
+            of(">=", 2, |a, b| of_both(a, b, f64::from(a >= b))),
+            of("<", 2, |a, b| of_both(a, b, f64::from(a < b))),
+            of(">", 2, |a, b| of_both(a, b, f64::from(a > b))),
+            of("==", 2, |a, b| of_both(a, b, f64::from(a == b))),
+            of("!=", 2, |a, b| of_both(a, b, f64::from(a != b))),
+            of("%", 6, |a, b| divided(a, b, a % b)),
         ];
-        let usual = FloatOpsFactory::<f64>::make().into_iter().map(raised);
-        usual.chain(own).collect()
+        let usual = FloatOpsFactory::<f64>::make().into_iter();
+        usual.map(careful).map(raised).chain(own).collect()
+    }
+}
+
+thread_local! {
+    /// The first number that was divided by zero in the expression that is computed.
+    static BY_ZERO: Cell<Option<f64>> = const { Cell::new(None) };
+}
+
+/// A result that both sides have a part in; no number where one side is none.
+fn of_both(a: f64, b: f64, result: f64) -> f64 {
+    if a.is_nan() || b.is_nan() {
+        f64::NAN
+    } else {
+        result
+    }
+}
+
+/// A quotient, or the rest of one.
+fn divided(a: f64, b: f64, result: f64) -> f64 {
+    if b == 0.0 && !a.is_nan() {
+        BY_ZERO.set(BY_ZERO.get().or(Some(a)));
+        return f64::NAN;
+    }
+    of_both(a, b, result)
+}
+
+fn is_true(value: f64) -> bool {
+    value != 0.0 && !value.is_nan()
+}
+
+fn truth(value: f64) -> f64 {
+    of_both(value, value, f64::from(value != 0.0))
+}
+
+/// The operators of the parser that would make a number of what divides by zero.
+fn careful(operator: Operator<'_, f64>) -> Operator<'_, f64> {
+    let apply: fn(f64, f64) -> f64 = match operator.repr() {
+        "/" => |a, b| divided(a, b, a / b),
+        "^" => |a, b| of_both(a, b, a.powf(b)),
+        "max" => |a, b| of_both(a, b, a.max(b)),
+        "min" => |a, b| of_both(a, b, a.min(b)),
+        _ => return operator,
+    };
+    match operator.bin() {
+        Ok(usual) => Operator::make_bin(operator.repr(), BinOp { apply, ..usual }),
+        Err(_) => operator,
     }
 }
 
@@ -112,6 +160,7 @@ impl Expression {
             .iter()
             .map(|name| look_up(name))
             .collect();
+        BY_ZERO.set(None);
         let value = self
             .parsed
             .eval(&values)
@@ -119,11 +168,14 @@ impl Expression {
         if value.is_finite() {
             return Ok(value);
         }
-        let (is, why) = match value.is_nan() {
-            true => ("no number", "it divides zero by zero, or has no real value"),
-            false => ("infinite", "it divides by zero, or is too large"),
-        };
-        Err(format!("'{}' is {is}: {why}", self.text))
+        let text = &self.text;
+        Err(match (value.is_nan(), BY_ZERO.get()) {
+            (true, Some(divided)) => format!("'{text}' divides {divided} by zero"),
+            (true, None) => {
+                format!("'{text}' is no number: it divides by zero, or has no real value")
+            }
+            (false, _) => format!("'{text}' is infinite: it is too large"),
+        })
     }
 
     /// The value as an extent; an error if it is not a whole number from 1 to 2147483647.
@@ -292,13 +344,25 @@ mod tests {
         let root = Expression::parse("sqrt(0 - rows)", &["rows"]).unwrap();
         assert_eq!(
             root.value(|_| 2.0).unwrap_err(),
-            "'sqrt(0 - rows)' is no number: it divides zero by zero, or has no real value"
+            "'sqrt(0 - rows)' is no number: it divides by zero, or has no real value"
         );
-        let quotient = Expression::parse("1 / (rows - 1)", &["rows"]).unwrap();
-        assert_eq!(
-            quotient.value(|_| 1.0).unwrap_err(),
-            "'1 / (rows - 1)' is infinite: it divides by zero, or is too large"
-        );
+        for (text, divided) in [
+            ("1 / (rows - 1)", 1),
+            ("100 / (rows - 1) > 1", 100),
+            ("7 % (rows - 1) == 0", 7),
+            ("max(3, 9 % (rows - 1)) ^ 0 >= 2", 9),
+            ("rows != 1 || 5 / (rows - 1) < 2", 5),
+        ] {
+            let expression = Expression::parse(text, &["rows"]).unwrap();
+            let why = format!("'{text}' divides {divided} by zero");
+            assert_eq!(expression.value(|_| 1.0), Err(why));
+        }
+        for text in ["rows != 1 && 5 / (rows - 1) < 2", "rows == 1 && 0"] {
+            let expression = Expression::parse(text, &["rows"]).unwrap();
+            assert_eq!(expression.value(|_| 1.0), Ok(0.0), "{text}");
+        }
+        let guarded = Expression::parse("rows == 1 || 5 % (rows - 1) < 2", &["rows"]).unwrap();
+        assert_eq!(guarded.value(|_| 1.0), Ok(1.0));
         let power = Expression::parse("rows ^ rows", &["rows"]).unwrap();
         assert!(power.value(|_| 1000.0).unwrap_err().contains("is infinite"));
         assert!(error(&"(".repeat(100_000)).contains("at most 1000 bytes"));

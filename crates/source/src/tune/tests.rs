@@ -239,7 +239,15 @@ fn a_condition_that_is_wrong_is_named_with_its_line() {
         ),
         (
             "1 / (BLOCK - 64)",
-            "line 4: '1 / (BLOCK - 64)' is infinite: it divides by zero, or is too large, for BLOCK=64",
+            "line 4: '1 / (BLOCK - 64)' divides 1 by zero, for BLOCK=64",
+        ),
+        (
+            "100 / (BLOCK - 64) > 1",
+            "line 4: '100 / (BLOCK - 64) > 1' divides 100 by zero, for BLOCK=64",
+        ),
+        (
+            "512 % (BLOCK - 128) == 0",
+            "line 4: '512 % (BLOCK - 128) == 0' divides 512 by zero, for BLOCK=128",
         ),
     ] {
         assert_eq!(
