@@ -12,7 +12,7 @@ mod tests;
 
 use crate::expression::Expression;
 use crate::line_at;
-use line::{Line, Require, Tune, grouped, number};
+use line::{Line, Require, Tune, grouped, number, quoted_as};
 use place::Place;
 use std::collections::{BTreeSet, HashSet};
 
@@ -46,7 +46,7 @@ pub struct Mistake {
 pub struct Parameter {
     /// Its name in the source.
     pub name: String,
-    /// The values, as the tune line has them, each once.
+    /// The values of the tune line, each once, as the source would write them.
     pub values: Vec<String>,
     /// The value that the source has.
     pub written: String,
@@ -290,10 +290,12 @@ fn count(tunes: &[Tune]) -> Result<usize, Mistake> {
 
 fn parameter(source: &str, syntax: Syntax, tune: &Tune) -> Result<Parameter, Mistake> {
     let place = place::find(source, syntax, tune)?;
+    let written = &source[place.start..place.end];
+    let values = tune.values.iter().map(|value| quoted_as(value, written));
     Ok(Parameter {
         name: tune.name.clone(),
-        values: tune.values.clone(),
-        written: source[place.start..place.end].to_owned(),
+        values: values.collect(),
+        written: written.to_owned(),
         place,
     })
 }

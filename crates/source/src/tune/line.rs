@@ -2,7 +2,9 @@
 
 use super::{Mistake, Syntax};
 use crate::suggest::nearest;
+use crate::{cpp, python};
 use regex::{Captures, Regex};
+use std::ops::Range;
 use std::sync::LazyLock;
 
 /// Most values of a parameter.
@@ -36,9 +38,10 @@ pub fn read(source: &str, syntax: Syntax) -> Result<Vec<Line>, Mistake> {
         Syntax::Cpp => &CPP,
         Syntax::Python => &PYTHON,
     };
-    let mut lines = Vec::new();
+    let (mut lines, strings) = (Vec::new(), strings(source, syntax));
     for (at, text) in source.lines().enumerate() {
-        let Some(found) = pattern.captures(text) else {
+        let start = text.as_ptr() as usize - source.as_ptr() as usize;
+        let Some(found) = comment(pattern, text, |at| is_in(&strings, start + at)) else {
             continue;
         };
         let line = at + 1;
@@ -58,6 +61,58 @@ pub fn read(source: &str, syntax: Syntax) -> Result<Vec<Line>, Mistake> {
     Ok(lines)
 }
 
+/// What the first comment of a line has that matches the pattern, and begins outside of a string.
+fn comment<'t>(
+    pattern: &Regex,
+    text: &'t str,
+    is_in_string: impl Fn(usize) -> bool,
+) -> Option<Captures<'t>> {
+    let mut from = 0;
+    while let Some(found) = pattern.captures_at(text, from) {
+        let at = found.get_match().start();
+        if !is_in_string(at) {
+            return Some(found);
+        }
+        from = at + 1;
+    }
+    None
+}
+
+fn is_in(strings: &[Range<usize>], at: usize) -> bool {
+    strings.iter().any(|string| string.contains(&at))
+}
+
+/// Where the strings of a source are: what looks like a comment in one is none.
+fn strings(source: &str, syntax: Syntax) -> Vec<Range<usize>> {
+    match syntax {
+        Syntax::Cpp => cpp::Code::new(source, true)
+            .tokens
+            .into_iter()
+            .flat_map(|token| match token.kind {
+                cpp::TokenKind::Text => vec![token.start..token.end],
+                // The value of a macro.
+                cpp::TokenKind::Directive => {
+                    let inner = token.text(source).replacen('#', " ", 1);
+                    let inner = strings(&inner, syntax).into_iter();
+                    let moved = |it: Range<usize>| token.start + it.start..token.start + it.end;
+                    inner.map(moved).collect()
+                }
+                _ => Vec::new(),
+            })
+            .collect(),
+        Syntax::Python => python::tokens(source)
+            .into_iter()
+            .filter_map(|token| match token {
+                python::Token::Text { text, .. } => {
+                    let start = text.as_ptr() as usize - source.as_ptr() as usize;
+                    Some(start..start + text.len())
+                }
+                _ => None,
+            })
+            .collect(),
+    }
+}
+
 fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("each pattern of this crate is valid")
 }
@@ -66,7 +121,9 @@ static CPP: LazyLock<Regex> = LazyLock::new(|| pattern(r"//\s*lab:\s*(?<word>\w+
 static PYTHON: LazyLock<Regex> = LazyLock::new(|| pattern(r"#\s*lab:\s*(?<word>\w+)(?<rest>.*)$"));
 static NAME: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[A-Za-z_][A-Za-z0-9_]*$"));
 static VALUE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"^(?:-?[0-9][0-9A-Za-z_]*(?:\.[0-9A-Za-z_]*)?|[A-Za-z_][A-Za-z0-9_]*)$")
+    pattern(
+        r#"^(?:-?[0-9][0-9A-Za-z_]*(?:\.[0-9A-Za-z_]*)?|[A-Za-z_][A-Za-z0-9_]*|"[^"'\\]*"|'[^"'\\]*')$"#,
+    )
 });
 static RANGE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
@@ -112,12 +169,12 @@ fn tune(line: usize, text: &str) -> Result<Tune, String> {
             }
             None => {
                 return Err(format!(
-                    "{name}: '{part}' is not a value: a value is a number or a word, or a range `64..512 step 64` or `64..512 *2`"
+                    "{name}: '{part}' is not a value: a value is a number, a word or a string, or a range `64..512 step 64` or `64..512 *2`"
                 ));
             }
         };
         for value in found {
-            if all.contains(&value) {
+            if all.iter().any(|known| quoted_as(known, &value) == value) {
                 return Err(format!("{name} has the value {value} twice: leave one out"));
             }
             all.push(value);
@@ -128,6 +185,22 @@ fn tune(line: usize, text: &str) -> Result<Tune, String> {
         name: name.to_owned(),
         values: all,
     })
+}
+
+/// What a string holds; `None` of another value.
+fn text_of(value: &str) -> Option<&str> {
+    let mut marks = ['"', '\''].into_iter();
+    marks.find_map(|mark| value.strip_prefix(mark)?.strip_suffix(mark))
+}
+
+/// A value as a source writes it that has `written` in its place: strings get the quotes that are
+/// there, so that the value that is written stays as it is.
+pub fn quoted_as(value: &str, written: &str) -> String {
+    let quote = written.chars().next().filter(|c| ['"', '\''].contains(c));
+    match (text_of(value), quote) {
+        (Some(inner), Some(quote)) => format!("{quote}{inner}{quote}"),
+        _ => value.to_owned(),
+    }
 }
 
 /// The values of a range, both ends included.

@@ -6,7 +6,7 @@ use crate::cpp::directive::Directive;
 use crate::cpp::{self, TokenKind};
 use crate::python;
 
-/// The bytes `start..end` of the source: a number or a word.
+/// The bytes `start..end` of the source: a number, a word or a string with its quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     pub start: usize,
@@ -18,7 +18,7 @@ pub struct Place {
 struct Uses {
     /// The places in which it gets a value.
     values: Vec<Place>,
-    /// How often it occurs elsewhere, without the tests whether it is defined.
+    /// How often it is used, without the tests whether it is defined.
     elsewhere: usize,
 }
 
@@ -49,8 +49,12 @@ pub fn find(source: &str, syntax: Syntax, tune: &Tune) -> Result<Place, Mistake>
                 .map(|place| line_at(source, place.start).to_string())
                 .collect();
             format!(
-                "lines {} give {name} a value: a sweep changes one place, so leave one",
-                lines.join(" and ")
+                "lines {} give {name} a value: a sweep changes one place, so leave one{}",
+                lines.join(" and "),
+                match syntax {
+                    Syntax::Cpp => "",
+                    Syntax::Python => ", or give them a constant that has the tune line",
+                }
             )
         }
     };
@@ -105,12 +109,12 @@ fn is_end(text: &str) -> bool {
     [";", ",", ">", ")", "}"].contains(&text)
 }
 
-/// The index behind a number with its sign, or a word, at `at`.
+/// The index behind a number with its sign, a word or a string, at `at`.
 fn plain_value<T: AsRef<str>>(code: &cpp::Code<T>, at: usize) -> Option<usize> {
     let first = at + usize::from(code.at(at) == "-");
     match code.kind(first)? {
         TokenKind::Number => Some(first + 1),
-        TokenKind::Word if first == at => Some(first + 1),
+        TokenKind::Word | TokenKind::Text if first == at => Some(first + 1),
         _ => None,
     }
 }
@@ -153,13 +157,21 @@ fn in_directive(source: &str, token: cpp::Token, name: &str, uses: &mut Uses) {
     }
 }
 
-/// `NAME = VALUE`, also with an annotation, and also among parameters.
+/// `NAME = VALUE`, also with an annotation, among parameters and among the arguments of a call, whose
+/// function uses the value.
 fn in_python(source: &str, name: &str) -> Uses {
-    use python::Token::{Sign, Word};
+    use python::Token::{Sign, Text, Word};
     let mut uses = Uses::default();
     let tokens = python::tokens(source);
+    // For each bracket that is open, whether it holds the arguments of a call.
+    let mut calls = Vec::new();
     let mut at = 0;
     while at < tokens.len() {
+        match tokens[at] {
+            Sign('(' | '[' | '{') => calls.push(is_call(&tokens[..=at])),
+            Sign(')' | ']' | '}') => drop(calls.pop()),
+            _ => {}
+        }
         let is_own = tokens[at] == Word(name);
         at += 1;
         if !is_own {
@@ -167,36 +179,58 @@ fn in_python(source: &str, name: &str) -> Uses {
         }
         let mut next = at;
         if tokens.get(next) == Some(&Sign(':')) {
-            // An annotation: names, dots and brackets.
-            let is_annotation =
-                |token: &python::Token| matches!(token, Word(_) | Sign('.' | '[' | ']' | ':'));
+            // An annotation: names, dots and brackets, or a string with these.
+            let is_annotation = |token: &python::Token| {
+                matches!(token, Word(_) | Text { .. } | Sign('.' | '[' | ']' | ':'))
+            };
             next += tokens[next..]
                 .iter()
                 .take_while(|token| is_annotation(token))
                 .count();
         }
-        let value = match (tokens.get(next), tokens.get(next + 1)) {
-            (Some(Sign('=')), Some(Word(value))) if is_literal(value) => Some(*value),
-            _ => None,
-        };
+        let is_assigned = tokens.get(next) == Some(&Sign('='));
+        let value = tokens.get(next + 1).filter(|_| is_assigned);
         let follows = tokens.get(next + 2);
         let is_whole = matches!(
             follows,
             None | Some(python::Token::Line(_) | Sign(',' | ')' | ';'))
         );
-        match value.filter(|_| is_whole) {
-            Some(value) => {
-                let start = value.as_ptr() as usize - source.as_ptr() as usize;
-                uses.values.push(Place {
-                    start,
-                    end: start + value.len(),
-                });
+        match value.and_then(|value| literal(source, value)) {
+            Some(place) if is_whole => {
+                uses.values.push(place);
+                uses.elsewhere += usize::from(calls.last() == Some(&true));
                 at = next + 2;
             }
-            None => uses.elsewhere += 1,
+            _ => uses.elsewhere += 1,
         }
     }
     uses
+}
+
+/// Whether the bracket that these tokens end with begins the arguments of a call, as in `kernel[grid](`,
+/// and not the parameters of a function.
+fn is_call(tokens: &[python::Token]) -> bool {
+    use python::Token::{Sign, Word};
+    match tokens {
+        [.., Word("def" | "class"), Word(_), Sign('(')] => false,
+        [.., Word(_) | Sign(']' | ')'), Sign('(')] => true,
+        _ => false,
+    }
+}
+
+/// Where a number, `True`, `False` or a string is; `None` of another token.
+fn literal(source: &str, token: &python::Token) -> Option<Place> {
+    let at = |text: &str| text.as_ptr() as usize - source.as_ptr() as usize;
+    let (start, end) = match *token {
+        python::Token::Word(word) if is_literal(word) => (at(word), at(word) + word.len()),
+        python::Token::Text {
+            quote: quote @ ("\"" | "'"),
+            text,
+            is_closed: true,
+        } => (at(quote), at(text) + text.len() + quote.len()),
+        _ => return None,
+    };
+    Some(Place { start, end })
 }
 
 fn is_literal(word: &str) -> bool {

@@ -107,6 +107,74 @@ fn values_are_numbers_words_and_ranges() {
 }
 
 #[test]
+fn what_looks_like_a_tune_line_in_a_string_is_none() {
+    let string = "const char* s = \"// lab: tune A = 1\"; // lab: tune N = 1, 2\n";
+    let raw = "const char* r = R\"(\n// lab: tune B = 1\n)\";\n#define C \"// lab: tune D = 1\"\n";
+    let source = format!("{string}{raw}constexpr int N = 1;\nint x = N;\n");
+    let space = Space::read(&source, Syntax::Cpp).unwrap();
+    assert_eq!(
+        (space.parameters.len(), &*space.parameters[0].name),
+        (1, "N")
+    );
+    let python = "\"\"\"\n# lab: tune A = 1\n\"\"\"\n# lab: tune N = 1, 2\nN = 1\nx = N\n";
+    let space = Space::read(python, Syntax::Python).unwrap();
+    assert_eq!(space.in_words(1), "N=2");
+}
+
+#[test]
+fn a_launch_of_triton_has_places_for_its_keywords_and_for_strings() {
+    let kernel = "\
+# lab: tune BLOCK = 32, 64
+# lab: tune num_warps = 1, 4
+# lab: tune num_stages = 2, 3
+# lab: tune PRECISION = \"ieee\", \"tf32\"
+# lab: require BLOCK * num_warps <= 128
+@triton.jit
+def k(x, n, PRECISION: tl.constexpr, BLOCK: \"tl.constexpr\" = 64):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x + i, tl.dot(i, i, input_precision=PRECISION), i < n)
+
+def f(x):
+    k[(triton.cdiv(x.numel(), 64),)](x, x.numel(), PRECISION='tf32', num_warps=4, num_stages=2)
+";
+    let space = Space::read(kernel, Syntax::Python).unwrap();
+    let written = space.written().map(|point| space.in_words(point));
+    assert_eq!(written, None, "64 * 4 is excluded");
+    let first = space.points[0];
+    assert_eq!(
+        space.in_words(first),
+        "BLOCK=32 num_warps=1 num_stages=2 PRECISION='ieee'"
+    );
+    let point = space.source(kernel, first);
+    assert!(
+        point.contains("PRECISION='ieee', num_warps=1, num_stages=2)"),
+        "{point}"
+    );
+    assert!(point.contains("BLOCK: \"tl.constexpr\" = 32):"), "{point}");
+    let free = kernel.replace("# lab: require BLOCK * num_warps <= 128\n", "");
+    let space = Space::read(&free, Syntax::Python).unwrap();
+    assert_eq!(space.source(&free, space.written().unwrap()), free);
+    let twice = format!("{kernel}    k[1](x, 1, num_warps=8)\n");
+    assert_eq!(
+        Space::read(&twice, Syntax::Python).unwrap_err().to_string(),
+        "line 2: lines 12 and 13 give num_warps a value: a sweep changes one place, so leave one, or give them a constant \
+         that has the tune line"
+    );
+    let numbers = kernel.replace("BLOCK * num_warps <= 128", "PRECISION == 1");
+    assert_eq!(
+        Space::read(&numbers, Syntax::Python)
+            .unwrap_err()
+            .to_string(),
+        "line 5: 'PRECISION == 1' compares PRECISION, and its value 'ieee' is not a number"
+    );
+    let twice = "# lab: tune P = 'a', \"a\"\n";
+    assert_eq!(
+        Space::read(twice, Syntax::Python).unwrap_err().to_string(),
+        "line 1: P has the value \"a\" twice: leave one out"
+    );
+}
+
+#[test]
 fn a_value_may_be_a_template_argument_an_alias_or_one_of_several_constants() {
     for (source, value) in [
         ("template <int N = 4> int f() { return N; }", "4"),
@@ -150,11 +218,11 @@ fn a_line_that_is_wrong_is_named_with_what_to_do() {
         ),
         (
             "BLOCK = 64; 128",
-            "line 3: BLOCK: '64; 128' is not a value: a value is a number or a word, or a range `64..512 step 64` or `64..512 *2`",
+            "line 3: BLOCK: '64; 128' is not a value: a value is a number, a word or a string, or a range `64..512 step 64` or `64..512 *2`",
         ),
         (
             "BLOCK = 1..",
-            "line 3: BLOCK: '1..' is not a value: a value is a number or a word, or a range `64..512 step 64` or `64..512 *2`",
+            "line 3: BLOCK: '1..' is not a value: a value is a number, a word or a string, or a range `64..512 step 64` or `64..512 *2`",
         ),
         (
             "BLOCK = 64, 128, 64",
