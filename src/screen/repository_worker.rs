@@ -236,7 +236,11 @@ impl RepositoryThread {
             }),
             Change::ApplyPoint(number) => self.put(move |project| {
                 let (point, restored) = lab_decide::apply_point(project, Some(number))?;
-                let said = format!("point {number} of sweep {}: {}", point.sweep, point.values);
+                let unnamed = point.unnamed.map_or_else(String::new, |why| {
+                    format!("; a keep does not name the sweep: {why}")
+                });
+                let (sweep, values) = (point.sweep, point.values);
+                let said = format!("point {number} of sweep {sweep}: {values}{unnamed}");
                 put_on_disk(project, restored, Some(said))
             }),
             Change::Describe {

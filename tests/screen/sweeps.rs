@@ -2,7 +2,8 @@
 
 use super::states::check;
 use super::world::World;
-use lab_sweep::{PointOutcome, Sweep, SweepJobs, SweepPoint, SweepView};
+use lab_run::record::Origin;
+use lab_sweep::{PointOutcome, Sweep, SweepJobs, SweepPoint, SweepStart, SweepView};
 use lab_tui::event::Event;
 use lab_watch::WatchEvent;
 use serde_json::json;
@@ -13,25 +14,32 @@ const ROWS: [&str; 2] = ["1", "2"];
 /// Point `at` of the six: `us` microseconds, or no figure where it did not pass.
 fn point(at: usize, us: f64, outcome: PointOutcome, why: &str) -> SweepPoint {
     let figure = json!({ "objective": "kernel_us", "measure": { "value": us, "low": us - 0.1, "high": us + 0.1 } });
-    serde_json::from_value(json!({
+    let point = serde_json::from_value(json!({
         "sweep": 2, "fingerprint": "f", "number": at + 1, "point": at,
         "values": [BLOCKS[at / 2], ROWS[at % 2], if at > 2 { "1" } else { "0" }],
         "written": at == 0, "blob": "a".repeat(40), "outcome": outcome, "why": why,
         "figure": outcome.is_correct().then_some(figure), "goal": "minimize", "change": null,
         "device": "NVIDIA H200", "emulated": false, "caveats": [], "started": "2026-05-04T09:50:00Z",
         "seconds": 1.0, "elapsed_s": 2.0 * (at + 1) as f64
-    }))
-    .unwrap()
+    }));
+    SweepPoint {
+        origin: Origin::Own,
+        ..point.unwrap()
+    }
 }
 
 fn sweep(points: Vec<SweepPoint>, in_progress: bool) -> SweepView {
     let parameter = |name: &str, values: &[&str]| json!({ "name": name, "values": values });
-    let start = serde_json::from_value(json!({
+    let start: SweepStart = serde_json::from_value(json!({
         "version": 1, "lab": "0.1.0", "sweep": 2, "kernel": "kernels/rmsnorm/kernel.cu", "fingerprint": "f",
         "target": "auto", "requires": [], "points": 6, "seed": 1, "started": "2026-05-04T09:50:00Z",
         "parameters": [parameter("BLOCK", &BLOCKS), parameter("ROWS", &ROWS), parameter("LATE", &["0", "1"])],
     }))
     .unwrap();
+    let start = SweepStart {
+        origin: Origin::Own,
+        ..start
+    };
     let sweep = Sweep { start, points };
     SweepView {
         sweep,
@@ -86,6 +94,17 @@ fn a_sweep_in_progress_shows_its_map_what_matters_and_the_time_left() {
     assert!(words.contains("5 of 6 points"), "{words}");
     assert!(words.contains("about 2 s left for all points"), "{words}");
     assert!(words.contains("BLOCK down, ROWS across"), "{words}");
+}
+
+#[test]
+fn a_sweep_whose_records_are_somebody_elses_says_so() {
+    let foreign = "foreign: somebody else's lab wrote it, or it was changed since";
+    let words = world(Some(sweep(points(), false))).words();
+    assert!(!words.contains("foreign"), "{words}");
+    let mut view = sweep(points(), false);
+    view.sweep.points[2].origin = Origin::Foreign;
+    let words = world(Some(view)).words();
+    assert!(words.contains(foreign), "{words}");
 }
 
 #[test]

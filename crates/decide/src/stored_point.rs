@@ -21,6 +21,8 @@ pub struct StoredPoint {
     pub number: u32,
     /// As in `BLOCK=256 ROWS=2`.
     pub values: String,
+    /// Why a keep does not name the sweep; `None` if it does.
+    pub unnamed: Option<String>,
     /// Full id of the commit that holds the kernel.
     pub commit: String,
 }
@@ -71,6 +73,7 @@ impl StoredPoint {
             sweep: id,
             number,
             values: sweep.start.in_words(point),
+            unnamed: sweep.start.why_unnamed(point),
             commit: stored.id,
         })
     }

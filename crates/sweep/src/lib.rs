@@ -42,5 +42,5 @@ pub use begin::{SweepRequest, fingerprint_of, space_of};
 pub use points::{Budget, Ended, SweepEvent};
 pub use record::{AppliedPoints, PointOutcome, Sweep, SweepId, SweepJobs, SweepPoint, SweepStart};
 pub use session::Session;
-pub use store::{SweepStore, SweepView, origin_of};
+pub use store::{FOREIGN, SweepStore, SweepView, origin_of};
 pub use strategy::Strategy;

@@ -157,19 +157,13 @@ impl SweepView {
 /// BLOCK=256 ROWS=2`. `None` if no such point of a sweep of this user's was written into the kernel, or
 /// if the kernel was written so before the sweep.
 pub fn origin_of(lab_dir: &Path, kernel: &str, blob: &str) -> Option<String> {
-    let is_found = |point: &&SweepPoint| {
-        let is_own = point.origin == Origin::Own;
-        is_own && point.blob == blob && point.outcome == PointOutcome::Pass && !point.written
-    };
     let store = SweepStore::new(lab_dir);
     let mut sweeps = store.all(|start| start.kernel == kernel);
     sweeps.find_map(|sweep| {
         let Sweep { start, points } = &sweep;
         let applied = AppliedPoints::read(&store, start.sweep).points;
         let mut applied = points.iter().filter(|it| applied.contains(&it.number));
-        let point = applied
-            .find(is_found)
-            .filter(|_| start.origin == Origin::Own)?;
+        let point = applied.find(|it| it.blob == blob && start.why_unnamed(it).is_none())?;
         Some(format!(
             "{}, point {} of {}: {}",
             start.sweep,
@@ -180,7 +174,24 @@ pub fn origin_of(lab_dir: &Path, kernel: &str, blob: &str) -> Option<String> {
     })
 }
 
+/// What is said of a sweep whose records are not this user's.
+pub const FOREIGN: &str = "foreign: somebody else's lab wrote it, or it was changed since";
+
 impl SweepStart {
+    /// Why a keep of a point that was written into the kernel does not name the sweep; `None` if it
+    /// does.
+    pub fn why_unnamed(&self, point: &SweepPoint) -> Option<String> {
+        if self.origin != Origin::Own || point.origin != Origin::Own {
+            Some(format!("it is {FOREIGN}"))
+        } else if point.written {
+            Some("the kernel had these values when it began".to_owned())
+        } else if point.outcome != PointOutcome::Pass {
+            Some("this point was not measured to the end".to_owned())
+        } else {
+            None
+        }
+    }
+
     /// The values of a point, as in `BLOCK=256 ROWS=2`.
     pub fn in_words(&self, point: &SweepPoint) -> String {
         let words = self.parameters.iter().zip(&point.values);

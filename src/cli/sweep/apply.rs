@@ -19,6 +19,9 @@ pub struct SweepApplied {
     applied_point: u32,
     /// Its values, as in `BLOCK=256 ROWS=2`.
     values: String,
+    /// Why a keep of these bytes does not name the sweep in the trailer `Sweep`, as of a foreign one; null if
+    /// it does.
+    unnamed: Option<String>,
     /// The bytes on disk are other ones now.
     changed: bool,
     /// Full id of the commit that holds the bytes that were on disk; null if they were the same.
@@ -40,6 +43,7 @@ pub fn apply(project: &Project, number: Option<u32>) -> Result<SweepApplied> {
         applied_sweep: point.sweep,
         applied_point: point.number,
         values: point.values,
+        unnamed: point.unnamed,
         changed: restored.changed,
         saved: restored.saved,
     })
@@ -53,14 +57,19 @@ impl SweepApplied {
             applied_sweep: sweep,
             applied_point: point,
             values,
+            unnamed,
             changed,
             saved,
         } = self;
         let has = if *changed { "now has" } else { "already has" };
         let this = &project.argument;
+        let named = match unnamed {
+            None => "a keep names the sweep in the trailer `Sweep`".to_owned(),
+            Some(why) => format!("a keep does not name the sweep: {why}"),
+        };
         let mut lines = vec![
             format!("{kernel} {has} {values}: point {point} of sweep {sweep}"),
-            format!("  `lab run{this}` judges it; a keep names the sweep in the trailer `Sweep`"),
+            format!("  `lab run{this}` judges it; {named}"),
         ];
         lines.extend(saved.as_ref().map(|saved| {
             let saved = lab_git::short(saved);

@@ -19,7 +19,7 @@ use lab_protocol::Language;
 use lab_run::verdict::with_ends;
 use lab_sweep::record::SweepParameter;
 use lab_sweep::summary::{self, Heat, HeatMap, NO_BEST, PointCounts};
-use lab_sweep::{PointOutcome, Sweep, SweepPoint, SweepStart, SweepView};
+use lab_sweep::{FOREIGN, PointOutcome, Sweep, SweepPoint, SweepStart, SweepView};
 use lab_text::age::in_words;
 use lab_text::figures;
 
@@ -66,6 +66,9 @@ fn progress(view: &SweepView, columns: usize) -> Lines {
     let (done, all, kernel) = (points.len(), start.points, printable(&start.kernel));
     let first = format!("sweep {}: {done} of {all} points: {counts}", start.sweep);
     let mut lines = paragraph(&first, columns, STRONG);
+    if !view.sweep.is_own() {
+        lines.extend(paragraph(FOREIGN, columns, WARN));
+    }
     let how = match (view.in_progress, view.time_left()) {
         (true, Some(left)) => format!("about {} left for all points", in_words(left)),
         (true, None) => "it goes on".to_owned(),
