@@ -215,11 +215,16 @@ fn measure(project: &Project, options: &SweepArgs) -> Result<(Sweep, Ended), Not
         let named = map::pair(&session.sweep, options.by.as_deref());
         named.map_err(|why| NotRun::Refused(why.to_string()))?;
     }
-    complain(&text::begin_line(&session.sweep, session.wanted()));
+    complain(&text::begin_line(
+        &session.sweep,
+        session.wanted(),
+        request.budget,
+    ));
     let (wanted, start) = (session.wanted(), session.sweep.start.clone());
     let has_time = matches!(request.budget, Budget::Time(_));
     let (before, began, mut line) = (session.sweep.points.len(), Instant::now(), LiveLine::new());
-    let mut done = before;
+    let (mut done, mut jobs_told) = (before, text::JobsTold::default());
+    let patience = Duration::from_secs(2 * project.config.slurm.ask_s);
     let ended = session.run(&control, &mut |event| match event {
         SweepEvent::Judging(values) => {
             let of_each = began.elapsed().div_f64((done - before).max(1) as f64);
@@ -233,7 +238,13 @@ fn measure(project: &Project, options: &SweepArgs) -> Result<(Sweep, Ended), Not
             line.clear();
             complain(&text::point_line(&start, point, wanted));
         }
-        SweepEvent::Jobs(jobs) => line.show(|| jobs.in_words()),
+        SweepEvent::Jobs(jobs) => {
+            if let Some(news) = jobs_told.news(jobs, patience) {
+                line.clear();
+                complain(&news);
+            }
+            line.show(|| jobs.in_words());
+        }
     });
     line.clear();
     Ok((session.sweep, ended?))

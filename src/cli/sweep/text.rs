@@ -6,16 +6,18 @@ use itertools::Itertools;
 use lab_project::Project;
 use lab_run::verdict::with_ends;
 use lab_sweep::summary::{self, NO_BEST, PointCounts};
-use lab_sweep::{Ended, PointOutcome, Sweep, SweepPoint, SweepStart, SweepStore};
+use lab_sweep::{
+    Budget, Ended, FOREIGN, PointOutcome, Sweep, SweepJobs, SweepPoint, SweepStart, SweepStore,
+};
 use lab_text::age::in_words;
 use lab_text::{figures, listed};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Rows of the table.
 const LISTED: usize = 10;
 
-/// `sweep 2 of kernel.cu: 24 points of BLOCK, ROWS`, and how far it is.
-pub fn begin_line(sweep: &Sweep, wanted: usize) -> String {
+/// `sweep 2 of kernel.cu: 24 points of BLOCK, ROWS`, how far it is, and what the budget leaves.
+pub fn begin_line(sweep: &Sweep, wanted: usize, budget: Budget) -> String {
     let SweepStart {
         sweep: id,
         kernel,
@@ -24,11 +26,19 @@ pub fn begin_line(sweep: &Sweep, wanted: usize) -> String {
         ..
     } = &sweep.start;
     let names = parameters.iter().map(|it| &it.name).join(", ");
-    let goes_on = match sweep.points.len() {
+    let done = sweep.points.len();
+    let goes_on = match done {
         0 => String::new(),
         done => format!(" goes on after {done}"),
     };
+    let is_spent = match budget {
+        Budget::All => false,
+        Budget::Points(most) => done >= most,
+        Budget::Time(most) => done > 0 && sweep.elapsed_s() >= most.as_secs_f64(),
+    };
     let budget = match wanted < *points {
+        _ if is_spent => "; these spent the budget, so nothing is to be measured".to_owned(),
+        true if done > 0 => format!("; {} more are to be measured", wanted - done),
         true => format!("; {wanted} are to be measured"),
         false => String::new(),
     };
@@ -36,6 +46,38 @@ pub fn begin_line(sweep: &Sweep, wanted: usize) -> String {
         "sweep {id} of {kernel}{goes_on}: {} of {names}{budget}",
         figures::counted(*points, "point")
     )
+}
+
+/// What is said of the jobs of a sweep on a cluster, beside the line that shows how far they are.
+#[derive(Default)]
+pub struct JobsTold {
+    /// The job that was told of last, and when.
+    job: Option<(String, Instant)>,
+    /// It was said that it waits.
+    waits: bool,
+}
+
+impl JobsTold {
+    /// The id of a new job, and that all tasks of a job still wait after `patience`.
+    pub fn news(&mut self, jobs: &SweepJobs, patience: Duration) -> Option<String> {
+        let since = match &self.job {
+            Some((job, since)) if *job == jobs.job => since.elapsed(),
+            _ => {
+                self.job = Some((jobs.job.clone(), Instant::now()));
+                self.waits = false;
+                return Some(jobs.in_words());
+            }
+        };
+        let is_waiting = jobs.pending > 0 && jobs.running == 0;
+        if !is_waiting || self.waits || since < patience {
+            return None;
+        }
+        self.waits = true;
+        let (words, job) = (jobs.in_words(), &jobs.job);
+        Some(format!(
+            "{words}: `squeue --jobs={job}` says what they wait for"
+        ))
+    }
 }
 
 /// `point 4 of 24: BLOCK=128 ROWS=2  about 2 min 10 s left`. It has only characters of one column.
@@ -95,7 +137,7 @@ pub fn counts_line(sweep: &Sweep) -> String {
     );
     let foreign = match sweep.is_own() {
         true => "",
-        false => "  foreign: somebody else's lab wrote it, or it was changed since",
+        false => &format!("  {FOREIGN}"),
     };
     line.trim_end().to_owned() + foreign
 }
