@@ -201,6 +201,46 @@ fn a_cancelled_array_ends_the_sweep_and_the_next_one_sends_the_rest() {
     is_whole(&lab, lab.lab(SWEEP));
 }
 
+/// Until the hook of a task is told to go on, Slurm is asked so often.
+const ASKED_FOUR_TIMES: &str =
+    "until [ -e asked ] && [ $(wc -l <asked) -ge 4 ]; do sleep 0.05; done";
+
+#[test]
+fn a_task_that_fails_before_any_record_ends_no_other_task() {
+    let lab = cluster();
+    lab.write("../slurm/answer", "echo >>asked");
+    // The node of the first task is bad, and the others take long.
+    hook(
+        &lab,
+        &format!("case $job.$task in 101.0) line=false ;; 101.1) {ASKED_FOUR_TIMES} ;; esac"),
+    );
+    let ended = lab.lab(SWEEP).is(64);
+    let ended = ended.says("Slurm job 101 ended without 2 of its points: a task ended as FAILED (");
+    assert_eq!(records(&lab), 3, "{ended:?}");
+    assert!(!lab.path("../slurm/cancelled").exists(), "{ended:?}");
+    is_whole(&lab, lab.lab(SWEEP));
+}
+
+#[test]
+fn a_job_is_named_once_it_is_sent_and_again_while_it_waits() {
+    let lab = cluster();
+    lab.write("../slurm/answer", "echo >>asked");
+    // The job is held, and released later.
+    hook(
+        &lab,
+        &format!(
+            "[ $task != 0 ] || {{ echo PENDING >$job/0; {ASKED_FOUR_TIMES}; echo RUNNING >$job/0; }}"
+        ),
+    );
+    let output = is_whole(&lab, lab.lab(SWEEP));
+    let sent = "lab: Slurm job 101: 3 tasks: 3 pending\n";
+    let waits =
+        "lab: Slurm job 101: 3 tasks: 3 pending: `squeue --jobs=101` says what they wait for\n";
+    for line in [sent, waits] {
+        assert_eq!(output.err.matches(line).count(), 1, "{output:?}");
+    }
+}
+
 #[test]
 fn an_array_that_ends_while_slurm_is_asked_is_complete() {
     let lab = cluster();
@@ -313,6 +353,19 @@ fn what_slurm_refuses_and_what_nodes_cannot_do_is_said() {
     lab.lab(SWEEP)
         .is(64)
         .says("not judged: `sbatch` refused: sbatch: error: invalid partition specified: absent");
+    for (option, own) in [
+        ("--array=0-3", "--array"),
+        ("--outp=here.txt", "--output"),
+        ("-ohere.txt", "--output"),
+        ("--parsable", "--parsable"),
+        ("-Jmine", "--job-name"),
+    ] {
+        let options = format!("[slurm]\noptions = [\"--mem=1G\", \"{option}\"]\n");
+        lab.write("lab.toml", config.replace("[slurm]\n", &options));
+        lab.lab(SWEEP).is(64).says(&format!(
+            "slurm.options = [\"{option}\"]: lab sets {own} itself, and finds its tasks and what they print by it: leave it out"
+        ));
+    }
     lab.write("lab.toml", &config);
 
     // Nothing that a node writes is seen here.

@@ -8,7 +8,7 @@ use crate::slurm::{self, Sent, TaskState};
 use crate::store::{JOBS, SweepStore};
 use crate::strategy::Chooser;
 use crate::task::TaskFolder;
-use crate::waiting::{AwaitedTask, counted, what_was_lost};
+use crate::waiting::{AwaitedTask, all_failed, counted, what_was_lost};
 use anyhow::{Context, Result};
 use itertools::Itertools;
 use lab_run::inputs::Inputs;
@@ -261,11 +261,7 @@ impl<'s, 'a> Head<'s, 'a> {
             self.note()?;
             let ended = |task: &AwaitedTask| task.is_done() || task.is_over;
             // A cluster that judges no point at all judges no further one.
-            let is_useless = self.session.sweep.points.is_empty()
-                && self
-                    .tasks
-                    .iter()
-                    .any(|it| it.is_lost() && it.state == TaskState::Ended("FAILED".to_owned()));
+            let is_useless = self.session.sweep.points.is_empty() && all_failed(&self.tasks);
             let is_incomplete = self.tasks.iter().any(AwaitedTask::is_lost);
             if is_useless || is_incomplete && self.tasks.iter().all(ended) {
                 let files = self.session.project.files();

@@ -74,6 +74,17 @@ impl AwaitedTask {
     }
 }
 
+/// So many tasks that fail one like the other are no accident. One alone may have met a bad node.
+const SEVERAL: usize = 3;
+
+/// Whether the tasks that ended are several, or all, and none did anything but fail.
+pub fn all_failed(tasks: &[AwaitedTask]) -> bool {
+    let failed = TaskState::Ended("FAILED".to_owned());
+    let ended = tasks.iter().filter(|task| task.is_lost());
+    let count = ended.clone().count();
+    count >= SEVERAL.min(tasks.len()) && ended.fold(true, |all, task| all && task.state == failed)
+}
+
 /// How far the tasks of an array are.
 pub fn counted(tasks: &[AwaitedTask], jobs: &SweepJobs) -> SweepJobs {
     let of = |is: &dyn Fn(&AwaitedTask) -> bool| tasks.iter().filter(|task| is(task)).count();

@@ -55,6 +55,35 @@ impl SlurmConfig {
                 "slurm.options = [\"{word}\"]: each is an option of sbatch in one word, as in \"--partition=gpu\""
             );
         }
+        if let Some((word, own)) = self.options.iter().find_map(overridden) {
+            bail!(
+                "slurm.options = [\"{word}\"]: lab sets {own} itself, and finds its tasks and what they print by it: leave it out"
+            );
+        }
         Ok(())
     }
+}
+
+/// Options of sbatch and srun that lab sets, and their short forms.
+const OWN: [(&str, &str); 8] = [
+    ("--array", "-a"),
+    ("--chdir", "-D"),
+    ("--error", "-e"),
+    ("--job-name", "-J"),
+    ("--open-mode", ""),
+    ("--output", "-o"),
+    ("--parsable", ""),
+    ("--wrap", ""),
+];
+
+/// An option that overrides one that lab sets, and that one. Slurm takes the beginning of a long name
+/// too.
+fn overridden(option: &String) -> Option<(&String, &'static str)> {
+    let name = option.split('=').next().unwrap_or_default();
+    let is_own = |(long, short): &&(&str, &str)| match option.starts_with("--") {
+        true => name.len() > 4 && long.starts_with(name),
+        false => !short.is_empty() && option.starts_with(short),
+    };
+    let (long, _) = OWN.iter().find(is_own)?;
+    Some((option, long))
 }
