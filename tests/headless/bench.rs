@@ -244,14 +244,15 @@ fn what_a_machine_ends_is_not_recorded_and_the_bench_is_resumed() {
 }
 
 #[test]
-fn the_folder_of_a_lab_that_was_killed_before_its_bench_began_is_taken() {
+fn the_number_of_a_folder_that_is_there_is_not_used_again() {
     let lab = lab_with(TIMES);
+    // A lab that was killed before its bench began.
     fs::create_dir_all(lab.path(".lab/bench/1")).unwrap();
-    let left = ".lab/bench/1/.lab-new-0123456789ab.bench.json";
-    lab.write(left, "{");
-    lab.lab("bench --runs 1").is(0).says("bench 1 of kernel.cu");
-    assert!(!lab.path(left).exists());
     lab.lab("bench --runs 1").is(0).says("bench 2 of kernel.cu");
+    fs::remove_file(lab.path(".lab/bench/2/bench.json")).unwrap();
+    let runs = lab.read(".lab/bench/2/runs.jsonl");
+    lab.lab("bench --runs 1").is(0).says("bench 3 of kernel.cu");
+    assert_eq!(lab.read(".lab/bench/2/runs.jsonl"), runs);
 }
 
 /// The harness waits in its second call until `../go` is there.

@@ -209,6 +209,44 @@ fn apply(lab: &Lab, right: &Value, wrong: &Value) {
 }
 
 #[test]
+fn a_point_of_a_foreign_sweep_is_applied_and_no_keep_names_it() {
+    let lab = swept();
+    lab.lab("sweep --budget 3").is(0);
+    // Somebody else's lab signed it.
+    let copied = lab
+        .read(".lab/sweep/1/sweep.json")
+        .replace("signature", "other");
+    lab.write(".lab/sweep/1/sweep.json", copied);
+    let foreign = "foreign: somebody else's lab wrote it, or it was changed since";
+    lab.lab("sweep --show 1").is(0).says(foreign);
+    let shown = lab.lab("sweep --show 1 --json").is(0).json();
+    let mut points = shown["ranked"].as_array().unwrap().iter();
+    let point = points.find(|point| **point != json!(1)).unwrap();
+    lab.lab(&format!("sweep --apply {point}"))
+        .is(0)
+        .says(&format!(": point {point} of sweep 1\n"))
+        .says(&format!(
+            "`lab run` judges it; a keep does not name the sweep: it is {foreign}\n"
+        ));
+    lab.lab("run").is(0);
+    lab.lab("keep -m other").is(0);
+    let message = lab.git("log -1 --format=%B");
+    assert!(!message.contains("Sweep:"), "{message}");
+}
+
+#[test]
+fn a_new_sweep_takes_no_number_whose_folder_is_there() {
+    let lab = swept();
+    lab.lab("sweep --budget 2").is(0);
+    let points = lab.read(".lab/sweep/1/points.jsonl");
+    fs::remove_file(lab.path(".lab/sweep/1/sweep.json")).unwrap();
+    lab.lab("sweep --budget 1")
+        .is(0)
+        .says("sweep 2 of kernel.cu: 1 of 5 points");
+    assert_eq!(lab.read(".lab/sweep/1/points.jsonl"), points);
+}
+
+#[test]
 fn a_sweep_that_was_killed_goes_on_where_it_was() {
     let mut lab = swept();
     // Nothing was built before, and there are many points: the sweep does not end by itself.
@@ -238,10 +276,18 @@ fn a_sweep_that_was_killed_goes_on_where_it_was() {
     lab.lab("sweep --show 1")
         .is(0)
         .says(&format!("sweep 1 of kernel.cu: {done} of 100 points"));
+    // A budget counts the points of earlier processes.
+    lab.lab(&format!("sweep --budget {}", done - 1))
+        .is(0)
+        .says(&format!(
+            "sweep 1 of kernel.cu goes on after {done}: 100 points of BLOCK, STEP, SALT; these spent the budget, so nothing is \
+             to be measured"
+        ));
+    assert_eq!(records(&lab), done);
     let wanted = done + 2;
     let output = lab.lab(&format!("sweep --budget {wanted}")).is(0);
     let goes_on = format!(
-        "sweep 1 of kernel.cu goes on after {done}: 100 points of BLOCK, STEP, SALT; {wanted} are to be measured"
+        "sweep 1 of kernel.cu goes on after {done}: 100 points of BLOCK, STEP, SALT; 2 more are to be measured"
     );
     assert!(output.err.contains(&goes_on), "{output:?}");
     assert!(

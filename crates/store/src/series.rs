@@ -149,24 +149,17 @@ impl<S: SeriesStart> Series<S> {
         }
     }
 
-    /// A folder in which nothing has begun: a new one, or one that a killed process made.
+    /// A new folder. The number of one that is there already is not used again: records without their
+    /// start file are those of somebody's earlier work.
     fn new_folder(&self) -> Result<OpenFolder> {
         self.files.create_dir_all(&self.folder)?;
         let ids = self.ids();
-        for id in ids.iter().copied().filter(|id| !self.has_begun(*id)) {
-            if let Ok(Some(open)) = self.open(id)
-                && !self.has_begun(id)
-            {
-                return Ok(open);
-            }
-        }
         for number in ids.first().map_or(0, |id| id.0) + 1.. {
             let id = SeriesId(number);
             match self.files.create_dir(&self.folder(id)) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 made => made?,
             }
-            // Another process may have taken the folder for one that nobody uses.
             if let Some(open) = self.open(id)? {
                 return Ok(open);
             }
