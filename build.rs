@@ -13,19 +13,19 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let version = env::var("CARGO_PKG_VERSION").unwrap_or_default();
     let is_release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
-    let commit = if is_release { commit() } else { None };
-    let commit = commit.map(|commit| format!(" ({commit})"));
-    println!(
-        "cargo::rustc-env=LAB_VERSION={version}{}",
-        commit.unwrap_or_default()
-    );
+    let made_of = if is_release {
+        commit(&version).unwrap_or_else(|| "of an unknown commit".to_owned())
+    } else {
+        "a debug build, which names no commit".to_owned()
+    };
+    println!("cargo::rustc-env=LAB_VERSION={version} ({made_of})");
 }
 
-/// The commit of these sources; with its date in a repository.
-fn commit() -> Option<String> {
-    if let Ok(text) = fs::read_to_string(OF_PACKAGE) {
-        let id = text.split("\"sha1\": \"").nth(1)?;
-        return Some(id.get(..9)?.to_owned());
+/// The commit of these sources, with its date.
+fn commit(version: &str) -> Option<String> {
+    if let Ok(info) = fs::read_to_string(OF_PACKAGE) {
+        let changelog = fs::read_to_string("CHANGELOG.md").unwrap_or_default();
+        return of_package(&info, &changelog, version);
     }
     // Sources without a repository of their own may lie in somebody else's.
     if !Path::new(".git").exists() {
@@ -34,6 +34,27 @@ fn commit() -> Option<String> {
     let log = git(&["rev-parse", "--git-path", "logs/HEAD"])?;
     println!("cargo::rerun-if-changed={log}");
     git(&["show", "-s", "--abbrev=9", "--format=%h %cs", "HEAD"])
+}
+
+/// The commit of a package, as cargo wrote it down, and the day of the release, which the changelog has. Cargo writes no
+/// date.
+pub fn of_package(info: &str, changelog: &str, version: &str) -> Option<String> {
+    let id = info.split("\"sha1\": \"").nth(1)?.get(..9)?;
+    let changed = if info.contains("\"dirty\": true") {
+        " with changes"
+    } else {
+        ""
+    };
+    let heading = format!("## {version}, ");
+    let day = changelog
+        .lines()
+        .find_map(|line| line.strip_prefix(&heading))
+        .filter(|day| day.starts_with(|c: char| c.is_ascii_digit()));
+    let when = day.map_or_else(
+        || "of an unknown date".to_owned(),
+        |day| format!("released {day}"),
+    );
+    Some(format!("{id}{changed}, {when}"))
 }
 
 fn git(words: &[&str]) -> Option<String> {

@@ -10,6 +10,9 @@
 //! is left out.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
+#[expect(dead_code, reason = "cargo runs its main")]
+#[path = "../../build.rs"]
+mod build;
 mod graph;
 mod imports;
 
@@ -373,4 +376,43 @@ fn each_path_in_the_architecture_page_exists() {
     }
     assert!(rows > 0, "the table has rows");
     assert_eq!(missing, Vec::<String>::new());
+}
+
+/// What somebody unpacks, a crate or the wheel, has the texts of both licences in it. A package holds only files of its
+/// folder, so each folder has a link to them; cargo and setuptools follow it.
+#[test]
+fn each_package_carries_both_licences() {
+    for folder in folders() {
+        for name in ["LICENSE-MIT", "LICENSE-APACHE"] {
+            let own = fs::read_to_string(root().join(folder).join(name));
+            let text = fs::read_to_string(root().join(name)).unwrap();
+            assert_eq!(own.ok(), Some(text), "{folder}/{name}");
+        }
+        let manifest = fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
+        let manifest: toml::Table = manifest.parse().unwrap();
+        if let Some(include) = manifest["package"].get("include") {
+            assert!(
+                include.to_string().contains("/LICENSE-*"),
+                "{folder}: {include}"
+            );
+        }
+    }
+}
+
+/// Of a package cargo writes the commit down, and no date.
+#[test]
+fn a_package_names_its_commit_and_the_day_of_its_release() {
+    let info =
+        "{\n  \"git\": {\n    \"sha1\": \"612c9336a378f1a25f0648305bf8b9b18eb7192c\"\n  }\n}";
+    let changed = info.replace("192c\"", "192c\",\n    \"dirty\": true");
+    let log = "# Changelog\n\n## 0.2.0, 2027-01-31\n\n## 0.1.0, not released yet\n";
+    let of = |info: &str, version| build::of_package(info, log, version);
+    let named = |text: &str| Some(text.to_owned());
+    assert_eq!(of(info, "0.2.0"), named("612c9336a, released 2027-01-31"));
+    assert_eq!(of(info, "0.1.0"), named("612c9336a, of an unknown date"));
+    assert_eq!(
+        of(&changed, "0.1.0"),
+        named("612c9336a with changes, of an unknown date")
+    );
+    assert_eq!(of("{}", "0.1.0"), None);
 }
