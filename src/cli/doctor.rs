@@ -5,7 +5,7 @@ mod python;
 mod report;
 
 use super::harness::is_trusted;
-use super::output::{FAILED, say_lines};
+use super::output::{FAILED, say_text};
 use super::{JsonArg, KernelArg, VERSION, here, say, told_with};
 use crate::confinement;
 use crate::screen::{preferences, settings_files};
@@ -151,7 +151,7 @@ pub fn main(options: &DoctorArgs) -> Result<ExitCode> {
     };
     Ok(told_with(if well { 0 } else { FAILED }, &doctor, || {
         if options.report {
-            return say_lines(&report::text(VERSION, findings(), &doctor.device_auto));
+            return say_text(&report::text(VERSION, findings(), &doctor.device_auto));
         }
         all.clone().for_each(show);
         say("");

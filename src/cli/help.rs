@@ -106,11 +106,11 @@ EXIT CODES
 /// without words, the commands and the names of the pages.
 pub fn main(options: &HelpArgs, mut lab: Command) -> ExitCode {
     let Some(first) = options.topic.first() else {
-        output::say_lines(lab.render_help().to_string().trim_end());
+        output::say_text(lab.render_help().to_string().trim_end());
         output::say("");
         output::say("Pages of the manual, for `lab help PAGE`:");
         let names = PAGES.iter().map(|(name, _)| name).join(", ");
-        output::say_lines(&format!("  {names}"));
+        output::say_text(&format!("  {names}"));
         return ExitCode::SUCCESS;
     };
     lab.build();
@@ -126,7 +126,7 @@ pub fn main(options: &HelpArgs, mut lab: Command) -> ExitCode {
     let both = both.chain(text.map(|(_, text)| *text)).map(str::trim_end);
     let both = both.collect_vec().join("\n\n");
     if !both.is_empty() {
-        output::say_lines(&both);
+        output::say_text(&both);
         return ExitCode::SUCCESS;
     }
     let known = PAGES.iter().map(|(name, _)| *name);

@@ -353,7 +353,7 @@ fn command(cli: Cli) -> ExitCode {
         Command::HarnessCompiler => return lab_judge::compiler::main(),
         Command::HarnessWorker => return lab_judge::worker::main(),
         Command::AgentGuide => {
-            output::say_lines(help::AGENT_GUIDE.trim_end());
+            output::say_text(help::AGENT_GUIDE.trim_end());
             return ExitCode::SUCCESS;
         }
         Command::Auto(options) => auto::main(&options),

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use std::sync::OnceLock;
 use std::thread;
 
-pub use lab_protocol::console::{say, say_each, say_lines, say_styled};
+pub use lab_protocol::console::{say, say_each, say_lines, say_styled, say_text};
 
 /// The exit code of a command that was refused or failed, if it judges nothing.
 pub const FAILED: u8 = 1;

@@ -8,6 +8,7 @@ mod headers;
 mod host_header;
 
 mod any_bytes;
+mod ascii;
 mod auto;
 mod auto_changed_harness;
 mod auto_ended_turns;

@@ -9,6 +9,7 @@
     reason = "this is the one place that opens stdout and stderr"
 )]
 
+use crate::ascii;
 use crate::text::escape_invisible;
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
@@ -16,10 +17,20 @@ use std::iter;
 use std::str::from_utf8;
 use std::sync::OnceLock;
 
+/// A line for people: cleaned, and in ASCII where the locale has nothing else.
+fn shown(line: &str) -> Cow<'_, str> {
+    let clean = escape_invisible(line);
+    if ascii::is_wanted() {
+        Cow::Owned(ascii::in_ascii(&clean).into_owned())
+    } else {
+        clean
+    }
+}
+
 /// Prints one line on stdout. Characters that a terminal does not show, line breaks among them, are
 /// printed as their numbers. A closed pipe (`lab log | head`) is no error.
 pub fn say(line: &str) {
-    note(writeln!(io::stdout().lock(), "{}", escape_invisible(line)));
+    note(writeln!(io::stdout().lock(), "{}", shown(line)));
 }
 
 /// Prints many lines on stdout, each as [`say`] does. They are written in few steps, and a closed
@@ -27,7 +38,7 @@ pub fn say(line: &str) {
 pub fn say_each(lines: impl IntoIterator<Item = String>) {
     let mut out = io::BufWriter::with_capacity(64 * 1024, io::stdout().lock());
     let mut lines = lines.into_iter();
-    let written = lines.try_for_each(|line| writeln!(out, "{}", escape_invisible(&line)));
+    let written = lines.try_for_each(|line| writeln!(out, "{}", shown(&line)));
     note(written.and_then(|()| out.flush()));
 }
 
@@ -41,8 +52,13 @@ pub fn say_styled(line: &str) {
     ));
 }
 
-/// Prints text of several lines on stdout that the lab itself composed: the answer of a `--json`
-/// command, a completion script. It is cleaned like the rest.
+/// Prints text of several lines for people, each as [`say`] does.
+pub fn say_text(text: &str) {
+    say_each(text.lines().map(str::to_owned));
+}
+
+/// Prints text of several lines on stdout that a program reads: a completion script, a chart. It is
+/// cleaned like the rest, and keeps its signs in every locale.
 pub fn say_lines(text: &str) {
     note(stdout().write_all(format!("{text}\n").as_bytes()));
 }
@@ -87,7 +103,7 @@ pub fn complain_styled(text: &str) {
 pub fn replace_line(text: &str) {
     let _ = io::stderr()
         .lock()
-        .write_all(format!("\r\x1b[2K{}", escape_invisible(text)).as_bytes());
+        .write_all(format!("\r\x1b[2K{}", shown(text)).as_bytes());
 }
 
 /// Whether stdout is a terminal.
@@ -115,14 +131,14 @@ fn complaint(program: &str, message: &str) -> String {
     let begins = iter::once(format!("{program}: ")).chain(iter::repeat(indent));
     let lines = message.lines().zip(begins);
     lines
-        .map(|(line, begin)| format!("{begin}{}\n", escape_invisible(line)))
+        .map(|(line, begin)| format!("{begin}{}\n", shown(line)))
         .collect()
 }
 
-/// [`escape_invisible`], but a sequence that selects colours and attributes stays.
+/// [`shown`], but a sequence that selects colours and attributes stays.
 fn escape_all_but_style(line: &str) -> Cow<'_, str> {
     let mut parts = line.split('\x1b');
-    let mut out = escape_invisible(parts.next().unwrap_or_default());
+    let mut out = shown(parts.next().unwrap_or_default());
     for part in parts {
         let is_value = |c: char| c.is_ascii_digit() || matches!(c, ';' | ':');
         let style = part.strip_prefix('[').and_then(|values| {
@@ -133,7 +149,7 @@ fn escape_all_but_style(line: &str) -> Cow<'_, str> {
         let out = out.to_mut();
         *out += if style.is_empty() { "\\u{1b}" } else { "\x1b" };
         *out += style;
-        *out += &escape_invisible(rest);
+        *out += &shown(rest);
     }
     out
 }

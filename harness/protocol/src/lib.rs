@@ -13,6 +13,7 @@
 //! | [`Tool`] | the tools of `lab check` |
 //! | [`When`] | the occasion at which a workload is judged |
 //! | [`telemetry`] | the state of a GPU at one moment |
+//! | [`ascii`] | the signs of text in ASCII |
 //! | [`console`] | the one writer for stdout and stderr |
 //! | [`text`] | the characters of text from outside that a terminal may get |
 //! | [`FatalSignal`] | the names of the signals that end a process |
@@ -21,6 +22,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
+pub mod ascii;
 mod compile_options;
 pub mod console;
 mod exit;

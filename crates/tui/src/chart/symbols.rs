@@ -1,6 +1,7 @@
 //! The symbols that charts are drawn with: braille and blocks, or ASCII where the terminal cannot
 //! show those.
 
+use lab_protocol::ascii::{Choice, choose};
 use ratatui::symbols::Marker;
 
 /// The symbols of charts, chosen when the screen opens.
@@ -13,18 +14,13 @@ pub enum SymbolSet {
 
 impl SymbolSet {
     /// The symbols to use. `ascii` is the user's setting; `env` looks a variable up. The first of
-    /// these decides: `LAB_ASCII` (0 asks for braille), the setting, the locale. The locale is the
-    /// first of `LC_ALL`, `LC_CTYPE` and `LANG` that is not empty (POSIX, XBD 8.2). Without a
-    /// locale the symbols are braille: containers set no locale, and their terminals show braille.
+    /// these decides: `LAB_ASCII` (0 asks for braille), the setting, the locale. Without a locale the
+    /// symbols are braille.
     pub fn choose(ascii: Option<bool>, env: impl Fn(&str) -> Option<String>) -> Self {
-        let var = |name: &str| env(name).filter(|value| !value.is_empty());
-        let is_ascii = match (var("LAB_ASCII"), ascii) {
-            (Some(word), _) => !matches!(word.as_str(), "0" | "no" | "false"),
-            (None, Some(ascii)) => ascii,
-            (None, None) => {
-                let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(var);
-                locale.is_some_and(|locale| !is_utf8(&locale))
-            }
+        let is_ascii = match (choose(env), ascii) {
+            (Choice::User(wanted), _) => wanted,
+            (Choice::Locale(_), Some(ascii)) => ascii,
+            (Choice::Locale(wanted), None) => wanted,
         };
         if is_ascii {
             SymbolSet::Ascii
@@ -67,17 +63,6 @@ impl SymbolSet {
             SymbolSet::Ascii => ASCII[eighths],
         }
     }
-}
-
-/// Whether a locale is UTF-8: `en_US.UTF-8` and `C.utf8` are; `C`, `POSIX` and `de_DE.ISO-8859-1`
-/// are not.
-fn is_utf8(locale: &str) -> bool {
-    let codeset = locale
-        .split('@')
-        .next()
-        .and_then(|locale| locale.split_once('.'))
-        .map(|(_, set)| set);
-    codeset.is_some_and(|set| matches!(set.to_ascii_lowercase().as_str(), "utf-8" | "utf8"))
 }
 
 #[cfg(test)]

@@ -1,49 +1,8 @@
 //! The screen in ASCII, for a terminal whose locale has nothing else: every sign of the frame that was
 //! drawn is replaced by one that looks alike.
 
+use lab_protocol::ascii;
 use ratatui::buffer::{Buffer, Cell};
-
-/// Signs, each with its likeness. The second character of a likeness takes a blank behind the sign.
-const LIKE: [(&str, &str); 38] = [
-    ("─━┄╌–—", "-"),
-    ("│┃┆┊", "|"),
-    ("┬┴┼├┤┌┐└┘╭╮╰╯┰┸╋┣┫", "+"),
-    ("●", "O"),
-    ("◆◐◓◑◒•", "*"),
-    ("○◇", "o"),
-    ("·∙", "-"),
-    ("✓", "v"),
-    ("✗×☠", "x"),
-    ("∅", "0"),
-    ("≤", "<="),
-    ("≥", ">="),
-    ("≠", "!="),
-    ("≈", "~"),
-    ("±", "+-"),
-    ("…", ".."),
-    ("▸▶›→⇒", ">"),
-    ("◂◀‹←", "<"),
-    ("▲▴↑", "^"),
-    ("▼▾↓", "v"),
-    ("█▇▰■", "#"),
-    ("▆", "="),
-    ("▅", "-"),
-    ("▄▃▂▁", "_"),
-    ("▱░□", "."),
-    ("▀", "\""),
-    ("µμ", "u"),
-    ("°", "'"),
-    ("²", "2"),
-    ("³", "3"),
-    ("“”", "\""),
-    ("‘’", "'"),
-    ("⇧", "^"),
-    ("⏎↵", "<"),
-    ("Δ", "d"),
-    ("σ", "s"),
-    ("½", "."),
-    ("\u{a0}", " "),
-];
 
 /// Replaces every cell that is not ASCII.
 pub(super) fn replace(buffer: &mut Buffer) {
@@ -101,9 +60,8 @@ fn make_room(row: &mut [Cell], is_cut: bool) -> bool {
 }
 
 fn like(symbol: &str) -> (char, Option<char>) {
-    let sign = symbol.chars().next().unwrap_or(' ');
-    let known = LIKE.iter().find(|(signs, _)| signs.contains(sign));
-    let mut likeness = known.map_or("?", |(_, likeness)| likeness).chars();
+    let known = symbol.chars().next().and_then(ascii::like);
+    let mut likeness = known.unwrap_or("?").chars();
     (likeness.next().unwrap_or('?'), likeness.next())
 }
 
