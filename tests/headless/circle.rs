@@ -476,7 +476,7 @@ fn doctor_has_a_remedy_for_everything() {
         .skip_while(|l| !l.contains("✗ C++ compiler"))
         .nth(1);
     assert!(
-        compiler.is_some_and(|l| l.starts_with("                → Install one")),
+        compiler.is_some_and(|l| l.starts_with("                → Install g++")),
         "{output:?}"
     );
 }

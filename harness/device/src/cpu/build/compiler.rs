@@ -54,6 +54,10 @@ const HOST_FLAGS: &[&str] = &["-std=c++20"];
 /// g++ only. With unique symbols, the variables of one module would be those of another.
 const GNU_FLAGS: &[&str] = &["-fno-gnu-unique"];
 
+/// The oldest versions that compile this device's headers.
+const OLDEST_GNU: u32 = 11;
+const OLDEST_CLANG: u32 = 14;
+
 /// A C++20 compiler on this machine.
 #[derive(Clone)]
 pub struct HostCompiler {
@@ -76,23 +80,37 @@ const RACE_HOOKS: &str = "lab_cpu/race_hooks.h";
 pub const RACE_HOOKS_OBJECT: &str = "race_hooks.o";
 
 impl HostCompiler {
-    /// Returns the compiler with this name, or the first of `g++`, `clang++`, `c++` that runs.
+    /// Returns the compiler with this name, or the first of `g++`, `clang++`, `c++` that runs and is
+    /// new enough.
     pub fn find(named: Option<OsString>) -> Result<HostCompiler> {
+        let usable = |found: HostCompiler| match found.too_old() {
+            None => Ok(found),
+            Some(why) => Err(why),
+        };
         let found = match named.filter(|name| !name.is_empty()) {
-            Some(name) => HostCompiler::run_version(&name).map_err(|reason| {
-                format!("CXX names '{}', and this compiler {reason}", name.display())
-            }),
+            Some(name) => HostCompiler::run_version(&name)
+                .and_then(usable)
+                .map_err(|why| format!("CXX names '{}', and this compiler {why}", name.display())),
             None => {
-                let mut candidates = ["g++", "clang++", "c++"].map(OsString::from).into_iter();
-                let found = candidates.find_map(|name| HostCompiler::run_version(&name).ok());
-                let reason = "no C++ compiler is here: none of g++, clang++, c++ can be run";
-                found.ok_or_else(|| reason.to_owned())
+                let mut reason =
+                    "no C++ compiler is here: none of g++, clang++, c++ can be run".to_owned();
+                let candidates = ["g++", "clang++", "c++"].map(OsString::from);
+                let mut running = candidates
+                    .iter()
+                    .filter_map(|name| HostCompiler::run_version(name).ok());
+                let found = running.find_map(|found| {
+                    let found = usable(found);
+                    found
+                        .map_err(|why| reason = format!("the one here {why}"))
+                        .ok()
+                });
+                found.ok_or(reason)
             }
         };
         found.map_err(|reason| {
             DeviceError::Unavailable(format!(
-                "the cpu device needs a C++20 compiler, and {reason}. Install one (Debian, Ubuntu: apt install g++) or \
-                 set CXX to its path."
+                "the cpu device needs a C++20 compiler, and {reason}. Install g++ {OLDEST_GNU}, clang++ {OLDEST_CLANG} or a \
+                 later version (Debian, Ubuntu: apt install g++, or g++-{OLDEST_GNU}), or set CXX to its path."
             ))
         })
     }
@@ -122,6 +140,19 @@ impl HostCompiler {
             version,
             clang,
         })
+    }
+
+    /// How old the compiler is, as the end of a sentence, if it is too old for the headers of this
+    /// device. `None` also if its number cannot be read.
+    fn too_old(&self) -> Option<String> {
+        let (name, oldest) = if self.clang {
+            ("clang++", OLDEST_CLANG)
+        } else {
+            ("g++", OLDEST_GNU)
+        };
+        let number = self.version.strip_prefix(name)?.trim_start();
+        let major: u32 = number.split('.').next()?.parse().ok()?;
+        (major < oldest).then(|| format!("is {}, older than {name} {oldest}", self.version))
     }
 
     /// The compiler with these options. Its messages are in English.
@@ -252,8 +283,8 @@ impl HostCompiler {
             return Ok(());
         }
         Err(DeviceError::Unavailable(format!(
-            "{} cannot compile the cpu device's headers. Install g++ 11, clang++ 14 or a later version, which support \
-             C++20. The compiler says:\n{}",
+            "{} cannot compile the cpu device's headers. Install g++ {OLDEST_GNU}, clang++ {OLDEST_CLANG} or a later \
+             version, which support C++20. The compiler says:\n{}",
             self.version,
             String::from_utf8_lossy(&output.stderr).trim_end()
         )))
