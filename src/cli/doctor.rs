@@ -32,7 +32,8 @@ use std::process::ExitCode;
 pub struct DoctorArgs {
     #[command(flatten)]
     kernel: KernelArg,
-    /// Print what a report of a fault needs, as Markdown; it names none of your folders and files
+    /// Print what a report of a fault needs, as Markdown: versions and names of known programs, and
+    /// nothing that you named
     #[arg(long, conflicts_with = "json")]
     report: bool,
     #[command(flatten)]
@@ -137,6 +138,7 @@ pub fn main(options: &DoctorArgs) -> Result<ExitCode> {
             "the NVIDIA driver is installed and cannot be used",
             why,
         )
+        .public("the NVIDIA driver is installed and cannot be used")
     });
     let all = essential
         .iter()
@@ -246,21 +248,11 @@ fn apart(error: &str) -> (&str, Option<&str>) {
 }
 
 fn well(what: &str, says: impl Into<String>) -> Finding {
-    Finding {
-        what: what.into(),
-        ok: true,
-        says: says.into(),
-        remedy: None,
-    }
+    Finding::good(what, says)
 }
 
 fn ill(what: &str, says: impl Into<String>, remedy: impl Into<String>) -> Finding {
-    Finding {
-        what: what.into(),
-        ok: false,
-        says: says.into(),
-        remedy: Some(remedy.into()),
-    }
+    Finding::bad(what, says, Some(&remedy.into()))
 }
 
 /// A finding that is no fault but worth knowing.

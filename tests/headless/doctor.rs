@@ -1,6 +1,8 @@
 //! `lab doctor --report`: what a report of a fault needs.
 
-use crate::lab::Lab;
+use crate::lab::{Lab, finish};
+use proptest::prelude::*;
+use std::fs;
 
 #[test]
 fn the_report_names_the_version_and_the_machine_and_nothing_of_the_users() {
@@ -27,6 +29,109 @@ fn the_report_names_the_version_and_the_machine_and_nothing_of_the_users() {
         assert!(!report.contains(private), "'{private}' is in {report}");
     }
     lab.lab("doctor --report --json").is(64);
+}
+
+/// What only its user knows: a name with a blank, as folders and computers have it.
+fn secret() -> impl Strategy<Value = String> {
+    "(q[bcdfghjklm]{5}) (w[bcdfghjklm]{5})( 7[0-9]{5})?"
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+
+    /// Whatever somebody calls his home, his programs and himself, and whatever these programs print,
+    /// the report has none of it.
+    #[test]
+    fn any_name_of_the_users_stays_out_of_the_report(
+        names in proptest::collection::vec(secret(), 10),
+        is_relative: bool,
+        names_a_compiler: bool,
+    ) {
+        let lab = Lab::empty();
+        let [home, tool, argument, git, python, term, variable, theme, user, host] = &names[..] else {
+            unreachable!("ten names")
+        };
+        fs::create_dir_all(lab.path(&format!("../bin/{tool}"))).unwrap();
+        fs::create_dir_all(lab.path(home)).unwrap();
+        let compiler = if names_a_compiler {
+            format!("echo '{user} clang++ (made by {host}) 17.0.1-{host}'")
+        } else {
+            format!("echo '{user}: no compiler of {host}' >&2; exit 1")
+        };
+        lab.script(&format!("../bin/{tool}/c++"), &compiler);
+        lab.script("../bin/git", &format!("echo 'git version 2.39.5.{git} ({user}@{host})'"));
+        let probed = format!(
+            "{{\"version\": \"3.12.1+{python}\", \"packages\": {{\"torch\": {{\"version\": \"2.6.0+{user}\", \"cuda\": \
+             \"{host}\"}}, \"numpy\": {{\"error\": \"/home/{user}: {host}\"}}}}, \"missing\": [\"{user}\"]}}"
+        );
+        lab.script(&format!("../bin/{tool}/python"), &format!("echo; echo 'lab-doctor: {probed}'"));
+        lab.write("kernel.py", format!("import {}\n", user.split(' ').next().unwrap()));
+        let here = lab.path("../bin").canonicalize().unwrap();
+        let tools = if is_relative { "../bin".to_owned() } else { here.display().to_string() };
+        let options = if names_a_compiler { String::new() } else { format!(" -D{argument}=/srv/{host}") };
+        let mut command = lab.plain_lab_command("doctor --report");
+        command
+            .env("HOME", lab.path(home))
+            .env("CXX", format!("{tools}/{tool}/c++{options}"))
+            .env("LAB_PYTHON", format!("{tools}/{tool}/python"))
+            .env("LAB_NCU", format!("/opt/{tool}/ncu"))
+            .env("CUDA_HOME", format!("/srv/{host}/{user}"))
+            .env("TERM", term)
+            .env(format!("LAB_{}", variable.replace(' ', "_")), variable)
+            .env("LAB_CONFIG_DIR", lab.path(theme))
+            .env("USER", user)
+            .env("HOSTNAME", host);
+        let output = finish(command.spawn().unwrap());
+        for name in names.iter().flat_map(|name| name.split(' ')) {
+            assert!(!output.out.contains(name), "'{name}' is in {}", output.out);
+        }
+        let here = lab.repo.parent().unwrap().display().to_string();
+        assert!(!output.out.contains(&here), "{}", output.out);
+        // What a report needs is there all the same.
+        for text in ["✓ git           2.39.5\n", "python        Python 3.12.1, named by LAB_PYTHON, numpy fails to import, torch 2.6.0"] {
+            assert!(output.out.contains(text), "'{text}' is not in {}", output.out);
+        }
+        if names_a_compiler {
+            assert!(output.out.contains("✓ C++ compiler  clang++ 17.0.1\n"), "{}", output.out);
+        }
+    }
+}
+
+/// Ubuntu 20.04 has g++ 9: doctor says what a run says.
+#[test]
+fn a_compiler_that_is_too_old_is_told_before_the_first_run() {
+    let lab = Lab::empty();
+    for name in ["g++", "clang++", "c++"] {
+        lab.script(
+            &format!("../bin/{name}"),
+            "echo 'g++ (Ubuntu 9.3.0-17ubuntu1~20.04) 9.3.0'",
+        );
+    }
+    lab.lab("new softplus").is(0);
+    let why = "the one here is g++ 9.3.0, older than g++ 11";
+    let doctor = lab
+        .lab("doctor")
+        .is(1)
+        .says(why)
+        .says("Install g++ 11, clang++ 14");
+    assert!(doctor.out.contains("✗ C++ compiler"), "{}", doctor.out);
+    lab.lab("run softplus").is(64).says(why);
+    let mut named = lab.lab_command("doctor");
+    named.env("CXX", "c++");
+    finish(named.spawn().unwrap())
+        .is(1)
+        .says("CXX names 'c++', and this compiler is g++ 9.3.0, older than g++ 11");
+    // An older one does not hide a newer one.
+    lab.script(
+        "../bin/clang++",
+        "echo 'Ubuntu clang version 14.0.0-1ubuntu1.1'",
+    );
+    let doctor = lab.lab("doctor");
+    assert!(
+        doctor.out.contains("✓ C++ compiler  clang++ 14.0.0"),
+        "{}",
+        doctor.out
+    );
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Programs, sandbox and terminal of this machine, and whether the folder reports changes.
 
 use super::{ill, note, well};
+use itertools::Itertools;
 use lab_device::sandbox::{self, SandboxState};
-use lab_device::{self as device, Finding};
+use lab_device::{self as device, Finding, known_name, version_number};
 use lab_protocol::Target;
 use lab_protocol::console;
 use rustix::fs::{Access, access};
@@ -13,15 +14,18 @@ use std::process::Command;
 /// The lab links libgit2 and needs the git program only for hooks and signed commits.
 pub fn git() -> Finding {
     match Command::new("git").arg("--version").output() {
-        Ok(output) if output.status.success() => well(
-            "git",
-            String::from_utf8_lossy(&output.stdout).trim().to_owned(),
-        ),
+        Ok(output) if output.status.success() => {
+            let says = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+            let version = says.strip_prefix("git version ").unwrap_or_default();
+            let public = version_number(version).to_owned();
+            well("git", says).public(public)
+        }
         _ => note(
             "git",
             "the git program does not run",
             "install git: commit hooks and signed commits need it",
-        ),
+        )
+        .public("does not run"),
     }
 }
 
@@ -51,14 +55,18 @@ pub fn repository(folder: &Path) -> Finding {
 
 pub fn compiler() -> Finding {
     match device::builder(Target::Cpu) {
-        Ok(builder) => well("C++ compiler", builder.version()),
-        Err(error) => Finding {
-            what: "C++ compiler".into(),
-            ok: false,
-            says: error.to_string(),
-            remedy: None,
-        },
+        Ok(builder) => {
+            let version = builder.version();
+            well("C++ compiler", version.as_str()).public(known_compilers(&version))
+        }
+        Err(error) => Finding::bad("C++ compiler", error.to_string(), None),
     }
+}
+
+/// The names of known compilers and their numbers; the text may be that of any program that CXX names.
+fn known_compilers(version: &str) -> String {
+    let shown = |word| known_name(word, "g++ clang++ beside NVRTC", version_number(word));
+    version.split_whitespace().map(shown).join(" ")
 }
 
 /// What holds kernels and compilers back. Without it, kernels run on the cpu device in trusted
@@ -70,27 +78,33 @@ pub fn sandbox() -> Finding {
                 format!("Landlock {landlock}, seccomp, limits; on the cpu device and on GPUs");
             if landlock < sandbox::WITH_SIGNALS {
                 let newer = "Linux 6.12 or later also holds back signals of a compiler's parts";
-                return note("sandbox", says, newer);
+                return note("sandbox", says.as_str(), newer).public(says);
             }
-            well("sandbox", says)
+            well("sandbox", says.as_str()).public(says)
         }
         SandboxState::None { why } => note(
             "sandbox",
             format!("none: {why}"),
             "boot a Linux from 5.13 on with `lsm=landlock,…`; until then the cpu device runs kernels after `lab trust` only",
-        ),
+        )
+        .public("none"),
     }
 }
 
+/// The value of a variable of the environment; empty without one.
+fn variable(name: &str) -> String {
+    std::env::var(name).unwrap_or_default()
+}
+
 pub fn terminal() -> Finding {
-    let env = |name: &str| std::env::var(name).unwrap_or_default();
-    let term = env("TERM");
+    let term = variable("TERM");
     if !console::stdout_is_terminal() {
         return note(
             "terminal",
             "stdout is not a terminal",
             "the screen needs a terminal; `lab run` does not",
-        );
+        )
+        .public("stdout is not a terminal");
     }
     if matches!(term.as_str(), "" | "dumb") {
         return ill(
@@ -100,12 +114,22 @@ pub fn terminal() -> Finding {
         );
     }
     let (wide, high) = crossterm::terminal::size().unwrap_or((0, 0));
-    let multiplexer = if env("TMUX").is_empty() {
+    let multiplexer = if variable("TMUX").is_empty() {
         ""
     } else {
         ", in tmux"
     };
-    let says = format!("{term}, {wide}×{high}{multiplexer}");
+    let says = |term: &str| format!("{term}, {wide}×{high}{multiplexer}");
+    let public = says(known_name(&term, TERMINALS, "another terminal"));
+    size_and_colours(says(&term), (wide, high), multiplexer).public(public)
+}
+
+/// Values of TERM that name nothing of a user's.
+const TERMINALS: &str = "xterm xterm-color xterm-16color xterm-256color xterm-direct xterm-kitty xterm-ghostty screen \
+                         screen-256color tmux tmux-256color tmux-direct linux vt100 vt220 rxvt rxvt-unicode \
+                         rxvt-unicode-256color alacritty foot foot-extra wezterm contour ansi";
+
+fn size_and_colours(says: String, (wide, high): (u16, u16), multiplexer: &str) -> Finding {
     if wide < 40 || high < 10 {
         return note(
             "terminal",
@@ -113,8 +137,8 @@ pub fn terminal() -> Finding {
             "the screen needs 40×10; 80×24 shows more, 160×45 everything",
         );
     }
-    let rich = matches!(env("COLORTERM").as_str(), "truecolor" | "24bit");
-    if rich || !env("NO_COLOR").is_empty() {
+    let rich = matches!(variable("COLORTERM").as_str(), "truecolor" | "24bit");
+    if rich || !variable("NO_COLOR").is_empty() {
         return well("terminal", says);
     }
     let remedy = if multiplexer.is_empty() {
@@ -143,7 +167,8 @@ pub fn watching(folder: &Path) -> Finding {
             "watching",
             format!("this folder is on {name}, which does not report changes"),
             SLOW,
-        );
+        )
+        .public(*name);
     }
     let limit = |name: &str| {
         let text = fs::read_to_string(Path::new("/proc/sys/fs/inotify").join(name)).ok()?;
@@ -155,10 +180,8 @@ pub fn watching(folder: &Path) -> Finding {
         Ok(()) => {
             let number = |name| limit(name).map_or_else(|| "?".to_owned(), |n| n.to_string());
             let (watches, instances) = (number("max_user_watches"), number("max_user_instances"));
-            well(
-                "watching",
-                format!("inotify, {watches} watches and {instances} instances a user"),
-            )
+            let says = format!("inotify, {watches} watches and {instances} instances a user");
+            well("watching", says.as_str()).public(says)
         }
         Err(error) => ill(
             "watching",

@@ -3,7 +3,7 @@
 use super::{ill, note, well};
 use crate::cli::ask_python::Question;
 use itertools::Itertools;
-use lab_device::Finding;
+use lab_device::{Finding, version_number};
 use lab_project::Project;
 use lab_project::python::{self, Interpreter};
 use lab_protocol::Target;
@@ -24,6 +24,9 @@ const MARK: &str = "lab-doctor: ";
 
 /// How long the interpreter may take to import every package.
 const LIMIT: Duration = Duration::from_secs(60);
+
+/// The packages that kernels use.
+const PACKAGES: [&str; 5] = ["numpy", "ml_dtypes", "torch", "triton", "cupy"];
 
 /// The oldest Python that runs kernels.
 const OLDEST: (u32, u32) = (3, 9);
@@ -157,6 +160,15 @@ fn probe(program: &Path, places: &[PathBuf]) -> Result<Probed, String> {
 
 fn report(name: &str, interpreter: &Interpreter, probed: &Probed, need: &Need) -> Finding {
     let says = format!("{name}, Python {}: {}", probed.version, packages(probed));
+    graded_by_what_is_missing(says, interpreter, probed, need).public(public(interpreter, probed))
+}
+
+fn graded_by_what_is_missing(
+    says: String,
+    interpreter: &Interpreter,
+    probed: &Probed,
+    need: &Need,
+) -> Finding {
     let missing = missing(interpreter, probed, need);
     let is_fault = missing.iter().any(|(_, is_needed)| *is_needed);
     match missing.into_iter().map(|(what, _)| what).join("; ") {
@@ -230,10 +242,28 @@ fn missing(interpreter: &Interpreter, probed: &Probed, need: &Need) -> Vec<(Stri
     missing
 }
 
+/// The versions alone: an interpreter may be any program, and its packages may say anything.
+fn public(interpreter: &Interpreter, probed: &Probed) -> String {
+    let version = |package: &Package| match &package.version {
+        Some(version) => version_number(version).to_owned(),
+        None => "fails to import".to_owned(),
+    };
+    let known = PACKAGES.iter().filter_map(|name| {
+        let found = probed.packages.get(*name)?;
+        let is_there = found.version.is_some() || found.error.is_some();
+        let cuda = found.cuda.as_deref().map(version_number);
+        let cuda = cuda.map_or_else(String::new, |cuda| format!(" (CUDA {cuda})"));
+        is_there.then(|| format!("{name} {}{cuda}", version(found)))
+    });
+    let python = format!("Python {}", version_number(&probed.version));
+    let by = format!("named by {}", interpreter.named_by.name());
+    [python, by].into_iter().chain(known).join(", ")
+}
+
 /// `NumPy 2.3.1, torch 2.6.0 (CUDA 12.4); no ml_dtypes, triton, cupy`.
 fn packages(probed: &Probed) -> String {
     let (mut there, mut absent) = (Vec::new(), Vec::new());
-    for name in ["numpy", "ml_dtypes", "torch", "triton", "cupy"] {
+    for name in PACKAGES {
         let shown = if name == "numpy" { "NumPy" } else { name };
         match probed.packages.get(name) {
             Some(Package {

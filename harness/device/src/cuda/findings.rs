@@ -32,7 +32,8 @@ pub fn findings(folder: FolderTrust) -> Vec<Finding> {
     let driver_version = devices::version();
     let mut findings = vec![match &driver_version {
         Ok((major, minor)) => {
-            Finding::good("NVIDIA driver", format!("supports CUDA {major}.{minor}"))
+            let says = format!("supports CUDA {major}.{minor}");
+            Finding::good("NVIDIA driver", says.clone()).public(says)
         }
         Err(error) => Finding::bad("NVIDIA driver", error.to_string(), None),
     }];
@@ -45,11 +46,9 @@ pub fn findings(folder: FolderTrust) -> Vec<Finding> {
             findings.push(nvrtc(toolkit, driver_version.ok()));
             findings.push(headers(toolkit));
         }
-        None => findings.push(Finding::bad(
-            "NVRTC",
-            "not found",
-            Some(&install_nvrtc(folder)),
-        )),
+        None => findings.push(
+            Finding::bad("NVRTC", "not found", Some(&install_nvrtc(folder))).public("not found"),
+        ),
     }
     findings
 }
@@ -60,16 +59,27 @@ fn devices() -> Finding {
             "CUDA devices",
             "none",
             Some("Check `nvidia-smi` and CUDA_VISIBLE_DEVICES."),
-        ),
+        )
+        .public("none"),
         Ok(names) => {
-            let list = names
-                .iter()
-                .enumerate()
-                .map(|(n, name)| format!("cuda:{n} {name}"))
-                .join(", ");
-            Finding::good("CUDA devices", list)
+            let list = |shown: fn(&String) -> &str| {
+                let names = names.iter().map(shown).enumerate();
+                names.map(|(n, name)| format!("cuda:{n} {name}")).join(", ")
+            };
+            Finding::good("CUDA devices", list(|name| name)).public(list(|name| product(name)))
         }
         Err(error) => Finding::bad("CUDA devices", error.to_string(), None),
+    }
+}
+
+/// The name of a GPU if it is one as NVIDIA gives them.
+fn product(name: &str) -> &str {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || " -.".contains(c);
+    let begins = ["NVIDIA ", "Tesla ", "Quadro ", "GeForce "];
+    if begins.iter().any(|maker| name.starts_with(maker)) && name.chars().all(is_plain) {
+        name
+    } else {
+        "a GPU"
     }
 }
 
@@ -92,6 +102,7 @@ fn nvrtc(toolkit: &Toolkit, driver_version: Option<(u32, u32)>) -> Finding {
                 ),
                 _ => Finding::good("NVRTC", says),
             }
+            .public(format!("{major}.{minor}"))
         }
     }
 }
@@ -107,7 +118,7 @@ fn headers(toolkit: &Toolkit) -> Finding {
             .iter()
             .map(|f| f.display().to_string())
             .join(", ");
-        return Finding::good("CUDA headers", folders);
+        return Finding::good("CUDA headers", folders).public("found");
     }
     let wheels = if toolkit.major >= 13 { "" } else { "-cu12" };
     let remedy = format!(
@@ -119,4 +130,5 @@ fn headers(toolkit: &Toolkit) -> Finding {
         format!("{} not found", missing.join(", ")),
         Some(&remedy),
     )
+    .public(format!("{} not found", missing.join(", ")))
 }

@@ -1,7 +1,7 @@
 //! The telemetry of a GPU, through NVML. The library is loaded at run time, as the driver is.
 
 use super::devices;
-use crate::api::{Finding, Telemetry};
+use crate::api::{Finding, Telemetry, version_number};
 use lab_protocol::telemetry::{Process, Reading, ThrottleReason};
 use lab_system::descendants::descends_from;
 use nvml_wrapper::bitmasks::device::ThrottleReasons;
@@ -211,10 +211,12 @@ pub fn finding() -> Finding {
             let state = state(uuid).unwrap_or_else(|e| format!("cannot be read: {e}"));
             format!("; cuda:{ordinal} {state}")
         });
-        Ok(format!("driver {version}{}", states.collect::<String>()))
+        let says = format!("driver {version}{}", states.collect::<String>());
+        let public = format!("driver {}", version_number(&version));
+        Ok(Finding::good("NVML", says).public(public))
     });
     match state {
-        Ok(says) => Finding::good("NVML", says),
+        Ok(finding) => finding,
         Err(why) => Finding::bad(
             "NVML",
             format!("{why}. Results have no clocks, no temperature and no other processes."),

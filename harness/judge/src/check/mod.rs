@@ -49,6 +49,11 @@ pub fn equipment(cuda: bool) -> Vec<lab_device::Finding> {
         // Only `lab check` needs these, so nothing counts as missing.
         ok: true,
         remedy: is.as_ref().err().map(ToString::to_string),
+        public: match is {
+            Ok(_) => "found",
+            Err(_) => "missing",
+        }
+        .into(),
         says: is.unwrap_or_else(|_| "lab check lacks a program here".into()),
     };
     let on_cpu = asan::library().and_then(|_| symbolize::program());

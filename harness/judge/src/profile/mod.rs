@@ -33,7 +33,7 @@ pub mod source;
 pub mod tiny;
 pub mod workload;
 
-use lab_device::Finding;
+use lab_device::{Finding, version_number};
 use std::path::PathBuf;
 
 /// The files in the folder of a profile.
@@ -62,10 +62,8 @@ pub fn equipment(
         return Vec::new();
     }
     let finding = |what: &str, says: String, remedy| Finding {
-        what: what.into(),
-        ok: true,
-        says,
         remedy,
+        ..Finding::good(what, says)
     };
     let found = named
         .or_else(ncu::find)
@@ -75,7 +73,7 @@ pub fn equipment(
         Ok(ncu) => ncu,
         Err(why) => {
             let says = "lab profile has no ncu here: it shows the static view".into();
-            return vec![finding("profile", says, Some(why))];
+            return vec![finding("profile", says, Some(why)).public("no ncu")];
         }
     };
     let (says, remedy) = match prove(&ncu) {
@@ -89,8 +87,13 @@ pub fn equipment(
         ),
     };
     let program = format!("ncu {} at {}", ncu.version, ncu.path.display());
+    let version = format!("ncu {}", version_number(&ncu.version));
+    let public = match remedy {
+        Some(_) => "cannot be read",
+        None => "can be read",
+    };
     vec![
-        finding("profile", program, None),
-        finding("counters", says, remedy),
+        finding("profile", program, None).public(version),
+        finding("counters", says, remedy).public(public),
     ]
 }
