@@ -52,7 +52,7 @@ enum Subject {
 }
 
 impl Subject {
-    /// The kernel that was named, or the one of this folder, or the only one of the repository.
+    /// The kernel that was named, or the one that this folder means.
     fn of(folder: &Path, kernel: Option<&Path>) -> Subject {
         let why = match Project::open(folder, kernel) {
             Ok(project) => return Subject::Kernel(Box::new(project)),
@@ -70,11 +70,6 @@ impl Subject {
             return Subject::None(why, Vec::new());
         }
         let listed = KernelList::of(&root, folder).find();
-        if let [only] = listed.as_slice()
-            && let Ok(project) = Project::open(folder, Some(&root.join(only)))
-        {
-            return Subject::Kernel(Box::new(project));
-        }
         let first = why.lines().next().unwrap_or_default().to_owned();
         Subject::None(first, listed)
     }

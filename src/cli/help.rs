@@ -85,7 +85,8 @@ WHICH KERNEL A COMMAND MEANS
      problem.toml, and no lab.toml;
   2. otherwise the kernel that lab.toml names;
   3. otherwise kernel.cu or kernel.py in the current folder or beside lab.toml, or the only .cu
-     file in the current folder.
+     file in the current folder;
+  4. otherwise the only kernel of the repository. The first line says which.
   Where a folder holds both kernel.cu and kernel.py, name the file.
 
 EXIT CODES

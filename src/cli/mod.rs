@@ -453,8 +453,13 @@ fn any() -> Result<Project> {
 fn open(kernel: Option<&Path>) -> Result<Project> {
     let from = here()?;
     let project = Project::open(&from, kernel)?;
-    if let Some(named) = kernel {
-        is_there(&project, &from, named)?;
+    match kernel {
+        Some(named) => is_there(&project, &from, named)?,
+        None if !is_json() && project.is_only_one_for(&from.canonicalize()?) => complain(&format!(
+            "this is about {}, the only kernel of the repository",
+            project.kernel_name
+        )),
+        None => {}
     }
     Ok(project)
 }

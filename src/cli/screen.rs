@@ -99,9 +99,16 @@ fn on_kernel(from: &Path, kernel: Option<&Path>, project: Project) -> Result<Nex
     }
     // One screen can be open on each kernel. The lock is held until the screen closes.
     let lock = screen_lock::take(&project)?;
+    let from = from.canonicalize()?;
+    // The screen stays on its kernel when another one comes.
+    let only = || {
+        project
+            .is_only_one_for(&from)
+            .then(|| project.kernel.clone())
+    };
     let opening = Opening {
-        from: from.canonicalize()?,
-        kernel: kernel.map(Path::to_owned),
+        kernel: kernel.map(Path::to_owned).or_else(only),
+        from,
         lists: false,
     };
     Ok(Next {

@@ -204,6 +204,36 @@ fn below() -> Lab {
     lab
 }
 
+/// After `lab new softplus` nobody has to name softplus.
+#[test]
+fn the_only_kernel_of_a_repository_is_meant_from_every_folder() {
+    let lab = below();
+    fs::create_dir(lab.path("docs")).unwrap();
+    let which = "lab: this is about kernels/x/kernel.cu, the only kernel of the repository\n";
+    lab.write("kernels/x/kernel.cu", "// tried\n");
+    let run = lab.lab("run").is(0);
+    assert!(run.err.starts_with(which), "{run:?}");
+    let log = lab_in(&lab, "docs", "log")
+        .is(0)
+        .says("kernels/x/kernel.cu");
+    assert!(log.err.starts_with(which), "{log:?}");
+    let json = lab.lab("log --json").is(0);
+    assert_eq!(
+        (json.json()["kernel"].as_str(), &*json.err),
+        (Some("kernels/x/kernel.cu"), "")
+    );
+    lab.lab("keep -m tried").is(0);
+    // Who stands in its folder needs not be told.
+    assert_eq!(lab_in(&lab, "kernels/x", "log").is(0).err, "");
+    // With a second one the user says which.
+    fs::create_dir(lab.path("kernels/y")).unwrap();
+    lab.write("kernels/y/kernel.cu", "// another\n");
+    lab.lab("log")
+        .is(1)
+        .says("  kernels/x\n")
+        .says("  kernels/y\n");
+}
+
 /// The command that a text advises to type, as in (`lab restore abc1234`).
 fn told_command(output: &CommandOutput, name: &str) -> String {
     let (_, command) = output
@@ -216,24 +246,18 @@ fn told_command(output: &CommandOutput, name: &str) -> String {
 #[test]
 fn what_is_advised_works_where_no_kernel_is_meant() {
     let lab = below();
-    lab.lab("keep -m x")
-        .is(1)
-        .says("no kernel.cu and no kernel.py in")
-        .says("name one in the command (`path/to/kernel.cu`)");
-    lab.lab("log")
-        .is(1)
-        .says("no kernel.cu and no kernel.py in");
     // The refusal lists all candidates.
     fs::create_dir_all(lab.path("kernels/y")).unwrap();
     lab.write("kernels/y/problem.toml", "");
     lab.write("kernels/y/fast.cu", "");
     for command in ["log", "keep -m x", "undo", "run"] {
         lab.lab(command)
+            .says("no kernel.cu and no kernel.py in")
+            .says("name one in the command (`path/to/kernel.cu`)")
             .says("The kernels of this repository:\n")
             .says("  kernels/x\n")
             .says("  kernels/y/fast.cu\n");
     }
-    fs::remove_dir_all(lab.path("kernels/y")).unwrap();
     lab.lab("log --all")
         .is(0)
         .says("every kernel  main @")
@@ -267,6 +291,7 @@ fn what_is_advised_works_where_no_kernel_is_meant() {
         lab.lab("log --all --json").is(0).json()["kernel"],
         serde_json::Value::Null
     );
+    fs::remove_dir_all(lab.path("kernels/y")).unwrap();
     // And for a kernel that is gone.
     fs::remove_file(lab.path("kernels/x/kernel.cu")).unwrap();
     lab.lab("run kernels/x")

@@ -1,6 +1,7 @@
 //! Which kernel a command means that names a folder, or none.
 
 use super::kernel_file::{self, NAMES, sources_in};
+use super::kernels::KernelList;
 use super::{canonical, kernels, work_tree};
 use anyhow::{Context, Result, anyhow, bail};
 use itertools::Itertools;
@@ -43,6 +44,14 @@ pub(super) fn of_folder(
     }
 }
 
+/// The kernel of a command that names none.
+pub(super) enum Meant {
+    /// The current folder or its lab.toml means it.
+    Here(PathBuf),
+    /// It is the only one of the work tree, with settings of its own perhaps.
+    Only(PathBuf),
+}
+
 /// The kernel of a command that names none: that of the current folder, if the folder lies below
 /// lab.toml's and has a kernel of its own; else the one that lab.toml names; else the only one that
 /// is found.
@@ -52,7 +61,7 @@ pub(super) fn default_kernel(
     root: &Path,
     named: Option<PathBuf>,
     has_harness: bool,
-) -> Result<PathBuf> {
+) -> Result<Meant> {
     let own = || {
         NAMES
             .iter()
@@ -60,16 +69,18 @@ pub(super) fn default_kernel(
             .any(|name| from.join(name).symlink_metadata().is_ok())
     };
     match named {
-        Some(named) if from != home && own() => of_folder(from, Path::new(""), root, Some(&named)),
-        Some(named) => Ok(named),
+        Some(named) if from != home && own() => {
+            of_folder(from, Path::new(""), root, Some(&named)).map(Meant::Here)
+        }
+        Some(named) => Ok(Meant::Here(named)),
         None => only_kernel(from, home, root, has_harness),
     }
 }
 
 /// The kernel that nobody named: kernel.cu or kernel.py here or beside lab.toml, or the only .cu
-/// file here. Where the work tree has other kernels, a .cu file that nothing judges is not meant: it
-/// may be one that `lab export` wrote.
-fn only_kernel(from: &Path, home: &Path, root: &Path, has_harness: bool) -> Result<PathBuf> {
+/// file here, or the only kernel of the work tree. Where the work tree has other kernels, a .cu file
+/// that nothing judges is not meant: it may be one that `lab export` wrote.
+fn only_kernel(from: &Path, home: &Path, root: &Path, has_harness: bool) -> Result<Meant> {
     for folder in [from, home] {
         let shown = if folder == from {
             Path::new("")
@@ -78,26 +89,28 @@ fn only_kernel(from: &Path, home: &Path, root: &Path, has_harness: bool) -> Resu
         };
         let found = kernel_file::in_folder(folder);
         if let Some(only) = found.map_err(|_| anyhow!(kernel_file::both(shown)))? {
-            return Ok(only);
+            return Ok(Meant::Here(only));
         }
     }
     let mut kernels = sources_in(from);
     let is_judged = has_harness || from.join("problem.toml").symlink_metadata().is_ok();
     let listed = match kernels.is_empty() || !is_judged {
-        true => kernels::listed(root, from),
-        false => String::new(),
+        true => KernelList::of(root, from).find(),
+        false => Vec::new(),
     };
     if !is_judged && !listed.is_empty() {
         kernels.clear();
     }
-    match kernels.as_slice() {
-        [only] => Ok(only.clone()),
-        [] => bail!(
+    match (kernels.as_slice(), listed.as_slice()) {
+        ([only], _) => Ok(Meant::Here(only.clone())),
+        ([], [only]) => Ok(Meant::Only(root.join(only))),
+        ([], _) => bail!(
             "no kernel.cu and no kernel.py in {}: name one in the command (`path/to/kernel.cu`), or write `kernel = \"…\"` into \
-             lab.toml{listed}",
-            from.display()
+             lab.toml{}",
+            from.display(),
+            kernels::listed(root, from, &listed)
         ),
-        several => {
+        (several, _) => {
             let names = several
                 .iter()
                 .filter_map(|p| p.file_name())

@@ -217,12 +217,11 @@ fn path_from(from: &Path, root: &Path, name: &str) -> String {
     }
 }
 
-/// The kernels of the work tree at `root`, each as a command in the folder `from` names it.
-fn named_from(from: &Path, root: &Path) -> Vec<String> {
-    let names = KernelList::of(root, from).find();
+/// These kernels of the work tree at `root`, each as a command in the folder `from` names it.
+fn named_from(from: &Path, root: &Path, names: &[String]) -> Vec<String> {
     let named = names
         .iter()
-        .map(|name| path_from(from, root, shown(name, &names)));
+        .map(|name| path_from(from, root, shown(name, names)));
     named.collect()
 }
 
@@ -230,7 +229,7 @@ fn named_from(from: &Path, root: &Path) -> Vec<String> {
 /// command in the folder `from` named: ` (did you mean kernels/softmax?)`. Empty where none is near.
 pub fn did_you_mean(from: &Path, root: &Path, unknown: &Path) -> String {
     let last = |path: &Path| Some(path.file_name()?.to_string_lossy().into_owned());
-    let named = named_from(from, root);
+    let named = named_from(from, root, &KernelList::of(root, from).find());
     let whole = suggest::nearest(&unknown.to_string_lossy(), named.iter().map(String::as_str));
     let by_last = || {
         let lasts: Vec<String> = named.iter().filter_map(|it| last(Path::new(it))).collect();
@@ -242,10 +241,10 @@ pub fn did_you_mean(from: &Path, root: &Path, unknown: &Path) -> String {
     suggest::meant(whole.or_else(by_last))
 }
 
-/// The kernels of the work tree at `root` as lines for a message in the folder `from`, empty if
+/// These kernels of the work tree at `root` as lines for a message in the folder `from`, empty if
 /// there is none. A kernel is shown by its folder, which a command takes too.
-pub(super) fn listed(root: &Path, from: &Path) -> String {
-    let names = named_from(from, root);
+pub(super) fn listed(root: &Path, from: &Path, names: &[String]) -> String {
+    let names = named_from(from, root, names);
     if names.is_empty() {
         return String::new();
     }
@@ -265,6 +264,10 @@ mod tests {
     use super::*;
     use std::fs;
     use std::os::unix::fs::symlink;
+
+    fn listed(root: &Path, from: &Path) -> String {
+        super::listed(root, from, &KernelList::of(root, from).find())
+    }
 
     #[test]
     fn kernels_are_found_and_everything_else_is_left_out() {

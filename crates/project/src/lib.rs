@@ -22,7 +22,7 @@ mod work_tree;
 
 pub use work_tree::{cannot_open, work_tree};
 
-use crate::choice::{default_kernel, of_folder};
+use crate::choice::{Meant, default_kernel, of_folder};
 use crate::config::{Config, Harness};
 use crate::python::Interpreter;
 use crate::trust_mark::TrustMark;
@@ -76,11 +76,20 @@ impl Project {
     /// file, or a folder with a kernel.cu or a kernel.py. Errors say what to do.
     pub fn open(from: &Path, kernel: Option<&Path>) -> Result<Project> {
         let from = from.canonicalize().cannot("open", from)?;
+        let mut project = Project::opened(&from, kernel)?;
+        if let Some(given) = kernel {
+            project.argument = argument(&from, given, &project.kernel);
+        }
+        Ok(project)
+    }
+
+    /// [`Project::open`] without the argument. `from` is canonical.
+    fn opened(from: &Path, kernel: Option<&Path>) -> Result<Project> {
         let given = kernel.map(|path| from.join(path));
         // A kernel given by its path may lie in another repository than the current folder.
         let start = match &given {
             Some(path) => existing_folder(path)?,
-            None => from.clone(),
+            None => from.to_owned(),
         };
         let root = work_tree(&start).map_err(|error| match &given {
             Some(path) if path.symlink_metadata().is_err() => {
@@ -110,12 +119,14 @@ impl Project {
                 of_folder(&path, shown, &root, named.as_deref())?
             }
             Some(path) => path,
-            None => default_kernel(&from, &home, &root, named, config.harness.is_some())?,
+            None => match default_kernel(from, &home, &root, named, config.harness.is_some())? {
+                Meant::Here(kernel) => kernel,
+                // Its own folder may have a lab.toml.
+                Meant::Only(kernel) => return Project::opened(from, Some(&kernel)),
+            },
         };
-        let given = kernel;
         let kernel = canonical(&wanted)?;
         kernel_file::refuse_of_harness(&kernel, &config, &home)?;
-        let argument = argument(&from, given, &kernel);
         let Ok(inside) = kernel.strip_prefix(&root) else {
             bail!(
                 "{} lies outside the git work tree {}",
@@ -147,7 +158,7 @@ impl Project {
             problem_dir,
             config,
             trust_mark,
-            argument,
+            argument: String::new(),
         })
     }
 
@@ -167,6 +178,13 @@ impl Project {
     pub fn of_any(from: &Path) -> Result<Project> {
         Project::open(from, None)
             .or_else(|why| Project::open(from, Some(Path::new("kernel.cu"))).map_err(|_| why))
+    }
+
+    /// Whether a command in the folder `from` that names no kernel means this one for being the only one
+    /// of the work tree: neither the folder nor its lab.toml means it. `from` is canonical.
+    pub fn is_only_one_for(&self, from: &Path) -> bool {
+        let is_of_config = from.starts_with(&self.home) && self.config.kernel.is_some();
+        !is_of_config && !from.starts_with(&self.problem_dir)
     }
 
     /// Whether lab.toml or the file's own name says that it is a kernel. Any other file may be one
@@ -291,11 +309,8 @@ pub fn plain(path: &Path) -> PathBuf {
 }
 
 /// See [`Project::argument`]. `kernel` is what `given` means.
-fn argument(from: &Path, given: Option<&Path>, kernel: &Path) -> String {
-    let Some(given) = given else {
-        return String::new();
-    };
-    let meant = Project::open(from, None).is_ok_and(|project| project.kernel == kernel);
+fn argument(from: &Path, given: &Path, kernel: &Path) -> String {
+    let meant = Project::opened(from, None).is_ok_and(|project| project.kernel == kernel);
     if meant {
         String::new()
     } else {
