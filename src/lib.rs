@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
+mod ask_python;
 pub mod cli;
 mod confinement;
 pub mod screen;

@@ -296,6 +296,14 @@ fn of_project(subject: &Subject) -> Finding {
     let own = project.config.harness.as_ref().map(ToString::to_string);
     let harness = own.as_deref().unwrap_or("built-in harness");
     let says = format!("{} by {harness}", project.kernel_name);
+    // Trust is asked for what can run.
+    if !project.external() && !project.problem_dir.join("problem.toml").is_file() {
+        return ill(
+            "project",
+            format!("{says}, but there is no problem.toml beside it"),
+            "write one (kernels/README.md), or set `harness` in lab.toml",
+        );
+    }
     let missing = || confinement::missing(project.config.device);
     match (trust::check(project, missing), Repo::open(project)) {
         (Ok(trust::Trust::Needed(request)), _) => {
@@ -320,11 +328,6 @@ fn of_project(subject: &Subject) -> Finding {
             "project",
             format!("{says}; keep is not possible now"),
             obstacle.to_string(),
-        ),
-        _ if !project.external() && !project.problem_dir.join("problem.toml").is_file() => ill(
-            "project",
-            format!("{says}, but there is no problem.toml beside it"),
-            "write one (kernels/README.md), or set `harness` in lab.toml",
         ),
         _ => well("project", says),
     }

@@ -1,7 +1,6 @@
 //! The command line: one module for each subcommand.
 
 mod ask;
-mod ask_python;
 mod auto;
 mod auto_status;
 mod bench;

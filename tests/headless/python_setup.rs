@@ -227,6 +227,50 @@ fn a_harness_in_python_that_cannot_run_is_named() {
         .says("tools/judge.py printed no correctness: line (exit code 1): ZeroDivisionError");
 }
 
+/// Somebody with a kernel.py and nothing else is told all that is to do, once, and trust is asked for what
+/// can run.
+#[test]
+fn one_refusal_names_all_that_a_bare_kernel_in_python_needs() {
+    let lab = Lab::empty();
+    lab.write(
+        "kernel.py",
+        "import numpy as np\n\ndef softplus(x, y):\n    y[:] = np.log1p(np.exp(x))\n",
+    );
+    lab.script("../bin/without", "echo 'lab-numpy: False'");
+    lab.script("../bin/with", "echo 'lab-numpy: True'");
+    let run = |python: &str| {
+        let mut command = lab.lab_command("run");
+        command.env("LAB_PYTHON", python);
+        finish(command.spawn().unwrap()).is(64).err
+    };
+    let place = lab.repo.display();
+    let program = lab.path("../bin").canonicalize().unwrap().join("without");
+    let program = program.display();
+    let trust = |program: &str| {
+        format!(
+            "kernel.py is Python, which {program} would run with your rights, and {place} is not trusted: look at it, then `lab trust`"
+        )
+    };
+    let problem = "kernel.py has no problem.toml beside it, and there is no lab.toml that names a harness: write a problem.toml \
+                   (`lab help kernels`)";
+    let numpy =
+        format!("every kernel in Python needs NumPy: `{program} -m pip install numpy ml_dtypes`");
+    let all = [problem, &numpy, &trust(&program.to_string())];
+    let shown = format!(
+        "lab: this kernel cannot run yet:\n     1. {}\n     2. {}\n     3. {}\n",
+        all[0], all[1], all[2]
+    );
+    assert_eq!(run("without"), shown);
+    lab.write("problem.toml", "");
+    let shown = format!(
+        "lab: this kernel cannot run yet:\n     1. {}\n     2. {}\n",
+        all[1], all[2]
+    );
+    assert_eq!(run("without"), shown);
+    let last = trust(&program.to_string().replace("without", "with"));
+    assert_eq!(run("with"), format!("lab: {last}\n"));
+}
+
 #[test]
 fn trust_names_the_python_of_every_kernel_that_it_is_about() {
     let lab = Lab::empty();

@@ -158,8 +158,11 @@ pub fn inputs_of(project: &Project, spec: &RunSpec) -> Result<Arc<Inputs>, NotRu
     if let Some(why) = python::missing_script(project) {
         return Err(NotRun::Refused(why));
     }
-    if let Trust::Needed(request) = trust::check(project, || spec.unconfined(project))? {
-        return Err(NotRun::NeedsTrust(request));
+    // A kernel that is not there has a message of its own.
+    let problem = no_problem(project).filter(|_| project.kernel.is_file());
+    let trust = trust::check(project, || spec.unconfined(project))?;
+    if problem.is_some() || trust != Trust::Given {
+        return Err(refused(problem, (spec.lacks)(project), trust));
     }
     if let Some(line) = project
         .config
@@ -171,11 +174,30 @@ pub fn inputs_of(project: &Project, spec: &RunSpec) -> Result<Arc<Inputs>, NotRu
             "lab check runs the kernel in the built-in harness, and this one is judged by `{line}`"
         )));
     }
-    let inputs = spec.read_inputs(project)?;
-    if let Some(why) = no_problem(project) {
-        return Err(NotRun::Refused(why));
+    Ok(spec.read_inputs(project)?)
+}
+
+/// All that keeps a kernel from being judged, in the order to mend it. Trust comes last, and alone only if the kernel
+/// could run then.
+fn refused(problem: Option<String>, lacks: Option<String>, trust: Trust) -> NotRun {
+    let mut missing: Vec<String> = problem.into_iter().chain(lacks).collect();
+    if let Trust::Needed(request) = trust {
+        if missing.is_empty() {
+            return NotRun::NeedsTrust(request);
+        }
+        missing.push(request.to_string());
     }
-    Ok(inputs)
+    NotRun::Refused(match missing.as_slice() {
+        [only] => only.clone(),
+        all => {
+            let numbered = (1..).zip(all);
+            let numbered = numbered.map(|(number, what)| format!("\n{number}. {what}"));
+            format!(
+                "this kernel cannot run yet:{}",
+                numbered.collect::<String>()
+            )
+        }
+    })
 }
 
 /// A message for the user where neither problem.toml nor a harness command says how to judge the

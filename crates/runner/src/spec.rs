@@ -44,6 +44,8 @@ pub struct RunSpec {
     pub program: PathBuf,
     /// Says why this machine cannot confine kernels on a device.
     pub confinement: Confinement,
+    /// Says what this machine lacks for the kernel. Only a run that is refused asks, to name all of it.
+    pub lacks: fn(&Project) -> Option<String>,
     /// The socket of a Python on standby, which forks the judge's Python workers. `None` starts
     /// each of them anew.
     pub python_standby: Option<PathBuf>,
@@ -73,6 +75,7 @@ impl RunSpec {
             peers: true,
             program: own_program(),
             confinement,
+            lacks: |_| None,
             python_standby: None,
             is_swept: false,
         }

@@ -1,7 +1,7 @@
 //! What `lab doctor` finds about Python: the interpreter of Python kernels and its packages.
 
 use super::{ill, note, well};
-use crate::cli::ask_python::Question;
+use crate::ask_python::Question;
 use itertools::Itertools;
 use lab_device::{Finding, version_number};
 use lab_project::Project;

@@ -4,7 +4,7 @@
 use super::project_headers::shown;
 use super::published::{read, write};
 use super::{InitArgs, PYTHON};
-use crate::cli::ask_python::Question;
+use crate::ask_python::Question;
 use anyhow::{Result, anyhow, bail, ensure};
 use lab_import::described::{self, Answer, KernelBench, Task, TaskTexts};
 use lab_import::{NewFile, Problem};

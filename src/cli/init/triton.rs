@@ -5,7 +5,7 @@ use super::project_headers::shown;
 use super::published::write;
 use super::python_source::PythonSource;
 use super::{InitArgs, PYTHON, find_kernel};
-use crate::cli::ask_python::Question;
+use crate::ask_python::Question;
 use crate::cli::output::complain;
 use anyhow::{Result, anyhow, bail};
 use lab_import::described::{MARK, TRITON, Triton, triton_request};
