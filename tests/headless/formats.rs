@@ -188,6 +188,65 @@ fn what_a_newer_version_wrote_is_refused_and_stays_as_it_is() {
     }
 }
 
+/// lab.toml, problem.toml, the ledger and run.log have version 1 without saying so.
+#[test]
+fn what_names_no_version_is_read_as_version_1() {
+    for version in RELEASED {
+        let left = Left::by(version);
+        let ledger = left.lab.read("results.cpu.tsv");
+        let columns = lab_run::ledger::COLUMNS.join("\t");
+        assert_eq!(ledger.lines().next(), Some(&*columns), "{version}");
+        // A column more does not hide the six.
+        let more: String = ledger
+            .lines()
+            .map(|line| format!("{line}\tmore\n"))
+            .collect();
+        left.lab.write("results.cpu.tsv", &more);
+        left.lab("log")
+            .is(0)
+            .says("one more comment")
+            .says("another factor");
+        left.lab.write("results.cpu.tsv", &ledger);
+        // What a harness printed then says now what its record said then.
+        for run in [1, 2, 3] {
+            let record: Value =
+                serde_json::from_str(&left.lab.read(&format!(".lab/runs/{run}/record.json")))
+                    .unwrap();
+            let log = left.lab.read(&format!(".lab/runs/{run}/run.log"));
+            let mut report = lab_protocol::report::Report::default();
+            // The held-out check of a keep has lines of its own behind those of the run.
+            let until = log.lines().position(|line| line.starts_with("stage: done"));
+            for line in log.lines().take(until.unwrap_or(usize::MAX - 1) + 1) {
+                report.push_line(line);
+            }
+            let results = record["results"].as_array().unwrap();
+            assert!(!results.is_empty(), "run {run}");
+            for result in results {
+                let [key, value] = [0, 1].map(|at| result[at].as_str().unwrap());
+                assert_eq!(report.value(key), Some(value), "run {run}: {key}");
+            }
+        }
+        let toml = left.lab.read("lab.toml") + &left.lab.read("problem.toml");
+        assert!(!toml.contains("version"), "{toml}");
+    }
+}
+
+/// A later form of these files begins with its version.
+#[test]
+fn a_newer_file_that_people_write_is_refused_and_stays_as_it_is() {
+    for (file, command, code, why) in [
+        ("lab.toml", "log", 1, "unknown key 'version'"),
+        ("problem.toml", "run", 64, "unknown field `version`"),
+        ("decisions.toml", "decisions check", 1, "version"),
+    ] {
+        let left = Left::by("0.1");
+        let newer = format!("version = 2\n{}", left.lab.read(file));
+        left.lab.write(file, &newer);
+        left.lab(command).is(code).says(why);
+        assert_eq!(left.lab.read(file), newer);
+    }
+}
+
 #[test]
 fn a_loop_of_a_newer_version_is_not_resumed() {
     let left = Left::by("0.1");
