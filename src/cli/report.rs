@@ -47,7 +47,7 @@ pub struct PlotArgs {
     /// The roofline of the kept kernel in place of the experiments over time
     #[arg(long)]
     roofline: bool,
-    /// What this decision was timed beside in place of a kernel's chart
+    /// The evidence of this decision as bars in place of a kernel's chart
     #[arg(long, value_name = "ID", conflicts_with_all = ["kernel", "roofline"])]
     decision: Option<String>,
     /// The file to write, which ends in .svg or .png; one that lab did not make stays [default: SVG on
