@@ -4,7 +4,7 @@ use crate::letters::{fit, width};
 use std::collections::HashSet;
 
 /// The widest name of a row, in units of the drawing.
-const MOST: f64 = 220.0;
+const MOST: f64 = 260.0;
 
 /// A row before it has its name.
 #[derive(Clone)]
@@ -45,6 +45,9 @@ pub fn of(rows: &[Named]) -> (Vec<String>, String) {
         _ => Vec::new(),
     };
     let own = |row: &Named| {
+        if shared.is_empty() {
+            return row.whole();
+        }
         let words = row.words().filter(|word| !shared.contains(word));
         words.collect::<Vec<_>>().join(" ")
     };
