@@ -93,19 +93,19 @@ const STORIES: &[Story] = &[
     story(
         Judged,
         "next-pair",
-        Text("next-pair: no sweep of three constants"),
+        Text("next pair: no sweep of three constants"),
         "",
     ),
-    story(Judged, "apply-point", Text("apply-point: no sweep yet"), ""),
+    story(Judged, "apply-point", Text("apply point: no sweep yet"), ""),
     story(
         Judged,
         "show-loop",
         Text("No loop has worked on kernel.cu yet"),
         "",
     ),
-    story(Judged, "pause-loop", Text("pause-loop: no loop runs"), ""),
-    story(Judged, "end-turn", Text("end-turn: no loop runs"), ""),
-    story(Judged, "end-loop", Text("end-loop: no loop runs"), ""),
+    story(Judged, "pause-loop", Text("pause loop: no loop runs"), ""),
+    story(Judged, "end-turn", Text("end turn: no loop runs"), ""),
+    story(Judged, "end-loop", Text("end loop: no loop runs"), ""),
     story(Judged, "show-bench", Text("▸1 Bench"), ""),
     story(Judged, "next-pane", Text("━ Throughput"), ""),
     story(Judged, "fewer", Text("10 of 12 experiments"), ""),
@@ -132,7 +132,7 @@ const STORIES: &[Story] = &[
     story(
         Judged,
         "all-problems",
-        Text("all-problems: there are experiments of this problem only"),
+        Text("all problems: there are experiments of this problem only"),
         "",
     ),
     story(Judged, "filter", Text("filter›"), CTRL_C),
@@ -155,7 +155,7 @@ const STORIES: &[Story] = &[
     story(
         Judged,
         "add-evidence",
-        Text("add-evidence: evidence is made of your own records"),
+        Text("add evidence: evidence is made of your own records"),
         "",
     ),
     then(
@@ -201,7 +201,7 @@ const STORIES: &[Story] = &[
     story(
         Judged,
         "wrong-cells",
-        Text("wrong-cells: the last run got no output wrong"),
+        Text("wrong cells: the last run got no output wrong"),
         "",
     ),
     story(

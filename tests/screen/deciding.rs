@@ -31,7 +31,7 @@ fn message(world: &World) -> String {
 }
 
 const TESTED: &str = "NVIDIA H200, 1 of 1 gates, 170020 samples/s (169680 … 170360), faster +2.9 % (+2.6 … +3.2) vs \
-    incumbent, best so far";
+    incumbent, best so far, not in turns";
 
 #[test]
 fn a_subject_alone_is_enough_and_tested_is_filled_in() {

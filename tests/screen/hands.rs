@@ -355,7 +355,7 @@ fn keys_move_the_border_beside_the_focused_pane() {
     world.tell("press ctrl-left");
     see(
         &mut world,
-        "border-left: no border left or right of this pane",
+        "border left: no border left or right of this pane",
     );
 }
 

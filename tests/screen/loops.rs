@@ -94,7 +94,7 @@ fn without_a_loop_the_view_says_what_one_is_and_the_line_that_starts_one() {
     world.screen(160, 45);
     world.tell("press space");
     assert!(
-        world.words().contains("pause-loop: no loop runs"),
+        world.words().contains("pause loop: no loop runs"),
         "{}",
         world.words()
     );
@@ -369,7 +369,7 @@ fn space_pauses_and_resumes_and_x_ends_the_turn() {
     assert_eq!(world.asked.pop().as_deref(), Some("Loop(Resume)"));
     world.tell("press x");
     assert!(
-        world.words().contains("end-turn: no turn is in progress"),
+        world.words().contains("end turn: no turn is in progress"),
         "{}",
         world.words()
     );

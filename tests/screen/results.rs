@@ -320,7 +320,7 @@ fn two_are_marked_and_compared() {
         world.screen(160, 45)
     );
     assert!(
-        world.words().contains("-0.7 % ± 0.3"),
+        world.words().contains("same -0.7 % (-1.0 … -0.4)"),
         "{}",
         world.screen(160, 45)
     );

@@ -230,12 +230,16 @@ fn beside_best((value, change): (f64, Option<Change>), best: &Best, goal: Goal) 
     let is_better = in_turns.map_or(goal.prefers(value, best.value), |change| {
         change.improvement(goal).ratio > 0.0
     });
-    if is_better {
-        return Some("best so far".to_owned());
-    }
     let percent = (value / best.value - 1.0) * 100.0;
-    let text = format!("{percent:+.1} % vs best ({}), not in turns", best.commit);
-    in_turns.is_none().then_some(text)
+    match (is_better, in_turns) {
+        (true, Some(_)) => Some("best so far".to_owned()),
+        (true, None) => Some("best so far, not in turns".to_owned()),
+        (false, Some(_)) => None,
+        (false, None) => Some(format!(
+            "{percent:+.1} % vs best ({}), not in turns",
+            best.commit
+        )),
+    }
 }
 
 /// A figure without commas: commas separate the parts of the sentence.
@@ -374,7 +378,7 @@ mod tests {
                 .ends_with(", +20.0 % vs best (aaaaaaa), not in turns")
         );
         of_time.measured.chosen = Some(chosen(7.0));
-        assert!(said(&[of_time, of_samples.clone()]).ends_with(", best so far"));
+        assert!(said(&[of_time, of_samples.clone()]).ends_with(", best so far, not in turns"));
         assert!(!said(&[of_samples]).contains("best"));
     }
 
@@ -418,7 +422,7 @@ mod tests {
             "NVIDIA H200, 2 of 2 gates, 165210 samples/s (164880 … 165540), faster +3.1 % (+2.9 … +3.3) vs incumbent"
         );
         let history = [kept("aaaaaaa", 160_000.0), kept("bbbbbbb", 150_000.0)];
-        assert!(of(&run(), &history).ends_with("vs incumbent, best so far"));
+        assert!(of(&run(), &history).ends_with("vs incumbent, best so far, not in turns"));
         assert!(
             of(&run(), &[kept("ccccccc", 170_000.0)])
                 .ends_with(", -2.8 % vs best (ccccccc), not in turns")

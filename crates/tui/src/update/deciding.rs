@@ -97,7 +97,7 @@ impl Model {
             )
         });
         let deciding = self.decision.in_progress;
-        let deciding = deciding.map(|it| format!("The {} is not done yet.", it.binding().name));
+        let deciding = deciding.map(|it| format!("The {} is not done yet.", it.binding().words()));
         match deciding.or(follows) {
             Some(what) => self.ask_question(Overlay::Question {
                 text: format!("{what} Quit without it? The run stays open, and its text is lost."),
