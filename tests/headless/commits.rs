@@ -1,7 +1,7 @@
 //! Reading commits: pages of the log, the graph, one whole commit.
 
 use crate::lab::Lab;
-use lab_git::{ChangeKind, Graph, LabelKind, Marks, Obstacle, Repo};
+use lab_git::{ChangeKind, Graph, LabelKind, Marks, Obstacle, OwnCommits, Repo};
 use lab_project::Project;
 use lab_run::message::TrailerKey;
 use lab_store::RunIndex;
@@ -35,6 +35,22 @@ fn the_log_comes_in_pages() {
         seen.extend(page.into_iter().map(|entry| entry.subject));
     }
     assert_eq!(seen, ["c6", "c5", "c4", "c3", "c2", "c1", "c0", "start"]);
+}
+
+#[test]
+fn the_commits_of_a_kernel_are_found_below_those_of_others() {
+    let lab = Lab::new();
+    lab.write("kernel.cu", "// two rows a block\n");
+    lab.git("commit -qam rows");
+    (0..12).for_each(|n| commit(&lab, &format!("docs{n}")));
+    let repo = opened(&lab);
+    let mut walk = OwnCommits::open(&repo).unwrap();
+    let mut found = Vec::new();
+    while !walk.is_at_end() {
+        let page = walk.page(&repo, &Marks::of(&[])).unwrap();
+        found.extend(page.into_iter().map(|entry| entry.subject));
+    }
+    assert_eq!(found, ["rows", "start"]);
 }
 
 /// A worker keeps its handle for a whole request, in which other programs may change the

@@ -350,6 +350,31 @@ fn a_crash_is_told_with_what_was_found_before() {
         .says("☠ CRASH");
 }
 
+/// The clocks of the second run were twice as high, so the recorded figures say nothing.
+#[test]
+fn two_runs_are_compared_by_the_turns_of_one_of_them() {
+    let lab = Lab::new();
+    let judge = |kernel: &str, lines: &str, command: &str| {
+        lab.write("kernel.cu", kernel);
+        lab.harness(&format!(
+            "echo 'device: Test GPU'; echo 'correctness: pass'; {lines}"
+        ));
+        lab.lab(command).is(0);
+    };
+    judge("// one\n", "echo 'throughput_sps: 1000'", "run");
+    lab.lab("keep -m one").is(0);
+    let turns = "echo 'throughput_sps: 2095'; echo 'speed_ratio: 1.182 low=1.177 high=1.187'; echo 'speed: faster'";
+    judge("// two\n", turns, "run");
+    lab.lab("keep -m two").is(0);
+    lab.lab("diff 1 2")
+        .is(0)
+        .says("faster +18.2 % (+17.7 … +18.7)");
+    lab.lab("diff 2 1").is(0).says("slower -15.4 %");
+    judge("// three\n", "echo 'throughput_sps: 4000'", "run");
+    let compared = lab.lab("diff 1 3").is(0).says("+300.0 %, not in turns");
+    assert!(!compared.out.contains("faster"), "{compared:?}");
+}
+
 /// A new kernel has nothing to be faster than, whatever its harness prints.
 #[test]
 fn without_an_incumbent_nothing_is_compared() {
