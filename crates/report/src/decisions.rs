@@ -232,7 +232,7 @@ impl<'a> Filling<'a> {
         }
         Ok(EvidenceParts {
             row: row.render()?,
-            peers: PeerRows { id, of }.render()?,
+            peers: PeerRows { id, of }.render()?.trim_end().to_owned(),
             table,
         })
     }

@@ -45,6 +45,11 @@ pub const MARK: &str = "<!-- made by lab -->";
 const ROWS: usize = 1_050_000;
 const DIFFS: usize = 500_000;
 
+/// Kernels whose charts and tables have room beside them, and the bytes that each further one takes
+/// of both.
+const KERNELS: usize = 20;
+const KERNEL: usize = 25_000;
+
 #[derive(Template)]
 #[template(path = "report.html")]
 struct Page<'a> {
@@ -148,9 +153,10 @@ fn board_section(board: &Board, ids: &HashMap<&str, String>) -> Result<String> {
 /// The sections in the order of the kernels. A kernel with few experiments leaves its room in the
 /// file to the others. `board` bytes of the room are taken.
 fn sections(read: Vec<Read>, board: usize) -> Result<Vec<KernelSection>> {
-    let of_diffs = board / 3;
+    let taken = board + read.len().saturating_sub(KERNELS) * KERNEL;
+    let of_diffs = taken / 3;
     let mut room = Room {
-        rows: ROWS.saturating_sub(board - of_diffs),
+        rows: ROWS.saturating_sub(taken - of_diffs),
         diffs: DIFFS.saturating_sub(of_diffs),
     };
     let size = |read: &Read| read.experiments.len();
