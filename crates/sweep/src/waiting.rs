@@ -80,9 +80,9 @@ const SEVERAL: usize = 3;
 /// Whether the tasks that ended are several, or all, and none did anything but fail.
 pub fn all_failed(tasks: &[AwaitedTask]) -> bool {
     let failed = TaskState::Ended("FAILED".to_owned());
-    let ended = tasks.iter().filter(|task| task.is_lost());
+    let mut ended = tasks.iter().filter(|task| task.is_lost());
     let count = ended.clone().count();
-    count >= SEVERAL.min(tasks.len()) && ended.fold(true, |all, task| all && task.state == failed)
+    count >= SEVERAL.min(tasks.len()) && ended.all(|task| task.state == failed)
 }
 
 /// How far the tasks of an array are.

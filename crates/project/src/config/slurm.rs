@@ -55,7 +55,7 @@ impl SlurmConfig {
                 "slurm.options = [\"{word}\"]: each is an option of sbatch in one word, as in \"--partition=gpu\""
             );
         }
-        if let Some((word, own)) = self.options.iter().find_map(overridden) {
+        if let Some((word, own)) = self.options.iter().find_map(|word| overridden(word)) {
             bail!(
                 "slurm.options = [\"{word}\"]: lab sets {own} itself, and finds its tasks and what they print by it: leave it out"
             );
@@ -78,7 +78,7 @@ const OWN: [(&str, &str); 8] = [
 
 /// An option that overrides one that lab sets, and that one. Slurm takes the beginning of a long name
 /// too.
-fn overridden(option: &String) -> Option<(&String, &'static str)> {
+fn overridden(option: &str) -> Option<(&str, &'static str)> {
     let name = option.split('=').next().unwrap_or_default();
     let is_own = |(long, short): &&(&str, &str)| match option.starts_with("--") {
         true => name.len() > 4 && long.starts_with(name),
