@@ -1,6 +1,6 @@
 //! What a run did not check, in words.
 
-use lab_protocol::report::{GPU_PATH, Report, attribute, first_word};
+use lab_protocol::report::{Report, attribute, first_word};
 use lab_run::record::Record;
 use lab_run::verdict::{Outcome, Verdict};
 use lab_text::figures;
@@ -10,9 +10,7 @@ pub fn lines(record: &Record, verdict: &Verdict) -> impl Iterator<Item = String>
     let report = record.report();
     let passed = verdict.outcome == Outcome::Pass;
     let as_drawn = as_drawn(&report).filter(|_| passed);
-    let gpu_path = gpu_path(&report).filter(|_| passed);
-    let left_out = too_large(&report).into_iter();
-    left_out.chain(as_drawn).chain(gpu_path)
+    too_large(&report).into_iter().chain(as_drawn)
 }
 
 /// The workloads that `cpu_max_cells` kept from the emulated device.
@@ -27,12 +25,6 @@ fn too_large(report: &Report) -> Option<String> {
     Some(format!(
         "{left} left out: too large for the emulated device (cpu_max_cells)"
     ))
-}
-
-/// The code that only a GPU runs.
-fn gpu_path(report: &Report) -> Option<String> {
-    let place = report.value(GPU_PATH)?;
-    Some(format!("another path than a GPU runs was judged: {place}"))
 }
 
 /// The inputs in which the kernel met no number larger than drawn ones.

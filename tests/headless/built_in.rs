@@ -57,11 +57,6 @@ fn a_real_run_is_kept_in_the_ledger_of_the_emulated_device() {
     );
     assert!(run["throughput_sps"].as_f64().unwrap() > 0.0);
     assert!(run["gates"].as_array().unwrap().len() >= 6);
-    // That a GPU runs other code where the cpu device has none is normal there: a limit, and no caveat.
-    assert_eq!(run["caveats"], serde_json::json!([]));
-    let limit = lab.lab("show 1").is(0);
-    let limit = limit.says("another path than a GPU runs was judged: kernels/rmsnorm/kernel.cu:");
-    assert!(!limit.out.contains("caveat"), "{limit:?}");
     assert!(
         run["ratio"].is_null(),
         "there is no speed verdict on the cpu device"

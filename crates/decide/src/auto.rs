@@ -2,7 +2,7 @@
 //! `lab run --decide`). The rule decides only clear cases and leaves the rest to the user.
 
 use lab_project::config::AutoConfig;
-use lab_protocol::report::{GPU_PATH, Speed};
+use lab_protocol::report::Speed;
 use lab_run::record::{HeldOut, Origin, Record};
 use lab_run::verdict::Outcome;
 
@@ -86,12 +86,7 @@ pub fn decide(record: &Record, incumbent: Option<&str>, enough: Enough) -> AutoD
         return AutoDecision::Leave(format!("the result is caveated: {caveat}"));
     }
     if verdict.emulated && enough.correct {
-        let report = record.report();
-        return report.value(GPU_PATH).map_or(AutoDecision::Keep, |place| {
-            AutoDecision::Leave(format!(
-                "a GPU runs another path than the one judged: {place}"
-            ))
-        });
+        return AutoDecision::Keep;
     }
     if verdict.emulated {
         return leave("the times of an emulated device are no verdict on speed");
@@ -239,12 +234,6 @@ mod tests {
         };
         let emulated = with(Speed::Slower, |v| (v.emulated, v.change) = (true, None));
         decides_with(&emulated, enough, "keep");
-        let mut guarded = emulated.clone();
-        guarded
-            .results
-            .push((GPU_PATH.into(), "kernel.cu:8 is other code there".into()));
-        let why = "a GPU runs another path than the one judged: kernel.cu:8 is other code there";
-        decides_with(&guarded, enough, why);
         decides_with(&with(Speed::Slower, |_| {}), enough, "discard");
         let wrong = with(Speed::Slower, |v| {
             (v.emulated, v.outcome) = (true, Outcome::Fail);

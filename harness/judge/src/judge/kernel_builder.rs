@@ -8,7 +8,7 @@ use crate::problem::BuildNeeds;
 use itertools::Itertools as _;
 use lab_device::{BuildRequest, Built, Sanitizer};
 use lab_protocol::CompileOptions;
-use lab_protocol::report::{GPU_PATH, Report, Severity, Writer, numbered};
+use lab_protocol::report::{Report, Severity, Writer, numbered};
 use lab_protocol::{JudgeRequest, Language};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -115,7 +115,9 @@ impl KernelBuilder {
         )?;
         write_needs(resources, out)?;
         if let Some(place) = device_branch.filter(|_| image.is_some()) {
-            out.line(GPU_PATH, place)?;
+            out.caveat(format_args!(
+                "the emulated device judged another path than a GPU runs: {place}"
+            ))?;
         }
         image.ok_or_else(|| Stop::Build(format!("{} does not build", self.request.shown_as())))
     }

@@ -159,9 +159,6 @@ use std::collections::HashMap;
 /// Most points of a `_series:` line. Further points are not kept.
 pub const SERIES_POINTS: usize = 512;
 
-/// Where the source is other code on a GPU than what the emulated device judged.
-pub const GPU_PATH: &str = "gpu_path";
-
 /// Most different caveats of a run. Further caveats are not kept.
 pub const CAVEATS: usize = 200;
 
