@@ -212,7 +212,9 @@ fn a_task_that_fails_before_any_record_ends_no_other_task() {
     // The node of the first task is bad, and the others take long.
     hook(
         &lab,
-        &format!("case $job.$task in 101.0) line=false ;; 101.1) {ASKED_FOUR_TIMES} ;; esac"),
+        &format!(
+            "case $job.$task in 101.0) right=$line; line=false ;; 101.1) line=$right; {ASKED_FOUR_TIMES} ;; esac"
+        ),
     );
     let ended = lab.lab(SWEEP).is(64);
     let ended = ended.says("Slurm job 101 ended without 2 of its points: a task ended as FAILED (");
