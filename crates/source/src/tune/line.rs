@@ -84,33 +84,32 @@ fn is_in(strings: &[Range<usize>], at: usize) -> bool {
 
 /// Where the strings of a source are: what looks like a comment in one is none.
 fn strings(source: &str, syntax: Syntax) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
     match syntax {
-        Syntax::Cpp => cpp::Code::new(source, true)
-            .tokens
-            .into_iter()
-            .flat_map(|token| match token.kind {
-                cpp::TokenKind::Text => vec![token.start..token.end],
-                // The value of a macro.
-                cpp::TokenKind::Directive => {
-                    let inner = token.text(source).replacen('#', " ", 1);
-                    let inner = strings(&inner, syntax).into_iter();
-                    let moved = |it: Range<usize>| token.start + it.start..token.start + it.end;
-                    inner.map(moved).collect()
+        Syntax::Cpp => {
+            for token in cpp::Code::new(source, true).tokens {
+                match token.kind {
+                    cpp::TokenKind::Text => found.push(token.start..token.end),
+                    // The value of a macro.
+                    cpp::TokenKind::Directive => {
+                        let inner = token.text(source).replacen('#', " ", 1);
+                        let inner = strings(&inner, syntax).into_iter();
+                        found.extend(inner.map(|it| token.start + it.start..token.start + it.end));
+                    }
+                    _ => {}
                 }
-                _ => Vec::new(),
-            })
-            .collect(),
-        Syntax::Python => python::tokens(source)
-            .into_iter()
-            .filter_map(|token| match token {
-                python::Token::Text { text, .. } => {
+            }
+        }
+        Syntax::Python => {
+            for token in python::tokens(source) {
+                if let python::Token::Text { text, .. } = token {
                     let start = text.as_ptr() as usize - source.as_ptr() as usize;
-                    Some(start..start + text.len())
+                    found.push(start..start + text.len());
                 }
-                _ => None,
-            })
-            .collect(),
+            }
+        }
     }
+    found
 }
 
 fn pattern(text: &str) -> Regex {
