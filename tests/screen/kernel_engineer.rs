@@ -70,7 +70,7 @@ fn what_no_run_timed_in_turns_is_not_called_faster() {
         "{screen}"
     );
     world.tell("press space j space =");
-    see(&mut world, "+90.9 % ± 0.4, not in turns");
+    see(&mut world, "+90.9 % ± 0.5, not in turns");
     see_not(&mut world, "faster +90.9");
 }
 

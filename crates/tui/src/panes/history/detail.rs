@@ -30,7 +30,7 @@ pub fn row(
     let change = before.map(
         |best| match over_best(experiment, best.measured.blob, goal) {
             OverBest::InTurns(ratio) => format!("  {} vs the best before", format::percent(ratio)),
-            OverBest::NotInTurns => "  not in turns with the best before".to_owned(),
+            OverBest::NotInTurns => "  not in turns with the best".to_owned(),
         },
     );
     let sign = if is_selected { "▸ " } else { "  " };
