@@ -259,13 +259,24 @@ fn a_roofline_lies_below_the_dense_peak_of_the_data_sheet() {
     assert!(text(&report(&lab)).contains("Roofline of kernel.cu on NVIDIA H200"));
     // Each kernel without a roofline says why.
     for (device, of, why) in [
-        ("Test GPU", "gbps=1000 gflops=700000", "no data sheet of Test GPU is known here"),
-        ("NVIDIA H200", "gbps=1000", "no rate of operations and bytes"),
+        (
+            "Test GPU",
+            "gbps=1000 gflops=700000",
+            "no data sheet of Test GPU is known here",
+        ),
+        (
+            "NVIDIA H200",
+            "gbps=1000",
+            "no rate of operations and bytes",
+        ),
     ] {
         let lab = kept(device, of);
         lab.lab("plot --roofline").is(1).says(why);
         let html = report(&lab);
-        assert!(html.contains("There is no roofline: ") && html.contains(why), "{html}");
+        assert!(
+            html.contains("There is no roofline: ") && html.contains(why),
+            "{html}"
+        );
     }
 }
 

@@ -249,8 +249,8 @@ impl Board {
         let mut faults = Vec::new();
         let mut filled = |text: &Spanned<String>, numbers: Numbers| {
             let (filled, wrong) = fill(&sanitise::words(text.get_ref()), numbers, &ids, &held);
-            let at = file.position(text);
-            faults.extend(wrong.into_iter().map(|wrong| (at.clone(), wrong)));
+            // To find the place reads the file up to it.
+            faults.extend(wrong.into_iter().map(|wrong| (file.position(text), wrong)));
             filled
         };
         let title = filled(&entry.title, Numbers::Cited);
@@ -271,9 +271,8 @@ impl Board {
         };
         let gone = ids.iter().filter(|id| !held.contains_key(*id));
         gone.for_each(|id| caveat(format!("{id} is listed, and cannot be read")));
-        let at = file.position(&entry.claim);
         let cards = cards([&title, &claim], &held).into_iter();
-        faults.extend(cards.map(|wrong| (at.clone(), wrong)));
+        faults.extend(cards.map(|wrong| (file.position(&entry.claim), wrong)));
         faults.iter().for_each(|(_, wrong)| caveat(wrong.clone()));
         let rule = status::by_rule(&reasons);
         for done in entry.next.iter().filter_map(|next| next.done.as_ref()) {
