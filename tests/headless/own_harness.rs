@@ -354,25 +354,30 @@ fn a_crash_is_told_with_what_was_found_before() {
 #[test]
 fn two_runs_are_compared_by_the_turns_of_one_of_them() {
     let lab = Lab::new();
-    let judge = |kernel: &str, lines: &str, command: &str| {
+    // The kernel says what the harness measures.
+    lab.harness("echo 'device: Test GPU'; echo 'correctness: pass'; sed -n 's|^// ||p' kernel.cu");
+    let judge = |kernel: &str| {
         lab.write("kernel.cu", kernel);
-        lab.harness(&format!(
-            "echo 'device: Test GPU'; echo 'correctness: pass'; {lines}"
-        ));
-        lab.lab(command).is(0);
+        lab.lab("run").is(0);
     };
-    judge("// one\n", "echo 'throughput_sps: 1000'", "run");
+    judge("// throughput_sps: 1000\n");
     lab.lab("keep -m one").is(0);
-    let turns = "echo 'throughput_sps: 2095'; echo 'speed_ratio: 1.182 low=1.177 high=1.187'; echo 'speed: faster'";
-    judge("// two\n", turns, "run");
+    judge(
+        "// throughput_sps: 2095\n// speed_ratio: 1.182 low=1.177 high=1.187\n// speed: faster\n",
+    );
     lab.lab("keep -m two").is(0);
-    lab.lab("diff 1 2")
-        .is(0)
-        .says("faster +18.2 % (+17.7 … +18.7)");
-    lab.lab("diff 2 1").is(0).says("slower -15.4 %");
-    judge("// three\n", "echo 'throughput_sps: 4000'", "run");
-    let compared = lab.lab("diff 1 3").is(0).says("+300.0 %, not in turns");
-    assert!(!compared.out.contains("faster"), "{compared:?}");
+    let said = |command: &str| lab.lab(command).is(0).out;
+    let turns = said("diff 1 2");
+    assert!(turns.contains("One run timed the two in turns"), "{turns}");
+    assert!(
+        said("diff 2 1").contains("slower -15.4 %"),
+        "{}",
+        said("diff 2 1")
+    );
+    judge("// throughput_sps: 4000\n");
+    let compared = said("diff 1 3");
+    assert!(compared.contains("+300.0 %, not in turns"), "{compared}");
+    assert!(!compared.contains("faster"), "{compared}");
 }
 
 /// A new kernel has nothing to be faster than, whatever its harness prints.
