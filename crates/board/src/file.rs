@@ -163,7 +163,7 @@ pub fn list(repo: &Repo, decision: &str, id: &str, evidence: &Evidence) -> Resul
     }
     // What was measured before the decision's evidence is no later run.
     let listed = entry.map_or(&[][..], |entry| entry.listed()).iter();
-    let others = listed.map(|it| it.get_ref()).filter(|it| *it != id);
+    let others = listed.map(Spanned::get_ref).filter(|it| *it != id);
     let known = others.filter_map(|id| measured(root, id));
     let is_later = known.max().is_none_or(|newest| evidence.measured > newest);
     let next = entry.map_or(&[][..], |entry| &entry.next).iter();

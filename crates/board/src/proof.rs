@@ -96,7 +96,7 @@ impl Held {
             },
             // `lab decisions add` signs what it writes.
             None => {
-                faults.push("its signature was taken away: take the file back with git".to_owned())
+                faults.push("its signature was taken away: take the file back with git".to_owned());
             }
         }
         each_text(&mut value, "", &|_, text| *text = sanitise::words(text));

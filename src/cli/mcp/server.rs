@@ -85,7 +85,7 @@ fn tools() -> ToolRouter<Server> {
             Lane::Runs,
             "measure",
             "Judge the present bytes with the long measurement of lab.toml, over all workloads and beside\n\
-             the problem's peers. Takes minutes: the answer may name a job for `wait`.",
+             the problem's peers. Takes minutes: it may name a job for `wait`.",
             |asked: &MeasureArguments| asked.max_s,
             work::measure,
         ),
@@ -101,9 +101,9 @@ fn tools() -> ToolRouter<Server> {
         row(
             Lane::Runs,
             "sweep",
-            "Measure the kernel with other values of the constants that its tune lines name, as in\n\
+            "Measure the kernel with other values of the constants in its tune lines, as in\n\
              `// lab: tune BLOCK = 64, 128, 256`, or write the best point into it with `apply`. A sweep\n\
-             goes on where it ended. Takes minutes: the answer may name a job for `wait`.",
+             goes on where it ended. Takes minutes: it may name a job for `wait`.",
             |asked: &SweepArguments| asked.max_s,
             sweep::sweep,
         ),

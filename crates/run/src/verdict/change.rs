@@ -23,7 +23,7 @@ pub struct Change {
     /// came in another way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aggregate: Option<AggregateOf>,
-    /// The incumbent that was timed in turns with the candidate, if it is known.
+    /// The incumbent of the turns, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub incumbent: Option<KernelBlob>,
 }

@@ -34,14 +34,15 @@ pub struct Require {
 
 /// The lines of a source, in their order.
 pub fn read(source: &str, syntax: Syntax) -> Result<Vec<Line>, Mistake> {
-    let pattern = match syntax {
-        Syntax::Cpp => &CPP,
-        Syntax::Python => &PYTHON,
+    let (mark, pattern) = match syntax {
+        Syntax::Cpp => ("//", &CPP),
+        Syntax::Python => ("#", &PYTHON),
     };
     let (mut lines, strings) = (Vec::new(), strings(source, syntax));
     for (at, text) in source.lines().enumerate() {
         let start = text.as_ptr() as usize - source.as_ptr() as usize;
-        let Some(found) = comment(pattern, text, |at| is_in(&strings, start + at)) else {
+        let comment = comment(text, mark, |at| is_in(&strings, start + at));
+        let Some(found) = comment.and_then(|comment| pattern.captures(comment)) else {
             continue;
         };
         let line = at + 1;
@@ -61,52 +62,50 @@ pub fn read(source: &str, syntax: Syntax) -> Result<Vec<Line>, Mistake> {
     Ok(lines)
 }
 
-/// What the first comment of a line has that matches the pattern, and begins outside of a string.
-fn comment<'t>(
-    pattern: &Regex,
-    text: &'t str,
-    is_in_string: impl Fn(usize) -> bool,
-) -> Option<Captures<'t>> {
-    let mut from = 0;
-    while let Some(found) = pattern.captures_at(text, from) {
-        let at = found.get_match().start();
-        if !is_in_string(at) {
-            return Some(found);
-        }
-        from = at + 1;
-    }
-    None
+/// The comment at the end of a line: behind the first of these marks that is outside of a string.
+fn comment<'t>(text: &'t str, mark: &str, is_in_string: impl Fn(usize) -> bool) -> Option<&'t str> {
+    let mut marks = text.match_indices(mark);
+    let (at, _) = marks.find(|(at, _)| !is_in_string(*at))?;
+    Some(&text[at..])
 }
 
 fn is_in(strings: &[Range<usize>], at: usize) -> bool {
-    strings.iter().any(|string| string.contains(&at))
+    let behind = strings.partition_point(|string| string.end <= at);
+    strings.get(behind).is_some_and(|it| it.contains(&at))
 }
 
-/// Where the strings of a source are: what looks like a comment in one is none.
+/// Where the strings of a source are, in order: what looks like a comment in one is none.
 fn strings(source: &str, syntax: Syntax) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
     match syntax {
-        Syntax::Cpp => {
-            for token in cpp::Code::new(source, true).tokens {
-                match token.kind {
-                    cpp::TokenKind::Text => found.push(token.start..token.end),
-                    // The value of a macro.
-                    cpp::TokenKind::Directive => {
-                        let inner = token.text(source).replacen('#', " ", 1);
-                        let inner = strings(&inner, syntax).into_iter();
-                        found.extend(inner.map(|it| token.start + it.start..token.start + it.end));
-                    }
-                    _ => {}
-                }
-            }
-        }
+        Syntax::Cpp => strings_of_cpp(source),
         Syntax::Python => {
-            for token in python::tokens(source) {
-                if let python::Token::Text { text, .. } = token {
-                    let start = text.as_ptr() as usize - source.as_ptr() as usize;
-                    found.push(start..start + text.len());
-                }
+            let of = |token| match token {
+                python::Token::Text { text, .. } => Some(text),
+                _ => None,
+            };
+            let texts = python::tokens(source).into_iter().filter_map(of);
+            let start = |text: &str| text.as_ptr() as usize - source.as_ptr() as usize;
+            texts
+                .map(|text| start(text)..start(text) + text.len())
+                .collect()
+        }
+    }
+}
+
+fn strings_of_cpp(source: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    for token in cpp::Code::new(source, true).tokens {
+        match token.kind {
+            cpp::TokenKind::Text => found.push(token.start..token.end),
+            // The value of a macro.
+            cpp::TokenKind::Directive => {
+                let inner = token.text(source).trim_start_matches(['#', ' ', '\t']);
+                let start = token.end - inner.len();
+                let tokens = cpp::Code::new(inner, true).tokens.into_iter();
+                let texts = tokens.filter(|inner| inner.kind == cpp::TokenKind::Text);
+                found.extend(texts.map(|inner| start + inner.start..start + inner.end));
             }
+            _ => {}
         }
     }
     found
