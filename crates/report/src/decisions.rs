@@ -8,6 +8,7 @@ use crate::rows;
 use crate::workloads::{self, Workloads};
 use askama::Template;
 use lab_board::{Board, Decision, Evidence, Held, Piece, Status, words};
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Bytes that texts of decisions and rows of evidence may take, and those of charts and tables.
@@ -104,9 +105,9 @@ struct Filling<'a> {
 }
 
 impl Domain<'_> {
-    /// How many decisions with this status the file does not show.
-    fn more(&self, status: &Status) -> usize {
-        let at = Status::ALL.iter().position(|it| it == status);
+    /// How many decisions with this status the file does not show. A template gives a reference.
+    fn more(&self, status: impl Borrow<Status>) -> usize {
+        let at = Status::ALL.iter().position(|it| it == status.borrow());
         at.map_or(0, |at| self.more[at])
     }
 }

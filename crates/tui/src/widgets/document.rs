@@ -61,7 +61,7 @@ impl<'a> Document<'a> {
 
     /// The text of row `at`.
     pub fn text(&self, at: usize) -> Cow<'a, str> {
-        self.row(at, |body, row| body.text(row))
+        self.row(at, Body::text)
     }
 
     /// The same; of a diff as a line of a patch.
@@ -82,7 +82,7 @@ impl<'a> Document<'a> {
             })
     }
 
-    fn row(&self, at: usize, text: impl Fn(&Body, usize) -> String) -> Cow<'a, str> {
+    fn row(&self, at: usize, text: impl Fn(&Body<'a>, usize) -> String) -> Cow<'a, str> {
         let section = self.begins().take_while(|(begin, _)| *begin <= at).last();
         let text =
             section.map(

@@ -74,6 +74,12 @@ pub fn in_short(device: &str) -> &str {
     name
 }
 
+/// Microseconds of one launch, to show beside the figure; `None` if the figure is that time.
+pub fn time_beside(experiment: &Experiment, setup: &Setup) -> Option<f64> {
+    let is_figure = experiment.objective(&setup.objective) == Objective::KernelTime;
+    experiment.row.time().filter(|_| !is_figure)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,10 +97,4 @@ mod tests {
             assert_eq!(in_short(name), short);
         }
     }
-}
-
-/// Microseconds of one launch, to show beside the figure; `None` if the figure is that time.
-pub fn time_beside(experiment: &Experiment, setup: &Setup) -> Option<f64> {
-    let is_figure = experiment.objective(&setup.objective) == Objective::KernelTime;
-    experiment.row.time().filter(|_| !is_figure)
 }
