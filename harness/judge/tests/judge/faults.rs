@@ -308,7 +308,7 @@ impl Endless {
             folder.path().join("pids"),
         );
         let text = format!(
-            "#!/bin/sh\ncase \"$*\" in *--version*) echo 'endless 1.0'; exit 0;; esac\n\
+            "#!/bin/sh\ncase \"$*\" in *--version*) echo 'endless 99.0'; exit 0;; esac\n\
              sh -c 'echo $$ > {0}; while :; do sleep 60; done' &\n\
              echo $$ > {0}\nwhile :; do sleep 60; done\n",
             fifo.display()
