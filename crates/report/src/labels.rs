@@ -89,7 +89,7 @@ mod tests {
             labels(&short),
             (vec!["f16.1x64".into(), "1".into()], String::new())
         );
-        let long = "1024x4096x2048x2048x2048x2048";
+        let long = "1024x4096x2048x2048x2048x2048x16384x32768x65536";
         let of = |batch: usize| {
             let shared = "hidden=1024 inter=4096 cache=2048 longest=2048 shortest=2048";
             (format!("{batch}x{long}"), format!("batch={batch} {shared}"))
