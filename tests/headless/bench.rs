@@ -16,11 +16,11 @@ fn counting(lab: &Lab, script: &str) {
 
 /// Two workloads that pass. Their times differ by call: 10 and 30 µs in the first, 11 and 33 in the
 /// second.
-const TIMES: &str = "echo \"device: $(cat ../device 2>/dev/null || echo 'Test GPU')\"; echo 'correctness: pass'\n\
+pub const TIMES: &str = "echo \"device: $(cat ../device 2>/dev/null || echo 'Test GPU')\"; echo 'correctness: pass'\n\
     echo \"workload: batch=1 kernel_us=$((9 + n)) trials_us=$((8 + n)),$((10 + n)) correctness=pass\"\n\
     echo \"workload: batch=64 kernel_us=$((27 + 3 * n)) correctness=pass\"\n";
 
-fn lab_with(script: &str) -> Lab {
+pub fn lab_with(script: &str) -> Lab {
     let lab = Lab::new();
     counting(&lab, script);
     lab.git("commit -qam harness");
@@ -108,38 +108,6 @@ fn the_answer_in_json_has_every_run_and_every_workload() {
     let shown = lab.lab("bench --show last --json").is(0).json();
     assert_eq!(shown["runs"], bench["runs"]);
     assert_eq!(lab.read("../calls").trim(), "2");
-}
-
-#[test]
-fn a_bench_stands_beside_another_one_with_the_ratio_of_each_workload() {
-    let lab = lab_with(TIMES);
-    lab.lab("bench --runs 2").is(0);
-    lab.write("kernel.cu", "// the next one\n");
-    lab.lab("bench --runs 2").is(0);
-    let shown = lab.lab("bench --show 1 --beside 2").is(0);
-    for line in [
-        "  1.190× (1.091 … 1.300) beside bench 2 of the kernel ",
-        "    batch=1   1.190× (1.091 … 1.300)",
-        "    batch=64  1.190× (1.091 … 1.300)",
-    ] {
-        assert!(shown.out.contains(line), "{line}: {shown:?}");
-    }
-    assert!(shown.out.contains("not timed in turns"), "{shown:?}");
-    let answer = lab.lab("bench --show 2 --beside 1 --json").is(0).json();
-    let of = &answer["beside"];
-    assert_eq!((&of["bench"], &of["unlike"]), (&json!(1), &Value::Null));
-    let ratio = of["workloads"][1]["ratio"].as_f64().unwrap();
-    assert!((ratio - 10.5 / 12.5).abs() < 1e-9, "{ratio}");
-    // The same runs overlap, and another device's times say nothing.
-    lab.lab("bench --show 1 --beside 1")
-        .is(0)
-        .says("1.000× (0.909 … 1.100), the runs overlap");
-    lab.write("../device", "Another GPU");
-    lab.lab("bench --runs 1").is(0);
-    lab.lab("bench --show 3 --beside 1")
-        .is(0)
-        .says("not compared with bench 1: one was measured on Another GPU, the other on Test GPU");
-    lab.lab("bench --beside 1").is(64).says("--show");
 }
 
 #[test]
