@@ -10,6 +10,7 @@ use crate::outcome::{Result, Stop, unless_wrong};
 use crate::problem::{LeftOut, PeerSpec, Problem, SetsUp, WorkerRole};
 use crate::worker::{ModuleId, StartingWorker, Worker};
 use itertools::Itertools as _;
+use lab_device::Submission;
 use lab_protocol::report::Report;
 use lab_protocol::{Language, is_from_outside};
 use lab_system::threads::{Beside, beside};
@@ -159,7 +160,8 @@ impl PreparedPeer {
         all.retain(|case| !case.is_ragged);
         let (mut left_out, mut loaded) = (Vec::new(), Some(Box::new(loaded)));
         let mut spent = Spent::default();
-        write_source(session, peer)?;
+        let submission = (loaded.as_ref()).map(|it| it.worker.submission(peer.0.graph));
+        write_source(session, peer, submission)?;
         for _ in 0..MOST_CHECKS {
             let again = match loaded.take() {
                 Some(loaded) => *loaded,
@@ -194,8 +196,12 @@ impl PreparedPeer {
     }
 }
 
-/// Writes which bytes a peer is, and what it calls.
-fn write_source(session: &mut Session, (peer, file): PeerFile) -> Result {
+/// Writes which bytes a peer is, what it calls, and whether that runs as one graph.
+fn write_source(
+    session: &mut Session,
+    (peer, file): PeerFile,
+    submission: Option<Submission>,
+) -> Result {
     let (out, name) = (&mut session.out, &peer.name);
     out.line(
         "peer_hash",
@@ -203,7 +209,11 @@ fn write_source(session: &mut Session, (peer, file): PeerFile) -> Result {
     )?;
     let call = peer.call(&String::from_utf8_lossy(file));
     if !call.is_empty() {
-        out.line("peer_call", format_args!("{name} {call}"))?;
+        let how = match submission {
+            Some(Submission::Graph) => " | as one CUDA graph",
+            Some(Submission::Plain) | None => "",
+        };
+        out.line("peer_call", format_args!("{name} {call}{how}"))?;
     }
     Ok(())
 }
