@@ -315,6 +315,7 @@ fn record(at: usize, commit: &str, row: Row, series: &str) -> Result<Record> {
             made: (row.status == Status::Keep).then_some(true),
             row: Some(row),
             row_written: true,
+            sweep: None,
         }),
         ..Record::begun(start, inputs, "sh harness.sh".into())
     })

@@ -9,16 +9,23 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use lab_git::{Repo, short};
 use lab_history::{Session, details, kernels as list, names};
+use lab_project::objective::Objective;
 use lab_project::{Project, kernels};
 use lab_protocol::Exit;
 use lab_run::RunId;
 use lab_run::record::Record;
+use lab_run::sweep::AttachedSweep;
+use lab_run::verdict::with_ends;
 use lab_store::{RunIndex, RunStore};
+use lab_text::figures;
 use lab_tui::theme::style::QUIET;
 use lab_tui::widgets::evidence;
 use ratatui::text::Line;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+/// How many points of an attached sweep are printed.
+const SWEEP_POINTS: usize = 10;
 
 #[derive(Args, Debug)]
 pub struct ShowArgs {
@@ -50,7 +57,9 @@ pub fn main(options: &ShowArgs) -> Result<ExitCode> {
     let judged = Judged::of(&project, repo.as_ref(), &index, &record)
         .with_context(|| format!("run {run} is in progress"))?;
     if is_json() {
-        return Ok(answer(Exit::Passed, RunAnswer::of(&judged)));
+        let mut answered = RunAnswer::of(&judged);
+        answered.sweep = attached(&record).cloned();
+        return Ok(answer(Exit::Passed, answered));
     }
     if let Some(tensor) = &options.tensor {
         let store = RunStore::of(&any);
@@ -78,7 +87,42 @@ pub fn main(options: &ShowArgs) -> Result<ExitCode> {
             say(&format!("    {key}: {value}"));
         }
     }
+    if let Some(sweep) = attached(&record) {
+        say_each(sweep_lines(sweep, record.emulated()));
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The sweep that found the kernel of an experiment.
+fn attached(record: &Record) -> Option<&AttachedSweep> {
+    record.decision.as_ref()?.sweep.as_deref()
+}
+
+/// The best points of a sweep that went with a commit. Figures of an emulated device are left out.
+fn sweep_lines(sweep: &AttachedSweep, emulated: bool) -> Vec<String> {
+    let AttachedSweep {
+        recorded, allowed, ..
+    } = sweep;
+    let shown = sweep.points.iter().take(SWEEP_POINTS);
+    let points = shown.map(|point| {
+        let unit = sweep.objective.as_ref().map_or("", Objective::unit);
+        let figure = point.figure.filter(|_| !emulated);
+        let figure = figure.map(|it| format!("  {} {unit}", with_ends(&it, figures::count)));
+        let ratio = point.ratio.filter(|_| !emulated);
+        let ratio = ratio.map(|it| format!("  {}×", with_ends(&it, |it| format!("{it:.3}"))));
+        format!(
+            "    {:>4}  {}  {}{}{}",
+            point.number,
+            sweep.values_of(point),
+            point.outcome.word(),
+            figure.unwrap_or_default(),
+            ratio.unwrap_or_default()
+        )
+    });
+    let more = sweep.points.len().saturating_sub(SWEEP_POINTS);
+    let more = (more > 0).then(|| format!("    and {more} more: --json has them"));
+    let head = format!("  the sweep's points ({recorded} of {allowed} recorded), the best first:");
+    std::iter::once(head).chain(points).chain(more).collect()
 }
 
 /// The project of a kernel, which commands in this folder name as short as they can: by its folder.

@@ -202,6 +202,17 @@ fn apply(lab: &Lab, right: &Value, wrong: &Value) {
     let trailer = format!("\nSweep: 1, point {right} of 5: BLOCK=32 STEP=2\n");
     assert!(message.contains(&trailer), "{message}");
     assert_eq!(lab.git("rev-list --count HEAD").trim(), "2");
+    // The points are with the commit: the folder of the sweep is not needed.
+    fs::rename(lab.path(".lab/sweep"), lab.path("moved")).unwrap();
+    fs::rename(lab.path(".lab/runs"), lab.path("runs")).unwrap();
+    let kept = lab.lab("show HEAD").is(0);
+    let kept = kept.says("  the sweep's points (5 of 5 recorded), the best first:\n");
+    kept.says("BLOCK=32 STEP=2  pass\n").says("  wrong\n");
+    let json = lab.lab("show HEAD --json").is(0).json();
+    assert_eq!(&json["sweep"]["point"], right);
+    assert_eq!(json["sweep"]["points"].as_array().unwrap().len(), 5);
+    fs::rename(lab.path("moved"), lab.path(".lab/sweep")).unwrap();
+    fs::rename(lab.path("runs"), lab.path(".lab/runs")).unwrap();
     lab.write("kernel.cu", expected.replace("2) * x[i]", "2) * x[i] + 0"));
     lab.lab("sweep --apply 3").is(64).says(
         "kernel.cu, its tune lines or its rules changed since sweep 1, so its points are other kernels: `lab sweep` measures",

@@ -1,7 +1,7 @@
 //! Discard: puts the incumbent's kernel back on disk. The attempt stays under `refs/lab/`.
 
 use super::decision::Decision;
-use super::finish::new_decision;
+use super::finish::{new_decision, with_sweep};
 use super::intent::{Step, What};
 use super::on_disk::{self, NOT_REPLACED, ON_DISK, save, saved_note};
 use super::policy::{Discard, allowed};
@@ -13,6 +13,7 @@ use lab_project::Project;
 use lab_run::experiment::Status;
 use lab_run::message::Message;
 use lab_run::record::Record;
+use lab_run::sweep::AttachedSweep;
 use lab_run::verdict::Outcome;
 use lab_run::{RunId, inputs};
 use lab_store::RunIndex;
@@ -48,8 +49,8 @@ pub fn discard(
             discarding.discard_unjudged(on_disk.as_deref(), message, put_back)
         }
         (Discard::Run(_) | Discard::AlsoNewer(..), Some(mut record)) => {
-            let message = with_draft(message, &record);
-            discarding.store_attempt(index, on_disk.as_deref(), &mut record, &message)?;
+            let message = with_sweep(with_draft(message, &record), project, &record);
+            discarding.store_attempt(index, on_disk.as_deref(), &mut record, message)?;
             discarding.add([put_back]);
             let pack = lab_git::has_many_loose_refs(discarding.repo()).then_some(Step::PackRefs);
             discarding.decide(index, &mut record, pack, NOT_REPLACED)
@@ -73,7 +74,7 @@ impl Decision<'_> {
         index: &RunIndex,
         on_disk: Option<&[u8]>,
         record: &mut Record,
-        message: &Message,
+        (message, sweep): (Message, Option<AttachedSweep>),
     ) -> Result<()> {
         let (project, id) = (self.project, record.start.id);
         let name = &project.kernel_name;
@@ -82,7 +83,7 @@ impl Decision<'_> {
             Some(Outcome::Crash) => Status::Crash,
             _ => Status::Discard,
         };
-        record.decision = Some(new_decision(index, status, message));
+        record.decision = Some(new_decision(index, status, &message, sweep));
         let stored = lab_git::prepare_discarded(self.repo(), id, &bytes, &message.render())
             .and_so(NOT_REPLACED)?;
         self.note([format!(

@@ -7,15 +7,21 @@ use super::{Decided, Refusal};
 use lab_project::Project;
 use lab_project::objective::Objective;
 use lab_run::experiment::{Row, Status};
-use lab_run::message::Message;
+use lab_run::message::{Message, TrailerKey};
 use lab_run::record::{self, Record};
+use lab_run::sweep::AttachedSweep;
 use lab_run::verdict::Outcome;
-use lab_run::{RunId, ledger};
+use lab_run::{RunId, RunStart, ledger};
 use lab_store::{Fact, RunIndex, RunSummary};
 
 /// The decision about a run, as it will be made. Its number is greater than that of every decision
 /// before, even if some records cannot be read.
-pub fn new_decision(index: &RunIndex, status: Status, message: &Message) -> record::Decision {
+pub fn new_decision(
+    index: &RunIndex,
+    status: Status,
+    message: &Message,
+    sweep: Option<AttachedSweep>,
+) -> record::Decision {
     record::Decision {
         status,
         description: message.subject().to_owned(),
@@ -28,7 +34,25 @@ pub fn new_decision(index: &RunIndex, status: Status, message: &Message) -> reco
         made: None,
         row: None,
         row_written: true,
+        sweep: sweep.map(Box::new),
     }
+}
+
+/// The sweep that found the bytes of a run, if one did, and the message that names it.
+pub fn with_sweep(
+    message: Message,
+    project: &Project,
+    record: &Record,
+) -> (Message, Option<AttachedSweep>) {
+    let RunStart { kernel, blob, .. } = &record.start;
+    let sweep = lab_sweep::origin_of(&project.lab_dir, kernel, blob);
+    let message = match &sweep {
+        Some(sweep) => {
+            message.with_default(TrailerKey::Other("Sweep".to_owned()), &sweep.in_words())
+        }
+        None => message,
+    };
+    (message, sweep)
 }
 
 /// The step that writes this record's decision.

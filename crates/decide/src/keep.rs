@@ -3,7 +3,7 @@
 
 use super::commit_rules::{commit_steps, files};
 use super::decision::Decision;
-use super::finish::new_decision;
+use super::finish::{new_decision, with_sweep};
 use super::intent::{Step, What};
 use super::policy::{Keep, Present, allowed};
 use super::upkeep::with_draft;
@@ -18,7 +18,8 @@ use lab_run::experiment::Status;
 use lab_run::inputs::{self, Inputs, KernelError};
 use lab_run::message::{Message, TrailerKey};
 use lab_run::record::{HeldOut, Record, SealedFigures};
-use lab_run::{RunId, RunStart, peers};
+use lab_run::sweep::AttachedSweep;
+use lab_run::{RunId, peers};
 use lab_runner::held_out;
 use lab_store::RunIndex;
 use lab_system::failure::Failure;
@@ -71,7 +72,7 @@ pub fn keep(
     let message = with_sweep(message, project, &record);
     let mut rules = files(inputs, &now.rules.first);
     rules.retain(|(_, bytes)| bytes.is_some());
-    keeping.commit(index, &mut record, &message, &bytes, &rules)?;
+    keeping.commit(index, &mut record, message, &bytes, &rules)?;
     let mut decided = keeping.decide(index, &mut record, None, "nothing was kept")?;
     decided.notes.extend(sealed_notes(&record));
     let context = context_notes(keeping.repo(), &record);
@@ -97,7 +98,7 @@ impl Decision<'_> {
         &mut self,
         index: &RunIndex,
         record: &mut Record,
-        message: &Message,
+        (message, sweep): (Message, Option<AttachedSweep>),
         bytes: &[u8],
         rules: &[ChangedFile],
     ) -> Result<()> {
@@ -105,7 +106,7 @@ impl Decision<'_> {
         let blob = &record.start.blob;
         let prepared = lab_git::prepare_kernel(self.repo(), bytes, blob, rules, &text)
             .and_so("nothing was kept")?;
-        let mut decision = new_decision(index, Status::Keep, message);
+        let mut decision = new_decision(index, Status::Keep, &message, sweep);
         decision.made = Some(matches!(prepared, ToCommit::New(_)));
         record.decision = Some(decision);
         let subject = format!("of run {run}");
@@ -186,15 +187,6 @@ fn with_peers(message: Message, project: &Project, index: &RunIndex, record: &Re
         .cloned()
         .chain(peers::trailers(&last.peers));
     Message::new(message.subject(), trailers)
-}
-
-/// The message with the sweep that found these bytes, if one did.
-fn with_sweep(message: Message, project: &Project, record: &Record) -> Message {
-    let RunStart { kernel, blob, .. } = &record.start;
-    match lab_sweep::origin_of(&project.lab_dir, kernel, blob) {
-        Some(sweep) => message.with_default(TrailerKey::Other("Sweep".to_owned()), &sweep),
-        None => message,
-    }
 }
 
 /// Tells the user the result of the held-out check.

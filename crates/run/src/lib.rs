@@ -14,6 +14,7 @@ mod kernel_blob;
 pub mod peers;
 pub mod record;
 pub mod sealed;
+pub mod sweep;
 pub mod verdict;
 
 pub use kernel_blob::KernelBlob;

@@ -5,6 +5,7 @@ use crate::chosen::Chosen;
 use crate::experiment::{Row, Status};
 use crate::message::Trailer;
 use crate::peers::MeasuredPeer;
+use crate::sweep::AttachedSweep;
 use crate::verdict::{Change, Outcome, Verdict};
 use crate::{Ending, Fingerprint, RunStart};
 use jiff::Timestamp;
@@ -44,6 +45,9 @@ pub struct Decision {
     pub row: Option<Row>,
     /// The row is in the ledger.
     pub row_written: bool,
+    /// The sweep whose point the kernel is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<Box<AttachedSweep>>,
 }
 
 /// What the author of an undecided run said of it: the message that a decision by rule would have

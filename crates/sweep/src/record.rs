@@ -3,9 +3,12 @@
 use itertools::Itertools;
 use jiff::Timestamp;
 use lab_project::config::Goal;
+use lab_project::objective::Objective;
+use lab_protocol::report::Measure;
 use lab_run::Fingerprint;
 use lab_run::inputs::Inputs;
 use lab_run::record::{Origin, VERSION};
+pub use lab_run::sweep::PointOutcome;
 use lab_run::verdict::{Change, Figure};
 pub use lab_store::series::SeriesId as SweepId;
 use lab_text::figures::counted;
@@ -73,39 +76,6 @@ pub struct SweepParameter {
     pub values: Vec<String>,
 }
 
-/// The result of a point, from the best to the worst.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum PointOutcome {
-    /// It is correct, and was measured to the end.
-    Pass,
-    /// It is correct, and its measurement ended early: its interval lies beyond that of the best.
-    Slower,
-    /// A result is wrong.
-    Fail,
-    BuildError,
-    Crash,
-}
-
-impl PointOutcome {
-    pub fn word(self) -> &'static str {
-        match self {
-            PointOutcome::Pass => "pass",
-            PointOutcome::Slower => "slower, ended early",
-            PointOutcome::Fail => "wrong",
-            PointOutcome::BuildError => "does not build",
-            PointOutcome::Crash => "crash",
-        }
-    }
-
-    /// Whether the kernel of this point computes what it is to compute.
-    pub fn is_correct(self) -> bool {
-        matches!(self, PointOutcome::Pass | PointOutcome::Slower)
-    }
-}
-
 /// A point that was measured, or was found to be of no use: a line of `points.jsonl`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepPoint {
@@ -154,6 +124,12 @@ impl SweepPoint {
     /// The change with growth as the better direction.
     pub fn improvement(&self) -> Option<Change> {
         self.change.map(|change| change.improvement(self.goal))
+    }
+
+    /// The ratio of its speed to the incumbent's: 1.02 is 2 % faster.
+    pub fn ratio(&self) -> Option<Measure> {
+        let improvement = self.improvement()?;
+        Some(improvement.as_ratio(&Objective::Throughput, Goal::Maximize))
     }
 }
 

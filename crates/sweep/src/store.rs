@@ -4,9 +4,11 @@
 use crate::record::{
     AppliedPoints, Array, PointOutcome, Sweep, SweepId, SweepJobs, SweepPoint, SweepStart,
 };
+use crate::summary;
 use anyhow::Result;
 use itertools::Itertools;
 use lab_run::record::Origin;
+use lab_run::sweep::{AttachedPoint, AttachedSweep};
 use lab_source::tune::MOST_COMBINATIONS;
 use lab_store::series::{Series, SeriesId, SeriesKind, SeriesStart};
 use lab_store::signature::Purpose;
@@ -153,10 +155,9 @@ impl SweepView {
     }
 }
 
-/// Which point of which sweep these bytes of the kernel are, in words, as in `2, point 7 of 24:
-/// BLOCK=256 ROWS=2`. `None` if no such point of a sweep of this user's was written into the kernel, or
-/// if the kernel was written so before the sweep.
-pub fn origin_of(lab_dir: &Path, kernel: &str, blob: &str) -> Option<String> {
+/// The sweep that these bytes of the kernel are a point of. `None` if no such point of a sweep of this
+/// user's was written into the kernel, or if the kernel was written so before the sweep.
+pub fn origin_of(lab_dir: &Path, kernel: &str, blob: &str) -> Option<AttachedSweep> {
     let store = SweepStore::new(lab_dir);
     let mut sweeps = store.all(|start| start.kernel == kernel);
     sweeps.find_map(|sweep| {
@@ -164,14 +165,37 @@ pub fn origin_of(lab_dir: &Path, kernel: &str, blob: &str) -> Option<String> {
         let applied = AppliedPoints::read(&store, start.sweep).points;
         let mut applied = points.iter().filter(|it| applied.contains(&it.number));
         let point = applied.find(|it| it.blob == blob && start.why_unnamed(it).is_none())?;
-        Some(format!(
-            "{}, point {} of {}: {}",
-            start.sweep,
-            point.number,
-            start.points,
-            start.in_words(point)
-        ))
+        Some(sweep.attached(point))
     })
+}
+
+impl Sweep {
+    /// The sweep as it goes with the commit of a point. The point is among those that go with it.
+    fn attached(&self, point: &SweepPoint) -> AttachedSweep {
+        let attached = |point: &SweepPoint| AttachedPoint {
+            number: point.number,
+            values: point.values.join(" "),
+            outcome: point.outcome,
+            figure: point.figure.as_ref().map(|figure| figure.measure),
+            ratio: point.ratio(),
+        };
+        let Sweep { start, points } = self;
+        let mut best: Vec<&SweepPoint> = summary::listed(points);
+        best.truncate(AttachedSweep::MOST);
+        if best.iter().all(|it| it.number != point.number) {
+            best.pop();
+            best.push(point);
+        }
+        AttachedSweep {
+            sweep: start.sweep.0,
+            point: point.number,
+            allowed: start.points,
+            recorded: points.len(),
+            constants: start.parameters.iter().map(|it| it.name.clone()).collect(),
+            objective: (points.iter()).find_map(|it| Some(it.figure.as_ref()?.objective.clone())),
+            points: best.into_iter().map(attached).collect(),
+        }
+    }
 }
 
 /// What is said of a sweep whose records are not this user's.

@@ -5,6 +5,7 @@ use super::run::RunReport;
 use crate::cli::measured::Measured;
 use crate::cli::verdict::Judged;
 use lab_run::RunId;
+use lab_run::sweep::AttachedSweep;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -42,6 +43,9 @@ pub struct RunAnswer {
     measured: Option<Measured>,
     /// Null if nothing was decided.
     pub decision: Option<DecisionReport>,
+    /// Only of `lab show`, and only of an experiment whose kernel a sweep found: its points.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<AttachedSweep>,
     /// What the user should know besides.
     pub notes: Vec<String>,
 }
@@ -54,6 +58,7 @@ impl RunAnswer {
             known_as: None,
             measured: Measured::of(judged.record),
             decision: DecisionReport::recorded(judged.record),
+            sweep: None,
             notes: Vec::new(),
         }
     }

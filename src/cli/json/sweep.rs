@@ -2,7 +2,6 @@
 
 use jiff::Timestamp;
 use lab_project::Project;
-use lab_project::objective::{Goal, Objective};
 use lab_protocol::report::Measure;
 use lab_run::Fingerprint;
 use lab_sweep::record::SweepParameter;
@@ -175,9 +174,7 @@ impl<'a> SweepPointReport<'a> {
                 high: figure.measure.high,
                 unit: figure.objective.unit(),
             }),
-            ratio: point
-                .improvement()
-                .map(|change| change.as_ratio(&Objective::Throughput, Goal::Maximize)),
+            ratio: point.ratio(),
             started: point.started,
             seconds: point.seconds,
             caveats: &point.caveats,

@@ -517,6 +517,7 @@ impl World {
             row: Some(row.clone()),
             order: 0,
             row_written: true,
+            sweep: None,
         });
         let experiment = Experiment {
             row: row.clone(),
