@@ -138,11 +138,13 @@ __device__ inline unsigned long long describe(const void* matrix) {
                  : __VA_ARGS__ : "l"(a), "l"(b), "r"(keep))
 
 #define WGMMAS(type)                                                                                                  \
-    static_assert(N == 64 || N == 128 || N == 168 || N == 256, "there is no product of so many columns here");        \
+    static_assert(N == 64 || N == 128 || N == 168 || N == 192 || N == 256, "there is no product of so many columns here");        \
     if constexpr (N == 64) WGMMA(64, type, TEN() TEN(1) TEN(2) "%30,%31", "%32, %33", "%34", D16(0), D16(16));        \
     if constexpr (N == 128) WGMMA(128, type, TO_59 "%60,%61,%62,%63", "%64, %65", "%66", D64(0));                     \
     if constexpr (N == 168)                                                                                           \
         WGMMA(168, type, TO_59 TEN(6) TEN(7) "%80,%81,%82,%83", "%84, %85", "%86", D64(0), D16(64), D4(80));          \
+    if constexpr (N == 192)                                                                                           \
+        WGMMA(192, type, TO_59 TEN(6) TEN(7) TEN(8) "%90,%91,%92,%93,%94,%95", "%96, %97", "%98", D64(0), D16(64), D16(80)); \
     if constexpr (N == 256)                                                                                           \
         WGMMA(256, type, TO_59 TEN(6) TEN(7) TEN(8) TEN(9) TEN(10) TEN(11) "%120,%121,%122,%123,%124,%125,%126,%127", \
               "%128, %129", "%130", D64(0), D64(64));

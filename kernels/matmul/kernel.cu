@@ -36,19 +36,19 @@ PLAIN(matmul_bf16, __nv_bfloat16)
 PLAIN(matmul_f16, __half)
 
 #else
-// ---- The kernel for tensor cores ----
-
 #include "hopper.h"  // the instructions of sm_90a as functions
 
 constexpr int BK = 64;    // columns of a and b in a stage: 128 bytes, the width of the swizzle
 constexpr int ROWS = 64;  // of a consumer in one wgmma
 constexpr int WARPGROUP = 128, CONSUMERS = 2, THREADS = (1 + CONSUMERS) * WARPGROUP;  // threads, warpgroups, threads of a block
-// Rows of tiles that are computed together; stages and clusters of the kinds of tile below.
-// lab: tune GROUP = 4, 8, 16
-// lab: tune WIDE_STAGES = 3, 4
+// Rows of tiles that are computed together; rows, columns, stages and clusters of the kinds of tile below.
+// lab: tune WIDE_ROWS = 128, 256
+// lab: tune WIDE_COLUMNS = 64..256 step 64
+// lab: tune WIDE_STAGES = 3..6
 // lab: tune WIDE_CLUSTER = 1, 2
-// lab: tune NARROW_STAGES = 6, 8
-constexpr int GROUP = 8, WIDE_STAGES = 4, WIDE_CLUSTER = 2, NARROW_STAGES = 8;
+// lab: tune GROUP = 4, 8, 16
+// lab: require WIDE_ROWS * WIDE_COLUMNS <= 32768 && WIDE_STAGES * (WIDE_ROWS + WIDE_COLUMNS) <= 1540
+constexpr int WIDE_ROWS = 128, WIDE_COLUMNS = 256, WIDE_STAGES = 4, WIDE_CLUSTER = 2, GROUP = 8;
 constexpr int PAD_THREADS = 128;
 
 // A kind of tile: BM rows and BN columns of c. CM x CN blocks form a cluster. Its tiles are neighbours, and share what they read.
@@ -59,11 +59,11 @@ struct Tile {
     static constexpr int CHUNK = BN % 64 == 0 ? 64 : BN / 3;  // columns of c that one copy stores
 };
 
-typedef Tile<128, 256, WIDE_STAGES, WIDE_CLUSTER, 1> Wide;
+typedef Tile<WIDE_ROWS, WIDE_COLUMNS, WIDE_STAGES, WIDE_CLUSTER, 1> Wide;
 // 512 x 11008 cells are 2 x 65.5 of these tiles: one for each of 132 multiprocessors.
 typedef Tile<256, 168, 3, 1, 2> Third;
 typedef Tile<128, 128, 6, 1, 1> Square;
-typedef Tile<128, 64, NARROW_STAGES, 1, 1> Narrow;
+typedef Tile<128, 64, 8, 1, 1> Narrow;
 
 // What a block has in shared memory.
 template <typename T, typename S>

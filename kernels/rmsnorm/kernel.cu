@@ -1,6 +1,6 @@
 // RMSNorm: y[r, c] = x[r, c] * gain[c] / sqrt(mean(x[r, :]^2) + eps).
 //
-// One block computes one row and reads it once. A thread loads its packs of 16 bytes, and those of the gain, without waiting for the
+// One block computes one row and reads it once. A thread loads its packs of PACK_BYTES, and those of the gain, without waiting for the
 // first one, and keeps them in registers; warp shuffles and shared memory combine the sums of squares; then it writes the result.
 // There is a kernel for each number of packs and without a loop. One kernel with the code for all would have the registers that eight
 // packs need, so fewer blocks would be on a multiprocessor; and with a cold L2 cache the code itself comes from memory, which a launch
@@ -12,8 +12,14 @@
 #include <cuda_fp16.h>
 
 constexpr int WARP = 32;
-constexpr int MAX_THREADS = 1024;
-constexpr int SLICES = 8, SLICE_THREADS = 512;  // blocks of a cluster, and their threads
+// Bytes of a pack, which one access reads; threads of a block at most; blocks of a cluster, and their threads.
+// lab: tune PACK_BYTES = 4, 8, 16
+// lab: tune MAX_THREADS = 256, 512, 1024
+// lab: tune SLICES = 4, 8
+// lab: tune SLICE_THREADS = 256, 512, 1024
+constexpr int PACK_BYTES = 16, MAX_THREADS = 1024;
+constexpr int SLICES = 8, SLICE_THREADS = 512;
+constexpr int F32_PACK = PACK_BYTES / 4, F16_PACK = PACK_BYTES / 2;  // values
 
 // N values that are loaded and stored in one access.
 template <typename T, int N>
@@ -145,22 +151,22 @@ __device__ void normalise_one(const T* x, const T* gain, T* y, float eps, int ro
     }
 
 KERNEL(f32_one, float, normalise_one)
-KERNEL(f32_of_1, float, (normalise<float, 4, 1>))
-KERNEL(f32_of_2, float, (normalise<float, 4, 2>))
-KERNEL(f32_of_4, float, (normalise<float, 4, 4>))
-KERNEL(f32_of_8, float, (normalise<float, 4, 8>))
+KERNEL(f32_of_1, float, (normalise<float, F32_PACK, 1>))
+KERNEL(f32_of_2, float, (normalise<float, F32_PACK, 2>))
+KERNEL(f32_of_4, float, (normalise<float, F32_PACK, 4>))
+KERNEL(f32_of_8, float, (normalise<float, F32_PACK, 8>))
 KERNEL(f32_odd, float, (normalise<float, 1, 4>))
 KERNEL(f32_long, float, normalise_long)
 KERNEL(f16_one, __half, normalise_one)
-KERNEL(f16_of_1, __half, (normalise<__half, 8, 1>))
-KERNEL(f16_of_2, __half, (normalise<__half, 8, 2>))
-KERNEL(f16_of_4, __half, (normalise<__half, 8, 4>))
-KERNEL(f16_of_8, __half, (normalise<__half, 8, 8>))
+KERNEL(f16_of_1, __half, (normalise<__half, F16_PACK, 1>))
+KERNEL(f16_of_2, __half, (normalise<__half, F16_PACK, 2>))
+KERNEL(f16_of_4, __half, (normalise<__half, F16_PACK, 4>))
+KERNEL(f16_of_8, __half, (normalise<__half, F16_PACK, 8>))
 KERNEL(f16_odd, __half, (normalise<__half, 1, 4>))
 KERNEL(f16_long, __half, normalise_long)
 #ifndef LAB_CPU
-KERNEL(f32_sliced, float, (normalise<float, 4, 2, true>))
-KERNEL(f16_sliced, __half, (normalise<__half, 8, 1, true>))
+KERNEL(f32_sliced, float, (normalise<float, F32_PACK, 32 / PACK_BYTES, true>))
+KERNEL(f16_sliced, __half, (normalise<__half, F16_PACK, 16 / PACK_BYTES, true>))
 #endif
 
 // Few packs in all are done when the slowest block is: many threads for a row make it short. Many packs are done as fast as memory is:
@@ -174,7 +180,7 @@ __device__ void launch_rows_of_one(LabShape& launch, int rows) {
 // Whether a row is so long, and there are so few, that a cluster should compute it, of `each` packs a thread.
 __device__ bool is_sliced(int rows, int packs, int each, unsigned sms) {
 #ifndef LAB_CPU
-    return packs >= 2048 && packs <= SLICES * SLICE_THREADS * each && (long long)rows * SLICES <= 2 * sms;
+    return packs * PACK_BYTES >= 32768 && packs <= SLICES * SLICE_THREADS * each && (long long)rows * SLICES <= 2 * sms;
 #else
     return false;
 #endif
@@ -185,7 +191,7 @@ __device__ void launch_slices(LabShape& launch, int rows) {
 }
 
 // Adds the launch. `kernels` are those of 1, 2, 4 and 8 packs, then those of odd and of long rows; a pack has `n` values. If a row is a
-// whole number of packs, every row is aligned to 16 bytes, because the first one is.
+// whole number of packs, every row is aligned to a pack, because the first one is.
 __device__ void launch_rows(LabLaunches& launches, int rows, int cols, int n, const char* const (&kernels)[6]) {
     const bool odd = cols % n != 0;
     const int packs = odd ? cols : cols / n;
@@ -201,12 +207,14 @@ __device__ void launch_rows(LabLaunches& launches, int rows, int cols, int n, co
 
 LAB_LAUNCHES(rmsnorm_f32) {
     if (dims.cols == 1) return launch_rows_of_one(launches.add("f32_one"), dims.rows);
-    if (dims.cols % 4 == 0 && is_sliced(dims.rows, dims.cols / 4, 2, device.sms)) return launch_slices(launches.add("f32_sliced"), dims.rows);
-    launch_rows(launches, dims.rows, dims.cols, 4, {"f32_of_1", "f32_of_2", "f32_of_4", "f32_of_8", "f32_odd", "f32_long"});
+    if (dims.cols % F32_PACK == 0 && is_sliced(dims.rows, dims.cols / F32_PACK, 32 / PACK_BYTES, device.sms))
+        return launch_slices(launches.add("f32_sliced"), dims.rows);
+    launch_rows(launches, dims.rows, dims.cols, F32_PACK, {"f32_of_1", "f32_of_2", "f32_of_4", "f32_of_8", "f32_odd", "f32_long"});
 }
 
 LAB_LAUNCHES(rmsnorm_f16) {
     if (dims.cols == 1) return launch_rows_of_one(launches.add("f16_one"), dims.rows);
-    if (dims.cols % 8 == 0 && is_sliced(dims.rows, dims.cols / 8, 1, device.sms)) return launch_slices(launches.add("f16_sliced"), dims.rows);
-    launch_rows(launches, dims.rows, dims.cols, 8, {"f16_of_1", "f16_of_2", "f16_of_4", "f16_of_8", "f16_odd", "f16_long"});
+    if (dims.cols % F16_PACK == 0 && is_sliced(dims.rows, dims.cols / F16_PACK, 16 / PACK_BYTES, device.sms))
+        return launch_slices(launches.add("f16_sliced"), dims.rows);
+    launch_rows(launches, dims.rows, dims.cols, F16_PACK, {"f16_of_1", "f16_of_2", "f16_of_4", "f16_of_8", "f16_odd", "f16_long"});
 }
