@@ -244,6 +244,30 @@ fn a_job_is_named_once_it_is_sent_and_again_while_it_waits() {
 }
 
 #[test]
+fn a_controller_that_is_down_is_told_and_so_is_its_return() {
+    let lab = cluster();
+    let refusal = "squeue: error: Unable to contact slurm controller (connect failure)";
+    lab.write(
+        "../slurm/answer",
+        format!("echo >>asked; [ ! -e down ] || {{ echo '{refusal}' >&2; exit 1; }}"),
+    );
+    hook(
+        &lab,
+        "asked() { until [ \"$(cat asked 2>/dev/null | wc -l)\" -ge $1 ]; do :; done; }
+         [ $task != 0 ] || { touch down; asked 2; rm down; asked 4; }",
+    );
+    let output = is_whole(&lab, lab.lab(SWEEP));
+    let down = format!(
+        "lab: Slurm job 101: 3 tasks: 3 pending, when it answered last; now it does not: `squeue` refused: {refusal}: the tasks \
+         go on, and it is asked again\n"
+    );
+    let again = "lab: Slurm answers again: Slurm job 101: 3 tasks: 1 running, 2 pending\n";
+    for line in [&*down, again] {
+        assert_eq!(output.err.matches(line).count(), 1, "{output:?}");
+    }
+}
+
+#[test]
 fn an_array_that_ends_while_slurm_is_asked_is_complete() {
     let lab = cluster();
     hook(&lab, "if [ $task = 2 ]; then mkfifo go; read -r x <go; fi");

@@ -51,6 +51,8 @@ struct Head<'s, 'a> {
     folder: PathBuf,
     tasks: Vec<AwaitedTask>,
     asked: Option<Instant>,
+    /// Why Slurm did not answer then.
+    unanswered: Option<String>,
 }
 
 impl<'s, 'a> Head<'s, 'a> {
@@ -65,6 +67,7 @@ impl<'s, 'a> Head<'s, 'a> {
             folder: PathBuf::new(),
             tasks: Vec::new(),
             asked: None,
+            unanswered: None,
             session,
             tell,
         }
@@ -349,7 +352,11 @@ impl<'s, 'a> Head<'s, 'a> {
         // What nobody can say now may be said later.
         let states = match silent.is_empty() {
             true => HashMap::new(),
-            false => slurm::ask(&self.jobs.job, &silent).unwrap_or_default(),
+            false => {
+                let said = slurm::ask(&self.jobs.job, &silent);
+                self.unanswered = said.as_ref().err().cloned();
+                said.unwrap_or_default()
+            }
         };
         for (number, state) in states {
             let Some(task) = self.tasks.get_mut(number) else {
@@ -362,7 +369,10 @@ impl<'s, 'a> Head<'s, 'a> {
 
     /// Notes how far the array is, if that changed.
     fn note(&mut self) -> Result<()> {
-        let jobs = counted(&self.tasks, &self.jobs);
+        let jobs = SweepJobs {
+            unanswered: self.unanswered.clone(),
+            ..counted(&self.tasks, &self.jobs)
+        };
         if jobs != self.jobs {
             self.session.open.write(JOBS, Purpose::SweepJobs, &jobs)?;
             self.jobs = jobs;

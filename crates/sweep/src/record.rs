@@ -211,6 +211,9 @@ pub struct SweepJobs {
     pub done: usize,
     /// Tasks that ended without all of their points.
     pub lost: usize,
+    /// Why Slurm could not say how far the silent tasks are when it was asked last; null if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unanswered: Option<String>,
 }
 
 impl SweepJobs {
@@ -219,7 +222,7 @@ impl SweepJobs {
         self.pending + self.running > 0
     }
 
-    /// `Slurm job 123: 20 tasks: 4 running, 12 pending, 3 done, 1 lost`
+    /// `Slurm job 123: 20 tasks: 4 running, 12 pending, 3 done, 1 lost`, and that Slurm does not answer
     pub fn in_words(&self) -> String {
         let counts = [
             (self.running, "running"),
@@ -232,7 +235,13 @@ impl SweepJobs {
             .map(|(count, word)| format!("{count} {word}"))
             .join(", ");
         let tasks = counted(self.tasks, "task");
-        format!("Slurm job {}: {tasks}: {words}", self.job)
+        let silent = self.unanswered.as_ref();
+        let silent = silent.map(|why| format!(", when it answered last; now it does not: {why}"));
+        format!(
+            "Slurm job {}: {tasks}: {words}{}",
+            self.job,
+            silent.unwrap_or_default()
+        )
     }
 }
 

@@ -55,10 +55,13 @@ pub struct JobsTold {
     job: Option<(String, Instant)>,
     /// It was said that it waits.
     waits: bool,
+    /// It was said that Slurm does not answer.
+    silent: bool,
 }
 
 impl JobsTold {
-    /// The id of a new job, and that all tasks of a job still wait after `patience`.
+    /// The id of a new job, that all tasks of a job still wait after `patience`, and that Slurm does
+    /// not answer, or does again.
     pub fn news(&mut self, jobs: &SweepJobs, patience: Duration) -> Option<String> {
         let since = match &self.job {
             Some((job, since)) if *job == jobs.job => since.elapsed(),
@@ -68,6 +71,14 @@ impl JobsTold {
                 return Some(jobs.in_words());
             }
         };
+        let is_silent = jobs.unanswered.is_some();
+        if is_silent != std::mem::replace(&mut self.silent, is_silent) {
+            let words = jobs.in_words();
+            return Some(match is_silent {
+                true => format!("{words}: the tasks go on, and it is asked again"),
+                false => format!("Slurm answers again: {words}"),
+            });
+        }
         let is_waiting = jobs.pending > 0 && jobs.running == 0;
         if !is_waiting || self.waits || since < patience {
             return None;
