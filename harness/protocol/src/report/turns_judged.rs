@@ -2,7 +2,7 @@
 //! those of each workload.
 
 use super::turns::{ends_words, series_of};
-use super::{Report, words};
+use super::{Report, Speed, words};
 
 impl Report {
     /// Writes `speed_ratio:`, `speed:` and `turns_series:` as they follow from the `turns:` lines,
@@ -34,10 +34,12 @@ impl Report {
                 ratio.blocks
             ),
         );
-        self.set("speed", self.of_whole(ratio.speed(same_within)).word());
+        let speed = self.of_whole(ratio.speed(same_within));
+        self.set("speed", speed.word());
         let series = series_of(self.turns.blocks());
         self.set("turns_series", &series);
-        let undecided = ratio.doubt(same_within);
+        // Where the workloads decide, the verdict is *mixed*, whatever their mean is.
+        let undecided = ratio.doubt(same_within).filter(|_| speed != Speed::Mixed);
         let undecided =
             undecided.map(|why| format!("speed undecided: {why}; time more ABBA blocks"));
         let doubts = [self.doubt.take(), undecided];
@@ -75,7 +77,6 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::Speed;
 
     /// A block of a workload in which the candidate takes `slower` times as long, with some noise.
     fn line(at: usize, slower: f64, attributes: &str) -> String {
@@ -148,6 +149,22 @@ mod tests {
                 .and_then(|v| crate::report::attribute(v, "quads")),
             Some("8")
         );
+    }
+
+    #[test]
+    fn a_mixed_whole_is_not_undecided_too() {
+        // The mean of the two says nothing, and each of them does.
+        let mean_of_nothing = 8.0 * 1.1;
+        let each = [("n=1", 1.0 / mean_of_nothing), ("n=2", mean_of_nothing)];
+        let noisy = |at: usize| {
+            each.map(|(name, slower)| {
+                let noise = if at.is_multiple_of(2) { 1.2 } else { 0.85 };
+                line(at, slower * noise, &format!("workload={name}"))
+            })
+        };
+        let report = judged(&(0..8).flat_map(noisy).collect::<String>());
+        let speed = report.comparison().and_then(|whole| whole.speed);
+        assert_eq!((speed, report.doubt()), (Some(Speed::Mixed), None));
     }
 
     #[test]

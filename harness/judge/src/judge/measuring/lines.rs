@@ -8,7 +8,7 @@ use crate::measure::summarise;
 use crate::outcome::Result;
 use crate::problem::{ProblemContext, in_digits};
 use lab_protocol::report::{Measure, series_of};
-use lab_stats::speed::Doubt;
+use lab_stats::speed::{Doubt, Speed};
 use std::time::Instant;
 
 impl Measuring<'_> {
@@ -66,14 +66,14 @@ impl Measuring<'_> {
         }
         self.write_spread(cx)?;
         self.write_turns(cx)?;
-        if let Some(caveat) = self.caveat() {
+        if let Some(caveat) = self.caveat(&judged) {
             cx.out.caveat(caveat)?;
         }
         Ok(())
     }
 
     /// What was to be measured and was not.
-    fn caveat(&self) -> Option<String> {
+    fn caveat(&self, judged: &Judged) -> Option<String> {
         let launches = self.times.candidate.len();
         if launches < 2 {
             let seconds = self.times.candidate.iter().flatten().sum::<f64>();
@@ -88,18 +88,26 @@ impl Measuring<'_> {
                     format!("the time for measuring was up after {launches} of {wanted} launches")
                 })
                 .or_else(|| {
-                    self.doubt("raise `iterations` or `trials` under [measure] in lab.toml")
+                    self.doubt(
+                        judged,
+                        "raise `iterations` or `trials` under [measure] in lab.toml",
+                    )
                 });
         }
-        self.doubt("use `lab bench --verdict`")
+        self.doubt(judged, "use `lab bench --verdict`")
     }
 
     /// Why the verdict on speed is *undecided*, and what to do. `None` for any other verdict, and if
     /// nothing was compared.
-    fn doubt(&self, remedy: &str) -> Option<String> {
+    fn doubt(&self, judged: &Judged, remedy: &str) -> Option<String> {
         self.incumbent.as_ref()?;
         let doubt = match self.ratio() {
-            Some(ratio) => ratio.doubt(self.plan.same_within)?,
+            Some(ratio) => {
+                let doubt = ratio.doubt(self.plan.same_within)?;
+                // Where the workloads decide, the verdict is *mixed*, whatever their mean is.
+                let speed = judged.of_whole(ratio.speed(self.plan.same_within));
+                (speed != Speed::Mixed).then_some(doubt)?
+            }
             None => Doubt::FewBlocks(0),
         };
         let disturbed = matches!(doubt, Doubt::Wide { .. }) && self.disturbed;
