@@ -1,7 +1,7 @@
 //! The outcome of a run, from what its harness printed and how the run ended.
 
 use super::{Ending, Facts, Outcome, contradictions};
-use lab_protocol::report::{Gate, Report, Severity, Stage, first_word};
+use lab_protocol::report::{Gate, Report, Severity, Stage, first_word, gate_is_share};
 use lab_protocol::{Exit, FatalSignal, is_from_outside};
 use lab_text::{figures, signal};
 
@@ -202,8 +202,12 @@ pub fn outcome(facts: &Facts) -> (Outcome, String) {
 
 /// A gate that fails: `max_error is 0.2, its limit 0.1`.
 pub fn gate_in_words(gate: &Gate) -> String {
-    let (value, limit) = figures::pair(gate.value, gate.limit);
-    format!("{} is {value}, its limit {limit}", gate.name)
+    let (scale, unit) = match gate_is_share(&gate.name, &[gate.value, gate.limit]) {
+        true => (100.0, " %"),
+        false => (1.0, ""),
+    };
+    let (value, limit) = figures::pair(scale * gate.value, scale * gate.limit);
+    format!("{} is {value}{unit}, its limit {limit}{unit}", gate.name)
 }
 
 /// `at_error: at[3] is 0, expected 5 (2 of 40 cells differ)`: of values without a tolerance the

@@ -150,7 +150,7 @@ pub use log::Log;
 pub use peers::{Peer, PeerLeftOut, PeerPart, PeerRatio, PeerWorkload};
 pub use time_left::time_left;
 pub use turns::{TURN_BLOCKS, Turns, compared_words, ends_words, series_of, time_words, us};
-pub use values::{Comparison, Gate, Measure, Stage};
+pub use values::{Comparison, Gate, Measure, Stage, gate_is_share};
 pub use workloads::{AggregateOf, JudgedWorkloads, Workload, WorkloadSpeeds, WorstWorkload};
 pub use writer::{Clock, Writer, at, larger, peak};
 

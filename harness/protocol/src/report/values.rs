@@ -29,6 +29,14 @@ impl Gate {
     }
 }
 
+/// Whether the values of a gate and its limits are shares of the cells, which people read in percent:
+/// the value of `NAME_mismatched` would read as a count.
+pub fn gate_is_share(name: &str, values: &[f64]) -> bool {
+    let is_part = |it: &f64| it.is_nan() || *it <= 1.0;
+    let is_share = name.ends_with("_mismatched") && values.iter().all(is_part);
+    is_share && values.iter().any(|it| *it > 0.0)
+}
+
 /// A figure and its 95 % interval, if the harness gave one. The unit is that of the line.
 ///
 /// ```

@@ -16,7 +16,9 @@ use crate::theme::style::{BAD, GOOD, Meaning, QUIET, STRONG, TEXT};
 use crate::words::meaning_of_key;
 use itertools::Itertools;
 use lab_protocol::report::wrong_cells::is_drawn;
-use lab_protocol::report::{AggregateOf, Gate, Report, attribute, first_word, number};
+use lab_protocol::report::{
+    AggregateOf, Gate, Report, attribute, first_word, gate_is_share, number,
+};
 use lab_run::verdict::Outcome;
 use lab_text::figures;
 use ratatui::prelude::*;
@@ -125,12 +127,9 @@ pub fn gates(report: &Report, pending: &[Gate], columns: usize, symbols: SymbolS
     out
 }
 
-/// Values of a gate and its limits. `NAME_mismatched` is a share of the cells, which would read as
-/// a count beside the other gates.
+/// Values of a gate and its limits.
 pub fn gate_texts<const N: usize>(name: &str, values: [f64; N]) -> [String; N] {
-    let is_part = |it: &f64| it.is_nan() || *it <= 1.0;
-    let is_share = name.ends_with("_mismatched") && values.iter().all(is_part);
-    if is_share && values.iter().any(|it| *it > 0.0) {
+    if gate_is_share(name, &values) {
         let texts = format::distinct(values.map(|it| 100.0 * it), format::gate);
         return texts.map(|text| text + " %");
     }
