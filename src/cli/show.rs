@@ -83,6 +83,8 @@ pub fn main(options: &ShowArgs) -> Result<ExitCode> {
         let commit = decision.commit.as_deref().map_or("", short);
         let (status, description) = (decision.status.word(), &decision.description);
         say(&format!("  {status} {commit}: {description}"));
+        let sealed = judged.on_sealed_inputs();
+        say_each(sealed.map(|text| format!("    {text}")));
         for (key, value) in &decision.trailers {
             say(&format!("    {key}: {value}"));
         }

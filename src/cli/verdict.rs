@@ -16,7 +16,7 @@ use lab_protocol::{Exit, Language};
 use lab_run::Reason;
 use lab_run::inputs;
 use lab_run::record::Record;
-use lab_run::verdict::{Outcome, Verdict};
+use lab_run::verdict::{Change, Figure, Outcome, Verdict};
 use lab_store::{RunIndex, RunSummary};
 use lab_text::figures;
 use std::iter;
@@ -116,18 +116,10 @@ impl<'a> Judged<'a> {
         let verdict = self.verdict;
         let mut text = String::new();
         if let Some(figure) = verdict.figure(&self.project.config.objective) {
-            // A time that lab.toml names is called by its key, as ever.
-            let unit = match (&figure.objective, &verdict.chosen) {
-                (Objective::KernelTime, None) => "kernel_us".to_owned(),
-                _ => figure.unit(),
-            };
-            text += &format!("  {} {unit}", figures::figure(figure.measure.value));
+            let (value, unit) = (figures::figure(figure.measure.value), self.unit(&figure));
+            text += &format!("  {value} {unit}");
         }
-        if let Some(change) = verdict.change {
-            let config = &self.project.config;
-            let words = change.in_words(&config.objective, config.goal);
-            text += &format!("  {words} vs {}", change.against());
-        }
+        text.extend(verdict.change.map(|change| self.against(&change)));
         if verdict.emulated && verdict.objective.is_some() {
             text += &format!("  ({emulated})");
         }
@@ -135,6 +127,33 @@ impl<'a> Judged<'a> {
             text += "  (foreign: not your lab wrote its record, or it was changed since)";
         }
         text
+    }
+
+    /// The unit of the run's figure. A time that lab.toml names is called by its key.
+    fn unit(&self, figure: &Figure) -> String {
+        match (&figure.objective, &self.verdict.chosen) {
+            (Objective::KernelTime, None) => "kernel_us".to_owned(),
+            _ => figure.unit(),
+        }
+    }
+
+    fn against(&self, change: &Change) -> String {
+        let config = &self.project.config;
+        let words = change.in_words(&config.objective, config.goal);
+        format!("  {words} vs {}", change.against())
+    }
+
+    /// What the check before the keep measured, which lists show in place of the run's figures.
+    /// `None` of a run that was not kept or not timed on sealed inputs.
+    pub fn on_sealed_inputs(&self) -> Option<String> {
+        let sealed = self.record.sealed()?;
+        let of_run = self.verdict.figure(&self.project.config.objective)?;
+        let (figure, unit) = (figures::figure(sealed.shown().value), self.unit(&of_run));
+        let change = sealed.change.map(|change| self.against(&change));
+        let change = change.unwrap_or_default();
+        Some(format!(
+            "on sealed inputs, as tables show it: {figure} {unit}{change}"
+        ))
     }
 
     /// The first gate that a wrong kernel failed. One that crashed may have failed a gate before.
