@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 /// A text and where its lines begin. Lines are those of [`str::lines`]: a line feed at the end
-/// begins no further line.
+/// begins no further line. A carriage return ends a line too, as compilers count: it is shown with a
+/// line feed behind it.
 ///
 /// ```
 /// use lab_tui::source::SourceText;
 ///
 /// let text = SourceText::new("a\nb\n");
 /// assert_eq!((text.len(), text.line(1), text.line(2)), (2, "b", ""));
+/// let of_old_editors = SourceText::new("a\rb\r");
+/// assert_eq!((of_old_editors.len(), of_old_editors.line(1)), (2, "b"));
 /// ```
 #[derive(Clone, Debug)]
 pub struct SourceText {
@@ -27,7 +30,7 @@ impl Default for SourceText {
 impl SourceText {
     /// Indexes the lines of a text.
     pub fn new(whole: impl Into<Arc<str>>) -> Self {
-        let whole: Arc<str> = whole.into();
+        let whole = with_line_feeds(whole.into());
         let mut starts = Vec::new();
         let mut at = 0;
         for line in whole.split_inclusive('\n') {
@@ -89,4 +92,21 @@ impl SourceText {
         };
         at.min(other.len().saturating_sub(1))
     }
+}
+
+/// The text with a line feed behind each carriage return.
+fn with_line_feeds(text: Arc<str>) -> Arc<str> {
+    let bytes = text.as_bytes();
+    let is_bare = |at: usize| bytes[at] == b'\r' && bytes.get(at + 1) != Some(&b'\n');
+    if !(0..bytes.len()).any(is_bare) {
+        return text;
+    }
+    let mut whole = String::with_capacity(2 * text.len());
+    for (at, letter) in text.char_indices() {
+        whole.push(letter);
+        if is_bare(at) {
+            whole.push('\n');
+        }
+    }
+    whole.into()
 }
