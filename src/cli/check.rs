@@ -11,7 +11,7 @@ use clap::Args;
 use lab_project::Project;
 use lab_protocol::Exit;
 use lab_protocol::Target;
-use lab_protocol::report::Diagnostic;
+use lab_protocol::report::{Asked, Diagnostic};
 use lab_protocol::{Tool, tool_names as names};
 use lab_run::Reason;
 use lab_run::verdict::Outcome;
@@ -40,14 +40,15 @@ pub struct CheckArgs {
 pub fn main(options: &CheckArgs) -> Result<ExitCode> {
     let project = options.kernel.open()?;
     let spec = spec(&project, options.device, options.tools.clone())?;
-    let mut lines = HarnessLines::new(Printed::All);
-    let record = judge(&project, spec, &mut RunIndex::new(&project), |event| {
+    let mut index = RunIndex::open(&project);
+    let mut lines = HarnessLines::new(Printed::All).after(Asked::Check, &project, &index);
+    let record = judge(&project, spec, &mut index, |event| {
         if let RunEvent::Progress(_, batch) = event {
             lines.print(&batch);
         }
     })?;
     drop(lines);
-    let index = RunIndex::open(&project);
+    index.refresh();
     let Some(judged) = Judged::of(&project, None, &index, &record) else {
         return Ok(failed("the check ended without a result", Exit::Crashed));
     };

@@ -12,6 +12,7 @@ use lab_decide::{Decided, Refusal, Ruling, with_tested};
 use lab_git::{Repo, short, typed_message};
 use lab_project::Project;
 use lab_protocol::Exit;
+use lab_protocol::report::Asked;
 use lab_run::RunId;
 use lab_run::experiment::Status;
 use lab_run::inputs;
@@ -149,7 +150,8 @@ pub fn keep(options: &KeepArgs) -> Result<ExitCode> {
         run,
         message,
     } = &mut opened;
-    let kept = with_check(false, |asked| {
+    let lines = check_lines(&repo.project, index);
+    let kept = with_check(lines, false, |asked| {
         lab_decide::keep(&repo.project, index, *run, message, asked)
     })?;
     Ok(report(&opened, kept))
@@ -168,10 +170,18 @@ pub fn discard(options: &DiscardArgs) -> Result<ExitCode> {
     Ok(report(&opened, discarded))
 }
 
+/// Prints the lines of a held-out check.
+fn check_lines(project: &Project, index: &RunIndex) -> HarnessLines {
+    HarnessLines::new(Printed::Text).after(Asked::HeldOut, project, index)
+}
+
 /// Calls `act` with what a held-out check needs, and prints the lines of the check.
-fn with_check<T>(by_rule: bool, act: impl FnOnce(&mut RunContext) -> T) -> Result<T> {
+fn with_check<T>(
+    mut lines: HarnessLines,
+    by_rule: bool,
+    act: impl FnOnce(&mut RunContext) -> T,
+) -> Result<T> {
     let control = controlled()?;
-    let mut lines = HarnessLines::new(Printed::Text);
     let mut tell = |_, batch| lines.print(&batch);
     Ok(act(&mut RunContext {
         control: &control,
@@ -258,7 +268,8 @@ pub fn by_rule(
     let run = Some(record.start.id);
     let message = typed_message(subject, learned.trailers());
     let message = with_tested(message, repo, index, run);
-    let ruling = with_check(true, |asked| {
+    let lines = check_lines(&repo.project, index);
+    let ruling = with_check(lines, true, |asked| {
         lab_decide::by_rule(repo, index, record, &message, asked)
     });
     ruling.map_or_else(|error| RulingReport::failed(&error), RulingReport)

@@ -1,9 +1,11 @@
 //! A line on a terminal that says how far something is, and is replaced as that goes on.
 
 use super::output::{is_json, say};
+use lab_project::Project;
 use lab_protocol::console;
-use lab_protocol::report::{Report, Stage, parse, time_left};
+use lab_protocol::report::{Asked, Report, Stage, StageTimes, parse, time_left};
 use lab_runner::follow::Batch;
+use lab_store::RunIndex;
 use lab_text::age::in_words;
 use std::time::{Duration, Instant};
 
@@ -71,6 +73,8 @@ pub struct HarnessLines {
     line: LiveLine,
     began: Instant,
     printed: Printed,
+    /// What the harness was asked for, and how long its stages took in earlier runs.
+    before: Option<(Asked, StageTimes)>,
     /// The stage of the last line, and whether it had said how far it is.
     reached: Option<(Option<Stage>, bool)>,
 }
@@ -83,8 +87,17 @@ impl HarnessLines {
             line,
             began: Instant::now(),
             printed,
+            before: None,
             reached: None,
         }
+    }
+
+    /// Says of each stage how long it still takes, from the earlier runs of this kernel.
+    #[must_use]
+    pub fn after(mut self, asked: Asked, project: &Project, index: &RunIndex) -> Self {
+        let times = || lab_history::stage_times(index, &project.kernel_name);
+        self.before = self.line.is_live.then(|| (asked, times()));
+        self
     }
 
     pub fn print(&mut self, batch: &Batch) {
@@ -111,7 +124,7 @@ impl HarnessLines {
         }
         lines.for_each(say);
         if let Some(report) = &batch.report
-            && let Some(text) = how_far(report, self.began.elapsed(), self.printed)
+            && let Some(text) = self.how_far(report)
         {
             // A new stage, or its first progress, is shown at once: nothing may follow for long.
             let reached = (report.stage(), report.progress().is_some());
@@ -120,6 +133,12 @@ impl HarnessLines {
             }
             self.line.show(|| text);
         }
+    }
+
+    fn how_far(&self, report: &Report) -> Option<String> {
+        let before = self.before.as_ref();
+        let before = before.and_then(|(asked, times)| times.of(*asked, report));
+        how_far(report, before, self.began.elapsed(), self.printed)
     }
 }
 
@@ -136,12 +155,17 @@ fn is_failure(text: &str) -> bool {
 
 /// `verify 6/20`, and behind it how long the stage still takes, if that can be said. A stage that does
 /// not say how far it is has a line where no result line names the stage.
-fn how_far(report: &Report, elapsed: Duration, printed: Printed) -> Option<String> {
-    if printed != Printed::Text {
+fn how_far(
+    report: &Report,
+    before: Option<f64>,
+    elapsed: Duration,
+    printed: Printed,
+) -> Option<String> {
+    if printed != Printed::Text && before.is_none() {
         report.progress()?;
     }
     let mut text = stage_and_progress(report)?;
-    if let Some(left) = time_left(report, None, elapsed) {
+    if let Some(left) = time_left(report, before, elapsed) {
         text += &format!("  about {} left", in_words(left));
     }
     Some(text)
@@ -165,16 +189,19 @@ mod tests {
     fn the_line_says_how_far_the_stage_is_and_how_long_it_still_takes() {
         let said = |report: &str, elapsed| {
             let elapsed = Duration::from_secs_f64(elapsed);
-            how_far(&Report::read(report), elapsed, Printed::All).unwrap_or_default()
+            how_far(&Report::read(report), None, elapsed, Printed::All).unwrap_or_default()
         };
         assert_eq!(said("", 1.0), "");
         let begun = "stage: build at=0\nstage: verify at=2.0\n";
         assert_eq!(said(begun, 3.0), "");
-        let alone = how_far(&Report::read(begun), Duration::ZERO, Printed::Text);
+        let alone = how_far(&Report::read(begun), None, Duration::ZERO, Printed::Text);
         assert_eq!(alone.as_deref(), Some("verify"));
         let half = format!("{begun}progress: 10/20\n");
         assert_eq!(said(&half, 12.0), "verify 10/20  about 10 s left");
         assert_eq!(said(&half, 2.2), "verify 10/20", "soon over");
         assert_eq!(said(&format!("{half}stage: done at=9\n"), 9.0), "");
+        let building = Report::read("stage: build at=0\n");
+        let known = how_far(&building, Some(20.0), Duration::from_secs(4), Printed::Text);
+        assert_eq!(known.as_deref(), Some("build  about 16 s left"));
     }
 }

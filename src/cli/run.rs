@@ -16,6 +16,7 @@ use lab_history::{JudgedBefore, judged_before};
 use lab_project::Project;
 use lab_protocol::Exit;
 use lab_protocol::Target;
+use lab_protocol::report::Asked;
 use lab_run::Reason;
 use lab_run::experiment::Status;
 use lab_run::inputs;
@@ -169,12 +170,13 @@ pub fn judged(options: &RunArgs, spec: RunSpec) -> Result<ExitCode> {
     if let Some(exit) = go_on(&project, options) {
         return Ok(exit);
     }
-    let mut index = RunIndex::new(&project);
+    let mut index = RunIndex::open(&project);
     // The verdict repeats why a run stopped.
-    let mut lines = HarnessLines::new(match options.log {
+    let printed = match options.log {
         true => Printed::AllBut("stopped"),
         false => Printed::Text,
-    });
+    };
+    let mut lines = HarnessLines::new(printed).after(Asked::Run, &project, &index);
     let record = judge(&project, spec, &mut index, |event| match event {
         RunEvent::Progress(_, batch) => lines.print(&batch),
         RunEvent::Joined(start) if !is_json() => say(&format!(

@@ -328,6 +328,7 @@ impl RepositoryThread {
             run,
             lines,
             report: Arc::new(report),
+            stage_times: lab_history::stage_times(&self.index, &self.project.kernel_name),
         }
     }
 }

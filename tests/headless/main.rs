@@ -87,6 +87,7 @@ mod schema;
 mod several;
 mod slurm;
 mod source;
+mod stage_times;
 mod standby;
 mod stranger;
 mod strangers_git;

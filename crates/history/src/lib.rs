@@ -15,9 +15,11 @@ pub mod last_peers;
 pub mod lessons;
 pub mod names;
 mod same_rules;
+mod stage_times;
 pub mod tested;
 
 pub use judged_before::{JudgedBefore, judged_before};
+pub use stage_times::stage_times;
 
 use anyhow::Result;
 use lab_git::{Notes, Present, Repo};

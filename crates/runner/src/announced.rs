@@ -15,7 +15,7 @@ use anyhow::{Context, Result};
 use itertools::Itertools;
 use lab_git::Repo;
 use lab_project::Project;
-use lab_protocol::report::{Measure, Report};
+use lab_protocol::report::{Measure, Report, Stage};
 use lab_run::common_workloads::{self, CommonWorkloads};
 use lab_run::inputs::Inputs;
 use lab_run::peers::MeasuredPeer;
@@ -369,18 +369,26 @@ const FOREIGN_INCUMBENT: &str =
 const RECORDED: usize = 2 << 20;
 
 /// The result lines to record, at most 1000: a harness that makes up keys without end does not fill
-/// the records.
+/// the records. The lines about stages come first, each with its time.
 pub fn kept_results(report: &Report) -> Vec<(String, String)> {
     const KEYS: usize = 1_000;
     let mut left = RECORDED;
     let fits = |(key, value): &(&str, &str)| take(&mut left, key.len() + value.len());
-    report
+    let stages = report.stages();
+    let entries = report
         .entries()
+        .filter(|(key, _)| stages.is_empty() || *key != STAGE)
         .take(KEYS)
         .take_while(fits)
-        .map(|(k, v)| (k.to_owned(), v.to_owned()))
-        .collect()
+        .map(|(k, v)| (k.to_owned(), v.to_owned()));
+    let stage = |(stage, began): &(Stage, f64)| {
+        let value = format!("{} at={began:.3}", stage.word());
+        (STAGE.to_owned(), value)
+    };
+    stages.iter().map(stage).chain(entries).collect()
 }
+
+const STAGE: &str = "stage";
 
 /// Takes this many of what is left; false where that is less.
 fn take(left: &mut usize, bytes: usize) -> bool {

@@ -3,13 +3,14 @@
 
 use lab_project::config::MeasureConfig;
 use lab_protocol::report::wrong_cells::is_drawn;
-use lab_protocol::report::{LINE_LIMIT, Report, first_word, number, parse};
+use lab_protocol::report::{LINE_LIMIT, Report, attribute, first_word, number, parse};
 use lab_text::sanitise::{self, LogLine};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Lines of a run in progress, for the screen. A batch comes at most every 16 ms.
 #[derive(Clone, Debug, Default)]
@@ -38,6 +39,7 @@ const TAIL: usize = 64 * 1024;
 /// Takes in the output of one run.
 pub struct Follow {
     log: Log,
+    began: Instant,
     /// The start of the line that is being read, no longer than [`LINE_LIMIT`].
     line: Vec<u8>,
     pending: VecDeque<Vec<u8>>,
@@ -62,6 +64,7 @@ impl Follow {
                 tail: VecDeque::new(),
                 failed: None,
             },
+            began: Instant::now(),
             line: Vec::new(),
             pending: VecDeque::new(),
             skipped: 0,
@@ -173,6 +176,15 @@ impl Follow {
         self.log.seen
     }
 
+    /// Takes a result line into the report. A stage of a harness that names no time began now.
+    fn push(&mut self, line: &str) {
+        let at = is_untimed_stage(line).then(|| self.began.elapsed().as_secs_f64());
+        match at {
+            Some(at) => self.report.push_line(&format!("{line} at={at:.3}")),
+            None => self.report.push_line(line),
+        };
+    }
+
     fn end_line(&mut self) {
         let raw = std::mem::take(&mut self.line);
         let result = is_result(&raw);
@@ -180,7 +192,7 @@ impl Follow {
             let clean = sanitise::line_within(&raw, LINE_LIMIT);
             // A line that only reads as a result line once control sequences are removed is text.
             if result && parse(&clean).is_some() {
-                self.report.push_line(&clean);
+                self.push(&clean);
             } else {
                 self.report.push_text(&clean);
             }
@@ -201,6 +213,12 @@ impl Follow {
         }
         self.pending.push_back(raw);
     }
+}
+
+/// Whether the line names a stage and does not say when it began.
+fn is_untimed_stage(line: &str) -> bool {
+    let entry = parse(line).filter(|entry| entry.key == "stage");
+    entry.is_some_and(|entry| attribute(entry.value, "at").is_none())
 }
 
 fn is_result(raw: &[u8]) -> bool {
@@ -313,7 +331,7 @@ pub fn read_log(mut file: File, limit: usize) -> io::Result<Vec<LogLine>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lab_protocol::report::Speed;
+    use lab_protocol::report::{Speed, Stage};
 
     fn follow(limit: u64) -> (tempfile::NamedTempFile, Follow) {
         let file = tempfile::NamedTempFile::new().expect("a temporary file");
@@ -348,6 +366,17 @@ mod tests {
         );
         assert_eq!(follow.last_words(), "hello");
         assert!(!follow.has_news());
+    }
+
+    #[test]
+    fn a_stage_without_a_time_began_when_its_line_came() {
+        let (_file, mut follow) = follow(1000);
+        follow.take(b"stage: verify\nstage: measure at=7.5\n");
+        let report = follow.report();
+        let verified = report.stage_began(Stage::Verify);
+        assert!(verified.is_some_and(|at| at < 7.0), "{verified:?}");
+        assert_eq!(report.stage_began(Stage::Measure), Some(7.5));
+        assert_eq!(follow.batch().lines[0].text, "stage: verify");
     }
 
     #[test]

@@ -14,8 +14,8 @@ use lab_history::History;
 use lab_history::details::{Compared, ExperimentDetails};
 use lab_history::kernels::ListedKernel;
 use lab_project::Project;
-use lab_protocol::report::Report;
 use lab_protocol::report::all_cells::CellsRead;
+use lab_protocol::report::{Report, StageTimes};
 use lab_protocol::telemetry::Reading;
 use lab_run::RunId;
 use lab_runner::follow::Batch;
@@ -150,4 +150,6 @@ pub struct RunLog {
     pub lines: Vec<LogLine>,
     /// With the diagnostics, which no record holds.
     pub report: Arc<Report>,
+    /// How long the stages of this kernel's runs took.
+    pub stage_times: StageTimes,
 }

@@ -11,7 +11,7 @@ use lab_decide::{Decided, Described, Refusal, Restored, Undoable, Undone};
 use lab_git::Head;
 use lab_history::History;
 use lab_project::trust::{TrustMark, TrustRequest};
-use lab_protocol::report::{Report, Speed};
+use lab_protocol::report::{Asked, Report, Speed, StageTimes};
 use lab_run::experiment::{self, Experiment, Measured, Status as Word};
 use lab_run::message::{Message, Trailer};
 use lab_run::peers;
@@ -278,10 +278,15 @@ impl World {
             text: format!("the log of run {run}"),
             result: false,
         }];
+        let mut stage_times = StageTimes::default();
+        for record in &self.records {
+            stage_times.learn(Asked::Run, &record.report());
+        }
         let loaded = RunLog {
             run,
             lines,
             report: Arc::new(record.report()),
+            stage_times,
         };
         self.answers
             .push_back(Event::Repository(RepositoryReply::Log(Box::new(loaded))));

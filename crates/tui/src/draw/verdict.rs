@@ -9,8 +9,8 @@ use crate::chart::SymbolSet;
 use crate::model::Model;
 use crate::prelude::*;
 use crate::state::{FinishedRun, LiveRun, Running};
-use figures::{change_style, figures, peers_behind, qualifies, so_far, third_line};
-use lab_protocol::report::time_left;
+use figures::{before_void, change_style, figures, peers_behind, qualifies, so_far, third_line};
+use lab_protocol::report::{Asked, time_left};
 use lab_protocol::report::{Report, Stage};
 use lab_run::Reason;
 use lab_run::experiment::Status;
@@ -144,6 +144,10 @@ pub(super) fn draw_line(model: &Model, frame: &mut Frame, area: Rect, has_head: 
             // The tags come before the figures, so that a narrow screen does not cut them off.
             line.extend(tags(model));
             line.push(Span::raw("  "));
+            if let Some(before) = before_void(model) {
+                line.extend(before);
+                line.push(Span::raw("  "));
+            }
             line.extend(figures(model, last));
             line.extend(peers_behind(model, last));
         }
@@ -292,22 +296,14 @@ fn explained(model: &Model) -> Option<Span<'static>> {
 
 /// How long the stage of the run or of the held-out check still takes, after so long.
 fn left(model: &Model, elapsed: Duration) -> Option<String> {
-    let left = match (&model.decision.held_out, &model.runs.running) {
-        // It checks other inputs than a run does.
-        (Some(checking), _) => {
-            let report = &checking.report;
-            let last = report
-                .stage()
-                .and_then(|it| model.decision.stage_times.of(it));
-            time_left(report, last, elapsed)
-        }
-        (None, Running::Live(live)) => {
-            let report = &live.report;
-            let last = report.stage().and_then(|it| model.runs.stage_times.of(it));
-            time_left(report, last, elapsed)
-        }
-        (None, Running::Asked(..) | Running::No) => None,
+    let (asked, report) = match (&model.decision.held_out, &model.runs.running) {
+        (Some(checking), _) => (Asked::HeldOut, &checking.report),
+        (None, Running::Live(live)) if live.start.is_check() => (Asked::Check, &live.report),
+        (None, Running::Live(live)) => (Asked::Run, &live.report),
+        (None, Running::Asked(..) | Running::No) => return None,
     };
+    let before = model.runs.stage_times.of(asked, report);
+    let left = time_left(report, before, elapsed);
     left.map(|left| format!("about {} left", in_words(left)))
 }
 

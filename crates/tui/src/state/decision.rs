@@ -2,7 +2,6 @@
 //! messages.
 
 use super::Now;
-use super::runs::StageTimes;
 use crate::draft::Draft;
 use crate::keymap::Action;
 use lab_protocol::report::Report;
@@ -50,8 +49,6 @@ pub struct DecisionState {
     /// repository.
     pub awaiting_rule: Option<RunId>,
     pub held_out: Option<HeldOutCheck>,
-    /// How long the stages of earlier checks took.
-    pub stage_times: StageTimes,
     pub expected_bytes: Option<ExpectedBytes>,
     /// A save came while a decision was carried out. It is judged afterwards.
     pub saved_meanwhile: bool,

@@ -4,7 +4,7 @@
 use super::Now;
 use crate::request::Spot;
 use crate::source::of_kernel;
-use lab_protocol::report::{Report, Severity, Stage};
+use lab_protocol::report::{Report, Severity, Stage, StageTimes};
 use lab_run::experiment::Status;
 use lab_run::record::{self, Record};
 use lab_run::verdict::{Outcome, Verdict};
@@ -12,7 +12,6 @@ use lab_run::{Fingerprint, Reason, RunId, RunStart};
 use lab_runner::RunEvent;
 use std::ops::Deref;
 use std::sync::Arc;
-use strum::VariantArray;
 
 /// A run that has ended: its record, with its result lines.
 #[derive(Clone, Debug)]
@@ -58,35 +57,6 @@ pub fn decided(decision: Option<&record::Decision>) -> Option<Status> {
     decision.filter(|d| d.commit.is_some()).map(|d| d.status)
 }
 
-/// How long each stage took, as the last run says in which it took its time: a build that was found in
-/// the cache says nothing about the next one.
-#[derive(Clone, Debug, Default)]
-pub struct StageTimes(Vec<(Stage, Arc<Report>)>);
-
-/// Seconds of a stage that was not skipped.
-const TOOK_ITS_TIME: f64 = 1.0;
-
-impl StageTimes {
-    /// Takes what a report says.
-    pub fn learn(&mut self, report: &Arc<Report>) {
-        for stage in Stage::VARIANTS {
-            if report
-                .stage_took(*stage)
-                .is_some_and(|it| it >= TOOK_ITS_TIME)
-            {
-                self.0.retain(|(of, _)| of != stage);
-                self.0.push((*stage, Arc::clone(report)));
-            }
-        }
-    }
-
-    /// The report that says how long this stage takes.
-    pub fn of(&self, stage: Stage) -> Option<&Report> {
-        let known = self.0.iter().find(|(of, _)| *of == stage);
-        known.map(|(_, report)| &**report)
-    }
-}
-
 /// The run in progress.
 #[derive(Clone, Debug)]
 pub struct LiveRun {
@@ -114,6 +84,8 @@ pub struct Runs {
     pub newest: Option<RunId>,
     /// The last run with a verdict.
     pub last: Option<FinishedRun>,
+    /// The last verdict, while `last` is a run that was ended and gave none.
+    pub before_void: Option<FinishedRun>,
     /// The last `lab check`. It is shown beside the verdict and never replaces it.
     pub check: Option<FinishedRun>,
     /// The bytes on disk as far as this screen knows, or why they cannot be read.
@@ -124,7 +96,7 @@ pub struct Runs {
     pub paused: bool,
     /// A check was asked for during a run: it follows the run.
     pub check_follows: bool,
-    /// How long the stages of this kernel's runs took.
+    /// How long the stages of this kernel's earlier runs, checks and held-out checks took.
     pub stage_times: StageTimes,
     /// The screen opened with the list of kernels, and judges nothing until one is chosen.
     pub wait_for_choice: bool,
@@ -172,6 +144,17 @@ impl Runs {
     pub fn report(&self) -> Option<&Report> {
         let named = self.report_if(|report| report.device().is_some());
         named.map(|(_, report)| report)
+    }
+
+    /// Takes the run that has just ended. One without a verdict leaves the verdict before it beside it.
+    pub fn take_last(&mut self, ended: Option<FinishedRun>) {
+        let Some(ended) = ended else { return };
+        let gives_verdict = |run: &FinishedRun| run.verdict.outcome.is_verdict();
+        let before = self.last.replace(ended);
+        self.before_void = match &self.last {
+            Some(last) if gives_verdict(last) => None,
+            _ => before.filter(gives_verdict).or(self.before_void.take()),
+        };
     }
 
     /// The last run, if it has this number.

@@ -13,6 +13,7 @@ use lab_decide::policy::Discard;
 use lab_decide::{Decided, Refusal, Undoable, Undone};
 use lab_git::short;
 use lab_history::tested::tested;
+use lab_protocol::report::Asked;
 use lab_run::RunId;
 use lab_run::experiment::Status;
 use lab_run::message::{Message, Trailer};
@@ -275,7 +276,8 @@ impl Model {
         let action = self.decision.in_progress.take().unwrap_or(Action::Keep);
         let by_rule = std::mem::take(&mut self.decision.by_rule);
         if let Some(check) = self.decision.held_out.take() {
-            self.decision.stage_times.learn(&check.report);
+            let times = &mut self.runs.stage_times;
+            times.learn(Asked::HeldOut, &check.report);
         }
         // A restore changes no record.
         if !matches!(action, Action::Restore | Action::ApplyPoint) {

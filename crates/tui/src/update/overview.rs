@@ -116,7 +116,8 @@ impl Model {
             return;
         }
         if self.runs.is_idle() {
-            self.runs.last = self.take_finished(record);
+            let finished = self.take_finished(record);
+            self.runs.take_last(finished);
         }
     }
 

@@ -8,7 +8,7 @@ use crate::reply::RunLog;
 use crate::request::RepositoryRequest;
 use crate::state::{FinishedRun, LiveRun, Running};
 use crate::views::Pane;
-use lab_protocol::report::Report;
+use lab_protocol::report::{Asked, Report};
 use lab_run::inputs::Inputs;
 use lab_run::record::Record;
 use lab_run::verdict::Outcome;
@@ -142,13 +142,17 @@ impl Model {
             self.runs.free_number(run);
             self.panes.log.forget_number();
         }
+        let asked = match is_check {
+            true => Asked::Check,
+            false => Asked::Run,
+        };
+        self.runs.stage_times.learn(asked, &report);
         match (is_check, is_void) {
             // A check that was ended has no findings.
             (true, true) => {}
             (true, false) => self.runs.check = FinishedRun::of(record, report),
             (false, _) => {
-                self.runs.stage_times.learn(&report);
-                self.runs.last = FinishedRun::of(record, report).or(self.runs.last.take());
+                self.runs.take_last(FinishedRun::of(record, report));
                 for overlay in &mut self.overlays {
                     if let (Overlay::Refused { newer, .. }, Some(last)) = (overlay, &self.runs.last)
                     {
@@ -170,6 +174,7 @@ impl Model {
     }
 
     pub(super) fn on_run_log(&mut self, loaded: RunLog) {
+        self.runs.stage_times = loaded.stage_times;
         let check = self.runs.check.as_mut();
         if let Some(check) = check.filter(|check| check.start.id == loaded.run) {
             check.report = loaded.report;
@@ -178,8 +183,6 @@ impl Model {
         let idle = self.runs.is_idle();
         if let Some(last) = self.runs.last_of(loaded.run).filter(|_| idle) {
             last.report = loaded.report;
-            let report = Arc::clone(&last.report);
-            self.runs.stage_times.learn(&report);
             self.panes.start_log(loaded.run);
             self.panes.push_log(0, loaded.lines);
         }

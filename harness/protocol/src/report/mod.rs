@@ -148,7 +148,7 @@ pub use line::{
 use line::{finite, parsed};
 pub use log::Log;
 pub use peers::{Peer, PeerLeftOut, PeerPart, PeerRatio, PeerWorkload};
-pub use time_left::time_left;
+pub use time_left::{Asked, StageTimes, time_left};
 pub use turns::{TURN_BLOCKS, Turns, compared_words, ends_words, series_of, time_words, us};
 pub use values::{Comparison, Gate, Measure, Stage, gate_is_share};
 pub use workloads::{AggregateOf, JudgedWorkloads, Workload, WorkloadSpeeds, WorstWorkload};
@@ -459,6 +459,11 @@ impl Report {
     pub fn stage_began(&self, stage: Stage) -> Option<f64> {
         let mut began = self.began.iter().rev();
         began.find(|(of, _)| *of == stage).map(|(_, at)| *at)
+    }
+
+    /// The last stages that said when they began, each with the seconds since the run's start.
+    pub fn stages(&self) -> &[(Stage, f64)] {
+        &self.began
     }
 
     /// The seconds that a stage took the last time; `None` before the next one has begun.

@@ -1,38 +1,95 @@
 //! How long the present stage of a run still takes.
 
-use super::Report;
+use super::{Report, Stage};
 use std::time::Duration;
+use strum::VariantArray;
+
+/// What a judge was asked for. Each of them takes its own time for a stage of one name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    Run,
+    Check,
+    /// The check on held-out inputs before a keep.
+    HeldOut,
+}
+
+/// Seconds of a stage from which on the time left is worth a word. A shorter one was skipped, such as
+/// a build that was found in the cache: it says nothing about the next one.
+const WORTH_A_WORD: f64 = 1.0;
+
+/// How long each stage took on each device, as the last run says in which it took its time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StageTimes(Vec<StageTime>);
+
+#[derive(Clone, Debug, PartialEq)]
+struct StageTime {
+    of: (Asked, Stage),
+    device: Option<String>,
+    seconds: f64,
+}
+
+impl StageTimes {
+    /// Takes what a report says.
+    pub fn learn(&mut self, asked: Asked, report: &Report) {
+        for stage in Stage::VARIANTS {
+            self.learn_stage(asked, *stage, report);
+        }
+    }
+
+    /// Takes what a report says of one stage.
+    pub fn learn_stage(&mut self, asked: Asked, stage: Stage, report: &Report) {
+        let took = report.stage_took(stage);
+        let Some(seconds) = took.filter(|seconds| *seconds >= WORTH_A_WORD) else {
+            return;
+        };
+        let of = (asked, stage);
+        let is_same =
+            |known: &StageTime| known.of == of && known.device.as_deref() == report.device();
+        self.0.retain(|known| !is_same(known));
+        self.0.push(StageTime {
+            of,
+            device: report.device().map(str::to_owned),
+            seconds,
+        });
+    }
+
+    /// Seconds that the present stage of this report takes on its device.
+    pub fn of(&self, asked: Asked, report: &Report) -> Option<f64> {
+        let of = (asked, report.stage()?);
+        let mut known = self.0.iter();
+        let found =
+            known.find(|known| known.of == of && known.device.as_deref() == report.device());
+        found.map(|known| known.seconds)
+    }
+}
 
 /// A part of a stage from which on it says how long the rest takes.
 const ENOUGH: f64 = 0.12;
 
-/// Seconds of a stage from which on the time left is worth a word.
-const WORTH_A_WORD: f64 = 1.0;
-
-/// The time that the stage still takes, about: from how long it took in the last run, and if that
+/// The time that the stage still takes, about: from the seconds that it took before, and if that
 /// time is over or unknown, from how far the stage is. `elapsed` is the time since the run's start.
 /// `None` of a short stage, and where nothing can be said.
-pub fn time_left(report: &Report, last: Option<&Report>, elapsed: Duration) -> Option<Duration> {
+pub fn time_left(report: &Report, before: Option<f64>, elapsed: Duration) -> Option<Duration> {
     let stage = report.stage()?;
     let here = elapsed.as_secs_f64() - report.stage_began(stage)?;
     let done = report.progress().filter(|(_, all)| *all > 0);
     let part = done.map_or(0.0, |(done, all)| done as f64 / all as f64);
-    let by_last = last.and_then(|last| last.stage_took(stage));
     let by_progress = (part >= ENOUGH).then(|| here / part);
-    let whole = by_last.filter(|whole| *whole > here).or(by_progress)?;
+    let whole = before.filter(|whole| *whole > here).or(by_progress)?;
     let left = Duration::try_from_secs_f64(whole - here).ok()?;
     (whole >= WORTH_A_WORD && !left.is_zero()).then_some(left)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Stage;
     use super::*;
 
     fn seconds(report: &str, last: &str, elapsed: f64) -> Option<f64> {
-        let last = (!last.is_empty()).then(|| Report::read(last));
-        let elapsed = Duration::from_secs_f64(elapsed);
-        let left = time_left(&Report::read(report), last.as_ref(), elapsed);
+        let mut times = StageTimes::default();
+        times.learn(Asked::Run, &Report::read(last));
+        let report = Report::read(report);
+        let before = times.of(Asked::Run, &report);
+        let left = time_left(&report, before, Duration::from_secs_f64(elapsed));
         left.map(|left| left.as_secs_f64().round())
     }
 
@@ -82,5 +139,27 @@ mod tests {
             None,
             "a harness that tells no times"
         );
+    }
+
+    #[test]
+    fn each_device_and_each_kind_of_run_has_its_own_times() {
+        let report = |device: &str, end: f64| {
+            Report::read(&format!(
+                "stage: build at=0\ndevice: {device}\nstage: verify at={end}\nstage: done at=99\n"
+            ))
+        };
+        let building =
+            |device: &str| Report::read(&format!("stage: build at=0\ndevice: {device}\n"));
+        let mut times = StageTimes::default();
+        times.learn(Asked::Run, &report("cpu", 7.0));
+        times.learn(Asked::Run, &report("NVIDIA H200", 3.0));
+        times.learn(Asked::HeldOut, &report("cpu", 5.0));
+        assert_eq!(times.of(Asked::Run, &building("cpu")), Some(7.0));
+        assert_eq!(times.of(Asked::Run, &building("NVIDIA H200")), Some(3.0));
+        assert_eq!(times.of(Asked::HeldOut, &building("cpu")), Some(5.0));
+        assert_eq!(times.of(Asked::Check, &building("cpu")), None);
+        times.learn(Asked::Run, &report("cpu", 0.1));
+        let cached = times.of(Asked::Run, &building("cpu"));
+        assert_eq!(cached, Some(7.0), "a build from the cache says nothing");
     }
 }

@@ -10,6 +10,9 @@ use lab_protocol::report::{Measure, Speed};
 use lab_run::experiment::Status;
 use lab_run::verdict::{Change, Figure, Outcome};
 
+/// What a run without a verdict means.
+const VOID: &str = "void: the run says nothing about the bytes";
+
 /// What the run in progress has measured so far, with its interval.
 pub(super) fn so_far(model: &Model) -> Option<Vec<Span<'static>>> {
     let report = &model.runs.live()?.report;
@@ -61,8 +64,36 @@ pub(super) fn figures(model: &Model, last: &FinishedRun) -> Vec<Span<'static>> {
     line
 }
 
-/// Which workloads are slower, a caveat, or what the verdict rests on.
+/// The verdict before a run that gave none, quiet if it is about other bytes than those on disk.
+pub(super) fn before_void(model: &Model) -> Option<Vec<Span<'static>>> {
+    let runs = &model.runs;
+    let is_void = runs
+        .last
+        .as_ref()
+        .is_some_and(|last| !last.verdict.outcome.is_verdict());
+    let before = runs
+        .before_void
+        .as_ref()
+        .filter(|_| is_void && runs.is_idle())?;
+    let verdict = &before.verdict;
+    let is_present =
+        matches!(&runs.present, Some(Ok(present)) if before.start.fingerprint == *present);
+    let style = match is_present {
+        true => style::verdict(verdict.outcome),
+        false => QUIET,
+    };
+    let word = format!("{} {}", verdict.sign(), verdict.word());
+    let mut line = vec!["last  ".quiet(), Span::styled(word, style), Span::raw("  ")];
+    line.extend(figures(model, before));
+    Some(line)
+}
+
+/// The verdict before a void run, which workloads are slower, a caveat, or what the verdict rests on.
 pub(super) fn third_line(model: &Model) -> Vec<Span<'static>> {
+    if let Some(mut before) = before_void(model) {
+        before.push(format!("   {VOID}").quiet());
+        return before;
+    }
     if let Some(text) = qualifies(model) {
         return vec![format!("! {}", printable(&text)).warn()];
     }
@@ -79,7 +110,7 @@ pub(super) fn third_line(model: &Model) -> Vec<Span<'static>> {
     let is_void = last.verdict.outcome == Outcome::Void;
     let parts = [
         beside_peers(model, last),
-        is_void.then(|| "void: the run says nothing about the bytes".to_owned()),
+        is_void.then(|| VOID.to_owned()),
         (!gates.is_empty()).then(|| format!("{good} of {} gates", gates.len())),
         last.verdict
             .kernel_us
