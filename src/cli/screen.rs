@@ -54,6 +54,7 @@ pub fn screen(from: &Path, kernel: Option<&Path>, choice: AppearanceChoice) -> R
     }) = next.take()
     {
         let mut user = user(&project, config.clone(), settings.clone(), choice.clone())?;
+        user.other = lock.other();
         user.typed = typed;
         let ended =
             screen::run(project, opening, user).context("the terminal could not be used")?;
@@ -71,25 +72,29 @@ pub fn screen(from: &Path, kernel: Option<&Path>, choice: AppearanceChoice) -> R
 
 /// The screen to open first. Where no kernel is named, and none is meant or the one that is meant has
 /// a screen already, the user chooses one of several in the list of kernels. Behind the list is the
-/// kernel that was judged last, or another one if it has a screen already.
+/// kernel that was judged last, or another one if it has a screen already. Where all have one, a
+/// second screen shows the kernel.
 fn first(from: &Path, kernel: Option<&Path>) -> Result<Next> {
     let meant = Project::open(from, kernel);
-    let why = match meant.and_then(|project| on_kernel(from, kernel, project)) {
-        Err(why) if kernel.is_none() => why,
-        next => return next,
+    let judges = |next: &Next| next.lock.other().is_none();
+    let mut first = match meant.and_then(|project| on_kernel(from, kernel, project)) {
+        Ok(next) if kernel.is_some() || judges(&next) => return Ok(next),
+        Err(why) if kernel.is_some() => return Err(why),
+        other => other,
     };
-    let mut refused = None;
     for choice in ls::choices(from)? {
         let opened = Project::open(from, Some(&choice));
-        match opened.and_then(|project| on_kernel(from, Some(&choice), project)) {
-            Ok(mut next) => {
-                next.opening.lists = true;
-                return Ok(next);
-            }
-            Err(why) => refused = refused.or(Some(why)),
+        let next = opened.and_then(|project| on_kernel(from, Some(&choice), project));
+        let next = next.map(|mut next| {
+            next.opening.lists = true;
+            next
+        });
+        match next {
+            Ok(next) if judges(&next) => return Ok(next),
+            next => first = first.or(next),
         }
     }
-    Err(refused.unwrap_or(why))
+    first
 }
 
 /// A screen on this kernel, which `kernel` names if a command does.
@@ -97,7 +102,7 @@ fn on_kernel(from: &Path, kernel: Option<&Path>, project: Project) -> Result<Nex
     if let Some(named) = kernel {
         is_there(&project, from, named)?;
     }
-    // One screen can be open on each kernel. The lock is held until the screen closes.
+    // The lock is held until the screen closes.
     let lock = screen_lock::take(&project)?;
     let from = from.canonicalize()?;
     // The screen stays on its kernel when another one comes.
@@ -163,6 +168,7 @@ fn user(
         problem,
         record: decisions::record,
         typed: Vec::new(),
+        other: None,
         files: UserFiles {
             config,
             layout: file,

@@ -74,6 +74,8 @@ pub struct User {
     pub record: RecordText,
     /// The keys that were typed for this screen before it opened.
     pub typed: Vec<Event>,
+    /// The screen that judges the kernel in the place of this one.
+    pub other: Option<String>,
 }
 
 /// How the screen ended.
@@ -85,7 +87,7 @@ pub struct Ended {
     pub next: Option<Next>,
 }
 
-/// A screen to open: its project, and the lock that it holds.
+/// A screen to open: its project, and the lock that it holds, or that another screen holds.
 #[derive(Debug)]
 pub struct Next {
     pub project: Arc<Project>,
@@ -147,6 +149,9 @@ fn show(project: Arc<Project>, opening: Opening, user: User) -> io::Result<Ended
     if let Some(problem) = user.problem {
         model.say(MessageLevel::Warning, problem);
     }
+    if let Some(other) = &user.other {
+        model.only_show(other.clone());
+    }
     let guard = Guard::enter()?;
     let mut screen = Screen {
         model,
@@ -169,7 +174,7 @@ fn show(project: Arc<Project>, opening: Opening, user: User) -> io::Result<Ended
     }
     let mut threads = Threads::start(
         &project,
-        opening,
+        (opening, user.other.is_none()),
         (user.files, user.record),
         &events,
         &screen.inbox,

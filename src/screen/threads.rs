@@ -40,7 +40,7 @@ pub struct Threads {
 impl Threads {
     pub fn start(
         project: &Arc<Project>,
-        opening: Opening,
+        (opening, judges): (Opening, bool),
         (files, record): (UserFiles, RecordText),
         events: &Sender<Event>,
         inbox: &Inbox,
@@ -51,6 +51,7 @@ impl Threads {
         let runner = Runner::new(
             Arc::clone(project),
             confinement::missing,
+            judges,
             Arc::new(move |event| drop(sink.send(Event::Run(event)))),
         )?;
         let profiler = profiler::start(events.clone())?;

@@ -91,13 +91,23 @@ fn each_kernel_can_have_a_screen_of_its_own() {
     first.see("● PASS").see("1,000 sps");
     let mut second = bench.open_kernel("p2");
     second.see("7,000 sps");
-    // The kernel of the other screen cannot be opened here, and this screen stays.
+    // The kernel of the other screen can be looked at here, and only there be judged.
     second.press("\u{f}").see("Kernels").see("this screen");
-    second.press("\u{1b}[A\r").see("a screen is open on");
+    second
+        .press("\u{1b}[A\r")
+        .see("1,000 sps")
+        .see("only shown");
+    second.press("r").see("judges this kernel: use that one");
+    bench.save_by_rename("speed 2000\n");
+    first.see("2,000 sps");
+    second.see("2,000 sps");
+    second.press("c").see("judges this kernel: use that one");
     second.press("\r");
+    second.press("\u{f}").see("Kernels");
+    second.press("p2\r").see("7,000 sps");
     fs::write(bench.repo().join("p2/kernel.cu"), "speed 9000\n").unwrap();
     second.see("9,000 sps");
-    first.see("1,000 sps");
+    first.see("2,000 sps");
     for lab in [&mut first, &mut second] {
         lab.press("q");
         assert_eq!(lab.end(), 0);

@@ -192,6 +192,57 @@ fn the_time_left_of_a_stage_is_known_from_the_run_that_took_its_time() {
 }
 
 #[test]
+fn a_run_that_was_ended_leaves_the_verdict_before_it_on_the_screen() {
+    for (width, height) in [(160, 45), (80, 24)] {
+        let mut world = World::new();
+        world
+            .tell("open")
+            .tell(RUN)
+            .tell("end pass 1000; save; say stage: build at=0; end void");
+        let screen = world.screen(width, height);
+        assert!(screen.contains("VOID") || width > 100, "{screen}");
+        assert!(screen.contains("last  ● PASS  1,000 sps"), "{screen}");
+        world.tell("save").tell(RUN).tell("end pass 2000");
+        see_not(&mut world, "last  ●");
+    }
+}
+
+#[test]
+fn a_second_screen_only_shows_the_kernel() {
+    let mut world = World::new();
+    world
+        .model
+        .only_show("another screen (process 7)".to_owned());
+    world.tell("open; save");
+    let screen = world.screen(160, 45);
+    assert!(
+        screen.contains("another screen (process 7) judges this kernel: this one only shows it"),
+        "{screen}"
+    );
+    assert!(
+        screen.contains("only shown") && screen.contains("\n e edit  Tab focus"),
+        "{screen}"
+    );
+    world.tell("press r");
+    see(
+        &mut world,
+        "rerun: another screen (process 7) judges this kernel: use that one, or quit both and open one",
+    );
+}
+
+#[test]
+fn all_rows_of_a_pane_are_those_of_that_pane() {
+    let mut world = World::new().with_history();
+    world.tell("open").tell(RUN).tell("end pass 1200");
+    world.screen(160, 45);
+    world.tell("press Y");
+    let gates = world.clipboard.clone();
+    assert!(gates.contains("correctness  pass"), "{gates}");
+    world.tell("press tab; press Y");
+    assert!(world.clipboard.contains("\tkeep\t"), "{}", world.clipboard);
+}
+
+#[test]
 fn what_a_pane_shows_is_written_into_a_file() {
     let mut world = boosted();
     world.tell("press 3; press :; type export; press enter");

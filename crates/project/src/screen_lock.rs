@@ -1,7 +1,8 @@
-//! One screen per kernel: the screen holds the lock on `.lab/screen-KEY.lock`.
+//! One screen judges each kernel: it holds the lock on `.lab/screen-KEY.lock`. Further screens of the
+//! kernel only show it.
 
 use crate::Project;
-use anyhow::{Result, bail};
+use anyhow::Result;
 use lab_system::failure::Failure;
 use lab_system::file_lock::LockedFile;
 use lab_system::root::Access;
@@ -9,7 +10,24 @@ use std::io::Write;
 use std::path::PathBuf;
 
 /// Held as long as the screen is open.
-pub type ScreenLock = LockedFile;
+#[derive(Debug)]
+pub enum ScreenLock {
+    /// This screen judges the kernel.
+    Held(LockedFile),
+    /// Another screen judges the kernel: its process, if the lock's file tells it.
+    Other(Option<u32>),
+}
+
+impl ScreenLock {
+    /// The screen that judges the kernel in the place of this one, for a sentence.
+    pub fn other(&self) -> Option<String> {
+        let ScreenLock::Other(process) = self else {
+            return None;
+        };
+        let process = process.map(|process| format!(" (process {process})"));
+        Some(format!("another screen{}", process.unwrap_or_default()))
+    }
+}
 
 fn path_of(project: &Project) -> PathBuf {
     project
@@ -17,7 +35,7 @@ fn path_of(project: &Project) -> PathBuf {
         .join(format!("screen-{}.lock", project.kernel_key()))
 }
 
-/// Takes the lock. The error says which process holds it, and what to do.
+/// Takes the lock, or says which screen holds it.
 pub fn take(project: &Project) -> Result<ScreenLock> {
     let path = path_of(project);
     let files = project.files();
@@ -35,19 +53,12 @@ pub fn take(project: &Project) -> Result<ScreenLock> {
             .read_text(&path, 64)
             .ok()
             .and_then(|text| text.trim().parse::<u32>().ok());
-        bail!(
-            "a screen is open on {} already{}: use that one, or quit it. `lab run`, `lab keep` and the others work \
-             beside it, and so does a screen on another kernel",
-            project.kernel.display(),
-            owner
-                .map(|owner| format!(" (process {owner})"))
-                .unwrap_or_default()
-        )
+        return Ok(ScreenLock::Other(owner));
     };
     file.set_len(0)
         .and_then(|()| write!(file, "{}", std::process::id()))
         .cannot("write", &path)?;
-    Ok(file)
+    Ok(ScreenLock::Held(file))
 }
 
 #[cfg(test)]
@@ -72,16 +83,12 @@ mod tests {
     fn one_screen_has_the_lock_and_others_are_told_its_process() {
         let (_temp, project) = project();
         let held = take(&project).unwrap();
-        let refused = take(&project).unwrap_err().to_string();
-        assert!(
-            refused.contains(&format!(
-                "already (process {}): use that one",
-                std::process::id()
-            )),
-            "{refused}"
-        );
+        assert_eq!(held.other(), None);
+        let second = take(&project).unwrap().other();
+        let owner = format!("another screen (process {})", std::process::id());
+        assert_eq!(second, Some(owner));
         drop(held);
-        take(&project).unwrap();
+        assert_eq!(take(&project).unwrap().other(), None);
     }
 
     #[test]

@@ -77,9 +77,15 @@ enum Task {
 }
 
 impl Runner {
-    /// The runner of a screen: while nothing runs, the next run's judge is on standby.
-    pub fn new(project: Arc<Project>, confinement: Confinement, sink: Sink) -> io::Result<Runner> {
-        Runner::with_program(project, own_program(), confinement, true, sink)
+    /// The runner of a screen: while nothing runs, the next run's judge is on standby, if the screen
+    /// judges.
+    pub fn new(
+        project: Arc<Project>,
+        confinement: Confinement,
+        judges: bool,
+        sink: Sink,
+    ) -> io::Result<Runner> {
+        Runner::with_program(project, own_program(), confinement, judges, sink)
     }
 
     /// A runner of another executable that has the lab's hidden subcommands.

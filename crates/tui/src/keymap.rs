@@ -212,6 +212,30 @@ impl Action {
             .expect("the table and the enum are made by one macro")
     }
 
+    /// Whether it judges or decides, or changes the kernel or what is remembered of it.
+    pub fn is_change(self) -> bool {
+        use Action::*;
+        matches!(
+            self,
+            Keep | Discard
+                | Undo
+                | ByRule
+                | Rerun
+                | Measure
+                | Check
+                | Profile
+                | Pause
+                | Restore
+                | ApplyPoint
+                | Describe
+                | Annotate
+                | Cite
+                | PauseLoop
+                | EndTurn
+                | EndLoop
+        )
+    }
+
     /// Its name at the beginning of a title: `Keep`.
     pub fn title(self) -> String {
         let (first, rest) = self.binding().name.split_at(1);

@@ -122,10 +122,10 @@ fn lines(model: &Model, columns: u16) -> Lines {
 
 /// The state of the screen, the longest text first.
 fn standing(model: &Model, names_branch: bool) -> Vec<String> {
-    let watching = if model.runs.paused {
-        "not watching"
-    } else {
-        "watching"
+    let watching = match (&model.runs.other_screen, model.runs.paused) {
+        (Some(_), _) => "only showing",
+        (None, true) => "not watching",
+        (None, false) => "watching",
     };
     let kernel = format!("{watching} {} ", printable(&model.setup.kernel));
     if model.loops.any_runs() && model.panes.view != View::Loop {
@@ -198,7 +198,9 @@ fn draw_message(
 fn draw_hints(model: &Model, frame: &mut Frame, area: Rect, is_large: bool) -> Vec<Button> {
     let here = KeyScope::In(model.panes.view);
     let is_here = |b: &Binding| b.scope == KeyScope::Screen || b.scope == here;
+    let only_shows = model.runs.other_screen.is_some();
     let is_heard = |b: &&Binding| match b.action {
+        action if only_shows && action.is_change() => false,
         // Elsewhere it zooms.
         Action::Open => match model.panes.focus() {
             Pane::Graph => true,

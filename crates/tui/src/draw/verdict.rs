@@ -186,6 +186,10 @@ fn nothing_yet(model: &Model) -> Span<'static> {
         }
         (Some(Err(why)), ..) => format!("no verdict: {}  ", printable(why)).warn(),
         (_, _, false) => "reading the repository …  ".quiet(),
+        _ if runs.other_screen.is_some() => "no verdict yet: another screen judges  ".quiet(),
+        _ if runs.cannot_start => {
+            format!("no verdict: the run could not start, {rerun} says why  ").warn()
+        }
         _ => {
             let file = model.setup.file();
             format!("no verdict yet: save {file}, or press {rerun}  ").quiet()
@@ -239,7 +243,8 @@ fn tags(model: &Model) -> Vec<Span<'static>> {
         (passed.is_some() && has_caveat, "caveated", WARN),
         (part.is_some(), part.as_deref().unwrap_or_default(), QUIET),
         (model.setup.external.is_some(), "external", ACCENT),
-        (runs.paused, "paused", WARN),
+        (runs.other_screen.is_some(), "only shown", WARN),
+        (runs.paused && runs.other_screen.is_none(), "paused", WARN),
         (
             follows.is_some(),
             follows.as_deref().unwrap_or_default(),

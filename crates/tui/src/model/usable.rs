@@ -21,6 +21,16 @@ impl Model {
     pub fn usable(&self, action: Action) -> Result<(), String> {
         let is_external = self.setup.external.is_some();
         let is_deciding = self.decision.in_progress.is_some();
+        if let Some(other) = self
+            .runs
+            .other_screen
+            .as_ref()
+            .filter(|_| action.is_change())
+        {
+            return Err(format!(
+                "{other} judges this kernel: use that one, or quit both and open one"
+            ));
+        }
         match action {
             Action::Keep | Action::Discard if self.awaited_run(action).is_some() => Ok(()),
             Action::Keep => self.allowed().keep.map(drop).map_err(in_brief),

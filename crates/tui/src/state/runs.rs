@@ -90,10 +90,14 @@ pub struct Runs {
     pub check: Option<FinishedRun>,
     /// The bytes on disk as far as this screen knows, or why they cannot be read.
     pub present: Option<Result<Fingerprint, String>>,
+    /// The last run that was asked for could not start.
+    pub cannot_start: bool,
     /// What the user has not trusted yet: the subject of a sentence.
     pub untrusted: Option<&'static str>,
     /// Saves start no run.
     pub paused: bool,
+    /// The screen that judges the kernel in the place of this one, which only shows it.
+    pub other_screen: Option<String>,
     /// A check was asked for during a run: it follows the run.
     pub check_follows: bool,
     /// How long the stages of this kernel's earlier runs, checks and held-out checks took.

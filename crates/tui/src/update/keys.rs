@@ -316,6 +316,15 @@ impl Model {
         self.overlays.push(Overlay::refused(action, text));
     }
 
+    /// Shows the kernel, and judges and decides nothing: another screen does.
+    pub fn only_show(&mut self, other: String) {
+        (self.runs.paused, self.decision.auto) = (true, false);
+        self.inform(format!(
+            "{other} judges this kernel: this one only shows it"
+        ));
+        self.runs.other_screen = Some(other);
+    }
+
     fn toggle_pause(&mut self) {
         self.runs.paused = !self.runs.paused;
         if self.runs.paused {

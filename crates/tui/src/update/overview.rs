@@ -69,11 +69,13 @@ impl Model {
                 self.fail(why);
             }
         }
-        let has_no_result = first && status.judged.as_ref().is_some_and(has_no_result);
+        let judges = self.runs.other_screen.is_none();
+        let has_no_result = first && judges && status.judged.as_ref().is_some_and(has_no_result);
         self.take_verdict(&status, has_no_result);
         self.take_check(&status);
         let unjudged =
             (status.judged.is_none() || has_no_result) && status.present().is_ok() && is_idle;
+        let unjudged = unjudged && judges;
         let are_expected = self.are_expected(&status);
         self.repository.status = Some(status);
         if self.decision.in_progress.is_some() {
@@ -188,7 +190,7 @@ impl Model {
                 let setup = Setup::of(&project);
                 // The user's switch stands until lab.toml changes.
                 if setup.auto.decide != self.setup.auto.decide {
-                    self.decision.auto = setup.auto.decide;
+                    self.decision.auto = setup.auto.decide && self.runs.other_screen.is_none();
                 }
                 self.setup = setup;
                 if self.runs.paused {

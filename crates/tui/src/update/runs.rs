@@ -80,6 +80,7 @@ impl Model {
             RunEvent::Ended(record) => self.on_ended(*record),
             RunEvent::NotStarted { why, .. } => {
                 self.runs.running = Running::No;
+                self.runs.cannot_start = true;
                 self.fail(why);
                 self.emit(Effect::Refresh);
             }
@@ -98,6 +99,7 @@ impl Model {
     }
 
     fn follow_live(&mut self, start: Box<RunStart>) {
+        self.runs.cannot_start = false;
         self.runs.newest = self.runs.newest.max(Some(start.id));
         let is_awaited = self
             .decision
