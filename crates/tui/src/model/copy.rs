@@ -50,10 +50,11 @@ impl Model {
     }
 
     /// All rows of the focused pane, those of the table with their figures and a tab between columns.
+    /// The chart has the same rows.
     pub fn all_to_copy(&self) -> Result<String, String> {
-        let pane = self.text_pane();
+        let pane = self.panes.focus();
         let all = match pane {
-            Pane::Experiments => self.table_text(),
+            Pane::Experiments | Pane::History => self.table_text(),
             pane => self.all_rows(pane),
         };
         all.ok_or_else(|| no_rows(pane))

@@ -27,7 +27,7 @@ impl Model {
     }
 
     fn diff_or_text(&self) -> Result<Export, String> {
-        let pane = self.text_pane();
+        let pane = self.panes.focus();
         let patch = match pane {
             Pane::Source => self.panes.source.patch(&self.setup.kernel),
             pane => {
