@@ -283,13 +283,13 @@ fn as_text(experiment: &Experiment, with_kernel: bool, objective: &Objective) ->
         Some(figure) => {
             let shown = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), figures::figure);
             let (figure, time) = (shown(figure), shown(row.time()));
-            format!("{figure:>12} {} {time:>10} µs", objective.unit())
+            format!("{figure:>12} {} {time:>10} µs", objective.heading())
         }
         None => format!(
             "{:>12} {:>width$}",
             "-",
             "-",
-            width = 14 + objective.unit().len()
+            width = 14 + objective.heading().chars().count()
         ),
     };
     let kernel = match &experiment.kernel {

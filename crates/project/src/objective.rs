@@ -32,6 +32,11 @@ impl Goal {
 /// assert_eq!((objective.name(), objective.unit()), ("kernel_us", "µs"));
 /// assert_eq!(Objective::from("throughput_gbps").unit(), "GB/s");
 /// assert_eq!(Objective::from("memory_gbps").to_string(), "memory_gbps");
+///
+/// let own = |name| Objective::from(name);
+/// assert_eq!((own("p99_us").title(), own("p99_us").unit()), ("p99", "µs"));
+/// assert_eq!(own("prefill_tokens_per_s").unit(), "tokens_per_s");
+/// assert_eq!((own("latency").title(), own("latency").unit()), ("Measure", "latency"));
 /// ```
 #[derive(
     Clone,
@@ -72,26 +77,37 @@ impl Objective {
         self.as_ref()
     }
 
-    /// What it measures, for a heading; of a key that the lab does not know the key.
+    /// What it measures, for a heading with the unit behind it; of a key that the lab does not know
+    /// what stands before the unit.
     pub fn title(&self) -> &str {
         match self {
             Objective::KernelTime => "Kernel time",
             Objective::Throughput | Objective::Tflops | Objective::Gbps => "Throughput",
-            Objective::Other(name) => name,
+            Objective::Other(name) => parts(name).0.unwrap_or("Measure"),
         }
     }
 
-    /// `µs`, `TFLOP/s` and `GB/s`; of any other key what follows its last `_`. A key without one is its
-    /// own unit.
+    /// The heading of a column or of a row: the unit, which does not tell a key that the lab does not
+    /// know.
+    pub fn heading(&self) -> &str {
+        match self {
+            Objective::Other(name) => name,
+            known => known.unit(),
+        }
+    }
+
+    /// `µs`, `TFLOP/s` and `GB/s`; of any other key what follows its last `_`, or `tokens_per_s` and the
+    /// like. A key without one is its own unit.
     pub fn unit(&self) -> &str {
         match self {
             Objective::Tflops => "TFLOP/s",
             Objective::Gbps => "GB/s",
             Objective::KernelTime => "µs",
-            Objective::Throughput | Objective::Other(_) => {
-                let name = self.name();
-                name.rsplit_once('_').map_or(name, |(_, unit)| unit)
-            }
+            Objective::Throughput => "sps",
+            Objective::Other(name) => match parts(name).1 {
+                "us" => "µs",
+                unit => unit,
+            },
         }
     }
 
@@ -102,6 +118,18 @@ impl Objective {
             _ => Goal::Maximize,
         }
     }
+}
+
+/// What a key measures, if it tells that before the unit, and the unit.
+fn parts(key: &str) -> (Option<&str>, &str) {
+    let Some((mut before, mut unit)) = key.rsplit_once('_') else {
+        return (None, key);
+    };
+    if let Some(counted) = before.strip_suffix("_per") {
+        let at = counted.rfind('_').map_or(0, |at| at + 1);
+        (before, unit) = (&key[..at.saturating_sub(1)], &key[at..]);
+    }
+    (Some(before).filter(|before| !before.is_empty()), unit)
 }
 
 impl From<String> for Objective {

@@ -63,10 +63,7 @@ impl Figure {
 
     /// What the figure is, as in `sps`, or `µs, geometric mean of 54 workloads`.
     pub fn unit(&self) -> String {
-        let unit = match &self.objective {
-            Objective::Other(name) => name,
-            known => known.unit(),
-        };
+        let unit = self.objective.heading();
         match self.aggregate {
             Some(of) => format!(
                 "{unit}, {} of {} workloads",

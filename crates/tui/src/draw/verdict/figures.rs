@@ -164,7 +164,7 @@ pub(super) fn change_style(model: &Model, change: &Change) -> Style {
 /// The unit of a figure, as in `sps`, of several workloads with their aggregate:
 /// `sps (geometric mean of 54)`.
 fn unit_of(figure: &Figure) -> String {
-    let unit = printable(figure.objective.unit());
+    let unit = printable(figure.objective.heading());
     match figure.aggregate {
         Some(aggregate) => format!("{unit} ({aggregate})"),
         None => unit,

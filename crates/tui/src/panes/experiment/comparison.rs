@@ -129,7 +129,7 @@ fn head(both: &Compared, sides: Sides) -> Lines {
     let foreign = std::array::from_fn(|at| is_foreign(both, sides, at).then_some(FOREIGN));
     out.extend(table.plain("whose", foreign.map(|it| it.unwrap_or_default().to_owned())));
     out.extend(plain("device", &|e| e.device.as_deref().map(printable)));
-    out.push(table.row(&printable(objective.unit()), figures));
+    out.push(table.row(&printable(objective.heading()), figures));
     out.extend(table.plain("kernel µs", side_by_side(times, format::count)));
     out.extend(plain("vs incumbent", &|e| {
         e.measured.change.map(|change| setup.in_words(&change))

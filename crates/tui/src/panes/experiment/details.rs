@@ -136,7 +136,7 @@ fn head(experiment: &Experiment, record: Option<&Record>, page: Page) -> Lines {
 
 /// `165,210 sps (164,880 … 165,540)  6.05 µs  faster +3.1 % (+2.8 … +3.4) vs incumbent`.
 fn figures(experiment: &Experiment, setup: &Setup) -> Option<Line<'static>> {
-    let unit = printable(experiment.objective(&setup.objective).unit());
+    let unit = printable(experiment.objective(&setup.objective).heading());
     let about = if experiment.emulated { "~" } else { "" };
     let measured = &experiment.measured;
     let ends = measured.shown().and_then(|m| m.low.zip(m.high));

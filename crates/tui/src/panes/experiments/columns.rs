@@ -114,11 +114,10 @@ fn is_figure(column: Column) -> bool {
 pub fn name(column: Column, data: ScreenData) -> String {
     let points = &data.repository.comparable().points;
     match column {
-        // A measure of one's own has its name: its unit alone does not tell it.
-        Column::Figure => match points.objective(&data.setup.objective) {
-            Objective::Other(name) => fit(&printable(&name), 10),
-            known => known.unit().to_owned(),
-        },
+        Column::Figure => {
+            let objective = points.objective(&data.setup.objective);
+            fit(&printable(objective.heading()), 10)
+        }
         _ => column.name().to_owned(),
     }
 }

@@ -151,7 +151,10 @@ pub fn around(
     let place = |axis: usize, what: &str| {
         let (first, of) = (tile.at[axis] + shown[axis].start, shape[axis]);
         let last = first + shown[axis].len().max(1) - 1;
-        format!("{what} {first}…{last} of {of}")
+        match first == last {
+            true => format!("{} {first} of {of}", what.trim_end_matches('s')),
+            false => format!("{what} {first}…{last} of {of}"),
+        }
     };
     let name = printable(name);
     let title = format!("  {name}, {}, {}", place(0, "rows"), place(1, "columns"));
