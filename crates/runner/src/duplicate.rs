@@ -175,7 +175,7 @@ impl Duplicate {
         let Ok(nowhere) = nowhere else {
             return Followed::Gone;
         };
-        let mut lines = Follow::new(nowhere, u64::MAX).judging_by(&project.config.measure);
+        let mut lines = Follow::new(nowhere, u64::MAX).judging_by(&project.config);
         loop {
             // Asked before the log is read, so that nothing is printed after the last read.
             let has_ended = self.has_ended();

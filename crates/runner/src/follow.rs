@@ -1,7 +1,8 @@
 //! Takes in what a harness prints: all of it goes into run.log, the result lines into the report,
 //! and batches of clean lines to the screen, however fast the harness prints.
 
-use lab_project::config::MeasureConfig;
+use lab_project::config::{Config, MeasureConfig};
+use lab_project::objective::Objective;
 use lab_protocol::report::wrong_cells::is_drawn;
 use lab_protocol::report::{LINE_LIMIT, Report, attribute, first_word, number, parse};
 use lab_text::sanitise::{self, LogLine};
@@ -51,6 +52,8 @@ pub struct Follow {
     last_words: Vec<u8>,
     /// The difference of two speeds that does not matter, as a fraction: for the `turns:` lines.
     same_within: f64,
+    /// The objective is a speed or a time, which turns compare.
+    is_of_speed: bool,
 }
 
 impl Follow {
@@ -72,13 +75,16 @@ impl Follow {
             report_grew: false,
             last_words: Vec::new(),
             same_within: MeasureConfig::default().same_within / 100.0,
+            is_of_speed: true,
         }
     }
 
-    /// Judges the speed of `turns:` lines by lab.toml's `same_within`.
+    /// Judges the speed of `turns:` lines by lab.toml's `same_within`. Its objective says whether that
+    /// speed counts.
     #[must_use]
-    pub fn judging_by(mut self, measure: &MeasureConfig) -> Self {
-        self.same_within = measure.same_within / 100.0;
+    pub fn judging_by(mut self, config: &Config) -> Self {
+        self.same_within = config.measure.same_within / 100.0;
+        self.is_of_speed = !matches!(config.objective, Objective::Other(_));
         self
     }
 
@@ -134,12 +140,13 @@ impl Follow {
     }
 
     /// Judges the `turns:` lines. If they decide nothing about a correct kernel, a caveat says why.
-    /// A wrong kernel gets none: its speed does not matter.
+    /// A wrong kernel gets none: its speed does not matter. Nor does it for another objective.
     fn judge_turns(&mut self) {
         self.report.judge_turns(self.same_within);
         let correct =
             self.report.correctness() == Some(true) && self.report.failing_gate().is_none();
-        if let Some(doubt) = self.report.doubt().filter(|_| correct).map(str::to_owned) {
+        let counts = correct && self.is_of_speed;
+        if let Some(doubt) = self.report.doubt().filter(|_| counts).map(str::to_owned) {
             self.report.push("caveat", &doubt);
             self.report_grew = true;
         }
@@ -413,8 +420,12 @@ mod tests {
 
     #[test]
     fn turns_are_judged_while_they_come_and_a_doubt_is_a_caveat_at_the_end() {
-        let followed = |blocks: usize, rest: &str| {
-            let (_file, mut follow) = follow(10_000);
+        let followed_for = |objective: &str, blocks: usize, rest: &str| {
+            let (_file, follow) = follow(10_000);
+            let mut follow = follow.judging_by(&Config {
+                objective: objective.into(),
+                ..Config::default()
+            });
             follow.take(b"speed: slower\n");
             follow.take(
                 "turns: 0.0200 0.0100 0.0101 0.0201\n"
@@ -429,6 +440,7 @@ mod tests {
                 follow.report().caveats().to_vec(),
             )
         };
+        let followed = |blocks, rest| followed_for("throughput_sps", blocks, rest);
         let pass = "correctness: pass\n";
         assert_eq!(followed(3, pass), (Some(Speed::Faster), Vec::new()));
         let why =
@@ -437,6 +449,8 @@ mod tests {
             followed(2, pass),
             (Some(Speed::Undecided), vec![why.to_owned()])
         );
+        // Turns say nothing about another measure.
+        assert_eq!(followed_for("p99_us", 2, pass).1, Vec::<String>::new());
         // A wrong kernel has no speed.
         assert_eq!(followed(2, "correctness: fail\n").1, Vec::<String>::new());
         assert_eq!(

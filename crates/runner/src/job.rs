@@ -75,7 +75,7 @@ impl<'a> Job<'a> {
 
     /// Takes in what the harness prints, and writes it into `log`.
     pub fn follow(project: &Project, log: File) -> Follow {
-        Follow::new(log, project.config.output_limit_mib << 20).judging_by(&project.config.measure)
+        Follow::new(log, project.config.output_limit_mib << 20).judging_by(&project.config)
     }
 
     /// Runs the harness to its end: the process that is `ready`, or a new one. `tell` gets what it
