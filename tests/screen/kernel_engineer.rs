@@ -226,7 +226,7 @@ fn a_second_screen_only_shows_the_kernel() {
     world.tell("press r");
     see(
         &mut world,
-        "rerun: another screen (process 7) judges this kernel: use that one, or quit both and open one",
+        "rerun: another screen (process 7) judges this kernel: use that one, or quit it and choose the kernel here (Ctrl-O)",
     );
 }
 

@@ -28,7 +28,8 @@ impl Model {
             .filter(|_| action.is_change())
         {
             return Err(format!(
-                "{other} judges this kernel: use that one, or quit both and open one"
+                "{other} judges this kernel: use that one, or quit it and choose the kernel here ({})",
+                self.way(Action::Kernels)
             ));
         }
         match action {

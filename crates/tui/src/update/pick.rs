@@ -104,7 +104,8 @@ impl Model {
 
     fn go_to_kernel(&mut self, kernel: String) {
         self.overlays.pop();
-        if kernel == self.setup.kernel {
+        // The screen that judges this kernel may be closed by now: then this one takes its place.
+        if kernel == self.setup.kernel && self.runs.other_screen.is_none() {
             return self.stay_here();
         }
         match self.decision.in_progress {
