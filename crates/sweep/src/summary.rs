@@ -55,24 +55,34 @@ impl PointCounts {
 
 /// How good a point is among these, more being better; `None` without a figure. Where all of them
 /// were timed in turns with the incumbent, the ratio to it counts: it does not drift with the clocks.
+/// A point that ended before it was timed so has its figure's part of the figure of one that was.
 pub fn score_of(points: &[SweepPoint]) -> impl Fn(&SweepPoint) -> Option<f64> + use<> {
     let mut passed = points
         .iter()
         .filter(|point| point.outcome == PointOutcome::Pass);
-    let in_turns = passed.all(|point| point.change.is_some());
+    let in_turns = passed.clone().all(|point| point.change.is_some());
+    let of_figure = passed.find_map(|point| Some(ratio(point)? / rate(point)?));
     move |point| {
         let score = match in_turns {
-            true => 1.0 + point.improvement()?.ratio,
-            false => {
-                let value = point.figure.as_ref()?.measure.value;
-                match point.goal {
-                    Goal::Maximize => value,
-                    Goal::Minimize => 1.0 / value,
-                }
-            }
+            true => ratio(point).or_else(|| Some(rate(point)? * of_figure?)),
+            false => rate(point),
         };
-        Some(score).filter(|score| score.is_finite() && *score > 0.0)
+        score.filter(|score| score.is_finite() && *score > 0.0)
     }
+}
+
+/// The ratio to the incumbent, if the two were timed in turns.
+fn ratio(point: &SweepPoint) -> Option<f64> {
+    Some(1.0 + point.improvement()?.ratio)
+}
+
+/// The figure, more being better.
+fn rate(point: &SweepPoint) -> Option<f64> {
+    let value = point.figure.as_ref()?.measure.value;
+    Some(match point.goal {
+        Goal::Maximize => value,
+        Goal::Minimize => 1.0 / value,
+    })
 }
 
 /// The points that passed and have a figure, the best first. Of an emulated device, whose times are not
@@ -372,6 +382,18 @@ pub mod tests {
                 [Heat::Best(1.0), Heat::Unknown]
             ]
         );
+    }
+
+    #[test]
+    fn a_point_that_ended_before_its_turns_is_in_the_map() {
+        let mut points = vec![point(1, 0, 100.0), point(2, 1, 40.0)];
+        points[0].change = Some(Change {
+            ratio: 0.25,
+            ..Change::default()
+        });
+        points[1].outcome = PointOutcome::Slower;
+        let map = HeatMap::of(&sweep(points), [0, 1]);
+        assert_eq!(map.cells[0], [Heat::Best(1.0), Heat::Best(0.4)]);
     }
 
     #[test]
