@@ -3,7 +3,6 @@
 use super::Repo;
 use lab_system::listing;
 use lab_system::root::Root;
-use memchr::memmem;
 use std::path::Path;
 
 /// Most bytes of git's packed refs that are looked through.
@@ -20,8 +19,9 @@ impl Repo {
         let are_packed = || {
             let packed = Root::new(files).read(Path::new("packed-refs"), PACKED_LIMIT);
             packed.is_ok_and(|packed| {
-                let holds = |folder| memmem::find(&packed, format!(" {folder}").as_bytes());
-                folders.iter().any(|folder| holds(folder).is_some())
+                let packed = String::from_utf8_lossy(&packed);
+                let mut folders = folders.iter();
+                folders.any(|folder| packed.contains(&format!(" {folder}")))
             })
         };
         folders.iter().any(has_loose) || are_packed()

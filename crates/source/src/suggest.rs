@@ -13,7 +13,7 @@ pub fn suggest<S: AsRef<str>>(unknown: &str, names: &[S]) -> String {
 
 /// The one of `names` that is nearest, if it is near enough for a typing error.
 pub fn nearest<'a>(unknown: &str, names: &[&'a str]) -> Option<&'a str> {
-    let distance = |name: &str| strsim::levenshtein(unknown, name);
+    let distance = |name: &str| strsim::damerau_levenshtein(unknown, name);
     let near = |name: &&&str| distance(name) <= 1 + unknown.len() / 4;
     let near = names.iter().filter(near);
     near.min_by_key(|name| distance(name)).copied()

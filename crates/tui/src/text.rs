@@ -3,7 +3,6 @@
 //! emoji are two columns wide, combining marks none.
 
 use lab_protocol::text::is_visible;
-use std::borrow::Cow;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// The width of `text`, in columns.
@@ -73,18 +72,24 @@ pub fn end_within(text: &str, columns: usize) -> usize {
 /// assert_eq!(wrap("漢字かな", 5), ["漢字", "かな"]);
 /// ```
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    if words.is_empty() {
-        return Vec::new();
+    let columns = columns.max(1);
+    let mut lines: Vec<String> = Vec::new();
+    for mut word in text.split_whitespace() {
+        if let Some(line) = lines.last_mut()
+            && width(line) + 1 + width(word) <= columns
+        {
+            line.push(' ');
+            line.push_str(word);
+            continue;
+        }
+        while let Some(first) = word.chars().next() {
+            // At least one letter goes into a line, also if it is wider.
+            let end = end_within(word, columns).max(first.len_utf8());
+            lines.push(word[..end].to_owned());
+            word = &word[end..];
+        }
     }
-    let options = textwrap::Options::new(columns.max(1))
-        .word_separator(textwrap::WordSeparator::AsciiSpace)
-        .word_splitter(textwrap::WordSplitter::NoHyphenation)
-        .wrap_algorithm(textwrap::WrapAlgorithm::FirstFit);
-    textwrap::wrap(&words.join(" "), options)
-        .into_iter()
-        .map(Cow::into_owned)
-        .collect()
+    lines
 }
 
 /// [`wrap`] into at most `rows` lines. Where text was cut, the last line ends in `…`.
