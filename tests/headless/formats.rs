@@ -25,6 +25,15 @@ const ANSWERS: &[(&str, &str)] = &[
     ("auto-status", "auto status"),
 ];
 
+/// The folder of a version's second repository, and the answers there.
+const SECOND: &str = "second";
+const SECOND_ANSWERS: &[(&str, &str)] = &[
+    ("show-1", "show 1"),
+    ("show-2", "show 2"),
+    ("bench", "bench --show 1"),
+    ("peers", "peers"),
+];
+
 /// The repository that a version left, with the key that signed its records.
 struct Left {
     lab: Lab,
@@ -47,6 +56,10 @@ impl Left {
         ))
         .is(0);
         Left { lab, folder }
+    }
+
+    fn second(version: &str) -> Left {
+        Left::by(&format!("{version}/{SECOND}"))
     }
 
     fn command(&self, args: &str) -> Command {
@@ -101,18 +114,78 @@ fn lost(old: &Value, new: &Value, at: &str) -> Vec<String> {
 #[test]
 fn the_answers_about_released_records_stay() {
     for version in RELEASED {
-        let left = Left::by(version);
-        let here = left.lab.repo.display().to_string();
-        for (name, command) in ANSWERS {
-            let mut old = left.answer(name);
-            // The space of git's files depends on how git packed them.
-            old.as_object_mut().unwrap().remove("disk");
-            let code = old["exit_code"].as_i64().unwrap() as i32;
-            let mut output = left.lab(&format!("{command} --json")).is(code);
-            output.out = output.out.replace(&here, "REPOSITORY");
-            let lost = lost(&old, &output.json(), name);
-            assert!(lost.is_empty(), "{version}: {}", lost.join("\n"));
-        }
+        same_answers(&Left::by(version), ANSWERS);
+        same_answers(&Left::second(version), SECOND_ANSWERS);
+    }
+}
+
+fn same_answers(left: &Left, answers: &[(&str, &str)]) {
+    let here = left.lab.repo.display().to_string();
+    for (name, command) in answers {
+        let mut old = left.answer(name);
+        // The space of git's files depends on how git packed them.
+        old.as_object_mut().unwrap().remove("disk");
+        let code = old["exit_code"].as_i64().unwrap() as i32;
+        let mut output = left.lab(&format!("{command} --json")).is(code);
+        output.out = output.out.replace(&here, "REPOSITORY");
+        let lost = lost(&old, &output.json(), name);
+        assert!(
+            lost.is_empty(),
+            "{}: {}",
+            left.folder.display(),
+            lost.join("\n")
+        );
+    }
+}
+
+#[test]
+fn a_released_profile_is_read_and_becomes_evidence() {
+    for version in RELEASED {
+        let left = Left::second(version);
+        left.lab("decisions add profiled --profile 1")
+            .is(0)
+            .says("profile 1 of kernel.cu on NVIDIA H200")
+            .says("{profiled.occupancy_pct}  12.5 %");
+    }
+}
+
+#[test]
+fn a_point_that_a_released_version_applied_is_named_by_its_keep() {
+    for version in RELEASED {
+        let left = Left::second(version);
+        left.lab.sh("cp .lab/runs/2/kernel.cu kernel.cu").is(0);
+        left.lab("keep -m smaller").is(0).says("keep run 2");
+        let message = left.lab.git("log -1 --format=%B");
+        assert!(
+            message.contains("Sweep: 1, point 2 of 2: BLOCK=32"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn applied_points_of_a_newer_version_are_not_replaced() {
+    let left = Left::second("0.1");
+    let file = ".lab/sweep/1/applied.json";
+    let newer = left.newer(file, "version");
+    left.lab("sweep --apply 1")
+        .is(64)
+        .says("a newer lab wrote it");
+    assert_eq!(left.lab.read(file), newer);
+}
+
+#[test]
+fn a_decision_that_a_released_version_began_is_carried_out() {
+    for version in RELEASED {
+        let left = Left::second(version);
+        let begun = left.folder.join("unfinished.json");
+        left.lab
+            .write(".lab/unfinished.json", fs::read(begun).unwrap());
+        left.lab("log")
+            .is(0)
+            .says("is now 'described anew', as an earlier lab began to write");
+        let ledger = left.lab.read("results.cpu.tsv");
+        assert!(ledger.ends_with("\tdescribed anew\n"), "{ledger}");
     }
 }
 
@@ -188,6 +261,55 @@ fn what_a_newer_version_wrote_is_refused_and_stays_as_it_is() {
     }
 }
 
+#[test]
+fn a_version_that_is_none_is_said_and_the_file_stays_as_it_is() {
+    let left = Left::by("0.1");
+    let file = ".lab/runs/1/record.json";
+    let text = left.lab.read(file);
+    for (wrong, why) in [
+        (
+            json!("1"),
+            "its version is \"1\", and must be a whole number from 1 on",
+        ),
+        (json!(1e20), "its version is 1e+20, and must be"),
+        (json!(0), "its version is 0, and must be"),
+        (Value::Null, "it names no version"),
+    ] {
+        let mut record: Value = serde_json::from_str(&text).unwrap();
+        let keys = record.as_object_mut().unwrap();
+        match wrong.is_null() {
+            true => keys.remove("version"),
+            false => keys.insert("version".to_owned(), wrong),
+        };
+        left.lab.write(file, record.to_string());
+        left.lab("log").is(0).says("run 1 is left out: ").says(why);
+        left.lab("show 1").is(1).says(why);
+        left.lab("describe 1 -m other").is(1).says(why);
+        assert_eq!(left.lab.read(file), record.to_string());
+    }
+}
+
+#[test]
+fn a_lost_row_and_lost_points_are_said() {
+    let left = Left::by("0.1");
+    let ledger = left.lab.read("results.cpu.tsv");
+    left.lab.write("results.cpu.tsv", &ledger[..30]);
+    left.lab("describe 1 -m other")
+        .is(1)
+        .says("run 1 was decided, and no row of the ledger is that of its experiment");
+    let points = left.lab.read(".lab/sweep/1/points.jsonl");
+    left.lab.write(".lab/sweep/1/points.jsonl", &points[..200]);
+    let shown = left.lab("sweep --show 1").is(0).out;
+    assert!(
+        shown.contains("points.jsonl cannot be read: what such a line told is measured again"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("no point is measured: `lab sweep` goes on"),
+        "{shown}"
+    );
+}
+
 /// lab.toml, problem.toml, the ledger and run.log have version 1 without saying so.
 #[test]
 fn what_names_no_version_is_read_as_version_1() {
@@ -242,7 +364,10 @@ fn a_newer_file_that_people_write_is_refused_and_stays_as_it_is() {
         let left = Left::by("0.1");
         let newer = format!("version = 2\n{}", left.lab.read(file));
         left.lab.write(file, &newer);
-        left.lab(command).is(code).says(why);
+        left.lab(command)
+            .is(code)
+            .says(why)
+            .says("a newer lab may know more");
         assert_eq!(left.lab.read(file), newer);
     }
 }

@@ -54,7 +54,9 @@ impl SeriesStart for BenchStart {
 impl BenchPeers {
     /// What was timed beside the peers; `None` if nothing was, or it cannot be read.
     fn read(store: &BenchStore, id: BenchId) -> Option<Self> {
-        let (mut peers, origin) = store.file::<BenchPeers>(id, PEERS, Purpose::BenchPeers)?;
+        let (mut peers, origin) = store
+            .file::<BenchPeers>(id, PEERS, Purpose::BenchPeers)
+            .ok()??;
         let emulated = peers.device.as_deref().is_some_and(is_emulated);
         forget_emulated(&mut peers.peers, emulated);
         (peers.bench == id).then_some(BenchPeers { origin, ..peers })

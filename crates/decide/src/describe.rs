@@ -148,17 +148,27 @@ fn find(describing: &Decision, name: &str) -> StdResult<Experiment, Refusal> {
         Some(at) => Ok(experiments.swap_remove(at)),
         None => {
             let run = name.parse().ok().map(RunId);
-            let record = run.and_then(|run| index.store().read(run).ok());
-            no(match record.filter(is_undecided) {
-                Some(_) => format!(
-                    "run {name} is undecided: `lab keep --run {name} -m TEXT` or `lab discard --run {name} -m TEXT` describes it"
-                ),
+            no(match run.filter(|run| index.store().ids().contains(run)) {
+                Some(run) => why_without_row(&index, run)?,
                 None => {
                     format!("'{name}' is the commit of no experiment: `lab log --all` lists them")
                 }
             })
         }
     }
+}
+
+/// Why no row is that of this run. The error says why its record cannot be read.
+fn why_without_row(index: &RunIndex, run: RunId) -> Result<String> {
+    let record = index.store().read(run)?;
+    Ok(match is_undecided(&record) {
+        true => format!(
+            "run {run} is undecided: `lab keep --run {run} -m TEXT` or `lab discard --run {run} -m TEXT` describes it"
+        ),
+        false => format!(
+            "run {run} was decided, and no row of the ledger is that of its experiment: `lab log` says what is missing or cannot be read"
+        ),
+    })
 }
 
 impl Decision<'_> {

@@ -15,6 +15,7 @@ use lab_text::sanitise;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -300,18 +301,30 @@ impl<S: SeriesStart> Series<S> {
         }
     }
 
-    /// Reads another file of a folder; `None` if it is missing or damaged.
+    /// How many lines cannot be read. What they told is measured again.
+    pub fn damaged_lines(&self, id: SeriesId) -> usize {
+        let text = self.files.read(&self.lines_file(id), LINES_LIMIT);
+        let text = text.unwrap_or_default();
+        let lines = text.split(|byte| *byte == b'\n');
+        let is_damaged = |line: &&[u8]| {
+            let is_blank = line.trim_ascii().is_empty();
+            !is_blank && signature::read::<Value>(S::KIND.purposes.1, line).is_err()
+        };
+        lines.filter(is_damaged).count()
+    }
+
+    /// Reads another file of a folder; `None` if it is missing. The error says what is damaged, or that
+    /// a newer lab wrote the file.
     pub fn file<T: DeserializeOwned>(
         &self,
         id: SeriesId,
         name: &str,
         purpose: Purpose,
-    ) -> Option<(T, Origin)> {
-        let text = self
-            .files
-            .read(&self.folder(id).join(name), READ_LIMIT)
-            .ok()?;
-        signature::read(purpose, &text).ok()
+    ) -> Result<Option<(T, Origin)>> {
+        let path = self.folder(id).join(name);
+        let text = if_there(self.files.read(&path, READ_LIMIT)).cannot("read", &path)?;
+        let read = |text: Vec<u8>| signature::read_file(purpose, &path, &text, "; remove it");
+        text.map(read).transpose()
     }
 
     /// Replaces another file of a folder, also while a process adds lines there.

@@ -146,10 +146,13 @@ pub fn read<T: DeserializeOwned>(purpose: Purpose, text: &[u8]) -> Result<(T, Or
         Some(signature) if is_right(purpose, &value, &signature) => Origin::Own,
         _ => Origin::Foreign,
     };
-    if let Some(version) = value.get("version").and_then(Value::as_u64)
-        && version > VERSION.into()
-    {
-        bail!(Newer { version });
+    match value.get("version") {
+        None => bail!("it names no version"),
+        Some(given) => match given.as_u64() {
+            Some(version) if version > VERSION.into() => bail!(Newer { version }),
+            Some(1..) => {}
+            _ => bail!("its version is {given}, and must be a whole number from 1 on"),
+        },
     }
     // From the value that was signed: the text could name a key twice.
     Ok((serde_json::from_value(value)?, origin))

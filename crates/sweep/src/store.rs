@@ -59,7 +59,7 @@ impl Array {
     /// The job array of this number; `None` if there is none, or if it is not this user's.
     pub fn read(store: &SweepStore, id: SweepId, number: u32) -> Option<Array> {
         let file = Array::file(number);
-        let (array, origin) = store.file::<Array>(id, &file, Purpose::SweepArray)?;
+        let (array, origin) = store.file::<Array>(id, &file, Purpose::SweepArray).ok()??;
         let is_of = array.sweep == id && array.array == number;
         (is_of && origin == Origin::Own).then_some(array)
     }
@@ -68,28 +68,30 @@ impl Array {
 impl SweepJobs {
     /// How far the newest job array is; `None` of a sweep that was sent to no cluster.
     pub fn read(store: &SweepStore, id: SweepId) -> Option<SweepJobs> {
-        let (jobs, origin) = store.file::<SweepJobs>(id, JOBS, Purpose::SweepJobs)?;
+        let (jobs, origin) = store
+            .file::<SweepJobs>(id, JOBS, Purpose::SweepJobs)
+            .ok()??;
         Some(SweepJobs { origin, ..jobs })
     }
 }
 
 impl AppliedPoints {
     /// The points of this sweep that this user's lab wrote into the kernel.
-    fn read(store: &SweepStore, id: SweepId) -> AppliedPoints {
-        let file = store.file::<AppliedPoints>(id, APPLIED, Purpose::SweepApplied);
+    fn read(store: &SweepStore, id: SweepId) -> Result<AppliedPoints> {
+        let file = store.file::<AppliedPoints>(id, APPLIED, Purpose::SweepApplied)?;
         let own = file.filter(|(of, origin)| of.sweep == id && *origin == Origin::Own);
-        own.map_or_else(
+        Ok(own.map_or_else(
             || AppliedPoints {
                 sweep: id,
                 points: BTreeSet::new(),
             },
             |(of, _)| of,
-        )
+        ))
     }
 
     /// Remembers that a point is written into the kernel.
     pub fn remember(store: &SweepStore, id: SweepId, point: u32) -> Result<()> {
-        let mut applied = AppliedPoints::read(store, id);
+        let mut applied = AppliedPoints::read(store, id)?;
         match applied.points.insert(point) {
             true => store.replace(id, APPLIED, Purpose::SweepApplied, &applied),
             false => Ok(()),
@@ -162,7 +164,7 @@ pub fn origin_of(lab_dir: &Path, kernel: &str, blob: &str) -> Option<AttachedSwe
     let mut sweeps = store.all(|start| start.kernel == kernel);
     sweeps.find_map(|sweep| {
         let Sweep { start, points } = &sweep;
-        let applied = AppliedPoints::read(&store, start.sweep).points;
+        let applied = AppliedPoints::read(&store, start.sweep).ok()?.points;
         let mut applied = points.iter().filter(|it| applied.contains(&it.number));
         let point = applied.find(|it| it.blob == blob && start.why_unnamed(it).is_none())?;
         Some(sweep.attached(point))

@@ -3,6 +3,9 @@
 
 use crate::suggest::nearest;
 
+/// What is said of an unknown key beside the known ones: the file may be for a newer version.
+const NEWER_KEY: &str = "; a newer lab may know more";
+
 /// Returns `FILE:LINE:COLUMN: MESSAGE` for an error of the parser, in plainer words than the
 /// parser's.
 ///
@@ -85,10 +88,11 @@ fn reword(message: &str) -> String {
     };
     match nearest(unknown, known.iter().copied()) {
         Some(name) => format!("unknown {what} '{unknown}' (did you mean '{name}'?)"),
-        None => format!(
-            "unknown {what} '{unknown}': it is one of {}",
-            known.join(", ")
-        ),
+        None => {
+            let known = known.join(", ");
+            let newer = if what == "key" { NEWER_KEY } else { "" };
+            format!("unknown {what} '{unknown}': it is one of {known}{newer}")
+        }
     }
 }
 

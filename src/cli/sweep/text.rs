@@ -191,6 +191,7 @@ pub fn lines(
     lines.extend(listed(parts).map(|parts| format!("  importance: {parts}")));
     lines.extend(pair.map(|pair| map::lines(sweep, pair)).unwrap_or_default());
     lines.extend(not_passed(project, sweep));
+    lines.extend(damaged(project, sweep));
     if sweep.is_emulated() {
         lines.push("  the device is emulated: these times say nothing about a GPU".to_owned());
     }
@@ -237,6 +238,20 @@ fn not_passed(project: &Project, sweep: &Sweep) -> Vec<String> {
     lines
 }
 
+/// How many points are lost because their lines cannot be read.
+fn damaged(project: &Project, sweep: &Sweep) -> Option<String> {
+    let (store, id) = (SweepStore::of(project), sweep.start.sweep);
+    // A process writes its last line now.
+    let count = match store.is_in_progress(id) {
+        true => 0,
+        false => store.damaged_lines(id),
+    };
+    let file = store.lines_file(id);
+    let lines = figures::counted(count, "line");
+    let whose = "cannot be read: what such a line told is measured again";
+    (count > 0).then(|| format!("  {lines} of {} {whose}", file.display()))
+}
+
 fn what_to_do(
     project: &Project,
     sweep: &Sweep,
@@ -252,6 +267,7 @@ fn what_to_do(
         (None, _) if SweepStore::of(project).is_in_progress(sweep.start.sweep) => {
             "it goes on in another process".to_owned()
         }
+        (_, None) if sweep.points.is_empty() => format!("no point is measured: {goes_on}"),
         (_, None) => "no point passed: correct the kernel or its tune lines".to_owned(),
         (_, Some(best)) => {
             let more = match is_left {

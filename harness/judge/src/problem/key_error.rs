@@ -177,8 +177,8 @@ pub fn toml_error(path: &Path, text: &str, error: &toml::de::Error) -> Stop {
     ))
 }
 
-/// The parser's message about an unknown key with the key that was probably meant, if one is near;
-/// any other message as it is.
+/// The parser's message about an unknown key with the key that was probably meant, or, if none is
+/// near, with the hint that the file may be for a newer version; any other message as it is.
 fn with_nearest(message: &str) -> String {
     let mut names = message.split('`').skip(1).step_by(2);
     let unknown = names
@@ -188,6 +188,7 @@ fn with_nearest(message: &str) -> String {
     let meant = unknown.and_then(|unknown| nearest(unknown, &known));
     match (meant, message.split_once(", expected")) {
         (Some(name), Some((what, _))) => format!("{what} (did you mean '{name}'?)"),
+        _ if unknown.is_some() => format!("{message}; a newer lab may know more"),
         _ => message.to_owned(),
     }
 }
