@@ -481,8 +481,9 @@ mod tests {
         // A line that is too long is left out; so is what a killed process wrote.
         let long = vec![b'x'; (70 << 20) + 1];
         file.write_all(&long)?;
-        file.write_all(b"{\"number\":3}\n\n{\"num\n{\"number\":4}\n")?;
+        file.write_all(b"{\"number\":3}\n\n{\"num\n{\"version\":1,\"number\":4}\n")?;
         assert_eq!(numbers(&series, &mut read)?, [4]);
+        assert_eq!(series.damaged_lines(SeriesId(1)), 2);
         assert_eq!(numbers(&series, &mut 0)?, [1, 2, 4]);
         assert_eq!(read, file.metadata()?.len());
         assert_eq!(numbers(&series, &mut read)?, [0; 0]);
