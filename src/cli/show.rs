@@ -1,6 +1,6 @@
 //! `lab show`: the verdict of an earlier run or of an experiment, as `lab run` printed it.
 
-use super::json::answer::RunAnswer;
+use super::json::answer::{RunAnswer, ShowAnswer};
 use super::output::say_each;
 use super::shown::Paper;
 use super::verdict::Judged;
@@ -57,8 +57,10 @@ pub fn main(options: &ShowArgs) -> Result<ExitCode> {
     let judged = Judged::of(&project, repo.as_ref(), &index, &record)
         .with_context(|| format!("run {run} is in progress"))?;
     if is_json() {
-        let mut answered = RunAnswer::of(&judged);
-        answered.sweep = attached(&record).cloned();
+        let answered = ShowAnswer {
+            run: RunAnswer::of(&judged),
+            sweep: attached(&record),
+        };
         return Ok(answer(Exit::Passed, answered));
     }
     if let Some(tensor) = &options.tensor {

@@ -16,6 +16,8 @@ pub enum WatchEvent {
         inputs: Arc<Inputs>,
         /// Whether lab.toml changed: the project must be opened again.
         config: bool,
+        /// Whether a loop works on the kernel, or did a moment ago: then the change may be its own.
+        beside_loop: bool,
     },
     /// HEAD, a lock file, the ledger or the run folders changed on disk. There is nothing to judge.
     RepositoryChanged,

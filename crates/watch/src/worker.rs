@@ -25,6 +25,9 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Least time between two looks at a loop: a command may print a line each millisecond.
 const LOOP_EVERY: Duration = Duration::from_millis(100);
 
+/// How long after the last news of a loop a change on disk may be its own.
+const LOOP_LASTS: Duration = Duration::from_secs(2);
+
 /// The stamp with the mode. `None` of a file that is not there. Where it is the same, the bytes are
 /// taken to be the same.
 type InputStamp = Option<(Stamp, u32)>;
@@ -41,6 +44,8 @@ pub struct Worker {
     stamps: Vec<InputStamp>,
     repository: RepositorySnapshot,
     loops: LoopSnapshot,
+    /// When a loop was seen to work last.
+    loop_worked: Option<Instant>,
     /// Stamp of the file that each profile replaces.
     profiled: Option<Stamp>,
     swept: Option<Swept>,
@@ -62,6 +67,7 @@ impl Worker {
             repository: RepositorySnapshot::take(&project, None),
             // The first look tells of a loop that runs already.
             loops: LoopSnapshot::default(),
+            loop_worked: None,
             profiled: profiled(&project),
             swept: swept(&project),
             loop_due: None,
@@ -156,6 +162,9 @@ impl Worker {
 
     fn look_at_loop(&mut self) {
         let now = LoopSnapshot::take(&self.project);
+        if now.running || self.loops.running {
+            self.loop_worked = Some(Instant::now());
+        }
         if now != self.loops {
             let is_new = now.exists() && !self.loops.exists();
             self.loops = now;
@@ -196,10 +205,14 @@ impl Worker {
         if !files.is_empty() || is_back {
             let config = self.project.relative(&self.config_path());
             let config = config.is_some_and(|name| files.contains(&name));
+            // A loop puts the incumbent back and ends.
+            self.look_at_loop();
+            let worked = |at: Instant| at.elapsed() < LOOP_LASTS;
             (self.sink)(WatchEvent::Changed {
                 files,
                 inputs: Arc::new(inputs),
                 config,
+                beside_loop: self.loop_worked.is_some_and(worked),
             });
         }
     }

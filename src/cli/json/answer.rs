@@ -29,7 +29,7 @@ impl KnownAs {
     }
 }
 
-/// `lab run`, `lab bench --verdict`, `lab show`.
+/// `lab run`, `lab bench --verdict`.
 #[derive(JsonSchema, Serialize)]
 pub struct RunAnswer {
     #[serde(flatten)]
@@ -43,11 +43,17 @@ pub struct RunAnswer {
     measured: Option<Measured>,
     /// Null if nothing was decided.
     pub decision: Option<DecisionReport>,
-    /// Only of `lab show`, and only of an experiment whose kernel a sweep found: its points.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sweep: Option<AttachedSweep>,
     /// What the user should know besides.
     pub notes: Vec<String>,
+}
+
+/// `lab show`.
+#[derive(JsonSchema, Serialize)]
+pub struct ShowAnswer<'a> {
+    #[serde(flatten)]
+    pub run: RunAnswer,
+    /// The points of the sweep that found the kernel of an experiment; null of any other.
+    pub sweep: Option<&'a AttachedSweep>,
 }
 
 impl RunAnswer {
@@ -58,7 +64,6 @@ impl RunAnswer {
             known_as: None,
             measured: Measured::of(judged.record),
             decision: DecisionReport::recorded(judged.record),
-            sweep: None,
             notes: Vec::new(),
         }
     }

@@ -155,7 +155,8 @@ mod tests {
             )* };
         }
         answers! {
-            ["run", "bench", "show"] => answer::RunAnswer,
+            ["run", "bench"] => answer::RunAnswer,
+            ["show"] => answer::ShowAnswer,
             ["bench"] => bench::BenchReport,
             ["sweep"] => sweep::SweepReport,
             ["sweep"] => SweepApplied,

@@ -128,6 +128,7 @@ impl World {
                 outside: Vec::new(),
             }),
             config: false,
+            beside_loop: false,
         })
     }
 }

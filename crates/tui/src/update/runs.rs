@@ -224,7 +224,11 @@ impl Model {
                 self.set_present(Ok(inputs.fingerprint.clone()));
                 self.ask(RepositoryRequest::Reopen);
             }
-            WatchEvent::Changed { inputs, .. } => {
+            WatchEvent::Changed {
+                inputs,
+                beside_loop,
+                ..
+            } => {
                 self.load_loop();
                 let fingerprint = inputs.fingerprint.clone();
                 let is_judged = match (&self.runs.running, &self.runs.last) {
@@ -234,10 +238,11 @@ impl Model {
                 };
                 self.set_present(Ok(fingerprint));
                 // No run begins while a decision is carried out; the look after it takes care of
-                // this save.
-                self.decision.saved_meanwhile |=
-                    self.decision.in_progress.is_some() && !self.runs.paused;
-                if is_judged || self.runs.paused || self.decision.in_progress.is_some() {
+                // this save. Beside a loop the look tells whether the bytes are judged: the loop
+                // puts back what it was begun with.
+                let waits = self.decision.in_progress.is_some() || beside_loop;
+                self.decision.saved_meanwhile |= waits && !self.runs.paused;
+                if is_judged || self.runs.paused || waits {
                     self.emit(Effect::Refresh);
                 } else {
                     self.start_on(Reason::Saved, Some(inputs));
