@@ -13,13 +13,14 @@ use lab_history::profile::{facts, read};
 use lab_project::Project;
 use lab_protocol::profile::Origin as ProfileOrigin;
 use lab_protocol::report::Measure;
-use lab_run::RunId;
 use lab_run::experiment::Status;
-use lab_run::record::{Origin, Record, VERSION};
+use lab_run::record::{InputFile, Origin, Record, VERSION};
 use lab_run::verdict::{Figure, Outcome};
+use lab_run::{RunId, inputs};
 use lab_store::RunStore;
 use lab_store::signature::public::{self, Statement};
-use lab_sweep::{Sweep, SweepId, SweepStore, summary};
+use lab_sweep::summary::{self, PointCounts};
+use lab_sweep::{Sweep, SweepId, SweepStore};
 use lab_system::failure::Failure;
 use lab_system::leftovers;
 use lab_system::root::Root;
@@ -232,6 +233,7 @@ fn of_bench(repo: &Repo, id: BenchId) -> Result<Evidence> {
         let failed = failed.map(|why| format!("beside its peers: {why}"));
         evidence.caveats.extend(failed);
         evidence.take_peers(&peers.peers);
+        evidence.mean_of_peers(&peers.peers);
     }
     evidence.command = call("bench", kernel, Some(&start.target));
     evidence.command += &format!(" --runs {}", start.runs);
@@ -265,9 +267,16 @@ fn of_sweep(repo: &Repo, id: SweepId) -> Result<Evidence> {
     if ranked.is_empty() {
         evidence.outcome = Outcome::Fail;
     }
-    let (all, passed) = (points.len() as f64, ranked.len() as f64);
-    let counts = [("points", all), ("passed", passed)];
-    let counts = counts.map(|(metric, count)| (metric.to_owned(), plain(count)));
+    let counts = PointCounts::of(points);
+    let counts = [
+        ("points", points.len()),
+        ("passed", ranked.len()),
+        ("slower", counts.slower),
+        ("wrong", counts.wrong),
+        ("not_built", counts.not_built),
+        ("crashed", counts.crashed),
+    ];
+    let counts = counts.map(|(metric, count)| (metric.to_owned(), plain(count as f64)));
     evidence.figures.extend(counts);
     let best = ranked.iter().take(POINTS);
     let caveats = best.clone().flat_map(|point| &point.caveats).cloned();
@@ -283,8 +292,24 @@ fn of_sweep(repo: &Repo, id: SweepId) -> Result<Evidence> {
         evidence.of_workload(&start.in_words(point)).extend(figures);
     }
     evidence.command = call("sweep", kernel, Some(&start.target));
-    evidence.commit_of(repo, &[], None)?;
+    evidence.commit_of(repo, &files_of(repo, &sweep, blob), None)?;
     Ok(evidence)
+}
+
+/// The files that the verdicts of a sweep depend on, if those on disk are still the same and the
+/// kernel is the one of this blob. A sweep records their common hash alone.
+fn files_of(repo: &Repo, sweep: &Sweep, blob: &str) -> Vec<InputFile> {
+    let (root, kernel) = (&repo.project.root, &sweep.start.kernel);
+    let found = Project::open(root, Some(&root.join(kernel))).ok();
+    let found = found.and_then(|project| {
+        let inputs = inputs::read(&project).ok()?;
+        let (source, space) = lab_sweep::space_of(&project, inputs.kernel()).ok()?;
+        let is_same = lab_sweep::fingerprint_of(&inputs, &source, &space)
+            == sweep.start.fingerprint
+            && lab_git::blob_id(repo, kernel, inputs.kernel()).ok()? == blob;
+        is_same.then(|| inputs.files())
+    });
+    found.unwrap_or_default()
 }
 
 fn of_profile(repo: &Repo, run: RunId) -> Result<Evidence> {

@@ -59,6 +59,22 @@ impl Evidence {
         }
     }
 
+    /// Makes the time of each peer over all workloads the arithmetic mean, as that of the kernel in a
+    /// bench is; takes it out where a workload is missing.
+    pub(crate) fn mean_of_peers(&mut self, measured: &[MeasuredPeer]) {
+        let of_kernel = self.workloads.values();
+        let of_kernel = of_kernel.filter(|it| it.figures.contains_key("us")).count();
+        for MeasuredPeer { peer, .. } in measured {
+            let metric = format!("us_{}", metric_name(&peer.name));
+            let times: Vec<f64> = peer.workloads.iter().filter_map(|it| it.us).collect();
+            let mean = times.iter().sum::<f64>() / times.len() as f64;
+            self.figures.remove(&metric);
+            if times.len() == of_kernel.max(1) {
+                self.figures.insert(metric, plain(mean));
+            }
+        }
+    }
+
     /// Finds the commit that holds the kernel and every input as they were measured: `kept`, else
     /// the newest of the branch. A file that could not be hashed is in none.
     pub(crate) fn commit_of(

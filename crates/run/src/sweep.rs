@@ -63,8 +63,8 @@ pub struct AttachedSweep {
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct AttachedPoint {
     pub number: u32,
-    /// The values of the constants, separated by blanks.
-    pub values: String,
+    /// The value of each constant, in their order.
+    pub values: Vec<String>,
     pub outcome: PointOutcome,
     /// The figure; only of a correct point.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -94,8 +94,7 @@ impl AttachedSweep {
 
     /// The values of a point, as in `BLOCK=256 ROWS=2`.
     pub fn values_of(&self, point: &AttachedPoint) -> String {
-        let values = point.values.split(' ');
-        let words = self.constants.iter().zip(values);
+        let words = self.constants.iter().zip(&point.values);
         let words: Vec<String> = words
             .map(|(name, value)| format!("{name}={value}"))
             .collect();

@@ -176,7 +176,7 @@ impl Sweep {
     fn attached(&self, point: &SweepPoint) -> AttachedSweep {
         let attached = |point: &SweepPoint| AttachedPoint {
             number: point.number,
-            values: point.values.join(" "),
+            values: point.values.clone(),
             outcome: point.outcome,
             figure: point.figure.as_ref().map(|figure| figure.measure),
             ratio: point.ratio(),

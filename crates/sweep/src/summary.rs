@@ -95,8 +95,10 @@ pub fn ranked(points: &[SweepPoint]) -> Vec<&SweepPoint> {
     let mut scored: Vec<(f64, &SweepPoint)> = passed
         .filter_map(|point| Some((score(point)?, point)))
         .collect();
-    if !scored.iter().any(|(_, point)| point.emulated) {
-        scored.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    match scored.iter().any(|(_, point)| point.emulated) {
+        // Several devices record them in another order.
+        true => scored.sort_by_key(|(_, point)| point.number),
+        false => scored.sort_by(|(a, _), (b, _)| b.total_cmp(a)),
     }
     scored.into_iter().map(|(_, point)| point).collect()
 }
