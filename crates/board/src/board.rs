@@ -6,8 +6,8 @@ use crate::file::{DecisionsFile, Entry};
 use crate::filled::{Cited, Filled};
 use crate::proof::{Held, is_committed, is_id};
 use crate::status::{self, Expected, Reason, Status};
-use crate::typed::{cards, uncited};
-use crate::{DECISIONS, ID_FORM};
+use crate::typed::{cards, misnamed, uncited};
+use crate::{DECISIONS, ID_FORM, SIGNERS};
 use anyhow::{Context, Result};
 use lab_git::Repo;
 use lab_history::kernels::{self, Standing};
@@ -226,6 +226,12 @@ impl Board {
                 Ok(held) => {
                     let faults = held.faults.iter();
                     faults.for_each(|fault| self.wrong(format!("evidence {id}: {fault}")));
+                    if held.signer.is_none() && held.faults.is_empty() {
+                        let why = format!(
+                            "evidence {id} is signed by no key of {SIGNERS}: whoever made it is not known"
+                        );
+                        self.problem(false, why);
+                    }
                     if let Some(stale) = &held.stale {
                         self.problem(false, format!("evidence {id} is stale: {stale}"));
                     }
@@ -262,6 +268,7 @@ impl Board {
         let mut reasons = status::reasons(entry.verdict, &held, &cited);
         if entry.verdict.is_some() {
             let uncited = uncited([&title, &claim], &held).into_iter();
+            let uncited = uncited.chain(misnamed([&title, &claim], &held));
             let allows = Status::Measured;
             reasons.extend(uncited.map(|text| Reason { allows, text }));
         }

@@ -102,6 +102,10 @@ impl Held {
         each_text(&mut value, "", &|_, text| *text = sanitise::words(text));
         let evidence: Evidence = serde_json::from_value(value).map_err(damaged)?;
         let commit = evidence.commit.as_deref();
+        let is_id = |commit: &&str| commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let named = commit.filter(|commit| commit.len() < 40 || !is_id(commit));
+        faults
+            .extend(named.map(|commit| format!("its commit '{commit}' is no full id of a commit")));
         let unchecked = commit.and_then(|commit| lab_git::cut_off(repo, commit));
         let readable = commit.filter(|_| unchecked.is_none()).into_iter();
         faults.extend(readable.flat_map(|commit| unproved(repo, &evidence, commit)));

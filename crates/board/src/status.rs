@@ -143,7 +143,7 @@ pub fn reasons(
     found
 }
 
-/// What one piece of evidence lacks by itself.
+/// What one piece of evidence lacks by itself. Evidence without the hashes of its files proves no tree.
 fn of_one(id: &str, held: &Held) -> Vec<(Status, String)> {
     let evidence = &held.evidence;
     let mut found = Vec::new();
@@ -164,7 +164,7 @@ fn of_one(id: &str, held: &Held) -> Vec<(Status, String)> {
             "{id} was measured on an emulated device: its times say nothing about a GPU"
         ));
     }
-    if evidence.commit.is_none() {
+    if evidence.commit.is_none() || evidence.inputs.is_empty() {
         caveat(format!(
             "{id} is not from a clean tree: no commit holds the files that were measured"
         ));

@@ -39,7 +39,11 @@ pub fn typed_numbers<'p>(
     let versions: Vec<(String, String)> = evidence().flat_map(versions).collect();
     let typed = words(pieces).filter(move |[before, word, behind]| {
         if !word.contains(char::is_numeric) {
-            return is_in_letters(word, behind);
+            return is_in_letters(before, word, behind);
+        }
+        // Whatever it looks like, a measure makes a figure of it: `GPT12 times`.
+        if MEASURES.contains(&behind.to_lowercase().as_str()) {
+            return true;
         }
         let is_bare = word.chars().all(|c| c.is_ascii_digit());
         let is_known = || known.contains(&word.replace('×', "x").to_lowercase());
@@ -55,30 +59,49 @@ pub fn typed_numbers<'p>(
     typed.map(|[_, word, _]| word)
 }
 
-/// Whether a word is a number in letters, and the next one makes a figure of it.
-fn is_in_letters(word: &str, behind: &str) -> bool {
-    const NUMBERS: [&str; 24] = [
+/// What makes a figure of the number before it.
+const MEASURES: [&str; 11] = [
+    "times",
+    "fold",
+    "percent",
+    "microseconds",
+    "milliseconds",
+    "seconds",
+    "tflops",
+    "gbps",
+    "x",
+    "×",
+    "%",
+];
+
+/// Whether a word is a number in letters, and a word beside it makes a figure of it: `a dozen times`,
+/// `a factor of twelve`, `thirteen percent`.
+fn is_in_letters(before: &str, word: &str, behind: &str) -> bool {
+    const NUMBERS: [&str; 30] = [
         "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
         "twelve", "fifteen", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty",
-        "ninety", "hundred", "thousand", "half",
+        "ninety", "hundred", "thousand", "half", "thirteen", "fourteen", "sixteen", "eighteen",
+        "dozen", "million",
     ];
-    const MEASURES: [&str; 8] = [
-        "times",
-        "fold",
-        "percent",
-        "microseconds",
-        "milliseconds",
-        "seconds",
-        "tflops",
-        "gbps",
+    const FIGURES: [&str; 8] = [
+        "twice",
+        "thrice",
+        "tenfold",
+        "tripled",
+        "doubled",
+        "halved",
+        "quadrupled",
+        "magnitude",
     ];
     let (word, behind) = (word.to_lowercase(), behind.to_lowercase());
     let is_number = |word: &str| NUMBERS.contains(&word);
-    let of_two = word.split('-').all(is_number) && MEASURES.contains(&behind.as_str());
-    let is_fold = word
-        .strip_suffix("fold")
-        .is_some_and(|number| is_number(number.trim_end_matches('-')));
-    of_two || is_fold || ["twice", "thrice"].contains(&word.as_str())
+    let is_counted = word.split('-').all(is_number)
+        && (MEASURES.contains(&behind.as_str()) || before.eq_ignore_ascii_case("of"));
+    let is_joined = ["fold", "times", "x", "×"].iter().any(|measure| {
+        let number = word.strip_suffix(measure);
+        number.is_some_and(|number| is_number(number.trim_end_matches('-')))
+    });
+    is_counted || is_joined || FIGURES.contains(&word.as_str())
 }
 
 /// `H200`, `f16`, `float4`, `e4m3`, `L2`, `sm_90a` and `GPT2`; neither `x10` nor `faster12x`.
@@ -171,6 +194,41 @@ pub fn uncited(texts: [&Filled; 2], evidence: &BTreeMap<&str, &Held>) -> Vec<Str
         }
     }
     found.into_iter().collect()
+}
+
+/// The ratios that a text puts beside another peer than the one they were measured beside, each in a
+/// sentence: the words behind `as fast as` must name the peer.
+pub fn misnamed(texts: [&Filled; 2], evidence: &BTreeMap<&str, &Held>) -> Vec<String> {
+    let mut found = Vec::new();
+    for filled in texts {
+        for two in filled.pieces.windows(2) {
+            let [Piece::Figure(figure), Piece::Text(text)] = two else {
+                continue;
+            };
+            let Some(beside) = text.trim_start().strip_prefix("as fast as ") else {
+                continue;
+            };
+            let held = evidence.get(figure.evidence.as_str());
+            let Some(peer) = held.and_then(|held| held.evidence.peer(&figure.metric)) else {
+                continue;
+            };
+            let name = peer.name.to_lowercase();
+            let names = |word: &str| {
+                let word = word
+                    .trim_matches(['.', ',', ':', ';', '(', ')'])
+                    .to_lowercase();
+                let word = word.trim_end_matches("'s");
+                word == name || word.ends_with(&format!(".{name}"))
+            };
+            if !beside.split_whitespace().any(names) {
+                found.push(format!(
+                    "its claim does not say that {} is beside {}",
+                    figure.text, peer.name
+                ));
+            }
+        }
+    }
+    found
 }
 
 /// What a title and a claim say of cards that their evidence denies: each card that they name must

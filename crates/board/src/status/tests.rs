@@ -17,6 +17,7 @@ fn bench(intervals: [(f64, f64); 2]) -> Held {
     let mut evidence = Evidence {
         kind: EvidenceKind::Bench,
         commit: Some("c".into()),
+        inputs: [("kernel.cu".to_owned(), "h".to_owned())].into(),
         outcome: Outcome::Pass,
         runs: RUNS,
         ..Evidence::default()
