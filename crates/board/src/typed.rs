@@ -83,7 +83,7 @@ fn is_in_letters(before: &str, word: &str, behind: &str) -> bool {
         "ninety", "hundred", "thousand", "half", "thirteen", "fourteen", "sixteen", "eighteen",
         "dozen", "million",
     ];
-    const FIGURES: [&str; 8] = [
+    const FIGURES: [&str; 11] = [
         "twice",
         "thrice",
         "tenfold",
@@ -92,7 +92,11 @@ fn is_in_letters(before: &str, word: &str, behind: &str) -> bool {
         "halved",
         "quadrupled",
         "magnitude",
+        "thirds",
+        "quarter",
+        "quarters",
     ];
+    const OF_A_WHOLE: [&str; 4] = ["the", "as", "of", "that"];
     let (word, behind) = (word.to_lowercase(), behind.to_lowercase());
     let is_number = |word: &str| NUMBERS.contains(&word);
     let is_counted = word.split('-').all(is_number)
@@ -101,7 +105,9 @@ fn is_in_letters(before: &str, word: &str, behind: &str) -> bool {
         let number = word.strip_suffix(measure);
         number.is_some_and(|number| is_number(number.trim_end_matches('-')))
     });
-    is_counted || is_joined || FIGURES.contains(&word.as_str())
+    let last = word.rsplit('-').next().unwrap_or_default();
+    let is_half = last == "half" && OF_A_WHOLE.contains(&behind.as_str());
+    is_counted || is_joined || is_half || FIGURES.contains(&last)
 }
 
 /// `H200`, `f16`, `float4`, `e4m3`, `L2`, `sm_90a` and `GPT2`; neither `x10` nor `faster12x`.
