@@ -29,9 +29,21 @@ fn supported_needs_a_figure_for_every_workload_and_peer_that_the_claim_names() {
     };
     claimed("On H200 it takes {scale.f16.1x64.us}, and is faster than F.scale.")
         .says("its claim names f.scale, and cites no figure beside it");
+    claimed("On H200 it is {scale.f16.1x64.vs_f_scale} as fast as cuDNN and Triton.")
+        .says("its claim does not say that 10.2× is beside F.scale");
     claimed(CLAIM).says("1 supported");
     claimed("On H200 it is {scale.vs_f_scale} as fast as F.scale for f16.1x64.")
         .says("1 supported");
+}
+
+#[test]
+fn evidence_of_a_key_that_nobody_lists_is_told() {
+    let lab = supported();
+    lab.write("evidence/allowed_signers", "");
+    let output = checked(&lab, 0);
+    let told = "warning: evidence scale is signed by no key of evidence/allowed_signers";
+    assert!(output.err.contains(told), "{output:?}");
+    lab.lab("decisions").is(0).says("1 caveated");
 }
 
 #[test]

@@ -281,6 +281,13 @@ fn what_is_wrong_in_the_file_is_named_with_its_place() {
         ("ten times as fast", "'ten' was typed by hand"),
         ("twice as fast", "'twice' was typed by hand"),
         ("a tenfold gain", "'tenfold' was typed by hand"),
+        ("a factor of twelve", "'twelve' was typed by hand"),
+        ("a dozen times", "'dozen' was typed by hand"),
+        ("an order of magnitude", "'magnitude' was typed by hand"),
+        ("two-thirds of the time", "'two-thirds' was typed by hand"),
+        ("half the time", "'half' was typed by hand"),
+        ("GPT12 times", "'GPT12' was typed by hand"),
+        ("torch 2.11.0 times", "'2.11.0' was typed by hand"),
         ("takes {scale.us} µs.", " µs µs' has its unit twice"),
         (
             "{scale.f16.1x64.vs_f_scale} times as fast",
@@ -297,6 +304,9 @@ fn what_is_wrong_in_the_file_is_named_with_its_place() {
         "decisions.toml",
         board.replace(CLAIM, "H200, f16, 1×64 and torch 2.11.0: {scale.us}"),
     );
+    checked(&lab, 0);
+    let counts = "On H200 a cluster of eight blocks of GPT2 takes {scale.us}";
+    lab.write("decisions.toml", board.replace(CLAIM, counts));
     checked(&lab, 0);
     for (from, to, message) in [
         (

@@ -5,8 +5,8 @@ use crate::filled::{Cited, Filled, Piece};
 use crate::proof::Held;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The words of the texts between placeholders, each with the one before and the one behind it.
-fn words(pieces: &[Piece]) -> impl Iterator<Item = [&str; 3]> {
+/// The words of the texts between placeholders, each with the two before and the one behind it.
+fn words(pieces: &[Piece]) -> impl Iterator<Item = [&str; 4]> {
     let texts = pieces.iter().filter_map(|piece| match piece {
         // A placeholder that names nothing is told as such.
         Piece::Text(text) => (!text.starts_with('{')).then_some(text),
@@ -17,7 +17,14 @@ fn words(pieces: &[Piece]) -> impl Iterator<Item = [&str; 3]> {
         let words = words.map(|word| word.trim_matches(['.', ':', '"', '\'', '?', '!']));
         let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
         let at = |at: usize| words.get(at).copied().unwrap_or_default();
-        let each = (0..words.len()).map(|i| [at(i.wrapping_sub(1)), at(i), at(i + 1)]);
+        let each = (0..words.len()).map(|i| {
+            [
+                at(i.wrapping_sub(2)),
+                at(i.wrapping_sub(1)),
+                at(i),
+                at(i + 1),
+            ]
+        });
         each.collect::<Vec<_>>()
     })
 }
@@ -37,12 +44,12 @@ pub fn typed_numbers<'p>(
     let evidence = || evidence.values().map(|held| &held.evidence);
     let known: Vec<String> = evidence().flat_map(names).collect();
     let versions: Vec<(String, String)> = evidence().flat_map(versions).collect();
-    let typed = words(pieces).filter(move |[before, word, behind]| {
+    let typed = words(pieces).filter(move |[earlier, before, word, behind]| {
         if !word.contains(char::is_numeric) {
-            return is_in_letters(before, word, behind);
+            return is_in_letters([earlier, before], word, behind);
         }
-        // Whatever it looks like, a measure makes a figure of it: `GPT12 times`.
-        if MEASURES.contains(&behind.to_lowercase().as_str()) {
+        // Whatever it looks like, a measure makes a figure of it: `GPT12 times`. But `H200 × 2` are cards.
+        if MEASURES.contains(&behind.to_lowercase().as_str()) && !is_card(word) {
             return true;
         }
         let is_bare = word.chars().all(|c| c.is_ascii_digit());
@@ -56,7 +63,7 @@ pub fn typed_numbers<'p>(
         };
         !is_name(word) && (is_bare || !is_known()) && !is_version()
     });
-    typed.map(|[_, word, _]| word)
+    typed.map(|[_, _, word, _]| word)
 }
 
 /// What makes a figure of the number before it.
@@ -76,14 +83,14 @@ const MEASURES: [&str; 11] = [
 
 /// Whether a word is a number in letters, and a word beside it makes a figure of it: `a dozen times`,
 /// `a factor of twelve`, `thirteen percent`.
-fn is_in_letters(before: &str, word: &str, behind: &str) -> bool {
+fn is_in_letters(before: [&str; 2], word: &str, behind: &str) -> bool {
     const NUMBERS: [&str; 30] = [
         "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
         "twelve", "fifteen", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty",
         "ninety", "hundred", "thousand", "half", "thirteen", "fourteen", "sixteen", "eighteen",
         "dozen", "million",
     ];
-    const FIGURES: [&str; 11] = [
+    const FIGURES: [&str; 10] = [
         "twice",
         "thrice",
         "tenfold",
@@ -91,7 +98,6 @@ fn is_in_letters(before: &str, word: &str, behind: &str) -> bool {
         "doubled",
         "halved",
         "quadrupled",
-        "magnitude",
         "thirds",
         "quarter",
         "quarters",
@@ -99,15 +105,21 @@ fn is_in_letters(before: &str, word: &str, behind: &str) -> bool {
     const OF_A_WHOLE: [&str; 4] = ["the", "as", "of", "that"];
     let (word, behind) = (word.to_lowercase(), behind.to_lowercase());
     let is_number = |word: &str| NUMBERS.contains(&word);
+    // `a cluster of eight blocks` is no figure, `a factor of eight` is one.
+    let is_of = |nouns: &[&str]| {
+        let [noun, of] = before.map(str::to_lowercase);
+        of == "of" && nouns.contains(&noun.as_str())
+    };
     let is_counted = word.split('-').all(is_number)
-        && (MEASURES.contains(&behind.as_str()) || before.eq_ignore_ascii_case("of"));
+        && (MEASURES.contains(&behind.as_str()) || is_of(&["factor", "factors"]));
+    let is_order = word == "magnitude" && is_of(&["order", "orders"]);
     let is_joined = ["fold", "times", "x", "×"].iter().any(|measure| {
         let number = word.strip_suffix(measure);
         number.is_some_and(|number| is_number(number.trim_end_matches('-')))
     });
     let last = word.rsplit('-').next().unwrap_or_default();
     let is_half = last == "half" && OF_A_WHOLE.contains(&behind.as_str());
-    is_counted || is_joined || is_half || FIGURES.contains(&last)
+    is_counted || is_order || is_joined || is_half || FIGURES.contains(&last)
 }
 
 /// `H200`, `f16`, `float4`, `e4m3`, `L2`, `sm_90a` and `GPT2`; neither `x10` nor `faster12x`.
@@ -183,7 +195,7 @@ pub fn uncited(texts: [&Filled; 2], evidence: &BTreeMap<&str, &Held>) -> Vec<Str
         names.any(|peer| peer.name.to_lowercase() == word)
     };
     let mut found = BTreeSet::new();
-    for [before, word, _] in texts.iter().flat_map(|filled| words(&filled.pieces)) {
+    for [_, before, word, _] in texts.iter().flat_map(|filled| words(&filled.pieces)) {
         let word = word.replace('×', "x").to_lowercase();
         let word = word.trim_end_matches("'s");
         let has_digit = word.contains(|c: char| !c.is_ascii_digit());
