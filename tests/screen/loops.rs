@@ -88,6 +88,17 @@ fn world(view: LoopView) -> World {
 }
 
 #[test]
+fn what_a_loop_puts_back_is_judged_only_if_nobody_judged_it() {
+    let mut world = world(no_loop());
+    world.tell("save; say correctness: pass; end pass 166000");
+    let before = world.runs();
+    world.tell("loop-writes bytes-0");
+    assert_eq!(world.runs(), before, "run 1 judged these bytes");
+    world.tell("loop-writes bytes-9");
+    assert_eq!(world.runs(), before + 1, "nobody judged these bytes");
+}
+
+#[test]
 fn without_a_loop_the_view_says_what_one_is_and_the_line_that_starts_one() {
     let mut world = world(no_loop());
     check("loop_none", &mut world);

@@ -119,7 +119,7 @@ impl World {
         }
     }
 
-    pub(super) fn changed(&self) -> Event {
+    pub(super) fn changed(&self, beside_loop: bool) -> Event {
         Event::Watch(WatchEvent::Changed {
             files: vec![KERNEL.into()],
             inputs: Arc::new(Inputs {
@@ -128,7 +128,7 @@ impl World {
                 outside: Vec::new(),
             }),
             config: false,
-            beside_loop: false,
+            beside_loop,
         })
     }
 }

@@ -40,7 +40,12 @@ impl World {
             "save" => {
                 self.saves += 1;
                 self.disk = format!("bytes-{}", self.saves);
-                self.send(self.changed());
+                self.send(self.changed(false));
+            }
+            // A loop wrote these bytes.
+            "loop-writes" => {
+                self.disk = rest.to_owned();
+                self.send(self.changed(true));
             }
             // The run was requested before the last one: its start is reported late.
             "begins" => self.start(lab_run::Reason::Rerun),
@@ -59,7 +64,7 @@ impl World {
                 (record.ended, record.ending) = (None, None);
                 self.records.push(record);
             }
-            "touch" => self.send(self.changed()),
+            "touch" => self.send(self.changed(false)),
             // In another terminal: `lab profile` has made one.
             "profiled-elsewhere" => self.send(Event::Watch(WatchEvent::Profiled)),
             // In another terminal: `elsewhere` alone says that something changed; with words, they
@@ -72,7 +77,7 @@ impl World {
             }
             "undo" => {
                 self.disk = self.head.clone();
-                self.send(self.changed());
+                self.send(self.changed(false));
             }
             "say" => self.say(rest),
             "end" => self.end(rest),
