@@ -2,7 +2,7 @@
 //
 // A block of three warpgroups stays on its multiprocessor and computes tile after tile of c. One thread of the first warpgroup, the
 // producer, lets the copy engine (TMA) bring 64 columns of the tile's rows of a and b into the next free stage of shared memory. The other
-// two, the consumers, have half of the tile's rows each and give the stages to the tensor cores (wgmma).
+// two, the consumers, have half of the tile's rows each and give the stages to the tensor cores (wgmma). A tile of 64 rows has but one.
 // While the copy engine stores a finished tile, the next one is computed.
 // TMA needs rows that begin at multiples of 16 bytes: if they do not, a first launch copies a and b to longer rows. The cpu device has
 // neither TMA nor tensor cores, and runs a plain kernel.
@@ -38,11 +38,10 @@ PLAIN(matmul_f16, __half)
 #else
 #include "hopper.h"  // the instructions of sm_90a as functions
 
-constexpr int BK = 64;    // columns of a and b in a stage: 128 bytes, the width of the swizzle
-constexpr int ROWS = 64;  // of a consumer in one wgmma
-constexpr int WARPGROUP = 128, CONSUMERS = 2, THREADS = (1 + CONSUMERS) * WARPGROUP;  // threads, warpgroups, threads of a block
+constexpr int BK = 64;  // columns of a and b in a stage: 128 bytes, the width of the swizzle
+constexpr int ROWS = 64, WARPGROUP = 128;  // rows of a consumer in one wgmma; its threads
 // Rows of tiles that are computed together; rows, columns, stages and clusters of the kinds of tile below.
-// lab: tune WIDE_ROWS = 128, 256
+// lab: tune WIDE_ROWS = 64, 128, 256
 // lab: tune WIDE_COLUMNS = 64..256 step 64
 // lab: tune WIDE_STAGES = 3..6
 // lab: tune WIDE_CLUSTER = 1, 2
@@ -55,6 +54,7 @@ constexpr int PAD_THREADS = 128;
 template <int BM_, int BN_, int STAGES_, int CM_, int CN_>
 struct Tile {
     static constexpr int BM = BM_, BN = BN_, STAGES = STAGES_, CM = CM_, CN = CN_, CLUSTER = CM * CN;
+    static constexpr int CONSUMERS = BM > ROWS ? 2 : 1, THREADS = (1 + CONSUMERS) * WARPGROUP;
     static constexpr int PARTS = BM / ROWS / CONSUMERS;       // of a consumer
     static constexpr int CHUNK = BN % 64 == 0 ? 64 : BN / 3;  // columns of c that one copy stores
 };
@@ -70,7 +70,7 @@ template <typename T, typename S>
 struct alignas(1024) Shared {
     T a[S::STAGES][S::BM * BK];
     T b[S::STAGES][S::BN * BK];
-    T c[CONSUMERS][2][ROWS * S::CHUNK];  // chunks on their way to the memory
+    T c[S::CONSUMERS][2][ROWS * S::CHUNK];  // chunks on their way to the memory
     Barrier full[S::STAGES], empty[S::STAGES];
 };
 
@@ -224,7 +224,7 @@ __device__ void multiply_tiles(T* c, int m, int n, int k, int b_row, const LabTe
     if (threadIdx.x == 0) {
         for (int i = 0; i < S::STAGES; i++) {
             barrier_init(&s.full[i], 1);
-            barrier_init(&s.empty[i], CONSUMERS * WARPGROUP / 32 * S::CLUSTER);  // each warp of a consumer arrives
+            barrier_init(&s.empty[i], S::CONSUMERS * WARPGROUP / 32 * S::CLUSTER);  // each warp of a consumer arrives
         }
         barrier_init_fence();
         // A block without a cluster has the barriers to itself: the first loads do not wait for its other threads.
@@ -236,10 +236,10 @@ __device__ void multiply_tiles(T* c, int m, int n, int k, int b_row, const LabTe
     cluster_barrier();
     // The producer gives registers to the consumers, who hold the sums.
     if (threadIdx.x < WARPGROUP) {
-        give_registers<24>();
+        if constexpr (S::CONSUMERS > 1) give_registers<24>();
         if (threadIdx.x == 0) produce<T, S>(s, m, n, early, steps, b_row, a_map, b_map);
     } else {
-        take_registers<240>();
+        if constexpr (S::CONSUMERS > 1) take_registers<240>();
         consume<T, S>(s, c, m, n, steps, c_map);
     }
     // No block ends while others still arrive at its barriers.
@@ -248,7 +248,7 @@ __device__ void multiply_tiles(T* c, int m, int n, int k, int b_row, const LabTe
 }
 
 #define TILED(name, T, S)                                                                                                    \
-    extern "C" __global__ void __launch_bounds__(THREADS, 1)                                                                 \
+    extern "C" __global__ void __launch_bounds__(S::THREADS, 1)                                                              \
         name(const T* a, const T* b, T* c, int m, int n, int k, void* padded, const __grid_constant__ LabTensorMap a_map,    \
              const __grid_constant__ LabTensorMap b_map, const __grid_constant__ LabTensorMap c_map) {                       \
         multiply_tiles<T, S>(c, m, n, k, padded ? m : 0, a_map, b_map, c_map);                                               \
@@ -314,7 +314,7 @@ __device__ void launch_kind(LabLaunches& launches, const LabDims& dims, int sms,
     LabShape& launch = launches.add(kernel);
     launch.cluster[0] = S::CLUSTER;
     launch.grid[0] = S::CLUSTER * (clusters < at_once<S>(sms) ? clusters : at_once<S>(sms));
-    launch.block[0] = THREADS;
+    launch.block[0] = S::THREADS;
     launch.shared_bytes = sizeof(Shared<__half, S>) + 1024;
     ask_input(launch, dims, "a", padded, S::BM / S::CN);
     ask_input(launch, dims, "b", padded, S::BN / S::CM);
