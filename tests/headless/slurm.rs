@@ -235,7 +235,8 @@ fn a_job_is_named_once_it_is_sent_and_again_while_it_waits() {
         ),
     );
     let output = is_whole(&lab, lab.lab(SWEEP));
-    let sent = "lab: Slurm job 101: 3 tasks: 3 pending\n";
+    let sent = "lab: `sbatch` sends 3 tasks to Slurm, and waits where Slurm does not answer\n\
+                lab: Slurm job 101: 3 tasks: 3 pending\n";
     let waits =
         "lab: Slurm job 101: 3 tasks: 3 pending: `squeue --jobs=101` says what they wait for\n";
     for line in [sent, waits] {

@@ -167,22 +167,22 @@ impl<'s, 'a> Head<'s, 'a> {
             line: &self.command_line(number)?,
         };
         let options = session.cluster.as_ref().map_or(&[][..], |it| &it.options);
-        let job = match slurm::send(project, options, &sent) {
-            Ok(job) => job,
+        let mut jobs = SweepJobs {
+            origin: own_origin(),
+            array: number,
+            tasks,
+            pending: tasks,
+            ..SweepJobs::default()
+        };
+        (self.tell)(SweepEvent::Jobs(&jobs));
+        match slurm::send(project, options, &sent) {
+            Ok(job) => jobs.job = job,
             Err(why) => {
                 // The next array may have this number.
                 let _ = project.files().remove_dir_all(&folder);
                 return Ok(Err(why));
             }
-        };
-        let jobs = SweepJobs {
-            origin: own_origin(),
-            array: number,
-            job,
-            tasks,
-            pending: tasks,
-            ..SweepJobs::default()
-        };
+        }
         self.session.open.write(JOBS, Purpose::SweepJobs, &jobs)?;
         self.open_tasks(&array, jobs);
         self.asked = Some(Instant::now());

@@ -222,8 +222,15 @@ impl SweepJobs {
         self.pending + self.running > 0
     }
 
-    /// `Slurm job 123: 20 tasks: 4 running, 12 pending, 3 done, 1 lost`, and that Slurm does not answer
+    /// `Slurm job 123: 20 tasks: 4 running, 12 pending, 3 done, 1 lost`, and that Slurm does not
+    /// answer; without an id of the job, that the tasks are being sent.
     pub fn in_words(&self) -> String {
+        let tasks = counted(self.tasks, "task");
+        if self.job.is_empty() {
+            return format!(
+                "`sbatch` sends {tasks} to Slurm, and waits where Slurm does not answer"
+            );
+        }
         let counts = [
             (self.running, "running"),
             (self.pending, "pending"),
@@ -234,7 +241,6 @@ impl SweepJobs {
         let words = some
             .map(|(count, word)| format!("{count} {word}"))
             .join(", ");
-        let tasks = counted(self.tasks, "task");
         let silent = self.unanswered.as_ref();
         let silent = silent.map(|why| format!(", when it answered last; now it does not: {why}"));
         format!(
