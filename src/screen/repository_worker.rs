@@ -237,7 +237,7 @@ impl RepositoryThread {
             Change::ApplyPoint(number) => self.put(move |project| {
                 let (point, restored) = lab_decide::apply_point(project, Some(number))?;
                 let unnamed = point.unnamed.map_or_else(String::new, |why| {
-                    format!("; a keep does not name the sweep: {why}")
+                    format!("; the commit does not name the sweep: {why}")
                 });
                 let (sweep, values) = (point.sweep, point.values);
                 let said = format!("point {number} of sweep {sweep}: {values}{unnamed}");

@@ -213,6 +213,14 @@ fn apply(lab: &Lab, right: &Value, wrong: &Value) {
     assert_eq!(json["sweep"]["points"].as_array().unwrap().len(), 5);
     fs::rename(lab.path("moved"), lab.path(".lab/sweep")).unwrap();
     fs::rename(lab.path("runs"), lab.path(".lab/runs")).unwrap();
+    // What the kernel had when the sweep began may be what it found.
+    let had = "kernel.cu now has BLOCK=64 STEP=1: point 1 of sweep 1\n  `lab run` judges it; the commit names the sweep";
+    lab.lab("sweep --apply 1").is(0).says(had);
+    lab.lab("run").is(0);
+    lab.lab("discard -m 'nothing is faster'").is(0);
+    let commit = lab.git("log -1 --all --format=%h --grep=nothing");
+    let shown = lab.lab(&format!("show {}", commit.trim())).is(0);
+    shown.says("  the sweep's points (5 of 5 recorded), the best first:\n");
     lab.write("kernel.cu", expected.replace("2) * x[i]", "2) * x[i] + 0"));
     lab.lab("sweep --apply 3").is(64).says(
         "kernel.cu, its tune lines or its rules changed since sweep 1, so its points are other kernels: `lab sweep` measures",
@@ -237,7 +245,7 @@ fn a_point_of_a_foreign_sweep_is_applied_and_no_keep_names_it() {
         .is(0)
         .says(&format!(": point {point} of sweep 1\n"))
         .says(&format!(
-            "`lab run` judges it; a keep does not name the sweep: it is {foreign}\n"
+            "`lab run` judges it; the commit does not name the sweep: it is {foreign}\n"
         ));
     lab.lab("run").is(0);
     lab.lab("keep -m other").is(0);

@@ -21,7 +21,7 @@ pub struct StoredPoint {
     pub number: u32,
     /// As in `BLOCK=256 ROWS=2`.
     pub values: String,
-    /// Why a keep does not name the sweep; `None` if it does.
+    /// Why the commit does not name the sweep; `None` if it does.
     pub unnamed: Option<String>,
     /// Full id of the commit that holds the kernel.
     pub commit: String,

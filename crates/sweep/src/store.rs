@@ -158,7 +158,7 @@ impl SweepView {
 }
 
 /// The sweep that these bytes of the kernel are a point of. `None` if no such point of a sweep of this
-/// user's was written into the kernel, or if the kernel was written so before the sweep.
+/// user's was written into the kernel by `lab sweep --apply` or in the screen.
 pub fn origin_of(lab_dir: &Path, kernel: &str, blob: &str) -> Option<AttachedSweep> {
     let store = SweepStore::new(lab_dir);
     let mut sweeps = store.all(|start| start.kernel == kernel);
@@ -204,13 +204,11 @@ impl Sweep {
 pub const FOREIGN: &str = "foreign: somebody else's lab wrote it, or it was changed since";
 
 impl SweepStart {
-    /// Why a keep of a point that was written into the kernel does not name the sweep; `None` if it
-    /// does.
+    /// Why the commit of a point that was written into the kernel does not name the sweep; `None` if
+    /// it does.
     pub fn why_unnamed(&self, point: &SweepPoint) -> Option<String> {
         if self.origin != Origin::Own || point.origin != Origin::Own {
             Some(format!("it is {FOREIGN}"))
-        } else if point.written {
-            Some("the kernel had these values when it began".to_owned())
         } else if point.outcome != PointOutcome::Pass {
             Some("this point was not measured to the end".to_owned())
         } else {

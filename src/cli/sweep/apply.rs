@@ -19,7 +19,7 @@ pub struct SweepApplied {
     applied_point: u32,
     /// Its values, as in `BLOCK=256 ROWS=2`.
     values: String,
-    /// Why a keep of these bytes does not name the sweep in the trailer `Sweep`, as of a foreign one; null if
+    /// Why the commit of these bytes does not name the sweep in the trailer `Sweep`, as of a foreign one; null if
     /// it does.
     unnamed: Option<String>,
     /// The bytes on disk are other ones now.
@@ -64,8 +64,8 @@ impl SweepApplied {
         let has = if *changed { "now has" } else { "already has" };
         let this = &project.argument;
         let named = match unnamed {
-            None => "a keep names the sweep in the trailer `Sweep`".to_owned(),
-            Some(why) => format!("a keep does not name the sweep: {why}"),
+            None => "the commit names the sweep in the trailer `Sweep`".to_owned(),
+            Some(why) => format!("the commit does not name the sweep: {why}"),
         };
         let mut lines = vec![
             format!("{kernel} {has} {values}: point {point} of sweep {sweep}"),
