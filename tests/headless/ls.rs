@@ -118,6 +118,26 @@ fn each_kernel_is_listed_with_the_figures_of_its_incumbent() {
     );
 }
 
+/// Early judges told a floor from four times the measured rate of arithmetic.
+#[test]
+fn a_floor_of_arithmetic_is_no_floor() {
+    let lab = three();
+    let matmul = "// problem: matmul\n// objective: throughput_tflops\n// throughput_tflops: 343\n// floor_us: 80\n\
+                  // workload: m=64 kernel_us=500 of_floor=16 correctness=pass\n";
+    decided(&lab, "scale", &lines(2000.0, matmul), "keep");
+    let row = lab.lab("ls").is(0).out;
+    let row = row.lines().find(|line| line.contains("kernels/scale"));
+    let cells: Vec<&str> = row.unwrap().split_whitespace().collect();
+    assert_eq!(cells[3..6], ["500", "-", "1"], "{cells:?}");
+    assert_eq!(
+        lab.lab("ls --json").is(0).json()["kernels"][1]["bounds"],
+        Value::Null
+    );
+    lab.lab("report").is(0);
+    let html = lab.read(".lab/report.html");
+    assert!(html.contains("m=64") && !html.contains(">16<"), "{html}");
+}
+
 #[test]
 fn what_a_clone_cannot_vouch_for_is_marked() {
     let lab = worked_on();

@@ -1,7 +1,7 @@
 //! The time of a run beside the time that the device cannot beat, and beside the estimate of a good implementation.
 
 use lab_project::objective::Objective;
-use lab_protocol::report::Report;
+use lab_protocol::report::{Report, Workload};
 use lab_run::RunId;
 use lab_run::record::Record;
 use lab_text::figures::short;
@@ -26,6 +26,9 @@ impl Bounds {
     /// `None` of a run that was not timed, or tells no floor.
     pub fn of(record: &Record) -> Option<Self> {
         let report = record.report();
+        if !has_floor(&report) {
+            return None;
+        }
         let positive = |value: f64| (value.is_finite() && value > 0.0).then_some(value);
         let kernel_us = record.verdict.as_ref()?.kernel_us.and_then(positive)?;
         let floor_us = report.number("floor_us").and_then(positive)?;
@@ -40,6 +43,24 @@ impl Bounds {
             of_estimate: estimate_us.map(of),
         })
     }
+}
+
+/// Whether the floors of a run say how far its kernel has come. Early built-in harnesses also told
+/// floors that follow from four times the measured rate of arithmetic: those of problems whose figure
+/// is TFLOP/s.
+fn has_floor(report: &Report) -> bool {
+    let is_built_in = report.value("problem").is_some();
+    let is_arithmetic = || report.value("objective") == Some(Objective::Tflops.name());
+    !(is_built_in && is_arithmetic())
+}
+
+/// The workloads of a run, with the floors that say how far its kernel has come.
+pub fn workloads_of(report: &Report) -> Vec<Workload> {
+    let mut all = report.workload_figures();
+    if !has_floor(report) {
+        all.iter_mut().for_each(|workload| workload.of_floor = None);
+    }
+    all
 }
 
 /// Floor and estimate in the unit of the objective, with their names. Empty unless the objective is

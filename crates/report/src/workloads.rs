@@ -2,6 +2,7 @@
 
 use askama::Template;
 use lab_board::{Evidence, EvidenceKind, EvidenceWorkload, RATIO};
+use lab_history::bounds::workloads_of;
 use lab_protocol::report::{Measure, PeerRatio, Workload};
 use lab_run::peers::MeasuredPeer;
 use lab_run::record::Record;
@@ -47,7 +48,7 @@ impl Workloads {
     /// `None` if the run tells nothing of single workloads. `peers` are those that its bytes were
     /// timed beside.
     pub fn of(record: &Record, peers: &[MeasuredPeer], of: String) -> Option<Self> {
-        let all = record.report().workload_figures();
+        let all = workloads_of(&record.report());
         let compared = peers.iter().filter(|it| !it.peer.workloads.is_empty());
         let compared: Vec<&MeasuredPeer> = compared.collect();
         let beside = |it: &Workload| {

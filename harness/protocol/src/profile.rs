@@ -61,8 +61,8 @@ pub struct LeastWork {
     /// The steps of the launch, which follow one another; 1 without steps. A run gives the time of
     /// one step.
     pub steps: f64,
-    /// No launch takes fewer microseconds. `None` on the cpu device and on a device that was not
-    /// probed.
+    /// No launch takes fewer microseconds. `None` on the cpu device, on a device that was not
+    /// probed, and where arithmetic limits the launch.
     pub floor_us: Option<f64>,
     /// Microseconds of a good implementation of the stated algorithm; `None` as above.
     pub estimate_us: Option<f64>,

@@ -70,7 +70,10 @@ fn time(profile: &Profile, least: &LeastWork) -> Option<String> {
     let us = |us: f64| format!("{} µs", figure(us));
     let Some(floor) = least.floor_us.filter(|floor| *floor > 0.0) else {
         // The cpu device has no floor, and its image no architecture: its times say nothing.
-        let text = "no floor: the device was not probed yet (`lab probe` does)";
+        let text = match least.estimate_us {
+            Some(_) => "no floor: arithmetic limits it, and the roofline has its peak",
+            None => "no floor: the device was not probed yet (`lab probe` does)",
+        };
         let run = least
             .run_us
             .map(|run| format!("the run took {} a launch; ", us(run)))

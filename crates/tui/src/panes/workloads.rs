@@ -11,6 +11,7 @@ use crate::prelude::*;
 use crate::table::compare;
 use crate::widgets::canvas::{GUTTER, TableColumn, arrow, table_row};
 use itertools::Itertools;
+use lab_history::bounds::workloads_of;
 use lab_protocol::report::{AggregateOf, Report, Speed, Workload};
 use lab_run::experiment::ExperimentKey;
 use std::sync::Arc;
@@ -40,7 +41,7 @@ impl WorkloadTable {
     /// The workloads of a report; `None` if there are too few for a table. `objective` is the key
     /// of the whole's figure.
     pub fn of(report: &Report, objective: &str) -> Option<WorkloadTable> {
-        let workloads = report.workload_figures();
+        let workloads = workloads_of(report);
         let aggregate = report.aggregate_of(report.value("objective").unwrap_or(objective));
         (workloads.len() >= LEAST).then_some(WorkloadTable {
             workloads,

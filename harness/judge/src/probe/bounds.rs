@@ -3,7 +3,9 @@
 //!
 //! The *floor* is a hard bound: a time below it is an error of the measurement (work left out, a
 //! clock that is wrong), never a fast kernel. So each rate in it is above the best one measured, by
-//! a margin that is explained at its constant, and it counts only what no kernel can avoid. The
+//! a margin that is explained at its constant, and it counts only what no kernel can avoid. A floor
+//! that follows from arithmetic refuses such a time, and is told to nobody: its margin is too wide to
+//! say how far a kernel has come. The
 //! *estimate* is what a good implementation of the stated algorithm takes: the roofline of memory
 //! and arithmetic (S. Williams, A. Waterman, D. Patterson: Roofline, CACM 52(4), 2009), plus the
 //! launch, plus the exchanges that must follow one another. It is not a bound: an algorithm with
@@ -42,6 +44,9 @@ pub enum CacheState {
     #[default]
     Warm,
 }
+
+/// What a floor from [`TENSOR_MARGIN`] follows from.
+const ARITHMETIC: &str = "its arithmetic is done no faster";
 
 /// What one launch must do. Bytes, and operations.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -87,10 +92,7 @@ impl DeviceFigures {
                 (demand.reads + demand.writes) / (self.l2 * L2_MARGIN),
                 "its bytes come through the L2 cache no faster",
             ),
-            (
-                demand.flops / (fastest * TENSOR_MARGIN),
-                "its arithmetic is done no faster",
-            ),
+            (demand.flops / (fastest * TENSOR_MARGIN), ARITHMETIC),
             (
                 demand.steps * self.l2_round_trip * NEAREST_SLICE,
                 "every step takes at least one trip to the L2 cache",
@@ -127,7 +129,8 @@ impl DeviceFigures {
 
 /// Compares each launch's time with its floor. Returns [`Stop::Wrong`] and writes `first_failure:`
 /// if a time is below it. Otherwise writes `floor_us:`, `estimate_us:` and `of_estimate:`, which are
-/// aggregates over the launches, like the measures. `seconds` has a time for each demand.
+/// aggregates over the launches, like the measures; no `floor_us:` if a launch has none to tell.
+/// `seconds` has a time for each demand.
 pub fn judge(
     figures: &DeviceFigures,
     l2_bytes: u64,
@@ -170,12 +173,19 @@ pub fn judge(
             .iter()
             .map(|demand| demand.exchanges)
             .fold(0.0, f64::max);
+        let is_told = bounds.iter().all(|bounds| bounds.told_floor().is_some());
+        let floor = is_told.then_some(floor);
         write(out, floor, estimate, exchanges, measured)?;
     }
     Ok(())
 }
 
 impl TimeBounds {
+    /// The floor, unless it follows from [`TENSOR_MARGIN`].
+    pub fn told_floor(&self) -> Option<f64> {
+        (self.because != ARITHMETIC).then_some(self.floor)
+    }
+
     /// Why this time of a launch cannot be; `None` if the device can reach it. Times are shown for
     /// one of `parts` parts of the launch, as for one of its steps.
     fn refusal(&self, seconds: f64, parts: f64) -> Option<String> {
@@ -194,12 +204,14 @@ impl TimeBounds {
 /// Writes the lines; times in seconds. `exchanges` are those of a step, if the estimate counts any.
 fn write(
     out: &mut Writer,
-    floor: f64,
+    floor: Option<f64>,
     estimate: f64,
     exchanges: f64,
     measured: f64,
 ) -> io::Result<()> {
-    out.line("floor_us", figure(floor * 1e6))?;
+    if let Some(floor) = floor {
+        out.line("floor_us", figure(floor * 1e6))?;
+    }
     let counted = if exchanges > 0.0 {
         format!(" exchanges={exchanges}")
     } else {
@@ -359,6 +371,25 @@ mod tests {
             text,
             "floor_us: 0.07500\nestimate_us: 4.801 exchanges=4\nof_estimate: 79\n"
         );
+    }
+
+    #[test]
+    fn a_floor_from_arithmetic_refuses_and_is_not_told() {
+        let matmul = |n: f64| Demand {
+            reads: 4.0 * n * n,
+            writes: 2.0 * n * n,
+            flops: 2.0 * n * n * n,
+            ..Demand::default()
+        };
+        let both = [matmul(64.0), matmul(8192.0)];
+        let (passes, text) = judged(&both, &[3e-6, 1.5e-3]);
+        assert!(passes && text.starts_with("estimate_us: "), "{text}");
+        let (passes, text) = judged(&both[..1], &[3e-6]);
+        assert!(passes && text.starts_with("floor_us: "), "{text}");
+        let (passes, text) = judged(&both, &[3e-6, 0.3e-3]);
+        assert!(!passes, "{text}");
+        let below = "cannot reach: its arithmetic is done no faster\n";
+        assert!(text.ends_with(below), "{text}");
     }
 
     #[test]

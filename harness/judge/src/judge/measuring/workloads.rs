@@ -13,8 +13,8 @@ use lab_stats::speed::Speed;
 #[derive(Default)]
 pub struct TimedWorkloads {
     each: Vec<WorkloadFigures>,
-    /// Seconds that no launch can take less than, of each workload; 0 without a bound. Empty
-    /// without a probe.
+    /// Seconds that no launch can take less than, of each workload; 0 without a bound that is told.
+    /// Empty without a probe.
     floors: Vec<f64>,
     /// The seconds that stand for each of the candidate's turns.
     pub turns: Vec<f64>,
@@ -27,7 +27,8 @@ impl TimedWorkloads {
             let demands = timed.demands();
             demands
                 .iter()
-                .map(|demand| figures.bounds(demand, cx.device.l2_bytes).floor)
+                .map(|demand| figures.bounds(demand, cx.device.l2_bytes))
+                .map(|bounds| bounds.told_floor().unwrap_or(0.0))
                 .collect()
         });
         TimedWorkloads {

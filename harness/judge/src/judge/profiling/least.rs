@@ -21,7 +21,7 @@ impl Profiling<'_> {
             written_bytes: demand.writes,
             flops: Some(demand.flops).filter(|flops| *flops > 0.0),
             steps: demand.steps.max(1.0),
-            floor_us: bounds.map(|bounds| bounds.floor * 1e6),
+            floor_us: bounds.and_then(|bounds| Some(bounds.told_floor()? * 1e6)),
             estimate_us: bounds.map(|bounds| bounds.estimate * 1e6),
             // The judge does not know the run. Whoever keeps the profile beside it adds its time.
             run_us: None,
