@@ -293,6 +293,10 @@ fn what_is_wrong_in_the_file_is_named_with_its_place() {
             "{scale.f16.1x64.vs_f_scale} times as fast",
             "× times' has its unit twice",
         ),
+        (
+            "{scale.f16.1x64.vs_f_scale} slower than F.scale",
+            "'10.2× slower' is contrary to its evidence: write '10.2× as fast as'",
+        ),
         ("takes {scale.us", "has a brace without its other half"),
         ("takes {scale.us}}", "has a brace without its other half"),
     ];
@@ -428,21 +432,23 @@ fn a_sweep_is_evidence_with_the_state_of_its_device() {
 fn a_run_and_next_evidence_are_on_the_board_too() {
     let lab = Lab::new();
     lab.lab("run").is(0);
+    lab.lab("run").is(0);
+    lab.lab("decisions add second --run 2").is(0);
     let answer = lab.lab("decisions add first --run 1 --json").is(0).json();
     assert_eq!(answer["evidence"]["figures"]["sps"]["value"], 1000.0);
     lab.write(
         "decisions.toml",
         "[[decision]]\nid = \"a\"\ndomain = \"D\"\ntitle = \"T\"\nclaim = \"It makes {first.sps}.\"\n\
-         evidence = [\"first\"]\nboundary = \"Published: 5.9×, on another card.\"\nnext = [\n\
+         evidence = [\"first\", \"second\"]\nboundary = \"Published: 5.9×, on another card.\"\nnext = [\n\
          { what = \"more runs\", command = \"lab bench\", reason = \"one proves nothing\" },\n\
-         { what = \"a run\", done = \"first\" } ]\n",
+         { what = \"a run\", done = \"second\" } ]\n",
     );
     let board = lab.lab("decisions").is(0);
     for line in [
         "It makes 1,000 samples/s.",
         "boundary: Published: 5.9×, on another card.",
         "next [ ] more runs; lab bench; one proves nothing",
-        "next [x] first: a run",
+        "next [x] second: a run",
     ] {
         assert!(board.out.contains(line), "{line}: {board:?}");
     }

@@ -160,10 +160,21 @@ fn enter_shows_the_run_behind_a_figure_where_it_is_here() {
     world.screen(160, 45);
     world.tell("press enter");
     let words = world.words();
-    assert!(
-        words.contains("it is bench 3: `lab bench --show 3` shows it where it was made"),
-        "{words}"
-    );
+    for line in [
+        "its record",
+        "evidence/rmsnorm.json: its record is in the clone where it was made",
+        "bench 3 of kernels/rmsnorm/kernel.cu on NVIDIA H200, 6 runs",
+        "`lab bench kernels/rmsnorm --runs 6` repeats it",
+        "580.1, NVRTC 13.0, SM clock 1980 (1975 … 1980) MHz",
+        "its record does not say whether the tree was clean",
+        "peer eager: (wide * torch.rsqrt(",
+        "rows=4096 cols=8192 T=f16",
+        "vs_eager 10.2× (10.1 … 10.3)",
+    ] {
+        assert!(words.contains(line), "{line}: {words}");
+    }
+    world.tell("press enter");
+    assert!(world.words().contains("boundary: Cold L2"));
     // It was made here.
     world.record = Some(vec!["PASS  bench 3".into(), "  mean 26.41 µs".into()]);
     for close in ["enter", "esc"] {
@@ -225,7 +236,7 @@ fn enter_shows_no_run_of_another_lab_that_has_the_same_number() {
         of_run_3("experiment", 26.41),
     );
     assert!(here.contains("▸3 Results"), "{here}");
-    let why = "run 3 is no experiment of this clone";
+    let why = "its record is in the clone where it was made";
     assert!(
         elsewhere.contains(why) && elsewhere.contains("▸6 Decisions"),
         "{elsewhere}"

@@ -30,6 +30,10 @@ pub struct BenchStart {
     /// Hash of the bytes and the rules: of every file that a verdict depends on.
     pub fingerprint: Fingerprint,
     pub inputs: Vec<InputFile>,
+    /// Whether all tracked files were as in HEAD; see [`lab_git::is_clean`]. `None` if that is not
+    /// known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clean_tree: Option<bool>,
     /// The harness command; `built-in` for the built-in harness.
     pub command: String,
     /// The device that was asked for: `auto`, `cpu`, `cuda:1`.
@@ -53,6 +57,7 @@ impl BenchStart {
             blob,
             fingerprint,
             inputs: Vec::new(),
+            clean_tree: None,
             command: "built-in".to_owned(),
             target: "auto".to_owned(),
             discipline: None,

@@ -254,6 +254,7 @@ fn begun(
     let (start, open) = store.create(|id| BenchStart {
         origin: own_origin(),
         inputs: inputs.files(),
+        clean_tree: lab_git::is_clean(&repo),
         command: project.config.harness_command(),
         target: spec.target(project),
         discipline: (!project.external()).then(|| request.discipline(Discipline::default())),

@@ -4,9 +4,11 @@ use crate::claim::{Numbers, fill};
 use crate::evidence::Evidence;
 use crate::file::{DecisionsFile, Entry};
 use crate::filled::{Cited, Filled};
+use crate::next::{Next, OUT_OF_REACH, to_do};
 use crate::proof::{Held, is_committed, is_id};
 use crate::status::{self, Expected, Reason, Status};
 use crate::typed::{cards, misnamed, uncited};
+use crate::universal::overclaimed;
 use crate::{DECISIONS, ID_FORM, SIGNERS};
 use anyhow::{Context, Result};
 use lab_git::Repo;
@@ -72,19 +74,6 @@ pub struct Decision {
     pub next: Vec<Next>,
 }
 
-/// Evidence that is to be made.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
-#[schemars(rename = "NextEvidence")]
-pub struct Next {
-    pub what: String,
-    /// Empty if the file names none.
-    pub command: String,
-    /// Empty if the file names none.
-    pub reason: String,
-    /// The evidence that it brought; null if it is still to be made.
-    pub done: Option<String>,
-}
-
 /// Something that is to be put right, or to be known.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[schemars(rename = "BoardProblem")]
@@ -104,8 +93,8 @@ impl Board {
         let file = DecisionsFile::read(root)?;
         let signers = Signers::read(root)?;
         let mut board = Board::default();
-        let conflicts = file.conflicts.iter().chain(&signers.problems);
-        conflicts.for_each(|text| board.wrong(text.clone()));
+        let faults = file.faults.iter().chain(&signers.problems);
+        faults.for_each(|text| board.wrong(text.clone()));
         let mut seen = HashSet::new();
         for entry in &file.entries {
             let id = entry.id.get_ref();
@@ -119,6 +108,10 @@ impl Board {
                 continue;
             }
             board.hold(repo, &signers, &file, entry);
+            for next in entry.next.iter().filter(|next| next.is_out_of_reach()) {
+                let at = file.position(&next.what);
+                board.problem(false, format!("{at}: {OUT_OF_REACH}"));
+            }
             let decision = board.decide(&file, entry);
             board.decisions.push(decision);
         }
@@ -264,32 +257,20 @@ impl Board {
         let boundary = entry.boundary.as_ref();
         let boundary = boundary.map(|text| filled(text, Numbers::Any));
         let boundary = boundary.unwrap_or_default();
-        let cited: Vec<&Cited> = claim.cited().chain(title.cited()).collect();
-        let mut reasons = status::reasons(entry.verdict, &held, &cited);
-        if entry.verdict.is_some() {
-            let uncited = uncited([&title, &claim], &held).into_iter();
-            let uncited = uncited.chain(misnamed([&title, &claim], &held));
-            let allows = Status::Measured;
-            reasons.extend(uncited.map(|text| Reason { allows, text }));
-        }
+        let mut reasons = reasons(entry.verdict, &held, [&title, &claim]);
         let mut caveat = |text| {
             let allows = Status::Caveated;
             reasons.push(Reason { allows, text });
         };
         let gone = ids.iter().filter(|id| !held.contains_key(*id));
         gone.for_each(|id| caveat(format!("{id} is listed, and cannot be read")));
-        let cards = cards([&title, &claim], &held).into_iter();
-        faults.extend(cards.map(|wrong| (file.position(&entry.claim), wrong)));
+        let wrong = cards([&title, &claim], &held).into_iter();
+        let wrong = wrong.chain(overclaimed([&title, &claim], entry.verdict, &held));
+        faults.extend(wrong.map(|wrong| (file.position(&entry.claim), wrong)));
         faults.iter().for_each(|(_, wrong)| caveat(wrong.clone()));
         let rule = status::by_rule(&reasons);
-        for done in entry.next.iter().filter_map(|next| next.done.as_ref()) {
-            if !ids.contains(&done.get_ref().as_str()) {
-                let id = done.get_ref();
-                let wrong =
-                    format!("'{id}' is done, and is not among the evidence of this decision");
-                faults.push((file.position(done), wrong));
-            }
-        }
+        let (next, undone) = to_do(&entry.next, |done| file.position(done), &ids, &held);
+        faults.extend(undone);
         let chosen = entry.status.as_ref();
         let status = chosen.map_or(rule, |chosen| rule.max(*chosen.get_ref()));
         let stale = held
@@ -305,7 +286,7 @@ impl Board {
             boundary,
             evidence: ids.iter().map(|id| sanitise::words(id)).collect(),
             stale: stale.collect(),
-            next: next(entry),
+            next,
             reasons: reasons.into_iter().map(clean).collect(),
             claim,
         };
@@ -318,6 +299,23 @@ impl Board {
         faults.for_each(|fault| self.wrong(fault));
         decision
     }
+}
+
+/// Everything that limits the status, but for wrong figures.
+fn reasons(
+    verdict: Option<Expected>,
+    held: &BTreeMap<&str, &Held>,
+    [title, claim]: [&Filled; 2],
+) -> Vec<Reason> {
+    let cited: Vec<&Cited> = claim.cited().chain(title.cited()).collect();
+    let mut reasons = status::reasons(verdict, held, &cited);
+    if verdict.is_some() {
+        let uncited = uncited([title, claim], held).into_iter();
+        let uncited = uncited.chain(misnamed([title, claim], held));
+        let allows = Status::Measured;
+        reasons.extend(uncited.map(|text| Reason { allows, text }));
+    }
+    reasons
 }
 
 /// That a person chose a better status than the rule's.
@@ -336,16 +334,6 @@ fn raised(file: &DecisionsFile, entry: &Entry, rule: Status) -> Option<String> {
 fn clean(reason: Reason) -> Reason {
     let text = sanitise::words(&reason.text);
     Reason { text, ..reason }
-}
-
-fn next(entry: &Entry) -> Vec<Next> {
-    let next = entry.next.iter().map(|next| Next {
-        what: sanitise::words(next.what.get_ref()),
-        command: sanitise::words(&next.command),
-        reason: sanitise::words(&next.reason),
-        done: next.done.as_ref().map(|id| sanitise::words(id.get_ref())),
-    });
-    next.collect()
 }
 
 impl Decision {

@@ -1,6 +1,6 @@
 //! Claims: figures are placeholders that the evidence fills, and no other number may stand there.
 
-use crate::evidence::in_words;
+use crate::evidence::{RATIO, in_words};
 use crate::filled::{Cited, Filled, Piece};
 use crate::proof::Held;
 use crate::typed::typed_numbers;
@@ -45,6 +45,7 @@ pub fn fill(
         faults.push("it has a brace without its other half".to_owned());
     }
     faults.extend(pieces.windows(2).filter_map(unit_twice));
+    faults.extend(pieces.windows(2).filter_map(contrary));
     let shown = pieces.iter().map(|piece| match piece {
         Piece::Text(text) => text.as_str(),
         Piece::Figure(cited) => &cited.text,
@@ -81,6 +82,24 @@ fn unit_twice(pieces: &[Piece]) -> Option<String> {
     (word == unit || also.contains(&word)).then(|| {
         let text = &figure.text;
         format!("'{text} {word}' has its unit twice: a placeholder brings its own, so leave '{word}' out")
+    })
+}
+
+/// That the word behind a ratio says the contrary: a ratio is the speed of the kernel over a peer's.
+fn contrary(pieces: &[Piece]) -> Option<String> {
+    let [Piece::Figure(figure), Piece::Text(behind)] = pieces else {
+        return None;
+    };
+    let is_ratio = figure.metric.starts_with(RATIO);
+    let wrong = if figure.value < 1.0 {
+        "faster"
+    } else {
+        "slower"
+    };
+    let word = behind.split_whitespace().next().filter(|_| is_ratio)?;
+    (word == wrong).then(|| {
+        let text = &figure.text;
+        format!("'{text} {word}' is contrary to its evidence: write '{text} as fast as'")
     })
 }
 

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use jiff::Timestamp;
 use lab_bench::{Bench, BenchId, BenchStore, Summary};
 use lab_git::Repo;
+use lab_history::bounds::workloads_of;
 use lab_history::profile::{facts, read};
 use lab_project::Project;
 use lab_protocol::profile::Origin as ProfileOrigin;
@@ -148,7 +149,7 @@ fn of_run(repo: &Repo, run: RunId) -> Result<Evidence> {
     figures.extend(verdict.kernel_us.map(|us| ("us".to_owned(), plain(us))));
     figures.extend(figure.map(named_figure));
     figures.extend(verdict.change.map(|change| ratio(change.improvement(goal))));
-    for workload in report.workload_figures() {
+    for workload in workloads_of(&report) {
         let tflops = workload.gflops.map(|gflops| plain(gflops / 1e3));
         let all = [
             ("us", workload.us),
@@ -186,6 +187,7 @@ fn of_record(repo: &Repo, record: &Record, kind: EvidenceKind, command: &str) ->
     evidence.command = call(command, &start.kernel, record.target.as_deref());
     let kept = record.decision.as_ref();
     let kept = kept.filter(|decision| decision.status == Status::Keep);
+    evidence.clean_tree = record.clean_tree;
     evidence.commit_of(repo, &record.inputs, kept.and_then(|it| it.commit.clone()))?;
     Ok(evidence)
 }
@@ -244,6 +246,7 @@ fn of_bench(repo: &Repo, id: BenchId) -> Result<Evidence> {
             of.warm_up
         );
     }
+    evidence.clean_tree = start.clean_tree;
     evidence.commit_of(repo, &start.inputs, None)?;
     Ok(evidence)
 }
@@ -292,6 +295,7 @@ fn of_sweep(repo: &Repo, id: SweepId) -> Result<Evidence> {
         evidence.of_workload(&start.in_words(point)).extend(figures);
     }
     evidence.command = call("sweep", kernel, Some(&start.target));
+    evidence.clean_tree = start.clean_tree;
     evidence.commit_of(repo, &files_of(repo, &sweep, blob), None)?;
     Ok(evidence)
 }

@@ -85,6 +85,9 @@ pub struct Evidence {
     pub blob: String,
     /// The commit that holds every file of `inputs` with these bytes; null if none was found.
     pub commit: Option<String>,
+    /// Whether all tracked files were as in HEAD when it was measured, but for the ledgers,
+    /// decisions.toml and evidence/; null if its record does not say it.
+    pub clean_tree: Option<bool>,
     /// BLAKE3 of each file that the verdict depends on, by its path. A sweep has none.
     pub inputs: BTreeMap<String, String>,
     /// Device name as the harness gave it.

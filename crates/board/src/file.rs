@@ -2,12 +2,11 @@
 
 use crate::claim::{Numbers, fill};
 use crate::evidence::Evidence;
+use crate::next::NextEntry;
 use crate::proof::{LIMIT as EVIDENCE_LIMIT, is_id, path_of};
 use crate::status::{Expected, Status};
-use crate::typed::unmeasured_cards;
 use crate::{DECISIONS, ID_FORM};
-use anyhow::{Context, Result, anyhow, ensure};
-use jiff::Timestamp;
+use anyhow::{Context, Result, bail, ensure};
 use lab_git::Repo;
 use lab_store::RunIndex;
 use lab_system::failure::Failure;
@@ -16,11 +15,15 @@ use lab_system::root::{Root, if_there};
 use lab_text::toml_error;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
 
 /// Most bytes of the file.
 const LIMIT: u64 = 1 << 20;
+
+/// Most faults that are told.
+const FAULTS: usize = 50;
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -55,49 +58,17 @@ impl Entry {
     }
 }
 
-/// Evidence that is to be made.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct NextEntry {
-    pub what: Spanned<String>,
-    #[serde(default)]
-    pub command: String,
-    #[serde(default)]
-    pub reason: String,
-    /// The evidence that it brought.
-    pub done: Option<Spanned<String>>,
-}
-
-impl NextEntry {
-    /// Whether it is still to be made, and the evidence is of the same command on the same kernel, and
-    /// of a card that the text names. An emulated time is no evidence of a GPU.
-    fn is_made_by(&self, evidence: &Evidence) -> bool {
-        let [wanted, made] = [&self.command, &evidence.command].map(|command| {
-            let words = command.split_whitespace().take(3);
-            words
-                .map(|word| word.trim_end_matches('/'))
-                .collect::<Vec<_>>()
-        });
-        let is_of_card = unmeasured_cards(self.what.get_ref(), evidence).is_empty();
-        self.done.is_none()
-            && !evidence.emulated
-            && wanted.len() == 3
-            && wanted == made
-            && is_of_card
-    }
-}
-
 /// The file as it was read.
 #[derive(Default)]
 pub struct DecisionsFile {
     pub entries: Vec<Entry>,
-    /// Conflicts of a merge, each in a sentence with its lines.
-    pub conflicts: Vec<String>,
+    /// Conflicts of a merge, and decisions that cannot be read, each in a sentence with its place.
+    pub faults: Vec<String>,
     text: String,
 }
 
 impl DecisionsFile {
-    /// Reads the file; a repository without one has no decisions. The error has line and column.
+    /// Reads the file; a repository without one has no decisions.
     pub fn read(root: &Path) -> Result<DecisionsFile> {
         let path = root.join(DECISIONS);
         let text = if_there(Root::new(root).read_text(&path, LIMIT)).cannot("read", &path)?;
@@ -107,19 +78,28 @@ impl DecisionsFile {
         )
     }
 
+    /// Reads a text. A decision that cannot be read is left out, so that the others stay readable.
+    /// Returns an error if more than [`FAULTS`] are wrong.
     pub fn parse(text: &str) -> Result<DecisionsFile> {
-        let (text, conflicts) = without_conflicts(text);
-        let content: Content = toml::from_str(&text).map_err(|error| {
-            let why = toml_error::explain(&text, DECISIONS, &error);
-            let above = conflicts.iter().map(|conflict| format!("{conflict}\n"));
-            anyhow!("{}{why}", above.collect::<String>())
-        })?;
-        let entries = content.decision;
-        Ok(DecisionsFile {
-            entries,
-            conflicts,
-            text,
-        })
+        let (mut text, mut faults) = without_conflicts(text);
+        loop {
+            let error = match toml::from_str::<Content>(&text) {
+                Ok(Content { decision: entries }) => {
+                    return Ok(DecisionsFile {
+                        entries,
+                        faults,
+                        text,
+                    });
+                }
+                Err(error) => error,
+            };
+            let (range, fault) = located(&text, &error);
+            faults.push(fault);
+            let is_left = faults.len() < FAULTS && !text[range.clone()].trim().is_empty();
+            ensure!(is_left, "{}", faults.join("\n"));
+            let lines = "\n".repeat(text[range.clone()].matches('\n').count());
+            text.replace_range(range, &lines);
+        }
     }
 
     /// `decisions.toml:LINE:COLUMN` of a value.
@@ -143,8 +123,9 @@ pub fn check_id(decision: &str) -> Result<()> {
 pub fn list(repo: &Repo, decision: &str, id: &str, evidence: &Evidence) -> Result<Vec<String>> {
     let root = &repo.project.root;
     let file = DecisionsFile::read(root)?;
-    let problem = file.conflicts.first();
-    ensure!(problem.is_none(), "{}", problem.map_or("", String::as_str));
+    if let Some(fault) = file.faults.first() {
+        bail!("{fault}");
+    }
     check_id(decision)?;
     let entry = file.entries.iter().find(|it| it.id.get_ref() == decision);
     let behind = |at: usize, text: String| (at..at, text);
@@ -161,13 +142,15 @@ pub fn list(repo: &Repo, decision: &str, id: &str, evidence: &Evidence) -> Resul
             new_decision(repo, decision, id, evidence),
         )),
     }
-    // What was measured before the decision's evidence is no later run.
     let listed = entry.map_or(&[][..], |entry| entry.listed()).iter();
-    let others = listed.map(Spanned::get_ref).filter(|it| *it != id);
-    let known = others.filter_map(|id| measured(root, id));
-    let is_later = known.max().is_none_or(|newest| evidence.measured > newest);
+    let earlier = listed.map(Spanned::get_ref).take_while(|it| *it != id);
+    let earlier: Vec<_> = earlier
+        .filter_map(|id| Some((id.as_str(), present(root, id)?)))
+        .collect();
+    let earlier: Vec<_> = earlier.iter().map(|(id, of)| (*id, of)).collect();
     let next = entry.map_or(&[][..], |entry| &entry.next).iter();
-    let done = next.filter(|next| is_later && next.is_made_by(evidence));
+    let next = next.filter(|next| next.done.is_none() && next.repeated().is_some());
+    let done = next.filter(|next| next.denies(evidence, &earlier).is_none());
     let done: Vec<_> = done.collect();
     edits.extend(done.iter().map(|next| {
         let at = next.what.span().end;
@@ -195,11 +178,10 @@ pub fn list(repo: &Repo, decision: &str, id: &str, evidence: &Evidence) -> Resul
         .collect())
 }
 
-/// When evidence that is there was measured.
-fn measured(root: &Path, id: &str) -> Option<Timestamp> {
+/// Evidence that is there.
+fn present(root: &Path, id: &str) -> Option<Evidence> {
     let text = Root::new(root).read(&path_of(root, id), EVIDENCE_LIMIT);
-    let evidence: Evidence = serde_json::from_slice(&text.ok()?).ok()?;
-    Some(evidence.measured)
+    serde_json::from_slice(&text.ok()?).ok()
 }
 
 /// A decision for a person to write on. Its title is what was tried in the measured bytes. A text with a
@@ -227,6 +209,35 @@ fn new_decision(repo: &Repo, decision: &str, id: &str, evidence: &Evidence) -> S
         quoted(&title),
         quoted(&claim),
     )
+}
+
+/// The lines of the decision that an error is about, or those before the first decision, and the error
+/// in a sentence. What cannot be read by itself is wrong, wherever the parser stumbled over it.
+fn located(text: &str, error: &toml::de::Error) -> (Range<usize>, String) {
+    let starts = text.match_indices('\n').map(|(end, _)| end + 1);
+    let is_head = |at: &usize| {
+        let rest = &text[*at..];
+        rest.starts_with('[') && !rest.trim_start_matches('[').starts_with("decision.")
+    };
+    let heads = [0].into_iter().chain(starts).filter(is_head);
+    let ends: Vec<usize> = heads.chain([text.len()]).collect();
+    let begins = [0].into_iter().chain(ends.iter().copied());
+    let parts: Vec<Range<usize>> = begins.zip(&ends).map(|(from, to)| from..*to).collect();
+    if text.parse::<toml::Table>().is_err() {
+        let is_wrong =
+            |part: &&Range<usize>| text[(**part).clone()].parse::<toml::Table>().is_err();
+        if let Some(part) = parts.iter().find(is_wrong) {
+            let above = "\n".repeat(text[..part.start].matches('\n').count());
+            let alone = above + &text[part.clone()];
+            let why = alone.parse::<toml::Table>().err();
+            let why = why.map(|why| toml_error::explain(&alone, DECISIONS, &why));
+            return (part.clone(), why.unwrap_or_default());
+        }
+    }
+    let at = error.span().map_or(0, |span| span.start);
+    let nth = parts.partition_point(|part| part.end <= at);
+    let part = parts.get(nth).cloned().unwrap_or(0..text.len());
+    (part, toml_error::explain(text, DECISIONS, error))
 }
 
 /// The text with the side of HEAD in the place of each conflict, and with as many lines; and where

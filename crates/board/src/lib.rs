@@ -9,9 +9,11 @@
 //! |---|---|
 //! | `file` | decisions.toml: its keys, its positions, conflicts of a merge |
 //! | `evidence` | evidence/ID.json, and the figures by workload and metric |
-//! | `proof` | signature, commit and kernel hash of evidence |
+//! | `proof`, `unique` | signature, commit and kernel hash of evidence; JSON without a key twice |
 //! | `claim`, `filled` | fills placeholders |
+//! | `next` | evidence that is still to be made |
 //! | `typed` | numbers, cards, workloads and peers that a text says in words |
+//! | `universal` | words that claim more than the evidence holds |
 //! | `status` | the rule of the status, with its reasons |
 //! | `board` | the whole: decisions with their status, counts, domains |
 //! | `words` | the board as text |
@@ -26,13 +28,16 @@ mod collect;
 mod evidence;
 mod file;
 mod filled;
+mod next;
 mod parts;
 mod proof;
 mod status;
 mod typed;
+mod unique;
+mod universal;
 pub mod words;
 
-pub use board::{Board, Counts, Decision, Next, Problem};
+pub use board::{Board, Counts, Decision, Problem};
 pub use collect::{add, cite};
 pub use evidence::{
     Evidence, EvidenceKind, EvidencePeer, EvidenceWorkload, RATIO, Source, in_words,
@@ -41,6 +46,7 @@ pub use evidence::{
 pub use file::{check_id, list};
 pub use filled::{Cited, Filled, Piece};
 pub use lab_store::signature::signers::SIGNERS;
+pub use next::Next;
 pub use proof::{Held, public_line};
 pub use status::{Expected, Reason, Status};
 

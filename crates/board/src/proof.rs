@@ -2,6 +2,7 @@
 //! commit holds what was measured, and whether HEAD holds the same kernel.
 
 use crate::evidence::Evidence;
+use crate::unique::read_unique;
 use crate::{EVIDENCE, ID_FORM};
 use anyhow::Result;
 use lab_git::{Repo, short};
@@ -82,7 +83,7 @@ impl Held {
             ));
         }
         let damaged = |error| format!("{shown} is damaged: {error}");
-        let mut value: Value = serde_json::from_slice(&text).map_err(damaged)?;
+        let mut value = read_unique(&text).map_err(damaged)?;
         let version = value.get("version").and_then(Value::as_u64);
         if version.is_some_and(|version| version > VERSION.into()) {
             return Err(format!("a newer lab wrote {shown}: update lab"));

@@ -86,6 +86,23 @@ pub enum Expected {
     Slower,
 }
 
+impl Expected {
+    /// The word of decisions.toml.
+    pub fn word(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// Whether a ratio to a peer shows the verdict by its interval.
+pub fn shows(expected: Expected, ratio: Measure) -> bool {
+    matches!(
+        (expected, speed_of(ratio)),
+        (Expected::Faster, Some(Speed::Faster))
+            | (Expected::AsFast, Some(Speed::Faster | Speed::Same))
+            | (Expected::Slower, Some(Speed::Slower))
+    )
+}
+
 /// Why a status is not better.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[schemars(rename = "StatusReason")]
@@ -168,6 +185,10 @@ fn of_one(id: &str, held: &Held) -> Vec<(Status, String)> {
         caveat(format!(
             "{id} is not from a clean tree: no commit holds the files that were measured"
         ));
+    } else if evidence.clean_tree == Some(false) {
+        caveat(format!(
+            "{id} is not from a clean tree: tracked files were changed while it was measured"
+        ));
     }
     let caveats = evidence.caveats.iter();
     caveats.for_each(|text| caveat(format!("{id}: {text}")));
@@ -239,14 +260,14 @@ fn of_verdict(
         any = true;
         for (workload, ratio) in named(&held.evidence, figure) {
             let at = workload.map(|key| format!(" on {key}")).unwrap_or_default();
-            let (allows, word) = match (expected, speed_of(ratio)) {
-                (Expected::Faster, Some(Speed::Faster))
-                | (Expected::AsFast, Some(Speed::Faster | Speed::Same))
-                | (Expected::Slower, Some(Speed::Slower)) => continue,
-                (_, Some(Speed::Same)) => (Status::Measured, "as fast as"),
-                (_, Some(Speed::Slower)) => (Status::Rejected, "slower than"),
-                (_, Some(Speed::Faster)) => (Status::Rejected, "faster than"),
-                (_, _) => (Status::Measured, "undecided beside"),
+            if shows(expected, ratio) {
+                continue;
+            }
+            let (allows, word) = match speed_of(ratio) {
+                Some(Speed::Same) => (Status::Measured, "as fast as"),
+                Some(Speed::Slower) => (Status::Rejected, "slower than"),
+                Some(Speed::Faster) => (Status::Rejected, "faster than"),
+                _ => (Status::Measured, "undecided beside"),
             };
             limit(allows, format!("{id}: {word} {name}{at}"));
         }

@@ -140,20 +140,8 @@ fn in_a_line(held: &Held) -> String {
 }
 
 fn of_evidence(id: &str, held: &Held, decision: &Decision) -> Vec<String> {
-    let evidence = &held.evidence;
     let mut lines = vec![format!("{id}: {}", in_a_line(held))];
-    let mut below = vec![format!(
-        "measured {} by lab {}; `{}` repeats it",
-        evidence.measured.strftime("%Y-%m-%d"),
-        evidence.lab,
-        evidence.command
-    )];
-    below.extend(device(evidence));
-    for peer in evidence.peers.values() {
-        let called = peer.called();
-        let called = called.unwrap_or_else(|| "its call is not recorded".to_owned());
-        below.push(format!("peer {}: {called}", peer.name));
-    }
+    let mut below = measured(&held.evidence);
     for cited in decision.claim.cited().filter(|it| it.evidence == id) {
         let place = cited.workload.as_deref().unwrap_or("all workloads");
         let figure = figure(&cited.metric, &cited.measure());
@@ -161,6 +149,56 @@ fn of_evidence(id: &str, held: &Held, decision: &Decision) -> Vec<String> {
     }
     lines.extend(below.into_iter().map(indented));
     lines
+}
+
+/// All that evidence holds: where its record is, how it was measured, and each figure.
+pub fn record(id: &str, held: &Held) -> Vec<String> {
+    let evidence = &held.evidence;
+    let mut lines = vec![
+        format!("evidence/{id}.json: its record is in the clone where it was made"),
+        in_a_line(held),
+    ];
+    let mut below = measured(evidence);
+    below.extend(
+        evidence
+            .caveats
+            .iter()
+            .map(|text| format!("caveat: {text}")),
+    );
+    let files = evidence.inputs.iter();
+    below.extend(files.map(|(path, hash)| format!("measured {path}  blake3={}", short(hash))));
+    lines.extend(below.into_iter().map(indented));
+    let all = [("all workloads", &evidence.figures)].into_iter();
+    let each = evidence.workloads.values();
+    for (name, figures) in all.chain(each.map(|it| (it.name.as_str(), &it.figures))) {
+        lines.extend([String::new(), indented(name.to_owned())]);
+        let figures = figures.iter();
+        let figures = figures.map(|(metric, of)| format!("  {metric}  {}", figure(metric, of)));
+        lines.extend(figures.map(indented));
+    }
+    lines
+}
+
+/// When and how evidence was measured, on what, and beside which calls.
+fn measured(evidence: &Evidence) -> Vec<String> {
+    let mut below = vec![format!(
+        "measured {} by lab {}; `{}` repeats it",
+        evidence.measured.strftime("%Y-%m-%d"),
+        evidence.lab,
+        evidence.command
+    )];
+    below.extend(device(evidence));
+    below.push(match evidence.clean_tree {
+        Some(true) => "the tree was clean: all tracked files were as in HEAD".to_owned(),
+        Some(false) => "the tree was not clean: tracked files were changed".to_owned(),
+        None => "its record does not say whether the tree was clean".to_owned(),
+    });
+    for peer in evidence.peers.values() {
+        let called = peer.called();
+        let called = called.unwrap_or_else(|| "its call is not recorded".to_owned());
+        below.push(format!("peer {}: {called}", peer.name));
+    }
+    below
 }
 
 /// Driver, compiler, clocks and what else is known of the device while it was measured.

@@ -81,7 +81,7 @@ pub use refs::{
     stored_kernel, undone_ref, unname_commit,
 };
 pub use renames::{is_moved, kernel_of_commit, renamed_to};
-pub use switch::{Switched, lane_tree, switch_to_branch};
+pub use switch::{Switched, is_clean, lane_tree, switch_to_branch};
 pub use text_diff::text_diff;
 pub use told::told;
 pub use tracked_files::{TrackedFiles, tracked_files};

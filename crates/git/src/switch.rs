@@ -93,6 +93,17 @@ fn changed_files(git: &Repository) -> Result<Vec<String>> {
         .collect())
 }
 
+/// Whether all tracked files are as in HEAD, but for what lab writes beside the kernels: the ledgers,
+/// the board and its evidence. `None` if git cannot tell.
+pub fn is_clean(repo: &Repo) -> Option<bool> {
+    let beside = |path: &String| {
+        let is_ledger = ["results.tsv", "results.cpu.tsv"].contains(&path.as_str());
+        is_ledger || path == "decisions.toml" || path.starts_with("evidence/")
+    };
+    let changed = changed_files(&repo.git).ok()?;
+    Some(changed.iter().all(beside))
+}
+
 /// Whether index and work tree hold a commit's files: an earlier switch was killed before it moved
 /// HEAD.
 fn is_checked_out(git: &Repository, commit: &Commit) -> Result<bool> {

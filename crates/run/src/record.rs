@@ -179,6 +179,10 @@ pub struct Record {
     pub token_fingerprint: Option<Fingerprint>,
     /// Every file that the verdict depends on, the kernel first.
     pub inputs: Vec<InputFile>,
+    /// Whether all tracked files were as in HEAD, but for the ledgers, decisions.toml and evidence/.
+    /// `None` of a run that a save started, and where git cannot tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clean_tree: Option<bool>,
     /// The harness command that ran; `built-in` for the built-in harness.
     pub command: String,
     /// The device that was asked for: `auto`, `cpu`, `cuda:1`.
@@ -233,6 +237,7 @@ impl Record {
             start,
             token_fingerprint: None,
             inputs,
+            clean_tree: None,
             command,
             target: None,
             ended: None,

@@ -355,6 +355,11 @@ fn create_files(
     let record = Record {
         target: Some(spec.target(project)),
         token_fingerprint: Some(inputs.token_fingerprint()),
+        // What nobody asked for starts at once.
+        clean_tree: match spec.reason.is_automatic() {
+            true => None,
+            false => lab_git::is_clean(repo),
+        },
         ..Record::begun(start, inputs.files(), command)
     };
     store.write_begun(&record)?;

@@ -217,6 +217,7 @@ fn begun(
         values: parameter.values.clone(),
     });
     let (version, lab) = SweepStart::written_by();
+    let repo = Repo::open(project)?;
     let (start, open) = store.create(|sweep| SweepStart {
         version,
         lab,
@@ -224,6 +225,7 @@ fn begun(
         sweep,
         kernel: project.kernel_name.clone(),
         fingerprint,
+        clean_tree: lab_git::is_clean(&repo),
         target,
         parameters: parameters.collect(),
         requires: space.requires.clone(),

@@ -30,6 +30,10 @@ pub struct SweepStart {
     pub kernel: String,
     /// Hash of everything that a verdict on any point depends on, but for the point's values.
     pub fingerprint: Fingerprint,
+    /// Whether all tracked files were as in HEAD; see [`lab_git::is_clean`]. `None` if that is not
+    /// known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clean_tree: Option<bool>,
     /// The devices that were asked for: `auto`, `cpu`, `cuda:0,cuda:1`; on a cluster `slurm auto`.
     pub target: String,
     pub parameters: Vec<SweepParameter>,

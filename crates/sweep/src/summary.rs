@@ -319,6 +319,7 @@ pub mod tests {
                 sweep: SweepId(1),
                 kernel: "kernel.cu".into(),
                 fingerprint: Fingerprint("f".into()),
+                clean_tree: None,
                 target: "auto".into(),
                 parameters: vec![parameter("A"), parameter("B")],
                 requires: Vec::new(),

@@ -5,7 +5,7 @@ use crate::overlay::PickFrom;
 use crate::panes::sweep::PointsState;
 use crate::request::ViewRequest;
 use crate::views::{Pane, View};
-use lab_board::{Decision, Evidence, EvidenceKind, Source};
+use lab_board::{Decision, Evidence, EvidenceKind, Held, Source, words};
 use lab_run::RunId;
 use lab_run::experiment::Experiment;
 use lab_sweep::SweepView;
@@ -50,7 +50,8 @@ impl Model {
             return self.inform("no decision is selected");
         };
         let mut records: Vec<(String, String)> = Vec::new();
-        for (id, it) in self.evidence_of(decision) {
+        for (id, held) in self.evidence_of(decision) {
+            let it = &held.evidence;
             // The same record under two ids is one.
             let about = format!("{} of {}", it.source(), it.kernel);
             if !records.iter().any(|(_, known)| *known == about) {
@@ -65,14 +66,15 @@ impl Model {
     }
 
     /// Shows the run behind evidence in Results, its profile in Device, or its bench or sweep in place
-    /// of the decision, if it is here.
+    /// of the decision. What is not in this clone is shown as its evidence holds it.
     pub(super) fn open_record_of(&mut self, id: &str) {
         let decision = self.repository.decisions().get(self.panes.board.selected);
         let mut evidence = decision.into_iter().flat_map(|it| self.evidence_of(it));
-        let Some((_, it)) = evidence.find(|(of, _)| *of == id) else {
+        let Some((_, held)) = evidence.find(|(of, _)| *of == id) else {
             return;
         };
-        let (source, made, number) = (it.source(), it.measured, it.number);
+        let it = &held.evidence;
+        let (source, made) = (it.source(), it.measured);
         let run = self.run_behind(it).map(Experiment::key);
         drop(evidence);
         if matches!(source, Source::Bench(_) | Source::Sweep(_)) {
@@ -87,26 +89,21 @@ impl Model {
                     _ => View::Results,
                 });
             }
-            None => self.inform(format!("run {number} is no experiment of this clone")),
+            None => self.on_record(source, None),
         }
     }
 
+    /// Shows a record, or without it what its evidence holds.
     pub(super) fn on_record(&mut self, source: Source, lines: Option<Vec<String>>) {
         let decision = self.repository.decisions().get(self.panes.board.selected);
-        let is_behind = |it: &Decision| {
-            let mut evidence = self.evidence_of(it);
-            evidence.any(|(_, it)| it.source() == source)
-        };
-        if !decision.is_some_and(is_behind) {
+        let mut evidence = decision.into_iter().flat_map(|it| self.evidence_of(it));
+        let Some((id, held)) = evidence.find(|(_, it)| it.evidence.source() == source) else {
             // Another decision was selected meanwhile.
             return;
-        }
-        if lines.is_none() {
-            let option = source.to_string().replace(' ', " --show ");
-            let why = format!("it is {source}: `lab {option}` shows it where it was made");
-            return self.inform(why);
-        }
-        self.repository.record = lines;
+        };
+        let lines = lines.unwrap_or_else(|| words::record(id, held));
+        drop(evidence);
+        self.repository.record = Some(lines);
         self.panes.text_mut(Pane::Decision).show(0);
         self.panes.set_focus(Pane::Decision);
     }
@@ -125,12 +122,12 @@ impl Model {
     fn evidence_of<'m>(
         &'m self,
         decision: &'m Decision,
-    ) -> impl Iterator<Item = (&'m String, &'m Evidence)> {
+    ) -> impl Iterator<Item = (&'m String, &'m Held)> {
         let board = self.repository.board.as_ref();
         let board = board.and_then(|board| board.as_ref().ok());
         let cited = decision.claim.cited().map(|figure| &figure.evidence);
         let ids = cited.chain(&decision.evidence);
-        ids.filter_map(move |id| Some((id, &board?.evidence.get(id)?.evidence)))
+        ids.filter_map(move |id| Some((id, board?.evidence.get(id)?)))
     }
 
     /// The run of this clone that evidence was made of. Another lab's run may have the same number, so
