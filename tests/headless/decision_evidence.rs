@@ -241,6 +241,7 @@ fn a_claim_about_all_of_something_needs_evidence_of_all() {
     for words in [
         ", for every shape",
         ", for all of the sizes",
+        ", regardless of the shape",
         ", never slower",
         ", faster than every peer",
         ", with a launch for each row",

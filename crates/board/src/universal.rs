@@ -7,7 +7,17 @@ use crate::status::{Expected, shows};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Words that claim something of a noun behind them.
-const QUANTIFIERS: [&str; 7] = ["all", "any", "each", "every", "no", "whatever", "whichever"];
+const QUANTIFIERS: [&str; 9] = [
+    "all",
+    "any",
+    "each",
+    "every",
+    "irrespective",
+    "no",
+    "regardless",
+    "whatever",
+    "whichever",
+];
 
 /// Words between a quantifier and its noun, at most: `all of the shapes`.
 const BETWEEN: usize = 2;
@@ -24,8 +34,10 @@ enum About {
 }
 
 /// Words that claim by themselves.
-const ALONE: [(&str, About); 10] = [
+const ALONE: [(&str, About); 12] = [
     ("always", About::Workloads),
+    ("consistently", About::Workloads),
+    ("invariably", About::Workloads),
     ("never", About::Workloads),
     ("anything", About::Peers),
     ("everything", About::Peers),
