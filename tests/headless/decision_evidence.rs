@@ -283,6 +283,11 @@ fn evidence_says_whether_the_tree_was_clean() {
     lab.lab("decisions scale")
         .is(0)
         .says("the tree was clean: all tracked files");
+    let report = |lab: &Lab| {
+        lab.lab("report").is(0);
+        lab.read(".lab/report.html")
+    };
+    assert!(report(&lab).contains("<small>clean tree</small>"));
     // The board is no file that decides a figure; a page about the kernel may be one.
     lab.write("README.md", "one\n");
     lab.git("add README.md");
@@ -294,6 +299,7 @@ fn evidence_says_whether_the_tree_was_clean() {
     lab.lab("decisions")
         .is(0)
         .says("caveated: scale is not from a clean tree: tracked files were changed while it was measured");
+    assert!(report(&lab).contains("! tracked files were changed while it was measured"));
     // A record of an earlier lab does not say it.
     let mut old = evidence(&lab);
     old.as_object_mut().unwrap().remove("clean_tree");
