@@ -144,7 +144,7 @@ fn answer(
             ViewReply::Sweep(newest.map(Box::new))
         }
         ViewRequest::Record(source, begun) => {
-            ViewReply::Record(source, record(project, source, begun))
+            ViewReply::Record(source, begun, record(project, source, begun))
         }
         ViewRequest::Kernels => ViewReply::Kernels(kernels(project, known.index(project))),
         ViewRequest::Board => {

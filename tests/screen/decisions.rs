@@ -218,6 +218,24 @@ fn of_several_records_behind_a_claim_one_is_chosen() {
 }
 
 #[test]
+fn benches_of_two_clones_with_the_same_number_are_two() {
+    let mut board = board();
+    let mut other = held("bench", 3);
+    other.evidence.measured = "2026-05-05T09:50:00Z".parse().unwrap();
+    other.evidence.command = "lab bench kernels/rmsnorm --runs 7".into();
+    board.evidence.insert("later".into(), other);
+    board.decisions[0].evidence.push("later".into());
+    let mut world = world(Ok(board));
+    world.screen(160, 45);
+    world.tell("press enter; press down; press enter");
+    let words = world.words();
+    assert!(
+        words.contains("evidence/later.json: its record") && words.contains("--runs 7` repeats it"),
+        "{words}"
+    );
+}
+
+#[test]
 fn enter_shows_no_run_of_another_lab_that_has_the_same_number() {
     // Run 3 of this clone took 16.33 µs.
     let of_run_3 = |kind: &str, us: f64| {

@@ -78,8 +78,8 @@ pub enum ViewReply {
     Commit(String, Box<Result<CommitDetails, String>>),
     /// The board, and whether the kernel has a bench.
     Board(Box<Result<Board, String>>, bool),
-    /// A bench or a sweep as text; `None` if it is not in this clone.
-    Record(Source, Option<Vec<String>>),
+    /// A bench or a sweep that was begun then, as text; `None` if it is not in this clone.
+    Record(Source, Timestamp, Option<Vec<String>>),
     Sweep(Option<Box<SweepView>>),
 }
 

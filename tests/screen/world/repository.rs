@@ -205,8 +205,8 @@ impl World {
                 let reply = ViewReply::Board(board, self.has_bench);
                 self.answers.push_back(Event::View(reply));
             }
-            ViewRequest::Record(source, _) => {
-                let reply = ViewReply::Record(source, self.record.clone());
+            ViewRequest::Record(source, begun) => {
+                let reply = ViewReply::Record(source, begun, self.record.clone());
                 self.answers.push_back(Event::View(reply));
             }
             ViewRequest::Sweep(_) => {

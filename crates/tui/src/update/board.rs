@@ -5,10 +5,12 @@ use crate::overlay::PickFrom;
 use crate::panes::sweep::PointsState;
 use crate::request::ViewRequest;
 use crate::views::{Pane, View};
+use jiff::Timestamp;
 use lab_board::{Decision, Evidence, EvidenceKind, Held, Source, words};
 use lab_run::RunId;
 use lab_run::experiment::Experiment;
 use lab_sweep::SweepView;
+use std::collections::HashSet;
 
 /// How far a time that evidence holds may be from the time in the row: evidence is rounded.
 const ROUNDED: f64 = 1e-3;
@@ -50,11 +52,12 @@ impl Model {
             return self.inform("no decision is selected");
         };
         let mut records: Vec<(String, String)> = Vec::new();
+        let mut seen = HashSet::new();
         for (id, held) in self.evidence_of(decision) {
             let it = &held.evidence;
             // The same record under two ids is one.
             let about = format!("{} of {}", it.source(), it.kernel);
-            if !records.iter().any(|(_, known)| *known == about) {
+            if seen.insert((it.record(), &it.kernel)) {
                 records.push((id.clone(), about));
             }
         }
@@ -89,15 +92,21 @@ impl Model {
                     _ => View::Results,
                 });
             }
-            None => self.on_record(source, None),
+            None => self.on_record(source, made, None),
         }
     }
 
     /// Shows a record, or without it what its evidence holds.
-    pub(super) fn on_record(&mut self, source: Source, lines: Option<Vec<String>>) {
+    pub(super) fn on_record(
+        &mut self,
+        source: Source,
+        made: Timestamp,
+        lines: Option<Vec<String>>,
+    ) {
         let decision = self.repository.decisions().get(self.panes.board.selected);
         let mut evidence = decision.into_iter().flat_map(|it| self.evidence_of(it));
-        let Some((id, held)) = evidence.find(|(_, it)| it.evidence.source() == source) else {
+        let is_it = |it: &Evidence| it.source() == source && it.measured == made;
+        let Some((id, held)) = evidence.find(|(_, it)| is_it(&it.evidence)) else {
             // Another decision was selected meanwhile.
             return;
         };

@@ -40,7 +40,7 @@ impl Model {
                 self.repository.board = Some(*board);
                 self.repository.has_bench = has_bench;
             }
-            ViewReply::Record(source, lines) => self.on_record(source, lines),
+            ViewReply::Record(source, begun, lines) => self.on_record(source, begun, lines),
             ViewReply::Sweep(sweep) => self.on_sweep(sweep),
         }
     }
