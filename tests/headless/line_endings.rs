@@ -118,3 +118,33 @@ fn another_clone_gets_the_judged_bytes() {
         VARIANTS[2].1
     );
 }
+
+/// Old editors end lines by a carriage return alone, and so do compilers.
+#[test]
+fn a_carriage_return_ends_a_line_of_every_diff() {
+    let lab = Lab::new();
+    let kernel = |third: &str| format!("// one\r// two\r{third}\r// four\r");
+    for (third, run) in [("// three", 1), ("// drei", 2)] {
+        lab.write("kernel.cu", kernel(third));
+        lab.lab("run").is(0);
+        lab.lab(&format!("keep -m '{third}'")).is(0);
+        assert_eq!(lab.rows().len(), run);
+    }
+    let compared = lab.lab("diff 1 2 --json").is(0).json();
+    let wanted = "@@ -1,4 +1,4 @@\n // one\r\n // two\r\n-// three\r\n+// drei\r\n // four\r\n";
+    assert_eq!(compared["diff"], wanted);
+    let text = lab.lab("diff 1 2").is(0).out;
+    let is_changed = |row: &str| text.lines().any(|line| line.contains(row));
+    assert!(
+        is_changed("- // three") && is_changed("+ // drei"),
+        "{text}"
+    );
+    // The details of an experiment, and those of a commit.
+    let project = lab_project::Project::open(&lab.repo, None).unwrap();
+    let repo = lab_git::Repo::open(&project).unwrap();
+    let commit = lab_git::commit_details(&repo, "HEAD", 3).unwrap();
+    let file = commit.files.iter().find(|file| file.path == "kernel.cu");
+    let file = file.expect("the kernel changed");
+    assert_eq!((file.added, file.removed, &*file.diff), (1, 1, wanted));
+    assert_eq!(lab_git::change(&repo, "HEAD", 3).unwrap(), wanted);
+}

@@ -3,9 +3,10 @@
 use super::history::{diff_trees, tree_before};
 use super::{Repo, bounds, find, log, text_diff};
 use anyhow::Result;
-use git2::{Delta, Diff, DiffFindOptions, Patch, Signature};
+use git2::{Delta, Diff, DiffFindOptions, Oid, Patch, Repository, Signature};
 use jiff::Timestamp;
 use lab_run::message::Trailer;
+use lab_text::line_ends::has_bare_returns;
 use lab_text::sanitise;
 
 /// Bytes of one file's diff that are read at most.
@@ -116,7 +117,7 @@ pub fn commit_details(repo: &Repo, name: &str, around: u32) -> Result<CommitDeta
     let mut left = DIFFS_LIMIT;
     let mut files = Vec::new();
     for at in 0..diff.deltas().len().min(FILES_LIMIT) {
-        files.extend(change(&diff, at, &mut left)?);
+        files.extend(change(git, (&diff, at), around, &mut left)?);
     }
     let message = String::from_utf8_lossy(commit.message_bytes()).into_owned();
     let after_subject = message
@@ -142,8 +143,21 @@ pub fn commit_details(repo: &Repo, name: &str, around: u32) -> Result<CommitDeta
     })
 }
 
+/// The content of a blob; none of a file that is not there.
+fn content(git: &Repository, id: Oid) -> Result<Vec<u8>> {
+    match id.is_zero() {
+        true => Ok(Vec::new()),
+        false => Ok(bounds::blob(git, id)?.content().to_vec()),
+    }
+}
+
 /// Reads the change of one file. `left` are the bytes that all diffs may still take.
-fn change(diff: &Diff, at: usize, left: &mut usize) -> Result<Option<FileChange>> {
+fn change(
+    git: &Repository,
+    (diff, at): (&Diff, usize),
+    around: u32,
+    left: &mut usize,
+) -> Result<Option<FileChange>> {
     let Some(delta) = diff.get_delta(at) else {
         return Ok(None);
     };
@@ -177,8 +191,13 @@ fn change(diff: &Diff, at: usize, left: &mut usize) -> Result<Option<FileChange>
     if file.is_binary {
         return Ok(Some(file));
     }
-    (_, file.added, file.removed) = patch.line_stats()?;
-    let hunks = text_diff::hunks(&mut patch, DIFF_LIMIT.min(*left))?;
+    let limit = DIFF_LIMIT.min(*left);
+    let mut hunks = text_diff::hunks(&mut patch, limit)?;
+    if has_bare_returns(hunks.text.as_bytes()) {
+        let [old, new] = [delta.old_file(), delta.new_file()].map(|file| content(git, file.id()));
+        hunks = text_diff::between([&old?, &new?], None, &mut text_diff::options(around), limit)?;
+    }
+    (file.added, file.removed) = (hunks.added, hunks.removed);
     (file.diff, file.is_cut) = (hunks.text, hunks.is_cut);
     *left -= file.diff.len().min(*left);
     Ok(Some(file))

@@ -3,7 +3,6 @@
 use super::history::{first_parent, first_parents};
 use crate::{Project, Repo, bounds, file_in, filters, find, head_commit, renames, text_diff};
 use anyhow::Result;
-use git2::Patch;
 use jiff::Timestamp;
 use lab_run::experiment::Experiment;
 use lab_run::message::{self, Message, Trailer, TrailerKey};
@@ -133,8 +132,7 @@ fn unified(
         old.map_or(&[][..], git2::Blob::content),
         new.map_or(&[][..], git2::Blob::content),
     );
-    let mut patch = Patch::from_buffers(old, path, new, path, Some(&mut options))?;
-    Ok(text_diff::hunks(&mut patch, usize::MAX)?.text)
+    Ok(text_diff::between([old, new], path, &mut options, usize::MAX)?.text)
 }
 
 /// The trailers of a commit's message, clean, in their order.

@@ -5,9 +5,14 @@
 //! libgit2 is the engine because a commit's diff needs more than lines: it finds renames, tells
 //! binary files apart and limits what it reads. Its result is the text of hunks; the screen parses
 //! that text.
+//!
+//! A carriage return alone ends a line here too, as it does for compilers, and not for git: git shows a
+//! file of an old editor as one line.
 
 use anyhow::Result;
 use git2::{DiffLineType, DiffOptions, Patch};
+use lab_text::line_ends::with_line_feeds;
+use std::path::Path;
 
 /// The settings of every line diff. `context` is the number of unchanged lines before and after
 /// each change.
@@ -26,20 +31,30 @@ pub fn options(context: u32) -> DiffOptions {
 /// use lab_git::text_diff;
 /// let hunks = text_diff("a\nb\n", "a\nc\n", 3)?;
 /// assert_eq!(hunks, "@@ -1,2 +1,2 @@\n a\n-b\n+c\n");
+/// let of_old_editors = text_diff("a\rb\r", "a\rc\r", 0)?;
+/// assert_eq!(of_old_editors, "@@ -2 +2 @@ a\r\n-b\r\n+c\r\n");
 /// # Ok::<(), anyhow::Error>(())
 /// ```
 pub fn text_diff(old: &str, new: &str, context: u32) -> Result<String> {
     let mut options = options(context);
     // A NUL byte in a text does not make the text binary.
     options.force_text(true);
-    let mut patch = Patch::from_buffers(
-        old.as_bytes(),
-        None,
-        new.as_bytes(),
-        None,
-        Some(&mut options),
-    )?;
-    Ok(hunks(&mut patch, usize::MAX)?.text)
+    let both = [old.as_bytes(), new.as_bytes()];
+    Ok(between(both, None, &mut options, usize::MAX)?.text)
+}
+
+/// The hunks from one content to another of a file with this path, in at most `limit` bytes.
+pub fn between(
+    both: [&[u8]; 2],
+    path: Option<&Path>,
+    options: &mut DiffOptions,
+    limit: usize,
+) -> Result<Hunks> {
+    let [old, new] = both.map(with_line_feeds);
+    hunks(
+        &mut Patch::from_buffers(&old, path, &new, path, Some(options))?,
+        limit,
+    )
 }
 
 /// The text of a patch's hunks.
@@ -47,11 +62,17 @@ pub struct Hunks {
     pub text: String,
     /// The diff is longer than the limit: `text` ends with the last line that fits.
     pub is_cut: bool,
+    /// Lines that were added, and lines that were removed, also beyond the limit.
+    pub added: usize,
+    pub removed: usize,
 }
 
 /// The hunks of a patch, in at most `limit` bytes.
 pub fn hunks(patch: &mut Patch, limit: usize) -> Result<Hunks> {
+    let (_, added, removed) = patch.line_stats()?;
     let mut hunks = Hunks {
+        added,
+        removed,
         text: String::new(),
         is_cut: false,
     };

@@ -9,6 +9,7 @@ pub mod axis;
 pub mod figures;
 pub mod glob;
 pub mod json;
+pub mod line_ends;
 mod listed;
 pub mod sanitise;
 pub mod shell;

@@ -1,5 +1,7 @@
 //! A text with an index of its lines.
 
+use lab_text::line_ends::with_line_feeds;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A text and where its lines begin. Lines are those of [`str::lines`]: a line feed at the end
@@ -30,7 +32,11 @@ impl Default for SourceText {
 impl SourceText {
     /// Indexes the lines of a text.
     pub fn new(whole: impl Into<Arc<str>>) -> Self {
-        let whole = with_line_feeds(whole.into());
+        let whole: Arc<str> = whole.into();
+        let whole = match with_line_feeds(whole.as_bytes()) {
+            Cow::Borrowed(_) => whole,
+            Cow::Owned(bytes) => String::from_utf8_lossy(&bytes).into(),
+        };
         let mut starts = Vec::new();
         let mut at = 0;
         for line in whole.split_inclusive('\n') {
@@ -92,21 +98,4 @@ impl SourceText {
         };
         at.min(other.len().saturating_sub(1))
     }
-}
-
-/// The text with a line feed behind each carriage return.
-fn with_line_feeds(text: Arc<str>) -> Arc<str> {
-    let bytes = text.as_bytes();
-    let is_bare = |at: usize| bytes[at] == b'\r' && bytes.get(at + 1) != Some(&b'\n');
-    if !(0..bytes.len()).any(is_bare) {
-        return text;
-    }
-    let mut whole = String::with_capacity(2 * text.len());
-    for (at, letter) in text.char_indices() {
-        whole.push(letter);
-        if is_bare(at) {
-            whole.push('\n');
-        }
-    }
-    whole.into()
 }
