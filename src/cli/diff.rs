@@ -6,6 +6,7 @@ use super::verdict::Judged;
 use super::{JsonArg, any, told};
 use anyhow::{Result, bail};
 use clap::Args;
+use itertools::Itertools;
 use jiff::tz::TimeZone;
 use lab_history::details::{self, Compared, ComparedProfiles};
 use lab_history::profile::compare::Moved;
@@ -88,8 +89,8 @@ impl Pair {
         let words = match &ratio {
             Ok(change) => {
                 let words = change.in_words(&config.objective, config.goal);
-                let in_turns = change.interval.is_some();
-                words + if in_turns { "" } else { ", not in turns" }
+                let words = [Some(words), self.compared.caution()];
+                words.into_iter().flatten().join(", ")
             }
             Err(why) => format!("no ratio: {why}"),
         };

@@ -341,6 +341,28 @@ impl Compared {
         self.ratio().is_ok_and(|change| change.interval.is_some())
     }
 
+    /// The experiment whose run was timed in turns with a kernel that it does not name, where no run
+    /// is known to have timed the two in turns.
+    pub fn unnamed(&self) -> Option<&ExperimentKey> {
+        let names_none = |record: &Record| {
+            let change = record.verdict.as_ref().and_then(|verdict| verdict.change);
+            change.is_some_and(|change| change.names_no_incumbent())
+        };
+        let both = self.keys.iter().zip(&self.records);
+        let mut unnamed = both.filter(|(_, record)| record.as_ref().is_some_and(names_none));
+        let (key, _) = unnamed.next()?;
+        Some(key).filter(|_| !self.is_in_turns())
+    }
+
+    /// What is said behind the ratio; `None` where one run timed the two in turns.
+    pub fn caution(&self) -> Option<String> {
+        match self.unnamed() {
+            _ if self.is_in_turns() => None,
+            Some(key) => Some(format!("{key} names no incumbent")),
+            None => Some("not in turns".to_owned()),
+        }
+    }
+
     /// How many workloads the ratio is about, if the two did not judge the same ones.
     pub fn common_workloads(&self) -> Option<usize> {
         match self.common {

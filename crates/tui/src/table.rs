@@ -45,8 +45,10 @@ pub struct RowFacts {
 pub enum OverBest {
     /// Its run timed the two in turns: so much better, minus one.
     InTurns(f64),
-    /// No run is known that timed the two in turns, so the clocks may explain a difference.
+    /// Its run did not time the two in turns, so the clocks may explain a difference.
     NotInTurns,
+    /// Its run timed it in turns with a kernel that it does not name: that may be the best.
+    Unnamed,
 }
 
 /// The present kernel and device. Rows of another kernel or device are marked.
@@ -115,9 +117,11 @@ fn compared_with(experiment: &Experiment) -> Option<ComparedWith<'_>> {
 pub fn over_best(experiment: &Experiment, best: Option<KernelBlob>, goal: Goal) -> OverBest {
     let change = experiment.measured.change;
     let in_turns = change.filter(|change| change.is_in_turns_with(best));
-    in_turns.map_or(OverBest::NotInTurns, |change| {
-        OverBest::InTurns(change.improvement(goal).ratio)
-    })
+    match in_turns {
+        Some(change) => OverBest::InTurns(change.improvement(goal).ratio),
+        None if change.is_some_and(|change| change.names_no_incumbent()) => OverBest::Unnamed,
+        None => OverBest::NotInTurns,
+    }
 }
 
 /// A change of the rules is none.

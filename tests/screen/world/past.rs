@@ -33,6 +33,19 @@ const STRANGERS: [(&str, &str, bool, f64, &str); 3] = [
 
 impl World {
     /// A history with kept and discarded experiments, a crash, and a wrong one.
+    /// The runs are those of a lab that recorded no incumbents.
+    pub fn forget_incumbents(&mut self) {
+        let records = self
+            .records
+            .iter_mut()
+            .filter_map(|record| record.verdict.as_mut());
+        let changes = records.filter_map(|verdict| verdict.change.as_mut());
+        changes.for_each(|change| change.incumbent = None);
+        let rows = self.history.iter_mut();
+        let changes = rows.filter_map(|row| row.measured.change.as_mut());
+        changes.for_each(|change| change.incumbent = None);
+    }
+
     pub fn with_history(self) -> Self {
         let past = [
             (42_013.0, Word::Keep, "baseline"),

@@ -65,6 +65,12 @@ impl Change {
         self.interval.is_some() && kernel.is_some() && self.incumbent == kernel
     }
 
+    /// Whether the candidate was timed in turns with a kernel that the record does not name, as runs
+    /// of earlier versions of the lab were.
+    pub fn names_no_incumbent(&self) -> bool {
+        self.interval.is_some() && self.incumbent.is_none()
+    }
+
     /// The change of the incumbent against the candidate.
     #[must_use]
     pub fn turned_round(self) -> Change {

@@ -94,7 +94,7 @@ impl Column {
             Column::Change => Number(change?.ratio),
             Column::Best => match facts.over_best? {
                 OverBest::InTurns(ratio) => Number(ratio),
-                OverBest::NotInTurns => return None,
+                OverBest::NotInTurns | OverBest::Unnamed => return None,
             },
             Column::Peer => Number(peers::fastest(&experiment.peers)?.ratio?.value),
             Column::KernelUs => Number(Some(row.kernel_us).filter(|us| *us > 0.0)?),

@@ -33,7 +33,7 @@ fn time_in_turns(history: &mut [Experiment], at: usize, with: usize, ratio: f64)
 fn over_best(history: &[Experiment]) -> Vec<Option<OverBest>> {
     let percent = |over| match over {
         OverBest::InTurns(ratio) => OverBest::InTurns((ratio * 100.0).round()),
-        OverBest::NotInTurns => OverBest::NotInTurns,
+        other => other,
     };
     let table = table(history);
     table
@@ -268,6 +268,11 @@ fn the_best_before_is_over_as_many_workloads() {
     time_in_turns(&mut history, 3, 2, 0.2);
     let (in_turns, not) = (OverBest::InTurns(5.0), OverBest::NotInTurns);
     assert_eq!(over_best(&history), [None, None, Some(in_turns), Some(not)]);
+    // Earlier versions recorded no incumbent: who was timed with it is not known.
+    let change = history[2].measured.change.as_mut();
+    change.expect("its turns").incumbent = None;
+    let unnamed = OverBest::Unnamed;
+    assert_eq!(over_best(&history), [None, None, Some(unnamed), Some(not)]);
 }
 
 #[test]

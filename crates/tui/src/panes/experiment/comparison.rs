@@ -218,8 +218,8 @@ fn ratio(both: &Compared, sides: Sides) -> Lines {
         }
     };
     let mut words = sides.setup.in_words(&change);
-    if !both.is_in_turns() {
-        words += ", not in turns";
+    if let Some(caution) = both.caution() {
+        words += &format!(", {caution}");
     }
     let mut out = paragraph(&words, sides.columns, STRONG);
     if let Some(workloads) = both.common_workloads() {
@@ -231,11 +231,14 @@ fn ratio(both: &Compared, sides: Sides) -> Lines {
             "{figure} that both timed: the two did not judge the same ones."
         )));
     }
-    out.extend(quiet(match both.is_in_turns() {
-        true => "One run timed the two in turns.",
-        false => {
-            "Each was measured in its own run, not in turns with the other: clocks and heat may be in it."
-        }
+    out.extend(quiet(&match both.unnamed() {
+        _ if both.is_in_turns() => "One run timed the two in turns.".to_owned(),
+        Some(key) => format!(
+            "{key} was timed in turns with an incumbent that its record does not name. The ratio is that of two runs: \
+             clocks and heat may be in it."
+        ),
+        None => "Each was measured in its own run, not in turns with the other: clocks and heat may be in it."
+            .to_owned(),
     }));
     out
 }

@@ -42,7 +42,8 @@ pub fn text(
         Column::Change => change.map(|c| against_incumbent(&c)).unwrap_or_default(),
         Column::Best => match facts.over_best {
             Some(OverBest::InTurns(ratio)) => format::percent(ratio),
-            Some(OverBest::NotInTurns) => NOT_IN_TURNS.to_owned(),
+            Some(OverBest::NotInTurns) => "not in turns".to_owned(),
+            Some(OverBest::Unnamed) => "not named".to_owned(),
             None => String::new(),
         },
         Column::Peer => {
@@ -119,9 +120,6 @@ pub fn description(
     format!("{}  {tags}", fit(&text, room))
 }
 
-/// Of two that no run timed in turns.
-const NOT_IN_TURNS: &str = "not in turns";
-
 /// `+3.1 % ± 0.3`.
 fn against_incumbent(change: &Change) -> String {
     figures::change(change.ratio, change.spread)
@@ -136,7 +134,7 @@ pub fn style(column: Column, experiment: &Experiment, facts: &RowFacts) -> Style
         Column::Commit => ACCENT,
         Column::Figure => STRONG,
         Column::Correctness if !experiment.row.correctness.passed() => BAD,
-        Column::Best if facts.over_best == Some(OverBest::NotInTurns) => QUIET,
+        Column::Best if !matches!(facts.over_best, Some(OverBest::InTurns(_))) => QUIET,
         Column::Change | Column::Speed => match change {
             Some(Change {
                 speed: Some(speed), ..

@@ -31,6 +31,7 @@ pub fn row(
         |best| match over_best(experiment, best.measured.blob, goal) {
             OverBest::InTurns(ratio) => format!("  {} vs the best before", format::percent(ratio)),
             OverBest::NotInTurns => "  not in turns with the best".to_owned(),
+            OverBest::Unnamed => "  names no incumbent".to_owned(),
         },
     );
     let sign = if is_selected { "▸ " } else { "  " };
