@@ -67,6 +67,9 @@ impl KeyScope {
 pub struct Binding {
     pub action: Action,
     pub scope: KeyScope,
+    /// Whether it judges or decides, or changes the kernel or what is remembered of it. A screen that
+    /// only shows a kernel refuses it.
+    pub is_change: bool,
     /// Its name in the config and the palette.
     pub name: &'static str,
     /// What it does, in one sentence.
@@ -84,8 +87,17 @@ impl Binding {
     }
 }
 
+macro_rules! changes {
+    (Changes) => {
+        true
+    };
+    (Shows) => {
+        false
+    };
+}
+
 macro_rules! actions {
-    ($($scope:ident$(($view:ident))? $action:ident $name:literal $doc:literal [$($key:literal),*] $hint:literal;)*) => {
+    ($($scope:ident$(($view:ident))? $effect:ident $action:ident $name:literal $doc:literal [$($key:literal),*] $hint:literal;)*) => {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         /// What a key can do.
         pub enum Action { $($action),* }
@@ -94,6 +106,7 @@ macro_rules! actions {
         pub const TABLE: &[Binding] = &[$(Binding {
             action: Action::$action,
             scope: KeyScope::$scope$((View::$view))?,
+            is_change: changes!($effect),
             name: $name,
             doc: $doc,
             keys: &[$($key),*],
@@ -103,104 +116,104 @@ macro_rules! actions {
 }
 
 actions! {
-    Screen Keep "keep" "Keep this experiment: commit exactly the judged bytes; during a run: once the run has passed" ["c"] "keep";
-    Screen Discard "discard" "Discard this experiment: put the incumbent back on disk; the attempt stays in git; during a run: once the run has ended" ["d"] "discard";
-    Screen Undo "undo" "Undo the last keep or discard, if nothing was built on it" ["u"] "undo";
-    Screen ByRule "decide-by-rule" "Let a rule decide each run of a save, or decide yourself again: it keeps what is faster, discards what is slower, the same or wrong" ["a"] "by rule";
-    Screen Rerun "rerun" "Judge the present bytes again" ["r"] "rerun";
-    Screen Measure "measure" "Measure the present bytes longer, on more workloads and beside the peers, as `lab bench --verdict` does" ["m"] "";
-    Screen Check "check" "Check the present bytes for invalid memory accesses and races, as `lab check` does; during a run: once the run has ended" ["s"] "";
-    Screen Profile "profile" "Profile the present bytes once, as `lab profile --set full` does; the view Device shows the result" ["P"] "";
-    Screen Cite "add-evidence" "Make evidence of a decision: in Results from the selected experiment, in Device from the profile, in Sweep from the sweep, in Decisions from the newest bench" ["+"] "";
-    Screen Stop "stop" "Stop the run in progress; it leaves no verdict" ["x"] "stop";
-    Screen Edit "edit" "Open the kernel in your editor, at the cursor of Source or at the first error" ["e"] "edit";
-    Screen Bench "show-bench" "Show the view Bench: correctness, throughput, git log, run.log" ["1"] "";
-    Screen Source "show-source" "Show the view Source: the kernel, its changes and the compiler's messages" ["2"] "";
-    Screen Results "show-results" "Show the view Results: the table of experiments, and the details of one" ["3"] "";
-    Screen Git "show-git" "Show the view Git: commits and what they changed" ["4"] "";
-    Screen Device "show-device" "Show the view Device: the device's state over time, and the kernel as built" ["5"] "";
-    Screen Decisions "show-decisions" "Show the view Decisions: claims, their status by rule and their evidence" ["6"] "";
-    Screen Loop "show-loop" "Show the view Loop: what `lab auto` does, its edits and its verdicts" ["7"] "";
-    Screen Sweep "show-sweep" "Show the view Sweep: the newest sweep of the kernel's constants, with its map and its points" ["8"] "";
-    Screen Pause "pause" "Pause watching: saves start no run; press again to resume" ["p"] "pause";
-    Screen FocusNext "next-pane" "Focus the next pane" ["tab", "l", "right"] "focus";
-    Screen FocusPrevious "previous-pane" "Focus the previous pane" ["shift-tab", "h", "left"] "";
-    Screen Zoom "zoom" "Show the focused pane alone, or all panes again" ["z"] "zoom";
-    Screen Open "open" "Open the selected row: a workload as a chart over the experiments, a profiled line with its machine code, the run, bench or sweep behind a decision; if nothing is selected, zoom" ["enter"] "";
-    Screen Up "up" "Scroll up, or select the row above" ["k", "up"] "";
-    Screen Down "down" "Scroll down, or select the row below" ["j", "down"] "";
-    Screen HalfUp "half-page-up" "Scroll half a page up" ["ctrl-u", "pageup"] "";
-    Screen HalfDown "half-page-down" "Scroll half a page down" ["ctrl-d", "pagedown"] "";
-    Screen Top "top" "Go to the beginning" ["g", "home"] "";
-    Screen Bottom "bottom" "Go to the end; run.log then scrolls with new lines" ["G", "end"] "";
-    Screen Search "search" "Search in the focused pane, or else in run.log; lower-case letters also find capitals" ["/"] "search";
-    Screen Close "close" "Close the topmost dialog, search or zoom, or cancel a keep" ["esc"] "";
-    Screen Palette "palette" "Find an action by a part of its name, or go to a row by its number" [":"] "";
-    Screen Copy "copy" "Copy what the focused pane shows, through the terminal; this works over ssh too" ["y"] "";
-    Screen CopyAll "copy-all" "Copy all rows of the focused pane: the table, the diff, the log" ["Y"] "";
-    Screen Export "export" "Write what the focused pane shows into a file in .lab/exports: the chart as SVG, the table, the diff, the text" [] "";
-    Screen Themes "theme" "Choose a theme; the screen shows each theme while you choose" ["t"] "";
-    Screen Kernels "kernel" "Open another kernel of this repository; a run in progress is stopped" ["ctrl-o"] "";
-    Screen BorderLeft "border-left" "Move the border beside the focused pane to the left" ["ctrl-left"] "";
-    Screen BorderRight "border-right" "Move the border beside the focused pane to the right" ["ctrl-right"] "";
-    Screen BorderUp "border-up" "Move the border above or below the focused pane up" ["ctrl-up"] "";
-    Screen BorderDown "border-down" "Move the border above or below the focused pane down" ["ctrl-down"] "";
-    Screen ResetBorders "reset-borders" "Put all borders back to their default positions" [] "";
-    Screen Mouse "mouse" "Use the mouse on the screen (click, wheel, drag borders), or leave it to the terminal" [] "";
-    Screen ReloadConfig "reload-config" "Read your config.toml again" [] "";
-    Screen Help "help" "Show all keys" ["?", "f1"] "help";
-    Screen Suspend "suspend" "Suspend `lab` and return to the shell; `fg` continues it" ["ctrl-z"] "";
-    Screen Redraw "redraw" "Draw the whole screen again" ["ctrl-l"] "";
-    Screen Quit "quit" "Quit; a run in progress is stopped" ["q", "ctrl-c"] "quit";
-    Screen NextMatch "next-match" "Go to the next match of the search" ["n"] "";
-    Screen PreviousMatch "previous-match" "Go to the previous match of the search" ["N"] "";
-    Screen ScrollLeft "scroll-left" "Scroll long lines to the left" ["<"] "";
-    Screen ScrollRight "scroll-right" "Scroll long lines to the right" [">"] "";
-    Screen Context "context" "Change how much diffs show around a change: 3 lines, 10 lines, the whole file" ["w"] "";
-    Screen NextDevice "device" "Show the experiments of the next device alone, in chart and table, or those of the present device again" ["D"] "";
-    In(Bench) Freeze "freeze" "Freeze run.log while the run goes on, or follow it again" ["f"] "freeze";
-    In(Bench) Histograms "histograms" "Show histograms of the differences against the limit, or the gates again" ["H"] "";
-    In(Bench) WrongCells "wrong-cells" "Look at all cells of a wrong output, as the keys scroll; those of a search go from wrong cell to wrong cell" ["i"] "";
-    In(Bench) Exchange "exchange" "On a small screen: show workloads and chart in place of gates and run.log, or these again" ["v"] "charts";
-    In(Bench) Fewer "fewer" "Show fewer of the newest experiments in the chart: 100, 50, 20 …" ["+", "="] "";
-    In(Bench) More "more" "Show more of the newest experiments in the chart" ["-"] "";
-    In(Bench) All "all" "Show all experiments in the chart" ["0"] "";
-    In(Bench) LogScale "log-scale" "Switch the chart between a logarithmic and a linear scale" ["L"] "";
-    In(Bench) SortWorkloads "sort-workloads" "Sort the workloads by the next column, or put them in their own order again" ["o"] "";
-    In(Bench) ReverseWorkloads "reverse-workloads" "Reverse the order of the workloads" ["O"] "";
-    In(Source) TurnSource "diff" "Show the whole file, or its changes in one column, or both sides next to each other" ["v"] "diff";
-    In(Source) SwitchBase "base" "Compare with the selected experiment, or with the incumbent again" ["b"] "base";
-    In(Source) NextMark "next-mark" "Go to the next compiler message or hot line of the profile; in a diff, or without either, to the next change" ["]"] "next";
-    In(Source) PreviousMark "previous-mark" "Go to the previous compiler message, hot line or change" ["["] "";
-    In(Source) NextEdit "next-edit" "Go to the next change" ["}"] "";
-    In(Source) PreviousEdit "previous-edit" "Go to the previous change" ["{"] "";
-    In(Results) SortNext "sort-by-next" "Sort by the next column; with the focus in Workloads, sort those" ["o"] "sort";
-    In(Results) SortReverse "sort-reverse" "Reverse the order" ["O"] "";
-    In(Results) Filter "filter" "Filter the rows: words, status:keep, device:h200, diff:ldg, >150k; ! before a word excludes it" ["f"] "filter";
-    In(Results) AllProblems "all-problems" "Show the experiments of all problems, or of this problem alone" ["P"] "";
-    In(Results) Mark "mark" "Mark the selected experiment for a comparison, or remove its mark" ["space"] "mark";
-    In(Results) Compare "compare" "Compare the two marked experiments, or the marked one with the chosen one" ["="] "compare";
-    In(Results) Restore "restore" "Put the kernel of the selected experiment on disk; the present one stays in git" ["R"] "restore";
-    In(Results) Describe "describe" "Change the description of the selected experiment, in its record and in its row" ["E"] "";
-    In(Results) Annotate "annotate" "Give the selected experiment a note, tags or another trailer, in its record" ["T"] "";
-    In(Results) NextSection "next-section" "Go to the next section of the details, or to the next change of the diff" ["]"] "";
-    In(Results) PreviousSection "previous-section" "Go to the previous section or change" ["["] "";
-    In(Git) NextChange "next-change" "Go to the next file or change of the commit" ["]"] "next";
-    In(Git) PreviousChange "previous-change" "Go to the previous file or change of the commit" ["["] "";
-    In(Loop) PauseLoop "pause-loop" "Let the loop pause after this turn, or go on again" ["space"] "pause loop";
-    In(Loop) EndLoop "end-loop" "Let the loop end after this turn" ["X"] "end loop";
-    In(Loop) EndTurn "end-turn" "End this turn of the loop: its command, or the run that judges its kernel, ends at once" ["x"] "end turn";
-    In(Sweep) NextPair "next-pair" "Show the map over the next two constants" ["o"] "next pair";
-    In(Sweep) ApplyPoint "apply-point" "Write the selected point of the sweep, at first the best, into the kernel on disk; the present one stays in git" ["R"] "apply";
-    Input Accept "accept" "Confirm" ["enter"] "";
-    Input Abandon "abandon" "Close the dialog and do nothing; typed text stays as a draft" ["esc", "ctrl-c"] "";
-    Input PreviousChoice "previous-choice" "Select the previous item of a list, or the previous value of a trailer" ["up", "ctrl-p"] "";
-    Input NextChoice "next-choice" "Select the next item of a list, or the next value of a trailer" ["down", "ctrl-n"] "";
-    Input NextField "next-line" "Go to the next trailer of the message; folded trailers open; in an annotation, from the note to the tags and back" ["tab"] "";
-    Input PreviousField "previous-line" "Go to the previous trailer of the message, or back to its subject" ["shift-tab"] "";
-    Input Fold "trailers" "Show or hide the trailers of the commit message" ["ctrl-t"] "";
-    Question Yes "yes" "Answer yes" ["y"] "";
-    Question No "no" "Answer no" ["n", "esc", "q", "ctrl-c"] "";
+    Screen Changes Keep "keep" "Keep this experiment: commit exactly the judged bytes; during a run: once the run has passed" ["c"] "keep";
+    Screen Changes Discard "discard" "Discard this experiment: put the incumbent back on disk; the attempt stays in git; during a run: once the run has ended" ["d"] "discard";
+    Screen Changes Undo "undo" "Undo the last keep or discard, if nothing was built on it" ["u"] "undo";
+    Screen Changes ByRule "decide-by-rule" "Let a rule decide each run of a save, or decide yourself again: it keeps what is faster, discards what is slower, the same or wrong" ["a"] "by rule";
+    Screen Changes Rerun "rerun" "Judge the present bytes again" ["r"] "rerun";
+    Screen Changes Measure "measure" "Measure the present bytes longer, on more workloads and beside the peers, as `lab bench --verdict` does" ["m"] "";
+    Screen Changes Check "check" "Check the present bytes for invalid memory accesses and races, as `lab check` does; during a run: once the run has ended" ["s"] "";
+    Screen Changes Profile "profile" "Profile the present bytes once, as `lab profile --set full` does; the view Device shows the result" ["P"] "";
+    Screen Changes Cite "add-evidence" "Make evidence of a decision: in Results from the selected experiment, in Device from the profile, in Sweep from the sweep, in Decisions from the newest bench" ["+"] "";
+    Screen Changes Stop "stop" "Stop the run in progress; it leaves no verdict" ["x"] "stop";
+    Screen Shows Edit "edit" "Open the kernel in your editor, at the cursor of Source or at the first error" ["e"] "edit";
+    Screen Shows Bench "show-bench" "Show the view Bench: correctness, throughput, git log, run.log" ["1"] "";
+    Screen Shows Source "show-source" "Show the view Source: the kernel, its changes and the compiler's messages" ["2"] "";
+    Screen Shows Results "show-results" "Show the view Results: the table of experiments, and the details of one" ["3"] "";
+    Screen Shows Git "show-git" "Show the view Git: commits and what they changed" ["4"] "";
+    Screen Shows Device "show-device" "Show the view Device: the device's state over time, and the kernel as built" ["5"] "";
+    Screen Shows Decisions "show-decisions" "Show the view Decisions: claims, their status by rule and their evidence" ["6"] "";
+    Screen Shows Loop "show-loop" "Show the view Loop: what `lab auto` does, its edits and its verdicts" ["7"] "";
+    Screen Shows Sweep "show-sweep" "Show the view Sweep: the newest sweep of the kernel's constants, with its map and its points" ["8"] "";
+    Screen Changes Pause "pause" "Pause watching: saves start no run; press again to resume" ["p"] "pause";
+    Screen Shows FocusNext "next-pane" "Focus the next pane" ["tab", "l", "right"] "focus";
+    Screen Shows FocusPrevious "previous-pane" "Focus the previous pane" ["shift-tab", "h", "left"] "";
+    Screen Shows Zoom "zoom" "Show the focused pane alone, or all panes again" ["z"] "zoom";
+    Screen Shows Open "open" "Open the selected row: a workload as a chart over the experiments, a profiled line with its machine code, the run, bench or sweep behind a decision; if nothing is selected, zoom" ["enter"] "";
+    Screen Shows Up "up" "Scroll up, or select the row above" ["k", "up"] "";
+    Screen Shows Down "down" "Scroll down, or select the row below" ["j", "down"] "";
+    Screen Shows HalfUp "half-page-up" "Scroll half a page up" ["ctrl-u", "pageup"] "";
+    Screen Shows HalfDown "half-page-down" "Scroll half a page down" ["ctrl-d", "pagedown"] "";
+    Screen Shows Top "top" "Go to the beginning" ["g", "home"] "";
+    Screen Shows Bottom "bottom" "Go to the end; run.log then scrolls with new lines" ["G", "end"] "";
+    Screen Shows Search "search" "Search in the focused pane, or else in run.log; lower-case letters also find capitals" ["/"] "search";
+    Screen Shows Close "close" "Close the topmost dialog, search or zoom, or cancel a keep" ["esc"] "";
+    Screen Shows Palette "palette" "Find an action by a part of its name, or go to a row by its number" [":"] "";
+    Screen Shows Copy "copy" "Copy what the focused pane shows, through the terminal; this works over ssh too" ["y"] "";
+    Screen Shows CopyAll "copy-all" "Copy all rows of the focused pane: the table, the diff, the log" ["Y"] "";
+    Screen Shows Export "export" "Write what the focused pane shows into a file in .lab/exports: the chart as SVG, the table, the diff, the text" [] "";
+    Screen Shows Themes "theme" "Choose a theme; the screen shows each theme while you choose" ["t"] "";
+    Screen Shows Kernels "kernel" "Open another kernel of this repository; a run in progress is stopped" ["ctrl-o"] "";
+    Screen Shows BorderLeft "border-left" "Move the border beside the focused pane to the left" ["ctrl-left"] "";
+    Screen Shows BorderRight "border-right" "Move the border beside the focused pane to the right" ["ctrl-right"] "";
+    Screen Shows BorderUp "border-up" "Move the border above or below the focused pane up" ["ctrl-up"] "";
+    Screen Shows BorderDown "border-down" "Move the border above or below the focused pane down" ["ctrl-down"] "";
+    Screen Shows ResetBorders "reset-borders" "Put all borders back to their default positions" [] "";
+    Screen Shows Mouse "mouse" "Use the mouse on the screen (click, wheel, drag borders), or leave it to the terminal" [] "";
+    Screen Shows ReloadConfig "reload-config" "Read your config.toml again" [] "";
+    Screen Shows Help "help" "Show all keys" ["?", "f1"] "help";
+    Screen Shows Suspend "suspend" "Suspend `lab` and return to the shell; `fg` continues it" ["ctrl-z"] "";
+    Screen Shows Redraw "redraw" "Draw the whole screen again" ["ctrl-l"] "";
+    Screen Shows Quit "quit" "Quit; a run in progress is stopped" ["q", "ctrl-c"] "quit";
+    Screen Shows NextMatch "next-match" "Go to the next match of the search" ["n"] "";
+    Screen Shows PreviousMatch "previous-match" "Go to the previous match of the search" ["N"] "";
+    Screen Shows ScrollLeft "scroll-left" "Scroll long lines to the left" ["<"] "";
+    Screen Shows ScrollRight "scroll-right" "Scroll long lines to the right" [">"] "";
+    Screen Shows Context "context" "Change how much diffs show around a change: 3 lines, 10 lines, the whole file" ["w"] "";
+    Screen Shows NextDevice "device" "Show the experiments of the next device alone, in chart and table, or those of the present device again" ["D"] "";
+    In(Bench) Shows Freeze "freeze" "Freeze run.log while the run goes on, or follow it again" ["f"] "freeze";
+    In(Bench) Shows Histograms "histograms" "Show histograms of the differences against the limit, or the gates again" ["H"] "";
+    In(Bench) Shows WrongCells "wrong-cells" "Look at all cells of a wrong output, as the keys scroll; those of a search go from wrong cell to wrong cell" ["i"] "";
+    In(Bench) Shows Exchange "exchange" "On a small screen: show workloads and chart in place of gates and run.log, or these again" ["v"] "charts";
+    In(Bench) Shows Fewer "fewer" "Show fewer of the newest experiments in the chart: 100, 50, 20 …" ["+", "="] "";
+    In(Bench) Shows More "more" "Show more of the newest experiments in the chart" ["-"] "";
+    In(Bench) Shows All "all" "Show all experiments in the chart" ["0"] "";
+    In(Bench) Shows LogScale "log-scale" "Switch the chart between a logarithmic and a linear scale" ["L"] "";
+    In(Bench) Shows SortWorkloads "sort-workloads" "Sort the workloads by the next column, or put them in their own order again" ["o"] "";
+    In(Bench) Shows ReverseWorkloads "reverse-workloads" "Reverse the order of the workloads" ["O"] "";
+    In(Source) Shows TurnSource "diff" "Show the whole file, or its changes in one column, or both sides next to each other" ["v"] "diff";
+    In(Source) Shows SwitchBase "base" "Compare with the selected experiment, or with the incumbent again" ["b"] "base";
+    In(Source) Shows NextMark "next-mark" "Go to the next compiler message or hot line of the profile; in a diff, or without either, to the next change" ["]"] "next";
+    In(Source) Shows PreviousMark "previous-mark" "Go to the previous compiler message, hot line or change" ["["] "";
+    In(Source) Shows NextEdit "next-edit" "Go to the next change" ["}"] "";
+    In(Source) Shows PreviousEdit "previous-edit" "Go to the previous change" ["{"] "";
+    In(Results) Shows SortNext "sort-by-next" "Sort by the next column; with the focus in Workloads, sort those" ["o"] "sort";
+    In(Results) Shows SortReverse "sort-reverse" "Reverse the order" ["O"] "";
+    In(Results) Shows Filter "filter" "Filter the rows: words, status:keep, device:h200, diff:ldg, >150k; ! before a word excludes it" ["f"] "filter";
+    In(Results) Shows AllProblems "all-problems" "Show the experiments of all problems, or of this problem alone" ["P"] "";
+    In(Results) Shows Mark "mark" "Mark the selected experiment for a comparison, or remove its mark" ["space"] "mark";
+    In(Results) Shows Compare "compare" "Compare the two marked experiments, or the marked one with the chosen one" ["="] "compare";
+    In(Results) Changes Restore "restore" "Put the kernel of the selected experiment on disk; the present one stays in git" ["R"] "restore";
+    In(Results) Changes Describe "describe" "Change the description of the selected experiment, in its record and in its row" ["E"] "";
+    In(Results) Changes Annotate "annotate" "Give the selected experiment a note, tags or another trailer, in its record" ["T"] "";
+    In(Results) Shows NextSection "next-section" "Go to the next section of the details, or to the next change of the diff" ["]"] "";
+    In(Results) Shows PreviousSection "previous-section" "Go to the previous section or change" ["["] "";
+    In(Git) Shows NextChange "next-change" "Go to the next file or change of the commit" ["]"] "next";
+    In(Git) Shows PreviousChange "previous-change" "Go to the previous file or change of the commit" ["["] "";
+    In(Loop) Changes PauseLoop "pause-loop" "Let the loop pause after this turn, or go on again" ["space"] "pause loop";
+    In(Loop) Changes EndLoop "end-loop" "Let the loop end after this turn" ["X"] "end loop";
+    In(Loop) Changes EndTurn "end-turn" "End this turn of the loop: its command, or the run that judges its kernel, ends at once" ["x"] "end turn";
+    In(Sweep) Shows NextPair "next-pair" "Show the map over the next two constants" ["o"] "next pair";
+    In(Sweep) Changes ApplyPoint "apply-point" "Write the selected point of the sweep, at first the best, into the kernel on disk; the present one stays in git" ["R"] "apply";
+    Input Shows Accept "accept" "Confirm" ["enter"] "";
+    Input Shows Abandon "abandon" "Close the dialog and do nothing; typed text stays as a draft" ["esc", "ctrl-c"] "";
+    Input Shows PreviousChoice "previous-choice" "Select the previous item of a list, or the previous value of a trailer" ["up", "ctrl-p"] "";
+    Input Shows NextChoice "next-choice" "Select the next item of a list, or the next value of a trailer" ["down", "ctrl-n"] "";
+    Input Shows NextField "next-line" "Go to the next trailer of the message; folded trailers open; in an annotation, from the note to the tags and back" ["tab"] "";
+    Input Shows PreviousField "previous-line" "Go to the previous trailer of the message, or back to its subject" ["shift-tab"] "";
+    Input Shows Fold "trailers" "Show or hide the trailers of the commit message" ["ctrl-t"] "";
+    Question Shows Yes "yes" "Answer yes" ["y"] "";
+    Question Shows No "no" "Answer no" ["n", "esc", "q", "ctrl-c"] "";
 }
 
 impl Action {
@@ -210,30 +223,6 @@ impl Action {
             .iter()
             .find(|b| b.action == self)
             .expect("the table and the enum are made by one macro")
-    }
-
-    /// Whether it judges or decides, or changes the kernel or what is remembered of it.
-    pub fn is_change(self) -> bool {
-        use Action::*;
-        matches!(
-            self,
-            Keep | Discard
-                | Undo
-                | ByRule
-                | Rerun
-                | Measure
-                | Check
-                | Profile
-                | Pause
-                | Restore
-                | ApplyPoint
-                | Describe
-                | Annotate
-                | Cite
-                | PauseLoop
-                | EndTurn
-                | EndLoop
-        )
     }
 
     /// Its name at the beginning of a title: `Keep`.

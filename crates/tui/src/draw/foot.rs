@@ -200,7 +200,7 @@ fn draw_hints(model: &Model, frame: &mut Frame, area: Rect, is_large: bool) -> V
     let is_here = |b: &Binding| b.scope == KeyScope::Screen || b.scope == here;
     let only_shows = model.runs.other_screen.is_some();
     let is_heard = |b: &&Binding| match b.action {
-        action if only_shows && action.is_change() => false,
+        _ if only_shows && b.is_change => false,
         // Elsewhere it zooms.
         Action::Open => match model.panes.focus() {
             Pane::Graph => true,

@@ -25,7 +25,7 @@ impl Model {
             .runs
             .other_screen
             .as_ref()
-            .filter(|_| action.is_change())
+            .filter(|_| action.binding().is_change)
         {
             return Err(format!(
                 "{other} judges this kernel: use that one, or quit it and choose the kernel here ({})",
