@@ -110,6 +110,7 @@ fn to_the_end(project: &Project, history: Vec<Experiment>) -> Result<()> {
     });
     let facts = Overview {
         at: Timestamp::UNIX_EPOCH,
+        stage_times: None,
         status: Err("not looked at".to_owned()),
         history,
         log: Ok(Vec::new()),

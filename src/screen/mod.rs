@@ -341,6 +341,7 @@ impl Screen {
                 inputs,
                 ..RunSpec::new(reason)
             }),
+            Effect::FollowRun(run) => threads.runner.follow(run),
             Effect::KillRun => threads.runner.kill(),
             Effect::StartProfile => {
                 threads.profiler.stop();

@@ -71,6 +71,7 @@ pub fn start(
         events,
         watcher: None,
         index,
+        is_first: true,
     };
     Worker::start("repository", replaces, move |requests| {
         // First, because this may put a kernel on disk, which the watcher must not report as a
@@ -99,6 +100,8 @@ struct RepositoryThread {
     watcher: Option<Watcher>,
     /// The index of all runs. A look reads only what changed since the last one.
     index: RunIndex,
+    /// No look was taken yet.
+    is_first: bool,
 }
 
 impl RepositoryThread {
@@ -170,6 +173,7 @@ impl RepositoryThread {
                 let why = in_words(error);
                 return Overview {
                     at,
+                    stage_times: None,
                     status: Err(why.clone()),
                     log: Err(why.clone()),
                     history: Err(why),
@@ -178,9 +182,13 @@ impl RepositoryThread {
         };
         self.index.refresh();
         let history = lab_history::look(&repo, &mut self.index);
+        let is_first = std::mem::take(&mut self.is_first);
+        let stage_times =
+            is_first.then(|| lab_history::stage_times(&self.index, &self.project.kernel_name));
         let log = lab_git::log_page(&repo, &Marks::of(&history.experiments), None, COMMITS);
         Overview {
             at,
+            stage_times,
             status: status::look(&repo, &self.index).map_err(in_words),
             log: log.map_err(in_words),
             history: Ok(history),
@@ -328,7 +336,6 @@ impl RepositoryThread {
             run,
             lines,
             report: Arc::new(report),
-            stage_times: lab_history::stage_times(&self.index, &self.project.kernel_name),
         }
     }
 }

@@ -201,6 +201,14 @@ fn a_second_screen_only_shows_what_the_first_one_judges() {
     bench.save_by_rename("speed 2000\n");
     first.see("2,000 sps").see("run 2");
     second.see("2,000 sps").see("run 2");
+    // The stages of a run too, and the second screen cannot end it.
+    bench.save_by_rename("waits 2500\n");
+    first.see("MEASURE").see("3/10");
+    second.see("MEASURE").see("3/10").see("progress: 3/10");
+    second.press("x").see("stop: another screen");
+    fs::write(bench.folder.path().join("judge"), "").unwrap();
+    first.see("2,500 sps").see("run 3");
+    second.see("2,500 sps").see("run 3");
     first.press("q");
     assert_eq!(first.end(), 0);
     // Chosen again, the kernel is this screen's.
@@ -210,7 +218,7 @@ fn a_second_screen_only_shows_what_the_first_one_judges() {
         !screen.contents().contains("only shown") && screen.contents().contains("2,000 sps")
     });
     bench.save_by_rename("speed 3000\n");
-    second.see("3,000 sps").see("run 3");
+    second.see("3,000 sps").see("run 4");
     second.press("q");
     assert_eq!(second.end(), 0);
 }

@@ -75,6 +75,17 @@ fn what_no_run_timed_in_turns_is_not_called_faster() {
 }
 
 #[test]
+fn a_run_that_names_no_incumbent_is_not_said_to_be_timed_without_it() {
+    let mut world = boosted();
+    // As versions of the lab recorded it that named no incumbent.
+    world.forget_incumbents();
+    world.tell("press 3 space j space =");
+    see(&mut world, "names no incumbent");
+    see(&mut world, "an incumbent that its record does not name");
+    see_not(&mut world, "not in turns");
+}
+
+#[test]
 fn a_time_that_is_the_figure_is_shown_once() {
     let mut world = World::new();
     world.model.setup.objective = Objective::KernelTime;
@@ -192,6 +203,23 @@ fn the_time_left_of_a_stage_is_known_from_the_run_that_took_its_time() {
 }
 
 #[test]
+fn the_first_stage_of_its_kind_has_no_time_left_and_says_so() {
+    let mut world = World::new();
+    world.tell("open; say stage: build at=0; wait 900");
+    see_not(&mut world, "the first here");
+    world.tell("wait 3100");
+    see(&mut world, "BUILD 4.0 s, the first here: no time known");
+    // How far it is says how long it takes.
+    world.tell("say stage: verify at=4.1 | progress: 1/10; wait 2100");
+    see(&mut world, "6.1 s, the first here: no time known");
+    world.tell("say progress: 5/10");
+    see(&mut world, "about 2 s left");
+    world.tell("say stage: measure at=9 | correctness: pass | stage: done at=9.2; end pass 1000");
+    world.tell("save; say stage: build at=0; wait 2000");
+    see(&mut world, "about 3 s left");
+}
+
+#[test]
 fn a_run_that_was_ended_leaves_the_verdict_before_it_on_the_screen() {
     for (width, height) in [(160, 45), (80, 24)] {
         let mut world = World::new();
@@ -205,29 +233,6 @@ fn a_run_that_was_ended_leaves_the_verdict_before_it_on_the_screen() {
         world.tell("save").tell(RUN).tell("end pass 2000");
         see_not(&mut world, "last  ●");
     }
-}
-
-#[test]
-fn a_second_screen_only_shows_the_kernel() {
-    let mut world = World::new();
-    world
-        .model
-        .only_show("another screen (process 7)".to_owned());
-    world.tell("open; save");
-    let screen = world.screen(160, 45);
-    assert!(
-        screen.contains("another screen (process 7) judges this kernel: this one only shows it"),
-        "{screen}"
-    );
-    assert!(
-        screen.contains("only shown") && screen.contains("\n e edit  Tab focus"),
-        "{screen}"
-    );
-    world.tell("press r");
-    see(
-        &mut world,
-        "rerun: another screen (process 7) judges this kernel: use that one, or quit it and choose the kernel here (Ctrl-O)",
-    );
 }
 
 #[test]

@@ -29,6 +29,7 @@ mod profile;
 mod random;
 mod results;
 mod rows;
+mod second_screen;
 mod source;
 mod states;
 mod stories;

@@ -8,8 +8,8 @@ use lab_history::last_peers::{self, LastPeers};
 use lab_run::inputs;
 use lab_run::record::Record;
 use lab_run::verdict::Outcome;
-use lab_run::{Fingerprint, RunId};
-use lab_store::{RunIndex, RunSummary};
+use lab_run::{Fingerprint, RunId, RunStart};
+use lab_store::{Fact, RunIndex, RunSummary};
 
 /// What one look at disk and git found.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +20,8 @@ pub struct ProjectStatus {
     pub snapshot: Snapshot,
     /// The newest run of all that had ended. This status knows nothing of later runs.
     pub ended: Option<RunId>,
+    /// The newest run or check of this kernel that is in progress, whichever process judges it.
+    pub in_progress: Option<RunStart>,
     /// The last run of this kernel, if it has a verdict.
     pub last: Option<Record>,
     /// The last run that judged exactly the present bytes and has a verdict. A foreign one does not
@@ -91,8 +93,17 @@ pub fn look(repo: &Repo, index: &RunIndex) -> Result<ProjectStatus> {
         head: lab_git::head(repo)?,
         snapshot: crate::snapshot(repo, index, &inputs, candidate.as_ref())?,
         ended: index.ended(),
+        in_progress: in_progress(index, &project.kernel_name),
         last,
         judged,
         check,
     })
+}
+
+fn in_progress(index: &RunIndex, kernel: &str) -> Option<RunStart> {
+    let open = index.newest_of_kernel(kernel, |keys| !keys.is(Fact::HasVerdict));
+    let of_kernel = open.filter(|run| run.kernel == kernel);
+    let mut records = of_kernel.filter_map(|run| index.store().read(run.id).ok());
+    let found = records.find(|record| record.verdict.is_none())?;
+    Some(found.start)
 }

@@ -15,7 +15,7 @@ pub mod last_peers;
 pub mod lessons;
 pub mod names;
 mod same_rules;
-mod stage_times;
+pub mod stage_times;
 pub mod tested;
 
 pub use judged_before::{JudgedBefore, judged_before};

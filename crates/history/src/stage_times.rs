@@ -2,6 +2,7 @@
 
 use itertools::Itertools;
 use lab_protocol::report::{Asked, Report, Stage, StageTimes};
+use lab_run::record::Record;
 use lab_store::{RunIndex, RunSummary};
 
 /// Runs of the kernel that are read: one of them has built what others found in the cache.
@@ -22,19 +23,23 @@ pub fn stage_times(index: &RunIndex, kernel: &str) -> StageTimes {
     let mut times = StageTimes::default();
     for run in oldest_first(others, OTHERS) {
         if let Ok(record) = index.store().read(run.id) {
-            times.learn_stage(asked(run), Stage::Build, &record.report());
+            times.learn_stage(asked(run.is_check()), Stage::Build, &record.report());
         }
     }
     for run in oldest_first(own, OWN) {
-        let Ok(record) = index.store().read(run.id) else {
-            continue;
-        };
-        times.learn(asked(run), &record.report());
-        if let Some(held_out) = &record.held_out {
-            times.learn(Asked::HeldOut, &report_of(&held_out.results));
+        if let Ok(record) = index.store().read(run.id) {
+            learn(&mut times, &record);
         }
     }
     times
+}
+
+/// Takes the times of a run that has ended, and of its check before a keep.
+pub fn learn(times: &mut StageTimes, record: &Record) {
+    times.learn(asked(record.start.is_check()), &record.report());
+    if let Some(held_out) = &record.held_out {
+        times.learn(Asked::HeldOut, &report_of(&held_out.results));
+    }
 }
 
 fn oldest_first<'r>(
@@ -44,8 +49,8 @@ fn oldest_first<'r>(
     newest.take(most).collect_vec().into_iter().rev()
 }
 
-fn asked(run: &RunSummary) -> Asked {
-    match run.is_check() {
+fn asked(is_check: bool) -> Asked {
+    match is_check {
         true => Asked::Check,
         false => Asked::Run,
     }

@@ -1,5 +1,5 @@
 //! A run of the same inputs by another process: a `lab run` beside a screen. It is followed, and
-//! the inputs are not judged a second time.
+//! the inputs are not judged a second time. A screen that only shows a kernel follows every run.
 //!
 //! A process holds `.lab/begin.lock` while it creates a run and looks for others, so that of two
 //! that begin at once exactly one judges.
@@ -154,6 +154,21 @@ fn changed_at(project: &Project) -> Option<Timestamp> {
     Timestamp::new(file.ctime(), i32::try_from(file.ctime_nsec()).ok()?).ok()
 }
 
+/// Follows a run that another process judges.
+pub fn follow(
+    project: &Project,
+    run: RunId,
+    control: &Control,
+    tell: &mut dyn FnMut(RunEvent),
+) -> Followed {
+    let store = RunStore::of(project);
+    let (Ok(record), Ok(log)) = (store.read(run), store.open_log(run)) else {
+        return Followed::Gone;
+    };
+    let start = record.start;
+    Duplicate { store, start, log }.follow(project, control, tell)
+}
+
 impl Duplicate {
     pub fn start(&self) -> &RunStart {
         &self.start
@@ -175,7 +190,9 @@ impl Duplicate {
         let Ok(nowhere) = nowhere else {
             return Followed::Gone;
         };
-        let mut lines = Follow::new(nowhere, u64::MAX).judging_by(&project.config);
+        let mut lines = Follow::new(nowhere, u64::MAX)
+            .judging_by(&project.config)
+            .begun(self.start.started);
         loop {
             // Asked before the log is read, so that nothing is printed after the last read.
             let has_ended = self.has_ended();

@@ -1,6 +1,7 @@
 //! Takes in what a harness prints: all of it goes into run.log, the result lines into the report,
 //! and batches of clean lines to the screen, however fast the harness prints.
 
+use jiff::Timestamp;
 use lab_project::config::{Config, MeasureConfig};
 use lab_project::objective::Objective;
 use lab_protocol::report::wrong_cells::is_drawn;
@@ -11,7 +12,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Lines of a run in progress, for the screen. A batch comes at most every 16 ms.
 #[derive(Clone, Debug, Default)]
@@ -85,6 +86,14 @@ impl Follow {
     pub fn judging_by(mut self, config: &Config) -> Self {
         self.same_within = config.measure.same_within / 100.0;
         self.is_of_speed = !matches!(config.objective, Objective::Other(_));
+        self
+    }
+
+    /// The run began at this time, and not now.
+    #[must_use]
+    pub fn begun(mut self, at: Timestamp) -> Self {
+        let ago = Duration::try_from(lab_run::now().duration_since(at)).unwrap_or_default();
+        self.began = self.began.checked_sub(ago).unwrap_or(self.began);
         self
     }
 

@@ -23,20 +23,14 @@ pub mod ready;
 pub mod spec;
 pub mod standby;
 pub mod supervise;
+mod thread;
 
-use crate::execute::{Begun, NotRun};
 use crate::process::Control;
-use crate::python_standby::PythonStandby;
 use crate::spec::{Confinement, RunSpec, own_program};
-use crate::standby::{Owner, Standby};
+use crate::thread::Thread;
 use lab_project::Project;
-use lab_project::trust::{self, Trust};
-use lab_run::inputs::Inputs;
-use lab_run::record::Record;
-use lab_run::{Reason, RunId};
-use lab_store::RunIndex;
+use lab_run::RunId;
 use lab_system::threads;
-use std::collections::HashSet;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -64,15 +58,22 @@ struct State {
     project: Arc<Project>,
     /// Ends the run in progress.
     current: Option<Arc<Control>>,
-    next: Option<RunSpec>,
+    next: Option<Next>,
     /// The standby judge may have been started for an older incumbent or an older lab.toml.
     check_standby: bool,
     quit: bool,
 }
 
+/// What the thread was asked for.
+enum Next {
+    Run(RunSpec),
+    Follow(RunId),
+}
+
 /// What the thread does next.
 enum Task {
     Run(Arc<Project>, RunSpec),
+    Follow(Arc<Project>, RunId),
     CheckStandby,
 }
 
@@ -112,16 +113,7 @@ impl Runner {
         });
         let of_thread = shared.clone();
         let thread = threads::start("runner", move || {
-            let (latest, told) = (Latest::default(), HashSet::new());
-            Thread {
-                shared: &of_thread,
-                sink: &sink,
-                latest,
-                told,
-                begun: Vec::new(),
-                python: None,
-            }
-            .work();
+            Thread::new(&of_thread, &sink).work();
         })?;
         Ok(Runner {
             shared,
@@ -133,8 +125,18 @@ impl Runner {
     /// of the files on disk; a [`RunSpec`] may carry the inputs that the watcher read. The runner's
     /// own program goes before the spec's.
     pub fn start(&self, spec: impl Into<RunSpec>) {
+        self.ask(Next::Run(spec.into()));
+    }
+
+    /// Follows a run that another process judges. Returns at once; after any number of `Progress`
+    /// comes `Ended`, or `Left` where the run gave no verdict.
+    pub fn follow(&self, run: RunId) {
+        self.ask(Next::Follow(run));
+    }
+
+    fn ask(&self, next: Next) {
         let mut state = self.shared.lock();
-        state.next = Some(spec.into());
+        state.next = Some(next);
         state.end_current();
         self.shared.wake.notify_one();
     }
@@ -181,29 +183,6 @@ impl State {
     }
 }
 
-/// The inputs that the thread saw last, and the project that they are of: the next standby judge is
-/// started on them.
-#[derive(Default)]
-struct Latest(Option<(Arc<Project>, Arc<Inputs>)>);
-
-impl Latest {
-    /// Reads the files only where no run of this project had inputs before.
-    fn of(&mut self, project: &Arc<Project>, spec: &RunSpec) -> Option<Arc<Inputs>> {
-        if !self
-            .0
-            .as_ref()
-            .is_some_and(|(of, _)| Arc::ptr_eq(of, project))
-        {
-            // A kernel that cannot be read is the watcher's to report.
-            self.0 = spec
-                .read_inputs(project)
-                .ok()
-                .map(|inputs| (Arc::clone(project), inputs));
-        }
-        self.0.as_ref().map(|(_, inputs)| Arc::clone(inputs))
-    }
-}
-
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         threads::lock(&self.state)
@@ -229,153 +208,13 @@ impl Shared {
         if state.quit {
             return None;
         }
-        let Some(spec) = state.next.take() else {
-            state.check_standby = false;
-            return Some(Task::CheckStandby);
-        };
-        Some(Task::Run(state.project.clone(), self.spec(spec)))
-    }
-}
-
-/// The runner's thread.
-struct Thread<'a> {
-    shared: &'a Shared,
-    sink: &'a Sink,
-    latest: Latest,
-    /// Reasons without a standby judge that the user was told.
-    told: HashSet<String>,
-    /// The runs that this thread began.
-    begun: Vec<RunId>,
-    /// The Python that forks the workers of judges, for a project in which Python runs.
-    python: Option<PythonStandby>,
-}
-
-impl Thread<'_> {
-    fn work(&mut self) {
-        let mut standby = self.standby();
-        while let Some(task) = self.shared.next_task() {
-            let Task::Run(project, spec) = task else {
-                if !standby.as_mut().is_some_and(|standby| self.fits(standby)) {
-                    // The old judge ends before the new one gets its folder.
-                    drop(standby.take());
-                    standby = self.standby();
-                }
-                continue;
-            };
-            let spec = RunSpec {
-                python_standby: self.python_socket(&project),
-                ..spec
-            };
-            let reason = spec.reason;
-            // A check leaves the standby judge to the next run.
-            let mut none = None;
-            let ready = if reason == Reason::Check {
-                &mut none
-            } else {
-                &mut standby
-            };
-            match self.run(ready, &project, &spec) {
-                Ok(Some(record)) => self.tell(RunEvent::Ended(record)),
-                Ok(None) => {}
-                Err(NotRun::NeedsTrust(request)) => {
-                    self.tell(RunEvent::NeedsTrust { reason, request });
-                }
-                Err(error) => self.tell(RunEvent::NotStarted {
-                    reason,
-                    why: error.to_string(),
-                }),
+        Some(match state.next.take() {
+            Some(Next::Run(spec)) => Task::Run(state.project.clone(), self.spec(spec)),
+            Some(Next::Follow(run)) => Task::Follow(state.project.clone(), run),
+            None => {
+                state.check_standby = false;
+                Task::CheckStandby
             }
-            self.shared.lock().current = None;
-            standby = standby.or_else(|| self.standby());
-        }
-    }
-
-    fn tell(&mut self, event: RunEvent) {
-        match &event {
-            RunEvent::NoStandby { why } if !self.told.insert(why.clone()) => {}
-            // The screen waits for the newer run already.
-            RunEvent::Withdrawn if self.shared.lock().next.is_some() => {}
-            _ => (self.sink)(event),
-        }
-    }
-
-    /// Starts a judge for the next run, unless a run waits already.
-    fn standby(&mut self) -> Option<Standby> {
-        let project = {
-            let state = self.shared.lock();
-            if !self.shared.keeps_standby || state.quit || state.next.is_some() {
-                return None;
-            }
-            state.project.clone()
-        };
-        let mut spec = self.shared.spec(Reason::Saved);
-        // Before the user has agreed, no process of this folder starts. The run itself asks.
-        if !matches!(
-            trust::check(&project, || spec.unconfined(&project)),
-            Ok(Trust::Given)
-        ) {
-            return None;
-        }
-        let inputs = self.latest.of(&project, &spec)?;
-        PythonStandby::keep(&mut self.python, &project, Owner::Screen);
-        spec.python_standby = self.python_socket(&project);
-        Standby::start(&project, &spec, &inputs, Owner::Screen).unwrap_or_else(|error| {
-            let why = format!(
-                "no standby judge could be started ({error:#}): each run starts its own, which takes longer"
-            );
-            self.tell(RunEvent::NoStandby { why });
-            None
         })
-    }
-
-    /// Where the judges of this project find it.
-    fn python_socket(&mut self, project: &Project) -> Option<PathBuf> {
-        let python = self.python.as_mut()?;
-        python.fits(project).then(|| python.socket().to_owned())
-    }
-
-    fn fits(&mut self, standby: &mut Standby) -> bool {
-        let project = self.shared.lock().project.clone();
-        let spec = RunSpec {
-            python_standby: self.python_socket(&project),
-            ..self.shared.spec(Reason::Saved)
-        };
-        standby.fits(&project, &spec)
-    }
-
-    /// Runs the harness, or follows another process that judges the same inputs. Returns the
-    /// record; `None` where a run that was followed goes on. Takes the standby judge only for a run
-    /// of its own.
-    fn run(
-        &mut self,
-        standby: &mut Option<Standby>,
-        project: &Arc<Project>,
-        spec: &RunSpec,
-    ) -> Result<Option<Box<Record>>, NotRun> {
-        let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
-        {
-            let mut state = self.shared.lock();
-            state.current = Some(control.clone());
-            // A stop or a newer start may have come before the control was there.
-            if state.quit || state.next.is_some() {
-                control.end();
-            }
-        }
-        let begun = self.begun.clone();
-        match execute::begin(project, spec, &begun, &control, &mut |event| {
-            self.tell(event);
-        })? {
-            Begun::Own(run) => {
-                self.begun.push(run.start().id);
-                self.latest.0 = Some((Arc::clone(project), run.inputs()));
-                let ready = standby.take();
-                // Read if the run needs it, and forgotten: with 10,000 runs it takes megabytes.
-                let mut index = RunIndex::new(project);
-                let record = run.judge(ready, &mut index, &control, &mut |event| self.tell(event));
-                Ok(Some(Box::new(record)))
-            }
-            Begun::Joined(record) => Ok(Some(record)),
-            Begun::Left(_) => Ok(None),
-        }
     }
 }

@@ -3,8 +3,8 @@
 
 use crate::request::{HighlightRequest, RepositoryRequest, SettingsRequest, Spot, ViewRequest};
 use crate::settings::Notify;
-use lab_run::Reason;
 use lab_run::inputs::Inputs;
+use lab_run::{Reason, RunId};
 use std::sync::Arc;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,7 +12,9 @@ pub enum Effect {
     /// Start a run of these inputs, or of the files on disk where they were not read yet. A run in
     /// progress is ended.
     StartRun(Reason, Option<Arc<Inputs>>),
-    /// End the run in progress.
+    /// Follow this run, which another process judges.
+    FollowRun(RunId),
+    /// End the run in progress, or follow it no more.
     KillRun,
     /// Profile the present bytes. [`crate::event::Event::Profiled`] tells how it ended.
     StartProfile,

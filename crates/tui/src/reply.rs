@@ -111,6 +111,9 @@ pub struct Overview {
     pub status: Result<ProjectStatus, String>,
     pub history: Result<History, String>,
     pub log: Result<Vec<LogEntry>, String>,
+    /// How long the stages of this kernel's runs took; only of the first look. The screen learns of
+    /// later runs as they end.
+    pub stage_times: Option<StageTimes>,
 }
 
 /// Commits of all branches, newest first.
@@ -150,6 +153,4 @@ pub struct RunLog {
     pub lines: Vec<LogLine>,
     /// With the diagnostics, which no record holds.
     pub report: Arc<Report>,
-    /// How long the stages of this kernel's runs took.
-    pub stage_times: StageTimes,
 }

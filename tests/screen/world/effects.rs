@@ -19,6 +19,20 @@ fn highlighter() -> &'static Highlighter {
     ONE.get_or_init(|| Highlighter::new().unwrap())
 }
 
+/// Whether it judges or decides, or changes what others see.
+fn is_change(effect: &Effect) -> bool {
+    use RepositoryRequest::{Change, Cite, Loop, Trust};
+    match effect {
+        Effect::StartRun(..) | Effect::StartProfile | Effect::StopProfile | Effect::StopKeep => {
+            true
+        }
+        Effect::Repository(request) => {
+            matches!(request, Change(_) | Cite(..) | Loop(_) | Trust(_))
+        }
+        _ => false,
+    }
+}
+
 impl World {
     pub fn send(&mut self, event: Event) {
         let update = lab_tui::update(&mut self.model, event, self.now);
@@ -33,6 +47,9 @@ impl World {
 
     pub(super) fn carry_out(&mut self, effects: Vec<Effect>) {
         for effect in effects {
+            if is_change(&effect) {
+                self.changes.push(format!("{effect:?}"));
+            }
             match effect {
                 Effect::StartRun(reason, _) => self.start(reason),
                 Effect::KillRun => {

@@ -45,6 +45,8 @@ pub struct World {
     size: (u16, u16),
     /// Effects that only a terminal could carry out, in words.
     pub asked: Vec<String>,
+    /// Effects that judge or decide, or change what others see, in words.
+    pub changes: Vec<String>,
     pub clipboard: String,
     /// The text that was written into a file.
     pub exported: String,
@@ -136,6 +138,7 @@ impl World {
             now: Duration::ZERO,
             size: (0, 0),
             asked: Vec::new(),
+            changes: Vec::new(),
             clipboard: String::new(),
             exported: String::new(),
             layout: Layout::default(),

@@ -9,9 +9,9 @@ use lab_decide::policy::{
 use lab_decide::status::ProjectStatus;
 use lab_decide::{Decided, Described, Refusal, Restored, Undoable, Undone};
 use lab_git::Head;
-use lab_history::History;
+use lab_history::{History, stage_times};
 use lab_project::trust::{TrustMark, TrustRequest};
-use lab_protocol::report::{Asked, Report, Speed, StageTimes};
+use lab_protocol::report::{Report, Speed, StageTimes};
 use lab_run::experiment::{self, Experiment, Measured, Status as Word};
 use lab_run::message::{Message, Trailer};
 use lab_run::peers;
@@ -48,6 +48,12 @@ impl World {
             self.answers
                 .push_back(Event::Run(RunEvent::Ended(Box::new(record))));
         }
+        let start = Box::new(self.begin(reason));
+        self.answers.push_back(Event::Run(RunEvent::Started(start)));
+    }
+
+    /// A run begins, of whichever screen.
+    pub(super) fn begin(&mut self, reason: Reason) -> RunStart {
         self.runs += 1;
         let start = RunStart {
             id: RunId(self.runs),
@@ -59,8 +65,7 @@ impl World {
             external: self.model.setup.external.is_some(),
         };
         self.live = Some((start.clone(), Report::default()));
-        self.answers
-            .push_back(Event::Run(RunEvent::Started(Box::new(start))));
+        start
     }
 
     /// Lines of the harness, between `|`.
@@ -278,15 +283,10 @@ impl World {
             text: format!("the log of run {run}"),
             result: false,
         }];
-        let mut stage_times = StageTimes::default();
-        for record in &self.records {
-            stage_times.learn(Asked::Run, &record.report());
-        }
         let loaded = RunLog {
             run,
             lines,
             report: Arc::new(record.report()),
-            stage_times,
         };
         self.answers
             .push_back(Event::Repository(RepositoryReply::Log(Box::new(loaded))));
@@ -310,12 +310,18 @@ impl World {
             operation: None,
         };
         let ended = self.records.last().map(|record| record.start.id);
+        let mut stage_times = StageTimes::default();
+        for record in &self.records {
+            stage_times::learn(&mut stage_times, record);
+        }
         Overview {
             at: noon() + self.now,
+            stage_times: (!self.model.repository.loaded).then_some(stage_times),
             status: Ok(ProjectStatus {
                 head,
                 snapshot: self.snapshot(None),
                 ended,
+                in_progress: self.live.as_ref().map(|(start, _)| start.clone()),
                 last,
                 judged,
                 check,

@@ -49,6 +49,17 @@ impl World {
             }
             // The run was requested before the last one: its start is reported late.
             "begins" => self.start(lab_run::Reason::Rerun),
+            // Another screen judges what it found on disk.
+            "other-begins" => drop(self.begin(lab_run::Reason::Saved)),
+            // That screen ends it, as a newer save does.
+            "other-ends" => {
+                let (start, report) = self.live.take().expect("a run goes on");
+                let id = start.id;
+                let why = void("a newer save ended it");
+                self.records
+                    .push(record(start, &report, Ending::Superseded, why));
+                self.send(Event::Run(lab_runner::RunEvent::Left(id)));
+            }
             "reopen" => {
                 let setup = self.model.setup.clone();
                 self.model = Model::new(setup, Theme::plain(), TimeZone::UTC);

@@ -260,11 +260,20 @@ fn tags(model: &Model) -> Vec<Span<'static>> {
 /// `◐ VERIFY  ▰▰▰▱▱▱ 3/10  2.3 s`, of a run or of the held-out check before a keep.
 fn progress(model: &Model) -> Vec<Span<'static>> {
     let held_out = model.decision.held_out.as_ref();
-    let (word, since, done) = match (&model.runs.running, held_out) {
-        (_, Some(checking)) => ("held out", checking.began, checking.report.progress()),
-        (Running::Live(live), _) => (stage_word(live), live.began, live.report.progress()),
-        (Running::Asked(Reason::Restored, since), _) => ("restored", *since, None),
-        (Running::Asked(_, since), _) => ("start", *since, None),
+    let since = |began| model.now.saturating_sub(began);
+    let (word, elapsed, done) = match (&model.runs.running, held_out) {
+        (_, Some(checking)) => (
+            "held out",
+            since(checking.began),
+            checking.report.progress(),
+        ),
+        (Running::Live(live), _) => (
+            stage_word(live),
+            live.elapsed(model.now),
+            live.report.progress(),
+        ),
+        (Running::Asked(Reason::Restored, asked), _) => ("restored", since(*asked), None),
+        (Running::Asked(_, asked), _) => ("start", since(*asked), None),
         (Running::No, None) => return Vec::new(),
     };
     let turn = ["◐", "◓", "◑", "◒"][(model.now.as_millis() / 500 % 4) as usize];
@@ -275,10 +284,9 @@ fn progress(model: &Model) -> Vec<Span<'static>> {
         line.push("▱".repeat((BAR - full) as usize).quiet());
         line.push(Span::raw(format!(" {done}/{all}")));
     }
-    let elapsed = model.now.saturating_sub(since);
     let time = format::elapsed(elapsed);
     let time = match left(model, elapsed) {
-        Some(left) => fit(&format!("{time}, {left}"), 26),
+        Some(left) => fit(&format!("{time}, {left}"), 36),
         None => fit(&time, 14),
     };
     line.push(Span::raw(format!("  {time}")));
@@ -307,9 +315,11 @@ fn left(model: &Model, elapsed: Duration) -> Option<String> {
         (None, Running::Live(live)) => (Asked::Run, &live.report),
         (None, Running::Asked(..) | Running::No) => return None,
     };
-    let before = model.runs.stage_times.of(asked, report);
-    let left = time_left(report, before, elapsed);
-    left.map(|left| format!("about {} left", in_words(left)))
+    let times = &model.runs.stage_times;
+    let left = time_left(report, times.of(asked, report), elapsed);
+    let left = left.map(|left| format!("about {} left", in_words(left)));
+    let is_first = times.is_first(asked, report, elapsed);
+    left.or_else(|| is_first.then(|| "the first here: no time known".to_owned()))
 }
 
 fn stage_word(live: &LiveRun) -> &'static str {

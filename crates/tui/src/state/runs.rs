@@ -12,6 +12,7 @@ use lab_run::{Fingerprint, Reason, RunId, RunStart};
 use lab_runner::RunEvent;
 use std::ops::Deref;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A run that has ended: its record, with its result lines.
 #[derive(Clone, Debug)]
@@ -61,8 +62,17 @@ pub fn decided(decision: Option<&record::Decision>) -> Option<Status> {
 #[derive(Clone, Debug)]
 pub struct LiveRun {
     pub start: Box<RunStart>,
+    /// When this screen began to follow it, and how long it had gone on then.
     pub began: Now,
+    pub age: Duration,
     pub report: Arc<Report>,
+}
+
+impl LiveRun {
+    /// How long it has gone on.
+    pub fn elapsed(&self, now: Now) -> Duration {
+        self.age + now.saturating_sub(self.began)
+    }
 }
 
 #[derive(Clone, Debug, Default)]

@@ -48,6 +48,9 @@ impl Model {
         if head.is_some() && head != self.repository.status.as_ref().map(head_of) {
             self.open_graph();
         }
+        if let Some(times) = overview.stage_times {
+            self.runs.stage_times = times;
+        }
         self.load_own_commits();
         self.load_details();
         self.decision_that_follows();
@@ -77,6 +80,7 @@ impl Model {
             (status.judged.is_none() || has_no_result) && status.present().is_ok() && is_idle;
         let unjudged = unjudged && judges;
         let are_expected = self.are_expected(&status);
+        let of_other = status.in_progress.clone().filter(|_| is_idle && !judges);
         self.repository.status = Some(status);
         if self.decision.in_progress.is_some() {
             return;
@@ -86,7 +90,9 @@ impl Model {
         let saved = is_idle && std::mem::take(&mut self.decision.saved_meanwhile);
         let paused = self.runs.paused;
         let opens = first || std::mem::take(&mut self.runs.wait_for_choice);
-        if unjudged && opens && self.chooses_kernel() {
+        if let Some(start) = of_other {
+            self.follow_other(start);
+        } else if unjudged && opens && self.chooses_kernel() {
             self.runs.wait_for_choice = true;
         } else if unjudged && opens {
             self.start(Reason::Opened);
@@ -126,6 +132,7 @@ impl Model {
     /// Takes a run that this screen did not follow, and asks for its log.
     fn take_finished(&mut self, record: &Record) -> Option<FinishedRun> {
         self.runs.newest = self.runs.newest.max(Some(record.start.id));
+        lab_history::stage_times::learn(&mut self.runs.stage_times, record);
         self.ask(RepositoryRequest::Log(record.start.id));
         FinishedRun::of(record.clone(), Arc::new(record.report()))
     }

@@ -16,6 +16,7 @@ use lab_run::{Reason, RunStart};
 use lab_runner::{Batch, RunEvent};
 use lab_watch::WatchEvent;
 use std::sync::Arc;
+use std::time::Duration;
 
 impl Model {
     pub(super) fn start(&mut self, reason: Reason) {
@@ -71,7 +72,8 @@ impl Model {
             return self.ignore();
         }
         match event {
-            RunEvent::Started(start) | RunEvent::Joined(start) => self.follow_live(start),
+            RunEvent::Started(start) => self.follow_live(start, Duration::ZERO),
+            RunEvent::Joined(start) => self.follow_live_since(start),
             RunEvent::Left(_) | RunEvent::Withdrawn => {
                 self.runs.running = Running::No;
                 self.emit(Effect::Refresh);
@@ -98,7 +100,21 @@ impl Model {
         }
     }
 
-    fn follow_live(&mut self, start: Box<RunStart>) {
+    /// Shows the run that the other screen judges.
+    pub(super) fn follow_other(&mut self, start: RunStart) {
+        self.emit(Effect::FollowRun(start.id));
+        self.follow_live_since(Box::new(start));
+    }
+
+    /// Shows a run of another process, which goes on already.
+    fn follow_live_since(&mut self, start: Box<RunStart>) {
+        let now = self.repository.time_of_day(self.now);
+        let age = now.map(|now| now.duration_since(start.started));
+        let age = age.and_then(|age| age.try_into().ok());
+        self.follow_live(start, age.unwrap_or_default());
+    }
+
+    fn follow_live(&mut self, start: Box<RunStart>, age: Duration) {
         self.runs.cannot_start = false;
         self.runs.newest = self.runs.newest.max(Some(start.id));
         let is_awaited = self
@@ -114,6 +130,7 @@ impl Model {
         self.runs.running = Running::Live(LiveRun {
             start,
             began: self.now,
+            age,
             report,
         });
     }
@@ -176,7 +193,6 @@ impl Model {
     }
 
     pub(super) fn on_run_log(&mut self, loaded: RunLog) {
-        self.runs.stage_times = loaded.stage_times;
         let check = self.runs.check.as_mut();
         if let Some(check) = check.filter(|check| check.start.id == loaded.run) {
             check.report = loaded.report;

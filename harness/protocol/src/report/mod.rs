@@ -466,11 +466,14 @@ impl Report {
         &self.began
     }
 
-    /// The seconds that a stage took the last time; `None` before the next one has begun.
+    /// The seconds that a stage took the last time; `None` before the next one has begun. The judge
+    /// names the build again once it is done, with the time at which it began: what went on beside it
+    /// lasted until the stage after that.
     pub fn stage_took(&self, stage: Stage) -> Option<f64> {
         let at = self.began.iter().rposition(|(of, _)| *of == stage)?;
-        let (_, next) = self.began.get(at + 1)?;
-        Some(next - self.began[at].1)
+        let (_, began) = self.began[at];
+        let mut later = self.began[at + 1..].iter().map(|(_, at)| at - began);
+        later.find(|seconds| *seconds >= 0.0)
     }
 
     /// The value of `device:`.

@@ -38,13 +38,15 @@ impl StageTimes {
 
     /// Takes what a report says of one stage.
     pub fn learn_stage(&mut self, asked: Asked, stage: Stage, report: &Report) {
-        let took = report.stage_took(stage);
-        let Some(seconds) = took.filter(|seconds| *seconds >= WORTH_A_WORD) else {
+        let Some(seconds) = report.stage_took(stage) else {
             return;
         };
         let of = (asked, stage);
         let is_same =
             |known: &StageTime| known.of == of && known.device.as_deref() == report.device();
+        if seconds < WORTH_A_WORD && self.0.iter().any(is_same) {
+            return;
+        }
         self.0.retain(|known| !is_same(known));
         self.0.push(StageTime {
             of,
@@ -55,11 +57,28 @@ impl StageTimes {
 
     /// Seconds that the present stage of this report takes on its device.
     pub fn of(&self, asked: Asked, report: &Report) -> Option<f64> {
+        let seconds = self.known(asked, report)?.seconds;
+        (seconds >= WORTH_A_WORD).then_some(seconds)
+    }
+
+    /// Whether the present stage goes on for a while, and no earlier run is known that had it on this
+    /// device: nothing tells how long it takes.
+    pub fn is_first(&self, asked: Asked, report: &Report, elapsed: Duration) -> bool {
+        let began = report.stage().and_then(|stage| report.stage_began(stage));
+        let is_long = began.is_some_and(|began| elapsed.as_secs_f64() - began >= WORTH_A_WORD);
+        is_long && self.known(asked, report).is_none()
+    }
+
+    /// A harness may name its device behind the first stages: until then the newest run counts.
+    fn known(&self, asked: Asked, report: &Report) -> Option<&StageTime> {
         let of = (asked, report.stage()?);
-        let mut known = self.0.iter();
-        let found =
-            known.find(|known| known.of == of && known.device.as_deref() == report.device());
-        found.map(|known| known.seconds)
+        let is_here = |known: &&StageTime| {
+            report
+                .device()
+                .is_none_or(|here| known.device.as_deref() == Some(here))
+        };
+        let mut known = self.0.iter().rev().filter(|known| known.of == of);
+        known.find(is_here)
     }
 }
 
@@ -119,6 +138,14 @@ mod tests {
     }
 
     #[test]
+    fn a_stage_beside_the_build_lasts_until_both_are_done() {
+        let beside = "stage: build at=0\nstage: reference at=7.5\nstage: build at=0\nstage: verify at=19.5\n";
+        let waiting = "stage: build at=0\nstage: reference at=7.5\n";
+        assert_eq!(seconds(waiting, beside, 15.5), Some(4.0));
+        assert_eq!(seconds("stage: build at=0\n", beside, 15.5), Some(4.0));
+    }
+
+    #[test]
     fn the_last_run_says_how_long_the_stage_takes_until_that_time_is_over() {
         let last =
             "stage: build at=0\nstage: verify at=1.5\nstage: measure at=9.6\nstage: done at=10\n";
@@ -158,6 +185,14 @@ mod tests {
         assert_eq!(times.of(Asked::Run, &building("NVIDIA H200")), Some(3.0));
         assert_eq!(times.of(Asked::HeldOut, &building("cpu")), Some(5.0));
         assert_eq!(times.of(Asked::Check, &building("cpu")), None);
+        let first = |device: &str, seconds| {
+            let elapsed = Duration::from_secs(seconds);
+            times.is_first(Asked::Run, &building(device), elapsed)
+        };
+        assert!(first("a new card", 2) && !first("a new card", 0) && !first("cpu", 2));
+        let unnamed = Report::read("stage: build at=0\n");
+        assert_eq!(times.of(Asked::Run, &unnamed), Some(3.0));
+        assert!(!times.is_first(Asked::Run, &unnamed, Duration::from_secs(2)));
         times.learn(Asked::Run, &report("cpu", 0.1));
         let cached = times.of(Asked::Run, &building("cpu"));
         assert_eq!(cached, Some(7.0), "a build from the cache says nothing");
