@@ -52,6 +52,7 @@ fn main() {
         };
         Event::Repository(RepositoryReply::Overview(Box::new(Overview {
             at: Timestamp::UNIX_EPOCH,
+            stage_times: None,
             status: Err("no disk".into()),
             history: Ok(history),
             log: Ok(log.clone()),

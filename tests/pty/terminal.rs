@@ -215,7 +215,7 @@ fn a_second_screen_only_shows_what_the_first_one_judges() {
     second.press("\u{f}").see("this screen");
     second.press("\r");
     second.wait("it judges", |screen| {
-        !screen.contents().contains("only shown") && screen.contents().contains("2,000 sps")
+        !screen.contents().contains("only shown") && screen.contents().contains("2,500 sps")
     });
     bench.save_by_rename("speed 3000\n");
     second.see("3,000 sps").see("run 4");
