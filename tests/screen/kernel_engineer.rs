@@ -75,6 +75,26 @@ fn what_no_run_timed_in_turns_is_not_called_faster() {
 }
 
 #[test]
+fn a_comparison_says_how_to_go_on_in_it_and_back() {
+    let mut world = boosted();
+    world.tell("press 3");
+    see_not(&mut world, "Esc back");
+    world.tell("press space j space =");
+    see(&mut world, "Esc back ] next w context");
+    world.tell("press esc");
+    see_not(&mut world, "Esc back");
+}
+
+#[test]
+fn an_action_without_a_key_stays_in_its_column_of_the_palette() {
+    let mut world = boosted();
+    world.tell("press :; type reload-config");
+    let screen = world.screen(160, 45);
+    // The mark stands in place of the first blank, the name behind the empty column of keys.
+    assert!(screen.contains("│ ▸     reload-config"), "{screen}");
+}
+
+#[test]
 fn a_run_that_names_no_incumbent_is_not_said_to_be_timed_without_it() {
     let mut world = boosted();
     // As versions of the lab recorded it that named no incumbent.

@@ -26,7 +26,10 @@ const HINT_ROWS: u16 = 16;
 const GAP: usize = 2;
 
 /// Actions of every view that matter most in one view, with their words there. They come first.
-const LEADING: [(View, Action, &str); 10] = [
+const LEADING: [(View, Action, &str); 13] = [
+    (View::Results, Action::Close, "back"),
+    (View::Results, Action::NextSection, "next"),
+    (View::Results, Action::Context, "context"),
     (View::Git, Action::Open, "commit"),
     (View::Git, Action::NextChange, "next"),
     (View::Git, Action::Context, "context"),
@@ -199,6 +202,10 @@ fn draw_hints(model: &Model, frame: &mut Frame, area: Rect, is_large: bool) -> V
     let here = KeyScope::In(model.panes.view);
     let is_here = |b: &Binding| b.scope == KeyScope::Screen || b.scope == here;
     let only_shows = model.runs.other_screen.is_some();
+    // The details or a comparison have the whole screen: how to go on in them, and back.
+    let reads = model.panes.view == View::Results
+        && model.panes.focus() == Pane::Experiment
+        && model.panes.zoom();
     let is_heard = |b: &&Binding| match b.action {
         _ if only_shows && b.is_change => false,
         // Elsewhere it zooms.
@@ -207,6 +214,8 @@ fn draw_hints(model: &Model, frame: &mut Frame, area: Rect, is_large: bool) -> V
             Pane::Board | Pane::Decision => !model.repository.decisions().is_empty(),
             _ => false,
         },
+        Action::Close | Action::NextSection => reads,
+        Action::Context => reads || model.panes.view != View::Results,
         Action::Freeze => model.panes.focus() == Pane::Log,
         // The hint that runs are decided by rule stands in front already.
         Action::ByRule => !model.decision.auto,

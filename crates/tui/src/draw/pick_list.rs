@@ -79,8 +79,10 @@ pub(super) fn draw(
             return row(index);
         }
         let mut line = style::select(row(index));
-        let text = line.spans[0].content.trim_start_matches(' ').to_owned();
-        line.spans[0].content = text.into();
+        // The mark takes the place of the first blank; an action may have no key behind it.
+        if let Some(rest) = line.spans[0].content.strip_prefix(' ') {
+            line.spans[0].content = rest.to_owned().into();
+        }
         line.spans.insert(0, Span::styled("▸", KEY.patch(SELECTED)));
         line
     };

@@ -35,6 +35,8 @@ pub struct WorkloadTable {
     pub workloads: Vec<Workload>,
     /// Which aggregate of them the figure of the whole is.
     pub aggregate: Option<AggregateOf>,
+    /// The times are those of an emulated device.
+    pub emulated: bool,
 }
 
 impl WorkloadTable {
@@ -46,6 +48,7 @@ impl WorkloadTable {
         (workloads.len() >= LEAST).then_some(WorkloadTable {
             workloads,
             aggregate,
+            emulated: report.emulated(),
         })
     }
 
@@ -174,9 +177,11 @@ fn note(of: &str, table: &WorkloadTable, sort: Option<Sort>) -> String {
     let sort = sort.map(|sort| format!("by {} {}", sort.column.name(), arrow(sort.descending)));
     let aggregate = table.aggregate;
     let aggregate = aggregate.map(|of| format!("aggregate: {}", of.aggregate.name()));
+    let emulated = if table.emulated { "emulated times" } else { "" };
     joined([
         printable(of),
         table.workloads.len().to_string(),
+        emulated.to_owned(),
         sort.unwrap_or_default(),
         counts,
         aggregate.unwrap_or_default(),
