@@ -265,7 +265,7 @@ fn of_project(subject: &Subject) -> Finding {
             return ill(
                 "project",
                 why,
-                "correct that line: docs/configuration.md lists the keys and their values",
+                "correct that line: `lab help configuration` lists the keys and their values",
             );
         }
         Subject::NoGit => {
@@ -357,7 +357,7 @@ fn settings() -> Finding {
         Err(why) => ill(
             "settings",
             why,
-            "until then no screen opens; docs/configuration.md lists the settings",
+            "until then no screen opens; `lab help configuration` lists the settings",
         ),
     }
 }

@@ -174,7 +174,7 @@ pub fn main(options: &InitArgs) -> Result<ExitCode> {
 fn next(found: &InitFindings) -> String {
     let mut steps = Vec::new();
     steps.extend(found.lacks_problem.then_some(match &found.sign {
-        None => "write problem.toml and a reference (docs/problems.md)",
+        None => "write problem.toml and a reference (`lab help problems`)",
         Some(_) => "set `harness` in lab.toml (`lab help your-own-harness`), then `lab trust`",
     }));
     if found.needs_python || found.harness.is_some() {
@@ -234,7 +234,7 @@ fn find(folder: &Path, given: Option<&Path>) -> Result<InitFindings> {
     }
     if is_python {
         notes.push(
-            "Python runs with your rights: `lab trust` allows it here. docs/python.md says how it is judged"
+            "Python runs with your rights: `lab trust` allows it here. `lab help python` says how it is judged"
                 .to_owned(),
         );
     }

@@ -126,7 +126,7 @@ impl KernelArg {
 #[derive(Args, Clone, Debug)]
 struct JsonArg {
     // `output::is_json` reads it, before clap does.
-    /// Print JSON, and nothing else, on stdout (docs/json.md)
+    /// Print JSON, and nothing else, on stdout (`lab help json`)
     #[arg(long)]
     json: bool,
 }
@@ -208,7 +208,7 @@ enum Command {
     /// List the colour schemes, or show one in this terminal
     Theme(theme::ThemeArgs),
     /// Serve an MCP client over stdin and stdout, so that a coding agent can judge and decide
-    /// (docs/agents.md)
+    /// (`lab help agents`)
     Mcp(mcp::McpArgs),
     /// Print the help of a command, or a page of the manual
     Help(help::HelpArgs),

@@ -229,7 +229,7 @@ fn add(options: &NewPeerArgs) -> Result<ExitCode> {
             ));
         }
         say(&format!(
-            "next: `lab bench --verdict{this}` times the kernel beside it. docs/peers.md shows how to write others"
+            "next: `lab bench --verdict{this}` times the kernel beside it. `lab help peers` shows how to write others"
         ));
     }))
 }

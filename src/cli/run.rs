@@ -37,7 +37,7 @@ pub struct RunArgs {
     /// auto, cpu, cuda, cuda:1; overrides lab.toml
     #[arg(long)]
     pub device: Option<Target>,
-    /// Print the lines of run.log too (docs/run-log.md)
+    /// Print the lines of run.log too (`lab help run-log`)
     #[arg(long, conflicts_with = "json")]
     log: bool,
     /// Keep if correct and faster, discard if slower, the same or wrong, else leave it to you

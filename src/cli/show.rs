@@ -39,7 +39,7 @@ pub struct ShowArgs {
     /// last, counted from 0. The last 3 failed runs have all cells
     #[arg(long, value_name = "ROW,COLUMN", requires = "tensor", value_parser = cell)]
     at: Option<[usize; 2]>,
-    /// Print the result lines too, with those of all workloads (docs/run-log.md)
+    /// Print the result lines too, with those of all workloads (`lab help run-log`)
     #[arg(long, conflicts_with_all = ["json", "tensor"])]
     log: bool,
     #[command(flatten)]

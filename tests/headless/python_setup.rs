@@ -93,7 +93,7 @@ fn init_recognises_python_and_says_what_to_write() {
     lab.lab("init")
         .is(0)
         .says("wrote lab.toml: kernel add.py")
-        .says("next: write problem.toml and a reference (docs/problems.md), then `lab trust`, then `lab` opens the screen")
+        .says("next: write problem.toml and a reference (`lab help problems`), then `lab trust`, then `lab` opens the screen")
         .says("add.py imports triton: lab calls a Python function, which states the grid, as `def add(x, y, n): add_kernel[grid](x, y, n, …)`")
         .says("problem.toml: `entry = \"add\"`")
         .says("Python runs with your rights: `lab trust`");
@@ -356,6 +356,6 @@ fn doctor_says_what_to_do_about_a_lab_toml_and_about_several_kernels() {
     );
     assert_eq!(
         found["remedy"],
-        "correct that line: docs/configuration.md lists the keys and their values"
+        "correct that line: `lab help configuration` lists the keys and their values"
     );
 }

@@ -45,6 +45,27 @@ pub fn of_sources(root: &Path) -> Vec<String> {
     broken
 }
 
+/// Messages that send a user to a file of this repository, one line each: who installed `lab` has
+/// none, and reads `lab help PAGE`.
+pub fn of_messages(root: &Path) -> Vec<String> {
+    let folders = ["src", "crates", "harness"].map(|folder| root.join(folder));
+    let mut found = Vec::new();
+    for source in folders.iter().flat_map(|folder| files(folder, ".rs")) {
+        let text = fs::read_to_string(&source).unwrap();
+        let is_message = |line: &&str| {
+            // clap prints the comments of arguments.
+            let is_told = !line.trim_start().starts_with("//") || line.contains("(docs/");
+            let mut named = line.split("docs/").skip(1);
+            let is_page = |rest: &str| rest.starts_with(|c: char| c.is_ascii_lowercase());
+            is_told && line.contains(".md") && named.any(is_page)
+        };
+        let messages = text.lines().filter(is_message);
+        let messages = messages.filter(|line| !line.contains("../docs/"));
+        found.extend(messages.map(|line| format!("{}: {}", source.display(), line.trim())));
+    }
+    found
+}
+
 /// The targets of the links in a page, without those to the web. Code is left out.
 fn targets(text: &str) -> Vec<&str> {
     let mut in_code = false;

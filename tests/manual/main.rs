@@ -70,6 +70,7 @@ fn lab_help_has_every_page_of_the_manual() {
 fn every_page_that_is_named_exists() {
     let mut broken = links::of_pages(&root());
     broken.extend(links::of_sources(&root()));
+    broken.extend(links::of_messages(&root()));
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
 

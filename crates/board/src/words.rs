@@ -33,7 +33,7 @@ pub fn board(board: &Board) -> Vec<String> {
     if board.decisions.is_empty() {
         return vec![
             "there is no decision yet: `lab decisions add ID --bench N --to DECISION` makes the first \
-             (docs/decisions.md)"
+             (`lab help decisions`)"
                 .to_owned(),
         ];
     }

@@ -204,7 +204,7 @@ pub fn create_from(
     let kernel = format!("{folder}/{}", language.kernel_name());
     if !KernelList::of(&root, &target).lists(&kernel) {
         notes.push(format!(
-            "the list of kernels leaves {folder} out: see `[project] kernels` in docs/configuration.md"
+            "the list of kernels leaves {folder} out: see `[project] kernels` in `lab help configuration`"
         ));
     }
     Ok(NewProblem {

@@ -55,7 +55,7 @@ pub fn space_of(project: &Project, kernel: &[u8]) -> Result<(String, Space), Not
     if space.parameters.is_empty() {
         return Err(NotRun::Refused(format!(
             "{name} has no tune line: write `{} lab: tune NAME = 64, 128` for a constant NAME of the kernel \
-             (docs/sweep.md)",
+             (`lab help sweep`)",
             language.comment()
         )));
     }

@@ -70,7 +70,7 @@ fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     Some(found.trim().trim_matches('"'))
 }
 
-/// The variables that change what `lab` does (docs/configuration.md).
+/// The variables that change what `lab` does: docs/configuration.md.
 const VARIABLES: [&str; 26] = [
     "CLICOLOR",
     "COLORTERM",

@@ -134,7 +134,7 @@ impl KernelBuilder {
             let shown = self.request.shown_as();
             format!(
                 "{shown}:{line}:1: error: {what} is code of the host, and a kernel.cu holds only device code: `lab init {shown} \
-                 --name NEW` writes a problem NEW without it (docs/published-kernels.md)\n"
+                 --name NEW` writes a problem NEW without it (`lab help published-kernels`)\n"
             )
         })
     }

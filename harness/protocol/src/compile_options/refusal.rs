@@ -69,7 +69,7 @@ pub fn reason(option: &str) -> String {
     if !option.starts_with('-') {
         return "it is a file or a word, and only options may stand here: remove it".into();
     }
-    "it is none of the options that the lab passes on (docs/configuration.md lists them): remove it, or write what it does \
+    "it is none of the options that the lab passes on (`lab help configuration` lists them): remove it, or write what it does \
      into the kernel"
         .into()
 }

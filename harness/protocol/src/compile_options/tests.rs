@@ -230,7 +230,7 @@ fn a_refusal_says_what_to_do() {
         ("-fsanitize=address", "`lab check`"),
         ("-wrapper", "starts other programs"),
         ("-MFx", "further files"),
-        ("--fobar", "docs/configuration.md"),
+        ("--fobar", "`lab help configuration`"),
         ("-ftz=maybe", "true or false"),
     ] {
         let said = refused(&[option]).to_string();

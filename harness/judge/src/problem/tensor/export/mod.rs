@@ -109,7 +109,7 @@ pub fn export(material: &Material, form: Form) -> Result<Exported, String> {
     if let Some(key) = file.beyond_export() {
         return Err(format!(
             "{} has the key {key}, which an export cannot write yet: its program would launch or compare something else. The \
-             kernel itself is plain CUDA, and docs/export.md says how to launch it",
+             kernel itself is plain CUDA, and `lab help export` says how to launch it",
             material.problem_file.display()
         ));
     }
