@@ -12,6 +12,7 @@
 use anyhow::Result;
 use git2::{DiffLineType, DiffOptions, Patch};
 use lab_text::line_ends::with_line_feeds;
+use std::borrow::Cow;
 use std::path::Path;
 
 /// The settings of every line diff. `context` is the number of unchanged lines before and after
@@ -33,6 +34,8 @@ pub fn options(context: u32) -> DiffOptions {
 /// assert_eq!(hunks, "@@ -1,2 +1,2 @@\n a\n-b\n+c\n");
 /// let of_old_editors = text_diff("a\rb\r", "a\rc\r", 0)?;
 /// assert_eq!(of_old_editors, "@@ -2 +2 @@ a\r\n-b\r\n+c\r\n");
+/// let of_line_ends_alone = text_diff("a\r", "a\r\n", 0)?;
+/// assert_eq!(of_line_ends_alone, "@@ -1 +1 @@\n-a\r\n\\ No newline at end of file\n+a\r\n");
 /// # Ok::<(), anyhow::Error>(())
 /// ```
 pub fn text_diff(old: &str, new: &str, context: u32) -> Result<String> {
@@ -50,7 +53,12 @@ pub fn between(
     options: &mut DiffOptions,
     limit: usize,
 ) -> Result<Hunks> {
-    let [old, new] = both.map(with_line_feeds);
+    let lines = both.map(with_line_feeds);
+    // Where the ends of lines are all that differs, they are what the diff shows.
+    let [old, new] = match lines[0] == lines[1] {
+        true => both.map(Cow::Borrowed),
+        false => lines,
+    };
     hunks(
         &mut Patch::from_buffers(&old, path, &new, path, Some(options))?,
         limit,

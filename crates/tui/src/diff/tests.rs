@@ -2,6 +2,7 @@
 
 use super::*;
 use lab_git::text_diff;
+use lab_text::line_ends::with_line_feeds;
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -11,6 +12,15 @@ fn diff_with(old: &str, new: &str, around: ContextLines) -> Diff {
 
 fn diff_of(old: &str, new: &str) -> Diff {
     diff_with(old, new, ContextLines::default())
+}
+
+/// Two texts as a diff compares them: a carriage return alone ends a line, unless nothing else differs.
+fn compared(old: &str, new: &str) -> [String; 2] {
+    let lines = |text: &str| String::from_utf8(with_line_feeds(text.as_bytes()).into_owned());
+    match (lines(old), lines(new)) {
+        (Ok(a), Ok(b)) if a != b => [a, b],
+        _ => [old.to_owned(), new.to_owned()],
+    }
 }
 
 /// The old text with the diff's changes in it; `None` where it does not fit.
@@ -223,7 +233,8 @@ proptest! {
     #[test]
     fn applied_to_the_old_text_it_gives_the_new_one(old in text(), new in text()) {
         let diff = diff_of(&old, &new);
-        prop_assert_eq!(apply(&diff, &old), Some(new.clone()));
+        let [before, after] = compared(&old, &new);
+        prop_assert_eq!(apply(&diff, &before), Some(after));
         prop_assert!(shows_all(&diff));
         prop_assert_eq!(diff.is_empty(), old == new);
     }
@@ -231,9 +242,10 @@ proptest! {
     #[test]
     fn the_context_does_not_change_the_changes_or_where_they_begin(old in text(), new in text()) {
         let near = DiffView::new(Arc::new(diff_of(&old, &new)), DiffLayout::Unified);
+        let [before, after] = compared(&old, &new);
         for around in [ContextLines::Far, ContextLines::Whole] {
             let diff = diff_with(&old, &new, around);
-            prop_assert_eq!(apply(&diff, &old), Some(new.clone()));
+            prop_assert_eq!(apply(&diff, &before), Some(after.clone()));
             prop_assert_eq!(diff.counts(), near.diff.counts());
             prop_assert!(around != ContextLines::Whole || diff.hunks().count() <= 1);
             for form in [DiffLayout::Unified, DiffLayout::Split] {
