@@ -565,4 +565,31 @@ fn an_objective_of_ones_own_has_its_name_everywhere() {
     assert!(first["throughput_sps"].is_null());
     assert_eq!(first["objective_name"], "kernel_us");
     assert_eq!(first["objective"]["value"], 800.0);
+    // Microseconds are no samples per second once those are the objective.
+    lab.write("lab.toml", config);
+    let log = lab.lab("log --json").is(0).json();
+    assert!(log["experiments"][0]["objective"].is_null(), "{log}");
+    assert_eq!(log["experiments"][0]["kernel_us"], 800.0);
+}
+
+#[test]
+fn samples_per_second_keep_their_name_under_another_objective() {
+    let lab = Lab::new();
+    lab.lab("trust --yes").is(0);
+    lab.passing(1250.0);
+    lab.lab("run").is(0);
+    lab.lab("keep -m first").is(0);
+    let config = lab.read("lab.toml");
+    lab.write(
+        "lab.toml",
+        format!("objective = \"p99_us\"\ngoal = \"minimize\"\n{config}"),
+    );
+    lab.lab("log").is(0).says(" 1,250 sps");
+    let log = lab.lab("log --json").is(0).json();
+    let first = &log["experiments"][0];
+    assert_eq!(first["objective_name"], "throughput_sps");
+    assert_eq!(
+        (&first["objective"]["value"], &first["throughput_sps"]),
+        (&serde_json::json!(1250.0), &serde_json::json!(1250.0))
+    );
 }

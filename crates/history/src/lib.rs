@@ -27,6 +27,7 @@ use lab_project::Project;
 use lab_project::objective::Objective;
 use lab_protocol::report::Measure;
 use lab_run::RunId;
+use lab_run::chosen::{Chosen, ChosenMeasure};
 use lab_run::experiment::{Experiment, Row, Status};
 use lab_run::ledger;
 use lab_run::peers;
@@ -131,6 +132,11 @@ fn read(repo: &Repo, index: &mut RunIndex) -> (History, Vec<RunId>) {
     let bare = rows.iter().filter(is_bare);
     let bare: Vec<&str> = bare.map(|row| row.row.commit.as_str()).collect();
     lab_store::find_kernels_of_rows(repo, index, &bare);
+    let alone = |value: f64| Measure {
+        value,
+        low: None,
+        high: None,
+    };
     let experiment = |listed: JoinedRow| {
         let summary = listed.summary(index);
         let JoinedRow {
@@ -139,13 +145,23 @@ fn read(repo: &Repo, index: &mut RunIndex) -> (History, Vec<RunId>) {
         let is_recorded = summary.is_some();
         let mut experiment = experiment(row, run, emulated, summary, &index.kernel_names);
         let time = Some(experiment.row.kernel_us).filter(|us| *us > 0.0);
+        let samples = Some(experiment.row.throughput_sps).filter(|samples| *samples > 0.0);
+        // lab.toml may have named another objective when the row was written.
+        let is_of_samples = repo.project.config.objective == Objective::Throughput;
+        match (samples, experiment.measured.chosen) {
+            (None, None) if is_of_samples => experiment.measured.objective = None,
+            (Some(samples), None) if !is_of_samples => {
+                let recorded = experiment.measured.objective.take();
+                experiment.measured.chosen = Some(Chosen {
+                    of: ChosenMeasure::Samples,
+                    measure: recorded.unwrap_or_else(|| alone(samples)),
+                });
+            }
+            _ => {}
+        }
         if !is_recorded && repo.project.config.objective == Objective::KernelTime {
             // The row has the objective in another column than samples per second.
-            experiment.measured.objective = time.map(|value| Measure {
-                value,
-                low: None,
-                high: None,
-            });
+            experiment.measured.objective = time.map(alone);
         }
         experiment
     };

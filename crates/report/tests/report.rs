@@ -100,7 +100,7 @@ fn charts_of_decisions() {
         assert!(chart.contains(text), "{text}: {chart}");
     };
     said("wavegru", ">9,771 µs (9,751 … 9,800)</text>");
-    said("matmul_profile", "8192x8192x8192, tensor: 98.01 %</title>");
+    said("matmul_profile", "8192x8192x8192, tensor: 98.02 %</title>");
     said("decode_graph", ">4x1024x4096x2048x2048x2048</text>");
 }
 

@@ -1,5 +1,5 @@
-//! The figure that a problem chose in place of samples per second, in the form in which lists hold
-//! it.
+//! The figure that stands in place of lab.toml's objective, in the form in which lists hold it: one
+//! that the problem chose, or samples per second where lab.toml names another objective by now.
 
 use super::verdict::Figure;
 use lab_project::config::Goal;
@@ -7,10 +7,12 @@ use lab_project::objective::Objective;
 use lab_protocol::report::Measure;
 use serde::{Deserialize, Serialize};
 
-/// The measures that a problem.toml can choose in place of samples per second, by the key of their
-/// result line.
+/// The measures that may stand in place of the objective, by the key of their result line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ChosenMeasure {
+    /// Of a row that was written while they were the objective. No problem chooses them.
+    #[serde(rename = "throughput_sps")]
+    Samples,
     #[serde(rename = "kernel_us")]
     Time,
     #[serde(rename = "throughput_tflops")]
@@ -23,6 +25,7 @@ impl ChosenMeasure {
     /// The objective with the same result line.
     pub fn objective(self) -> Objective {
         match self {
+            ChosenMeasure::Samples => Objective::Throughput,
             ChosenMeasure::Time => Objective::KernelTime,
             ChosenMeasure::Tflops => Objective::Tflops,
             ChosenMeasure::Gbps => Objective::Gbps,

@@ -201,7 +201,7 @@ pub struct Measured {
     /// compared only with figures over as many workloads: a mean over others is another figure.
     /// `None` if all were judged, or nothing tells.
     pub part: Option<usize>,
-    /// The figure that the problem chose in place of samples per second, which the row has.
+    /// The figure that stands in place of the objective.
     pub chosen: Option<Chosen>,
     /// The kernel that was measured. `None` if its record is not here.
     pub blob: Option<KernelBlob>,
@@ -274,6 +274,9 @@ impl Experiment {
                 samples.filter(|samples| *samples > 0.0).or(recorded)
             }
             (Some(measure), Some(chosen)) if chosen.of == measure => Some(chosen.measure.value),
+            (Some(ChosenMeasure::Samples), _) => {
+                Some(self.row.throughput_sps).filter(|samples| *samples > 0.0)
+            }
             (Some(ChosenMeasure::Time), _) => time,
             (Some(ChosenMeasure::Tflops | ChosenMeasure::Gbps), _) => None,
         };

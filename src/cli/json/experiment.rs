@@ -4,7 +4,6 @@ use super::decision::{TrailerReport, trailers};
 use super::run::ComparisonReport;
 use jiff::Timestamp;
 use lab_project::config::Config;
-use lab_project::objective::Objective;
 use lab_protocol::report::Measure;
 use lab_run::RunId;
 use lab_run::experiment::{Correctness, Experiment, Status};
@@ -24,13 +23,13 @@ pub struct ExperimentReport {
     correctness: Correctness,
     /// What was tried.
     description: String,
-    /// Samples per second; null unless the run was correct, and if lab.toml names another
-    /// objective.
+    /// Samples per second; null unless the run was correct, and if lab.toml named another objective
+    /// then.
     throughput_sps: Option<f64>,
     /// Null unless it was correct.
     kernel_us: Option<f64>,
     /// The key of the result line of `objective`: the measure of problem.toml, else the objective of
-    /// lab.toml.
+    /// lab.toml when it was judged.
     objective_name: String,
     /// Its figure with the interval; null without a record.
     objective: Option<Measure>,
@@ -79,8 +78,7 @@ impl ExperimentReport {
                 _ => row.correctness,
             },
             description: row.description.clone(),
-            throughput_sps: Some(row.throughput_sps)
-                .filter(|_| correct && config.objective == Objective::Throughput),
+            throughput_sps: Some(row.throughput_sps).filter(|samples| correct && *samples > 0.0),
             kernel_us: row.time().filter(|_| correct),
             objective_name: experiment.objective(&config.objective).to_string(),
             objective: measured.shown().filter(|_| correct),
