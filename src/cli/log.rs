@@ -283,7 +283,12 @@ fn as_text(experiment: &Experiment, with_kernel: bool, objective: &Objective) ->
         Some(figure) => {
             let shown = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), figures::figure);
             let (figure, time) = (shown(figure), shown(row.time()));
-            format!("{figure:>12} {} {time:>10} µs", objective.heading())
+            // A time that is the objective stands once.
+            let time = match objective {
+                Objective::KernelTime => " ".repeat(14),
+                _ => format!(" {time:>10} µs"),
+            };
+            format!("{figure:>12} {}{time}", objective.heading())
         }
         None => format!(
             "{:>12} {:>width$}",
