@@ -15,6 +15,7 @@ mod doubled;
 mod faults;
 mod grid;
 mod indexed;
+mod matched;
 mod numbers;
 mod objectives;
 mod peers;

@@ -30,10 +30,11 @@ pub(super) struct OutputTally {
 #[derive(Clone, Copy, Default, PartialEq)]
 pub(super) struct WorstError {
     pub(super) error: f64,
-    /// The largest fraction of mismatched cells in a launch, and the fraction that was allowed
-    /// there.
-    pub(super) mismatched: f64,
-    pub(super) allowed: f64,
+    /// The fraction of mismatched cells in the launch that is nearest to failing, and the fraction
+    /// that is allowed there. `None` before the first launch.
+    pub(super) mismatched: Option<(f64, f64)>,
+    /// Whether a launch may have mismatched cells. Then the error of a right launch has no limit.
+    pub(super) has_allowance: bool,
     pub(super) not_finite: u64,
     pub(super) unwritten: u64,
 }
@@ -53,10 +54,12 @@ impl OutputTally {
         self.counts.join(&compared.counts);
         let worst = &mut self.worst;
         worst.error = worst.error.max(compared.error);
+        worst.has_allowance |= allowed > 0.0;
         // Types may have different limits: the line shows the pair that is nearest to failing.
         let fraction = compared.mismatched_fraction();
-        if fraction - allowed >= worst.mismatched - worst.allowed {
-            (worst.mismatched, worst.allowed) = (fraction, allowed);
+        let is_nearer = |(known, limit): (f64, f64)| fraction - allowed >= known - limit;
+        if worst.mismatched.is_none_or(is_nearer) {
+            worst.mismatched = Some((fraction, allowed));
         }
         worst.not_finite += compared.not_finite as u64;
         worst.unwritten += compared.unwritten as u64;
@@ -107,15 +110,16 @@ impl WorstError {
     }
 
     pub(super) fn write(&self, name: &str, place: Option<&str>, out: &mut Writer) -> Result {
-        if self.allowed == 0.0 {
-            out.gate_at(&format!("{name}_error"), self.error, 1.0, place)?;
-        } else {
+        if self.has_allowance {
             out.line(
                 &format!("{name}_error"),
                 format_args!("{:e}{}", self.error, report::at(place)),
             )?;
+        } else {
+            out.gate_at(&format!("{name}_error"), self.error, 1.0, place)?;
         }
-        out.gate(&format!("{name}_mismatched"), self.mismatched, self.allowed)?;
+        let (fraction, allowed) = self.mismatched.unwrap_or_default();
+        out.gate(&format!("{name}_mismatched"), fraction, allowed)?;
         Ok(())
     }
 }
