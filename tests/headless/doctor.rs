@@ -141,3 +141,60 @@ fn outside_of_git_a_repository_comes_first() {
         .is(1)
         .says("→ `git init`, then `lab new NAME`, which writes a problem to begin with");
 }
+
+/// An NVRTC that compiles only if another library opens by its name alone, as that of pip's wheels.
+const NVRTC: &str = r#"
+#include <dlfcn.h>
+#include <stddef.h>
+int nvrtcVersion(int* major, int* minor) { *major = 13; *minor = 0; return 0; }
+int nvrtcGetNumSupportedArchs(int* count) { *count = 1; return 0; }
+int nvrtcGetSupportedArchs(int* archs) { *archs = 90; return 0; }
+const char* nvrtcGetErrorString(int code) { return "NVRTC_ERROR_BUILTIN_OPERATION_FAILURE"; }
+int nvrtcCreateProgram(void** program) { *program = program; return 0; }
+int nvrtcDestroyProgram(void** program) { return 0; }
+int nvrtcCompileProgram(void* program) { return dlopen("libnvrtc-builtins.so.13.0", RTLD_NOW) ? 0 : 7; }
+static int size(size_t* bytes) { *bytes = 1; return 0; }
+int nvrtcGetProgramLogSize(void* program, size_t* bytes) { return size(bytes); }
+int nvrtcGetCUBINSize(void* program, size_t* bytes) { return size(bytes); }
+static int content(char* bytes) { *bytes = 0; return 0; }
+int nvrtcGetProgramLog(void* program, char* bytes) { return content(bytes); }
+int nvrtcGetCUBIN(void* program, char* bytes) { return content(bytes); }
+"#;
+
+#[test]
+fn doctor_lets_nvrtc_compile_with_the_library_that_lies_beside_it() {
+    let lab = Lab::empty();
+    for folder in ["include", "lib64"] {
+        fs::create_dir_all(lab.path(&format!("../cuda/{folder}"))).unwrap();
+    }
+    lab.write("../nvrtc.c", NVRTC);
+    lab.write("../builtins.c", "");
+    lab.write("../cuda/include/cooperative_groups.h", "");
+    let builtins = "libnvrtc-builtins.so.13.0";
+    for (source, library) in [("nvrtc.c", "libnvrtc.so.13"), ("builtins.c", builtins)] {
+        let mut compiler = lab.command("cc");
+        compiler
+            .args(["-shared", "-fPIC", &format!("-Wl,-soname,{library}"), "-o"])
+            .args([format!("../cuda/lib64/{library}"), format!("../{source}")]);
+        assert!(compiler.status().unwrap().success());
+    }
+    let doctor = || {
+        let mut command = lab.lab_command("doctor");
+        command.env("CUDA_HOME", lab.path("../cuda"));
+        finish(command.spawn().unwrap()).out
+    };
+    let out = doctor();
+    assert!(
+        out.contains("✓ NVRTC") && out.contains("found by CUDA_HOME"),
+        "{out}"
+    );
+    fs::remove_file(lab.path(&format!("../cuda/lib64/{builtins}"))).unwrap();
+    let out = doctor();
+    assert!(!out.contains("✓ NVRTC"), "{out}");
+    assert!(
+        out.contains(
+            "NVRTC 13.0 could not compile line.cu (): NVRTC_ERROR_BUILTIN_OPERATION_FAILURE"
+        ),
+        "{out}"
+    );
+}

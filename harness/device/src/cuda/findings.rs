@@ -89,7 +89,7 @@ fn nvrtc(toolkit: &Toolkit, driver_version: Option<(u32, u32)>) -> Finding {
         toolkit.library.display(),
         toolkit.found_by
     );
-    match Nvrtc::load(toolkit) {
+    match Nvrtc::load(toolkit).and_then(|nvrtc| nvrtc.try_out().map(|()| nvrtc)) {
         Err(error) => Finding::bad("NVRTC", error.to_string(), None),
         Ok(nvrtc) => {
             let (major, minor) = nvrtc.version;

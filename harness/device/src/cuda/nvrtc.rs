@@ -4,6 +4,7 @@
 use super::toolkit::Toolkit;
 use crate::api::{DeviceError, Result, with_causes};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::path::Path;
 
 type Handle = *mut c_void;
 /// Returns the size of a result.
@@ -100,6 +101,7 @@ impl Nvrtc {
         let (mut major, mut minor) = (0, 0);
         // SAFETY: both are live integers to write to.
         succeeded(unsafe { version(&mut major, &mut minor) }, "nvrtcVersion")?;
+        load_builtins(&toolkit.library, (major, minor))?;
         let count_archs: unsafe extern "C" fn(*mut c_int) -> c_int =
             function!(b"nvrtcGetNumSupportedArchs");
         let get_archs: unsafe extern "C" fn(*mut c_int) -> c_int =
@@ -130,6 +132,27 @@ impl Nvrtc {
     /// Whether this NVRTC can precompile headers: from 12.8 on.
     pub fn has_pch(&self) -> bool {
         self.version >= (12, 8)
+    }
+
+    /// Compiles one line, and fails where NVRTC cannot: parts of it may be missing.
+    pub fn try_out(&self) -> Result<()> {
+        let oldest = self.archs.iter().min().unwrap_or(&90);
+        let line = Input {
+            text: b"__global__ void line() {}",
+            name: "line.cu",
+            headers: &[],
+            options: &[format!("--gpu-architecture=sm_{oldest}")],
+            syntax_only: false,
+        };
+        match self.compile(&line)? {
+            Output { taken: true, .. } => Ok(()),
+            Output { log, .. } => Err(DeviceError::Unavailable(format!(
+                "NVRTC {}.{} cannot compile one line: {}. Reinstall the CUDA toolkit, or set CUDA_HOME to another.",
+                self.version.0,
+                self.version.1,
+                log.trim()
+            ))),
+        }
     }
 
     /// Compiles a text. Errors in it are an `Ok` without a cubin; an `Err` means that NVRTC failed.
@@ -215,6 +238,20 @@ impl Nvrtc {
             self.version.0, self.version.1
         ))
     }
+}
+
+/// Loads the library of built-in functions that lies beside NVRTC, if there is one. NVRTC opens it
+/// by its name alone, and finds it then wherever it lies: the NVRTC of some wheels does not look in
+/// its own folder.
+fn load_builtins(library: &Path, (major, minor): (c_int, c_int)) -> Result<(), String> {
+    let builtins = library.with_file_name(format!("libnvrtc-builtins.so.{major}.{minor}"));
+    if builtins.is_file() {
+        // SAFETY: as for NVRTC itself, which loads the same file later.
+        let loaded = unsafe { libloading::Library::new(&builtins) };
+        // It stays loaded, as NVRTC does.
+        std::mem::forget(loaded.map_err(|e| with_causes(&e))?);
+    }
+    Ok(())
 }
 
 /// Fails where a function of NVRTC has failed that has no description of its error.
