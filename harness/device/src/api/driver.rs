@@ -341,8 +341,8 @@ pub trait Driver: Send {
     }
     /// Allocates memory that ends after exactly `bytes` bytes, so that a tool such as
     /// compute-sanitizer reports the first access behind it. [`Driver::alloc`] may take whole
-    /// pages, of which every byte is accessible.
-    fn alloc_exact(&mut self, bytes: usize) -> Result<u64> {
+    /// pages, of which every byte is accessible. The findings of a tool may name the memory so.
+    fn alloc_exact(&mut self, bytes: usize, _name: &str) -> Result<u64> {
         self.alloc(bytes)
     }
     /// Whether another process can map what [`Driver::alloc_shared`] allocates.

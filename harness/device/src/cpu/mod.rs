@@ -79,8 +79,8 @@ pub(crate) use build::HostCompiler;
 pub use driver::{open, open_memory};
 pub use races::{
     BarrierScope, Executed, LOG_VARIABLE as RACE_LOG_VARIABLE,
-    MOST_VARIABLE as MOST_RACE_ACCESSES_VARIABLE, MemorySpace, Race, RaceKind, RaceLogLine,
-    RacingAccess, SHADOW_PER_BYTE,
+    MOST_VARIABLE as MOST_RACE_ACCESSES_VARIABLE, MemorySpace, OutsideRead, Race, RaceKind,
+    RaceLogLine, RacingAccess, SHADOW_PER_BYTE,
 };
 
 use crate::api::Result;

@@ -236,6 +236,11 @@ impl<'a> ToolRun<'a> {
         races::executed(&self.log())
     }
 
+    /// What the launches under the race detector read outside of tensors.
+    pub fn outside(&self, problem: &Watched) -> Result<Vec<ToolFinding>> {
+        races::outside(&self.log(), self.image, problem)
+    }
+
     fn unfinished(&self, why: &str) -> Stop {
         Stop::Crash(format!("{} did not finish: {why}", self.tool.name()))
     }

@@ -2,38 +2,72 @@
 
 use super::{SourceLine, ToolFinding, read_if_there, symbolize, unreadable};
 use crate::outcome::{OrLab, Result};
+use crate::problem::Watched;
 use lab_device::cpu::{
-    BarrierScope, Executed, MemorySpace, Race, RaceKind, RaceLogLine, RacingAccess,
+    BarrierScope, Executed, MemorySpace, OutsideRead, Race, RaceKind, RaceLogLine, RacingAccess,
 };
 use lab_device::triple;
 use std::collections::HashSet;
 use std::path::Path;
 
-/// Reads the races of a log, and what its launches executed. Without a file there is neither.
-fn read_log(log: &Path) -> Result<(Vec<Race>, Executed)> {
+/// What the detector wrote.
+#[derive(Default)]
+struct RaceLog {
+    races: Vec<Race>,
+    outside: Vec<OutsideRead>,
+    executed: Executed,
+}
+
+/// Reads a log. Without a file it is empty.
+fn read_log(log: &Path) -> Result<RaceLog> {
     let bytes = read_if_there(log)?;
-    let (mut races, mut executed) = (Vec::new(), Executed::default());
+    let mut all = RaceLog::default();
     for line in String::from_utf8_lossy(&bytes).lines() {
         let read = serde_json::from_str(line);
         match read.or_lab(|| format!("the race detector's {}", unreadable(log)))? {
-            RaceLogLine::Race(race) => races.push(race),
+            RaceLogLine::Race(race) => all.races.push(race),
+            RaceLogLine::Outside(read) => all.outside.push(read),
             RaceLogLine::Executed(Executed { watched, unwatched }) => {
-                executed.watched.extend(watched);
-                executed.unwatched.extend(unwatched);
+                all.executed.watched.extend(watched);
+                all.executed.unwatched.extend(unwatched);
             }
         }
     }
-    Ok((races, executed))
+    Ok(all)
 }
 
 /// What the launches of a log executed.
 pub fn executed(log: &Path) -> Result<Executed> {
-    read_log(log).map(|(_, executed)| executed)
+    read_log(log).map(|all| all.executed)
+}
+
+/// Reads the reads outside of tensors, one for each line and tensor.
+pub fn outside(log: &Path, image: &Path, problem: &Watched) -> Result<Vec<ToolFinding>> {
+    let mut reads = read_log(log)?.outside;
+    reads.sort_by_key(|outside| (outside.read.block, outside.read.thread));
+    let places = symbolize::resolve(image, reads.iter().map(|outside| call(&outside.read)))?;
+    let mut shown = HashSet::new();
+    let findings = reads.iter().filter_map(
+        |OutsideRead {
+             read,
+             buffer,
+             offset,
+         }| {
+            let place = places.get(&call(read));
+            let what = problem.describe_outside(buffer, *offset)?;
+            let (thread, block) = (triple(read.thread), triple(read.block));
+            shown.insert((place, buffer)).then(|| ToolFinding {
+                place: place.cloned(),
+                what: format!("thread {thread} of block {block} reads {what}"),
+            })
+        },
+    );
+    Ok(findings.collect())
 }
 
 /// Reads the races of a log.
 pub fn read(log: &Path, image: &Path) -> Result<Vec<ToolFinding>> {
-    let (mut races, _) = read_log(log)?;
+    let mut races = read_log(log)?.races;
     // If two lines race in several ways, the way that needs the widest barrier is shown.
     races.sort_by_key(|race| std::cmp::Reverse(BarrierScope::of(&race.accesses)));
     let addresses = races.iter().flat_map(|r| &r.accesses).map(call);

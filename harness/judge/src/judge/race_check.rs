@@ -53,6 +53,8 @@ pub struct RunningRaceCheck {
 #[derive(Default)]
 struct Found {
     races: Vec<ToolFinding>,
+    /// Reads outside of tensors.
+    outside: Vec<ToolFinding>,
     /// The lines at which it did not look, in words.
     unwatched: Option<String>,
 }
@@ -115,7 +117,8 @@ impl RaceCheck {
             .image
             .ok_or_else(|| Stop::Build(format!("it does not build for {size}")))?;
         let mut code = WatchedCode::of(&image)?;
-        let mut races = self.launch(&problem, &image, None, &mut code)?;
+        let mut outside = Vec::new();
+        let mut races = self.launch((&problem, &image), None, (&mut code, &mut outside))?;
         let mut are_complete = true;
         for is_rest in [false, true] {
             let is_done = !races.is_empty() || is_enough.load(Ordering::Relaxed);
@@ -130,7 +133,8 @@ impl RaceCheck {
             // the run's own worker says so.
             let fits = larger.require_memory_for_races(&self.device, true);
             let most = Some(MOST_ACCESSES);
-            let found = fits.and_then(|()| self.launch(&larger, &image, most, &mut code));
+            let found =
+                fits.and_then(|()| self.launch((&larger, &image), most, (&mut code, &mut outside)));
             are_complete &= found.is_ok();
             races = found.unwrap_or_default();
         }
@@ -139,7 +143,11 @@ impl RaceCheck {
         } else {
             None
         };
-        Ok(Found { races, unwatched })
+        Ok(Found {
+            races,
+            outside,
+            unwatched,
+        })
     }
 
     fn problem(&self) -> Result<Problem> {
@@ -150,13 +158,13 @@ impl RaceCheck {
     }
 
     /// Launches a problem's cases under the detector, which looks at so many accesses of each, or at
-    /// all. Returns the races, and tells `code` what the launches executed.
+    /// all. Returns the races, tells `code` what the launches executed, and adds to `outside` what
+    /// they read outside of tensors, if no other launch did at that line.
     fn launch(
         &self,
-        problem: &Watched,
-        image: &Path,
+        (problem, image): (&Watched, &Path),
         most_accesses: Option<u64>,
-        code: &mut WatchedCode,
+        (code, outside): (&mut WatchedCode, &mut Vec<ToolFinding>),
     ) -> Result<Vec<ToolFinding>> {
         let request = &*self.builder.request;
         let tool = ToolRun::new(Tool::Race, request, image, None, &self.builder.cache_dir)?;
@@ -167,6 +175,11 @@ impl RaceCheck {
         worker.limit_altogether(most_accesses.map(|_| PART_LIMIT));
         let found = tool.find_beside(problem, &self.device, self.seed, worker);
         code.add(&tool.executed()?);
+        for read in tool.outside(problem)? {
+            if outside.iter().all(|known| known.place != read.place) {
+                outside.push(read);
+            }
+        }
         found
     }
 }
@@ -175,7 +188,11 @@ impl RunningRaceCheck {
     /// Waits for the check's end, and writes the races and the gate `races:`. A check that did not
     /// finish is a caveat.
     pub fn write(self, out: &mut Writer) -> Result {
-        let Found { races, unwatched } = match self.join() {
+        let Found {
+            races,
+            outside,
+            unwatched,
+        } = match self.join() {
             Ok(found) => found,
             Err(stop) => {
                 let why = stop.first_line();
@@ -184,6 +201,7 @@ impl RunningRaceCheck {
             }
         };
         check::write_findings(Tool::Race, &races, out)?;
+        write_outside(&outside, out)?;
         let count = races.len() as u64;
         out.count_gate("races", count, 0)?;
         if let Some(lines) = unwatched {
@@ -198,7 +216,8 @@ impl RunningRaceCheck {
     /// for the launch in progress, and for no further case.
     pub fn write_races(self, out: &mut Writer) -> Result {
         self.is_enough.store(true, Ordering::Relaxed);
-        let races = self.join().map_or_else(|_| Vec::new(), |found| found.races);
+        let Found { races, outside, .. } = self.join().unwrap_or_default();
+        write_outside(&outside, out)?;
         if races.is_empty() {
             return Ok(());
         }
@@ -210,4 +229,18 @@ impl RunningRaceCheck {
         let joined = self.thread.join();
         joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
+}
+
+/// Writes a caveat for each of the first lines that read outside of a tensor. The result may not
+/// depend on it, but a GPU may end the launch there.
+fn write_outside(outside: &[ToolFinding], out: &mut Writer) -> Result {
+    const SHOWN: usize = 5;
+    for ToolFinding { place, what } in outside.iter().take(SHOWN) {
+        let at = place.as_ref();
+        let at = at.map_or_else(String::new, |at| format!("{}:{}: ", at.file, at.line));
+        out.caveat(format_args!(
+            "{at}{what}. `lab check` lists such reads; on a GPU they may end the launch"
+        ))?;
+    }
+    Ok(())
 }

@@ -7,7 +7,7 @@ mod mapped;
 mod module;
 
 use super::launch::{FailureRank, Launch};
-use super::races::RaceDetector;
+use super::races::{self, RaceDetector, WatchedBuffers};
 use super::scheduler::Worker;
 use super::shared::LIMIT;
 use crate::allocations::Allocations;
@@ -34,6 +34,8 @@ struct CpuDriver {
     memory: Allocations,
     /// The allocations that other processes can map, or that are theirs, by their address.
     mapped: BTreeMap<u64, Mapped>,
+    /// Where the race detector watches: the buffers with memory around them.
+    watched: WatchedBuffers,
     /// How many launches there were.
     launches: usize,
 }
@@ -74,6 +76,7 @@ fn driver(threads: usize) -> Result<CpuDriver> {
         modules: Vec::new(),
         memory: Allocations::new("cpu"),
         mapped: BTreeMap::new(),
+        watched: WatchedBuffers::default(),
         launches: 0,
     })
 }
@@ -146,6 +149,16 @@ impl Driver for CpuDriver {
         Ok(address)
     }
 
+    fn alloc_exact(&mut self, bytes: usize, name: &str) -> Result<u64> {
+        if !races::is_on() {
+            return self.alloc(bytes);
+        }
+        let address = self.alloc(bytes.saturating_add(2 * races::AROUND))? + races::AROUND as u64;
+        let buffer = (name.to_owned(), bytes);
+        self.watched.0.insert(address as usize, buffer);
+        Ok(address)
+    }
+
     fn shares_memory(&self) -> bool {
         true
     }
@@ -161,6 +174,10 @@ impl Driver for CpuDriver {
     }
 
     fn free(&mut self, address: u64) -> Result {
+        let address = match self.watched.0.remove(&(address as usize)) {
+            Some(_) => address - races::AROUND as u64,
+            None => address,
+        };
         let bytes = self.memory.remove(address)?;
         if self.mapped.remove(&address).is_some() {
             return Ok(());
@@ -265,7 +282,8 @@ impl Driver for CpuDriver {
             workers,
         );
         launch.races = instrumented
-            .map(|image| RefCell::new(RaceDetector::new(shape.grid, shape.block, image)));
+            .map(|image| RaceDetector::new(shape.grid, shape.block, image, self.watched.clone()))
+            .map(RefCell::new);
         let self_slot = module.self_slot;
         let mut not_started = None;
         let started = Instant::now();
@@ -315,6 +333,7 @@ fn layout(bytes: usize) -> Option<Layout> {
 
 impl Drop for CpuDriver {
     fn drop(&mut self) {
+        self.watched.0.clear();
         let addresses: Vec<u64> = self.memory.live.keys().copied().collect();
         for address in addresses {
             // A live allocation can be freed.

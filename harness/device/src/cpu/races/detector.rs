@@ -3,6 +3,7 @@
 
 use super::IndexMap;
 use super::executed::ExecutedInstructions;
+use super::outside::{OutsideRead, WatchedBuffers};
 use super::past::Past;
 use super::published::{Published, Scope};
 use super::report::{self, BarrierScope, MemorySpace, Race, RaceKind, RaceLogLine, RacingAccess};
@@ -11,7 +12,7 @@ use super::thread::{ThreadId, ThreadState, join_all};
 use crate::api::{Result, volume};
 use crate::cpu::abi::WARP;
 use crate::cpu::order::index_in;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Races that are reported of one launch; further ones are dropped.
 const MAX_RACES: usize = 50;
@@ -58,6 +59,9 @@ pub struct RaceDetector {
     /// Pairs of instructions that were reported, with the scope of the missing barrier.
     reported: HashSet<(u32, u32, BarrierScope)>,
     races: Vec<Race>,
+    buffers: WatchedBuffers,
+    /// By the instruction and the name of the buffer.
+    outside: HashMap<(u32, String), OutsideRead>,
     /// How many further accesses are looked at.
     left: u64,
     executed: ExecutedInstructions,
@@ -80,7 +84,12 @@ pub struct UnsettledWrite {
 impl RaceDetector {
     /// `grid` in blocks, `block` in threads; `image` is the address at which the module's image
     /// begins.
-    pub fn new(grid: [u32; 3], block: [u32; 3], image: usize) -> RaceDetector {
+    pub fn new(
+        grid: [u32; 3],
+        block: [u32; 3],
+        image: usize,
+        buffers: WatchedBuffers,
+    ) -> RaceDetector {
         RaceDetector {
             grid,
             block,
@@ -91,6 +100,8 @@ impl RaceDetector {
             words: IndexMap::default(),
             reported: HashSet::new(),
             races: Vec::new(),
+            buffers,
+            outside: HashMap::new(),
             left: report::most_accesses(),
             executed: ExecutedInstructions::default(),
             unsettled: None,
@@ -105,7 +116,8 @@ impl RaceDetector {
         }
         let executed = RaceLogLine::Executed(self.executed.list());
         let races = self.races.into_iter().map(RaceLogLine::Race);
-        report::append(&races.chain([executed]).collect::<Vec<_>>())
+        let outside = self.outside.into_values().map(RaceLogLine::Outside);
+        report::append(&races.chain(outside).chain([executed]).collect::<Vec<_>>())
     }
 
     /// The instruction before `pc` is about to access memory. On a thread's own stack nothing races.
@@ -326,6 +338,19 @@ impl RaceDetector {
             time: thread.time,
             pc: pc.wrapping_sub(self.image) as u32,
         };
+        if let Some((buffer, offset)) = self.buffers.beside(address, length) {
+            let key = (access.pc, buffer.to_owned());
+            if !kind.writes && self.outside.len() < MAX_RACES && !self.outside.contains_key(&key) {
+                let (read, buffer) = (self.racing(&access), key.1.clone());
+                let outside = OutsideRead {
+                    read,
+                    buffer,
+                    offset,
+                };
+                self.outside.insert(key, outside);
+            }
+            return;
+        }
         let past = &thread.past;
         let happened_before =
             |earlier: &ShadowAccess| earlier.same_thread(&access) || past.holds(earlier);

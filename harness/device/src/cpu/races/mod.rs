@@ -32,11 +32,13 @@
 //! The result does not depend on the order in which the threads happened to run. The detector
 //! misses accesses inside a `memcpy` of many bytes. Of many unordered accesses to one word, it
 //! keeps those of a few threads and misses the others. The stacks of the threads are private: an
-//! access to that of another thread is reported. An instrumented launch runs on one core.
+//! access to that of another thread is reported. A read of memory around a buffer is reported apart
+//! (`outside.rs`), and a store there is found by the run itself. An instrumented launch runs on one core.
 
 mod clock;
 mod detector;
 mod executed;
+mod outside;
 mod past;
 mod published;
 mod report;
@@ -44,6 +46,8 @@ mod shadow;
 mod thread;
 
 pub use detector::{AccessKind, AtomicOperation, Order, RaceDetector};
+pub use outside::{AROUND, OutsideRead, WatchedBuffers};
+pub use report::is_on;
 pub use report::{
     BarrierScope, Executed, LOG_VARIABLE, MOST_VARIABLE, MemorySpace, Race, RaceKind, RaceLogLine,
     RacingAccess,

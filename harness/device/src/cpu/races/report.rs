@@ -1,5 +1,6 @@
 //! What the detector reports: the races of a launch, and the file that `lab check` reads them from.
 
+use super::outside::OutsideRead;
 use crate::api::{DeviceError, Result};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -13,6 +14,11 @@ pub const LOG_VARIABLE: &str = "LAB_RACES";
 /// The blocks run in an order of chance, so these are the accesses of some blocks.
 pub const MOST_VARIABLE: &str = "LAB_RACES_MOST";
 
+/// Whether this process is watched by the race detector.
+pub fn is_on() -> bool {
+    std::env::var_os(LOG_VARIABLE).is_some()
+}
+
 /// What [`MOST_VARIABLE`] says.
 pub fn most_accesses() -> u64 {
     let named = std::env::var(MOST_VARIABLE).ok();
@@ -25,6 +31,8 @@ pub fn most_accesses() -> u64 {
 pub enum RaceLogLine {
     /// A race.
     Race(Race),
+    /// A read outside of the launch's buffers.
+    Outside(OutsideRead),
     /// What one launch executed.
     Executed(Executed),
 }

@@ -242,7 +242,7 @@ impl Driver for CudaDriver {
         memory::allocate(&mut self.allocations, pages.unwrap_or(usize::MAX))
     }
 
-    fn alloc_exact(&mut self, bytes: usize) -> Result<u64> {
+    fn alloc_exact(&mut self, bytes: usize, _name: &str) -> Result<u64> {
         memory::allocate(&mut self.allocations, bytes.max(1))
     }
 

@@ -473,16 +473,15 @@ impl CaseLauncher {
         };
         let place = |offset: Option<u64>| offset.map_or_else(|| name.to_owned(), cell);
         match (breach, tensor) {
-            (Breach::OutOfBounds { offset, .. }, _) if *offset < 0 => {
-                let before = -offset;
-                format!("wrote out of bounds: {before} bytes before the start of {name}")
+            (Breach::OutOfBounds { offset, .. }, Some(tensor)) if *offset >= 0 => {
+                let place = outside(tensor, *offset);
+                format!("wrote out of bounds: into {place}")
             }
             (Breach::OutOfBounds { offset, .. }, Some(tensor)) => {
-                let nth = (offset - tensor.bytes() as i64) / tensor.dtype.size() as i64 + 1;
-                format!("wrote out of bounds: into cell {nth} behind the last one of {name}")
+                format!("wrote out of bounds: {}", outside(tensor, *offset))
             }
             (Breach::OutOfBounds { offset, .. }, None) => {
-                format!("wrote out of bounds: to byte {offset} of {name}, behind its end")
+                format!("wrote out of bounds: to byte {offset} of {name}, outside of it")
             }
             (Breach::StrayStore { offset, .. }, _) => {
                 let place = place(*offset);
@@ -500,6 +499,26 @@ impl CaseLauncher {
             (Breach::InputChanged { .. }, None) => format!("changed its input {name}"),
         }
     }
+}
+
+/// A place outside of a tensor, so many bytes from its start: `cell 3 behind the last one of x`,
+/// `8 bytes before the start of x`.
+fn outside(tensor: &CaseTensor, offset: i64) -> String {
+    let (name, cell) = (&tensor.name, tensor.dtype.size() as i64);
+    if offset < 0 {
+        return format!("{} bytes before the start of {name}", -offset);
+    }
+    let nth = (offset - tensor.bytes() as i64) / cell + 1;
+    format!("cell {nth} behind the last one of {name}")
+}
+
+/// Describes a place outside of a buffer of one of these cases, and the case: `cell 1 behind the
+/// last one of x, n=64`. `None` of a buffer that is no tensor's.
+pub fn describe_outside(cases: &[Arc<Case>], buffer: &str, offset: i64) -> Option<String> {
+    let (name, index) = buffer.rsplit_once(CASE)?;
+    let case = cases.iter().find(|case| case.index.to_string() == index)?;
+    let tensor = case.tensors.iter().find(|tensor| tensor.name == name)?;
+    Some(format!("{}, {}", outside(tensor, offset), case.label))
 }
 
 /// The name of a breach's tensor, and the index of its case. Both are parts of the buffer's name.

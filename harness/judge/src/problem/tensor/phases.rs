@@ -1,7 +1,7 @@
 //! The phases of a problem after it was opened: [`Prepared`] for a run, [`Watched`] for a tool.
 
 use super::drawing::{Drawing, Part};
-use super::launcher::CaseLauncher;
+use super::launcher::{self, CaseLauncher};
 use super::objective::Figure;
 use super::parameters::require_entry;
 use super::random::told;
@@ -303,6 +303,11 @@ impl Watched {
             Some(why) => Err(Stop::Lab(why)),
             None => Ok(()),
         }
+    }
+
+    /// Describes a place outside of a buffer of a launch. `None` of a buffer that is no tensor's.
+    pub fn describe_outside(&self, buffer: &str, offset: i64) -> Option<String> {
+        launcher::describe_outside(&self.problem.chosen, buffer, offset)
     }
 
     /// Makes every launch once, without looking at the results.

@@ -44,7 +44,11 @@ impl Device {
     ) -> Result<Vec<BufferId>> {
         let end = self.layout(OWN, &wanted)?.pop().unwrap_or(0);
         let (block, front) = match self.guards {
-            None => (self.driver.alloc_exact(end)?, 0),
+            // A tool watches, so this is one buffer.
+            None => {
+                let name = wanted.first().map_or("", |(name, _)| name);
+                (self.driver.alloc_exact(end, name)?, 0)
+            }
             Some(_) => (self.block(end)?, FRONT),
         };
         let first = self.next;

@@ -187,10 +187,12 @@ impl Device {
 
     /// New memory; where the device has too little, it first gets back what is spare.
     fn allocate_held(&mut self, bytes: usize) -> Result<u64> {
-        self.driver.alloc_exact(bytes).or_else(|_| {
-            self.free_spare()?;
-            self.driver.alloc_exact(bytes)
-        })
+        self.driver
+            .alloc_exact(bytes, "memory of the judge")
+            .or_else(|_| {
+                self.free_spare()?;
+                self.driver.alloc_exact(bytes, "memory of the judge")
+            })
     }
 
     /// Gives the device back what is spare.
