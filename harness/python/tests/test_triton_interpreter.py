@@ -6,6 +6,7 @@ import types
 import unittest
 from unittest import mock
 
+from lab_harness.worker import failures
 from lab_harness.worker.devices import triton_interpreter
 
 try:
@@ -54,6 +55,28 @@ class Dot(unittest.TestCase):
         with mock.patch.dict(sys.modules, clear=False):
             sys.modules.pop("triton.runtime.interpreter", None)
             triton_interpreter.read_tf32()
+
+
+class Advice(unittest.TestCase):
+    def told(self, file, numpy_version):
+        """What is said of `range(0, [])` in a file, with this NumPy."""
+        with mock.patch.dict(sys.modules, {"numpy": types.SimpleNamespace(__version__=numpy_version)}):
+            try:
+                exec(compile("range(0, [])", file, "exec"))
+            except TypeError as error:
+                return failures.explain(error, "/kernels/kernel.py", is_cpu=True)
+
+    def test_a_type_that_a_new_numpy_refuses_names_numpy_and_no_gpu(self):
+        interpreter = "/site-packages/triton/runtime/interpreter.py"
+        told = self.told(interpreter, "2.4.1")
+        self.assertIn("cannot be interpreted as an integer. Triton's interpreter may not work with NumPy 2.4.1 yet", told)
+        self.assertIn("pip install 'numpy<2.4'", told)
+        self.assertNotIn("GPU", told)
+        for version in ("2.3.5", "1.26.4"):
+            self.assertNotIn("numpy<2.4", self.told(interpreter, version))
+
+    def test_triton_without_its_interpreter_needs_a_gpu(self):
+        self.assertIn("A Triton kernel needs a GPU", self.told("/site-packages/triton/runtime/jit.py", "2.4.1"))
 
 
 if __name__ == "__main__":

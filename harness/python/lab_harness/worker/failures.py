@@ -129,8 +129,20 @@ def _advice(error, files, is_cpu):
     if isinstance(error, ModuleNotFoundError):
         return f". {_missing_module(error.name)}"
     if is_cpu and not isinstance(error, SyntaxError) and any("/triton/" in file for file in files):
+        if any(file.endswith("/triton/runtime/interpreter.py") for file in files):
+            return _of_interpreter(error)
         return (" A Triton kernel needs a GPU, and this is the cpu device: set device = \"cuda\" in lab.toml, or compute with "
                 "NumPy here.")
+    return ""
+
+
+def _of_interpreter(error):
+    """The advice for an exception of a kernel that Triton's interpreter ran: NumPy 2.4 makes no number of an array with one cell, and
+    Triton 3.6 asks it to, as in `range(0, n)`."""
+    version = getattr(_modules.get("numpy"), "__version__", None)
+    if type(error) is TypeError and type(version) is str and [int(part) for part in version.split(".")[:2]] >= [2, 4]:
+        return (f". Triton's interpreter may not work with NumPy {version} yet: `{_executable} -m pip install 'numpy<2.4'` installs an "
+                "older one")
     return ""
 
 
