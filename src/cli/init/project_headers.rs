@@ -5,6 +5,7 @@
 use crate::cli::export::is_licence;
 use anyhow::{Result, ensure};
 use lab_import::cuda::{Absent, Header, Wanted};
+use lab_source::cpp::launches::SIGNS;
 use lab_source::cpp::words;
 use lab_system::listing;
 use lab_system::root::Root;
@@ -125,7 +126,7 @@ impl ProjectHeaders {
             (bytes < MOST_BYTES).then_some((path, text))
         });
         let launches = texts.filter(|(_, text)| {
-            let is_launching = text.contains("<<<") || text.contains("cudaLaunch");
+            let is_launching = SIGNS.iter().any(|sign| text.contains(sign));
             is_launching && text.contains(kernel) && words(text).contains(&kernel)
         });
         let launches = launches.take(MOST_LAUNCHING);

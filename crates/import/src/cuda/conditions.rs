@@ -96,7 +96,8 @@ pub fn asked_around(code: &Code<String>, items: &[Item], of: &Item) -> Vec<Strin
         "if" => asked(condition(directive)),
         _ => Vec::new(),
     });
-    let names = names.filter(|name| !is_of_compiler(name) && !name.is_empty());
+    let names =
+        names.filter(|name| !is_of_compiler(name) && !is_of_other_makers(name) && !name.is_empty());
     names.map(str::to_owned).collect()
 }
 
@@ -163,6 +164,13 @@ fn condition(directive: Directive<'_>) -> &str {
 fn is_name(text: &str) -> bool {
     let is_of_name = |c: char| c.is_alphanumeric() || c == '_';
     text.chars().all(is_of_name) && text.starts_with(|c: char| !c.is_ascii_digit())
+}
+
+/// Whether a macro stands for GPUs that are not NVIDIA's, or for no GPU: code for them does not build
+/// here.
+fn is_of_other_makers(name: &str) -> bool {
+    let words = ["ROCM", "HIP", "MUSA", "SYCL", "MACA", "METAL", "OPENCL"];
+    name.split('_').any(|word| words.contains(&word))
 }
 
 fn is_of_compiler(name: &str) -> bool {

@@ -4,7 +4,7 @@ use super::interval;
 use super::origin::Origin;
 use super::unit::{Place, Unit, with_word};
 use lab_source::cpp::items::{ItemKind, items};
-use lab_source::cpp::launches::{Launch, launches};
+use lab_source::cpp::launches::{Launch, SIGNS, launches};
 use lab_source::cpp::macros::Macros;
 use lab_source::cpp::{Code, TokenKind};
 use lab_source::line_at;
@@ -49,7 +49,7 @@ impl Host {
                 .filter(|item| item.kind == ItemKind::Define);
             defines.for_each(|item| macros.add(source.code.at(item.first)));
         }
-        let macros = macros.with_text(&["<<<", "cudaLaunch"]);
+        let macros = macros.with_text(&SIGNS);
         let mut places: Vec<Place> = unit.places().collect();
         // The published file itself comes before its headers.
         places.sort_by_key(|(source, item)| (source + 1 != unit.sources.len(), *item));
@@ -120,6 +120,48 @@ impl Host {
             Some(parts) => sets.count() > parts.len(),
             None => sets.count() > 1,
         }
+    }
+
+    /// Whether only the default of a parameter of the host function gives a name its value.
+    pub fn is_default(&self, name: &str) -> bool {
+        let all = items(&self.code);
+        let mut around = all.iter();
+        let around = around.find(|item| (item.first..item.last).contains(&self.launch.at));
+        let Some((open, close)) = around.and_then(|item| item.parameters) else {
+            return false;
+        };
+        let sets = |at: &usize| self.code.word(*at) == name && self.code.at(at + 1) == "=";
+        (open..close).any(|at| sets(&at)) && !(close..self.launch.at).any(|at| sets(&at))
+    }
+
+    /// The call before the launch that gets the address of a variable, so that what the variable
+    /// holds is known at run time only.
+    pub fn filled_by(&self, name: &str) -> Option<String> {
+        let code = &self.code;
+        let is_given = |at: &usize| {
+            code.at(*at) == "&" && code.word(at + 1) == name && matches!(code.at(at - 1), "(" | ",")
+        };
+        let at = (self.start().max(1)..self.launch.at).rev().find(is_given)?;
+        let open = (0..at)
+            .rev()
+            .find(|open| code.at(*open) == "(" && code.partner(*open) > at)?;
+        Some(code.spelled(open.saturating_sub(1), code.partner(open) + 1))
+    }
+
+    /// The arguments of the first explicit instantiation of the host function with the launch, as
+    /// `template void run<float>(…);`, by the names of its template's parameters.
+    pub fn instantiated(&self, unit: &Unit) -> Vec<(String, String)> {
+        let all = items(&self.code);
+        let mut around = all.iter();
+        let around = around.find(|item| (item.first..item.last).contains(&self.launch.at));
+        let Some(function) = around.filter(|item| item.template.is_some()) else {
+            return Vec::new();
+        };
+        let names = self.code.template_parameters(function).into_iter();
+        let names = names.map(|parameter| parameter.name);
+        let mut units = [unit].into_iter().chain(&unit.launchers);
+        let given = units.find_map(|unit| instantiated(unit, function.name()));
+        names.zip(given.unwrap_or_default()).collect()
     }
 
     /// The parts of a `dim3` that is made empty and whose parts are set one by one.
@@ -260,6 +302,21 @@ impl Host {
             .take_while(|i| !matches!(code.at(*i), ";" | "{"));
         before.into_iter().any(|i| code.at(i) == "dim3")
     }
+}
+
+/// The arguments of the first explicit instantiation of a function, as
+/// `template __global__ void k<float, 4>(…);`.
+pub fn instantiated(unit: &Unit, name: &str) -> Option<Vec<String>> {
+    let items = unit.places().map(|place| unit.item(place));
+    let mut of_templates = items.filter(|(source, item)| source.code.at(item.first) == "template");
+    of_templates.find_map(|(source, item)| {
+        let code = &source.code;
+        let is_it = |at: &usize| code.word(*at) == name && code.at(at + 1) == "<";
+        let at = (item.first..item.last).find(is_it)?;
+        let end = code.after_angles(at + 1, item.last) - 1;
+        let parts = code.split(at + 2, end, true).into_iter();
+        Some(parts.map(|(from, to)| code.spelled(from, to)).collect())
+    })
 }
 
 /// The texts of the kernels with a name.

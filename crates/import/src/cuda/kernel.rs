@@ -1,7 +1,7 @@
 //! A kernel of a published source: its template's arguments, and its parameters as problem.toml has
 //! them.
 
-use super::host::{Host, bare};
+use super::host::{Host, bare, instantiated};
 use super::launch::template_arguments;
 use super::origin::Origin;
 use super::types::{self, Element};
@@ -153,7 +153,19 @@ impl Kernel {
         let (source, item) = unit.item(*place);
         let host = Host::of(unit, name);
         let given = host.as_ref().map(|host| template_arguments(unit, host));
-        let given = given.unwrap_or_else(|| instantiated(unit, name));
+        let given = given.unwrap_or_else(|| {
+            let given = instantiated(unit, name).unwrap_or_default();
+            given.into_iter().map(Some).collect()
+        });
+        let of_host = host.as_ref().map(|host| host.instantiated(unit));
+        let of_host = of_host.unwrap_or_default();
+        // What the template of the function that launches it passes on.
+        let passed = |number: usize| {
+            let text = host.as_ref()?.launch.template.get(number)?;
+            let (_, given) = of_host.iter().find(|(name, _)| name == text)?;
+            Some(given.clone())
+        };
+        let passed: Vec<Option<String>> = (0..).map(passed).take(given.len()).collect();
         let mut kernel = Kernel {
             place: *place,
             name: name.to_owned(),
@@ -171,6 +183,7 @@ impl Kernel {
             .enumerate()
         {
             let given = given.get(number).cloned().flatten();
+            let given = given.or_else(|| passed.get(number).cloned().flatten());
             let said = given.or(parameter.default.clone());
             let typed = said.as_deref().map(|text| kernel.resolved(unit, text));
             let known = match (parameter.is_type, typed) {
@@ -285,26 +298,6 @@ impl Kernel {
             bound.map(|argument| argument.text.clone())
         })
     }
-}
-
-/// The arguments of the first explicit instantiation, as `template __global__ void k<float, 4>(…);`.
-fn instantiated(unit: &Unit, name: &str) -> Vec<Option<String>> {
-    let items = unit.places().map(|place| unit.item(place));
-    let found = items
-        .filter(|(source, item)| source.code.at(item.first) == "template")
-        .find_map(|(source, item)| {
-            let code = &source.code;
-            let is_it = |at: &usize| code.word(*at) == name && code.at(at + 1) == "<";
-            let at = (item.first..item.last).find(is_it)?;
-            let end = code.after_angles(at + 1, item.last) - 1;
-            let parts = code.split(at + 2, end, true).into_iter();
-            Some(
-                parts
-                    .map(|(from, to)| Some(code.spelled(from, to)))
-                    .collect(),
-            )
-        });
-    found.unwrap_or_default()
 }
 
 /// What a parameter of a template is where nothing says so.

@@ -315,13 +315,13 @@ fn launch(unit: &Unit, kernel: &Kernel, plan: &Plan) -> (String, String) {
     }
     let (source, item) = unit.item(kernel.place);
     let says = |word: &str| (item.first..item.last).any(|at| source.code.word(at) == word);
-    match &statement.shared {
-        Some(bytes) => lines.push(format!("launch.shared_bytes = {bytes};")),
-        None if declares_dynamic(&source.code, item.first, item.last) => lines.push(
+    if let Some(bytes) = &statement.shared {
+        lines.push(format!("launch.shared_bytes = {bytes};"));
+    } else if is_shared_guessed(unit, kernel, plan) {
+        lines.push(
             "launch.shared_bytes = 16384;  // a guess: the kernel has `extern __shared__` memory"
                 .to_owned(),
-        ),
-        None => {}
+        );
     }
     if says("this_grid") || says("grid_group") {
         lines.push("launch.cooperative = 1;".to_owned());
@@ -330,6 +330,12 @@ fn launch(unit: &Unit, kernel: &Kernel, plan: &Plan) -> (String, String) {
         comment,
         lines.iter().map(|line| format!("    {line}\n")).collect(),
     )
+}
+
+/// Whether nothing that could be read says how much dynamic shared memory a kernel gets.
+pub fn is_shared_guessed(unit: &Unit, kernel: &Kernel, plan: &Plan) -> bool {
+    let (source, item) = unit.item(kernel.place);
+    plan.launch.shared.is_none() && declares_dynamic(&source.code, item.first, item.last)
 }
 
 fn declares_dynamic(code: &Code<String>, first: usize, last: usize) -> bool {

@@ -109,6 +109,9 @@ pub fn template_arguments(unit: &Unit, host: &Host) -> Vec<Option<String>> {
     each.collect()
 }
 
+/// What `lab.h` calls the number of the device's multiprocessors.
+const SMS: &str = "device.sms";
+
 /// An expression as an operand.
 fn bracketed(text: String) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "_.:".contains(c);
@@ -306,6 +309,9 @@ impl<'a> Translation<'a> {
         let part = extent
             .zip(defined)
             .and_then(|(extent, parts)| parts.get(extent).cloned());
+        if member == "multiProcessorCount" {
+            return (SMS.to_owned(), at + 3);
+        }
         if let Some(part) = part.filter(|_| depth > 0) {
             return (format!("({})", self.text(&part, depth - 1)), at + 3);
         }
@@ -323,7 +329,8 @@ impl<'a> Translation<'a> {
     }
 
     fn note_several(&mut self, name: &str) {
-        if self.host.is_set_again(name) && !self.several.iter().any(|known| known == name) {
+        let is_open = self.host.is_set_again(name) || self.host.is_default(name);
+        if is_open && !self.several.iter().any(|known| known == name) {
             self.several.push(name.to_owned());
         }
     }
@@ -336,8 +343,17 @@ impl<'a> Translation<'a> {
             }
             return name.to_owned();
         }
+        // What a call fills is not what the variable was set to before.
+        let filled = self.host.filled_by(name);
+        if filled
+            .as_ref()
+            .is_some_and(|call| call.contains("MultiProcessorCount"))
+        {
+            return SMS.to_owned();
+        }
         self.note_several(name);
-        let defined = self.host.definition(name).filter(|_| depth > 0);
+        let defined = self.host.definition(name);
+        let defined = defined.filter(|_| depth > 0 && filled.is_none());
         if let Some([value]) = defined.as_deref() {
             let known = self.unknown.len();
             let text = self.text(value, depth - 1);

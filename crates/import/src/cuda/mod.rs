@@ -204,7 +204,9 @@ fn notes(
             _ => format!(" of {}", kernel.name),
         };
         let guesses = plan.launch.guesses.iter().map(|(name, _)| name);
-        let names = listed(guesses.chain(&plan.launch.several));
+        let shared = "launch.shared_bytes".to_owned();
+        let shared = Some(&shared).filter(|_| kernel_text::is_shared_guessed(unit, kernel, plan));
+        let names = listed(guesses.chain(&plan.launch.several).chain(shared));
         if plan.is_launch_guessed {
             notes.push(format!("kernel.cu: the launch statement{of} is a guess"));
         } else if let Some(names) = names {

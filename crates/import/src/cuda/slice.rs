@@ -4,6 +4,7 @@ use super::headers::{included, opened, stays};
 use super::unit::{Place, Source, Unit};
 use lab_source::cpp::directive::Directive;
 use lab_source::cpp::items::ItemKind;
+use lab_source::cpp::launches::SIGNS;
 use lab_source::cpp::words;
 use std::collections::BTreeSet;
 
@@ -219,7 +220,8 @@ fn is_wanted(unit: &Unit, user: Place, found: Place, word: &str) -> bool {
         ItemKind::Function if is_device(unit, found) => true,
         ItemKind::Function => {
             let (source, item) = unit.item(found);
-            let launches = source.code.text[item.start..item.end].contains("<<<");
+            let text = &source.code.text[item.start..item.end];
+            let launches = SIGNS.iter().any(|sign| text.contains(sign));
             !launches && calls(unit, user, word)
         }
         _ => is_constant(unit, found),

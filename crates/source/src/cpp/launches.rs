@@ -18,12 +18,16 @@ pub struct Launch {
     pub at: usize,
 }
 
+/// One of these stands in each text that has a launch. Formatters for C++ write `<< <`, which nvcc
+/// takes too.
+pub const SIGNS: [&str; 4] = ["<<<", "<< <", "< <<", "cudaLaunch"];
+
 /// The launches that a source writes out, in their order.
 pub fn launches<T: AsRef<str>>(code: &Code<T>) -> impl Iterator<Item = Launch> {
     (0..code.tokens.len()).filter_map(move |at| match code.word(at) {
         "cudaLaunchKernel" | "cudaLaunchCooperativeKernel" => by_arguments(code, at),
         "cudaLaunchKernelEx" => by_configuration(code, at),
-        _ if is_triple(code, at, "<") => launch(code, at),
+        _ if is_triple(code, at, "<", true) => launch(code, at),
         _ => None,
     })
 }
@@ -123,13 +127,18 @@ fn named<T: AsRef<str>>(code: &Code<T>, (from, to): (usize, usize)) -> Option<La
     })
 }
 
-/// Whether three of a sign stand at a token, with nothing between them.
-fn is_triple<T: AsRef<str>>(code: &Code<T>, at: usize, sign: &str) -> bool {
+/// Whether three of a sign stand at a token: with nothing between them, or with one gap, as in
+/// `<< <`, if `has_gap` allows it.
+fn is_triple<T: AsRef<str>>(code: &Code<T>, at: usize, sign: &str, has_gap: bool) -> bool {
     let follows = |i: usize| {
         let (before, token) = (code.tokens.get(i - 1), code.tokens.get(i));
         before.zip(token).is_some_and(|(a, b)| a.end == b.start)
     };
-    (at..at + 3).all(|i| code.at(i) == sign) && follows(at + 1) && follows(at + 2)
+    let is_close = match (follows(at + 1), follows(at + 2)) {
+        (true, true) => true,
+        (first, second) => has_gap && (first || second),
+    };
+    (at..at + 3).all(|i| code.at(i) == sign) && is_close
 }
 
 fn launch<T: AsRef<str>>(code: &Code<T>, open: usize) -> Option<Launch> {
@@ -142,7 +151,8 @@ fn launch<T: AsRef<str>>(code: &Code<T>, open: usize) -> Option<Launch> {
     }
     let kernel = Some(code.word(name)).filter(|word| !word.is_empty())?;
     let mut close = open + 3;
-    while close < code.tokens.len() && !is_triple(code, close, ">") {
+    let has_gap = !is_triple(code, open, "<", false);
+    while close < code.tokens.len() && !is_triple(code, close, ">", has_gap) {
         if matches!(code.at(close), ";" | ")" | "}") {
             return None;
         }
@@ -195,6 +205,20 @@ mod tests {
         assert_eq!(found[1].kernel, "plain");
         assert_eq!(found[1].configuration, ["dim3(a, b)", "64"]);
         assert_eq!(found[1].arguments, ["x + 1", "n"]);
+    }
+
+    #[test]
+    fn a_launch_may_have_a_gap_in_its_signs() {
+        let source = "void f() { k<float> << <(n + 63) / 64, 64 >> > (x, n); l<<<f<g<int> >(n), 1>>>(x);\n\
+                      cout << a << b; if (a < b) c = d >> 2 > e; }";
+        let code = Code::new(source, true);
+        let found: Vec<Launch> = launches(&code).collect();
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert_eq!(found[0].kernel, "k");
+        assert_eq!(found[0].template, ["float"]);
+        assert_eq!(found[0].configuration, ["(n + 63) / 64", "64"]);
+        assert_eq!(found[0].arguments, ["x", "n"]);
+        assert_eq!(found[1].configuration, ["f<g<int> >(n)", "1"]);
     }
 
     #[test]

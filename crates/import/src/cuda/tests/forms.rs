@@ -253,3 +253,97 @@ fn an_attribute_of_a_parameter_is_no_array() {
     );
     assert_eq!(tensors(&text), ["in x f32 [n]", "out y f32 [n]"]);
 }
+
+#[test]
+fn a_launch_with_a_gap_in_its_signs_is_read() {
+    let text = kernel(
+        "__global__ void k(const float* x, float* y, int n) { int i = blockIdx.x * 64 + threadIdx.x; if (i < n) y[i] = x[i]; }\n\
+         void f(const float* x, float* y, int n) { k << <(n + 63) / 64, 64 >> > (x, y, n); }\n",
+    );
+    assert!(
+        text.contains("launch.grid[0] = (dims.n + 63) / 64;"),
+        "{text}"
+    );
+    assert!(text.contains("launch.block[0] = 64;"), "{text}");
+    assert!(!text.contains("guess"), "{text}");
+}
+
+#[test]
+fn what_the_runtime_fills_is_not_what_a_variable_was_set_to_before() {
+    let kernel_of = |fill: &str| {
+        kernel(&format!(
+            "__global__ void k(const float* x, float* y, int n) {{ for (int i = blockIdx.x; i < n; i += gridDim.x) y[i] = x[i]; }}\n\
+             void f(const float* x, float* y, int n, int many = -1) {{ int threads = 0; {fill} k<<<many, threads>>>(x, y, n); }}\n"
+        ))
+    };
+    let asked = kernel_of(
+        "if (many == -1) cudaDeviceGetAttribute(&many, cudaDevAttrMultiProcessorCount, 0);\n\
+         cudaOccupancyMaxPotentialBlockSize(&least, &threads, k, 0, 0);",
+    );
+    assert!(asked.contains("launch.grid[0] = device.sms;"), "{asked}");
+    assert!(
+        asked.contains("const int threads = 256;  // a guess: the host code does not say it"),
+        "{asked}"
+    );
+    // The default of a parameter is one of several values.
+    let default = kernel_of("threads = 64;");
+    assert!(
+        default.contains("sets many") || default.contains("many, "),
+        "{default}"
+    );
+}
+
+#[test]
+fn the_multiprocessors_of_the_device_s_properties_are_those_of_the_device() {
+    let text = kernel(
+        "__global__ void k(const float* x, float* y, int n) { for (int i = blockIdx.x; i < n; i += gridDim.x) y[i] = x[i]; }\n\
+         void f(const float* x, float* y, int n) { cudaDeviceProp prop; cudaGetDeviceProperties(&prop, 0);\n\
+         int blocks = 2 * prop.multiProcessorCount; k<<<blocks, 64>>>(x, y, n); }\n",
+    );
+    assert!(
+        text.contains("launch.grid[0] = 2 * device.sms;"),
+        "{text}"
+    );
+}
+
+#[test]
+fn no_macro_of_another_maker_is_defined() {
+    let text = kernel(
+        "#ifdef USE_ROCM\n__device__ float twice(double x) { return __shfl_down(x, 1); }\n#endif\n\
+         #ifdef WITH_SCALE\n__device__ float scaled(float x) { return 2 * x; }\n#endif\n\
+         __global__ void k(const float* x, float* y, int n) { if (threadIdx.x < n) y[threadIdx.x] = scaled(twice(x[threadIdx.x])); }\n\
+         void f(const float* x, float* y, int n) { k<<<1, 64>>>(x, y, n); }\n",
+    );
+    assert!(!text.contains("#define USE_ROCM"), "{text}");
+    assert!(text.contains("#define WITH_SCALE 1"), "{text}");
+}
+
+#[test]
+fn shared_memory_that_is_a_guess_is_listed() {
+    let problem = problem(
+        "__global__ void k(const float* x, float* y, int n) { extern __shared__ float s[]; s[threadIdx.x] = x[threadIdx.x];\n\
+         __syncthreads(); y[threadIdx.x] = s[n - 1 - threadIdx.x]; }\n\
+         void f(const float* x, float* y, int n) { static size_t bytes = asked(); k<<<1, 64, bytes>>>(x, y, n); }\n",
+    );
+    let note = "kernel.cu: launch.shared_bytes in the launch statement is a guess";
+    assert!(
+        problem.notes.iter().any(|known| known == note),
+        "{:?}",
+        problem.notes
+    );
+    assert!(file(&problem, "kernel.cu").contains("launch.shared_bytes = 16384;  // a guess"));
+}
+
+#[test]
+fn the_instantiation_of_the_function_that_launches_names_the_types() {
+    let text = "#include <cuda_fp16.h>\ntemplate <typename T, int N> __global__ void k(const T* x, T* y, int n) {\n\
+         int i = blockIdx.x * N + threadIdx.x; if (i < n) y[i] = x[i] + x[i]; }\n\
+         template <typename T> void run(const T* x, T* y, int n) { k<T, 64><<<(n + 63) / 64, 64>>>(x, y, n); }\n\
+         template void run<__half>(const __half*, __half*, int);\n";
+    assert_eq!(tensors(text), ["in x f16 [n]", "out y f16 [n]"]);
+    let text = kernel(text);
+    assert!(
+        text.contains("k<__half, 64>(x, y, n);") && !text.contains("guess"),
+        "{text}"
+    );
+}
