@@ -124,12 +124,22 @@ impl<'s> Pass<'s> {
                 // The lab's own header uses them, and so does what its macros leave.
                 let is_users = self.preprocessed.is_none() && self.code.text != LAB_H;
                 let own = own_name(word).filter(|_| is_users);
-                if let Some(reason) = unsupported(word).or(own) {
+                let reason = unsupported(word).filter(|_| !self.defines(word));
+                if let Some(reason) = reason.or(own) {
                     self.refuse(token.start, token.start, reason, " ");
                 }
             }
         }
         at + 1
+    }
+
+    /// Whether the source has a function of its own with this name.
+    fn defines(&self, name: &str) -> bool {
+        let code = self.code;
+        (1..code.tokens.len()).any(|at| {
+            let is_named = code.word(at) == name && code.at(at + 1) == "(";
+            is_named && code.at(code.partner(at + 1) + 1) == "{"
+        })
     }
 
     /// Replaces an assembly statement by an error, on as many lines. Returns the index of the token

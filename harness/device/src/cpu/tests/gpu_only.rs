@@ -137,3 +137,22 @@ fn a_header_of_the_user_that_is_other_code_is_named() {
         Some("kernels/t/mine.cuh:3 is other code there")
     );
 }
+
+#[test]
+fn a_function_of_the_source_may_have_the_name_of_one_that_only_a_gpu_has() {
+    let source = |definition: &str| {
+        format!(
+            "#include \"lab.h\"\n{definition}\n\
+             extern \"C\" __global__ void f(const float* x, float* y, int n) {{ if (n > 0) memcpy_async(y, x); }}\n\
+             LAB_LAUNCH(f) {{ launch.block[0] = 32; }}\n"
+        )
+    };
+    let own = "__device__ inline void memcpy_async(float* to, const float* from) { *to = *from; }";
+    let built = build(&source(own));
+    assert!(built.image.is_some(), "{}", built.log);
+    let log = refused(&source(""));
+    assert!(
+        log.contains("asynchronous copies cannot run on the cpu device"),
+        "{log}"
+    );
+}
