@@ -25,6 +25,11 @@ struct LabDevice {
     unsigned max_shared_bytes;  // the most shared memory that one block may use
 };
 
+// NVRTC knows this word of nvcc and of the host's compilers by its standard name only.
+#ifdef __CUDACC_RTC__
+#define __asm__ asm
+#endif
+
 // What the cpu device cannot run: a call is a build error that names the line.
 #ifdef LAB_CPU
 #define LAB_GPU_ONLY(reason) __attribute__((error(reason)))
@@ -34,7 +39,7 @@ struct LabDevice {
 
 #ifndef LAB_CPU
 // A TMA tensor map as a kernel gets it: `const __grid_constant__ LabTensorMap x_map`. It has the 128 bytes of a
-// CUtensorMap of cuda.h, and a parameter of that type is allowed too.
+// CUtensorMap of cuda.h, which NVRTC refuses: `using CUtensorMap = LabTensorMap;` gives a kernel that name.
 struct alignas(128) LabTensorMap {
     unsigned long long opaque[16];
 };
