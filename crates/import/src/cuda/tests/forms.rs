@@ -300,10 +300,7 @@ fn the_multiprocessors_of_the_device_s_properties_are_those_of_the_device() {
          void f(const float* x, float* y, int n) { cudaDeviceProp prop; cudaGetDeviceProperties(&prop, 0);\n\
          int blocks = 2 * prop.multiProcessorCount; k<<<blocks, 64>>>(x, y, n); }\n",
     );
-    assert!(
-        text.contains("launch.grid[0] = 2 * device.sms;"),
-        "{text}"
-    );
+    assert!(text.contains("launch.grid[0] = 2 * device.sms;"), "{text}");
 }
 
 #[test]
