@@ -560,7 +560,7 @@ fn an_objective_of_ones_own_has_its_name_everywhere() {
     let rows = lab.rows();
     assert!(rows[0].starts_with("0.0 | 800.0 | pass | keep"), "{rows:?}");
     let listed = lab.lab("log").is(0);
-    listed.says("769.2 µs");
+    let listed = listed.says("769.2 µs");
     assert_eq!(listed.out.matches(" 800 µs").count(), 1, "{listed:?}");
     let log = lab.lab("log --json").is(0).json();
     let first = &log["experiments"][0];
