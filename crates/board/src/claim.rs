@@ -3,7 +3,7 @@
 use crate::evidence::{RATIO, in_words};
 use crate::filled::{Cited, Filled, Piece};
 use crate::proof::Held;
-use crate::typed::typed_numbers;
+use crate::typed::{MEASURES, typed_numbers};
 use lab_text::suggest::did_you_mean;
 use std::collections::BTreeMap;
 
@@ -46,6 +46,7 @@ pub fn fill(
     }
     faults.extend(pieces.windows(2).filter_map(unit_twice));
     faults.extend(pieces.windows(2).filter_map(contrary));
+    faults.extend(pieces.windows(2).filter_map(joined));
     let shown = pieces.iter().map(|piece| match piece {
         Piece::Text(text) => text.as_str(),
         Piece::Figure(cited) => &cited.text,
@@ -71,7 +72,6 @@ fn unit_twice(pieces: &[Piece]) -> Option<String> {
         .text
         .trim_start_matches(|c: char| c.is_ascii_digit() || " ,.".contains(c));
     let also: &[&str] = match unit {
-        "" => return None,
         "µs" => &["us", "microseconds"],
         "×" => &["x", "times"],
         "%" => &["percent"],
@@ -79,10 +79,38 @@ fn unit_twice(pieces: &[Piece]) -> Option<String> {
     };
     let word = behind.split_whitespace().next()?;
     let word = word.trim_end_matches(['.', ',', ':', ';', ')', '?', '!']);
-    (word == unit || also.contains(&word)).then(|| {
-        let text = &figure.text;
-        format!("'{text} {word}' has its unit twice: a placeholder brings its own, so leave '{word}' out")
+    let text = &figure.text;
+    if word == unit || also.contains(&word) {
+        return Some(format!(
+            "'{text} {word}' has its unit twice: a placeholder brings its own, so leave '{word}' out"
+        ));
+    }
+    MEASURES.contains(&word).then(|| {
+        format!("'{text} {word}' is another figure than its evidence holds: leave '{word}' out")
     })
+}
+
+/// A placeholder stands for a whole figure: that something before or behind it makes another one of it,
+/// as a sign or a digit does.
+fn joined(pieces: &[Piece]) -> Option<String> {
+    let may_stand = |c: char| c.is_whitespace() || "()[]\"'“”‘’.,:;!?…–—/".contains(c);
+    let (before, behind) = match pieces {
+        [Piece::Figure(before), Piece::Figure(behind)] => {
+            (before.text.as_str(), behind.text.as_str())
+        }
+        [Piece::Text(before), Piece::Figure(behind)] if !before.ends_with(may_stand) => {
+            (before.as_str(), behind.text.as_str())
+        }
+        [Piece::Figure(before), Piece::Text(behind)] if !behind.starts_with(may_stand) => {
+            (before.text.as_str(), behind.as_str())
+        }
+        _ => return None,
+    };
+    let before = before.split_whitespace().next_back().unwrap_or(before);
+    let behind = behind.split_whitespace().next().unwrap_or(behind);
+    Some(format!(
+        "'{before}{behind}' is another figure than its evidence holds: a blank stands before and behind a placeholder"
+    ))
 }
 
 /// That the word behind a ratio says the contrary: a ratio is the speed of the kernel over a peer's.

@@ -192,6 +192,10 @@ fn of_one(id: &str, held: &Held) -> Vec<(Status, String)> {
     }
     let caveats = evidence.caveats.iter();
     caveats.for_each(|text| caveat(format!("{id}: {text}")));
+    if evidence.clean_tree.is_none() {
+        let text = format!("{id} does not say whether its tree was clean, and supported needs it");
+        found.push((Status::Measured, text));
+    }
     if evidence.outcome != Outcome::Pass {
         let word = evidence.outcome.word();
         found.push((Status::Rejected, format!("{id}: the verdict is {word}")));

@@ -67,7 +67,7 @@ pub fn typed_numbers<'p>(
 }
 
 /// What makes a figure of the number before it.
-const MEASURES: [&str; 11] = [
+pub const MEASURES: [&str; 11] = [
     "times",
     "fold",
     "percent",
@@ -90,16 +90,8 @@ fn is_in_letters(before: [&str; 2], word: &str, behind: &str) -> bool {
         "ninety", "hundred", "thousand", "half", "thirteen", "fourteen", "sixteen", "eighteen",
         "dozen", "million",
     ];
-    const FIGURES: [&str; 10] = [
-        "twice",
-        "thrice",
-        "tenfold",
-        "tripled",
-        "doubled",
-        "halved",
-        "quadrupled",
-        "thirds",
-        "quarter",
+    const FIGURES: [&str; 9] = [
+        "twice", "thrice", "tenfold", "tripled", "doubled", "halved", "thirds", "quarter",
         "quarters",
     ];
     const OF_A_WHOLE: [&str; 4] = ["the", "as", "of", "that"];
@@ -110,7 +102,8 @@ fn is_in_letters(before: [&str; 2], word: &str, behind: &str) -> bool {
         let [noun, of] = before.map(str::to_lowercase);
         of == "of" && nouns.contains(&noun.as_str())
     };
-    let is_counted = word.split('-').all(is_number)
+    let is_roman = word.len() > 1 && word.chars().all(|c| "ivxlcdm".contains(c));
+    let is_counted = (word.split('-').all(is_number) || is_roman)
         && (MEASURES.contains(&behind.as_str()) || is_of(&["factor", "factors"]));
     let is_order = word == "magnitude" && is_of(&["order", "orders"]);
     let is_joined = ["fold", "times", "x", "×"].iter().any(|measure| {
@@ -119,7 +112,10 @@ fn is_in_letters(before: [&str; 2], word: &str, behind: &str) -> bool {
     });
     let last = word.rsplit('-').next().unwrap_or_default();
     let is_half = last == "half" && OF_A_WHOLE.contains(&behind.as_str());
-    is_counted || is_order || is_joined || is_half || FIGURES.contains(&last)
+    // `quadruple`, `decupled`.
+    let stem = last.strip_suffix('d').unwrap_or(last);
+    let is_multiple = stem.ends_with("uple") && !["couple", "tuple"].contains(&stem);
+    is_counted || is_order || is_joined || is_half || is_multiple || FIGURES.contains(&last)
 }
 
 /// `H200`, `f16`, `float4`, `e4m3`, `L2`, `sm_90a` and `GPT2`; neither `x10` nor `faster12x`.

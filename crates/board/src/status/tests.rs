@@ -19,6 +19,7 @@ fn bench(intervals: [(f64, f64); 2]) -> Held {
         commit: Some("c".into()),
         inputs: [("kernel.cu".to_owned(), "h".to_owned())].into(),
         outcome: Outcome::Pass,
+        clean_tree: Some(true),
         runs: RUNS,
         ..Evidence::default()
     };
@@ -100,7 +101,7 @@ fn a_figure_over_all_workloads_names_each_of_them() {
 #[test]
 fn what_qualifies_the_evidence_qualifies_the_claim() {
     type Case = (fn(&mut Held), Status, &'static str);
-    let cases: [Case; 8] = [
+    let cases: [Case; 10] = [
         (
             |it| it.evidence.emulated = true,
             Status::Caveated,
@@ -108,6 +109,16 @@ fn what_qualifies_the_evidence_qualifies_the_claim() {
         ),
         (
             |it| it.evidence.commit = None,
+            Status::Caveated,
+            "clean tree",
+        ),
+        (
+            |it| it.evidence.clean_tree = None,
+            Status::Measured,
+            "does not say whether its tree was clean",
+        ),
+        (
+            |it| it.evidence.clean_tree = Some(false),
             Status::Caveated,
             "clean tree",
         ),
