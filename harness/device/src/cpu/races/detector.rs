@@ -3,10 +3,12 @@
 
 use super::IndexMap;
 use super::executed::ExecutedInstructions;
-use super::outside::{OutsideRead, WatchedBuffers};
+use super::outside::WatchedBuffers;
 use super::past::Past;
 use super::published::{Published, Scope};
-use super::report::{self, BarrierScope, MemorySpace, Race, RaceKind, RaceLogLine, RacingAccess};
+use super::report::{
+    self, BarrierScope, MemorySpace, OutsideRead, Race, RaceKind, RaceLogLine, RacingAccess,
+};
 use super::shadow::{ShadowAccess, ShadowMemory};
 use super::thread::{ThreadId, ThreadState, join_all};
 use crate::api::{Result, volume};

@@ -46,11 +46,11 @@ mod shadow;
 mod thread;
 
 pub use detector::{AccessKind, AtomicOperation, Order, RaceDetector};
-pub use outside::{AROUND, OutsideRead, WatchedBuffers};
+pub use outside::{AROUND, WatchedBuffers};
 pub use report::is_on;
 pub use report::{
-    BarrierScope, Executed, LOG_VARIABLE, MOST_VARIABLE, MemorySpace, Race, RaceKind, RaceLogLine,
-    RacingAccess,
+    BarrierScope, Executed, LOG_VARIABLE, MOST_VARIABLE, MemorySpace, OutsideRead, Race, RaceKind,
+    RaceLogLine, RacingAccess,
 };
 pub use shadow::SHADOW_PER_BYTE;
 pub use thread::ThreadId;

@@ -3,8 +3,6 @@
 //! Memory that belongs to no buffer lies around each, so that such a read meets the cells of no
 //! other tensor, with which it would seem to race.
 
-use super::report::RacingAccess;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Bytes before and behind a watched buffer that belong to no buffer.
@@ -13,17 +11,6 @@ pub const AROUND: usize = 256 << 10;
 /// The buffers that the detector watches: their names and bytes, by their addresses.
 #[derive(Clone, Debug, Default)]
 pub struct WatchedBuffers(pub BTreeMap<usize, (String, usize)>);
-
-/// A read of memory around a buffer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OutsideRead {
-    /// Who reads, and where in the code.
-    pub read: RacingAccess,
-    /// The name of the buffer.
-    pub buffer: String,
-    /// The first byte outside that is read, from the start of the buffer. Negative before it.
-    pub offset: i64,
-}
 
 impl WatchedBuffers {
     /// The buffer beside which an access to `length` bytes goes, and the place of its first byte

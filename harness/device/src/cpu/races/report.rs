@@ -1,6 +1,5 @@
 //! What the detector reports: the races of a launch, and the file that `lab check` reads them from.
 
-use super::outside::OutsideRead;
 use crate::api::{DeviceError, Result};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -23,6 +22,17 @@ pub fn is_on() -> bool {
 pub fn most_accesses() -> u64 {
     let named = std::env::var(MOST_VARIABLE).ok();
     named.and_then(|most| most.parse().ok()).unwrap_or(u64::MAX)
+}
+
+/// A read of memory around a buffer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutsideRead {
+    /// Who reads, and where in the code.
+    pub read: RacingAccess,
+    /// The name of the buffer.
+    pub buffer: String,
+    /// The first byte outside that is read, from the start of the buffer. Negative before it.
+    pub offset: i64,
 }
 
 /// A line of the log.
