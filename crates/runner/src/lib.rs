@@ -121,7 +121,7 @@ impl Runner {
         })
     }
 
-    /// Starts a run; a run in progress is ended first. Returns at once. A [`Reason`] alone is a run
+    /// Starts a run; a run in progress is ended first. Returns at once. A `Reason` alone is a run
     /// of the files on disk; a [`RunSpec`] may carry the inputs that the watcher read. The runner's
     /// own program goes before the spec's.
     pub fn start(&self, spec: impl Into<RunSpec>) {

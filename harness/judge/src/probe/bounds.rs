@@ -181,7 +181,7 @@ pub fn judge(
 }
 
 impl TimeBounds {
-    /// The floor, unless it follows from [`TENSOR_MARGIN`].
+    /// The floor, unless it follows from `TENSOR_MARGIN`.
     pub fn told_floor(&self) -> Option<f64> {
         (self.because != ARITHMETIC).then_some(self.floor)
     }
