@@ -33,7 +33,7 @@ pub fn options(context: u32) -> DiffOptions {
 /// let hunks = text_diff("a\nb\n", "a\nc\n", 3)?;
 /// assert_eq!(hunks, "@@ -1,2 +1,2 @@\n a\n-b\n+c\n");
 /// let of_old_editors = text_diff("a\rb\r", "a\rc\r", 0)?;
-/// assert_eq!(of_old_editors, "@@ -2 +2 @@ a\r\n-b\r\n+c\r\n");
+/// assert_eq!(of_old_editors, "@@ -2 +2 @@ a\n-b\r\n+c\r\n");
 /// let of_line_ends_alone = text_diff("a\r", "a\r\n", 0)?;
 /// assert_eq!(of_line_ends_alone, "@@ -1 +1 @@\n-a\r\n\\ No newline at end of file\n+a\r\n");
 /// # Ok::<(), anyhow::Error>(())
