@@ -481,7 +481,12 @@ impl CaseLauncher {
                 format!("wrote out of bounds: {}", outside(tensor, *offset))
             }
             (Breach::OutOfBounds { offset, .. }, None) => {
-                format!("wrote out of bounds: to byte {offset} of {name}, outside of it")
+                let side = if *offset < 0 {
+                    "before its start"
+                } else {
+                    "behind its end"
+                };
+                format!("wrote out of bounds: to byte {offset} of {name}, {side}")
             }
             (Breach::StrayStore { offset, .. }, _) => {
                 let place = place(*offset);
