@@ -109,7 +109,7 @@ fn joined(pieces: &[Piece]) -> Option<String> {
     let before = before.split_whitespace().next_back().unwrap_or(before);
     let behind = behind.split_whitespace().next().unwrap_or(behind);
     Some(format!(
-        "'{before}{behind}' is another figure than its evidence holds: a blank stands before and behind a placeholder"
+        "'{before}{behind}' is another figure than its evidence holds: write a blank before and behind a placeholder"
     ))
 }
 
